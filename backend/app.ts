@@ -1,0 +1,153 @@
+import Fastify, {
+  LogController,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
+import type { Socket } from 'node:net'
+import type { Clock } from '../shared/clock.ts'
+import { loggerOptions, type LogTarget } from '../shared/log.ts'
+import { jsonType, rawRefusal, Refusal, refusalFrom } from '../shared/refusal.ts'
+import { requestIdFrom } from '../shared/request-id.ts'
+import { signatureFault, signatureHeader } from '../shared/signature.ts'
+import { readJsonExactly } from './body.ts'
+import { Commits } from './commits.ts'
+import type { Database } from './database.ts'
+import { addOrders } from './orders.ts'
+import { addPets } from './pets.ts'
+
+const bodyLimit = 1024 * 1024
+
+export type BackendOptions = Readonly<{
+  database: Database
+  /** Shared with the gateway: requests that it didn't sign are refused. Without it, none is checked. */
+  secret?: string | undefined
+  clock?: Clock
+  log?: { level: string; target: LogTarget }
+  /** Whether writes that arrive together share a commit; `false` only to measure what that gives. */
+  batched?: boolean
+}>
+
+/** The animal store, ready to listen. Closing it leaves the database open: who opened it closes it. */
+export function createBackend(options: BackendOptions): FastifyInstance {
+  const { database, secret, clock = Date.now, log, batched = true } = options
+  const app = Fastify({
+    bodyLimit,
+    routerOptions: { maxParamLength: 200 },
+    logController: new LogController({ disableRequestLogging: true }),
+    logger: log ? loggerOptions('backend', log.level, log.target) : false,
+    genReqId: (request) => requestIdFrom(request.headers['x-request-id']),
+    requestTimeout: 30_000,
+    return503OnClosing: false,
+    frameworkErrors: (error, request, reply: FastifyReply) => {
+      const refusal = refusalFrom(error)
+      request.log.info({ status: refusal.status }, 'malformed request')
+      void reply.code(refusal.status).type(jsonType).send(refusal.body)
+    },
+    clientErrorHandler: (error, socket) => refuseUnparsed(error, socket),
+  })
+
+  answerErrors(app)
+  logEachAnswer(app)
+  if (secret) requireSignature(app, secret, clock)
+  readJsonExactly(app)
+  answerUnknownRoutes(app)
+
+  const commits = new Commits(database, (thrown) => thrown instanceof Refusal, batched)
+  const alive = database.prepare('SELECT 1')
+  app.get('/healthz', () => ({ status: alive.get() ? 'ok' : 'failing' }))
+  addPets(app, database, commits)
+  addOrders(app, database, commits, clock)
+  return app
+}
+
+function answerErrors(app: FastifyInstance): void {
+  app.setErrorHandler((error, request, reply) => {
+    const refusal = isStoreTrouble(error) ? storeRefusal(error) : refusalFrom(error)
+    if (refusal.status >= 500) request.log.error({ err: error }, refusal.message)
+    return reply.code(refusal.status).headers(refusal.headers).type(jsonType).send(refusal.body)
+  })
+}
+
+/** A full disk, a lock held elsewhere: nothing of ours is broken, and later it will work. */
+function storeRefusal(cause: unknown): Refusal {
+  const sentence = 'The store can take no changes just now. Try again in a moment.'
+  return new Refusal('service_unavailable', sentence, { 'retry-after': '1' }, cause)
+}
+
+function isStoreTrouble(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false
+  return /^SQLITE_(?:BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|NOMEM)/.test(String(error.code))
+}
+
+function logEachAnswer(app: FastifyInstance): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    request.log.info(
+      {
+        method: request.method,
+        path: pathOf(request),
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime * 10) / 10,
+      },
+      'answered',
+    )
+    done()
+  })
+}
+
+function requireSignature(app: FastifyInstance, secret: string, clock: Clock): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    // Health checks come from whoever runs the service, not through the gateway.
+    if (pathOf(request) === '/healthz') return done()
+    const header = (name: string): string => String(request.headers[name] ?? '')
+    const signed = {
+      method: request.method,
+      target: request.url,
+      callerId: header('x-caller-id'),
+      plan: header('x-caller-plan'),
+      requestId: header('x-request-id'),
+    }
+    const fault = signatureFault(secret, signed, header(signatureHeader), clock())
+    done(fault ? new Refusal('forbidden', fault) : undefined)
+  })
+}
+
+/** 404 for a path that there is not; 405 with `Allow` for one that there is, with other methods. */
+function answerUnknownRoutes(app: FastifyInstance): void {
+  const methodsByUrl = new Map<string, Set<string>>()
+  app.addHook('onRoute', ({ url, method }) => {
+    const methods = methodsByUrl.get(url) ?? new Set()
+    for (const name of [method].flat()) methods.add(name)
+    methodsByUrl.set(url, methods)
+  })
+  app.setNotFoundHandler((request) => {
+    const segments = pathOf(request).split('/')
+    for (const [url, methods] of methodsByUrl) {
+      if (!matches(url.split('/'), segments)) continue
+      const allow = [...methods].sort().join(', ')
+      throw new Refusal('method_not_allowed', `Here only ${allow} can be used.`, { allow })
+    }
+    throw new Refusal('not_found', 'There is nothing at this path.')
+  })
+}
+
+function matches(pattern: readonly string[], segments: readonly string[]): boolean {
+  return (
+    pattern.length === segments.length &&
+    pattern.every((part, index) => part.startsWith(':') || part === segments[index])
+  )
+}
+
+function pathOf(request: FastifyRequest): string {
+  return request.url.split('?', 1)[0] ?? ''
+}
+
+/** What the parser of HTTP could make nothing of gets a last answer, if anybody is there to read it. */
+function refuseUnparsed(error: Error, socket: Socket): void {
+  if (!socket.writable || ('code' in error && error.code === 'ECONNRESET')) {
+    socket.destroy()
+    return
+  }
+  const refusal = refusalFrom(Object.assign(error, { statusCode: 400 }))
+  socket.end(rawRefusal(refusal))
+}

@@ -1,0 +1,73 @@
+import type { FastifyInstance } from 'fastify'
+import type { Static, TObject } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { parseJsonObject, shown, type JsonObject } from '../shared/json.ts'
+import { Refusal } from '../shared/refusal.ts'
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** Makes an app read JSON bodies with their whole numbers exact; everything else is a 415. */
+export function readJsonExactly(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<Buffer>(
+    ['application/json', 'application/merge-patch+json'],
+    { parseAs: 'buffer' },
+    (request, bytes, done) => {
+      try {
+        done(null, jsonFrom(request.headers['content-type'], bytes))
+      } catch (error) {
+        done(error instanceof Error ? error : new Error(String(error)))
+      }
+    },
+  )
+}
+
+/** Reads the members that a schema names, or refuses with a sentence that names the wrong one. */
+export function bodyReader<Schema extends TObject>(
+  schema: Schema,
+): (body: unknown) => Static<Schema> {
+  const check = Compile(schema)
+  return (body) => {
+    if (!isJsonObject(body)) throw new Refusal('invalid_request', 'Send a JSON object as the body.')
+    if (check.Check(body.members)) return body.members
+    throw new Refusal('invalid_request', firstFault(schema, body))
+  }
+}
+
+function jsonFrom(contentType: string | undefined, bytes: Buffer): JsonObject | undefined {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(contentType ?? '')?.[1]
+  if (charset !== undefined && charset.toLowerCase() !== 'utf-8') {
+    throw new Refusal('unsupported_media_type', `JSON is UTF-8 here, not ${shown(charset)}.`)
+  }
+  if (bytes.length === 0) return undefined
+  try {
+    return parseJsonObject(utf8.decode(bytes))
+  } catch (error) {
+    const sentence = error instanceof SyntaxError ? error.message : 'The body is not valid UTF-8.'
+    throw new Refusal('invalid_request', sentence, {}, error)
+  }
+}
+
+function isJsonObject(body: unknown): body is JsonObject {
+  return typeof body === 'object' && body !== null && 'members' in body && 'source' in body
+}
+
+/** The first member, in the schema's order, that isn't as the schema's `expected` says. */
+function firstFault(schema: TObject, { members, source }: JsonObject): string {
+  const required = new Set(schema.required ?? [])
+  for (const [name, property] of Object.entries(schema.properties)) {
+    const given = source.get(name)
+    const expected = String(Reflect.get(property, 'expected'))
+    if (given === undefined) {
+      if (required.has(name)) return `${name} is missing: it must be ${expected}.`
+    } else if (!Compile(property).Check(members[name])) {
+      return `${name} must be ${expected}, got ${cut(given)}.`
+    }
+  }
+  return 'The body is not as the interface describes it.'
+}
+
+/** JSON as the sender wrote it, cut where it is long. */
+function cut(json: string): string {
+  return json.length > 40 ? `${json.slice(0, 40)}…` : json
+}

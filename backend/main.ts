@@ -1,0 +1,79 @@
+import { parseArgs } from 'node:util'
+import { logLevels } from '../shared/log.ts'
+import { progressBar } from '../shared/progress.ts'
+import { isLoopback, serve } from '../shared/serve.ts'
+import { createBackend } from './app.ts'
+import { openDatabase, type Database } from './database.ts'
+import { seed } from './seed.ts'
+
+const help = `The animal store: pet CRUD from SQLite, for a gateway to stand in front of.
+
+  npm run backend                        serve
+  npm run -s backend -- --seed 1000000   fill the database with that many invented animals, then end
+  npm run -s backend -- --help           this text
+
+Environment:
+  HOST            address to listen on          127.0.0.1
+  PORT            port to listen on             8090 (0: any free one)
+  DATABASE        the SQLite file               data/animals.db
+  GATEWAY_SECRET  shared with the gateway; with it, requests that the gateway didn't sign get 403
+  LOG_LEVEL       ${logLevels.join(' ')}   info
+`
+
+try {
+  await main()
+} catch (error) {
+  process.stderr.write(`backend: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.exit(2)
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: { seed: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
+  })
+  if (values.help) return void process.stdout.write(help)
+  const {
+    HOST = '127.0.0.1',
+    DATABASE = 'data/animals.db',
+    GATEWAY_SECRET,
+    LOG_LEVEL,
+  } = process.env
+  const count = values.seed === undefined ? undefined : wholeNumber('--seed', values.seed, 1e9)
+  const port = wholeNumber('PORT', process.env['PORT'] ?? '8090', 65_535)
+  const level = levelFrom(LOG_LEVEL ?? 'info')
+  const database = open(DATABASE)
+  if (count !== undefined) return fill(database, count)
+
+  const log = { level, target: process.stdout }
+  const app = createBackend({ database, secret: GATEWAY_SECRET, log })
+  app.addHook('onClose', () => void database.close())
+  if (!GATEWAY_SECRET && !isLoopback(HOST)) {
+    app.log.warn(`listening on ${HOST} without GATEWAY_SECRET: whoever reaches it is served`)
+  }
+  await serve(app, process, { host: HOST, port })
+}
+
+function open(file: string): Database {
+  try {
+    return openDatabase(file)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`the database ${file} can't be used: ${reason}`, { cause: error })
+  }
+}
+
+function fill(database: Database, count: number): void {
+  seed(database, count, progressBar(process.stdout, 'animals', count))
+  database.close()
+}
+
+function wholeNumber(name: string, text: string, most: number): number {
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value <= most) return value
+  throw new Error(`${name} must be a whole number from 0 to ${most}, got "${text}"`)
+}
+
+function levelFrom(text: string): string {
+  if (logLevels.some((level) => level === text)) return text
+  throw new Error(`LOG_LEVEL must be one of ${logLevels.join(', ')}, got "${text}"`)
+}

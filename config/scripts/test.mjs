@@ -1,0 +1,19 @@
+import './check-node.mjs'
+
+const { prepareOrExit } = await import('./prepare.mjs')
+const { spawnSync } = await import('node:child_process')
+const { join } = await import('node:path')
+const { root } = await import('./shared.mjs')
+
+await prepareOrExit()
+run('eslint', 'eslint/bin/eslint.js', ['.'])
+run('prettier', 'prettier/bin/prettier.cjs', ['--check', '--log-level', 'warn', '.'])
+run('tap', 'tap/dist/esm/run.mjs', process.argv.slice(2))
+
+/** Runs a tool of node_modules in this terminal; ends with its exit code if that isn't 0. */
+function run(name, file, args) {
+  process.stdout.write(`# ${name}\n`)
+  const tool = join(root, 'node_modules', file)
+  const { status } = spawnSync(process.execPath, [tool, ...args], { cwd: root, stdio: 'inherit' })
+  if (status !== 0) process.exit(status ?? 1)
+}

@@ -1,0 +1,39 @@
+import { styleText } from 'node:util'
+
+/** Where log lines go: a stream that may be a terminal. */
+export type LogTarget = { write(text: string): unknown; isTTY?: boolean }
+
+/** Fastify's logger settings: JSON lines for programs, short lines for the people at a terminal. */
+export function loggerOptions(service: string, level: string, target: LogTarget) {
+  const stream = target.isTTY ? { write: (line: string) => target.write(pretty(line)) } : target
+  return { level, base: { service }, stream: { write: (line: string) => void stream.write(line) } }
+}
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
+const colourByLevel = { 40: 'yellow', 50: 'red', 60: 'magenta' } as const
+const unsaid = new Set(['level', 'time', 'service', 'msg', 'err'])
+
+/** One log line as a person reads it: time, service, message, then what else is known. */
+export function pretty(line: string): string {
+  const entry = JSON.parse(line) as Readonly<Record<string, unknown>>
+  const time = new Date(Number(entry['time'])).toISOString().slice(11, 23)
+  const level = Number(entry['level'])
+  const colour = level >= 60 ? 60 : level >= 50 ? 50 : level >= 40 ? 40 : undefined
+  const message = typeof entry['msg'] === 'string' ? entry['msg'] : ''
+  const rest = Object.entries(entry).filter(([name]) => !unsaid.has(name))
+  const details = rest.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(' ')
+  const words = [
+    styleText('gray', time),
+    styleText('cyan', String(entry['service'])),
+    colour ? styleText(colourByLevel[colour], message) : message,
+    styleText('gray', details),
+  ]
+  return `${words.join(' ')}\n${causeOf(entry['err'])}`
+}
+
+function causeOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return ''
+  const stack: unknown = Reflect.get(error, 'stack')
+  return `${styleText('gray', typeof stack === 'string' ? stack : JSON.stringify(error))}\n`
+}

@@ -1,0 +1,105 @@
+import { STATUS_CODES } from 'node:http'
+
+/** Every machine-readable code that an answer can carry, and its HTTP status. */
+export const statusByCode = {
+  invalid_request: 400,
+  missing_api_key: 401,
+  invalid_api_key: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  conflict: 409,
+  gone: 410,
+  payload_too_large: 413,
+  uri_too_long: 414,
+  unsupported_media_type: 415,
+  rate_limit_exceeded: 429,
+  key_banned: 429,
+  too_many_failed_attempts: 429,
+  headers_too_large: 431,
+  internal_error: 500,
+  not_implemented: 501,
+  bad_gateway: 502,
+  service_unavailable: 503,
+  gateway_timeout: 504,
+  http_version_not_supported: 505,
+} as const
+
+export type RefusalCode = keyof typeof statusByCode
+
+/** The type of every body that these services write themselves. */
+export const jsonType = 'application/json; charset=utf-8'
+
+/** An answer that says no: a code for programs, a sentence for people, a cause for the log alone. */
+export class Refusal extends Error {
+  readonly code: RefusalCode
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    code: RefusalCode,
+    message: string,
+    headers: Readonly<Record<string, string>> = {},
+    cause?: unknown,
+  ) {
+    super(message, { cause })
+    this.code = code
+    this.status = statusByCode[code]
+    this.headers = headers
+  }
+
+  /** The body that the interface calls Error. */
+  get body(): string {
+    return JSON.stringify({ code: this.code, message: this.message, status: this.status })
+  }
+}
+
+/**
+ * What a thrown value is to the caller: a refusal speaks for itself, a mistake that Fastify or Node
+ * found in the request gets a sentence of ours, and anything else is our fault and tells nothing.
+ */
+export function refusalFrom(thrown: unknown): Refusal {
+  if (thrown instanceof Refusal) return thrown
+  const code = property(thrown, 'code')
+  const known = typeof code === 'string' ? refusalByErrorCode[code] : undefined
+  if (known) return new Refusal(known[0], known[1], {}, thrown)
+  const status = property(thrown, 'statusCode')
+  if (typeof status === 'number' && status >= 400 && status < 500) {
+    return new Refusal('invalid_request', 'The request is malformed.', {}, thrown)
+  }
+  return new Refusal('internal_error', 'Something went wrong on our side.', {}, thrown)
+}
+
+/** A refusal as bytes for a socket on which no request could be parsed; the connection ends with it. */
+export function rawRefusal(refusal: Refusal): string {
+  const headers = {
+    'Content-Type': jsonType,
+    'Content-Length': String(Buffer.byteLength(refusal.body)),
+    Connection: 'close',
+    ...refusal.headers,
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const reason = STATUS_CODES[refusal.status] ?? 'Refused'
+  return `HTTP/1.1 ${refusal.status} ${reason}\r\n${lines.join('')}\r\n${refusal.body}`
+}
+
+const refusalByErrorCode: Readonly<Record<string, readonly [RefusalCode, string]>> = {
+  FST_ERR_BAD_URL: ['invalid_request', 'The path of the URL is malformed.'],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'The body is larger than this service takes.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'Send the body as application/json.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    'invalid_request',
+    'The body is not as long as Content-Length says.',
+  ],
+  HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers are larger than this service takes.'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [
+    'payload_too_large',
+    'The chunk extensions are larger than this service takes.',
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
+}
+
+function property(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+}

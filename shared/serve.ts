@@ -1,0 +1,91 @@
+import type { FastifyInstance } from 'fastify'
+import { Server as TcpServer } from 'node:net'
+
+/** The part of `process` that serving needs; `main.ts` hands it in. */
+export type Lifecycle = {
+  on(event: 'SIGTERM' | 'SIGINT' | 'disconnect', listener: () => void): unknown
+  exit(code: number): void
+  send?: ((message: unknown) => unknown) | undefined
+}
+
+export type ServeOptions = Readonly<{
+  host: string
+  port: number
+  /** How long connections that are open at a stop go on being answered before idle ones are cut. */
+  drainMs?: number
+  /** How long requests in flight may take to finish before they are cut. */
+  shutdownMs?: number
+}>
+
+/**
+ * Listens, tells the parent process where, and drains on SIGTERM, SIGINT or when the parent is gone:
+ * no new connections, `Connection: close` on what is still asked, exit code 0 when all is answered.
+ * A second signal exits at once.
+ */
+export async function serve(
+  app: FastifyInstance,
+  lifecycle: Lifecycle,
+  options: ServeOptions,
+): Promise<string> {
+  const { host, port, drainMs = 3_000, shutdownMs = 15_000 } = options
+  let stopping = false
+  const stop = (reason: string): void => {
+    if (stopping) {
+      app.log.warn({ reason }, 'stopped at once, by a second signal')
+      lifecycle.exit(1)
+      return
+    }
+    stopping = true
+    app.log.info({ reason }, 'stopping: requests in flight finish')
+    void drain(app, drainMs, shutdownMs).then(
+      () => lifecycle.exit(0),
+      (error: unknown) => {
+        app.log.error({ err: error }, 'stopping failed')
+        lifecycle.exit(1)
+      },
+    )
+  }
+  const url = await app.listen({ host, port })
+  lifecycle.on('SIGTERM', () => stop('SIGTERM'))
+  lifecycle.on('SIGINT', () => stop('SIGINT'))
+  lifecycle.on('disconnect', () => stopping || stop('parent gone'))
+  lifecycle.send?.({ listening: url })
+  return url
+}
+
+/** Ends a listening app without dropping a request, then closes it. */
+export async function drain(
+  app: FastifyInstance,
+  drainMs: number,
+  shutdownMs: number,
+): Promise<void> {
+  const { server } = app
+  server.prependListener('request', (_request, response) => {
+    response.shouldKeepAlive = false
+  })
+  // The close of node:http would cut idle connections at once, under clients that are just sending.
+  const closed = new Promise<void>((resolve) =>
+    TcpServer.prototype.close.call(server, () => resolve()),
+  )
+  await within(drainMs, closed)
+  server.closeIdleConnections()
+  await within(Math.max(0, shutdownMs - drainMs), closed)
+  server.closeAllConnections()
+  await app.close()
+}
+
+async function within(milliseconds: number, done: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds)
+  })
+  await Promise.race([done, late])
+  clearTimeout(timer)
+}
+
+const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
+
+/** Whether only this machine can reach a host name or address to listen on. */
+export function isLoopback(host: string): boolean {
+  return loopback.test(host)
+}
