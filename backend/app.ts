@@ -6,7 +6,7 @@ import Fastify, {
 } from 'fastify'
 import type { Socket } from 'node:net'
 import type { Clock } from '../shared/clock.ts'
-import { loggerOptions, type LogTarget } from '../shared/log.ts'
+import { loggerOptions, logsRequests, type LogTarget } from '../shared/log.ts'
 import { jsonType, rawRefusal, Refusal, refusalFrom } from '../shared/refusal.ts'
 import { requestIdFrom } from '../shared/request-id.ts'
 import { signatureFault, signatureHeader } from '../shared/signature.ts'
@@ -33,7 +33,7 @@ export function createBackend(options: BackendOptions): FastifyInstance {
   const { database, secret, clock = Date.now, log, batched = true } = options
   const app = Fastify({
     bodyLimit,
-    routerOptions: { maxParamLength: 200 },
+    routerOptions: { maxParamLength: 16_384 },
     logController: new LogController({ disableRequestLogging: true }),
     logger: log ? loggerOptions('backend', log.level, log.target) : false,
     genReqId: (request) => requestIdFrom(request.headers['x-request-id']),
@@ -48,7 +48,7 @@ export function createBackend(options: BackendOptions): FastifyInstance {
   })
 
   answerErrors(app)
-  logEachAnswer(app)
+  if (log && logsRequests(log.level)) logEachAnswer(app)
   if (secret) requireSignature(app, secret, clock)
   readJsonExactly(app)
   answerUnknownRoutes(app)

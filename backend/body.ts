@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify'
+import { isUtf8 } from 'node:buffer'
 import type { Static, TObject } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { parseJsonObject, shown, type JsonObject } from '../shared/json.ts'
 import { Refusal } from '../shared/refusal.ts'
 
-const utf8 = new TextDecoder('utf-8', { fatal: true })
+const byteOrderMark = /^\ufeff/
 
 /** Makes an app read JSON bodies with their whole numbers exact; everything else is a 415. */
 export function readJsonExactly(app: FastifyInstance): void {
@@ -40,11 +41,12 @@ function jsonFrom(contentType: string | undefined, bytes: Buffer): JsonObject | 
     throw new Refusal('unsupported_media_type', `JSON is UTF-8 here, not ${shown(charset)}.`)
   }
   if (bytes.length === 0) return undefined
+  if (!isUtf8(bytes)) throw new Refusal('invalid_request', 'The body is not valid UTF-8.')
   try {
-    return parseJsonObject(utf8.decode(bytes))
+    return parseJsonObject(bytes.toString().replace(byteOrderMark, ''))
   } catch (error) {
-    const sentence = error instanceof SyntaxError ? error.message : 'The body is not valid UTF-8.'
-    throw new Refusal('invalid_request', sentence, {}, error)
+    if (!(error instanceof SyntaxError)) throw error
+    throw new Refusal('invalid_request', error.message, {}, error)
   }
 }
 

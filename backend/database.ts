@@ -31,6 +31,7 @@ export function openDatabase(file: string): Database.Database {
   if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
   const database = new Database(file, { timeout: openTimeoutMs })
   try {
+    requireKnownVersion(database, file)
     database.pragma('journal_mode = WAL')
     database.pragma('synchronous = FULL')
     database.transaction(() => migrate(database, file)).immediate()
@@ -43,7 +44,19 @@ export function openDatabase(file: string): Database.Database {
   }
 }
 
+/** The row that a statement always gives. */
+export function found<Row>(row: Row | undefined): Row {
+  if (row === undefined) throw new Error('SQLite gave no row')
+  return row
+}
+
 function migrate(database: Database.Database, file: string): void {
+  const version = requireKnownVersion(database, file)
+  for (const step of migrations.slice(version)) database.exec(step)
+  database.pragma(`user_version = ${migrations.length}`)
+}
+
+function requireKnownVersion(database: Database.Database, file: string): number {
   const version = Number(database.pragma('user_version', { simple: true }))
   if (version > migrations.length) {
     throw new Error(
@@ -51,6 +64,5 @@ function migrate(database: Database.Database, file: string): void {
         `this program knows up to ${migrations.length}). Install the newer version again.`,
     )
   }
-  for (const step of migrations.slice(version)) database.exec(step)
-  database.pragma(`user_version = ${migrations.length}`)
+  return version
 }

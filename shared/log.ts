@@ -11,6 +11,11 @@ export function loggerOptions(service: string, level: string, target: LogTarget)
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
+/** Whether a level lets the one line a request through; without it, nothing need be put together. */
+export function logsRequests(level: string): boolean {
+  return ['trace', 'debug', 'info'].includes(level)
+}
+
 const colourByLevel = { 40: 'yellow', 50: 'red', 60: 'magenta' } as const
 const unsaid = new Set(['level', 'time', 'service', 'msg', 'err'])
 

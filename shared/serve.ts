@@ -45,6 +45,10 @@ export async function serve(
       },
     )
   }
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (stopping) reply.raw.shouldKeepAlive = false
+    done(null, payload)
+  })
   const url = await app.listen({ host, port })
   lifecycle.on('SIGTERM', () => stop('SIGTERM'))
   lifecycle.on('SIGINT', () => stop('SIGINT'))
@@ -60,9 +64,6 @@ export async function drain(
   shutdownMs: number,
 ): Promise<void> {
   const { server } = app
-  server.prependListener('request', (_request, response) => {
-    response.shouldKeepAlive = false
-  })
   // The close of node:http would cut idle connections at once, under clients that are just sending.
   const closed = new Promise<void>((resolve) =>
     TcpServer.prototype.close.call(server, () => resolve()),

@@ -1,0 +1,181 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { int64From } from '../../shared/int64.ts'
+import { parseJsonObject } from '../../shared/json.ts'
+import { loggerOptions, pretty } from '../../shared/log.ts'
+import { progressBar } from '../../shared/progress.ts'
+import { rawRefusal, Refusal, refusalFrom, statusByCode } from '../../shared/refusal.ts'
+import { requestIdFrom } from '../../shared/request-id.ts'
+import { sign, signatureFault } from '../../shared/signature.ts'
+
+t.test('int64', (t) => {
+  for (const text of [
+    '0',
+    '-1',
+    '9007199254740993',
+    '9223372036854775807',
+    '-9223372036854775808',
+  ]) {
+    t.equal(int64From(text), BigInt(text), `${text} is an int64, digit for digit`)
+  }
+  for (const text of [
+    '9223372036854775808',
+    '-9223372036854775809',
+    '5.0',
+    '1e3',
+    '05',
+    '+5',
+    ' 5',
+  ]) {
+    t.equal(int64From(text), undefined, `${text} is none`)
+  }
+  for (const text of ['', '-', '٥', '0x5', 'true', '9'.repeat(100_000)]) {
+    t.equal(int64From(text), undefined, `${text.slice(0, 20)} is none`)
+  }
+  t.end()
+})
+
+t.test('JSON objects', (t) => {
+  t.test('are what JSON.parse says, but for whole numbers, which are exact', (t) => {
+    const exact = (value: unknown): unknown =>
+      typeof value === 'number' && Number.isInteger(value) && int64From(String(value)) !== undefined
+        ? BigInt(String(value))
+        : value
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(3), (object, indent) => {
+        const text = JSON.stringify(object, null, indent)
+        const parsed = JSON.parse(text) as Record<string, unknown>
+        const { members, source } = parseJsonObject(text)
+        const names = Object.keys(parsed)
+        return (
+          names.length === source.size &&
+          names.every((name) => {
+            const [given, expected] = [members[name], exact(parsed[name])]
+            const same = fc.stringify(given) === fc.stringify(expected)
+            return (
+              same &&
+              fc.stringify(JSON.parse(source.get(name) ?? '')) === fc.stringify(parsed[name])
+            )
+          })
+        )
+      }),
+      { numRuns: 500 },
+    )
+    t.end()
+  })
+  t.test('keep the digits that a number of JavaScript would lose', (t) => {
+    const { members } = parseJsonObject(
+      '{"a":9007199254740993,"b":[1],"c":{"a":2},"d":5.0,"e":"5"}',
+    )
+    t.equal(members['a'], 9007199254740993n)
+    t.equal(members['d'], 5)
+    t.equal(members['e'], '5')
+    t.end()
+  })
+  t.test('say what is wrong with them', (t) => {
+    t.throws(() => parseJsonObject('{"a":1,"a":2}'), { message: 'The body names "a" twice.' })
+    t.throws(() => parseJsonObject('{"a":1,"\\u0061":2}'), { message: 'The body names "a" twice.' })
+    t.throws(() => parseJsonObject('[1]'), { message: 'The body must be a JSON object.' })
+    t.throws(() => parseJsonObject('{"a":}'), { message: 'The body is not valid JSON.' })
+    t.end()
+  })
+  t.test('of hostile shapes end in no time and change no prototype', (t) => {
+    const members = parseJsonObject('{"__proto__":{"name":"x"},"constructor":5}').members
+    t.equal(members['name'], undefined)
+    t.equal(Reflect.getPrototypeOf(members), Object.prototype)
+    const deep = `{"a":${'['.repeat(400_000)}${']'.repeat(400_000)}}`
+    t.equal(parseJsonObject(deep).source.get('a')?.length, 800_000)
+    const escapes = `{"a":"${'\\n'.repeat(500_000)}"}`
+    t.equal(String(parseJsonObject(escapes).members['a']).length, 500_000)
+    t.equal(parseJsonObject(`{"a":${'9'.repeat(1_000_000)}}`).members['a'], Infinity)
+    t.end()
+  })
+  t.end()
+})
+
+t.test('signatures', (t) => {
+  const request = {
+    method: 'GET',
+    target: '/v1/pets?a=1',
+    callerId: 'k',
+    plan: 'pro',
+    requestId: 'r',
+  }
+  const now = 1_790_000_000_000
+  const fault = (signature: string | undefined, at = now, changed = {}) =>
+    signatureFault('s3cret', { ...request, ...changed }, signature, at)
+
+  t.match(sign('s3cret', request, now), /^t=1790000000,v1=[0-9a-f]{64}$/)
+  t.equal(fault(sign('s3cret', request, now)), undefined, 'a fresh one is right')
+  t.equal(fault(sign('s3cret', request, now), now + 60_000), undefined, '60 s old is fresh')
+  t.match(fault(sign('s3cret', request, now), now + 60_001), /out of date/)
+  t.match(fault(sign('s3cret', request, now), now - 60_001), /out of date/, 'nor from the future')
+  t.match(fault(sign('other', request, now)), /wrong/, 'another secret')
+  for (const changed of [{ method: 'PUT' }, { target: '/' }, { callerId: 'j' }, { plan: 'free' }]) {
+    t.match(fault(sign('s3cret', request, now), now, changed), /wrong/, JSON.stringify(changed))
+  }
+  t.match(fault(undefined), /missing/)
+  t.match(fault('t=1,v1=00'), /malformed/)
+  t.end()
+})
+
+t.test('refusals', (t) => {
+  for (const [code, status] of Object.entries(statusByCode)) {
+    const refusal = new Refusal(code as keyof typeof statusByCode, 'A sentence.')
+    t.strictSame(JSON.parse(refusal.body), { code, message: 'A sentence.', status })
+  }
+  t.equal(refusalFrom(new Error('at /secret/path')).message, 'Something went wrong on our side.')
+  t.equal(refusalFrom('thrown text').status, 500)
+  t.equal(refusalFrom(Object.assign(new Error('x'), { statusCode: 422 })).status, 400)
+  const refusal = new Refusal('headers_too_large', 'Too much.', { 'X-Extra': '1' })
+  const [head = '', body = ''] = rawRefusal(refusal).split('\r\n\r\n')
+  t.match(head, /^HTTP\/1\.1 431 Request Header Fields Too Large\r\n/)
+  t.match(head, `Content-Length: ${Buffer.byteLength(body)}`)
+  t.match(head, 'X-Extra: 1')
+  t.equal(body, refusal.body)
+  t.end()
+})
+
+t.test('request ids', (t) => {
+  t.equal(requestIdFrom('abc.DEF-1_2'), 'abc.DEF-1_2')
+  t.equal(requestIdFrom('x'.repeat(128)).length, 128)
+  for (const bad of ['', 'x'.repeat(129), 'a b', 'a\nb', 'é', undefined, ['a', 'b']]) {
+    t.match(requestIdFrom(bad), /^[0-9a-f-]{36}$/, `${String(bad).slice(0, 9)} gets a new one`)
+  }
+  t.end()
+})
+
+t.test('what people see', (t) => {
+  const line = pretty(
+    JSON.stringify({
+      level: 50,
+      time: 0,
+      service: 'backend',
+      msg: 'failed',
+      status: 500,
+      err: { stack: 'Error: x\n at y' },
+    }),
+  )
+  t.match(line, /00:00:00\.000.*backend.*failed.*status=500/)
+  t.match(line, 'Error: x')
+  const lines: string[] = []
+  const target = { write: (text: string) => lines.push(text), isTTY: true }
+  loggerOptions('gateway', 'info', target).stream.write(
+    '{"level":30,"time":0,"service":"gateway","msg":"up"}\n',
+  )
+  loggerOptions('gateway', 'info', { write: target.write }).stream.write('{"level":30}\n')
+  t.match(lines[0], /gateway.*up/, 'a terminal gets short lines')
+  t.equal(lines[1], '{"level":30}\n', 'anything else gets JSON')
+
+  const bar: string[] = []
+  const draw = progressBar({ write: (text) => bar.push(text), isTTY: true }, 'animals', 200)
+  for (let done = 0; done <= 200; done++) draw(done)
+  t.equal(bar.length, 101, 'a bar is drawn once a percent')
+  t.match(bar.at(-1), /100% 200 of 200\n$/)
+  const file: string[] = []
+  const tell = progressBar({ write: (text) => file.push(text) }, 'animals', 2)
+  tell(1)
+  tell(2)
+  t.strictSame(file, ['animals: 2 of 2\n'], 'a file gets one line at the end')
+  t.end()
+})

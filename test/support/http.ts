@@ -1,0 +1,49 @@
+import { connect } from 'node:net'
+import { request } from 'undici'
+
+export type Answer = Readonly<{
+  status: number
+  headers: Readonly<Record<string, string | string[] | undefined>>
+  text: string
+}>
+
+export type Call = (
+  method: string,
+  path: string,
+  body?: string | Buffer | object,
+  headers?: Record<string, string>,
+) => Promise<Answer>
+
+/** Calls a server; an object is sent as JSON, a text or bytes as they are. */
+export function caller(url: string): Call {
+  return async (method, path, body, headers = {}) => {
+    const raw = typeof body === 'string' || Buffer.isBuffer(body)
+    const type = body === undefined ? {} : { 'content-type': 'application/json' }
+    const answer = await request(url + path, {
+      method: method as 'GET',
+      headers: { ...type, ...headers },
+      body: body === undefined ? null : raw ? body : JSON.stringify(body),
+    })
+    return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() }
+  }
+}
+
+/** The members of a JSON object or array that a test then looks at. */
+export function json(answer: Answer | string): Record<string, unknown> {
+  const text = typeof answer === 'string' ? answer : answer.text
+  return JSON.parse(text) as Record<string, unknown>
+}
+
+/** Writes bytes to a server as they stand and gives back all that comes until it hangs up. */
+export function raw(url: string, bytes: string | Buffer, waitMs = 5_000): Promise<string> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve, reject) => {
+    let received = ''
+    const socket = connect(Number(port), hostname, () => socket.write(bytes))
+    socket.setEncoding('utf8')
+    socket.setTimeout(waitMs, () => socket.destroy())
+    socket.on('data', (text: string) => (received += text))
+    socket.on('error', reject)
+    socket.on('close', () => resolve(received))
+  })
+}

@@ -1,0 +1,53 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { finished } from 'node:stream/promises'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+
+export const root = fileURLToPath(new URL('../../..', import.meta.url))
+
+export type Service = Readonly<{
+  child: ChildProcess
+  /** Where it listens; rejects if it ends before it does. */
+  url: Promise<string>
+  ended: Promise<{ code: number | null; signal: string | null }>
+  /** Standard output and error so far. */
+  output: () => string
+}>
+
+/** Runs a built program of this project; `shell` is what the shell that becomes it does before. */
+export function startProcess(
+  t: Test,
+  file: string,
+  options: { env?: Record<string, string>; args?: string[]; cwd?: string; shell?: string } = {},
+): Service {
+  const { env = {}, args = [], cwd, shell = ':' } = options
+  const program = [process.execPath, fileURLToPath(new URL(`../../${file}`, import.meta.url))]
+  // tap puts hooks of its own into every child through NODE_OPTIONS; one of them turns SIGXFSZ deadly.
+  const script = `unset NODE_OPTIONS; ${shell}; exec "$@"`
+  let output = ''
+  const child = spawn('/bin/sh', ['-c', script, 'sh', ...program, ...args], {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    ...(cwd ? { cwd } : {}),
+  })
+  child.stdout?.on('data', (text: Buffer) => (output += text.toString()))
+  child.stderr?.on('data', (text: Buffer) => (output += text.toString()))
+  // Not the event `close`: it never comes once a test has disconnected.
+  const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }))
+  })
+  const ended = exited.then(async (exit) => {
+    for (const stream of [child.stdout, child.stderr]) if (stream) await finished(stream)
+    return exit
+  })
+  const url = new Promise<string>((resolve, reject) => {
+    child.once('message', (message: { listening: string }) => resolve(message.listening))
+    void ended.then(() => reject(new Error(`${file} ended before it listened: ${output}`)))
+  })
+  url.catch(() => undefined)
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  return { child, url, ended, output: () => output }
+}

@@ -1,0 +1,71 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import t from 'tap'
+import { root } from './support/process.ts'
+
+/** What may not be imported where. Places are beginnings of paths; packages go by their names. */
+const walls: readonly { from: RegExp; notTo: RegExp; because: string }[] = [
+  { from: /^gateway\//, notTo: /^backend\//, because: 'the gateway knows no backend' },
+  { from: /^backend\//, notTo: /^gateway\//, because: 'the backend knows no gateway' },
+  { from: /^shared\//, notTo: /^(?:gateway|backend)\//, because: 'what is shared stands alone' },
+  { from: /^(?:gateway|backend|shared)\//, notTo: /^test\//, because: 'tests are not shipped' },
+  {
+    from: /^gateway\/stages\//,
+    notTo: /^gateway\/stages\//,
+    because: 'stages meet in plugin.ts only',
+  },
+  {
+    from: /^gateway\/stages\//,
+    notTo: /^(?:gateway\/stores\/(?:embedded|redis)|ioredis|rate-limiter-flexible)/,
+    because: 'a stage sees the interface of a store, never its technology',
+  },
+  {
+    from: /^gateway\/stores\//,
+    notTo: /^(?:gateway\/stages\/|fastify)/,
+    because: 'stores know no HTTP',
+  },
+]
+
+/** The only places that may touch `process`; everything else is told what it needs. */
+const touchProcess = /^(?:gateway|backend)\/main\.ts$|^gateway\/(?:cli|config)\//
+
+const folders = ['gateway', 'backend', 'shared']
+const files = folders.flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(folder, name)),
+)
+
+function importsOf(file: string): string[] {
+  const source = readFileSync(join(root, file), 'utf8')
+  const found = [...source.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(
+    ([, name = '']) => name,
+  )
+  return found.map((name) =>
+    name.startsWith('.') ? relative(root, resolve(root, file, '..', name)) : name,
+  )
+}
+
+t.test('the walls of the house stand', (t) => {
+  let imports = 0
+  for (const file of files) {
+    for (const imported of importsOf(file)) {
+      imports++
+      for (const { from, notTo, because } of walls) {
+        if (from.test(file) && notTo.test(imported))
+          t.fail(`${file} imports ${imported}: ${because}`)
+      }
+    }
+  }
+  t.comment(`${files.length} files, ${imports} imports`)
+  t.ok(files.length > 10 && imports > files.length, 'something was looked at')
+  t.end()
+})
+
+t.test('only the rim of the house touches the process', (t) => {
+  for (const file of files.filter((file) => !touchProcess.test(file))) {
+    const code = readFileSync(join(root, file), 'utf8').replace(/\/\*[^]*?\*\/|\/\/.*/g, '')
+    t.notMatch(code, /(?<![.\w'])process\.(?!server)|from 'node:process'/, file)
+  }
+  t.end()
+})
