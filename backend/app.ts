@@ -12,7 +12,7 @@ import { requestIdFrom } from '../shared/request-id.ts'
 import { signatureFault, signatureHeader } from '../shared/signature.ts'
 import { readJsonExactly } from './body.ts'
 import { Commits } from './commits.ts'
-import type { Database } from './database.ts'
+import type { Database } from '../shared/sqlite.ts'
 import { addOrders } from './orders.ts'
 import { addPets } from './pets.ts'
 

@@ -1,4 +1,4 @@
-import type { Database, Statement } from './database.ts'
+import type { Database, Statement } from '../shared/sqlite.ts'
 
 /** How long a write waits for another process that holds the file's write lock. */
 const patienceMs = 100

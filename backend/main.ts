@@ -2,8 +2,9 @@ import { parseArgs } from 'node:util'
 import { logLevels } from '../shared/log.ts'
 import { progressBar } from '../shared/progress.ts'
 import { isLoopback, serve } from '../shared/serve.ts'
+import type { Database } from '../shared/sqlite.ts'
 import { createBackend } from './app.ts'
-import { openDatabase, type Database } from './database.ts'
+import { openDatabase } from './database.ts'
 import { seed } from './seed.ts'
 
 const help = `The animal store: pet CRUD from SQLite, for a gateway to stand in front of.
@@ -41,7 +42,7 @@ async function main(): Promise<void> {
   const count = values.seed === undefined ? undefined : wholeNumber('--seed', values.seed, 1e9)
   const port = wholeNumber('PORT', process.env['PORT'] ?? '8090', 65_535)
   const level = levelFrom(LOG_LEVEL ?? 'info')
-  const database = open(DATABASE)
+  const database = openDatabase(DATABASE)
   if (count !== undefined) return fill(database, count)
 
   const log = { level, target: process.stdout }
@@ -51,15 +52,6 @@ async function main(): Promise<void> {
     app.log.warn(`listening on ${HOST} without GATEWAY_SECRET: whoever reaches it is served`)
   }
   await serve(app, process, { host: HOST, port })
-}
-
-function open(file: string): Database {
-  try {
-    return openDatabase(file)
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new Error(`the database ${file} can't be used: ${reason}`, { cause: error })
-  }
 }
 
 function fill(database: Database, count: number): void {

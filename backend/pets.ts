@@ -5,7 +5,7 @@ import { shown } from '../shared/json.ts'
 import { jsonType, Refusal } from '../shared/refusal.ts'
 import { bodyReader } from './body.ts'
 import type { Commits } from './commits.ts'
-import { found, type Database } from './database.ts'
+import { found, type Database } from '../shared/sqlite.ts'
 import { pageFrom, pageSql, parameter, sendPage, type Page } from './page.ts'
 
 export const petStatuses = ['available', 'pending', 'sold'] as const

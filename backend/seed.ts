@@ -1,5 +1,5 @@
 import { petStatuses } from './pets.ts'
-import type { Database } from './database.ts'
+import type { Database } from '../shared/sqlite.ts'
 
 const chunk = 10_000
 const names = ['Rex', 'Bella', 'Luna', 'Milo', 'Coco', 'Nala', 'Simba', 'Pepper', 'Kiwi', 'Bruno']

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { createBackend, type BackendOptions } from '../../backend/app.ts'
-import { openDatabase, type Database } from '../../backend/database.ts'
+import { openDatabase } from '../../backend/database.ts'
+import type { Database } from '../../shared/sqlite.ts'
 import { caller, type Call } from './http.ts'
 
 export type Store = Readonly<{ url: string; call: Call; database: Database; file: string }>

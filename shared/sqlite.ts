@@ -1,0 +1,59 @@
+import Sqlite from 'better-sqlite3'
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+export type { Database, Statement } from 'better-sqlite3'
+
+/** How long opening may wait for another process that is opening the same file. */
+const openTimeoutMs = 5_000
+
+export type SqliteOptions = Readonly<{
+  /** Step n leads from version n to n + 1. Forward only: a step that was released is never edited. */
+  migrations: readonly string[]
+  /** How long a statement may wait, with the whole process, for another one's lock. */
+  busyTimeoutMs: number
+}>
+
+/**
+ * Opens a file, makes or migrates its tables, and sets it so that a commit is on disk when it
+ * returns. Throws an error with a sentence for the operator where that can't be had.
+ */
+export function openSqlite(file: string, options: SqliteOptions): Sqlite.Database {
+  const { migrations, busyTimeoutMs } = options
+  let database: Sqlite.Database | undefined
+  try {
+    if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
+    database = new Sqlite(file, { timeout: openTimeoutMs })
+    requireKnownVersion(database, migrations)
+    database.pragma('journal_mode = WAL')
+    database.pragma('synchronous = FULL')
+    database.transaction(migrate).immediate(database, migrations)
+    database.pragma(`busy_timeout = ${busyTimeoutMs}`)
+    return database
+  } catch (error) {
+    database?.close()
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`the database ${file} can't be used: ${reason}`, { cause: error })
+  }
+}
+
+/** The row that a statement always gives. */
+export function found<Row>(row: Row | undefined): Row {
+  if (row === undefined) throw new Error('SQLite gave no row')
+  return row
+}
+
+function migrate(database: Sqlite.Database, migrations: readonly string[]): void {
+  const version = requireKnownVersion(database, migrations)
+  for (const step of migrations.slice(version)) database.exec(step)
+  database.pragma(`user_version = ${migrations.length}`)
+}
+
+function requireKnownVersion(database: Sqlite.Database, migrations: readonly string[]): number {
+  const version = Number(database.pragma('user_version', { simple: true }))
+  if (version <= migrations.length) return version
+  throw new Error(
+    `it was written by a newer version of this program (its format is ${version}, this program ` +
+      `knows up to ${migrations.length}). Install the newer version again.`,
+  )
+}
