@@ -1,18 +1,11 @@
-import Fastify, {
-  LogController,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-} from 'fastify'
-import type { Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../shared/clock.ts'
-import { loggerOptions, logsRequests, type LogTarget } from '../shared/log.ts'
-import { jsonType, rawRefusal, Refusal, refusalFrom } from '../shared/refusal.ts'
-import { requestIdFrom } from '../shared/request-id.ts'
+import { Refusal, refusalFrom } from '../shared/refusal.ts'
+import { createService, pathOf, type LogSettings } from '../shared/service.ts'
 import { signatureFault, signatureHeader } from '../shared/signature.ts'
+import type { Database } from '../shared/sqlite.ts'
 import { readJsonExactly } from './body.ts'
 import { Commits } from './commits.ts'
-import type { Database } from '../shared/sqlite.ts'
 import { addOrders } from './orders.ts'
 import { addPets } from './pets.ts'
 
@@ -23,7 +16,7 @@ export type BackendOptions = Readonly<{
   /** Shared with the gateway: requests that it didn't sign are refused. Without it, none is checked. */
   secret?: string | undefined
   clock?: Clock
-  log?: { level: string; target: LogTarget }
+  log?: LogSettings
   /** Whether writes that arrive together share a commit; `false` only to measure what that gives. */
   batched?: boolean
 }>
@@ -31,24 +24,12 @@ export type BackendOptions = Readonly<{
 /** The animal store, ready to listen. Closing it leaves the database open: who opened it closes it. */
 export function createBackend(options: BackendOptions): FastifyInstance {
   const { database, secret, clock = Date.now, log, batched = true } = options
-  const app = Fastify({
-    bodyLimit,
-    routerOptions: { maxParamLength: 16_384 },
-    logController: new LogController({ disableRequestLogging: true }),
-    logger: log ? loggerOptions('backend', log.level, log.target) : false,
-    genReqId: (request) => requestIdFrom(request.headers['x-request-id']),
-    requestTimeout: 30_000,
-    return503OnClosing: false,
-    frameworkErrors: (error, request, reply: FastifyReply) => {
-      const refusal = refusalFrom(error)
-      request.log.info({ status: refusal.status }, 'malformed request')
-      void reply.code(refusal.status).type(jsonType).send(refusal.body)
-    },
-    clientErrorHandler: (error, socket) => refuseUnparsed(error, socket),
+  const app = createService({
+    name: 'backend',
+    log,
+    refusalFor: (thrown) => (isStoreTrouble(thrown) ? storeRefusal(thrown) : refusalFrom(thrown)),
+    settings: { bodyLimit },
   })
-
-  answerErrors(app)
-  if (log && logsRequests(log.level)) logEachAnswer(app)
   if (secret) requireSignature(app, secret, clock)
   readJsonExactly(app)
   answerUnknownRoutes(app)
@@ -61,14 +42,6 @@ export function createBackend(options: BackendOptions): FastifyInstance {
   return app
 }
 
-function answerErrors(app: FastifyInstance): void {
-  app.setErrorHandler((error, request, reply) => {
-    const refusal = isStoreTrouble(error) ? storeRefusal(error) : refusalFrom(error)
-    if (refusal.status >= 500) request.log.error({ err: error }, refusal.message)
-    return reply.code(refusal.status).headers(refusal.headers).type(jsonType).send(refusal.body)
-  })
-}
-
 /** A full disk, a lock held elsewhere: nothing of ours is broken, and later it will work. */
 function storeRefusal(cause: unknown): Refusal {
   const sentence = 'The store can take no changes just now. Try again in a moment.'
@@ -78,21 +51,6 @@ function storeRefusal(cause: unknown): Refusal {
 function isStoreTrouble(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false
   return /^SQLITE_(?:BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|NOMEM)/.test(String(error.code))
-}
-
-function logEachAnswer(app: FastifyInstance): void {
-  app.addHook('onResponse', (request, reply, done) => {
-    request.log.info(
-      {
-        method: request.method,
-        path: pathOf(request),
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime * 10) / 10,
-      },
-      'answered',
-    )
-    done()
-  })
 }
 
 function requireSignature(app: FastifyInstance, secret: string, clock: Clock): void {
@@ -136,18 +94,4 @@ function matches(pattern: readonly string[], segments: readonly string[]): boole
     pattern.length === segments.length &&
     pattern.every((part, index) => part.startsWith(':') || part === segments[index])
   )
-}
-
-function pathOf(request: FastifyRequest): string {
-  return request.url.split('?', 1)[0] ?? ''
-}
-
-/** What the parser of HTTP could make nothing of gets a last answer, if anybody is there to read it. */
-function refuseUnparsed(error: Error, socket: Socket): void {
-  if (!socket.writable || ('code' in error && error.code === 'ECONNRESET')) {
-    socket.destroy()
-    return
-  }
-  const refusal = refusalFrom(Object.assign(error, { statusCode: 400 }))
-  socket.end(rawRefusal(refusal))
 }

@@ -1,11 +1,17 @@
-import Fastify from 'fastify'
-import proxy from '@fastify/http-proxy'
+import { logLevels } from '../shared/log.ts'
 import { serve } from '../shared/serve.ts'
+import { configFile, loadConfig } from './config/load.ts'
+import { createGateway } from './server.ts'
 
-const app = Fastify({ logger: true })
-await app.register(proxy, {
-  upstream: 'http://127.0.0.1:8090',
-  prefix: '/v1',
-  rewritePrefix: '/v1',
-})
-await serve(app, process, { host: '127.0.0.1', port: 8080 })
+try {
+  const { LOG_LEVEL = 'info' } = process.env
+  const level = logLevels.find((level) => level === LOG_LEVEL)
+  if (!level)
+    throw new Error(`LOG_LEVEL must be one of ${logLevels.join(', ')}, got "${LOG_LEVEL}"`)
+  const config = loadConfig(configFile())
+  const app = await createGateway({ config, log: { level, target: process.stdout } })
+  await serve(app, process, config.listen)
+} catch (error) {
+  process.stderr.write(`gateway: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.exit(2)
+}

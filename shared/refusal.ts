@@ -43,7 +43,11 @@ export class Refusal extends Error {
     headers: Readonly<Record<string, string>> = {},
     cause?: unknown,
   ) {
+    // A refusal is an answer: where in the code it was made interests nobody, and costs to find out.
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
     super(message, { cause })
+    Error.stackTraceLimit = stackTraceLimit
     this.code = code
     this.status = statusByCode[code]
     this.headers = headers

@@ -23,9 +23,10 @@ export async function prepare() {
 }
 
 /** The set-up for a script of package.json: one sentence and exit code 1 if it can't be had. */
-export async function prepareOrExit() {
+export async function prepareOrExit(more = () => undefined) {
   try {
     await prepare()
+    return more()
   } catch (error) {
     if (!(error instanceof SetupError)) throw error
     process.stderr.write(`${error.message}\n`)

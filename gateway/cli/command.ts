@@ -1,0 +1,92 @@
+import { parseArgs } from 'node:util'
+import type { Config } from '../config/config.ts'
+import type { Stores } from '../stores/open.ts'
+
+/** An option of a command: with a `value` it takes one, without it is a switch. */
+export type Option = Readonly<{ value?: string; help: string; many?: boolean }>
+
+/** What a command was called with, past its own words. */
+export type Input = Readonly<{
+  args: readonly string[]
+  values: Readonly<Record<string, string | boolean | readonly string[] | undefined>>
+}>
+
+/** What a command works on; the stores are opened when they are first asked for. */
+export type Context = Readonly<{
+  config: Config
+  stores: () => Stores
+  clock: () => number
+  /** Draws how far a long command is, on a terminal. */
+  progress: (label: string, total: number) => (done: number) => void
+}>
+
+/** What a command has to say: to people, and to programs. */
+export type Output = Readonly<{ text: string; json: unknown }>
+
+export type Command = Readonly<{
+  /** The words that call it, such as `keys create`. */
+  name: string
+  /** What it wants besides options, such as `KEY_ID`. */
+  args?: readonly string[]
+  summary: string
+  /** More than the summary, for `--help`. */
+  details?: string
+  options?: Readonly<Record<string, Option>>
+  run: (context: Context, input: Input) => Promise<Output>
+}>
+
+/** A command was called in a way that means nothing. */
+export class UsageError extends Error {}
+
+/** Options that every command has. */
+export const commonOptions: Readonly<Record<string, Option>> = {
+  config: { value: 'FILE', help: 'the configuration file (environment: TOLLGATE_CONFIG)' },
+  json: { help: 'print one JSON value, for programs' },
+  help: { help: 'explain the command' },
+}
+
+/** Takes apart what follows a command's name; throws a `UsageError` with a sentence. */
+export function inputOf(command: Command, rest: string[]): Input {
+  const options = { ...command.options, ...commonOptions }
+  let parsed
+  try {
+    parsed = parseArgs({
+      args: rest,
+      allowPositionals: true,
+      options: Object.fromEntries(
+        Object.entries(options).map(([name, { value, many = false }]) => [
+          name,
+          { type: value ? ('string' as const) : ('boolean' as const), multiple: many },
+        ]),
+      ),
+    })
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error))
+  }
+  const { values, positionals } = parsed
+  const expected = command.args ?? []
+  if (!values['help'] && positionals.length !== expected.length) {
+    const wanted = expected.length === 0 ? 'no arguments' : expected.join(' ')
+    throw new UsageError(`"${command.name}" takes ${wanted}, got "${positionals.join(' ')}"`)
+  }
+  return { args: positionals, values: values as Input['values'] }
+}
+
+/** The text of an option; `undefined` if it isn't given. */
+export function text(input: Input, name: string): string | undefined {
+  const value = input.values[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+/** An option that must be given. */
+export function required(input: Input, name: string): string {
+  const value = text(input, name)
+  if (value === undefined) throw new UsageError(`--${name} is needed`)
+  return value
+}
+
+/** The texts of an option that may be given several times; `undefined` if it isn't given. */
+export function texts(input: Input, name: string): readonly string[] | undefined {
+  const value = input.values[name]
+  return Array.isArray(value) ? value : undefined
+}

@@ -1,0 +1,56 @@
+#!/usr/bin/env node
+import { progressBar } from '../../shared/progress.ts'
+import { ConfigError, configFile, loadConfig } from '../config/load.ts'
+import { openStores, type Stores } from '../stores/open.ts'
+import { inputOf, text, UsageError, type Command } from './command.ts'
+import { explain, overview } from './help.ts'
+import { keyCommands } from './keys.ts'
+
+const commands: readonly Command[] = [...keyCommands]
+
+process.exitCode = await main(process.argv.slice(2)).catch(failed)
+
+async function main(words: string[]): Promise<number> {
+  const command = commands.find(({ name }) => name === words.slice(0, 2).join(' '))
+  if (!command) return explainAll(words)
+  const input = inputOf(command, words.slice(2))
+  if (input.values['help']) return say(explain(command))
+  const config = loadConfig(text(input, 'config') ?? configFile())
+  let stores: Stores | undefined
+  try {
+    const { text: forPeople, json } = await command.run(
+      {
+        config,
+        stores: () => (stores ??= openStores(config.store, { patient: true })),
+        clock: Date.now,
+        progress: (label, total) => progressBar(process.stderr, label, total),
+      },
+      input,
+    )
+    return say(input.values['json'] ? `${JSON.stringify(json)}\n` : `${forPeople}\n`)
+  } finally {
+    await stores?.close()
+  }
+}
+
+/** No command was named, or none that there is: what there is, to who asked and to who erred. */
+function explainAll(words: string[]): number {
+  const [group] = words
+  const near = commands.filter(({ name }) => name.split(' ')[0] === group)
+  const asked = words.length === 0 || words.some((word) => word === '--help' || word === 'help')
+  const help = near.length > 0 ? overview(near, `${group} COMMAND`) : overview(commands)
+  if (asked) return say(help)
+  process.stderr.write(`tollgate: there is no command "${words.join(' ')}"\n\n${help}`)
+  return 2
+}
+
+function say(output: string): number {
+  process.stdout.write(output)
+  return 0
+}
+
+function failed(error: unknown): number {
+  const sentence = error instanceof Error ? error.message : String(error)
+  process.stderr.write(`tollgate: ${sentence}\n`)
+  return error instanceof UsageError || error instanceof ConfigError ? 2 : 1
+}

@@ -1,0 +1,20 @@
+/** Rows with their columns under each other; the first row of a table names the columns. */
+export function aligned(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = []
+  for (const row of rows) {
+    row.forEach((cell, i) => (widths[i] = Math.max(widths[i] ?? 0, cell.length)))
+  }
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .join('  ')
+      .trimEnd()
+  return rows.map(line).join('\n')
+}
+
+/** A day and time as people read it, in UTC. */
+export function timeText(ms: number | undefined, otherwise = ''): string {
+  return ms === undefined
+    ? otherwise
+    : `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')}Z`
+}

@@ -1,0 +1,75 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import { durationFrom } from './units.ts'
+
+const count = Type.Integer({ minimum: 1, expected: 'a whole number above 0' })
+const limit = Type.Union([count, Type.Literal('unlimited')], {
+  expected: 'a whole number above 0 or "unlimited"',
+})
+const text = Type.String({ minLength: 1, expected: 'a text' })
+const port = Type.Integer({ minimum: 0, maximum: 65_535, expected: 'a port from 0 to 65535' })
+const duration = Type.Refine(
+  Type.String({ expected: 'a duration such as 50ms, 1s, 5m or 24h' }),
+  (value) => durationFrom(value) !== undefined,
+)
+const address = section({ host: text, port })
+const limits = section({ perMinute: limit, perDay: limit })
+const url = Type.String({
+  pattern: '^https?://[^/?#]+/?$',
+  expected: 'an http or https URL without a path',
+})
+
+const redis = Type.Union(
+  [
+    Type.String(),
+    Type.Object({ cluster: Type.Array(text) }, { additionalProperties: false }),
+    Type.Object({ sentinels: Type.Array(text), name: text }, { additionalProperties: false }),
+  ],
+  {
+    expected: 'a redis:// or rediss:// URL, { cluster: [...] } or { sentinels: [...], name: ... }',
+  },
+)
+
+/** The configuration file as operators write it. `expected` says in words what may stand there. */
+export const fileSchema = section({
+  listen: optional(address),
+  admin: optional(address),
+  store: optional(
+    section({
+      file: optional(text),
+      redis: optional(redis),
+      prefix: optional(text),
+      timeout: optional(duration),
+      whenUnreachable: optional(
+        Type.Enum(['local', 'allow', 'deny'], { expected: 'local, allow or deny' }),
+      ),
+    }),
+  ),
+  plans: Type.Record(
+    Type.String({ pattern: '^[a-z][a-z0-9-]{0,31}$' }),
+    Type.Union([limits, Type.Literal('custom')], {
+      expected: '{ perMinute: ..., perDay: ... } or custom',
+    }),
+    { expected: 'plans, each with a name in small letters', minProperties: 1 },
+  ),
+  strangers: optional(limits),
+  keys: optional(section({ cache: optional(count) })),
+  upstreams: Type.Record(
+    Type.String(),
+    section({
+      targets: Type.Array(url, { minItems: 1, maxItems: 1, expected: 'a list of one URL' }),
+    }),
+    { expected: 'upstreams by name', minProperties: 1 },
+  ),
+  routes: Type.Array(section({ path: text, upstream: text }), { expected: 'a list of routes' }),
+  trustedProxies: optional(Type.Array(text, { expected: 'a list of addresses or CIDR ranges' })),
+})
+
+export type ConfigFile = Static<typeof fileSchema>
+
+function section<Properties extends Record<string, TSchema>>(properties: Properties) {
+  return Type.Object(properties, { additionalProperties: false, expected: 'a section of settings' })
+}
+
+function optional<Schema extends TSchema>(schema: Schema) {
+  return Type.Optional(schema)
+}

@@ -1,0 +1,127 @@
+import type { Clock } from '../../shared/clock.ts'
+import type { Plan } from '../limits/limits.ts'
+import type { KeyStore } from '../stores/keys.ts'
+import type { Key, Secret, StoredKey } from './key.ts'
+import { KeyMistake } from './mistake.ts'
+import { requireSound, type KeySettings } from './settings.ts'
+import { hashOf, newKeyId, newToken } from './token.ts'
+
+/** How often a change is tried again when somebody else changes the same key at the same time. */
+const tries = 10
+
+/** How long a secret that has ended is kept, so that every gateway hears of its end. */
+const endedSecretMs = 24 * 3_600_000
+
+/** A key, and its token, which is known at this moment only. */
+export type Issued = Readonly<{ key: Key; token: string }>
+
+export type DeskOptions = Readonly<{
+  store: KeyStore
+  plans: ReadonlyMap<string, Plan>
+  clock: Clock
+}>
+
+/** What operators do with keys: the command line and the admin API both ask here. */
+export class KeyDesk {
+  readonly #store: KeyStore
+  readonly #plans: ReadonlyMap<string, Plan>
+  readonly #clock: Clock
+
+  constructor({ store, plans, clock }: DeskOptions) {
+    this.#store = store
+    this.#plans = plans
+    this.#clock = clock
+  }
+
+  async create(settings: KeySettings): Promise<Issued> {
+    requireSound(settings, this.#plans)
+    const id = newKeyId()
+    const token = newToken(id)
+    const key = { ...settings, id, createdAtMs: this.#clock(), secrets: [{ hash: hashOf(token) }] }
+    const { clash } = await this.#store.add([key])
+    if (clash !== undefined) throw new Error('a new random id was taken; this cannot be')
+    return { key, token }
+  }
+
+  async show(id: string): Promise<Key> {
+    return (await this.#read(id)).key
+  }
+
+  list(): AsyncIterable<StoredKey> {
+    return this.#store.list()
+  }
+
+  change(id: string, changes: Partial<KeySettings>): Promise<Key> {
+    return this.#edit(id, (key) => {
+      requireAlive(key)
+      const changed = { ...key, ...changes, limits: { ...key.limits, ...changes.limits } }
+      requireSound(changed, this.#plans)
+      return changed
+    })
+  }
+
+  /** Gives a key a new secret; the one it had goes on for `overlapMs`, older ones end now. */
+  async rotate(id: string, overlapMs: number): Promise<Issued> {
+    const token = newToken(id)
+    const now = this.#clock()
+    const key = await this.#edit(id, (key) => {
+      requireAlive(key)
+      const [current, ...older] = key.secrets
+      const secrets: Secret[] = [
+        { hash: hashOf(token) },
+        ...(current ? [endBy(current, now + overlapMs)] : []),
+        ...older
+          .map((secret) => endBy(secret, now))
+          .filter(({ untilMs }) => now - untilMs < endedSecretMs),
+      ]
+      return { ...key, secrets }
+    })
+    return { key, token }
+  }
+
+  /** Ends a key for good. */
+  revoke(id: string): Promise<Key> {
+    return this.#edit(id, (key) => ({ ...key, revokedAtMs: key.revokedAtMs ?? this.#clock() }))
+  }
+
+  setDisabled(id: string, disabled: boolean): Promise<Key> {
+    return this.#edit(id, (key) => {
+      requireAlive(key)
+      return { ...key, disabled: disabled || undefined }
+    })
+  }
+
+  async #read(id: string): Promise<StoredKey> {
+    const stored = await this.#store.get(id)
+    if (!stored) throw new KeyMistake(`there is no key with the id "${id}"`)
+    return stored
+  }
+
+  async #edit(id: string, change: (key: Key) => Key): Promise<Key> {
+    for (let attempt = 0; attempt < tries; attempt++) {
+      const { key, version } = await this.#read(id)
+      const changed = change(key)
+      if (await this.#store.replace(changed, version)) return changed
+    }
+    throw new KeyMistake(`the key "${id}" is being changed by others; try again`)
+  }
+}
+
+/** What a key is good for at a time, in a word. */
+export function stateOf(key: Key, nowMs: number): 'active' | 'revoked' | 'disabled' | 'expired' {
+  if (key.revokedAtMs !== undefined) return 'revoked'
+  if (key.disabled) return 'disabled'
+  return (key.expiresAtMs ?? Infinity) <= nowMs ? 'expired' : 'active'
+}
+
+function requireAlive(key: Key): void {
+  if (key.revokedAtMs === undefined) return
+  throw new KeyMistake(`the key "${key.id}" is revoked, which is for good; create a new one`)
+}
+
+function endBy(
+  { hash, untilMs = Infinity }: Secret,
+  nowMs: number,
+): { hash: string; untilMs: number } {
+  return { hash, untilMs: Math.min(untilMs, nowMs) }
+}

@@ -1,0 +1,106 @@
+import type { Clock } from '../../shared/clock.ts'
+import type { KeyStore, Watch } from '../stores/keys.ts'
+import { BloomFilter } from './bloom-filter.ts'
+import { KeyCache, type CachedKey } from './cache.ts'
+import type { StoredKey } from './key.ts'
+import { hashOf, isOurs, keyIdOf } from './token.ts'
+
+/** How long keys that were met go on working while the store can't be asked what has changed. */
+const longestStaleMs = 10 * 60_000
+
+/** What is found for a token: its key, that it is no key, or that nobody can say at present. */
+export type Found = CachedKey | 'unknown' | 'unavailable'
+
+export type DirectoryOptions = Readonly<{
+  store: KeyStore
+  /** How many keys are held in memory at most. */
+  cacheSize: number
+  clock: Clock
+  /** Told when the store begins to fail, and with `undefined` when it is back. */
+  trouble?: (error: Error | undefined) => void
+}>
+
+/** Finds the keys of tokens for one gateway: from its memory where it can, from the store else. */
+export class KeyDirectory {
+  readonly #store: KeyStore
+  readonly #cache: KeyCache
+  readonly #clock: Clock
+  readonly #watch: Watch
+  #known: BloomFilter | undefined
+  /** What was heard of while the store's names are being read. */
+  #heard: StoredKey[] | undefined
+  #closed = false
+
+  constructor({ store, cacheSize, clock, trouble }: DirectoryOptions) {
+    this.#store = store
+    this.#clock = clock
+    this.#cache = new KeyCache(cacheSize)
+    this.#watch = store.watch({
+      changed: (keys) => this.#hear(keys),
+      ...(trouble ? { trouble } : {}),
+    })
+    void this.#learnNames()
+  }
+
+  /** What memory knows of a token: nothing of one that was not met lately. */
+  recall(token: string): CachedKey | undefined {
+    const cached = this.#cache.get(token)
+    const stale = cached && this.#clock() - this.#watch.upToDateAtMs > longestStaleMs
+    return stale ? undefined : cached
+  }
+
+  /** Whether a token can be one of the store's, as far as memory can tell without asking it. */
+  mayExist(token: string): boolean {
+    return this.#known?.mayHave(isOurs(token) ? keyIdOf(token) : hashOf(token)) ?? true
+  }
+
+  /** Asks the store; at once if the store can answer at once. */
+  look(token: string): Found | Promise<Found> {
+    const hash = hashOf(token)
+    const answer = (stored: StoredKey | undefined): Found =>
+      stored ? this.#cache.add(token, hash, stored) : 'unknown'
+    try {
+      const stored = this.#store.find(hash)
+      if (!(stored instanceof Promise)) return answer(stored)
+      return stored.then(answer, () => 'unavailable')
+    } catch {
+      return 'unavailable'
+    }
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#watch.close()
+  }
+
+  #hear(keys: readonly StoredKey[]): void {
+    for (const stored of keys) {
+      this.#cache.update(stored)
+      this.#known?.add(stored.key.id)
+      for (const { hash } of stored.key.secrets) this.#known?.add(hash)
+    }
+    this.#heard?.push(...keys)
+    if (this.#known?.isFull) void this.#learnNames()
+  }
+
+  /** Reads which ids and hashes there are. Until that is done, and if it fails, all may exist. */
+  async #learnNames(): Promise<void> {
+    this.#known = undefined
+    const heard: StoredKey[] = (this.#heard = [])
+    try {
+      const names: string[] = []
+      for await (const batch of this.#store.names()) {
+        if (this.#closed) return
+        for (const name of batch) names.push(name)
+      }
+      const known = new BloomFilter(Math.max(8_192, names.length * 2))
+      for (const name of names) known.add(name)
+      this.#known = known
+      this.#heard = undefined
+      this.#hear(heard)
+    } catch {
+      // The store is out of reach and says so itself; the filter is for floods only.
+      this.#heard = undefined
+    }
+  }
+}

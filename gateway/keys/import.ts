@@ -1,0 +1,149 @@
+import type { Clock } from '../../shared/clock.ts'
+import type { LimitSettings, Plan } from '../limits/limits.ts'
+import type { KeyStore } from '../stores/keys.ts'
+import type { Key } from './key.ts'
+import { KeyMistake } from './mistake.ts'
+import { requireSound } from './settings.ts'
+import { hashOf, isOurs, isWellFormed, newKeyId } from './token.ts'
+
+/** One row of a file of keys: the names of its columns, or of its JSON members, and their texts. */
+export type Row = Readonly<{ line: number; fields: Readonly<Record<string, string>> }>
+
+const columns = 'token sha256 plan name account perMinute perDay expires note'.split(' ')
+
+/** Adds the keys of a file, all or none; a `KeyMistake` names the line of the first mistake. */
+export async function importKeys(
+  text: string,
+  options: { store: KeyStore; plans: ReadonlyMap<string, Plan>; clock: Clock },
+  progress?: (written: number, total: number) => void,
+): Promise<number> {
+  const { store, plans, clock } = options
+  const rows = rowsOf(text)
+  const lineByHash = new Map<string, number>()
+  const keys = rows.map((row) => {
+    const key = keyFromRow(row, plans, clock())
+    const [{ hash = '' } = {}] = key.secrets
+    const twin = lineByHash.get(hash)
+    if (twin !== undefined)
+      throw new KeyMistake(`line ${row.line}: the token of line ${twin} again`)
+    lineByHash.set(hash, row.line)
+    return key
+  })
+  const { clash } = await store.add(keys, (written) => progress?.(written, keys.length))
+  if (clash === undefined) return keys.length
+  throw new KeyMistake(`line ${rows[clash]?.line}: this token is in the store already`)
+}
+
+/** The rows of a text: JSON lines if it begins like JSON, else CSV with a line of column names. */
+export function rowsOf(text: string): Row[] {
+  const lines = text
+    .replace(/^\ufeff/, '')
+    .split(/\r?\n/)
+    .map((content, index) => ({ content, line: index + 1 }))
+    .filter(({ content }) => content.trim() !== '')
+  const [first, ...rest] = lines
+  if (!first) throw new KeyMistake('the file has no rows')
+  if (first.content.trimStart().startsWith('{')) {
+    return lines.map(({ content, line }) => ({ line, fields: jsonFields(content, line) }))
+  }
+  const names = csvFields(first.content, first.line)
+  for (const name of names) requireColumn(name, first.line)
+  return rest.map(({ content, line }) => {
+    const values = csvFields(content, line)
+    if (values.length !== names.length) {
+      throw new KeyMistake(
+        `line ${line}: ${values.length} fields, but the first line names ${names.length}`,
+      )
+    }
+    return { line, fields: Object.fromEntries(names.map((name, i) => [name, values[i] ?? ''])) }
+  })
+}
+
+function keyFromRow({ line, fields }: Row, plans: ReadonlyMap<string, Plan>, now: number): Key {
+  const given = (name: string): string | undefined => fields[name] || undefined
+  try {
+    const limits: LimitSettings = {
+      perMinute: limit(given('perMinute')),
+      perDay: limit(given('perDay')),
+    }
+    const expires = given('expires')
+    const key = {
+      id: newKeyId(),
+      name: given('name') ?? `imported, line ${line}`,
+      plan: given('plan') ?? '',
+      account: given('account'),
+      limits,
+      createdAtMs: now,
+      expiresAtMs: expires === undefined ? undefined : Date.parse(expires),
+      note: given('note'),
+      secrets: [{ hash: hashFrom(given('token'), given('sha256')) }],
+    }
+    requireSound(key, plans)
+    return key
+  } catch (error) {
+    if (error instanceof KeyMistake) throw new KeyMistake(`line ${line}: ${error.message}`)
+    throw error
+  }
+}
+
+/** Either the token of the older system, or the SHA-256 of it in hex or base64url. */
+function hashFrom(token: string | undefined, sha256: string | undefined): string {
+  if (token !== undefined && sha256 === undefined) {
+    if (isOurs(token) && !isWellFormed(token)) {
+      throw new KeyMistake(
+        'a token that starts with tg_ is of this gateway, and this one is mistyped',
+      )
+    }
+    if (/^[A-Za-z0-9\-._~+/]{8,512}=*$/.test(token) && token.length <= 512) return hashOf(token)
+    throw new KeyMistake('a token must be 8 to 512 of the characters A-Za-z0-9-._~+/')
+  }
+  if (sha256 !== undefined && token === undefined) {
+    if (/^[0-9a-f]{64}$/i.test(sha256)) return Buffer.from(sha256, 'hex').toString('base64url')
+    if (/^[\w-]{43}$/.test(sha256)) return sha256
+    throw new KeyMistake('sha256 must be 64 hexadecimal digits, or 43 characters of base64url')
+  }
+  throw new KeyMistake('a row needs either a token or a sha256')
+}
+
+function limit(text: string | undefined): number | 'unlimited' | undefined {
+  return text === undefined || text === 'unlimited' ? text : Number(text)
+}
+
+function requireColumn(name: string, line: number): void {
+  if (columns.includes(name)) return
+  throw new KeyMistake(
+    `line ${line}: there is no column "${name}"; there are ${columns.join(', ')}`,
+  )
+}
+
+function jsonFields(text: string, line: number): Record<string, string> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    value = undefined
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new KeyMistake(`line ${line}: this is no JSON object`)
+  }
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]: [string, unknown]) => {
+      requireColumn(name, line)
+      if (typeof member === 'string' || typeof member === 'number') return [name, String(member)]
+      throw new KeyMistake(`line ${line}: ${name} must be a text or a number`)
+    }),
+  )
+}
+
+/** The fields of a line of CSV; a field in double quotes may hold commas, and quotes doubled. */
+function csvFields(text: string, line: number): string[] {
+  const fields: string[] = []
+  const field = /\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(,|$)/y
+  for (;;) {
+    const found = field.exec(text)
+    if (!found)
+      throw new KeyMistake(`line ${line}: a quote that opens or closes in the wrong place`)
+    fields.push((found[1]?.replaceAll('""', '"') ?? found[2] ?? '').trim())
+    if (found[3] === '') return fields
+  }
+}

@@ -1,0 +1,60 @@
+import { METHODS } from 'node:http'
+import { Ranges } from '../address.ts'
+import { effectiveLimits, type LimitSettings, type Plan } from '../limits/limits.ts'
+import type { Key } from './key.ts'
+import { KeyMistake } from './mistake.ts'
+
+/** What operators decide about a key. */
+export type KeySettings = Omit<Key, 'id' | 'createdAtMs' | 'disabled' | 'revokedAtMs' | 'secrets'>
+
+const longestText = 255
+
+/** Throws a `KeyMistake` if a key can't be like this; `plans` are those of the configuration. */
+export function requireSound(settings: KeySettings, plans: ReadonlyMap<string, Plan>): void {
+  const { name, account, note, limits, expiresAtMs } = settings
+  requireText('the name', name)
+  if (account !== undefined) requireText('the account', account)
+  if (note !== undefined) requireText('the note', note)
+  if (expiresAtMs !== undefined && !Number.isSafeInteger(expiresAtMs)) {
+    throw new KeyMistake('the expiry is no date')
+  }
+  requireLimits(settings.plan, limits, plans)
+  for (const method of settings.methods ?? []) {
+    if (!METHODS.includes(method)) throw new KeyMistake(`"${method}" is no HTTP method`)
+  }
+  for (const path of settings.paths ?? []) {
+    if (!path.startsWith('/')) throw new KeyMistake(`the path "${path}" must start with /`)
+  }
+  try {
+    new Ranges(settings.addresses ?? [])
+  } catch (error) {
+    throw new KeyMistake(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function requireLimits(
+  name: string,
+  own: LimitSettings | undefined,
+  plans: ReadonlyMap<string, Plan>,
+): void {
+  const plan = plans.get(name)
+  if (!plan) {
+    throw new KeyMistake(`there is no plan "${name}"; there are ${[...plans.keys()].join(', ')}`)
+  }
+  for (const limit of [own?.perMinute, own?.perDay]) {
+    if (limit === undefined || limit === 'unlimited') continue
+    if (!Number.isSafeInteger(limit) || limit < 1) {
+      throw new KeyMistake(`a limit must be a whole number above 0 or "unlimited", got ${limit}`)
+    }
+  }
+  if (!effectiveLimits(plan, own)) {
+    throw new KeyMistake(
+      `the plan "${name}" is custom: its keys need both a limit per minute and a limit per day`,
+    )
+  }
+}
+
+function requireText(what: string, text: string): void {
+  if (text.trim() !== '' && text.length <= longestText && !/\p{Cc}/u.test(text)) return
+  throw new KeyMistake(`${what} must be a line of 1 to ${longestText} characters`)
+}

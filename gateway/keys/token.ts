@@ -1,0 +1,68 @@
+import { hash, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+
+// A key is what operators manage; its token is what callers send: tg_<id>_<secret><check>.
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const idLength = 12
+const secretLength = 32
+const checkLength = 6
+const tokenLength = 3 + idLength + 1 + secretLength + checkLength
+
+const prefix = 'tg_'
+const shape = /^tg_[0-9A-Za-z]{12}_[0-9A-Za-z]{38}$/
+
+/** A new key's id. */
+export function newKeyId(): string {
+  return randomText(idLength)
+}
+
+/** A new token for a key; it is shown once and never kept. */
+export function newToken(id: string): string {
+  const start = `${prefix}${id}_${randomText(secretLength)}`
+  return start + checkOf(start)
+}
+
+/** Whether a token claims to be one of ours, rather than imported from another system. */
+export function isOurs(token: string): boolean {
+  return token.startsWith(prefix)
+}
+
+/** Whether a token of ours is well formed: a mistyped or invented one is told by its check. */
+export function isWellFormed(token: string): boolean {
+  return (
+    token.length === tokenLength &&
+    shape.test(token) &&
+    token.endsWith(checkOf(token.slice(0, -checkLength)))
+  )
+}
+
+/** The id in a well-formed token of ours. */
+export function keyIdOf(token: string): string {
+  return token.slice(prefix.length, prefix.length + idLength)
+}
+
+/** What is kept of a token: its SHA-256, in base64url. */
+export function hashOf(token: string): string {
+  return hash('sha256', token, 'base64url')
+}
+
+function checkOf(text: string): string {
+  let rest = crc32(text)
+  let check = ''
+  for (let i = 0; i < checkLength; i++) {
+    check = alphabet.charAt(rest % 62) + check
+    rest = Math.floor(rest / 62)
+  }
+  return check
+}
+
+/** Letters and digits, each as likely as the others: bytes past the last whole 62 are left out. */
+function randomText(length: number): string {
+  let text = ''
+  while (text.length < length) {
+    for (const byte of randomBytes(length)) {
+      if (byte < 248 && text.length < length) text += alphabet.charAt(byte % 62)
+    }
+  }
+  return text
+}

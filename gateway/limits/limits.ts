@@ -1,0 +1,24 @@
+/** How many requests fit into each window; `Infinity` where a window has no limit. */
+export type Limits = Readonly<{ perMinute: number; perDay: number }>
+
+/** A plan of the configuration. Of a custom one, each key brings its own limits. */
+export type Plan = Readonly<{ name: string; limits: Limits | 'custom' }>
+
+/** What a key may set to differ from its plan; as operators write it. */
+export type LimitSettings = Readonly<{
+  perMinute?: number | 'unlimited' | undefined
+  perDay?: number | 'unlimited' | undefined
+}>
+
+/** The limits of a key: its own, else its plan's; `undefined` where a custom plan leaves one open. */
+export function effectiveLimits(plan: Plan, own: LimitSettings = {}): Limits | undefined {
+  const base = plan.limits === 'custom' ? undefined : plan.limits
+  const perMinute = limitFrom(own.perMinute) ?? base?.perMinute
+  const perDay = limitFrom(own.perDay) ?? base?.perDay
+  return perMinute === undefined || perDay === undefined ? undefined : { perMinute, perDay }
+}
+
+/** A limit as operators write it, as a number to count against. */
+export function limitFrom(setting: number | 'unlimited' | undefined): number | undefined {
+  return setting === 'unlimited' ? Infinity : setting
+}

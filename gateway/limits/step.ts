@@ -1,0 +1,205 @@
+import type { Limits } from './limits.ts'
+
+export const minuteMs = 60_000
+export const dayMs = 86_400_000
+
+/** When strikes become a ban, and for how long. */
+export type BanRules = Readonly<{
+  strikes: number
+  withinMs: number
+  graceMs: number
+  forMs: number
+  factor: number
+  atMostMs: number
+  memoryMs: number
+}>
+
+/** What has been counted for a quota. Everything only grows until its window or generation ends. */
+export type Counters = {
+  /** Which minute and which day, counted from 1970 in UTC. */
+  minute: number
+  minuteUsed: number
+  day: number
+  dayUsed: number
+  dayGivenBack: number
+  /** Rises when an operator resets the quota or lifts a ban: what was seen before counts no more. */
+  generation: number
+}
+
+/** How a key has behaved lately. */
+export type Conduct = {
+  /** When the running episode of refusals began; 0 if none runs. */
+  refusedAtMs: number
+  /** Times of the latest strikes, oldest first. */
+  strikesMs: number[]
+  bannedUntilMs: number
+  /** How many bans in a row the next one follows on. */
+  bans: number
+}
+
+/** Everything that is kept for one quota: of a key of its own, or of an account with several. */
+export type QuotaState = Counters & { conducts: Map<string, Conduct> }
+
+/** What a gateway has last seen of a quota: if the store knows less, it has lost something. */
+export type Seen = Readonly<Counters & { bannedUntilMs: number }>
+
+export type Ask = Readonly<{
+  /** Whose request it is: strikes and bans are a key's, not its account's. */
+  key: string
+  cost: number
+  limits: Limits
+  bans?: BanRules | undefined
+  seen?: Seen | undefined
+}>
+
+/** One decision, with all that headers and later decisions need to know of it. */
+export type Decision = Readonly<{
+  verdict: 'admitted' | 'refused' | 'banned'
+  /** The time by which was decided. */
+  nowMs: number
+  minuteUsed: number
+  /** Of the day, what was given back left out. */
+  dayUsed: number
+  /** How many strikes the key has lately. */
+  strikes: number
+  /** When the key's ban ends; 0 if none runs. */
+  bannedUntilMs: number
+  /** Whether this request is the one that banned the key. */
+  bans: boolean
+  seen: Seen
+}>
+
+/**
+ * Decides one request and counts it: ban, minute, day and strike, all in one step. The script for
+ * Redis does the same, line by line; one suite of tests holds both against one model.
+ */
+export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
+  const { key, cost, limits, bans } = ask
+  roll(state, nowMs)
+  const conduct = state.conducts.get(key) ?? newConduct()
+  if (ask.seen) heal(state, conduct, ask.seen)
+  let verdict: Decision['verdict'] = 'admitted'
+  let banned = false
+  if (conduct.bannedUntilMs > nowMs) {
+    verdict = 'banned'
+  } else if (!fits(state, cost, limits)) {
+    banned = bans !== undefined && refuse(conduct, bans, nowMs)
+    verdict = banned ? 'banned' : 'refused'
+  } else if (cost > 0) {
+    state.minuteUsed += cost
+    state.dayUsed += cost
+    conduct.refusedAtMs = 0
+  }
+  if (!isBlank(conduct)) state.conducts.set(key, conduct)
+  return decision(state, conduct, verdict, banned, nowMs)
+}
+
+/** A quota of which nothing is known yet. */
+export function newQuota(): QuotaState {
+  return {
+    minute: 0,
+    minuteUsed: 0,
+    day: 0,
+    dayUsed: 0,
+    dayGivenBack: 0,
+    generation: 0,
+    conducts: new Map(),
+  }
+}
+
+/** Where a key stands, without counting anything. */
+export function standing(state: QuotaState, key: string, nowMs: number): Decision {
+  roll(state, nowMs)
+  const conduct = state.conducts.get(key) ?? newConduct()
+  return decision(state, conduct, 'admitted', false, nowMs)
+}
+
+/** Gives back what a request of a day has cost; a day that is over keeps what it has. */
+export function giveBack(state: QuotaState, cost: number, day: number): void {
+  if (state.day !== day) return
+  state.dayGivenBack = Math.min(state.dayUsed, state.dayGivenBack + cost)
+}
+
+export function newConduct(): Conduct {
+  return { refusedAtMs: 0, strikesMs: [], bannedUntilMs: 0, bans: 0 }
+}
+
+/** Begins new windows where the old ones have ended. */
+function roll(state: QuotaState, nowMs: number): void {
+  const minute = Math.floor(nowMs / minuteMs)
+  const day = Math.floor(nowMs / dayMs)
+  if (state.minute !== minute) {
+    state.minute = minute
+    state.minuteUsed = 0
+  }
+  if (state.day !== day) {
+    state.day = day
+    state.dayUsed = 0
+    state.dayGivenBack = 0
+  }
+}
+
+/** Takes the larger of what is kept and what a gateway has seen: a store may have lost writes. */
+function heal(state: QuotaState, conduct: Conduct, seen: Seen): void {
+  if (seen.generation < state.generation) return
+  if (seen.generation > state.generation) {
+    state.generation = seen.generation
+    state.minuteUsed = 0
+    state.dayUsed = 0
+    state.dayGivenBack = 0
+    conduct.bannedUntilMs = 0
+  }
+  if (seen.minute === state.minute) state.minuteUsed = Math.max(state.minuteUsed, seen.minuteUsed)
+  if (seen.day === state.day) {
+    state.dayUsed = Math.max(state.dayUsed, seen.dayUsed)
+    state.dayGivenBack = Math.max(state.dayGivenBack, seen.dayGivenBack)
+  }
+  conduct.bannedUntilMs = Math.max(conduct.bannedUntilMs, seen.bannedUntilMs)
+}
+
+function fits(state: QuotaState, cost: number, { perMinute, perDay }: Limits): boolean {
+  if (cost === 0) return true
+  const dayUsed = state.dayUsed - state.dayGivenBack
+  return state.minuteUsed + cost <= perMinute && dayUsed + cost <= perDay
+}
+
+/** Notes a refusal; whether it bans the key. */
+function refuse(conduct: Conduct, rules: BanRules, nowMs: number): boolean {
+  if (conduct.refusedAtMs === 0) conduct.refusedAtMs = nowMs
+  if (nowMs - conduct.refusedAtMs <= rules.graceMs) return false
+  conduct.strikesMs = [...conduct.strikesMs, nowMs].slice(-rules.strikes)
+  const [first = nowMs] = conduct.strikesMs
+  if (conduct.strikesMs.length < rules.strikes || nowMs - first >= rules.withinMs) return false
+  const follows = conduct.bannedUntilMs > 0 && nowMs - conduct.bannedUntilMs <= rules.memoryMs
+  conduct.bans = follows ? conduct.bans + 1 : 0
+  const lasts = Math.min(rules.forMs * rules.factor ** conduct.bans, rules.atMostMs)
+  conduct.bannedUntilMs = nowMs + Math.floor(lasts)
+  conduct.strikesMs = []
+  conduct.refusedAtMs = 0
+  return true
+}
+
+function isBlank({ refusedAtMs, strikesMs, bannedUntilMs }: Conduct): boolean {
+  return refusedAtMs === 0 && strikesMs.length === 0 && bannedUntilMs === 0
+}
+
+function decision(
+  state: QuotaState,
+  conduct: Conduct,
+  verdict: Decision['verdict'],
+  bans: boolean,
+  nowMs: number,
+): Decision {
+  const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation } = state
+  const bannedUntilMs = conduct.bannedUntilMs > nowMs ? conduct.bannedUntilMs : 0
+  return {
+    verdict,
+    nowMs,
+    minuteUsed,
+    dayUsed: dayUsed - dayGivenBack,
+    strikes: conduct.strikesMs.length,
+    bannedUntilMs,
+    bans,
+    seen: { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, bannedUntilMs },
+  }
+}

@@ -1,0 +1,167 @@
+import type { Clock } from '../../../shared/clock.ts'
+import type { Database } from '../../../shared/sqlite.ts'
+import { keyFrom, recordOf } from '../../keys/record.ts'
+import type { Key, StoredKey } from '../../keys/key.ts'
+import { pollMs, type Added, type KeyListener, type KeyStore, type Watch } from '../keys.ts'
+
+type Row = { id: string; version: number; record: string }
+
+const batchSize = 2_000
+
+class Clash extends Error {
+  readonly place: number
+  constructor(place: number) {
+    super('an id or a secret is taken')
+    this.place = place
+  }
+}
+
+/** Keys in a SQLite file, which several processes may have open. */
+export function embeddedKeys(database: Database, clock: Clock = Date.now): KeyStore {
+  const find = database.prepare<string, Row>(
+    'SELECT keys.* FROM secrets JOIN keys ON keys.id = secrets.keyId WHERE secrets.hash = ?',
+  )
+  const get = database.prepare<string, Row>('SELECT * FROM keys WHERE id = ?')
+  const since = database.prepare<number, Row>(
+    `SELECT * FROM keys WHERE version > ? ORDER BY version LIMIT ${batchSize}`,
+  )
+  const page = database.prepare<[string, number], Row>(
+    'SELECT * FROM keys WHERE id > ? ORDER BY id LIMIT ?',
+  )
+  const hashes = database.prepare<[string, number], { hash: string; keyId: string }>(
+    'SELECT * FROM secrets WHERE hash > ? ORDER BY hash LIMIT ?',
+  )
+  const latest = database.prepare<[], number>('SELECT coalesce(max(version), 0) FROM keys').pluck()
+  const insertKey = database.prepare('INSERT OR IGNORE INTO keys VALUES (?, ?, ?)')
+  const insertSecret = database.prepare('INSERT OR IGNORE INTO secrets VALUES (?, ?)')
+  const ownSecret = database.prepare('SELECT 1 FROM secrets WHERE hash = ? AND keyId = ?').pluck()
+  const update = database.prepare(
+    'UPDATE keys SET version = ?, record = ? WHERE id = ? AND version = ?',
+  )
+  const dataVersion = database.prepare<[], number>('PRAGMA data_version').pluck()
+  const listeners = new Set<() => void>()
+
+  const addAll = database.transaction((keys: readonly Key[], progress?: (n: number) => void) => {
+    let version = latest.get() ?? 0
+    for (const [place, key] of keys.entries()) {
+      if (insertKey.run(key.id, ++version, recordOf(key)).changes === 0) throw new Clash(place)
+      for (const { hash } of key.secrets) {
+        if (insertSecret.run(hash, key.id).changes === 0) throw new Clash(place)
+      }
+      if ((place + 1) % 1_000 === 0 || place + 1 === keys.length) progress?.(place + 1)
+    }
+  })
+
+  const replaceOne = database.transaction((key: Key, version: number): boolean => {
+    const next = (latest.get() ?? 0) + 1
+    if (update.run(next, recordOf(key), key.id, version).changes === 0) return false
+    for (const { hash } of key.secrets) {
+      if (ownSecret.get(hash, key.id)) continue
+      if (insertSecret.run(hash, key.id).changes === 0) throw new Clash(0)
+    }
+    return true
+  })
+
+  /** Other listeners of this process hear of a change at once; `data_version` tells of no own one. */
+  const tellListeners = (): void => listeners.forEach((tell) => tell())
+
+  return {
+    find: (hash) => storedFrom(find.get(hash)),
+    get: (id) => storedFrom(get.get(id)),
+
+    async *list() {
+      for (let rows = page.all('', batchSize); rows.length > 0;) {
+        for (const row of rows) yield stored(row)
+        rows = page.all(rows.at(-1)?.id ?? '', batchSize)
+        await breathe()
+      }
+    },
+
+    async *names() {
+      for (let rows = hashes.all('', batchSize); rows.length > 0;) {
+        yield rows.flatMap(({ hash, keyId }) => [hash, keyId])
+        rows = hashes.all(rows.at(-1)?.hash ?? '', batchSize)
+        await breathe()
+      }
+    },
+
+    async add(keys, progress): Promise<Added> {
+      try {
+        addAll.immediate(keys, progress)
+      } catch (error) {
+        if (error instanceof Clash) return { clash: error.place }
+        throw error
+      }
+      tellListeners()
+      return Promise.resolve({})
+    },
+
+    async replace(key, version) {
+      const replaced = replaceOne.immediate(key, version)
+      if (replaced) tellListeners()
+      return Promise.resolve(replaced)
+    },
+
+    watch(listener) {
+      const watch = watchFile(listener)
+      listeners.add(watch.look)
+      return watch
+    },
+
+    close() {
+      database.close()
+      return Promise.resolve()
+    },
+  }
+
+  function watchFile(listener: KeyListener): Watch & { look: () => void } {
+    let seen = latest.get() ?? 0
+    let fileVersion = dataVersion.get()
+    let upToDateAtMs = clock()
+    let failing = false
+    const look = (): void => {
+      const rows = since.all(seen)
+      seen = rows.at(-1)?.version ?? seen
+      if (rows.length > 0) listener.changed(rows.map(stored))
+      if (rows.length === batchSize) setImmediate(() => database.open && look())
+    }
+    const poll = (): void => {
+      try {
+        const version = dataVersion.get()
+        if (version !== fileVersion) look()
+        fileVersion = version
+        upToDateAtMs = clock()
+        if (failing) listener.trouble?.(undefined)
+        failing = false
+      } catch (error) {
+        if (!failing) listener.trouble?.(error instanceof Error ? error : new Error(String(error)))
+        failing = true
+      }
+    }
+    const timer = setInterval(poll, pollMs)
+    timer.unref()
+    return {
+      look,
+      get upToDateAtMs() {
+        return upToDateAtMs
+      },
+      close() {
+        clearInterval(timer)
+        listeners.delete(look)
+      },
+    }
+  }
+}
+
+function storedFrom(row: Row | undefined): StoredKey | undefined {
+  return row && stored(row)
+}
+
+function stored({ record, version }: Row): StoredKey {
+  return { key: keyFrom(record), version }
+}
+
+/** Lets requests be served between two batches. */
+function breathe(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve))
+}

@@ -1,0 +1,74 @@
+import { Cluster, Redis } from 'ioredis'
+import type { RedisSettings } from '../../config/config.ts'
+
+/** A connection to one Redis, to the master that Sentinels name, or to a Cluster. */
+export type Connection = Redis | Cluster
+
+export type ConnectOptions = Readonly<{
+  /** How long one command may take; also what unsticks a connection to a frozen server. */
+  timeoutMs: number
+  /** Whether commands wait for a connection that is still being made: for a command line, not a gateway. */
+  patient?: boolean
+}>
+
+const longestRetryMs = 1_000
+
+/** Connects in the background and goes on trying; errors come from the commands that meet them. */
+export function connect(settings: RedisSettings, options: ConnectOptions): Connection {
+  const connection = create(settings, options)
+  // Without a listener, ioredis would print each failure; whoever uses the connection sees them.
+  connection.on('error', () => undefined)
+  return connection
+}
+
+function create(
+  settings: RedisSettings,
+  { timeoutMs, patient = false }: ConnectOptions,
+): Connection {
+  const common = {
+    commandTimeout: timeoutMs,
+    connectTimeout: Math.max(500, timeoutMs),
+    socketTimeout: Math.max(1_000, timeoutMs * 2),
+    enableOfflineQueue: patient,
+    maxRetriesPerRequest: patient ? 3 : 0,
+    autoResendUnfulfilledCommands: false,
+    retryStrategy: (attempt: number) => retryAfter(attempt, patient),
+  }
+  if ('url' in settings) return new Redis(settings.url, common)
+  if ('sentinels' in settings) {
+    return new Redis({
+      ...common,
+      sentinels: settings.sentinels.map(hostAndPort),
+      name: settings.name,
+      sentinelRetryStrategy: (attempt) => retryAfter(attempt, patient),
+      failoverDetector: true,
+    })
+  }
+  const { retryStrategy, enableOfflineQueue, ...own } = common
+  return new Cluster(settings.cluster.map(hostAndPort), {
+    redisOptions: own,
+    enableOfflineQueue,
+    slotsRefreshTimeout: 1_000,
+    clusterRetryStrategy: retryStrategy,
+  })
+}
+
+/** A second connection of the same kind, for hearing messages. */
+export function duplicate(connection: Connection): Connection {
+  const second = connection instanceof Cluster ? connection.duplicate() : connection.duplicate()
+  second.on('error', () => undefined)
+  return second
+}
+
+/** Sooner at first, later then, and never all gateways at once; a command line gives up. */
+function retryAfter(attempt: number, patient: boolean): number | null {
+  if (patient && attempt > 5) return null
+  return Math.round(
+    Math.min(longestRetryMs, 50 * 2 ** Math.min(attempt, 6)) * (0.5 + Math.random() / 2),
+  )
+}
+
+function hostAndPort(text: string): { host: string; port: number } {
+  const colon = text.lastIndexOf(':')
+  return { host: text.slice(0, colon), port: Number(text.slice(colon + 1)) }
+}

@@ -1,0 +1,10 @@
+-- Puts a key in the place of the version that was read: 1, or 0 if it has changed meanwhile.
+-- KEYS: secrets, records, versions, version   ARGV: channel, id, version, record, hashes...
+local version = redis.call('ZSCORE', KEYS[3], ARGV[2])
+if not version or tonumber(version) ~= tonumber(ARGV[3]) then return 0 end
+local next = redis.call('INCR', KEYS[4])
+redis.call('HSET', KEYS[2], ARGV[2], ARGV[4])
+redis.call('ZADD', KEYS[3], next, ARGV[2])
+for i = 5, #ARGV do redis.call('HSET', KEYS[1], ARGV[i], ARGV[2]) end
+redis.call('PUBLISH', ARGV[1], next .. ' ' .. ARGV[4])
+return 1

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../../../shared/clock.ts'
+import { keyFrom, recordOf } from '../../keys/record.ts'
+import type { Key, StoredKey } from '../../keys/key.ts'
+import type { Added, KeyListener, KeyStore, Watch } from '../keys.ts'
+import type { Connection } from './connect.ts'
+import { script } from './script.ts'
+import { watchKeys } from './watch-keys.ts'
+
+/** Keys that one script call adds at most, so that it never holds up decisions for long. */
+const batchSize = 500
+
+/** How long an import may be silent before another one takes back what it has left. */
+const importLockMs = 30_000
+
+/**
+ * Keys in Redis. All names share one slot of a Cluster (the braces see to it), so that a change of a
+ * key, its secrets and the count of changes is one step.
+ */
+export function redisKeys(
+  connection: Connection,
+  prefix: string,
+  clock: Clock = Date.now,
+): KeyStore {
+  const name = (what: string): string => `${prefix}{keys}:${what}`
+  const [secrets, records, versions] = [name('secrets'), name('records'), name('versions')]
+  const [pending, version, channel] = [name('pending'), name('version'), name('changed')]
+  const lock = name('import')
+  const findKey = script(connection, 'keys-find.lua', [secrets, records, versions, pending])
+  const addKeys = script(connection, 'keys-add.lua', [secrets, records, versions, pending, version])
+  const replaceKey = script(connection, 'keys-replace.lua', [secrets, records, versions, version])
+  const forget = script(connection, 'keys-forget.lua', [secrets, records, versions, pending])
+  const watches = new Set<Watch>()
+
+  /** Adds one batch; the place of a clash in it, from 0. */
+  async function addBatch(keys: readonly Key[], waits: boolean): Promise<Added> {
+    const args = keys.flatMap((key) => {
+      const hashes = key.secrets.map(({ hash }) => hash)
+      return [key.id, recordOf(key), hashes.length, ...hashes]
+    })
+    const place = Number(await addKeys(waits ? '1' : '0', channel, ...args))
+    return place > 0 ? { clash: place - 1 } : {}
+  }
+
+  /** Adds many keys in batches that nobody sees until the last one is there. */
+  async function addMany(keys: readonly Key[], progress?: (n: number) => void): Promise<Added> {
+    const owner = randomUUID()
+    if (!(await connection.set(lock, owner, 'PX', importLockMs, 'NX'))) {
+      throw new Error('another import is running; wait until it has ended')
+    }
+    try {
+      while (Number(await forget(batchSize)) > 0);
+      for (let start = 0; start < keys.length; start += batchSize) {
+        const batch = keys.slice(start, start + batchSize)
+        const { clash } = await addBatch(batch, true)
+        if (clash !== undefined) return { clash: start + clash }
+        progress?.(start + batch.length)
+        await connection.pexpire(lock, importLockMs)
+      }
+      await connection.del(pending)
+      return {}
+    } finally {
+      while (Number(await forget(batchSize)) > 0);
+      await connection.del(lock)
+    }
+  }
+
+  return {
+    async find(hash) {
+      return storedFrom(await findKey(hash))
+    },
+
+    async get(id) {
+      const [record, score, waits] = await Promise.all([
+        connection.hget(records, id),
+        connection.zscore(versions, id),
+        connection.hexists(pending, id),
+      ])
+      return waits || record === null || score === null ? undefined : storedFrom([record, score])
+    },
+
+    async *list() {
+      for await (const ids of scan((cursor) => connection.hscan(records, cursor, 'COUNT', 1_000))) {
+        const waiting = new Set(await connection.hkeys(pending))
+        const found = ids.filter(([id]) => !waiting.has(id))
+        const scores =
+          found.length > 0 ? await connection.zmscore(versions, ...found.map(([id]) => id)) : []
+        for (const [index, [, record]] of found.entries()) {
+          yield { key: keyFrom(record), version: Number(scores[index] ?? 0) }
+        }
+      }
+    },
+
+    async *names() {
+      for await (const pairs of scan((cursor) =>
+        connection.hscan(secrets, cursor, 'COUNT', 1_000),
+      )) {
+        yield pairs.flat()
+      }
+    },
+
+    add(keys, progress) {
+      return keys.length <= batchSize ? addBatch(keys, false) : addMany(keys, progress)
+    },
+
+    async replace(key, version) {
+      const hashes = key.secrets.map(({ hash }) => hash)
+      return Number(await replaceKey(channel, key.id, version, recordOf(key), ...hashes)) === 1
+    },
+
+    watch(listener: KeyListener) {
+      const watch = watchKeys({ connection, records, versions, version, channel, clock }, listener)
+      watches.add(watch)
+      return watch
+    },
+
+    close() {
+      watches.forEach((watch) => watch.close())
+      connection.disconnect()
+      return Promise.resolve()
+    },
+  }
+}
+
+function storedFrom(answer: unknown): StoredKey | undefined {
+  if (!Array.isArray(answer)) return undefined
+  return { key: keyFrom(String(answer[0])), version: Number(answer[1]) }
+}
+
+/** All pairs of a hash, in batches; a pair may come twice while the hash grows. */
+async function* scan(
+  next: (cursor: string) => Promise<[string, string[]]>,
+): AsyncGenerator<[string, string][]> {
+  let cursor = '0'
+  do {
+    const [following, flat] = await next(cursor)
+    const pairs: [string, string][] = []
+    for (let i = 0; i + 1 < flat.length; i += 2) pairs.push([flat[i] ?? '', flat[i + 1] ?? ''])
+    yield pairs
+    cursor = following
+  } while (cursor !== '0')
+}

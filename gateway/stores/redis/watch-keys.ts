@@ -1,0 +1,94 @@
+import type { Clock } from '../../../shared/clock.ts'
+import { keyFrom } from '../../keys/record.ts'
+import { pollMs, type KeyListener, type Watch } from '../keys.ts'
+import { duplicate, type Connection } from './connect.ts'
+
+type Names = Readonly<{
+  connection: Connection
+  records: string
+  versions: string
+  version: string
+  channel: string
+  clock: Clock
+}>
+
+const batchSize = 1_000
+
+/**
+ * Hears of changes by publish and subscribe, and asks for the count of changes besides: a message
+ * that was lost is caught up with at the next look.
+ */
+export function watchKeys(names: Names, listener: KeyListener): Watch {
+  const { connection, records, versions, version, channel, clock } = names
+  const subscriber = duplicate(connection)
+  let seen: number | undefined
+  let upToDateAtMs = clock()
+  let failing = false
+  let looking = false
+
+  subscriber.on('ready', () => void subscriber.subscribe(channel).catch(() => undefined))
+  subscriber.on('message', (_channel: string, message: string) => {
+    const space = message.indexOf(' ')
+    const told = {
+      key: keyFrom(message.slice(space + 1)),
+      version: Number(message.slice(0, space)),
+    }
+    // Only the very next one moves the count; what came before a later one is still to be asked for.
+    if (told.version === (seen ?? 0) + 1) seen = told.version
+    listener.changed([told])
+  })
+
+  async function look(): Promise<void> {
+    const latest = Number((await connection.get(version)) ?? 0)
+    // A store that has lost its memory starts counting again; what was known here stays known.
+    if (seen === undefined || latest < seen) seen = latest
+    while (seen < latest) {
+      const range: string[] = await connection.zrangebyscore(
+        versions,
+        `(${seen}`,
+        '+inf',
+        'WITHSCORES',
+        'LIMIT',
+        0,
+        batchSize,
+      )
+      const ids = range.filter((_text, index) => index % 2 === 0)
+      if (ids.length === 0) break
+      const found = await connection.hmget(records, ...ids)
+      seen = Number(range.at(-1))
+      listener.changed(
+        found.flatMap((record, index) =>
+          record === null ? [] : [{ key: keyFrom(record), version: Number(range[index * 2 + 1]) }],
+        ),
+      )
+    }
+    upToDateAtMs = clock()
+  }
+
+  async function poll(): Promise<void> {
+    if (looking) return
+    looking = true
+    try {
+      await look()
+      if (failing) listener.trouble?.(undefined)
+      failing = false
+    } catch (error) {
+      if (!failing) listener.trouble?.(error instanceof Error ? error : new Error(String(error)))
+      failing = true
+    }
+    looking = false
+  }
+
+  const timer = setInterval(() => void poll(), pollMs)
+  timer.unref()
+  connection.on('ready', () => void poll())
+  return {
+    get upToDateAtMs() {
+      return upToDateAtMs
+    },
+    close() {
+      clearInterval(timer)
+      subscriber.disconnect()
+    },
+  }
+}

@@ -1,0 +1,81 @@
+import Fastify, {
+  LogController,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify'
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { loggerOptions, logsRequests, type LogTarget } from './log.ts'
+import { jsonType, rawRefusal, type Refusal, refusalFrom } from './refusal.ts'
+import { requestIdFrom } from './request-id.ts'
+
+export type LogSettings = Readonly<{ level: string; target: LogTarget }>
+
+export type ServiceOptions = Readonly<{
+  name: string
+  log?: LogSettings | undefined
+  /** What a thrown value is to the caller, where that is for this service to know. */
+  refusalFor?: (thrown: unknown) => Refusal
+  /** What else is known of an answered request that its log line should say. */
+  describe?: (request: FastifyRequest, reply: FastifyReply) => object
+  settings?: FastifyServerOptions<Server>
+}>
+
+/** A Fastify app as both services want it: one form of error, one line in the log a request. */
+export function createService(options: ServiceOptions): FastifyInstance {
+  const { name, log, refusalFor = refusalFrom, describe, settings } = options
+  const app = Fastify({
+    routerOptions: { maxParamLength: 16_384 },
+    requestTimeout: 30_000,
+    return503OnClosing: false,
+    ...settings,
+    logController: new LogController({ disableRequestLogging: true }),
+    logger: log ? loggerOptions(name, log.level, log.target) : false,
+    genReqId: (request) => requestIdFrom(request.headers['x-request-id']),
+    frameworkErrors: (error, request, reply: FastifyReply) => {
+      const refusal = refusalFrom(error)
+      request.log.info({ status: refusal.status }, 'malformed request')
+      void answer(reply, refusal)
+    },
+    clientErrorHandler: refuseUnparsed,
+  })
+  app.setErrorHandler((error, request, reply) => {
+    const refusal = refusalFor(error)
+    if (refusal.status >= 500) request.log.error({ err: error }, refusal.message)
+    return answer(reply, refusal)
+  })
+  if (log && logsRequests(log.level)) logEachAnswer(app, describe)
+  return app
+}
+
+/** Answers with a refusal. */
+export function answer(reply: FastifyReply, refusal: Refusal): FastifyReply {
+  return reply.code(refusal.status).headers(refusal.headers).type(jsonType).send(refusal.body)
+}
+
+/** The path of a request, without its query. */
+export function pathOf(request: FastifyRequest): string {
+  const { url } = request
+  const query = url.indexOf('?')
+  return query < 0 ? url : url.slice(0, query)
+}
+
+function logEachAnswer(app: FastifyInstance, describe: ServiceOptions['describe']): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    const ms = Math.round(reply.elapsedTime * 10) / 10
+    const line = { method: request.method, path: pathOf(request), status: reply.statusCode, ms }
+    request.log.info({ ...line, ...describe?.(request, reply) }, 'answered')
+    done()
+  })
+}
+
+/** What the parser of HTTP could make nothing of gets a last answer, if anybody is there to read it. */
+function refuseUnparsed(error: Error, socket: Socket): void {
+  if (!socket.writable || ('code' in error && error.code === 'ECONNRESET')) {
+    socket.destroy()
+    return
+  }
+  socket.end(rawRefusal(refusalFrom(Object.assign(error, { statusCode: 400 }))))
+}

@@ -1,0 +1,160 @@
+import type { Test } from 'tap'
+import type { Key, StoredKey } from '../../gateway/keys/key.ts'
+import { hashOf, newKeyId, newToken } from '../../gateway/keys/token.ts'
+import type { KeyStore } from '../../gateway/stores/keys.ts'
+import { until } from '../support/redis.ts'
+
+/** Two views of one store, as two processes have them. */
+export type TwoViews = Readonly<{ first: KeyStore; second: KeyStore }>
+
+export function newKey(more: Partial<Key> = {}): Key {
+  const id = more.id ?? newKeyId()
+  const secrets = [{ hash: hashOf(newToken(id)) }]
+  return { id, name: 'Acme', plan: 'free', createdAtMs: 1_790_000_000_000, secrets, ...more }
+}
+
+async function all(store: KeyStore): Promise<StoredKey[]> {
+  const found: StoredKey[] = []
+  for await (const stored of store.list()) found.push(stored)
+  return found
+}
+
+/** What every key store promises; run against each of them. */
+export function keyStoreContract(
+  t: Test,
+  name: string,
+  open: (t: Test) => Promise<TwoViews>,
+): Promise<unknown> {
+  return t.test(`a key store: ${name}`, async (t) => {
+    const { first, second } = await open(t)
+
+    t.test('what was never added is not there', async (t) => {
+      t.equal(await first.find('nothing'), undefined)
+      t.equal(await first.get('nothing'), undefined)
+      t.strictSame(await all(first), [])
+    })
+
+    t.test('a key comes back as it was put, by its id and each of its secrets', async (t) => {
+      const key = newKey({
+        name: 'Ünïcode "quoted" \\ \u2028 "batch":"x"',
+        account: 'acme',
+        limits: { perMinute: 5, perDay: 'unlimited' },
+        expiresAtMs: 1_890_000_000_000,
+        methods: ['GET'],
+        paths: ['/v1/pets'],
+        addresses: ['10.0.0.0/8'],
+        note: 'n',
+        secrets: [{ hash: 'one' }, { hash: 'two', untilMs: 5 }],
+      })
+      t.strictSame(await first.add([key]), {})
+      t.strictSame((await second.get(key.id))?.key, key)
+      t.strictSame((await second.find('one'))?.key, key)
+      t.strictSame((await second.find('two'))?.key, key)
+      t.strictSame(
+        (await all(second)).map((stored) => stored.key),
+        [key],
+      )
+    })
+
+    t.test('of keys that are added together one that is taken keeps all out', async (t) => {
+      const [taken] = await all(first)
+      const before = (await all(first)).length
+      const sameSecret = newKey({ secrets: [{ hash: 'two' }] })
+      t.strictSame(await first.add([newKey(), newKey(), sameSecret]), { clash: 2 })
+      t.strictSame(await first.add([newKey(), newKey({ id: taken?.key.id ?? '' })]), { clash: 1 })
+      t.equal((await all(first)).length, before)
+    })
+
+    t.test('a replacement holds only for the version that was read', async (t) => {
+      const key = newKey()
+      await first.add([key])
+      const read = await first.get(key.id)
+      const version = read?.version ?? 0
+      t.equal(
+        await second.replace(
+          { ...key, name: 'second', secrets: [{ hash: 'new' }, ...key.secrets] },
+          version,
+        ),
+        true,
+      )
+      t.equal(await first.replace({ ...key, name: 'first' }, version), false)
+      const now = await first.find('new')
+      t.equal(now?.key.name, 'second')
+      t.ok((now?.version ?? 0) > version, 'and has a higher one')
+      t.equal(await first.replace(newKey(), 1), false, 'nor is a key made that was not there')
+    })
+
+    t.test('changes by two at once are all made', async (t) => {
+      const key = newKey({ name: '0' })
+      await first.add([key])
+      const addOne = async (store: KeyStore): Promise<void> => {
+        for (;;) {
+          const read = await store.get(key.id)
+          if (!read) throw new Error('gone')
+          const name = String(Number(read.key.name) + 1)
+          if (await store.replace({ ...read.key, name }, read.version)) return
+        }
+      }
+      await Promise.all(Array.from({ length: 20 }, (_, i) => addOne(i % 2 ? first : second)))
+      t.equal((await first.get(key.id))?.key.name, '20')
+    })
+
+    t.test('many keys are there all at once', async (t) => {
+      const before = (await all(second)).length
+      const keys = Array.from({ length: 1_700 }, () => newKey())
+      const written: number[] = []
+      const [early, late] = [keys[0], keys.at(-1)].map((key) => key?.secrets[0]?.hash ?? '')
+      let partly = 0
+      let adding = true
+      const adds = first
+        .add(keys, (n) => written.push(n))
+        .then((added) => {
+          adding = false
+          return added
+        })
+      while (adding) {
+        if ((await second.find(early ?? '')) && !(await second.find(late ?? ''))) partly++
+      }
+      t.strictSame(await adds, {})
+      t.equal(partly, 0, 'never some of them')
+      t.equal((await all(second)).length - before, 1_700)
+      t.equal(written.at(-1), 1_700)
+      const last = keys.at(-1) ?? newKey()
+      t.strictSame((await second.find(last.secrets[0]?.hash ?? ''))?.key, last)
+      const clash = await first.add([...Array.from({ length: 900 }, () => newKey()), last])
+      t.strictSame(clash, { clash: 900 })
+      t.equal((await all(second)).length - before, 1_700, 'and none of them if one is taken')
+    })
+
+    t.test('every id and every hash is named', async (t) => {
+      const names = new Set<string>()
+      for await (const batch of first.names()) for (const name of batch) names.add(name)
+      for (const { key } of await all(first)) {
+        if (!names.has(key.id)) t.fail(`the id ${key.id}`)
+        for (const { hash } of key.secrets) if (!names.has(hash)) t.fail(`the hash ${hash}`)
+      }
+      t.ok(names.size > 3_400)
+    })
+
+    t.test('who watches hears of every change within a second, whoever made it', async (t) => {
+      const heard = [new Map<string, string>(), new Map<string, string>()]
+      const watches = [first, second].map((store, i) =>
+        store.watch({
+          changed: (keys) => keys.forEach(({ key }) => heard[i]?.set(key.id, key.name)),
+        }),
+      )
+      t.teardown(() => watches.forEach((watch) => watch.close()))
+      await new Promise((go) => setTimeout(go, 300))
+      const key = newKey({ name: 'made' })
+      await first.add([key])
+      await until(() => heard.every((names) => names.get(key.id) === 'made'), 1_000)
+      const version = (await first.get(key.id))?.version ?? 0
+      await second.replace({ ...key, name: 'changed' }, version)
+      await until(() => heard.every((names) => names.get(key.id) === 'changed'), 1_000)
+      const many = Array.from({ length: 2_300 }, () => newKey())
+      await second.add(many)
+      await until(() => heard.every((names) => many.every(({ id }) => names.has(id))), 2_000)
+      t.ok(watches.every((watch) => Date.now() - watch.upToDateAtMs < 1_000))
+    })
+  })
+}

@@ -1,0 +1,109 @@
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { RedisSettings } from '../../gateway/config/config.ts'
+import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
+import { embeddedKeys } from '../../gateway/stores/embedded/keys.ts'
+import { connect } from '../../gateway/stores/redis/connect.ts'
+import { redisKeys } from '../../gateway/stores/redis/keys.ts'
+import { keyStoreContract, newKey, type TwoViews } from '../contracts/keys.ts'
+import { startCluster, startRedis, startSentinel, until } from '../support/redis.ts'
+
+/** Connections as a gateway makes them, once they are made: a gateway doesn't wait for a store. */
+async function redisViews(t: Test, settings: RedisSettings): Promise<TwoViews> {
+  const connections = [1, 2].map(() => connect(settings, { timeoutMs: 2_000 }))
+  const [first, second] = connections.map((connection) => redisKeys(connection, 'test:'))
+  if (!first || !second) throw new Error('two were asked for')
+  t.teardown(() => Promise.all([first.close(), second.close()]))
+  await until(() => connections.every(({ status }) => status === 'ready'))
+  return { first, second }
+}
+
+keyStoreContract(t, 'embedded, in a SQLite file', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const [first, second] = [embeddedKeys(openGatewayFile(file)), embeddedKeys(openGatewayFile(file))]
+  t.teardown(() => Promise.all([first.close(), second.close()]))
+  return { first, second }
+})
+
+keyStoreContract(t, 'redis, a single server', async (t) =>
+  redisViews(t, { url: (await startRedis(t)).url }),
+)
+
+keyStoreContract(t, 'redis, found by Sentinel', async (t) => {
+  const { sentinel, name } = await startSentinel(t)
+  return redisViews(t, { sentinels: [sentinel], name })
+})
+
+keyStoreContract(t, 'redis, a Cluster', async (t) =>
+  redisViews(t, { cluster: (await startCluster(t)).nodes }),
+)
+
+t.test('in Redis', async (t) => {
+  const server = await startRedis(t)
+  const { first, second } = await redisViews(t, { url: server.url })
+  const heard = new Map<string, string>()
+  const troubles: (string | undefined)[] = []
+  const watch = first.watch({
+    changed: (keys) => keys.forEach(({ key }) => heard.set(key.id, key.name)),
+    trouble: (error) => troubles.push(error && 'trouble'),
+  })
+  t.teardown(() => watch.close())
+
+  t.test('a message that was lost is caught up with', async (t) => {
+    await until(
+      async () => Number((await server.client.pubsub('NUMSUB', 'test:{keys}:changed'))[1]) === 1,
+    )
+    const key = newKey({ name: 'quiet' })
+    await server.client.call('CLIENT', 'KILL', 'TYPE', 'pubsub')
+    await second.add([key])
+    await until(() => heard.get(key.id) === 'quiet', 1_000)
+    t.pass('within a second')
+  })
+
+  t.test('scripts that were flushed are sent again', async (t) => {
+    await server.client.script('FLUSH')
+    const key = newKey()
+    t.strictSame(await first.add([key]), {})
+    await server.client.script('FLUSH')
+    t.ok(await first.find(key.secrets[0]?.hash ?? ''))
+  })
+
+  t.test(
+    'what an import that died has left is never seen, and taken back by the next',
+    async (t) => {
+      const key = newKey({ secrets: [{ hash: 'left' }] })
+      await second.add([key])
+      await server.client.hset('test:{keys}:pending', key.id, '1')
+      t.equal(await first.find('left'), undefined)
+      t.equal(await first.get(key.id), undefined)
+      await first.add(Array.from({ length: 600 }, () => newKey()))
+      t.strictSame(
+        await first.add([newKey({ secrets: [{ hash: 'left' }] })]),
+        {},
+        'its token is free again',
+      )
+    },
+  )
+
+  t.test('an outage is told once, and so is its end; nothing is denied meanwhile', async (t) => {
+    const key = newKey({ name: 'before' })
+    await second.add([key])
+    await until(() => heard.has(key.id))
+    await server.kill()
+    await until(() => troubles.length === 1)
+    await t.rejects(
+      Promise.resolve(first.find(key.secrets[0]?.hash ?? '')),
+      'it throws, it does not say no',
+    )
+    await new Promise((go) => setTimeout(go, 600))
+    t.strictSame(troubles, ['trouble'])
+    const staleAt = watch.upToDateAtMs
+    await server.restart()
+    await until(() => troubles.length === 2)
+    t.strictSame(troubles, ['trouble', undefined])
+    t.ok(watch.upToDateAtMs > staleAt)
+    const later = newKey({ name: 'after' })
+    await until(() => second.add([later]).then(() => true, () => false))
+    await until(() => heard.get(later.id) === 'after', 1_000)
+  })
+})

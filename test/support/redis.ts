@@ -1,0 +1,160 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import type { Test } from 'tap'
+import { root } from './process.ts'
+
+export type RedisServer = Readonly<{
+  url: string
+  port: number
+  child: () => ChildProcess
+  /** A connection of the test's own. */
+  client: Redis
+  /** Ends it at once, as a power cut would. */
+  kill: () => Promise<void>
+  /** Starts it again on the same port, with nothing remembered. */
+  restart: () => Promise<void>
+}>
+
+/** A real redis-server of the test's own on a free port, which remembers nothing. */
+export async function startRedis(t: Test, ...more: string[]): Promise<RedisServer> {
+  const port = await freePort()
+  const dir = mkdtempSync(join(tmpdir(), 'tollgate-redis-'))
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir, ...more]
+  let child = await launch(args)
+  const client = new Redis(port, { maxRetriesPerRequest: null })
+  client.on('error', () => undefined)
+  const kill = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  t.teardown(async () => {
+    client.disconnect()
+    await kill()
+    rmSync(dir, { recursive: true, force: true })
+  })
+  const restart = async (): Promise<void> => {
+    child = await launch(args)
+  }
+  return { url: `redis://127.0.0.1:${port}`, port, child: () => child, client, kill, restart }
+}
+
+/** Starts a redis-server and waits until it answers. */
+export async function launch(args: readonly string[]): Promise<ChildProcess> {
+  const child = spawn(serverBinary(), args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const ready = new Promise<void>((resolve, reject) => {
+    let output = ''
+    child.stdout.on('data', (text: Buffer) => {
+      output += text.toString()
+      if (output.includes('Ready to accept connections') || output.includes('+monitor')) resolve()
+    })
+    child.once('exit', () => reject(new Error(`redis-server ended: ${output}`)))
+  })
+  await ready
+  return child
+}
+
+/** Where `npm test` has found or put one; without it these tests fail, they are not skipped. */
+function serverBinary(): string {
+  const unpacked = join(root, '.cache/redis/redis-server')
+  const { REDIS_SERVER_BIN } = process.env
+  if (REDIS_SERVER_BIN) return REDIS_SERVER_BIN
+  return existsSync(unpacked) ? unpacked : 'redis-server'
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+export type RedisCluster = Readonly<{ nodes: string[]; clients: Redis[] }>
+
+/** A Cluster of three masters, each with a third of the slots. */
+export async function startCluster(t: Test): Promise<RedisCluster> {
+  const servers: RedisServer[] = []
+  for (let i = 0; i < 3; i++) {
+    servers.push(
+      await startRedis(
+        t,
+        ...['--cluster-enabled', 'yes', '--cluster-port', String(await freePort())],
+        ...['--cluster-node-timeout', '2000', '--cluster-require-full-coverage', 'no'],
+      ),
+    )
+  }
+  const bounds = [0, 5_461, 10_923, 16_384]
+  for (const [i, { client }] of servers.entries()) {
+    const [from = 0, to = 0] = bounds.slice(i, i + 2)
+    await client.call('CLUSTER', 'ADDSLOTSRANGE', from, to - 1)
+    await client.call('CLUSTER', 'SET-CONFIG-EPOCH', i + 1)
+  }
+  const [first, ...others] = servers
+  for (const { port, client } of others) {
+    const bus = await client.config('GET', 'cluster-port')
+    await first?.client.call('CLUSTER', 'MEET', '127.0.0.1', port, String(valueOf(bus)))
+  }
+  for (const { client } of servers) {
+    await until(async () => {
+      const info = String(await client.call('CLUSTER', 'INFO'))
+      return info.includes('cluster_state:ok') && info.includes('cluster_known_nodes:3')
+    })
+  }
+  return {
+    nodes: servers.map(({ port }) => `127.0.0.1:${port}`),
+    clients: servers.map(({ client }) => client),
+  }
+}
+
+export type RedisSentinel = Readonly<{ sentinel: string; name: string; servers: RedisServer[] }>
+
+/** A master, a replica, and a Sentinel that watches them. */
+export async function startSentinel(t: Test): Promise<RedisSentinel> {
+  const master = await startRedis(t, '--repl-diskless-sync-delay', '0')
+  const replica = await startRedis(t, '--replicaof', '127.0.0.1', String(master.port))
+  const port = await freePort()
+  const dir = mkdtempSync(join(tmpdir(), 'tollgate-sentinel-'))
+  const file = join(dir, 'sentinel.conf')
+  writeFileSync(
+    file,
+    `port ${port}\nbind 127.0.0.1\ndir ${dir}\nsentinel monitor gw 127.0.0.1 ${master.port} 1\n` +
+      `sentinel down-after-milliseconds gw 500\nsentinel failover-timeout gw 2000\n`,
+  )
+  const child = await launch([file, '--sentinel'])
+  const client = new Redis(port)
+  t.teardown(async () => {
+    client.disconnect()
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    rmSync(dir, { recursive: true, force: true })
+  })
+  await until(async () => {
+    const replicas = await client.call('SENTINEL', 'REPLICAS', 'gw')
+    return Array.isArray(replicas) && replicas.length === 1
+  })
+  return { sentinel: `127.0.0.1:${port}`, name: 'gw', servers: [master, replica] }
+}
+
+function valueOf(config: unknown): unknown {
+  return Array.isArray(config) ? config[1] : Object.values(config as object)[0]
+}
+
+/** Waits until something has become true; fails after ten seconds. */
+export async function until(
+  holds: () => boolean | Promise<boolean>,
+  waitMs = 10_000,
+): Promise<void> {
+  const end = performance.now() + waitMs
+  while (!(await holds())) {
+    if (performance.now() > end)
+      throw new Error(`after ${waitMs} ms it is still not so: ${holds.toString()}`)
+    await new Promise((go) => setTimeout(go, 10))
+  }
+}
