@@ -131,7 +131,7 @@ async function list(context: Context, input: Input): Promise<Output> {
   const [plan, account] = [text(input, 'plan'), text(input, 'account')]
   const now = context.clock()
   const found: Key[] = []
-  for await (const { key } of desk(context).list()) {
+  for await (const key of desk(context).list()) {
     const wanted = (plan ?? key.plan) === key.plan && (account ?? key.account) === key.account
     if (wanted && (input.values['all'] || key.revokedAtMs === undefined)) found.push(key)
   }

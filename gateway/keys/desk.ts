@@ -47,7 +47,7 @@ export class KeyDesk {
     return (await this.#read(id)).key
   }
 
-  list(): AsyncIterable<StoredKey> {
+  list(): AsyncIterable<Key> {
     return this.#store.list()
   }
 

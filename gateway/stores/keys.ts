@@ -17,7 +17,7 @@ export interface KeyStore {
   get(id: string): StoredKey | undefined | Promise<StoredKey | undefined>
 
   /** All keys, in no order that means anything; those added meanwhile may be among them or not. */
-  list(): AsyncIterable<StoredKey>
+  list(): AsyncIterable<Key>
 
   /** Batches of every id and every hash there is, for a memory of what can exist at all. */
   names(): AsyncIterable<readonly string[]>

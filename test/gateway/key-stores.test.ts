@@ -103,7 +103,12 @@ t.test('in Redis', async (t) => {
     t.strictSame(troubles, ['trouble', undefined])
     t.ok(watch.upToDateAtMs > staleAt)
     const later = newKey({ name: 'after' })
-    await until(() => second.add([later]).then(() => true, () => false))
+    await until(() =>
+      second.add([later]).then(
+        () => true,
+        () => false,
+      ),
+    )
     await until(() => heard.get(later.id) === 'after', 1_000)
   })
 })

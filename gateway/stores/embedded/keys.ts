@@ -71,7 +71,7 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
 
     async *list() {
       for (let rows = page.all('', batchSize); rows.length > 0;) {
-        for (const row of rows) yield stored(row)
+        for (const { record } of rows) yield keyFrom(record)
         rows = page.all(rows.at(-1)?.id ?? '', batchSize)
         await breathe()
       }

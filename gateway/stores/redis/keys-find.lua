@@ -1,9 +1,9 @@
--- The key of a secret: { record, version }, or nothing.
--- KEYS: secrets, records, versions, pending   ARGV: hash
-local id = redis.call('HGET', KEYS[1], ARGV[1])
+-- A key and its version, read together: { record, version }, or nothing.
+-- KEYS: secrets, records, versions, pending   ARGV: 'hash' or 'id', and which
+local id = ARGV[2]
+if ARGV[1] == 'hash' then id = redis.call('HGET', KEYS[1], id) end
 if not id then return false end
 local record = redis.call('HGET', KEYS[2], id)
-if not record then return false end
 -- A key of an import that is still running, or that died, isn't there yet.
-if redis.call('HEXISTS', KEYS[4], id) == 1 then return false end
+if not record or redis.call('HEXISTS', KEYS[4], id) == 1 then return false end
 return { record, redis.call('ZSCORE', KEYS[3], id) }

@@ -67,27 +67,19 @@ export function redisKeys(
 
   return {
     async find(hash) {
-      return storedFrom(await findKey(hash))
+      return storedFrom(await findKey('hash', hash))
     },
 
     async get(id) {
-      const [record, score, waits] = await Promise.all([
-        connection.hget(records, id),
-        connection.zscore(versions, id),
-        connection.hexists(pending, id),
-      ])
-      return waits || record === null || score === null ? undefined : storedFrom([record, score])
+      return storedFrom(await findKey('id', id))
     },
 
     async *list() {
-      for await (const ids of scan((cursor) => connection.hscan(records, cursor, 'COUNT', 1_000))) {
+      for await (const pairs of scan((cursor) =>
+        connection.hscan(records, cursor, 'COUNT', 1_000),
+      )) {
         const waiting = new Set(await connection.hkeys(pending))
-        const found = ids.filter(([id]) => !waiting.has(id))
-        const scores =
-          found.length > 0 ? await connection.zmscore(versions, ...found.map(([id]) => id)) : []
-        for (const [index, [, record]] of found.entries()) {
-          yield { key: keyFrom(record), version: Number(scores[index] ?? 0) }
-        }
+        for (const [id, record] of pairs) if (!waiting.has(id)) yield keyFrom(record)
       }
     },
 

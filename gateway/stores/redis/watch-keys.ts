@@ -81,7 +81,10 @@ export function watchKeys(names: Names, listener: KeyListener): Watch {
 
   const timer = setInterval(() => void poll(), pollMs)
   timer.unref()
+  // The count is asked for before anything else on a connection, so that whatever is looked up later
+  // can't have changed unheard.
   connection.on('ready', () => void poll())
+  if (connection.status === 'ready') void poll()
   return {
     get upToDateAtMs() {
       return upToDateAtMs
