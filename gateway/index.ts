@@ -1,6 +1,7 @@
 export type { Caller } from './caller.ts'
 export type { Config } from './config/config.ts'
 export { ConfigError, loadConfig } from './config/load.ts'
+export { KeyDesk, type DeskOptions, type Issued } from './keys/desk.ts'
 export type { Key, Secret, StoredKey } from './keys/key.ts'
 export { hashOf, isWellFormed, newKeyId, newToken } from './keys/token.ts'
 export type { Limits, Plan } from './limits/limits.ts'

@@ -28,7 +28,27 @@ export async function runServices() {
     await service.listening
     if (stopping) return stopping
   }
-  process.stdout.write(welcome(await services[1].listening, await services[0].listening))
+  const [backend, gateway] = await Promise.all(services.map(({ listening }) => listening))
+  process.stdout.write(welcome(gateway, backend, await firstKeys()))
+}
+
+/** One key for each plan if the store has none yet: somebody is trying Tollgate for the first time. */
+async function firstKeys() {
+  const { KeyDesk, loadConfig, openStores } = await import('../../build/gateway/index.js')
+  const { plans, store } = loadConfig(process.env.TOLLGATE_CONFIG || 'config/gateway.yaml')
+  const stores = openStores(store, { patient: true })
+  const desk = new KeyDesk({ store: stores.keys, plans, clock: Date.now })
+  const issued = []
+  try {
+    for await (const key of desk.list()) if (key) return []
+    for (const [plan, { limits }] of plans) {
+      const own = limits === 'custom' ? { limits: { perMinute: 5_000, perDay: 1_000_000 } } : {}
+      issued.push(await desk.create({ name: `First ${plan} key`, plan, ...own }))
+    }
+    return issued
+  } finally {
+    await stores.close()
+  }
 }
 
 /** In a process group of its own, so that Ctrl-C reaches it through this process alone, once. */
@@ -57,12 +77,18 @@ async function stopAll(services) {
   }
 }
 
-function welcome(gateway, backend) {
+/** What runs where, and what to try: with the new keys while they can be shown, else how to make one. */
+function welcome(gateway, backend, keys) {
+  const curl = (token) => `curl ${gateway}/v1/pets -H "Authorization: Bearer ${token}"`
+  const made = keys.map(({ key, token }) => `\n  ${key.plan.padEnd(12)}${curl(token)}`)
+  const next =
+    keys.length > 0
+      ? `One key for each plan was made. Their tokens are shown this once; paste a line to try it:${made.join('')}`
+      : `Make a key with: npm run -s tollgate -- keys create --plan free --name "My app"`
   return [
-    `Tollgate runs. Ctrl-C ends it.`,
+    `Tollgate runs. Ctrl-C ends it. README.md tells more.`,
     `  gateway  ${gateway}  what callers use (config/gateway.yaml)`,
     `  backend  ${backend}  the animal store behind it (data/animals.db)`,
-    `  try      curl ${gateway}/v1/pets`,
-    `  more     README.md\n`,
+    `${next}\n`,
   ].join('\n')
 }

@@ -1,0 +1,355 @@
+import { connect } from 'node:net'
+import t, { type Test } from 'tap'
+import Fastify from 'fastify'
+import { crc32 } from 'node:zlib'
+import { clientAddress, neighbourhoodOf, plainAddress, Ranges } from '../../gateway/address.ts'
+import { newKeyId, newToken } from '../../gateway/keys/token.ts'
+import { tollgate } from '../../gateway/plugin.ts'
+import { json, raw, type Answer } from '../support/http.ts'
+import { startGateway } from '../support/gateway.ts'
+
+const minute = 60_000
+
+function isRefused(t: Test, answer: Answer, status: number, code: string): void {
+  t.equal(answer.status, status)
+  t.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
+  const body = json(answer)
+  t.strictSame(Object.keys(body), ['code', 'message', 'status'])
+  t.strictSame([body['code'], body['status']], [code, status])
+}
+
+t.test('who has a key is let through, and the backend is told who it is', async (t) => {
+  const { call, key, upstream } = await startGateway(t)
+  const { headers, key: acme } = await key({ name: 'Acme', plan: 'pro' })
+  const forged = { ...headers, 'x-caller-id': 'boss', cookie: 'a=b', 'x-request-id': 'r-1' }
+  const answer = await call('GET', '/v1/pets?limit=1', undefined, forged)
+  t.equal(answer.status, 200)
+  t.equal(answer.text, '{"up":"stream"}')
+  t.equal(answer.headers['x-request-id'], 'r-1')
+  const [request] = upstream.seen
+  t.equal(request?.url, '/v1/pets?limit=1')
+  t.match(request?.headers, {
+    'x-caller-id': acme.id,
+    'x-caller-plan': 'pro',
+    'x-request-id': 'r-1',
+  })
+  t.equal(request?.headers.authorization, undefined)
+  t.equal(request?.headers.cookie, undefined)
+  isRefused(t, await call('GET', '/nowhere', undefined, headers), 404, 'not_found')
+})
+
+t.test('the Authorization header is read strictly', async (t) => {
+  const { call, key, url, upstream } = await startGateway(t, {
+    more: 'strangers: { perMinute: 1000, perDay: 1000 }',
+  })
+  const { token } = await key()
+  const authorized = (authorization: string) =>
+    call('GET', '/v1/pets', undefined, { authorization })
+
+  for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR', 'Bearer ']) {
+    t.equal((await authorized(`${scheme} ${token}`)).status, 200, scheme)
+  }
+  const missing = await call('GET', '/v1/pets')
+  isRefused(t, missing, 401, 'missing_api_key')
+  t.equal(missing.headers['www-authenticate'], 'Bearer realm="tollgate"')
+  t.equal(missing.headers['cache-control'], 'no-store')
+  for (const value of [
+    token,
+    `Basic ${token}`,
+    `Bearer${token}`,
+    'Bearer',
+    `Bearer ${token} x`,
+    `Bearer ${token},`,
+    `Bearer "${token}"`,
+    `Bearer ${token}\u00e9`,
+    `Bearer ${'a'.repeat(513)}`,
+    `Token ${token}`,
+    `Bearer =${token}`,
+  ]) {
+    const answer = await authorized(value)
+    isRefused(t, answer, 401, 'invalid_api_key')
+    t.equal(answer.headers['www-authenticate'], 'Bearer realm="tollgate", error="invalid_token"')
+  }
+  const two = `Authorization: Bearer ${token}\r\n`
+  t.match(
+    await raw(url, `GET /v1/pets HTTP/1.1\r\nHost: x\r\n${two}${two}Connection: close\r\n\r\n`),
+    /^HTTP\/1\.1 401/,
+  )
+  for (const path of [`/v1/pets?api_key=${token}`, `/v1/pets?access_token=${token}`]) {
+    isRefused(
+      t,
+      await call('GET', path, undefined, { cookie: `token=${token}`, 'x-api-key': token }),
+      401,
+      'missing_api_key',
+    )
+  }
+  t.equal(upstream.seen.length, 5, 'and nothing of it reached the backend')
+})
+
+t.test(
+  'expired, disabled, revoked, rotated away, mistyped and invented keys look the same',
+  async (t) => {
+    let now = Date.now()
+    const { call, key, desk } = await startGateway(t, {
+      clock: () => now,
+      more: 'strangers: { perMinute: 1000, perDay: 1000 }',
+    })
+    const [expired, disabled, revoked, rotated] = await Promise.all([
+      key({ expiresAtMs: now + minute }),
+      key(),
+      key(),
+      key(),
+    ])
+    const ask = (headers: { authorization: string }) => call('GET', '/v1/pets', undefined, headers)
+    for (const { headers } of [expired, disabled, revoked, rotated])
+      t.equal((await ask(headers)).status, 200)
+
+    now += minute
+    await desk.setDisabled(disabled.key.id, true)
+    await desk.revoke(revoked.key.id)
+    const next = await desk.rotate(rotated.key.id, 0)
+    const mistyped = rotated.token.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'))
+    const invented = newToken(newKeyId())
+    const refused = [
+      expired.token,
+      disabled.token,
+      revoked.token,
+      rotated.token,
+      mistyped,
+      invented,
+      'tg_',
+      'x',
+    ]
+    const answers = await Promise.all(
+      refused.map((token) => ask({ authorization: `Bearer ${token}` })),
+    )
+    const shapes = answers.map(({ status, text, headers }) => {
+      const { date, 'x-request-id': id, ...others } = headers
+      t.ok(date && id)
+      return JSON.stringify({ status, text, others })
+    })
+    isRefused(t, answers[0] as Answer, 401, 'invalid_api_key')
+    t.equal(new Set(shapes).size, 1, 'byte for byte')
+    t.equal((await ask({ authorization: `Bearer ${next.token}` })).status, 200)
+    await desk.setDisabled(disabled.key.id, false)
+    t.equal((await ask(disabled.headers)).status, 200, 'an enabled key is back at once')
+  },
+)
+
+t.test('a rotated key keeps its old token for the overlap, and only the last two', async (t) => {
+  let now = Date.now()
+  const { call, key, desk } = await startGateway(t, { clock: () => now })
+  const first = await key()
+  const second = await desk.rotate(first.key.id, minute)
+  const works = async (token: string) =>
+    (await call('GET', '/v1/pets', undefined, { authorization: `Bearer ${token}` })).status === 200
+  t.ok((await works(first.token)) && (await works(second.token)))
+  now += minute - 1
+  t.ok(await works(first.token), 'to the last millisecond')
+  const third = await desk.rotate(first.key.id, minute)
+  t.notOk(await works(first.token), 'the one before the last ends with the next rotation')
+  t.ok((await works(second.token)) && (await works(third.token)))
+  now += minute
+  t.notOk(await works(second.token))
+  t.ok(await works(third.token))
+})
+
+t.test('a key that is restricted gets 403 for anything else', async (t) => {
+  const { call, key } = await startGateway(t)
+  const allowed = async (settings: object, method: string, path: string) => {
+    const { headers } = await key(settings)
+    const answer = await call(method, path, undefined, headers)
+    if (answer.status !== 200) isRefused(t, answer, 403, 'forbidden')
+    return answer.status === 200
+  }
+  t.ok(await allowed({ methods: ['GET', 'HEAD'] }, 'GET', '/v1/pets'))
+  t.notOk(await allowed({ methods: ['GET', 'HEAD'] }, 'DELETE', '/v1/pets/1'))
+  t.ok(await allowed({ paths: ['/v1/pets', '/v1/pets/{petId}'] }, 'GET', '/v1/pets/1?x=/v1/store'))
+  for (const path of [
+    '/v1/store/orders',
+    '/v1/pets/1/x',
+    '/v1/pets/',
+    '/v1/%70ets',
+    '/v1/pets/%2e%2e',
+    '/V1/pets',
+  ]) {
+    t.notOk(await allowed({ paths: ['/v1/pets', '/v1/pets/{petId}'] }, 'GET', path), path)
+  }
+  t.ok(await allowed({ paths: ['/v1/pets/*'] }, 'GET', '/v1/pets/1/x'))
+  t.notOk(await allowed({ paths: ['/v1/pets/*'] }, 'GET', '/v1/petshop'))
+  t.ok(await allowed({ addresses: ['127.0.0.0/8'] }, 'GET', '/v1/pets'))
+  t.notOk(await allowed({ addresses: ['10.0.0.0/8', '2001:db8::/32'] }, 'GET', '/v1/pets'))
+})
+
+t.test('strangers', async (t) => {
+  t.test('over their limit get 429, keys from the same address go on', async (t) => {
+    let now = 1_790_000_010_000
+    const { call, key, stores } = await startGateway(t, {
+      clock: () => now,
+      more: 'strangers: { perMinute: 5, perDay: 8 }',
+    })
+    const [warm, cold] = [await key(), await key()]
+    const works = async ({ headers }: typeof warm) =>
+      (await call('GET', '/v1/pets', undefined, headers)).status
+    t.equal(await works(warm), 200)
+    for (let i = 0; i < 5; i++) t.equal((await call('GET', '/v1/pets')).status, 401)
+
+    const find = stores.keys.find.bind(stores.keys)
+    let lookups = 0
+    stores.keys.find = (hash) => (lookups++, find(hash))
+    for (const authorization of [
+      undefined,
+      'nonsense',
+      'Bearer x',
+      `Bearer ${newToken(newKeyId())}`,
+    ]) {
+      const answer = await call(
+        'GET',
+        '/v1/pets',
+        undefined,
+        authorization ? { authorization } : {},
+      )
+      isRefused(t, answer, 429, 'too_many_failed_attempts')
+      t.equal(answer.headers['retry-after'], '30', 'until the minute ends')
+      t.equal(answer.headers['cache-control'], 'no-store')
+    }
+    t.equal(lookups, 0, 'without a look at the store')
+    t.equal(await works(warm), 200, 'a key that was met')
+    t.equal(await works(cold), 200, 'and one that was not')
+    now += 30_000
+    for (let i = 0; i < 3; i++) t.equal((await call('GET', '/v1/pets')).status, 401, 'a new minute')
+    const dayIsOver = await call('GET', '/v1/pets')
+    t.equal(dayIsOver.status, 429)
+    now += Number(dayIsOver.headers['retry-after']) * 1_000
+    t.equal((await call('GET', '/v1/pets')).status, 401, 'who waits as long as told is heard again')
+  })
+
+  t.test('are told apart by the address that trusted proxies name', async (t) => {
+    const { call } = await startGateway(t, {
+      more: 'strangers: { perMinute: 2, perDay: 100 }\ntrustedProxies: [127.0.0.0/8]',
+    })
+    const from = async (forwarded: string) =>
+      (await call('GET', '/v1/pets', undefined, { 'x-forwarded-for': forwarded })).status
+    t.strictSame(
+      [await from('9.9.9.9'), await from('9.9.9.9'), await from('9.9.9.9')],
+      [401, 401, 429],
+    )
+    t.equal(await from('8.8.8.8'), 401, 'another address')
+    t.equal(
+      await from('8.8.8.8, 9.9.9.9'),
+      429,
+      'what the client claims to the left is not believed',
+    )
+    t.equal(await from('9.9.9.9, 127.0.0.1'), 429, 'a trusted hop is passed over')
+  })
+
+  t.test('cannot forge their address where no proxy is trusted', async (t) => {
+    const { call } = await startGateway(t, { more: 'strangers: { perMinute: 1, perDay: 100 }' })
+    const statuses = []
+    for (const ip of ['1.1.1.1', '2.2.2.2'])
+      statuses.push((await call('GET', '/', undefined, { 'x-forwarded-for': ip })).status)
+    t.strictSame(statuses, [401, 429])
+  })
+})
+
+t.test('addresses', (t) => {
+  const trusted = new Ranges(['10.0.0.0/8', '127.0.0.1', '2001:db8::/32'])
+  const client = (socket: string, forwarded?: string) => clientAddress(socket, forwarded, trusted)
+  t.equal(client('8.8.8.8', '1.2.3.4'), '8.8.8.8', 'nobody is believed who is not trusted')
+  t.equal(client('::ffff:10.0.0.1', '1.2.3.4'), '1.2.3.4', 'IPv4 that was mapped is IPv4')
+  t.equal(client('10.0.0.1', '1.2.3.4, 10.9.9.9, ::ffff:10.1.1.1'), '1.2.3.4')
+  t.equal(client('10.0.0.1', '5.5.5.5, nonsense, 10.1.1.1'), '10.1.1.1', 'up to what is no address')
+  t.equal(client('10.0.0.1', ''), '10.0.0.1')
+  t.equal(client('10.0.0.1', '10.2.2.2'), '10.2.2.2', 'all trusted: the first of them')
+  t.equal(
+    client('10.0.0.1', Array(30).fill('1.1.1.1').join(',')),
+    '10.0.0.1',
+    'a list too long to be true',
+  )
+  t.equal(client('2001:db8::1', '2a00::5'), '2a00::5')
+  t.equal(plainAddress('::FFFF:1.2.3.4'), '1.2.3.4')
+  t.equal(neighbourhoodOf('1.2.3.4'), '1.2.3.4')
+  for (const address of [
+    '2001:db8:1:2:3:4:5:6',
+    '2001:db8:1:2::',
+    '2001:0db8:0001:0002::ffff',
+    '2001:db8:1:2::1%eth0',
+  ]) {
+    t.equal(neighbourhoodOf(address), '2001:db8:1:2::/64', address)
+  }
+  t.equal(neighbourhoodOf('::1'), '0:0:0:0::/64')
+  for (const bad of ['10.0.0.0/33', 'x', '10.0.0.0/8/8', '::/129', '10.0.0.0/', '']) {
+    t.throws(() => new Ranges([bad]), { message: `"${bad}" is no address and no range` }, bad)
+  }
+  t.end()
+})
+
+t.test('a refusal comes before the body is read, and arrives', async (t) => {
+  const { url } = await startGateway(t)
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  t.teardown(() => socket.destroy())
+  socket.write(
+    'POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{',
+  )
+  const answer = await new Promise<string>((resolve) =>
+    socket.once('data', (data) => resolve(data.toString())),
+  )
+  t.match(answer, /^HTTP\/1\.1 401/)
+})
+
+t.test('the plugin in an app of somebody else', async (t) => {
+  const gateway = await startGateway(t)
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(tollgate, { config: gateway.config, stores: gateway.stores })
+  app.get('/open', (request) => ({ caller: request.caller }))
+  app.get('/mine', { config: { tollgate: true } }, (request) => ({ caller: request.caller }))
+  const { headers, key } = await gateway.key({ account: 'acme' })
+  t.equal((await app.inject('/open')).body, '{"caller":null}', 'leaves its routes alone')
+  t.equal((await app.inject('/mine')).statusCode, 401, 'but for those that ask for it')
+  const mine = await app.inject({ url: '/mine', headers })
+  t.strictSame(json(mine.body)['caller'], {
+    id: key.id,
+    name: 'Test',
+    plan: 'free',
+    account: 'acme',
+    quota: 'account:acme',
+    limits: { perMinute: 60, perDay: 1000 },
+  })
+  t.equal((await app.inject('/nothing')).json().error, 'Not Found', 'and its 404s')
+  t.equal((await app.inject({ url: '/v1/pets', headers })).statusCode, 200, 'and forwards its own')
+})
+
+t.test('a key whose plan is gone, or that a store cannot check', async (t) => {
+  const { call, key, stores } = await startGateway(t)
+  const { headers, key: record } = await key()
+  const { version } = (await stores.keys.get(record.id)) ?? { version: 0 }
+  await stores.keys.replace({ ...record, plan: 'gone' }, version)
+  isRefused(t, await call('GET', '/v1/pets', undefined, headers), 403, 'forbidden')
+  stores.keys.find = () => Promise.reject(new Error('out of reach'))
+  const unchecked = await call('GET', '/v1/pets', undefined, {
+    authorization: `Bearer ${newToken(newKeyId())}`,
+  })
+  isRefused(t, unchecked, 503, 'service_unavailable')
+  t.equal(unchecked.headers['retry-after'], '5')
+  stores.keys.find = () => {
+    throw new Error('out of reach')
+  }
+  t.equal(
+    (await call('GET', '/v1/pets', undefined, { authorization: 'Bearer imported-1' })).status,
+    503,
+  )
+})
+
+t.test('the check of a token is the CRC-32 of all before it, in base62', (t) => {
+  // Written out: operators teach their secret scanners this form.
+  const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+  for (let i = 0; i < 50; i++) {
+    const token = newToken(newKeyId())
+    t.match(token, /^tg_[0-9A-Za-z]{12}_[0-9A-Za-z]{38}$/)
+    const value = [...token.slice(-6)].reduce((sum, digit) => sum * 62 + alphabet.indexOf(digit), 0)
+    t.equal(value, crc32(token.slice(0, -6)))
+  }
+  t.end()
+})

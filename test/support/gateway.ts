@@ -1,0 +1,96 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import type { Config } from '../../gateway/config/config.ts'
+import { parseConfig } from '../../gateway/config/load.ts'
+import { KeyDesk, type Issued } from '../../gateway/keys/desk.ts'
+import type { KeySettings } from '../../gateway/keys/settings.ts'
+import { createGateway } from '../../gateway/server.ts'
+import { openStores, type Stores } from '../../gateway/stores/open.ts'
+import type { LogSettings } from '../../shared/service.ts'
+import { caller, type Call } from './http.ts'
+
+/** The plans of every test that doesn't bring its own. */
+export const plans = `
+plans:
+  free: { perMinute: 60, perDay: 1000 }
+  pro: { perMinute: 300, perDay: 10000 }
+  enterprise: custom
+`
+
+/** A configuration in front of one upstream; `more` is YAML that is added. */
+export function configFor(upstream: string, store: string, more = ''): string {
+  return `${/^plans:/m.test(more) ? '' : plans}
+listen: { host: 127.0.0.1, port: 0 }
+store: { ${store} }
+upstreams: { animals: { targets: ["${upstream}"] } }
+routes: [ { path: /v1/*, upstream: animals } ]
+${more}
+`
+}
+
+export type Upstream = Readonly<{ url: string; seen: IncomingMessage[] }>
+
+/** A server that remembers what it was asked, and answers a constant unless told otherwise. */
+export async function startUpstream(
+  t: Test,
+  handle: (request: IncomingMessage, response: ServerResponse) => void = (_request, response) => {
+    response.setHeader('content-type', 'application/json').end('{"up":"stream"}')
+  },
+): Promise<Upstream> {
+  const seen: IncomingMessage[] = []
+  const server = createServer((request, response) => {
+    seen.push(request)
+    request.resume()
+    handle(request, response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen }
+}
+
+export type Gateway = Readonly<{
+  url: string
+  call: Call
+  upstream: Upstream
+  config: Config
+  stores: Stores
+  desk: KeyDesk
+  /** Makes a key and gives the header that its caller sends. */
+  key: (settings?: Partial<KeySettings>) => Promise<Issued & { headers: { authorization: string } }>
+}>
+
+export type GatewayOptions = Readonly<{
+  /** YAML that is added to the configuration. */
+  more?: string
+  /** The members of the configuration's `store`; a file of the test's own unless told. */
+  store?: string
+  upstream?: Upstream
+  clock?: () => number
+  log?: LogSettings
+}>
+
+/** A real gateway on a free port, with a store of its own, in front of an upstream. */
+export async function startGateway(t: Test, options: GatewayOptions = {}): Promise<Gateway> {
+  const { more = '', clock = Date.now, log } = options
+  const upstream = options.upstream ?? (await startUpstream(t))
+  const store = options.store ?? `file: ${join(t.testdir(), 'gateway.db')}`
+  const config = parseConfig(configFor(upstream.url, store, more), {}, 'test.yaml')
+  const stores = openStores(config.store)
+  const app = await createGateway({ config, stores, clock, log })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(async () => {
+    await app.close()
+    await stores.close()
+  })
+  const desk = new KeyDesk({ store: stores.keys, plans: config.plans, clock })
+  const key: Gateway['key'] = async (settings = {}) => {
+    const issued = await desk.create({ name: 'Test', plan: 'free', ...settings })
+    return { ...issued, headers: { authorization: `Bearer ${issued.token}` } }
+  }
+  return { url, call: caller(url), upstream, config, stores, desk, key }
+}
