@@ -1,4 +1,4 @@
-import type { Database, Statement } from '../shared/sqlite.ts'
+import { isBusy, type Database, type Statement } from '../shared/sqlite.ts'
 
 /** How long a write waits for another process that holds the file's write lock. */
 const patienceMs = 100
@@ -121,10 +121,6 @@ export class Commits {
     if (locked) return write.reject(locked)
     this.#commit([write])?.forEach((settle) => settle())
   }
-}
-
-function isBusy(error: Error): boolean {
-  return 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
 }
 
 function asError(thrown: unknown): Error {

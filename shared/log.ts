@@ -16,6 +16,11 @@ export function logsRequests(level: string): boolean {
   return ['trace', 'debug', 'info'].includes(level)
 }
 
+/** A text of a caller's with the secret part of any token in it left out. */
+export function withoutTokens(text: string): string {
+  return text.includes('tg_') ? text.replace(/tg_(\w{12})_\w+/g, 'tg_$1_…') : text
+}
+
 const colourByLevel = { 40: 'yellow', 50: 'red', 60: 'magenta' } as const
 const unsaid = new Set(['level', 'time', 'service', 'msg', 'err'])
 

@@ -7,7 +7,7 @@ import Fastify, {
 } from 'fastify'
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { loggerOptions, logsRequests, type LogTarget } from './log.ts'
+import { loggerOptions, logsRequests, withoutTokens, type LogTarget } from './log.ts'
 import { jsonType, rawRefusal, type Refusal, refusalFrom } from './refusal.ts'
 import { requestIdFrom } from './request-id.ts'
 
@@ -65,7 +65,8 @@ export function pathOf(request: FastifyRequest): string {
 function logEachAnswer(app: FastifyInstance, describe: ServiceOptions['describe']): void {
   app.addHook('onResponse', (request, reply, done) => {
     const ms = Math.round(reply.elapsedTime * 10) / 10
-    const line = { method: request.method, path: pathOf(request), status: reply.statusCode, ms }
+    const path = withoutTokens(pathOf(request))
+    const line = { method: request.method, path, status: reply.statusCode, ms }
     request.log.info({ ...line, ...describe?.(request, reply) }, 'answered')
     done()
   })

@@ -19,11 +19,37 @@ export type SqliteOptions = Readonly<{
  * returns. Throws an error with a sentence for the operator where that can't be had.
  */
 export function openSqlite(file: string, options: SqliteOptions): Sqlite.Database {
-  const { migrations, busyTimeoutMs } = options
-  let database: Sqlite.Database | undefined
+  const started = performance.now()
+  for (;;) {
+    try {
+      return open(file, options)
+    } catch (error) {
+      // SQLite doesn't wait by itself where two processes make the same new file at the same time.
+      if (isBusy(error) && performance.now() - started < openTimeoutMs) {
+        sleep(10 + Math.random() * 20)
+        continue
+      }
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new Error(`the database ${file} can't be used: ${reason}`, { cause: error })
+    }
+  }
+}
+
+/** Whether SQLite says that another process holds a lock. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
+}
+
+/** The row that a statement always gives. */
+export function found<Row>(row: Row | undefined): Row {
+  if (row === undefined) throw new Error('SQLite gave no row')
+  return row
+}
+
+function open(file: string, { migrations, busyTimeoutMs }: SqliteOptions): Sqlite.Database {
+  if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
+  const database = new Sqlite(file, { timeout: openTimeoutMs })
   try {
-    if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
-    database = new Sqlite(file, { timeout: openTimeoutMs })
     requireKnownVersion(database, migrations)
     database.pragma('journal_mode = WAL')
     database.pragma('synchronous = FULL')
@@ -31,16 +57,14 @@ export function openSqlite(file: string, options: SqliteOptions): Sqlite.Databas
     database.pragma(`busy_timeout = ${busyTimeoutMs}`)
     return database
   } catch (error) {
-    database?.close()
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new Error(`the database ${file} can't be used: ${reason}`, { cause: error })
+    database.close()
+    throw error
   }
 }
 
-/** The row that a statement always gives. */
-export function found<Row>(row: Row | undefined): Row {
-  if (row === undefined) throw new Error('SQLite gave no row')
-  return row
+/** Opening comes before serving, so that nobody waits behind this. */
+function sleep(milliseconds: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
 }
 
 function migrate(database: Sqlite.Database, migrations: readonly string[]): void {

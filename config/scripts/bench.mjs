@@ -2,5 +2,7 @@ import './check-node.mjs'
 
 const { prepareOrExit } = await import('./prepare.mjs')
 
-await prepareOrExit()
+const { findRedis } = await import('./redis.mjs')
+
+process.env.REDIS_SERVER_BIN = await prepareOrExit(findRedis)
 await import('../../build/test/bench/main.js')

@@ -38,7 +38,7 @@ export type Conduct = {
 }
 
 /** Everything that is kept for one quota: of a key of its own, or of an account with several. */
-export type QuotaState = Counters & { conducts: Map<string, Conduct> }
+export type QuotaState = Counters & { conducts: Map<string, Conduct> | undefined }
 
 /** What a gateway has last seen of a quota: if the store knows less, it has lost something. */
 export type Seen = Readonly<Counters & { bannedUntilMs: number }>
@@ -76,7 +76,7 @@ export type Decision = Readonly<{
 export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
   const { key, cost, limits, bans } = ask
   roll(state, nowMs)
-  const conduct = state.conducts.get(key) ?? newConduct()
+  const conduct = state.conducts?.get(key) ?? newConduct()
   if (ask.seen) heal(state, conduct, ask.seen)
   let verdict: Decision['verdict'] = 'admitted'
   let banned = false
@@ -90,7 +90,7 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
     state.dayUsed += cost
     conduct.refusedAtMs = 0
   }
-  if (!isBlank(conduct)) state.conducts.set(key, conduct)
+  if (!isBlank(conduct)) (state.conducts ??= new Map()).set(key, conduct)
   return decision(state, conduct, verdict, banned, nowMs)
 }
 
@@ -103,14 +103,14 @@ export function newQuota(): QuotaState {
     dayUsed: 0,
     dayGivenBack: 0,
     generation: 0,
-    conducts: new Map(),
+    conducts: undefined,
   }
 }
 
 /** Where a key stands, without counting anything. */
 export function standing(state: QuotaState, key: string, nowMs: number): Decision {
   roll(state, nowMs)
-  const conduct = state.conducts.get(key) ?? newConduct()
+  const conduct = state.conducts?.get(key) ?? newConduct()
   return decision(state, conduct, 'admitted', false, nowMs)
 }
 

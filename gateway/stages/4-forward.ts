@@ -17,6 +17,7 @@ export async function forward(app: FastifyInstance, config: Config): Promise<voi
       rewritePrefix: prefix,
       config: { tollgate: true },
       retryMethods: [],
+      disableRequestLogging: true,
       replyOptions: { rewriteRequestHeaders: (request, headers) => forwarded(request, headers) },
     })
   }

@@ -7,6 +7,7 @@ import { migrations, openDatabase } from '../../backend/database.ts'
 import { seed } from '../../backend/seed.ts'
 import { startStore } from '../support/backend.ts'
 import { json } from '../support/http.ts'
+import { startProcess } from '../support/process.ts'
 
 const pet = { name: 'Rex', categoryId: 1 }
 
@@ -199,6 +200,15 @@ t.test('files of other versions', (t) => {
     t.end()
   })
   t.end()
+})
+
+t.test('several processes that make the same new file at once all get it', async (t) => {
+  for (let round = 0; round < 3; round++) {
+    const env = { PORT: '0', DATABASE: join(t.testdir(), `${round}.db`), LOG_LEVEL: 'silent' }
+    const services = Array.from({ length: 4 }, () => startProcess(t, 'backend/main.js', { env }))
+    t.equal((await Promise.all(services.map(({ url }) => url))).length, 4)
+    for (const { child } of services) child.kill('SIGKILL')
+  }
 })
 
 t.test('a folder that is not there is made', (t) => {

@@ -1,15 +1,20 @@
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { benchBackend } from './backend.ts'
+import { benchKeys } from './keys.ts'
+
+const benches = { backend: benchBackend, keys: benchKeys }
 
 const help = `Measures processor time, requests a second and latency, side by side, on this machine.
 
-  npm run bench                 three rounds of three seconds each
+  npm run bench                 everything, three rounds of three seconds each
+  npm run bench -- backend      only that; there are ${Object.keys(benches).join(', ')}
   npm run bench -- --quick      one short round
   npm run bench -- --rounds 5 --seconds 4 --connections 64
 `
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     quick: { type: 'boolean' },
     rounds: { type: 'string' },
@@ -30,5 +35,9 @@ if (values.help) {
   say(
     `Node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model}, load ${loadavg()[0]?.toFixed(1)}`,
   )
-  await benchBackend(settings, say)
+  for (const [name, bench] of Object.entries(benches)) {
+    if (positionals.length > 0 && !positionals.includes(name)) continue
+    say(`\n${name}`)
+    await bench(settings, say)
+  }
 }

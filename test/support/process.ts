@@ -12,6 +12,8 @@ export type Service = Readonly<{
   ended: Promise<{ code: number | null; signal: string | null }>
   /** Standard output and error so far. */
   output: () => string
+  /** Standard output alone. */
+  stdout: () => string
 }>
 
 /** Runs a built program of this project; `shell` is what the shell that becomes it does before. */
@@ -25,12 +27,16 @@ export function startProcess(
   // tap puts hooks of its own into every child through NODE_OPTIONS; one of them turns SIGXFSZ deadly.
   const script = `unset NODE_OPTIONS; ${shell}; exec "$@"`
   let output = ''
+  let stdout = ''
   const child = spawn('/bin/sh', ['-c', script, 'sh', ...program, ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     ...(cwd ? { cwd } : {}),
   })
-  child.stdout?.on('data', (text: Buffer) => (output += text.toString()))
+  child.stdout?.on('data', (text: Buffer) => {
+    output += text.toString()
+    stdout += text.toString()
+  })
   child.stderr?.on('data', (text: Buffer) => (output += text.toString()))
   // Not the event `close`: it never comes once a test has disconnected.
   const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
@@ -49,5 +55,5 @@ export function startProcess(
     child.kill('SIGKILL')
     await ended
   })
-  return { child, url, ended, output: () => output }
+  return { child, url, ended, output: () => output, stdout: () => stdout }
 }

@@ -1,0 +1,33 @@
+import Fastify from 'fastify'
+import { parseConfig } from '../../gateway/config/load.ts'
+import { hashOf, keyIdOf } from '../../gateway/keys/token.ts'
+import { tollgate } from '../../gateway/plugin.ts'
+import { openStores } from '../../gateway/stores/open.ts'
+
+// A route that answers a constant, bare or behind a key: guarded.js bare|guarded TOKEN
+
+const [kind = '', token = ''] = process.argv.slice(2)
+const yaml = `
+plans: { free: { perMinute: unlimited, perDay: unlimited } }
+strangers: { perMinute: unlimited, perDay: unlimited }
+upstreams: { none: { targets: ["http://127.0.0.1:9"] } }
+routes: []
+store: { file: ":memory:" }
+`
+
+const app = Fastify()
+if (kind === 'guarded') {
+  const config = parseConfig(yaml, {}, 'bench')
+  const stores = openStores(config.store)
+  const secrets = [{ hash: hashOf(token) }]
+  await stores.keys.add([
+    { id: keyIdOf(token), name: 'bench', plan: 'free', createdAtMs: 0, secrets },
+  ])
+  await app.register(tollgate, { config, stores })
+}
+app.get('/', { config: { tollgate: true } }, (_request, reply) =>
+  reply
+    .type('application/json')
+    .send('{"constant":"of some length, as an answer of an interface is"}'),
+)
+process.send?.({ listening: await app.listen({ host: '127.0.0.1', port: 0 }) })

@@ -1,0 +1,290 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { hashOf } from '../../gateway/keys/token.ts'
+import { configFor, startUpstream } from '../support/gateway.ts'
+import { caller, json } from '../support/http.ts'
+import { startProcess } from '../support/process.ts'
+import { startRedis, until } from '../support/redis.ts'
+
+type Ran = Readonly<{ code: number | null; out: string; stdout: string }>
+
+/** The command line on a store of its own; `store` as in the configuration. */
+async function commandLine(t: Test, store: string) {
+  const upstream = await startUpstream(t)
+  const file = join(t.testdir(), 'gateway.yaml')
+  writeFileSync(file, configFor(upstream.url, store.replace('$DIR', t.testdirName)))
+  const env = { TOLLGATE_CONFIG: file }
+  const run = async (...args: string[]): Promise<Ran> => {
+    const process = startProcess(t, 'gateway/cli/main.js', { args, env })
+    const { code } = await process.ended
+    return { code, out: process.output(), stdout: process.stdout() }
+  }
+  const runJson = async (...args: string[]) => json((await run(...args, '--json')).stdout)
+  const gateway = () => startProcess(t, 'gateway/main.js', { env: { ...env, LOG_LEVEL: 'trace' } })
+  return { run, runJson, gateway, folder: t.testdirName, upstream }
+}
+
+t.test('the commands on keys', async (t) => {
+  const { run, runJson, folder } = await commandLine(t, 'file: $DIR/gateway.db')
+
+  t.test('create, list, show, change, disable, enable, rotate, revoke', async (t) => {
+    t.match(await run('keys', 'list'), { code: 0, out: /There are no keys yet/ })
+    const made = await run(
+      'keys',
+      'create',
+      '--plan',
+      'free',
+      '--name',
+      'Acme Inc',
+      '--expires',
+      '2099-01-01',
+    )
+    t.equal(made.code, 0)
+    t.match(
+      made.out,
+      /Made the key \w{12} \(Acme Inc, plan free\)\. Its token is shown this once:\n\n {2}tg_/,
+    )
+    const created = await runJson(
+      'keys',
+      'create',
+      '--plan',
+      'enterprise',
+      '--name',
+      'Big',
+      '--per-minute',
+      '5',
+      '--per-day',
+      'unlimited',
+    )
+    t.strictSame(Object.keys(created), ['id', 'key', 'plan'])
+    const id = String(created['id'])
+    t.match(await run('keys', 'list'), {
+      out: /^ID +NAME +PLAN +ACCOUNT +STATE +CREATED\n\w{12} +Acme Inc +free +active/,
+    })
+    t.match(await runJson('keys', 'show', id), {
+      id,
+      state: 'active',
+      limits: { perMinute: 5, perDay: 'unlimited' },
+    })
+    t.match(
+      await runJson(
+        'keys',
+        'change',
+        id,
+        '--plan',
+        'pro',
+        '--per-minute',
+        'plan',
+        '--account',
+        'big',
+      ),
+      {
+        plan: 'pro',
+        account: 'big',
+        limits: { perDay: 'unlimited' },
+      },
+    )
+    t.match(await runJson('keys', 'disable', id), { state: 'disabled' })
+    t.match(await runJson('keys', 'enable', id), { state: 'active' })
+    const rotated = await runJson('keys', 'rotate', id, '--overlap', '1h')
+    t.equal(rotated['id'], id)
+    t.not(rotated['key'], created['key'])
+    t.match(await run('keys', 'show', id), { out: /oldTokenUntil: +20/ })
+    t.match(await runJson('keys', 'revoke', id), { state: 'revoked' })
+    t.match(await run('keys', 'change', id, '--name', 'x'), {
+      code: 1,
+      out: /is revoked, which is for good/,
+    })
+    t.notMatch((await run('keys', 'list')).out, id)
+    t.match((await run('keys', 'list', '--all', '--account', 'big')).out, id)
+  })
+
+  t.test('say what is wrong, with an exit code', async (t) => {
+    const create = (...args: string[]) => run('keys', 'create', '--name', 'x', ...args)
+    for (const [ran, code, out] of [
+      [create('--plan', 'gold'), 1, /there is no plan "gold"; there are free, pro, enterprise/],
+      [
+        create('--plan', 'enterprise', '--per-day', '5'),
+        1,
+        /"enterprise" is custom: its keys need both/,
+      ],
+      [create('--plan', 'free', '--address', '10.0.0.0/99'), 1, /"10.0.0.0\/99" is no address/],
+      [create('--plan', 'free', '--method', 'FETCH'), 1, /"FETCH" is no HTTP method/],
+      [create('--plan', 'free', '--path', 'v1'), 1, /the path "v1" must start with \//],
+      [create('--plan', 'free', '--note', 'a\nb'), 1, /the note must be a line/],
+      [create(), 2, /--plan is needed/],
+      [create('--plan', 'free', '--per-minute', '1.5'), 2, /--per-minute must be a whole number/],
+      [create('--plan', 'free', '--expires', 'soon'), 2, /--expires must be a day/],
+      [create('--plan', 'free', '--nonsense'), 2, /Unknown option '--nonsense'/],
+      [create('--plan', 'free', 'extra'), 2, /"keys create" takes no arguments, got "extra"/],
+      [run('keys', 'show'), 2, /"keys show" takes KEY_ID, got ""/],
+      [run('keys', 'show', 'nobody'), 1, /there is no key with the id "nobody"/],
+      [run('keys', 'change', 'nobody'), 2, /nothing to change is given/],
+      [
+        run('keys', 'rotate', 'nobody', '--overlap', 'long'),
+        2,
+        /--overlap must be 0 or a duration/,
+      ],
+      [run('keys', 'import', '/nowhere.csv'), 1, /the file can't be read: ENOENT/],
+      [run('keys', 'lst'), 2, /there is no command "keys lst"[^]*keys list/],
+      [
+        run('keys', 'list', '--config', '/nowhere.yaml'),
+        2,
+        /the configuration can't be read: ENOENT/,
+      ],
+    ] as const) {
+      const { code: ended, out: said } = await ran
+      t.equal(ended, code)
+      t.match(said, out)
+      t.match(said, /^tollgate: /)
+    }
+  })
+
+  t.test('explain themselves', async (t) => {
+    t.match(await run('--help'), { code: 0, out: /keys create .*\n.*keys list/ })
+    t.match(await run(), { code: 0, out: /Usage: tollgate COMMAND/ })
+    t.match(await run('keys'), { code: 2, out: /there is no command "keys"/ })
+    for (const command of 'create list show rotate revoke disable enable change import'.split(
+      ' ',
+    )) {
+      t.match(await run('keys', command, '--help'), {
+        code: 0,
+        out: new RegExp(`Usage: tollgate keys ${command}`),
+      })
+    }
+  })
+
+  t.test('import', async (t) => {
+    const file = join(folder, 'keys.csv')
+    writeFileSync(file, 'token,plan,name\nold-token-1,free,One\nold-token-2,free,Two\n')
+    t.strictSame(await runJson('keys', 'import', file), { imported: 2 })
+    t.match(await run('keys', 'import', file), {
+      code: 1,
+      out: /line 2: this token is in the store already/,
+    })
+  })
+})
+
+for (const kind of ['embedded', 'redis'] as const) {
+  t.test(`two gateways and the command line on one store: ${kind}`, async (t) => {
+    const redis = kind === 'redis' ? await startRedis(t) : undefined
+    const store = redis ? `redis: "${redis.url}"` : 'file: $DIR/gateway.db'
+    const { runJson, run, gateway, folder, upstream } = await commandLine(t, store)
+    const gateways = [gateway(), gateway()]
+    const calls = (await Promise.all(gateways.map(({ url }) => url))).map(caller)
+    const statuses = (token: unknown) =>
+      Promise.all(
+        calls.map(
+          async (call) =>
+            (await call('GET', '/v1/pets', undefined, { authorization: `Bearer ${String(token)}` }))
+              .status,
+        ),
+      )
+    const become = async (token: unknown, status: number, what: string) => {
+      const started = performance.now()
+      await until(async () => (await statuses(token)).every((seen) => seen === status), 3_000)
+      const took = performance.now() - started
+      t.ok(took < 1_000, `${what}: on every gateway after ${took.toFixed()} ms`)
+    }
+    const { id, key: token } = await runJson('keys', 'create', '--plan', 'free', '--name', 'Acme')
+    await become(token, 200, 'made')
+    await run('keys', 'disable', String(id))
+    await become(token, 401, 'disabled')
+    await run('keys', 'enable', String(id))
+    await become(token, 200, 'enabled')
+    const { key: next } = await runJson('keys', 'rotate', String(id), '--overlap', '0')
+    await become(token, 401, 'rotated away')
+    await become(next, 200, 'rotated')
+    await run('keys', 'revoke', String(id))
+    await become(next, 401, 'revoked')
+
+    await t.test('a token used everywhere wrong is written nowhere', async (t) => {
+      const { key: canary } = await runJson('keys', 'create', '--plan', 'free', '--name', 'Canary')
+      const secret = String(canary)
+      const [call] = calls
+      if (!call) throw new Error('there are two')
+      const answers = [
+        await call('GET', `/v1/pets?key=${secret}`, undefined, {
+          authorization: `Bearer ${secret}`,
+        }),
+        await call('GET', `/v1/${secret}`, undefined, {
+          cookie: `key=${secret}`,
+          authorization: `Basic ${secret}`,
+        }),
+        await call(
+          'POST',
+          '/v1/pets',
+          { name: secret },
+          { 'x-api-key': secret, authorization: `Bearer ${secret}x` },
+        ),
+        await call('GET', `/${secret}%zz`, undefined, {
+          authorization: secret,
+          'x-request-id': `!${secret}`,
+        }),
+      ]
+      for (const { text, headers } of answers) t.notMatch(text + JSON.stringify(headers), secret)
+      const bySecret = [secret.slice(16, 48), secret]
+      const output = gateways.map((service) => service.output()).join('')
+      t.match(output, /"answered"/, 'there are logs')
+      const files = readdirSync(folder).filter((name) => name.startsWith('gateway.db'))
+      const kept = files.map((name) => readFileSync(join(folder, name), 'latin1')).join('')
+      const inRedis = redis ? JSON.stringify(await everything(redis.client)) : ''
+      for (const text of bySecret) {
+        t.notOk(output.includes(text), 'no log line')
+        t.notOk(kept.includes(text) || inRedis.includes(text), 'no store')
+      }
+      t.ok((kept + inRedis).includes(hashOf(secret)), 'which keeps its hash alone')
+      t.notOk(
+        upstream.seen.some(({ headers }) =>
+          JSON.stringify(headers.authorization ?? headers.cookie ?? '').includes(secret),
+        ),
+      )
+    })
+    if (redis) return
+    for (const service of gateways) {
+      service.child.kill('SIGTERM')
+      t.strictSame(await service.ended, { code: 0, signal: null })
+    }
+  })
+}
+
+async function everything(
+  client: Awaited<ReturnType<typeof startRedis>>['client'],
+): Promise<unknown[]> {
+  const names = await client.keys('*')
+  return Promise.all(
+    names.map(async (name) => [
+      name,
+      await client.dump(name).catch(() => ''),
+      (await client.type(name)) === 'hash' ? await client.hgetall(name) : '',
+    ]),
+  )
+}
+
+t.test('a gateway that cannot start says why', async (t) => {
+  const start = async (config: string, env = {}) => {
+    const file = join(t.testdir(), 'gateway.yaml')
+    writeFileSync(file, config)
+    const service = startProcess(t, 'gateway/main.js', { env: { TOLLGATE_CONFIG: file, ...env } })
+    return { ...(await service.ended), output: service.output() }
+  }
+  const sound = configFor('http://127.0.0.1:1', `file: ${join(t.testdirName, 'gateway.db')}`)
+  t.match(await start('plans: 5'), { code: 2, output: /plans/ })
+  t.match(await start(sound.replace('upstream: animals', 'upstream: plants')), {
+    code: 2,
+    output: /leads to plants, which is no upstream/,
+  })
+  t.match(await start(sound.replace(/file: \S+/, 'file: /dev/null/x.db')), {
+    code: 2,
+    output: /can't be used/,
+  })
+  t.match(await start(sound.replace('"http', '"${NOWHERE}http')), {
+    code: 2,
+    output: /environment variable NOWHERE is not set/,
+  })
+  t.match(await start(sound, { LOG_LEVEL: 'loud' }), {
+    code: 2,
+    output: /LOG_LEVEL must be one of/,
+  })
+})

@@ -1,0 +1,174 @@
+import t from 'tap'
+import { BloomFilter } from '../../gateway/keys/bloom-filter.ts'
+import { KeyCache } from '../../gateway/keys/cache.ts'
+import { KeyDirectory } from '../../gateway/keys/directory.ts'
+import { importKeys, rowsOf } from '../../gateway/keys/import.ts'
+import { hashOf, newKeyId, newToken } from '../../gateway/keys/token.ts'
+import { effectiveLimits, type Plan } from '../../gateway/limits/limits.ts'
+import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
+import { embeddedKeys } from '../../gateway/stores/embedded/keys.ts'
+import { newKey } from '../contracts/keys.ts'
+import { json } from '../support/http.ts'
+import { startProcess } from '../support/process.ts'
+import { until } from '../support/redis.ts'
+
+const plans = new Map<string, Plan>([
+  ['free', { name: 'free', limits: { perMinute: 60, perDay: 1_000 } }],
+  ['enterprise', { name: 'enterprise', limits: 'custom' }],
+])
+
+t.test('the cache', (t) => {
+  const stored = (version: number, more = {}) => ({
+    key: newKey({ secrets: [{ hash: 'h' }], ...more }),
+    version,
+  })
+  t.test('never holds more than its size, and keeps what is used', (t) => {
+    const cache = new KeyCache(100)
+    cache.add('used', 'used', stored(1))
+    for (let i = 0; i < 10_000; i++) {
+      cache.add(`t${i}`, `h${i}`, stored(1))
+      if (i % 20 === 0 && !cache.get('used')) t.fail(`gone after ${i}`)
+      if (cache.size > 101) t.fail(`${cache.size} are held`)
+    }
+    t.ok(cache.get('used'))
+    t.notOk(cache.get('t5'))
+    t.end()
+  })
+  t.test('takes a change to heart, and no older one after it', (t) => {
+    const cache = new KeyCache(100)
+    const entry = cache.add('token', 'h', stored(5))
+    t.equal(entry.validUntilMs, Infinity)
+    cache.update(stored(7, { revokedAtMs: 1 }))
+    t.equal(cache.get('token')?.validUntilMs, 0)
+    cache.update(stored(6))
+    t.equal(cache.get('token')?.validUntilMs, 0, 'a change that was overtaken')
+    t.equal(cache.add('token', 'h', stored(5)).validUntilMs, 0, 'a look-up that was overtaken')
+    t.end()
+  })
+  t.end()
+})
+
+t.test('the filter denies nothing that was added, and most of what was not', (t) => {
+  const filter = new BloomFilter(20_000)
+  const ids = Array.from({ length: 20_000 }, newKeyId)
+  for (const id of ids) filter.add(id)
+  t.ok(filter.isFull)
+  t.ok(ids.every((id) => filter.mayHave(id)))
+  let wrong = 0
+  for (let i = 0; i < 100_000; i++) if (filter.mayHave(newKeyId())) wrong++
+  t.comment(`${wrong} of 100,000 invented ids were taken for known`)
+  t.ok(wrong < 50)
+  t.end()
+})
+
+t.test('a million invented tokens, from one address and from many, fill no memory', async (t) => {
+  const flood = startProcess(t, 'test/support/flood.js')
+  t.equal((await flood.ended).code, 0, flood.output())
+  const { grownMb, recalled, keys } = json(flood.stdout())
+  t.comment(`memory grew by ${Number(grownMb).toFixed()} MB`)
+  t.ok(Number(grownMb) <= 50)
+  t.equal(recalled, true, 'the good key is still there')
+  t.equal(keys, 1, 'and nothing was written')
+})
+
+t.test('limits of a key are its own, else its plan’s', (t) => {
+  const [free, enterprise] = [...plans.values()]
+  if (!free || !enterprise) throw new Error('two plans')
+  t.strictSame(effectiveLimits(free), { perMinute: 60, perDay: 1_000 })
+  t.strictSame(effectiveLimits(free, { perMinute: 5 }), { perMinute: 5, perDay: 1_000 })
+  t.strictSame(effectiveLimits(free, { perDay: 'unlimited' }), { perMinute: 60, perDay: Infinity })
+  t.equal(effectiveLimits(enterprise, { perMinute: 5 }), undefined)
+  t.strictSame(effectiveLimits(enterprise, { perMinute: 5, perDay: 6 }), {
+    perMinute: 5,
+    perDay: 6,
+  })
+  t.end()
+})
+
+t.test('importing', async (t) => {
+  const store = embeddedKeys(openGatewayFile(':memory:'))
+  t.teardown(() => store.close())
+  const into = (text: string) => importKeys(text, { store, plans, clock: () => 5 })
+  const count = async () => {
+    let keys = 0
+    for await (const key of store.list()) if (key) keys++
+    return keys
+  }
+
+  t.test('CSV, with quotes, any order of columns, and hashes in hex', async (t) => {
+    const hex = Buffer.from(hashOf('old-token-2'), 'base64url').toString('hex')
+    const text = `\ufeffplan,name,token,sha256,perMinute,perDay,expires\r\nfree,"Acme, ""Inc""",old-token-1,,,,2030-01-01\r\n\r\nenterprise,Big,,${hex},5,unlimited,\r\n`
+    t.equal(await into(text), 2)
+    t.match((await store.find(hashOf('old-token-1')))?.key, {
+      name: 'Acme, "Inc"',
+      plan: 'free',
+      expiresAtMs: Date.UTC(2030, 0),
+    })
+    t.match((await store.find(hashOf('old-token-2')))?.key, {
+      limits: { perMinute: 5, perDay: 'unlimited' },
+    })
+  })
+  t.test('JSON lines', async (t) => {
+    t.equal(
+      await into(
+        `{"token":"old-token-3","plan":"free","account":"a"}\n{"token":"old-token-4","plan":"free","perDay":7}\n`,
+      ),
+      2,
+    )
+    t.match((await store.find(hashOf('old-token-4')))?.key.limits, { perDay: 7 })
+  })
+  t.test('the first mistake is told with its line, and nothing is imported', async (t) => {
+    const before = await count()
+    for (const [text, sentence] of [
+      ['', /no rows/],
+      [
+        'token,plan\nnew-token-1,free\nnew-token-2,gold\n',
+        /^line 3: there is no plan "gold"; there are free, enterprise/,
+      ],
+      ['token,plan\nnew-token-1,free\nnew-token-1,free\n', /^line 3: the token of line 2 again/],
+      [
+        'token,plan\nnew-token-1,free\nold-token-3,free\n',
+        /^line 3: this token is in the store already/,
+      ],
+      ['token,plan\nnew-token-1\n', /^line 2: 1 fields, but the first line names 2/],
+      ['token,plan\n"new,free\n', /^line 2: a quote/],
+      ['token,color\n', /^line 1: there is no column "color"/],
+      ['plan\nfree\n', /^line 2: a row needs either a token or a sha256/],
+      ['plan,token\nenterprise,new-token-1\n', /^line 2: the plan "enterprise" is custom/],
+      [
+        'plan,token,perMinute\nfree,new-token-1,many\n',
+        /^line 2: a limit must be a whole number above 0/,
+      ],
+      ['plan,token,expires\nfree,new-token-1,soon\n', /^line 2: the expiry is no date/],
+      ['plan,token\nfree,short\n', /^line 2: a token must be 8 to 512/],
+      ['plan,token\nfree,tg_abcdefgh\n', /^line 2: a token that starts with tg_/],
+      ['plan,sha256\nfree,abc\n', /^line 2: sha256 must be 64 hexadecimal digits/],
+      ['{"token":"new-token-1","plan":"free"}\nnonsense\n', /^line 2: this is no JSON object/],
+      ['{"token":["x"],"plan":"free"}\n', /^line 1: token must be a text or a number/],
+    ] as const) {
+      await t.rejects(into(text), { message: sentence }, text.slice(0, 40))
+    }
+    t.equal(await count(), before)
+  })
+  t.test('100,000 rows in seconds', async (t) => {
+    const lines = Array.from({ length: 100_000 }, (_, i) => `token-of-row-${i},free,Row ${i}`)
+    const started = performance.now()
+    t.equal(await into(`token,plan,name\n${lines.join('\n')}`), 100_000)
+    t.comment(`${((performance.now() - started) / 1000).toFixed(1)} s`)
+    t.equal((await store.find(hashOf('token-of-row-99999')))?.key.name, 'Row 99999')
+  })
+  t.equal(rowsOf('token,plan\na,b\n')[0]?.line, 2)
+})
+
+t.test('what is created while the names are still being read is known too', async (t) => {
+  const store = embeddedKeys(openGatewayFile(':memory:'))
+  t.teardown(() => store.close())
+  await store.add(Array.from({ length: 10_000 }, () => newKey()))
+  const directory = new KeyDirectory({ store, cacheSize: 10, clock: Date.now })
+  t.teardown(() => directory.close())
+  const key = newKey()
+  await store.add([key])
+  t.ok(directory.mayExist(newToken(newKeyId())), 'until then anything may exist')
+  await until(() => !directory.mayExist(newToken(newKeyId())))
+  t.ok(directory.mayExist(newToken(key.id)))
+})

@@ -1,0 +1,49 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { KeyDirectory } from '../../gateway/keys/directory.ts'
+import { hashOf, newKeyId, newToken } from '../../gateway/keys/token.ts'
+import { Strangers } from '../../gateway/limits/strangers.ts'
+import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
+import { embeddedKeys } from '../../gateway/stores/embedded/keys.ts'
+
+// A million well-formed tokens of keys that don't exist, in a process of its own, whose memory is
+// then its own too. Prints what came of it as JSON.
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+const store = embeddedKeys(openGatewayFile(':memory:'))
+const id = newKeyId()
+const token = newToken(id)
+await store.add([
+  { id, name: 'good', plan: 'free', createdAtMs: 0, secrets: [{ hash: hashOf(token) }] },
+])
+const directory = new KeyDirectory({ store, cacheSize: 1_000, clock: Date.now })
+const strangers = new Strangers({ perMinute: 60, perDay: 1_000 }, Date.now)
+directory.look(token)
+
+/** What the gateway does with a token, as far as memory is concerned. */
+function ask(address: string): void {
+  const invented = newToken(newKeyId())
+  directory.recall(invented)
+  if (strangers.isOver(address) && !directory.mayExist(invented)) return
+  directory.look(invented)
+  strangers.take(address)
+}
+
+const address = (i: number): string => `10.${(i >> 16) & 255}.${(i >> 8) & 255}.${i & 255}`
+// What any load costs the engine is not the flood's: half-spaces grow once and stay.
+for (let i = 0; i < 20_000; i++) ask('4.4.4.4')
+collectGarbage()
+const before = process.memoryUsage().rss
+for (let i = 0; i < 500_000; i++) ask('1.2.3.4')
+for (let i = 0; i < 500_000; i++) ask(address(i))
+collectGarbage()
+const grownMb = (process.memoryUsage().rss - before) / 2 ** 20
+
+let keys = 0
+for await (const key of store.list()) if (key) keys++
+process.stdout.write(
+  JSON.stringify({ grownMb, recalled: directory.recall(token) !== undefined, keys }),
+)
+process.exit(0)
