@@ -1,6 +1,8 @@
 import { Ranges } from './address.ts'
 import type { Key } from './keys/key.ts'
+import type { Standing } from './limits/headers.ts'
 import { effectiveLimits, type Limits, type Plan } from './limits/limits.ts'
+import type { BanRules } from './limits/step.ts'
 import { pathMatcher } from './paths.ts'
 
 /** All that is known of who sends a request, once its key has been found. */
@@ -13,6 +15,8 @@ export type Caller = Readonly<{
   /** Whose requests are counted together: those of an account, or of this key alone. */
   quota: string
   limits: Limits
+  /** When strikes become a ban; none for a plan without bans. */
+  bans: BanRules | undefined
 }>
 
 /** A caller, and what its key is restricted to. */
@@ -25,18 +29,32 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who sends this request; `null` until its key was found valid. */
     caller: Caller | null
+    /** Whether the caller's key is not for this operation or address. */
+    forbidden: boolean
+    /** How the caller, or the stranger, stands after this request: what the headers tell. */
+    standing: Standing | null
   }
 }
 
 /** The caller that a key stands for; `undefined` if the configuration has no limits for it. */
-export function callerFrom(key: Key, plans: ReadonlyMap<string, Plan>): KnownCaller | undefined {
+export function callerFrom(
+  key: Key,
+  plans: ReadonlyMap<string, Plan>,
+  rules: BanRules,
+): KnownCaller | undefined {
   const plan = plans.get(key.plan)
   const limits = plan && effectiveLimits(plan, key.limits)
   if (!limits) return undefined
   const { id, name, account } = key
-  const quota = account === undefined ? `key:${id}` : `account:${account}`
-  const caller = Object.freeze({ id, name, plan: key.plan, account, quota, limits })
+  const quota = quotaOf(key)
+  const bans = plan.bans ? rules : undefined
+  const caller = Object.freeze({ id, name, plan: key.plan, account, quota, limits, bans })
   return { caller, allows: restriction(key) }
+}
+
+/** The name under which a key's requests are counted. */
+export function quotaOf({ id, account }: Pick<Key, 'id' | 'account'>): string {
+  return account === undefined ? `key:${id}` : `account:${account}`
 }
 
 function restriction({ methods, paths, addresses }: Key): KnownCaller['allows'] {

@@ -6,5 +6,14 @@ export type { Key, Secret, StoredKey } from './keys/key.ts'
 export { hashOf, isWellFormed, newKeyId, newToken } from './keys/token.ts'
 export type { Limits, Plan } from './limits/limits.ts'
 export { tollgate, tollgate as default, type TollgateOptions } from './plugin.ts'
+export { QuotaDesk, type QuotaDeskOptions } from './limits/desk.ts'
+export type { Ask, BanRules, Decision } from './limits/step.ts'
 export type { Added, KeyListener, KeyStore, Watch } from './stores/keys.ts'
+export {
+  QuotaLimiter,
+  type Ban,
+  type BanListener,
+  type LimiterOptions,
+  type QuotaStore,
+} from './stores/quota.ts'
 export { openStores, type Stores } from './stores/open.ts'

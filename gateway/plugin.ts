@@ -5,8 +5,10 @@ import './caller.ts'
 import type { Config } from './config/config.ts'
 import { loadConfig } from './config/load.ts'
 import { KeyDirectory } from './keys/directory.ts'
+import { Quotas } from './limits/quotas.ts'
 import { Strangers } from './limits/strangers.ts'
 import { authenticate } from './stages/1-authenticate.ts'
+import { admit, quotaView } from './stages/2-admit.ts'
 import { forward } from './stages/4-forward.ts'
 import { announce } from './stages/5-announce.ts'
 import { openStores, type Stores } from './stores/open.ts'
@@ -16,13 +18,17 @@ export type TollgateOptions = Readonly<{
   config: string | Config
   /** Where keys are kept; by default what the configuration says, closed with the app. */
   stores?: Stores
+  /** Who counts requests without a key, if the server around wants to count by it too. */
+  strangers?: Strangers
   clock?: Clock
 }>
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whether a route of the app's own is served to callers with a key only, as forwarded ones are. */
-    tollgate?: boolean
+    tollgate?: boolean | 'quota'
+    /** What a request of this route counts: 1 unless told, 0 for nothing. */
+    cost?: number
   }
 }
 
@@ -34,14 +40,26 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
   const { clock = Date.now } = options
   const config = typeof options.config === 'string' ? loadConfig(options.config) : options.config
   const stores = options.stores ?? openStores(config.store)
-  const trouble = (error: Error | undefined): void =>
-    error
-      ? app.log.error({ err: error }, 'the key store is out of reach; known keys go on working')
-      : app.log.info('the key store is back')
-  const cacheSize = config.keys.cache
-  const directory = new KeyDirectory({ store: stores.keys, cacheSize, clock, trouble })
+  const { strangers = new Strangers(config.strangers, clock) } = options
+  const directory = new KeyDirectory({
+    store: stores.keys,
+    cacheSize: config.keys.cache,
+    clock,
+    trouble: tellTrouble(app, 'the key store is out of reach; known keys go on working'),
+  })
+  const { whenUnreachable } = config.store
+  const quotas = new Quotas({
+    store: stores.quota,
+    whenUnreachable,
+    clock,
+    trouble: tellTrouble(
+      app,
+      `the quota store is out of reach; until it is back: ${whenUnreachable}`,
+    ),
+  })
   app.addHook('onClose', async () => {
     directory.close()
+    quotas.close()
     if (!options.stores) await stores.close()
   })
 
@@ -49,21 +67,37 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
   const onRequest = [
     authenticate({
       directory,
-      strangers: new Strangers(config.strangers, clock),
+      strangers,
       plans: config.plans,
+      bans: config.bans,
       trustedProxies: new Ranges(config.trustedProxies),
       clock,
     }),
+    admit(quotas),
   ]
-  const onSend = [announce()]
+  const onSend = [announce({ ietf: config.ietfHeaders })]
 
   app.decorateRequest('caller', null)
+  app.decorateRequest('standing', null)
+  app.decorateRequest('forbidden', false)
   app.addHook('onRoute', (route) => {
     if (!route.config?.tollgate) return
     route.onRequest = [...onRequest, ...[route.onRequest ?? []].flat()]
     route.onSend = [...[route.onSend ?? []].flat(), ...onSend]
   })
-  await forward(app, config)
+  app.get(config.quotaPath, { config: { tollgate: 'quota', cost: 0 } }, quotaView)
+  await forward(app, {
+    config,
+    unanswered: ({ caller, standing }) => {
+      if (caller && standing) void quotas.giveBack(caller.quota, standing.decision)
+    },
+  })
+}
+
+/** One line when a store begins to fail, and one when it is back. */
+function tellTrouble(app: FastifyInstance, what: string): (error: Error | undefined) => void {
+  return (error) =>
+    error ? app.log.error({ err: error }, what) : app.log.info(`no longer: ${what}`)
 }
 
 // The app around the plugin is guarded too, where it asks for it; fastify's mark for that is a symbol.

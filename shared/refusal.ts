@@ -53,6 +53,11 @@ export class Refusal extends Error {
     this.headers = headers
   }
 
+  /** The same with more headers. */
+  with(headers: Readonly<Record<string, string>>): Refusal {
+    return new Refusal(this.code, this.message, { ...this.headers, ...headers }, this.cause)
+  }
+
   /** The body that the interface calls Error. */
   get body(): string {
     return JSON.stringify({ code: this.code, message: this.message, status: this.status })

@@ -20,12 +20,15 @@ export type ServiceOptions = Readonly<{
   refusalFor?: (thrown: unknown) => Refusal
   /** What else is known of an answered request that its log line should say. */
   describe?: (request: FastifyRequest, reply: FastifyReply) => object
+  /** What becomes of the refusal of a request that could not even be parsed, from an address. */
+  malformed?: (refusal: Refusal, address: string | undefined) => Refusal
   settings?: FastifyServerOptions<Server>
 }>
 
 /** A Fastify app as both services want it: one form of error, one line in the log a request. */
 export function createService(options: ServiceOptions): FastifyInstance {
   const { name, log, refusalFor = refusalFrom, describe, settings } = options
+  const { malformed = (refusal: Refusal) => refusal } = options
   const app = Fastify({
     routerOptions: { maxParamLength: 16_384 },
     requestTimeout: 30_000,
@@ -35,11 +38,11 @@ export function createService(options: ServiceOptions): FastifyInstance {
     logger: log ? loggerOptions(name, log.level, log.target) : false,
     genReqId: (request) => requestIdFrom(request.headers['x-request-id']),
     frameworkErrors: (error, request, reply: FastifyReply) => {
-      const refusal = refusalFrom(error)
+      const refusal = malformed(refusalFrom(error), request.raw.socket.remoteAddress)
       request.log.info({ status: refusal.status }, 'malformed request')
       void answer(reply, refusal)
     },
-    clientErrorHandler: refuseUnparsed,
+    clientErrorHandler: (error, socket) => refuseUnparsed(error, socket, malformed),
   })
   app.setErrorHandler((error, request, reply) => {
     const refusal = refusalFor(error)
@@ -73,10 +76,15 @@ function logEachAnswer(app: FastifyInstance, describe: ServiceOptions['describe'
 }
 
 /** What the parser of HTTP could make nothing of gets a last answer, if anybody is there to read it. */
-function refuseUnparsed(error: Error, socket: Socket): void {
+function refuseUnparsed(
+  error: Error,
+  socket: Socket,
+  malformed: NonNullable<ServiceOptions['malformed']>,
+): void {
   if (!socket.writable || ('code' in error && error.code === 'ECONNRESET')) {
     socket.destroy()
     return
   }
-  socket.end(rawRefusal(refusalFrom(Object.assign(error, { statusCode: 400 }))))
+  const refusal = refusalFrom(Object.assign(error, { statusCode: 400 }))
+  socket.end(rawRefusal(malformed(refusal, socket.remoteAddress)))
 }

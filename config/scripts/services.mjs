@@ -36,7 +36,7 @@ export async function runServices() {
 async function firstKeys() {
   const { KeyDesk, loadConfig, openStores } = await import('../../build/gateway/index.js')
   const { plans, store } = loadConfig(process.env.TOLLGATE_CONFIG || 'config/gateway.yaml')
-  const stores = openStores(store, { patient: true })
+  const stores = openStores(store, { visits: true })
   const desk = new KeyDesk({ store: stores.keys, plans, clock: Date.now })
   const issued = []
   try {

@@ -2,11 +2,12 @@
 import { progressBar } from '../../shared/progress.ts'
 import { ConfigError, configFile, loadConfig } from '../config/load.ts'
 import { openStores, type Stores } from '../stores/open.ts'
+import { banCommands } from './bans.ts'
 import { inputOf, text, UsageError, type Command } from './command.ts'
 import { explain, overview } from './help.ts'
 import { keyCommands } from './keys.ts'
 
-const commands: readonly Command[] = [...keyCommands]
+const commands: readonly Command[] = [...keyCommands, ...banCommands]
 
 process.exitCode = await main(process.argv.slice(2)).catch(failed)
 
@@ -21,7 +22,7 @@ async function main(words: string[]): Promise<number> {
     const { text: forPeople, json } = await command.run(
       {
         config,
-        stores: () => (stores ??= openStores(config.store, { patient: true })),
+        stores: () => (stores ??= openStores(config.store, { visits: true })),
         clock: Date.now,
         progress: (label, total) => progressBar(process.stderr, label, total),
       },

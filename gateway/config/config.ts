@@ -1,5 +1,6 @@
 import type { Limits, Plan } from '../limits/limits.ts'
 import { limitFrom } from '../limits/limits.ts'
+import type { BanRules } from '../limits/step.ts'
 import type { ConfigFile } from './schema.ts'
 import { durationFrom } from './units.ts'
 
@@ -26,9 +27,14 @@ export type Config = Readonly<{
   store: StoreSettings
   plans: ReadonlyMap<string, Plan>
   strangers: Limits
+  bans: BanRules
   keys: Readonly<{ cache: number }>
   upstreams: ReadonlyMap<string, Readonly<{ targets: readonly string[] }>>
-  routes: readonly Readonly<{ path: string; upstream: string }>[]
+  /** Where callers ask how they stand. */
+  quotaPath: string
+  /** Whether the IETF's fields are sent beside the X-RateLimit ones. */
+  ietfHeaders: boolean
+  routes: readonly Readonly<{ path: string; upstream: string; cost: number }>[]
   trustedProxies: readonly string[]
 }>
 
@@ -47,21 +53,39 @@ export function configFrom(file: ConfigFile): Config {
     },
     plans: new Map(Object.entries(file.plans).map(([name, plan]) => [name, planFrom(name, plan)])),
     strangers: limitsFrom(file.strangers ?? { perMinute: 60, perDay: 1_000 }),
+    bans: bansFrom(file.bans),
     keys: { cache: file.keys?.cache ?? 100_000 },
     upstreams: new Map(Object.entries(file.upstreams)),
-    routes: file.routes,
+    quotaPath: file.quota?.path ?? '/v1/quota',
+    ietfHeaders: file.headers?.ietf ?? false,
+    routes: file.routes.map((route) => ({ cost: 1, ...route })),
     trustedProxies: file.trustedProxies ?? [],
   }
 }
 
 function planFrom(name: string, plan: ConfigFile['plans'][string]): Plan {
-  return { name, limits: plan === 'custom' ? plan : limitsFrom(plan) }
+  if (plan === 'custom') return { name, limits: plan, bans: true }
+  const limits = 'limits' in plan ? plan.limits : limitsFrom(plan)
+  return { name, limits, bans: plan.bans !== 'off' }
 }
 
 type WrittenLimits = NonNullable<ConfigFile['strangers']>
 
-function limitsFrom({ perMinute, perDay }: WrittenLimits): Limits {
+function limitsFrom({ perMinute, perDay }: Pick<WrittenLimits, 'perMinute' | 'perDay'>): Limits {
   return { perMinute: limitFrom(perMinute) ?? Infinity, perDay: limitFrom(perDay) ?? Infinity }
+}
+
+/** Twenty strikes within a minute are a ban of five minutes, the next ones of up to an hour. */
+function bansFrom(bans: ConfigFile['bans'] = {}): BanRules {
+  return {
+    strikes: bans.strikes ?? 20,
+    withinMs: durationFrom(bans.within ?? '1m') ?? 0,
+    graceMs: durationFrom(bans.grace ?? '1s') ?? 0,
+    forMs: durationFrom(bans.for ?? '5m') ?? 0,
+    factor: bans.factor ?? 2,
+    atMostMs: durationFrom(bans.atMost ?? '1h') ?? 0,
+    memoryMs: durationFrom(bans.memory ?? '24h') ?? 0,
+  }
 }
 
 function redisFrom(redis: NonNullable<ConfigFile['store']>['redis']): RedisSettings | undefined {

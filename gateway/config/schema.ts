@@ -2,6 +2,7 @@ import Type, { type Static, type TSchema } from 'typebox'
 import { durationFrom } from './units.ts'
 
 const count = Type.Integer({ minimum: 1, expected: 'a whole number above 0' })
+const cost = Type.Integer({ minimum: 0, maximum: 1_000_000, expected: 'a whole number from 0 up' })
 const limit = Type.Union([count, Type.Literal('unlimited')], {
   expected: 'a whole number above 0 or "unlimited"',
 })
@@ -13,6 +14,9 @@ const duration = Type.Refine(
 )
 const address = section({ host: text, port })
 const limits = section({ perMinute: limit, perDay: limit })
+const off = Type.Optional(Type.Enum(['on', 'off'], { expected: 'on or off' }))
+const plan = section({ perMinute: limit, perDay: limit, bans: off })
+const customPlan = section({ limits: Type.Literal('custom'), bans: off })
 const url = Type.String({
   pattern: '^https?://[^/?#]+/?$',
   expected: 'an http or https URL without a path',
@@ -46,13 +50,26 @@ export const fileSchema = section({
   ),
   plans: Type.Record(
     Type.String({ pattern: '^[a-z][a-z0-9-]{0,31}$' }),
-    Type.Union([limits, Type.Literal('custom')], {
+    Type.Union([plan, Type.Literal('custom'), customPlan], {
       expected: '{ perMinute: ..., perDay: ... } or custom',
     }),
     { expected: 'plans, each with a name in small letters', minProperties: 1 },
   ),
   strangers: optional(limits),
+  bans: optional(
+    section({
+      strikes: optional(Type.Integer({ minimum: 1, maximum: 1_000, expected: 'from 1 to 1000' })),
+      within: optional(duration),
+      grace: optional(duration),
+      for: optional(duration),
+      factor: optional(Type.Number({ minimum: 1, maximum: 1_000, expected: 'a number from 1 up' })),
+      atMost: optional(duration),
+      memory: optional(duration),
+    }),
+  ),
   keys: optional(section({ cache: optional(count) })),
+  quota: optional(section({ path: optional(text) })),
+  headers: optional(section({ ietf: optional(Type.Boolean({ expected: 'true or false' })) })),
   upstreams: Type.Record(
     Type.String(),
     section({
@@ -60,7 +77,9 @@ export const fileSchema = section({
     }),
     { expected: 'upstreams by name', minProperties: 1 },
   ),
-  routes: Type.Array(section({ path: text, upstream: text }), { expected: 'a list of routes' }),
+  routes: Type.Array(section({ path: text, upstream: text, cost: optional(cost) }), {
+    expected: 'a list of routes',
+  }),
   trustedProxies: optional(Type.Array(text, { expected: 'a list of addresses or CIDR ranges' })),
 })
 

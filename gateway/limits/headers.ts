@@ -2,18 +2,19 @@ import type { Limits } from './limits.ts'
 import { dayMs, minuteMs, type Decision } from './step.ts'
 
 /** One window of a decision, as its caller is told of it. */
-export type Window = Readonly<{ limit: number; remaining: number; resetMs: number }>
+export type Window = Readonly<{
+  name: 'minute' | 'day'
+  limit: number
+  remaining: number
+  resetMs: number
+}>
 
 /** The window that the X-RateLimit headers describe; `undefined` if nothing limits the caller. */
-export function tellingWindow(
-  decision: Decision,
-  limits: Limits,
-  cost: number,
-): Window | undefined {
+export function tellingWindow(decision: Decision, limits: Limits): Window | undefined {
   const { minute, day } = windows(decision, limits)
   if (decision.verdict === 'banned') return bannedWindow(decision, minute ?? day)
   if (!minute || !day) return minute ?? day
-  if (decision.verdict === 'refused') return day.remaining < cost ? day : minute
+  if (decision.verdict === 'refused') return day.remaining < decision.cost ? day : minute
   return day.remaining <= minute.remaining ? day : minute
 }
 
@@ -23,9 +24,31 @@ export function windows(
   { perMinute, perDay }: Limits,
 ): { minute?: Window; day?: Window } {
   return {
-    ...(perMinute === Infinity ? {} : { minute: window(perMinute, minuteUsed, nowMs, minuteMs) }),
-    ...(perDay === Infinity ? {} : { day: window(perDay, dayUsed, nowMs, dayMs) }),
+    ...(perMinute === Infinity ? {} : { minute: window('minute', perMinute, minuteUsed, nowMs) }),
+    ...(perDay === Infinity ? {} : { day: window('day', perDay, dayUsed, nowMs) }),
   }
+}
+
+/** A decision, and the limits that it was made by: all that an answer's headers tell. */
+export type Standing = Readonly<{ decision: Decision; limits: Limits }>
+
+/** The three headers that every answer carries, and the IETF's two where they are wanted. */
+export function rateHeaders({ decision, limits }: Standing, ietf: boolean): Record<string, string> {
+  const window = tellingWindow(decision, limits)
+  if (!window) return {}
+  const headers: Record<string, string> = {
+    'x-ratelimit-limit': String(window.limit),
+    'x-ratelimit-remaining': String(window.remaining),
+    'x-ratelimit-reset': String(Math.ceil(window.resetMs / 1000)),
+  }
+  if (ietf) Object.assign(headers, ietfHeaders(window, decision, limits))
+  return headers
+}
+
+/** The `Retry-After` of a refusal. */
+export function retryAfter({ decision, limits }: Standing): number {
+  const resetMs = tellingWindow(decision, limits)?.resetMs ?? decision.nowMs
+  return secondsToWait(resetMs, decision.nowMs)
 }
 
 /** Whole seconds after which the window is a new one: who waits exactly so long is let in. */
@@ -33,12 +56,27 @@ export function secondsToWait(resetMs: number, nowMs: number): number {
   return Math.max(1, Math.ceil((Math.ceil(resetMs / 1000) * 1000 - nowMs) / 1000))
 }
 
-function window(limit: number, used: number, nowMs: number, lengthMs: number): Window {
+function window(name: Window['name'], limit: number, used: number, nowMs: number): Window {
+  const lengthMs = lengths[name]
   // A limit that was lowered below what is used leaves nothing, not less than nothing.
   const remaining = Math.max(0, limit - used)
-  return { limit, remaining, resetMs: (Math.floor(nowMs / lengthMs) + 1) * lengthMs }
+  return { name, limit, remaining, resetMs: (Math.floor(nowMs / lengthMs) + 1) * lengthMs }
 }
 
 function bannedWindow({ bannedUntilMs }: Decision, told: Window | undefined): Window | undefined {
-  return told && { limit: told.limit, remaining: 0, resetMs: bannedUntilMs }
+  return told && { ...told, remaining: 0, resetMs: bannedUntilMs }
+}
+
+const lengths = { minute: minuteMs, day: dayMs } as const
+
+/** The fields of draft-ietf-httpapi-ratelimit-headers-11. */
+function ietfHeaders(window: Window, decision: Decision, limits: Limits): Record<string, string> {
+  const policies = Object.values(windows(decision, limits)).map(
+    ({ name, limit }) => `"${name}";q=${limit};w=${lengths[name] / 1000}`,
+  )
+  const seconds = secondsToWait(window.resetMs, decision.nowMs)
+  return {
+    'ratelimit-policy': policies.join(', '),
+    ratelimit: `"${window.name}";r=${window.remaining};t=${seconds}`,
+  }
 }

@@ -2,7 +2,12 @@
 export type Limits = Readonly<{ perMinute: number; perDay: number }>
 
 /** A plan of the configuration. Of a custom one, each key brings its own limits. */
-export type Plan = Readonly<{ name: string; limits: Limits | 'custom' }>
+export type Plan = Readonly<{
+  name: string
+  limits: Limits | 'custom'
+  /** Whether keys of this plan are banned for going on after refusals. */
+  bans: boolean
+}>
 
 /** What a key may set to differ from its plan; as operators write it. */
 export type LimitSettings = Readonly<{

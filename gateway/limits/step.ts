@@ -57,6 +57,7 @@ export type Decision = Readonly<{
   verdict: 'admitted' | 'refused' | 'banned'
   /** The time by which was decided. */
   nowMs: number
+  cost: number
   minuteUsed: number
   /** Of the day, what was given back left out. */
   dayUsed: number
@@ -91,7 +92,7 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
     conduct.refusedAtMs = 0
   }
   if (!isBlank(conduct)) (state.conducts ??= new Map()).set(key, conduct)
-  return decision(state, conduct, verdict, banned, nowMs)
+  return decision(state, conduct, verdict, banned, cost, nowMs)
 }
 
 /** A quota of which nothing is known yet. */
@@ -111,7 +112,7 @@ export function newQuota(): QuotaState {
 export function standing(state: QuotaState, key: string, nowMs: number): Decision {
   roll(state, nowMs)
   const conduct = state.conducts?.get(key) ?? newConduct()
-  return decision(state, conduct, 'admitted', false, nowMs)
+  return decision(state, conduct, 'admitted', false, 0, nowMs)
 }
 
 /** Gives back what a request of a day has cost; a day that is over keeps what it has. */
@@ -188,6 +189,7 @@ function decision(
   conduct: Conduct,
   verdict: Decision['verdict'],
   bans: boolean,
+  cost: number,
   nowMs: number,
 ): Decision {
   const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation } = state
@@ -195,6 +197,7 @@ function decision(
   return {
     verdict,
     nowMs,
+    cost,
     minuteUsed,
     dayUsed: dayUsed - dayGivenBack,
     strikes: conduct.strikesMs.length,

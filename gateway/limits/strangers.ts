@@ -1,10 +1,13 @@
 import type { Clock } from '../../shared/clock.ts'
+import { Refusal } from '../../shared/refusal.ts'
+import { neighbourhoodOf } from '../address.ts'
 import { BoundedMap } from '../bounded-map.ts'
+import { retryAfter, type Standing } from './headers.ts'
 import type { Limits } from './limits.ts'
 import { newQuota, standing, step, type Decision, type QuotaState } from './step.ts'
 
 /** How many addresses are remembered; those that were quiet longest make room for new ones. */
-const mostAddresses = 50_000
+const mostAddresses = 20_000
 
 /** Counts what comes without a valid key, by address, in this process's memory alone. */
 export class Strangers {
@@ -17,18 +20,36 @@ export class Strangers {
     this.#clock = clock
   }
 
-  /** Counts one request of an address, if it still fits. */
-  take(address: string): Decision {
-    let quota = this.#quotas.get(address)
-    if (!quota) this.#quotas.set(address, (quota = newQuota()))
-    return step(quota, { key: address, cost: 1, limits: this.limits }, this.#clock())
+  /** Counts one request of an address, and refuses it: for what it lacks, or with 429 for too many. */
+  refuse(address: string, why: () => Refusal): { refusal: Refusal; standing: Standing } {
+    const standing = { decision: this.#take(neighbourhoodOf(address)), limits: this.limits }
+    const fits = standing.decision.verdict === 'admitted'
+    return { refusal: fits ? why() : tooMany(retryAfter(standing)), standing }
   }
 
-  /** Whether the next request of an address would be refused. */
+  /** Where an address stands, without counting anything. */
+  stand(address: string): Decision {
+    const name = neighbourhoodOf(address)
+    return standing(this.#quotas.get(name) ?? newQuota(), name, this.#clock())
+  }
+
+  /** Whether the next request of an address would be one too many. */
   isOver(address: string): boolean {
-    const quota = this.#quotas.get(address)
-    if (!quota) return false
-    const { minuteUsed, dayUsed } = standing(quota, address, this.#clock())
+    const { minuteUsed, dayUsed } = this.stand(address)
     return minuteUsed >= this.limits.perMinute || dayUsed >= this.limits.perDay
   }
+
+  #take(name: string): Decision {
+    let quota = this.#quotas.get(name)
+    if (!quota) this.#quotas.set(name, (quota = newQuota()))
+    return step(quota, { key: name, cost: 1, limits: this.limits }, this.#clock())
+  }
+}
+
+function tooMany(seconds: number): Refusal {
+  const sentence = `Too many requests without a valid key came from your address. Try again in ${seconds} seconds.`
+  return new Refusal('too_many_failed_attempts', sentence, {
+    'retry-after': String(seconds),
+    'cache-control': 'no-store',
+  })
 }

@@ -1,25 +1,54 @@
 import proxy from '@fastify/http-proxy'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { IncomingHttpHeaders } from 'node:http'
+import { Refusal } from '../../shared/refusal.ts'
+import { answer } from '../../shared/service.ts'
 import type { Config } from '../config/config.ts'
 
 /** Never the backend's to see: what a caller proves itself with. */
 const kept = new Set(['authorization', 'cookie', 'proxy-authorization'])
 
+/** Never the backend's to say: how a caller stands. */
+const ours = /^(?:x-ratelimit|ratelimit|x-request-id$)/
+
+export type ForwardOptions = Readonly<{
+  config: Config
+  /** Told of a request that was admitted and then could not be answered. */
+  unanswered: (request: FastifyRequest) => void
+}>
+
 /** Sends admitted requests to the upstreams that the configuration's routes name. */
-export async function forward(app: FastifyInstance, config: Config): Promise<void> {
-  for (const { path, upstream } of config.routes) {
+export async function forward(app: FastifyInstance, options: ForwardOptions): Promise<void> {
+  const { config, unanswered } = options
+  for (const { path, upstream, cost } of config.routes) {
     const [target = ''] = config.upstreams.get(upstream)?.targets ?? []
     const prefix = path.replace(/\/\*$/, '')
     await app.register(proxy, {
       upstream: target,
       prefix,
       rewritePrefix: prefix,
-      config: { tollgate: true },
+      config: { tollgate: true, cost },
       retryMethods: [],
       disableRequestLogging: true,
-      replyOptions: { rewriteRequestHeaders: (request, headers) => forwarded(request, headers) },
+      replyOptions: {
+        rewriteRequestHeaders: (request, headers) => forwarded(request, headers),
+        rewriteHeaders: answered,
+        onError: (reply, { error }) => refuse(reply as FastifyReply, error),
+      },
     })
+  }
+
+  function refuse(reply: FastifyReply, error: Error): void {
+    const { request } = reply
+    request.log.error({ err: error }, 'the backend could not be asked')
+    unanswered(request)
+    const late = 'statusCode' in error && error.statusCode === 504
+    void answer(
+      reply,
+      late
+        ? new Refusal('gateway_timeout', 'The backend did not answer in time.')
+        : new Refusal('bad_gateway', 'The backend could not be reached.'),
+    )
   }
 }
 
@@ -29,4 +58,8 @@ function forwarded(request: unknown, headers: IncomingHttpHeaders): IncomingHttp
     Object.entries(headers).filter(([name]) => !kept.has(name) && !name.startsWith('x-caller-')),
   )
   return { ...sent, 'x-request-id': id, 'x-caller-id': caller?.id, 'x-caller-plan': caller?.plan }
+}
+
+function answered(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !ours.test(name)))
 }

@@ -62,7 +62,7 @@ async function benchStores(say: Say, counts: readonly number[]): Promise<void> {
       await file.close()
       const redis = openStores(
         { ...store, redis: { url: `redis://127.0.0.1:${port}` } },
-        { patient: true },
+        { visits: true },
       )
       await benchStore(`redis, ${count.toLocaleString('en')} keys`, redis.keys, count, say)
       await redis.close()

@@ -13,8 +13,8 @@ import { startProcess } from '../support/process.ts'
 import { until } from '../support/redis.ts'
 
 const plans = new Map<string, Plan>([
-  ['free', { name: 'free', limits: { perMinute: 60, perDay: 1_000 } }],
-  ['enterprise', { name: 'enterprise', limits: 'custom' }],
+  ['free', { name: 'free', limits: { perMinute: 60, perDay: 1_000 }, bans: true }],
+  ['enterprise', { name: 'enterprise', limits: 'custom', bans: true }],
 ])
 
 t.test('the cache', (t) => {

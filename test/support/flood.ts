@@ -4,6 +4,7 @@ import { KeyDirectory } from '../../gateway/keys/directory.ts'
 import { hashOf, newKeyId, newToken } from '../../gateway/keys/token.ts'
 import { Strangers } from '../../gateway/limits/strangers.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
+import { Refusal } from '../../shared/refusal.ts'
 import { embeddedKeys } from '../../gateway/stores/embedded/keys.ts'
 
 // A million well-formed tokens of keys that don't exist, in a process of its own, whose memory is
@@ -22,13 +23,15 @@ const directory = new KeyDirectory({ store, cacheSize: 1_000, clock: Date.now })
 const strangers = new Strangers({ perMinute: 60, perDay: 1_000 }, Date.now)
 directory.look(token)
 
+const refusal = new Refusal('invalid_api_key', 'The API key is not valid.')
+
 /** What the gateway does with a token, as far as memory is concerned. */
 function ask(address: string): void {
   const invented = newToken(newKeyId())
   directory.recall(invented)
   if (strangers.isOver(address) && !directory.mayExist(invented)) return
   directory.look(invented)
-  strangers.take(address)
+  strangers.refuse(address, () => refusal)
 }
 
 const address = (i: number): string => `10.${(i >> 16) & 255}.${(i >> 8) & 255}.${i & 255}`

@@ -11,6 +11,22 @@ export const migrations: readonly string[] = [
      hash TEXT PRIMARY KEY,
      keyId TEXT NOT NULL REFERENCES keys (id)
    ) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE quotas (
+     quota TEXT PRIMARY KEY,
+     keepUntilMs INTEGER NOT NULL,
+     state TEXT NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX quotasByEnd ON quotas (keepUntilMs);
+   CREATE TABLE orders (
+     seq INTEGER PRIMARY KEY AUTOINCREMENT,
+     leftAtMs INTEGER NOT NULL,
+     what TEXT NOT NULL,
+     quota TEXT NOT NULL,
+     key TEXT NOT NULL,
+     untilMs INTEGER NOT NULL
+   ) STRICT;
+   CREATE TABLE ordersDone (seq INTEGER NOT NULL) STRICT;
+   INSERT INTO ordersDone VALUES (0);`,
 ]
 
 /** How long a change may wait for another process that is changing the same file. */

@@ -1,0 +1,100 @@
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { Refusal } from '../../shared/refusal.ts'
+import { answer } from '../../shared/service.ts'
+import type { Caller } from '../caller.ts'
+import { retryAfter, tellingWindow, windows, type Standing } from '../limits/headers.ts'
+import type { Quotas } from '../limits/quotas.ts'
+import type { Decision } from '../limits/step.ts'
+
+const secondsUntilBack = '5'
+
+/** Lets a request in if its caller's quota has room for it, and counts it: one step, or 429. */
+export function admit(quotas: Quotas): onRequestHookHandler {
+  return function admit(request, reply, done): void {
+    const { caller, forbidden, routeOptions } = request
+    if (!caller) throw new Error('admit comes after authenticate')
+    const { cost = 1, tollgate } = routeOptions.config
+    const decided = quotas.decide(caller, forbidden ? 0 : cost)
+    if (decided instanceof Promise) void decided.then(act)
+    else act(decided)
+
+    function act(decision: Decision | 'unavailable'): void {
+      if (decision === 'unavailable') return refuse(reply, unavailable())
+      const standing = (request.standing = { decision, limits: (caller as Caller).limits })
+      if (tollgate === 'quota') return done()
+      if (decision.bans) {
+        const until = new Date(decision.bannedUntilMs).toISOString()
+        request.log.warn({ key: caller?.id, until }, 'a key is banned')
+      }
+      if (decision.verdict === 'banned') return refuse(reply, banned(standing))
+      if (decision.verdict === 'refused') return refuse(reply, exceeded(standing))
+      if (forbidden) return refuse(reply, notForThis())
+      done()
+    }
+  }
+}
+
+/** What `GET /v1/quota` answers: where a caller stands. It costs nothing and never counts. */
+export function quotaView(request: FastifyRequest): object {
+  const { caller, standing } = request
+  if (!caller || !standing) throw new Error('a standing comes after admit')
+  const { decision } = standing
+  const { minute = null, day = null } = quotaWindows(standing)
+  const { bannedUntilMs } = decision
+  return {
+    plan: caller.plan,
+    minute,
+    day,
+    strikes: decision.strikes,
+    bannedUntil: bannedUntilMs > 0 ? Math.ceil(bannedUntilMs / 1000) : null,
+  }
+}
+
+function quotaWindows({ decision, limits }: Standing) {
+  return Object.fromEntries(
+    Object.entries(windows(decision, limits)).map(([name, { limit, remaining, resetMs }]) => [
+      name,
+      { limit, remaining, reset: Math.ceil(resetMs / 1000) },
+    ]),
+  )
+}
+
+function exceeded(standing: Standing): Refusal {
+  const { name, limit = 0 } = tellingWindow(standing.decision, standing.limits) ?? {}
+  const used = `${limit.toLocaleString('en')} requests a ${name} are used up.`
+  return refusal('rate_limit_exceeded', used, standing)
+}
+
+function banned(standing: Standing): Refusal {
+  const why = 'Your key is banned for a while, because it went on after it was refused.'
+  return refusal('key_banned', why, standing)
+}
+
+function refusal(
+  code: 'rate_limit_exceeded' | 'key_banned',
+  why: string,
+  standing: Standing,
+): Refusal {
+  const seconds = retryAfter(standing)
+  return new Refusal(
+    code,
+    `${why} Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`,
+    {
+      'retry-after': String(seconds),
+      'cache-control': 'no-store',
+    },
+  )
+}
+
+function notForThis(): Refusal {
+  return new Refusal('forbidden', 'Your key is not for this operation or this address.')
+}
+
+function unavailable(): Refusal {
+  const sentence = `Limits can't be checked just now. Try again in ${secondsUntilBack} seconds.`
+  return new Refusal('service_unavailable', sentence, { 'retry-after': secondsUntilBack })
+}
+
+function refuse(reply: FastifyReply, refusal: Refusal): void {
+  void answer(reply, refusal)
+}

@@ -1,0 +1,164 @@
+import type { Clock } from '../../../shared/clock.ts'
+import {
+  dayMs,
+  minuteMs,
+  type Ask,
+  type BanRules,
+  type Decision,
+  type Seen,
+} from '../../limits/step.ts'
+import { pollMs } from '../keys.ts'
+import type { Ban, BanListener, QuotaStore } from '../quota.ts'
+import { duplicate, type Connection } from './connect.ts'
+import { keyedScript } from './script.ts'
+
+const verdicts = ['admitted', 'refused', 'banned'] as const
+
+/** Counts in Redis, whose clock is the only one; `testClock` is for tests that move the time. */
+export function redisQuotas(connection: Connection, prefix: string, testClock?: Clock): QuotaStore {
+  const run = keyedScript(connection, 'quota.lua')
+  const edit = keyedScript(connection, 'quota-edit.lua')
+  const hashOf = (quota: string): string => `${prefix}quota:${quota}`
+  const [list, lifts, channel] = [`${prefix}bans`, `${prefix}lifts`, `${prefix}bans:told`]
+  const now = (): number | '' => testClock?.() ?? ''
+  const rules = new WeakMap<BanRules, string>()
+  const endings = new Set<() => void>()
+
+  function packed(bans: BanRules | undefined): string {
+    if (!bans) return ''
+    const known = rules.get(bans)
+    if (known) return known
+    const { strikes, withinMs, graceMs, forMs, factor, atMostMs, memoryMs } = bans
+    const text = [strikes, withinMs, graceMs, forMs, factor, atMostMs, memoryMs].join()
+    rules.set(bans, text)
+    return text
+  }
+
+  /** Kept beside the hashes, which may be anywhere in a Cluster, so that bans can be listed. */
+  async function note(quota: string, key: string, untilMs: number): Promise<void> {
+    await connection.zadd(list, untilMs, JSON.stringify([key, quota]))
+    await connection.publish(channel, JSON.stringify({ key, quota, untilMs }))
+  }
+
+  async function forgive(): Promise<void> {
+    await connection.incr(lifts)
+    await connection.publish(channel, '')
+  }
+
+  return {
+    isLocal: false,
+
+    async decide(quota, ask) {
+      const { key, cost, limits, bans, seen } = ask
+      const answer = await run(
+        hashOf(quota),
+        key,
+        cost,
+        limits.perMinute === Infinity ? -1 : limits.perMinute,
+        limits.perDay === Infinity ? -1 : limits.perDay,
+        packed(bans),
+        seen ? packedSeen(seen) : '',
+        now(),
+      )
+      const decision = decisionFrom(answer, ask)
+      if (decision.bans) await note(quota, key, decision.bannedUntilMs)
+      return decision
+    },
+
+    async giveBack(quota, cost, day) {
+      await edit(hashOf(quota), 'giveBack', cost, day, now())
+    },
+
+    async reset(quota) {
+      await edit(hashOf(quota), 'reset', now())
+      await forgive()
+    },
+
+    async ban(quota, key, untilMs) {
+      await edit(hashOf(quota), 'ban', key, untilMs, now())
+      await forgive()
+      await note(quota, key, untilMs)
+    },
+
+    async lift(quota, key) {
+      const ran = Number(await edit(hashOf(quota), 'lift', key, now())) === 1
+      await connection.zrem(list, JSON.stringify([key, quota]))
+      await forgive()
+      return ran
+    },
+
+    async bans() {
+      const nowMs = testClock?.() ?? Number((await connection.time())[0]) * 1_000
+      await connection.zremrangebyscore(list, '-inf', String(nowMs))
+      const flat = await connection.zrange(list, '0', '-1', 'WITHSCORES')
+      const found: Ban[] = []
+      for (let i = 0; i + 1 < flat.length; i += 2) {
+        const [key = '', quota = ''] = JSON.parse(flat[i] ?? '[]') as string[]
+        found.push({ key, quota, untilMs: Number(flat[i + 1]) })
+      }
+      return found
+    },
+
+    watch(listener) {
+      const end = watchBans(connection, { lifts, channel }, listener)
+      endings.add(end)
+      return end
+    },
+
+    close() {
+      endings.forEach((end) => end())
+      connection.disconnect()
+      return Promise.resolve()
+    },
+  }
+}
+
+/** Hears of bans and lifts by publish and subscribe, and asks for the count of lifts besides. */
+function watchBans(
+  connection: Connection,
+  { lifts, channel }: { lifts: string; channel: string },
+  { banned, forgiven }: BanListener,
+): () => void {
+  const subscriber = duplicate(connection)
+  let seen: string | null | undefined
+  subscriber.on('ready', () => void subscriber.subscribe(channel).catch(() => undefined))
+  subscriber.on('message', (_channel: string, message: string) => {
+    if (message === '') forgiven()
+    else banned(JSON.parse(message) as Ban)
+  })
+  const look = async (): Promise<void> => {
+    const latest = await connection.get(lifts)
+    if (seen !== undefined && latest !== seen) forgiven()
+    seen = latest
+  }
+  const timer = setInterval(() => void look().catch(() => undefined), pollMs)
+  timer.unref()
+  return () => {
+    clearInterval(timer)
+    subscriber.disconnect()
+  }
+}
+
+function packedSeen(seen: Seen): string {
+  const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, bannedUntilMs } = seen
+  return `${minute},${minuteUsed},${day},${dayUsed},${dayGivenBack},${generation},${bannedUntilMs}`
+}
+
+function decisionFrom(answer: unknown, { cost }: Ask): Decision {
+  if (!Array.isArray(answer) || answer.length !== 9) throw new Error('Redis gave no decision')
+  const [verdict, nowMs, minuteUsed, dayUsed, dayGivenBack, generation, until, strikes, bans] =
+    answer.map(Number) as [number, number, number, number, number, number, number, number, number]
+  const bannedUntilMs = until > nowMs ? until : 0
+  const [minute, day] = [Math.floor(nowMs / minuteMs), Math.floor(nowMs / dayMs)]
+  return {
+    verdict: verdicts[verdict] ?? 'refused',
+    nowMs,
+    cost,
+    minuteUsed,
+    dayUsed: dayUsed - dayGivenBack,
+    strikes,
+    bannedUntilMs,
+    bans: bans === 1,
+    seen: { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, bannedUntilMs },
+  }
+}

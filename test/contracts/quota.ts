@@ -1,0 +1,460 @@
+import fc from 'fast-check'
+import { Redis } from 'ioredis'
+import {
+  RateLimiterMemory,
+  RateLimiterRedis,
+  RateLimiterRes,
+  RateLimiterUnion,
+  RLWrapperBlackAndWhite,
+} from 'rate-limiter-flexible'
+import type { Test } from 'tap'
+import type { Limits } from '../../gateway/limits/limits.ts'
+import type { Ask, BanRules, Decision } from '../../gateway/limits/step.ts'
+import { QuotaLimiter, type QuotaStore } from '../../gateway/stores/quota.ts'
+import { until } from '../support/redis.ts'
+
+/** A store with a clock that tests move, and a way to forget all that is in its process's memory. */
+export type MovableStore = Readonly<{
+  store: QuotaStore
+  /** Sets the time of the store. */
+  setTime: (ms: number) => void
+  /** What a restart of the gateway gives: the same store, opened again. */
+  reopen: () => Promise<QuotaStore>
+}>
+
+const start = Date.UTC(2026, 5, 15, 12, 0, 0)
+const minuteMs = 60_000
+const dayMs = 86_400_000
+
+export const rules: BanRules = {
+  strikes: 3,
+  withinMs: 60_000,
+  graceMs: 1_000,
+  forMs: 300_000,
+  factor: 2,
+  atMostMs: 1_000_000,
+  memoryMs: 3_600_000,
+}
+
+/** What every quota store promises; run against each of them. */
+export function quotaStoreContract(
+  t: Test,
+  name: string,
+  open: (t: Test) => Promise<MovableStore>,
+): Promise<unknown> {
+  return t.test(`a quota store: ${name}`, async (t) => {
+    const opened = await open(t)
+    const { setTime, reopen } = opened
+    let { store } = opened
+    let fresh = 0
+    const newName = () => `q${++fresh}`
+    const limits: Limits = { perMinute: 3, perDay: 5 }
+    const ask = async (quota: string, more: Partial<Ask> = {}) =>
+      store.decide(quota, { key: 'k', cost: 1, limits, ...more })
+    const verdicts = async (quota: string, times: number, more: Partial<Ask> = {}) => {
+      const all: string[] = []
+      for (let i = 0; i < times; i++) all.push((await ask(quota, more)).verdict)
+      return all.join(' ')
+    }
+
+    t.test(
+      'admits up to the limit and refuses the next; what is refused costs nothing',
+      async (t) => {
+        const quota = newName()
+        setTime(start)
+        t.equal(await verdicts(quota, 5), 'admitted admitted admitted refused refused')
+        setTime(start + minuteMs - 1)
+        t.match(
+          await ask(quota),
+          { verdict: 'refused', minuteUsed: 3, dayUsed: 3 },
+          'to the last millisecond',
+        )
+        setTime(start + minuteMs)
+        t.match(await ask(quota), { verdict: 'admitted', minuteUsed: 1, dayUsed: 4 })
+        t.equal(await verdicts(quota, 2), 'admitted refused', 'the day is full')
+        t.match(
+          await ask(quota),
+          { minuteUsed: 2, dayUsed: 5 },
+          'and the minute was not charged for it',
+        )
+        setTime(start + dayMs / 2 - 1)
+        t.equal(await verdicts(quota, 1), 'refused')
+        setTime(start + dayMs / 2)
+        t.match(
+          await ask(quota),
+          { verdict: 'admitted', minuteUsed: 1, dayUsed: 1 },
+          'until midnight',
+        )
+      },
+    )
+
+    t.test('compares limits when it decides and keeps what was used', async (t) => {
+      const quota = newName()
+      setTime(start)
+      await verdicts(quota, 3)
+      t.match(await ask(quota, { limits: { perMinute: 10, perDay: 100 } }), {
+        verdict: 'admitted',
+        minuteUsed: 4,
+      })
+      t.match(await ask(quota, { limits: { perMinute: 2, perDay: 100 } }), {
+        verdict: 'refused',
+        minuteUsed: 4,
+      })
+      t.match(await ask(quota, { limits: { perMinute: Infinity, perDay: Infinity } }), {
+        verdict: 'admitted',
+        minuteUsed: 5,
+      })
+    })
+
+    t.test('takes any cost, all or nothing, and nothing for nothing', async (t) => {
+      const quota = newName()
+      setTime(start)
+      t.match(await ask(quota, { cost: 2 }), { verdict: 'admitted', minuteUsed: 2 })
+      t.match(await ask(quota, { cost: 2 }), { verdict: 'refused', minuteUsed: 2 })
+      t.match(await ask(quota, { cost: 1 }), { verdict: 'admitted', minuteUsed: 3 })
+      t.match(await ask(quota, { cost: 0 }), { verdict: 'admitted', minuteUsed: 3, dayUsed: 3 })
+    })
+
+    t.test('gives a day its point back, and not twice, nor to another day', async (t) => {
+      const quota = newName()
+      setTime(start)
+      const { seen } = await ask(quota)
+      await store.giveBack(quota, 1, seen.day)
+      t.match(await ask(quota, { cost: 0 }), { minuteUsed: 1, dayUsed: 0 })
+      await store.giveBack(quota, 1, seen.day)
+      await store.giveBack(quota, 1, seen.day - 1)
+      t.match(await ask(quota, { cost: 0 }), { dayUsed: 0 }, 'never less than nothing')
+      t.match(await ask(quota), { dayUsed: 1 })
+    })
+
+    t.test('strikes and bans', async (t) => {
+      const bans = { bans: rules, limits: { perMinute: 1, perDay: 1_000 } }
+      t.test('what comes within the grace is no strike; then three are a ban', async (t) => {
+        const quota = newName()
+        setTime(start)
+        t.match(await verdicts(quota, 51, bans), /^admitted( refused){50}$/)
+        setTime(start + 1_000)
+        t.match(
+          await ask(quota, bans),
+          { verdict: 'refused', strikes: 0 },
+          'to the last millisecond of it',
+        )
+        setTime(start + 1_001)
+        t.equal(await verdicts(quota, 2, bans), 'refused refused')
+        const banned = await ask(quota, bans)
+        t.match(banned, {
+          verdict: 'banned',
+          bans: true,
+          bannedUntilMs: start + 1_001 + rules.forMs,
+        })
+        setTime(start + 200_000)
+        const again = await ask(quota, bans)
+        t.match(
+          again,
+          { verdict: 'banned', bans: false, bannedUntilMs: banned.bannedUntilMs },
+          'it is not extended',
+        )
+        setTime(banned.bannedUntilMs - 1)
+        t.match(await ask(quota, bans), { verdict: 'banned' })
+        setTime(banned.bannedUntilMs)
+        t.match(
+          await ask(quota, bans),
+          { verdict: 'admitted', dayUsed: 2 },
+          'then the key works, and its counters stand',
+        )
+      })
+      t.test(
+        'an admitted request ends an episode; strikes that are too old do not count',
+        async (t) => {
+          const quota = newName()
+          for (let i = 0; i < 6; i++) {
+            setTime(start + i * minuteMs)
+            t.equal(await verdicts(quota, 2, bans), 'admitted refused')
+            setTime(start + i * minuteMs + 2_000)
+            t.match(await ask(quota, bans), { verdict: 'refused' }, 'one strike a minute is no ban')
+          }
+        },
+      )
+      t.test('each further ban lasts longer, up to the most, until it is forgotten', async (t) => {
+        const quota = newName()
+        let now = start
+        const lasts = async () => {
+          setTime(now)
+          await verdicts(quota, 2, bans)
+          setTime((now += 1_001))
+          await verdicts(quota, 2, bans)
+          const { bannedUntilMs } = await ask(quota, bans)
+          const lasted = bannedUntilMs - now
+          now = Math.ceil(bannedUntilMs / minuteMs) * minuteMs
+          return lasted
+        }
+        t.strictSame(
+          [await lasts(), await lasts(), await lasts(), await lasts()],
+          [300_000, 600_000, 1_000_000, 1_000_000],
+        )
+        now += rules.memoryMs
+        t.equal(await lasts(), 300_000)
+      })
+      t.test('are a key’s, not its account’s', async (t) => {
+        const quota = newName()
+        setTime(start)
+        await verdicts(quota, 2, bans)
+        setTime(start + 1_001)
+        t.equal(await verdicts(quota, 3, bans), 'refused refused banned')
+        t.equal((await ask(quota, { ...bans, key: 'other' })).verdict, 'refused')
+        t.equal(
+          (await ask(quota, { ...bans, key: 'other', limits: { perMinute: 9, perDay: 9 } }))
+            .verdict,
+          'admitted',
+        )
+      })
+      t.test('can be set, listed and lifted', async (t) => {
+        const quota = newName()
+        setTime(start)
+        let forgiven = 0
+        const end = store.watch({ banned: () => undefined, forgiven: () => forgiven++ })
+        await store.ban(quota, 'bad', start + 5_000)
+        t.match(await ask(quota, { key: 'bad' }), {
+          verdict: 'banned',
+          bannedUntilMs: start + 5_000,
+        })
+        await store.ban(quota, 'bad', start + 9_000)
+        const listed = (await store.bans()).filter((ban) => ban.quota === quota)
+        t.strictSame(listed, [{ key: 'bad', quota, untilMs: start + 9_000 }])
+        t.equal(await store.lift(quota, 'bad'), true)
+        t.equal(await store.lift(quota, 'bad'), false)
+        await until(() => forgiven > 0, 1_000)
+        end()
+        t.strictSame(
+          (await store.bans()).filter((ban) => ban.quota === quota),
+          [],
+        )
+        t.match(await ask(quota, { key: 'bad' }), { verdict: 'admitted' })
+      })
+    })
+
+    t.test('a reset empties both windows', async (t) => {
+      const quota = newName()
+      setTime(start)
+      await verdicts(quota, 4)
+      await store.reset(quota)
+      t.match(await ask(quota), { verdict: 'admitted', minuteUsed: 1, dayUsed: 1 })
+    })
+
+    t.test('what a gateway has seen is believed where the store knows less', async (t) => {
+      setTime(start)
+      const known = newName()
+      await verdicts(known, 2)
+      const { seen } = await ask(known)
+      const lost = newName()
+      t.match(
+        await ask(lost, { seen }),
+        { verdict: 'refused', minuteUsed: 3, dayUsed: 3 },
+        'the larger of both',
+      )
+      t.match(await ask(lost), { minuteUsed: 3 }, 'and it is kept')
+      t.match(await ask(known, { seen: { ...seen, minuteUsed: 1, dayUsed: 1 } }), { minuteUsed: 3 })
+      const banned = { ...seen, minuteUsed: 0, dayUsed: 0, bannedUntilMs: start + 5_000 }
+      t.match(await ask(newName(), { seen: banned }), {
+        verdict: 'banned',
+        bannedUntilMs: start + 5_000,
+      })
+      t.match(
+        await ask(newName(), { seen: { ...seen, minute: seen.minute - 1, day: seen.day - 1 } }),
+        { minuteUsed: 1, dayUsed: 1 },
+        'but not of windows that have ended',
+      )
+      await store.reset(known)
+      t.match(
+        await ask(known, { seen }),
+        { verdict: 'admitted', minuteUsed: 1 },
+        'nor of before a reset',
+      )
+      await store.ban(known, 'k', start + 9_000)
+      const carried = { ...(await ask(known)).seen, bannedUntilMs: start + 9_000 }
+      await store.lift(known, 'k')
+      t.match(await ask(known, { seen: carried }), { verdict: 'admitted' }, 'nor of before a lift')
+    })
+
+    t.test('of many at once exactly as many are admitted as fit', async (t) => {
+      const quota = newName()
+      setTime(start)
+      const asked = Array.from({ length: 500 }, () =>
+        ask(quota, { limits: { perMinute: 100, perDay: 1_000 } }),
+      )
+      const admitted = (await Promise.all(asked)).filter(({ verdict }) => verdict === 'admitted')
+      t.equal(admitted.length, 100)
+      t.match(await ask(quota, { cost: 0 }), { minuteUsed: 100, dayUsed: 100 })
+    })
+
+    t.test('is a limiter of rate-limiter-flexible', async (t) => {
+      setTime(start)
+      const limiter = new QuotaLimiter(store, { keyPrefix: `${newName()}:`, limits, bans: rules })
+      t.match(await limiter.consume('a'), {
+        remainingPoints: 2,
+        consumedPoints: 1,
+        msBeforeNext: minuteMs,
+      })
+      t.equal(await limiter.get('b'), null)
+      await limiter.consume('a', 2)
+      const refused: unknown = await limiter.consume('a').catch((rejected: unknown) => rejected)
+      t.ok(refused instanceof RateLimiterRes)
+      t.match(refused, { remainingPoints: 0, msBeforeNext: minuteMs })
+      t.match(await limiter.reward('a'), { consumedPoints: 3 })
+      await limiter.delete('a')
+      t.match(await limiter.set('a', 2), { remainingPoints: 1 })
+      t.match(await limiter.block('a', 5), { remainingPoints: 0, msBeforeNext: 5_000 })
+
+      const wrapped = new RLWrapperBlackAndWhite({
+        limiter,
+        blackList: ['bad'],
+        whiteList: ['good'],
+      })
+      await t.rejects(wrapped.consume('bad'))
+      t.ok(await wrapped.consume('good'))
+      t.match(await wrapped.consume('c'), { consumedPoints: 1 }, 'in a wrapper')
+      const memory = new RateLimiterMemory({ points: 1, duration: 60, keyPrefix: 'memory' })
+      const union = new RateLimiterUnion(limiter, memory)
+      t.equal(Object.keys(await union.consume('d')).length, 2, 'in a union')
+      const storeClient = new Redis(1, {
+        lazyConnect: true,
+        enableOfflineQueue: false,
+        retryStrategy: null,
+      })
+      storeClient.on('error', () => undefined)
+      const insured = new RateLimiterRedis({
+        storeClient,
+        points: 9,
+        duration: 60,
+        insuranceLimiter: limiter,
+      })
+      t.match(await insured.consume('e', 2), { consumedPoints: 2 }, 'as insurance of another')
+    })
+
+    t.test('a restart forgets nothing', async (t) => {
+      const [counted, banned] = [newName(), newName()]
+      setTime(start)
+      await verdicts(counted, 2)
+      const bans = { bans: rules, limits: { perMinute: 1, perDay: 1_000 } }
+      await verdicts(banned, 2, bans)
+      setTime(start + 1_001)
+      await verdicts(banned, 2, bans)
+      store = await reopen()
+      t.match(await ask(counted), { verdict: 'admitted', minuteUsed: 3, dayUsed: 3 })
+      t.match(await ask(banned, bans), { verdict: 'banned' }, 'strikes are remembered')
+      store = await reopen()
+      t.match(await ask(banned, bans), {
+        verdict: 'banned',
+        bannedUntilMs: start + 1_001 + rules.forMs,
+      })
+    })
+
+    t.test('does what the model does, whatever happens', async (t) => {
+      let runs = 0
+      await fc.assert(
+        fc.asyncProperty(fc.array(event, { minLength: 1, maxLength: 60 }), async (events) => {
+          const quota = newName()
+          const model = newModel()
+          let now = start + ++runs * dayMs * 3
+          for (const happens of events) {
+            now += happens.afterMs
+            setTime(now)
+            if (happens.what === 'reopen') store = await reopen()
+            else if (happens.what === 'reset')
+              await store.reset(quota).then(() => (model.minute = model.day = 0))
+            else if (happens.what === 'lift') {
+              await store.lift(quota, 'k')
+              Object.assign(model, { until: 0, bans: 0, strikes: [], refused: 0 })
+            } else if (happens.what === 'ban') {
+              await store.ban(quota, 'k', now + 7_000)
+              Object.assign(model, { until: now + 7_000, strikes: [], refused: 0 })
+            } else {
+              const decision = await ask(quota, {
+                cost: happens.cost,
+                limits: happens.limits,
+                bans: rules,
+              })
+              same(decision, model, modelStep(model, happens.cost, happens.limits, now))
+            }
+          }
+        }),
+        { numRuns: 60 },
+      )
+      t.pass(`${runs} stories`)
+    })
+  })
+}
+
+type Model = {
+  minuteId: number
+  dayId: number
+  minute: number
+  day: number
+  refused: number
+  strikes: number[]
+  until: number
+  bans: number
+}
+
+function newModel(): Model {
+  return { minuteId: 0, dayId: 0, minute: 0, day: 0, refused: 0, strikes: [], until: 0, bans: 0 }
+}
+
+/** The rules of minute, day, strike and ban, as short as they can be written. */
+function modelStep(m: Model, cost: number, { perMinute, perDay }: Limits, now: number): string {
+  const [minuteId, dayId] = [Math.floor(now / minuteMs), Math.floor(now / dayMs)]
+  if (m.minuteId !== minuteId) Object.assign(m, { minuteId, minute: 0 })
+  if (m.dayId !== dayId) Object.assign(m, { dayId, day: 0 })
+  if (m.until > now) return 'banned'
+  if (cost === 0) return 'admitted'
+  if (m.minute + cost <= perMinute && m.day + cost <= perDay) {
+    Object.assign(m, { minute: m.minute + cost, day: m.day + cost, refused: 0 })
+    return 'admitted'
+  }
+  m.refused ||= now
+  if (now - m.refused <= rules.graceMs) return 'refused'
+  m.strikes = [...m.strikes, now].slice(-rules.strikes)
+  const recent = m.strikes.filter((at) => now - at < rules.withinMs)
+  if (recent.length < rules.strikes) return 'refused'
+  m.bans = m.until && now - m.until <= rules.memoryMs ? m.bans + 1 : 0
+  m.until = now + Math.min(rules.forMs * rules.factor ** m.bans, rules.atMostMs)
+  Object.assign(m, { strikes: [], refused: 0 })
+  return 'banned'
+}
+
+function same(decision: Decision, model: Model, verdict: string): void {
+  const seen = [
+    decision.verdict,
+    decision.minuteUsed,
+    decision.dayUsed,
+    decision.bannedUntilMs,
+    decision.strikes,
+  ]
+  const until = model.until > decision.nowMs ? model.until : 0
+  const expected = [verdict, model.minute, model.day, until, model.strikes.length]
+  if (String(seen) !== String(expected)) throw new Error(`${seen.join()} is not ${expected.join()}`)
+}
+
+const afterMs = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(0, 1, 400) },
+  { weight: 4, arbitrary: fc.integer({ min: 0, max: 3_000 }) },
+  { weight: 1, arbitrary: fc.constantFrom(59_999, 60_000, 300_000, 3_600_001, dayMs) },
+)
+const event = fc.record({
+  afterMs,
+  what: fc.oneof(
+    { weight: 30, arbitrary: fc.constant('ask') },
+    { weight: 1, arbitrary: fc.constantFrom('reset', 'lift', 'ban', 'reopen') },
+  ),
+  cost: fc.oneof(
+    { weight: 5, arbitrary: fc.constant(1) },
+    { weight: 1, arbitrary: fc.integer({ min: 0, max: 4 }) },
+  ),
+  limits: fc.constantFrom(
+    { perMinute: 2, perDay: 1_000 },
+    { perMinute: 2, perDay: 1_000 },
+    { perMinute: 5, perDay: 7 },
+    { perMinute: Infinity, perDay: 9 },
+    { perMinute: 3, perDay: Infinity },
+  ),
+})
