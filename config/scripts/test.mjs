@@ -3,10 +3,11 @@ import './check-node.mjs'
 const { prepareOrExit } = await import('./prepare.mjs')
 const { spawnSync } = await import('node:child_process')
 const { join } = await import('node:path')
-const { findRedis } = await import('./redis.mjs')
+const { findFaketime, findRedis } = await import('./redis.mjs')
 const { root } = await import('./shared.mjs')
 
 process.env.REDIS_SERVER_BIN = await prepareOrExit(findRedis)
+process.env.LIBFAKETIME = findFaketime()
 run('eslint', 'eslint/bin/eslint.js', ['.'])
 run('prettier', 'prettier/bin/prettier.cjs', ['--check', '--log-level', 'warn', '.'])
 run('tap', 'tap/dist/esm/run.mjs', process.argv.slice(2))

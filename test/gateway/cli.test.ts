@@ -249,6 +249,87 @@ for (const kind of ['embedded', 'redis'] as const) {
   })
 }
 
+t.test('the commands on bans and quotas', async (t) => {
+  for (const kind of ['embedded', 'redis'] as const) {
+    await t.test(`act on gateways that run: ${kind}`, async (t) => {
+      const redis = kind === 'redis' ? await startRedis(t) : undefined
+      const store = redis ? `redis: "${redis.url}"` : 'file: $DIR/gateway.db'
+      const { run, runJson, gateway } = await commandLine(t, store)
+      const gateways = redis ? [gateway(), gateway()] : [gateway()]
+      const calls = (await Promise.all(gateways.map(({ url }) => url))).map(caller)
+      const { id, key } = await runJson('keys', 'create', '--plan', 'free', '--name', 'Acme')
+      const headers = { authorization: `Bearer ${String(key)}` }
+      const name = String(id)
+      const onAll = async (status: number, what: string) => {
+        const started = performance.now()
+        await until(async () => {
+          const all = await Promise.all(
+            calls.map((call) => call('GET', '/v1/pets', undefined, headers)),
+          )
+          return all.every((answer) => answer.status === status)
+        }, 3_000)
+        const took = performance.now() - started
+        t.ok(took < 1_000, `${what}: on every gateway after ${took.toFixed()} ms`)
+      }
+      await onAll(200, 'as made')
+      t.match(await run('bans', 'list'), { code: 0, out: 'No ban runs.' })
+      t.match(await run('bans', 'set', name, '--for', '1h'), { code: 0, out: /is banned until 20/ })
+      await onAll(429, 'banned')
+      t.match(await run('bans', 'list'), { out: new RegExp(`ID +NAME +UNTIL\\n${name} +Acme`) })
+      t.match(await runJson('bans', 'list'), [{ id, name: 'Acme' }])
+      t.match(await run('bans', 'lift', name), { code: 0, out: /is lifted/ })
+      await onAll(200, 'lifted')
+      t.match(await run('bans', 'lift', name), { code: 1, out: /no ban of the key/ })
+      t.match(await run('bans', 'set', name, '--for', 'ever'), {
+        code: 2,
+        out: /--for must be a duration/,
+      })
+      t.match(await run('bans', 'set', 'nobody', '--for', '1h'), {
+        code: 1,
+        out: /there is no key/,
+      })
+
+      const [call] = calls
+      const left = async () => {
+        const { day } = json((await call?.('GET', '/v1/quota', undefined, headers)) ?? '{}')
+        return (day as { remaining: number }).remaining
+      }
+      t.ok((await left()) < 1_000)
+      t.match(await run('quota', 'reset', name), {
+        code: 0,
+        out: new RegExp(`counters of key:${name} are empty`),
+      })
+      await until(async () => (await left()) === 1_000, 1_000)
+      for (const word of ['list', 'lift', 'set'])
+        t.match(await run('bans', word, '--help'), { code: 0 })
+      t.match(await run('quota', 'reset', '--help'), { code: 0 })
+    })
+  }
+})
+
+t.test('an embedded gateway that is killed has lost a second of counting at most', async (t) => {
+  const { runJson, gateway } = await commandLine(t, 'file: $DIR/gateway.db')
+  const { key } = await runJson('keys', 'create', '--plan', 'pro', '--name', 'Acme')
+  const headers = { authorization: `Bearer ${String(key)}` }
+  const left = async (url: string) => {
+    const { day } = json(await caller(url)('GET', '/v1/quota', undefined, headers))
+    return (day as { remaining: number }).remaining
+  }
+  let used = 0
+  for (const signal of ['SIGKILL', 'SIGKILL', 'SIGTERM'] as const) {
+    const service = gateway()
+    const url = await service.url
+    t.equal(await left(url), 10_000 - used, 'nothing that is a second old is forgotten')
+    for (let i = 0; i < 25; i++) await caller(url)('GET', '/v1/pets', undefined, headers)
+    used += 25
+    if (signal === 'SIGKILL') await new Promise((go) => setTimeout(go, 1_000))
+    service.child.kill(signal)
+    await service.ended
+  }
+  const last = gateway()
+  t.equal(await left(await last.url), 10_000 - used, 'and nothing at all after a stop')
+})
+
 async function everything(
   client: Awaited<ReturnType<typeof startRedis>>['client'],
 ): Promise<unknown[]> {

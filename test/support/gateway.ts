@@ -20,12 +20,17 @@ plans:
 `
 
 /** A configuration in front of one upstream; `more` is YAML that is added. */
-export function configFor(upstream: string, store: string, more = ''): string {
+export function configFor(
+  upstream: string,
+  store: string,
+  more = '',
+  routes = '[ { path: /v1/*, upstream: animals } ]',
+): string {
   return `${/^plans:/m.test(more) ? '' : plans}
 listen: { host: 127.0.0.1, port: 0 }
 store: { ${store} }
 upstreams: { animals: { targets: ["${upstream}"] } }
-routes: [ { path: /v1/*, upstream: animals } ]
+routes: ${routes}
 ${more}
 `
 }
@@ -67,6 +72,8 @@ export type Gateway = Readonly<{
 export type GatewayOptions = Readonly<{
   /** YAML that is added to the configuration. */
   more?: string
+  /** The configuration's `routes`; /v1/* unless told. */
+  routes?: string
   /** The members of the configuration's `store`; a file of the test's own unless told. */
   store?: string
   upstream?: Upstream
@@ -79,7 +86,7 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
   const { more = '', clock = Date.now, log } = options
   const upstream = options.upstream ?? (await startUpstream(t))
   const store = options.store ?? `file: ${join(t.testdir(), 'gateway.db')}`
-  const config = parseConfig(configFor(upstream.url, store, more), {}, 'test.yaml')
+  const config = parseConfig(configFor(upstream.url, store, more, options.routes), {}, 'test.yaml')
   const stores = openStores(config.store, { clock })
   const app = await createGateway({ config, stores, clock, log })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })

@@ -1,0 +1,50 @@
+import got from 'got'
+import ky from 'ky'
+import t from 'tap'
+import { Agent, RetryAgent, request } from 'undici'
+import { json } from '../support/http.ts'
+import { startGateway } from '../support/gateway.ts'
+
+// Clients that we didn't write, as their users have them, through a key with sixty requests a minute:
+// a batch of a hundred ends well, because they wait as long as they are told.
+
+const batch = 100
+
+type Client = (url: string, headers: Record<string, string>) => Promise<number>
+
+const agent = new RetryAgent(new Agent({ connections: 16 }), { maxRetries: 5, statusCodes: [429] })
+
+const clients: Record<string, Client> = {
+  got: async (url, headers) => (await got(url, { headers })).statusCode,
+  ky: async (url, headers) => (await ky(url, { headers, timeout: 30_000 })).status,
+  'undici’s RetryAgent': async (url, headers) => {
+    const { statusCode, body } = await request(url, { dispatcher: agent, headers })
+    await body.dump()
+    return statusCode
+  },
+}
+
+t.test('clients that honour Retry-After finish a batch, and are not banned', async (t) => {
+  // The gateway's clock says that its minute ends in six seconds, so that nobody waits for longer.
+  const offset = 54_000 - (Date.now() % 60_000)
+  const { url, key, call } = await startGateway(t, { clock: () => Date.now() + offset })
+  t.teardown(() => agent.close())
+  await Promise.all(
+    Object.entries(clients).map(async ([name, client]) => {
+      const { headers } = await key({ name })
+      const started = performance.now()
+      const asked = Array.from({ length: batch }, () => client(`${url}/v1/pets`, headers))
+      const statuses = await Promise.all(asked)
+      t.ok(
+        statuses.every((status) => status === 200),
+        `${name}: all ${batch} in ${((performance.now() - started) / 1000).toFixed(1)} s`,
+      )
+      const view = json(await call('GET', '/v1/quota', undefined, headers))
+      t.match(
+        view,
+        { bannedUntil: null, day: { remaining: 1_000 - batch } },
+        `${name}: charged for exactly these`,
+      )
+    }),
+  )
+})

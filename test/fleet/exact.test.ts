@@ -1,0 +1,274 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { Pool } from 'undici'
+import { openStores } from '../../gateway/stores/open.ts'
+import { connect } from '../../gateway/stores/redis/connect.ts'
+import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
+import { Quotas } from '../../gateway/limits/quotas.ts'
+import { parseConfig } from '../../gateway/config/load.ts'
+import { KeyDesk } from '../../gateway/keys/desk.ts'
+import { configFor, startUpstream } from '../support/gateway.ts'
+import { caller, json } from '../support/http.ts'
+import { startProcess } from '../support/process.ts'
+import { startCluster, startRedis, until, type RedisServer } from '../support/redis.ts'
+
+const planOf = (limit: number) => `plans: { p: { perMinute: ${limit}, perDay: 100000, bans: off } }`
+
+type Fleet = Readonly<{ urls: string[]; key: () => Promise<{ authorization: string }> }>
+
+/** Gateways as processes on one store, in front of one upstream. */
+async function startFleet(
+  t: Test,
+  store: string,
+  limit: number,
+  environments: readonly Record<string, string>[],
+): Promise<Fleet> {
+  const upstream = await startUpstream(t)
+  const folder = t.testdir()
+  const file = join(folder, 'gateway.yaml')
+  const yaml = configFor(upstream.url, store.replace('$DIR', folder), planOf(limit))
+  writeFileSync(file, yaml)
+  const gateways = environments.map((env) =>
+    startProcess(t, 'gateway/main.js', {
+      env: { TOLLGATE_CONFIG: file, LOG_LEVEL: 'warn', ...env },
+    }),
+  )
+  const urls = await Promise.all(gateways.map(({ url }) => url))
+  const { store: settings, plans } = parseConfig(yaml, {}, 'fleet.yaml')
+  const stores = openStores(settings, { visits: true })
+  t.teardown(() => stores.close())
+  const desk = new KeyDesk({ store: stores.keys, plans, clock: Date.now })
+  const key = async () => ({
+    authorization: `Bearer ${(await desk.create({ name: 'x', plan: 'p' })).token}`,
+  })
+  return { urls, key }
+}
+
+/** Sends many requests over many connections, and counts the answers by status and window. */
+async function storm({ urls, key }: Fleet, requests: number, connections: number) {
+  const headers = await key()
+  const statuses: Record<number, number> = {}
+  const admitted = new Map<number, number>()
+  const pools = urls.map((url) => new Pool(url, { connections, pipelining: 1 }))
+  await Promise.all(
+    Array.from({ length: requests }, async (_, i) => {
+      const pool = pools[i % pools.length]
+      if (!pool) return
+      const {
+        statusCode,
+        headers: got,
+        body,
+      } = await pool.request({ method: 'GET', path: '/v1/pets', headers })
+      await body.dump()
+      statuses[statusCode] = (statuses[statusCode] ?? 0) + 1
+      const reset = Number(got['x-ratelimit-reset'])
+      if (statusCode === 200) admitted.set(reset, (admitted.get(reset) ?? 0) + 1)
+    }),
+  )
+  await Promise.all(pools.map((pool) => pool.close()))
+  const quota = json(await caller(urls[0] ?? '')('GET', '/v1/quota', undefined, headers))
+  return { statuses, admitted: [...admitted.values()], quota, headers }
+}
+
+/** A minute has begun, and enough of it is left: what follows happens within one window. */
+async function earlyInAMinute(leftMs = 15_000): Promise<void> {
+  const left = 60_000 - (Date.now() % 60_000)
+  if (left < leftMs) await new Promise((go) => setTimeout(go, left + 100))
+}
+
+async function isExact(t: Test, fleet: Fleet, limit: number, requests: number): Promise<void> {
+  await earlyInAMinute()
+  const { statuses, quota } = await storm(fleet, requests, 64)
+  t.strictSame(statuses, { 200: limit, 429: requests - limit })
+  t.match(quota, { minute: { limit, remaining: 0 }, day: { remaining: 100_000 - limit } })
+}
+
+t.test('four gateways × 64 connections × 8,000 requests on one Redis', async (t) => {
+  for (const limit of [60, 300, 1_000]) {
+    await t.test(`admit exactly ${limit}`, async (t) => {
+      const { url } = await startRedis(t)
+      await isExact(
+        t,
+        await startFleet(t, `redis: "${url}"`, limit, [{}, {}, {}, {}]),
+        limit,
+        8_000,
+      )
+    })
+  }
+})
+
+t.test('the same while the scripts are flushed every 20 ms', async (t) => {
+  const redis = await startRedis(t)
+  const fleet = await startFleet(t, `redis: "${redis.url}"`, 300, [{}, {}])
+  const flushing = setInterval(() => void redis.client.script('FLUSH'), 20)
+  t.teardown(() => clearInterval(flushing))
+  await isExact(t, fleet, 300, 4_000)
+})
+
+const library = process.env['LIBFAKETIME']
+t.test(
+  'the same with the clocks of two gateways an hour off',
+  { skip: !library && 'there is no libfaketime on this machine, and none could be fetched' },
+  async (t) => {
+    const { url } = await startRedis(t)
+    const off = (by: string) => ({
+      LD_PRELOAD: library ?? '',
+      FAKETIME: by,
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    })
+    const fleet = await startFleet(t, `redis: "${url}"`, 300, [{}, off('+1h'), off('-1h')])
+    await isExact(t, fleet, 300, 3_000)
+    const headers = await fleet.key()
+    const resets = await Promise.all(
+      fleet.urls.map(async (url) =>
+        Number(
+          (await caller(url)('GET', '/v1/pets', undefined, headers)).headers['x-ratelimit-reset'],
+        ),
+      ),
+    )
+    t.ok(
+      Math.max(...resets) - Math.min(...resets) <= 60,
+      `they agree when the minute ends: ${resets.join()}`,
+    )
+  },
+)
+
+t.test('one embedded gateway × 64 connections', async (t) => {
+  await isExact(t, await startFleet(t, 'file: $DIR/gateway.db', 300, [{}]), 300, 4_000)
+})
+
+t.test('over the edge of a minute no window admits more than its limit, nor fewer', async (t) => {
+  const { url } = await startRedis(t)
+  let now = Date.UTC(2026, 5, 15, 12, 0, 59)
+  const stores = await Promise.all(
+    [1, 2, 3, 4].map(async () => {
+      const connection = connect({ url }, { timeoutMs: 5_000 })
+      await until(() => connection.status === 'ready')
+      const store = redisQuotas(connection, 'edge:', () => now)
+      t.teardown(() => store.close())
+      return store
+    }),
+  )
+  const admitted = new Map<number, number>()
+  const limits = { perMinute: 100, perDay: 100_000 }
+  for (let round = 0; round < 40; round++) {
+    now += 97
+    await Promise.all(
+      Array.from({ length: 64 }, async (_, i) => {
+        const decision = await stores[i % 4]?.decide('q', { key: 'k', cost: 1, limits })
+        if (decision?.verdict !== 'admitted') return
+        admitted.set(decision.seen.minute, (admitted.get(decision.seen.minute) ?? 0) + 1)
+      }),
+    )
+  }
+  t.strictSame([...admitted.values()], [100, 100])
+})
+
+t.test('while slots of a Cluster move nothing is admitted twice', async (t) => {
+  const { nodes, clients } = await startCluster(t)
+  const connections = [1, 2].map(() => connect({ cluster: nodes }, { timeoutMs: 2_000 }))
+  await until(() => connections.every(({ status }) => status === 'ready'))
+  const stores = connections.map((connection) => redisQuotas(connection, 'move:'))
+  t.teardown(() => Promise.all(stores.map((store) => store.close())))
+  const [first] = clients
+  if (!first) throw new Error('there are three')
+  const slot = Number(await first.call('CLUSTER', 'KEYSLOT', 'move:quota:q'))
+  const ids = await Promise.all(
+    clients.map(async (client) => String(await client.call('CLUSTER', 'MYID'))),
+  )
+  let moving = true
+  let moves = 0
+  const move = async () => {
+    let from = Math.floor(slot / 5_461.4)
+    while (moving) {
+      const to = (from + 1) % 3
+      const [source, target] = [clients[from], clients[to]]
+      await target?.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', ids[from] ?? '')
+      await source?.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', ids[to] ?? '')
+      const [host, port] = (nodes[to] ?? '').split(':')
+      await source?.call('MIGRATE', host ?? '', port ?? '', 'move:quota:q', 0, 1_000)
+      for (const client of [target, source])
+        await client?.call('CLUSTER', 'SETSLOT', slot, 'NODE', ids[to] ?? '')
+      from = to
+      moves++
+      await new Promise((go) => setTimeout(go, 20))
+    }
+  }
+  const moved = move()
+  await earlyInAMinute()
+  const limits = { perMinute: 1_000, perDay: 100_000 }
+  let [admitted, failed] = [0, 0]
+  for (let round = 0; round < 120; round++) {
+    await Promise.all(
+      Array.from({ length: 50 }, async (_, i) => {
+        try {
+          const decision = await stores[i % 2]?.decide('q', { key: 'k', cost: 1, limits })
+          if (decision?.verdict === 'admitted') admitted++
+        } catch {
+          failed++
+        }
+      }),
+    )
+  }
+  moving = false
+  await moved
+  const after = await stores[0]?.decide('q', { key: 'k', cost: 0, limits })
+  t.comment(`${moves} moves, ${admitted} of 6,000 admitted, ${failed} without an answer`)
+  t.ok(moves >= 5, 'slots did move')
+  t.equal(after?.minuteUsed, 1_000)
+  t.ok(admitted <= 1_000 && admitted >= 1_000 - failed, 'what was counted was admitted')
+  t.ok(failed <= 60)
+})
+
+t.test(
+  'a Redis that has lost everything costs one request a gateway at most, and no ban',
+  async (t) => {
+    const redis: RedisServer = await startRedis(t)
+    let now = Date.UTC(2026, 5, 15, 12, 0, 10)
+    const asker = {
+      id: 'k',
+      quota: 'q',
+      limits: { perMinute: 60, perDay: 1_000 },
+      bans: {
+        strikes: 2,
+        withinMs: 60_000,
+        graceMs: 100,
+        forMs: 300_000,
+        factor: 2,
+        atMostMs: 3_600_000,
+        memoryMs: 1,
+      },
+    }
+    const gateways = await Promise.all(
+      [1, 2].map(async () => {
+        const connection = connect({ url: redis.url }, { timeoutMs: 2_000 })
+        await until(() => connection.status === 'ready')
+        const store = redisQuotas(connection, 'lost:', () => now)
+        t.teardown(() => store.close())
+        return new Quotas({ store, whenUnreachable: 'local', clock: () => now, ticks: () => now })
+      }),
+    )
+    t.teardown(() => gateways.forEach((gateway) => gateway.close()))
+    await until(
+      async () => Number((await redis.client.pubsub('NUMSUB', 'lost:bans:told'))[1]) === 2,
+    )
+    const ask = async (i: number) => {
+      const decision = await gateways[i % 2]?.decide(asker, 1)
+      return decision === 'unavailable' ? decision : decision?.verdict
+    }
+    let admitted = 0
+    for (let i = 0; i < 80; i++) {
+      if (i === 31) await redis.client.flushall()
+      if ((await ask(i)) === 'admitted') admitted++
+    }
+    t.comment(`${admitted} of 60 were admitted by two gateways`)
+    t.ok(admitted >= 60 && admitted <= 61)
+    now += 200
+    await ask(0)
+    t.equal(await ask(0), 'banned')
+    await redis.client.flushall()
+    await until(async () => (await ask(1)) === 'banned', 1_000)
+    t.equal(await ask(0), 'banned', 'every gateway knows of the ban')
+  },
+)

@@ -1,0 +1,350 @@
+import { connect } from 'node:net'
+import t, { type Test } from 'tap'
+import { json, raw, type Answer } from '../support/http.ts'
+import { startGateway, startUpstream } from '../support/gateway.ts'
+
+const noon = Date.UTC(2026, 5, 15, 12, 0, 10)
+const inOneMinute = noon / 1000 + 50
+const midnight = Date.UTC(2026, 5, 16) / 1000
+
+function rate(answer: Answer): (number | undefined)[] {
+  return ['limit', 'remaining', 'reset'].map((name) => {
+    const value = answer.headers[`x-ratelimit-${name}`]
+    return value === undefined ? undefined : Number(value)
+  })
+}
+
+function isRefused(
+  t: Test,
+  answer: Answer,
+  code: string,
+  sentence: RegExp,
+  retryAfter: number,
+): void {
+  t.equal(answer.status, 429)
+  t.match(json(answer), { code, message: sentence, status: 429 })
+  t.equal(answer.headers['retry-after'], String(retryAfter))
+  t.equal(answer.headers['cache-control'], 'no-store')
+}
+
+t.test('the headers tell of the window that stops a caller first', async (t) => {
+  let now = noon
+  const { call, key } = await startGateway(t, { clock: () => now })
+  const { headers } = await key({ limits: { perMinute: 3, perDay: 5 } })
+  const ask = () => call('GET', '/v1/pets', undefined, headers)
+  t.strictSame(rate(await ask()), [3, 2, inOneMinute])
+  await ask()
+  t.strictSame(rate(await ask()), [3, 0, inOneMinute])
+  const refused = await ask()
+  t.strictSame(rate(refused), [3, 0, inOneMinute])
+  isRefused(
+    t,
+    refused,
+    'rate_limit_exceeded',
+    /^3 requests a minute are used up\. Try again in 50 seconds\.$/,
+    50,
+  )
+  now += 49_001
+  isRefused(t, await ask(), 'rate_limit_exceeded', /Try again in 1 second\./, 1)
+  now = noon + 50_000
+  t.strictSame(rate(await ask()), [5, 1, midnight], 'the day has fewer left')
+  t.strictSame(rate(await ask()), [5, 0, midnight])
+  const seconds = midnight - now / 1000
+  isRefused(t, await ask(), 'rate_limit_exceeded', /^5 requests a day are used up/, seconds)
+  now += seconds * 1000
+  t.equal((await ask()).status, 200, 'who waits as long as told is let in')
+})
+
+t.test('on a tie the later window is told; one without a limit never is', async (t) => {
+  const { call, key } = await startGateway(t, { clock: () => noon })
+  const told = async (perMinute: number | 'unlimited', perDay: number | 'unlimited') => {
+    const { headers } = await key({ limits: { perMinute, perDay } })
+    return rate(await call('GET', '/v1/pets', undefined, headers))
+  }
+  t.strictSame(await told(5, 5), [5, 4, midnight])
+  t.strictSame(await told('unlimited', 9), [9, 8, midnight])
+  t.strictSame(await told(9, 'unlimited'), [9, 8, inOneMinute])
+  t.strictSame(await told('unlimited', 'unlimited'), [undefined, undefined, undefined])
+  const both = await key({ limits: { perMinute: 1, perDay: 1 } })
+  await call('GET', '/v1/pets', undefined, both.headers)
+  t.strictSame(rate(await call('GET', '/v1/pets', undefined, both.headers)), [1, 0, midnight])
+})
+
+t.test('every answer carries each header once, from the gateway alone', async (t) => {
+  const lying = {
+    'X-RateLimit-Limit': '7',
+    'x-ratelimit-remaining': '8',
+    'X-RateLimit-Reset': '9',
+    RateLimit: 'x',
+    'RateLimit-Policy': 'x',
+  }
+  const upstream = await startUpstream(t, (request, response) => {
+    const status = Number(/\/(\d{3})/.exec(request.url ?? '')?.[1] ?? 200)
+    response.writeHead(status, { ...lying, 'Retry-After': '99', 'X-Request-Id': 'theirs' })
+    response.end(status === 204 || status === 304 ? undefined : '{}')
+  })
+  const { key, url } = await startGateway(t, {
+    upstream,
+    more: 'strangers: { perMinute: 6, perDay: 1000 }',
+  })
+  const { token } = await key({ limits: { perMinute: 16, perDay: 1_000 } })
+  const restricted = await key({ paths: ['/v1/nothing'] })
+  const as = (token: string) => `Authorization: Bearer ${token}\r\n`
+  const ask = (line: string, headers = '', body = '') =>
+    raw(url, `${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers}\r\n${body}`)
+  const cases: [string, Promise<string>, number][] = []
+  for (const status of [200, 204, 304, 400, 404, 405, 413, 415, 429, 500, 502, 503, 504]) {
+    cases.push([`the backend's ${status}`, ask(`GET /v1/${status}`, as(token)), status])
+  }
+  cases.push(['HEAD', ask('HEAD /v1/200', as(token)), 200])
+  cases.push(['no route', ask('GET /nowhere', as(token)), 404])
+  cases.push(['a method nobody knows here', ask('PROPFIND /v1/pets', as(token)), 404])
+  for (const [, asked] of cases) await asked
+  cases.push(['one too many', ask('GET /v1/200', as(token)), 429])
+  cases.push(['forbidden', ask('GET /v1/200', as(restricted.token)), 403])
+  cases.push(['no key', ask('GET /v1/200'), 401])
+  cases.push(['a malformed URL', ask('GET /v1/%zz', as(token)), 400])
+  cases.push([
+    'a malformed header',
+    raw(url, 'GET / HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n'),
+    400,
+  ])
+  cases.push([
+    'headers that are too large',
+    raw(url, `GET / HTTP/1.1\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`),
+    431,
+  ])
+  for (const [name, asked, status] of cases) {
+    const answer = await asked
+    const head = answer.slice(0, answer.indexOf('\r\n\r\n'))
+    t.match(head, new RegExp(`^HTTP/1\\.1 ${status} `), name)
+    for (const header of [
+      'x-ratelimit-limit',
+      'x-ratelimit-remaining',
+      'x-ratelimit-reset',
+      'x-request-id',
+    ]) {
+      t.equal(
+        [...head.matchAll(new RegExp(`^${header}: \\S+\\r?$`, 'gim'))].length,
+        1,
+        `${name}: ${header}`,
+      )
+    }
+    t.notMatch(
+      head,
+      /x-ratelimit-limit: 7\r|^ratelimit|x-request-id: theirs/im,
+      `${name}: nothing of the backend's`,
+    )
+    if (status < 400) t.notMatch(head, /retry-after/i, name)
+    if (name === "the backend's 429")
+      t.match(head, /retry-after: 99/i, 'its own Retry-After passes on an error')
+  }
+  t.match(await ask('GET /v1/200'), /^HTTP\/1\.1 401/)
+  t.match(await ask('GET /v1/200'), /^HTTP\/1\.1 401/)
+  t.match(
+    await ask('GET /v1/%zz'),
+    /^HTTP\/1\.1 429 [^]*too_many_failed_attempts/,
+    'malformed ones were counted, too',
+  )
+})
+
+t.test('a request that cannot be answered gives the day its point back', async (t) => {
+  const upstream = { url: 'http://127.0.0.1:1', seen: [] }
+  const { call, key } = await startGateway(t, { upstream, clock: () => noon })
+  const { headers } = await key({ limits: { perMinute: 10, perDay: 5 } })
+  const answer = await call('GET', '/v1/pets', undefined, headers)
+  t.match(answer, {
+    status: 502,
+    text: '{"code":"bad_gateway","message":"The backend could not be reached.","status":502}',
+  })
+  t.strictSame(rate(answer), [5, 4, midnight])
+  const { minute, day } = json(await call('GET', '/v1/quota', undefined, headers))
+  t.match(
+    [minute, day],
+    [
+      { limit: 10, remaining: 9 },
+      { limit: 5, remaining: 5 },
+    ],
+  )
+})
+
+t.test('routes may cost more, or nothing', async (t) => {
+  const more = 'plans: { free: { perMinute: 10, perDay: 100 } }'
+  const upstream = await startUpstream(t)
+  const { call, key } = await startGateway(t, {
+    upstream,
+    more: `${more}\n`,
+    routes:
+      '[ { path: /dear/*, upstream: animals, cost: 4 }, { path: /free/*, upstream: animals, cost: 0 }, { path: /v1/*, upstream: animals } ]',
+  })
+  const { headers } = await key()
+  const ask = (path: string) => call('GET', path, undefined, headers)
+  t.equal(rate(await ask('/dear/x'))[1], 6)
+  t.equal(rate(await ask('/free/x'))[1], 6)
+  t.equal(rate(await ask('/v1/x'))[1], 5)
+  t.equal(rate(await ask('/dear/x'))[1], 1)
+  const refused = await ask('/dear/x')
+  t.equal(refused.status, 429)
+  t.equal(rate(refused)[1], 1, 'one is left, which is not enough for four')
+  t.equal((await ask('/free/x')).status, 200, 'what costs nothing is not limited')
+  t.equal((await ask('/v1/x')).status, 200)
+})
+
+t.test(
+  'a changed plan acts on the next request and keeps the count; accounts share one',
+  async (t) => {
+    const { call, key, desk } = await startGateway(t, { clock: () => noon })
+    const mine = await key({ plan: 'free' })
+    const ask = (headers: { authorization: string }) => call('GET', '/v1/pets', undefined, headers)
+    for (let i = 0; i < 60; i++) await ask(mine.headers)
+    t.equal((await ask(mine.headers)).status, 429)
+    await desk.change(mine.key.id, { plan: 'pro' })
+    const first = await ask(mine.headers)
+    t.equal(first.status, 200)
+    t.strictSame(rate(first).slice(0, 2), [300, 239], '240 were left')
+
+    const [one, two, alone] = [
+      await key({ account: 'acme' }),
+      await key({ account: 'acme' }),
+      await key(),
+    ]
+    for (let i = 0; i < 30; i++) await Promise.all([ask(one.headers), ask(two.headers)])
+    t.strictSame([(await ask(one.headers)).status, (await ask(two.headers)).status], [429, 429])
+    t.equal((await ask(alone.headers)).status, 200)
+  },
+)
+
+t.test('bans', async (t) => {
+  t.test(
+    'a loop that ignores its refusals is banned at the strike that is written down',
+    async (t) => {
+      let now = noon
+      const { call, key, stores } = await startGateway(t, { clock: () => now })
+      const { headers, key: record } = await key({ limits: { perMinute: 2, perDay: 100 } })
+      const ask = () => call('GET', '/v1/pets', undefined, headers)
+      await ask()
+      await ask()
+      const codes: unknown[] = []
+      t.equal(json(await ask())['code'], 'rate_limit_exceeded', 'the episode begins')
+      now += 1_001
+      for (let i = 0; i < 25; i++) codes.push(json(await ask())['code'])
+      t.equal(codes.indexOf('key_banned'), 19, 'the twentieth strike')
+      const banned = await ask()
+      const until = Math.ceil((now + 300_000) / 1000)
+      t.strictSame(rate(banned), [2, 0, until])
+      isRefused(t, banned, 'key_banned', /banned for a while.* Try again in 301 seconds/, 301)
+      const view = json(await call('GET', '/v1/quota', undefined, headers))
+      t.match(view, {
+        plan: 'free',
+        bannedUntil: until,
+        strikes: 0,
+        minute: { limit: 2, remaining: 0 },
+      })
+      t.match(await stores.quota.bans(), [{ key: record.id, untilMs: now + 300_000 }])
+      now += 300_000
+      t.equal((await ask()).status, 200, 'and works again when it ends')
+    },
+  )
+
+  t.test('two hundred at once, then silence, are none', async (t) => {
+    const { call, key } = await startGateway(t)
+    const { headers } = await key()
+    const all = await Promise.all(
+      Array.from({ length: 200 }, () => call('GET', '/v1/pets', undefined, headers)),
+    )
+    const counts = [200, 429].map(
+      (status) => all.filter((answer) => answer.status === status).length,
+    )
+    t.strictSame(counts, [60, 140])
+    t.match(json(await call('GET', '/v1/quota', undefined, headers)), {
+      bannedUntil: null,
+      strikes: 0,
+    })
+  })
+
+  t.test('a client that waits as long as told is let in, whenever it asks', async (t) => {
+    let now = noon
+    const { call, key } = await startGateway(t, { clock: () => Math.floor(now) })
+    const { headers } = await key({ limits: { perMinute: 4, perDay: 40 } })
+    let seed = 7
+    const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647
+    let waits = 0
+    while (waits < 200) {
+      now += random() * 20_000
+      const answer = await call('GET', '/v1/pets', undefined, headers)
+      if (answer.status === 200) continue
+      t.match(json(answer), { code: 'rate_limit_exceeded' })
+      now = Math.floor(now) + Number(answer.headers['retry-after']) * 1000
+      const after = await call('GET', '/v1/pets', undefined, headers)
+      if (after.status !== 200) t.fail(`wait ${waits}: ${after.text}`)
+      waits++
+    }
+    t.pass('two hundred times')
+  })
+
+  t.test('are off for a plan that says so', async (t) => {
+    let now = noon
+    const more = 'plans: { free: { perMinute: 1, perDay: 100, bans: off } }\nbans: { strikes: 1 }'
+    const { call, key } = await startGateway(t, { clock: () => now, more })
+    const { headers } = await key()
+    for (let i = 0; i < 5; i++) {
+      now += 2_000
+      const { status, text } = await call('GET', '/v1/pets', undefined, headers)
+      if (i > 0) t.match([status, text], [429, /rate_limit_exceeded/])
+    }
+  })
+})
+
+t.test(
+  'a key that is forbidden to do something is told how it stands, and charged nothing',
+  async (t) => {
+    const { call, key } = await startGateway(t, { clock: () => noon })
+    const { headers } = await key({ methods: ['GET'], limits: { perMinute: 1, perDay: 9 } })
+    const forbidden = await call('DELETE', '/v1/pets/1', undefined, headers)
+    t.equal(forbidden.status, 403)
+    t.strictSame(rate(forbidden), [1, 1, inOneMinute])
+    t.equal((await call('GET', '/v1/pets', undefined, headers)).status, 200)
+  },
+)
+
+t.test('the IETF’s fields are sent where they are wanted', async (t) => {
+  const { call, key } = await startGateway(t, {
+    clock: () => noon,
+    more: 'headers: { ietf: true }',
+  })
+  const { headers } = await key()
+  const answer = await call('GET', '/v1/pets', undefined, headers)
+  t.equal(answer.headers['ratelimit-policy'], '"minute";q=60;w=60, "day";q=1000;w=86400')
+  t.equal(answer.headers['ratelimit'], '"minute";r=59;t=50')
+})
+
+t.test('GET /v1/quota costs nothing, never counts, and needs a key', async (t) => {
+  const { call, key, upstream } = await startGateway(t, { clock: () => noon })
+  const { headers } = await key({ limits: { perMinute: 5, perDay: 'unlimited' } })
+  for (let i = 0; i < 20; i++) await call('GET', '/v1/quota', undefined, headers)
+  const { text } = await call('GET', '/v1/quota', undefined, headers)
+  t.equal(
+    text,
+    `{"plan":"free","minute":{"limit":5,"remaining":5,"reset":${inOneMinute}},"day":null,"strikes":0,"bannedUntil":null}`,
+  )
+  t.equal((await call('GET', '/v1/quota')).status, 401)
+  t.equal(upstream.seen.length, 0)
+})
+
+t.test('a refused body is not waited for', async (t) => {
+  const { url, key } = await startGateway(t)
+  const { token } = await key({ limits: { perMinute: 1, perDay: 9 } })
+  const { hostname, port } = new URL(url)
+  const post = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Length: 1000000\r\n\r\n{`
+  const first = (bytes: string) =>
+    new Promise<string>((resolve) => {
+      const socket = connect(Number(port), hostname, () => socket.write(bytes))
+      t.teardown(() => socket.destroy())
+      socket.once('data', (data) => resolve(data.toString()))
+    })
+  await raw(
+    url,
+    `GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+  )
+  t.match(await first(post), /^HTTP\/1\.1 429/)
+})
