@@ -5,11 +5,16 @@ import { Refusal } from '../../shared/refusal.ts'
 import { answer } from '../../shared/service.ts'
 import type { Config } from '../config/config.ts'
 
-/** Never the backend's to see: what a caller proves itself with. */
-const kept = new Set(['authorization', 'cookie', 'proxy-authorization'])
+/** For one connection only, in either direction. */
+const hopByHop =
+  'connection keep-alive proxy-connection te trailer transfer-encoding upgrade'.split(' ')
 
-/** Never the backend's to say: how a caller stands. */
-const ours = /^(?:x-ratelimit|ratelimit|x-request-id$)/
+/** Never the backend's to see: what a caller proves itself with, and what is for this hop alone. */
+const kept = new Set([...hopByHop, 'authorization', 'cookie', 'proxy-authorization', 'expect'])
+
+/** Never the backend's to say: how a caller stands, and how its connection goes on. */
+const dropped = new Set([...hopByHop, 'server', 'x-powered-by', 'x-request-id'])
+const ours = /^(?:x-)?ratelimit/
 
 export type ForwardOptions = Readonly<{
   config: Config
@@ -61,5 +66,7 @@ function forwarded(request: unknown, headers: IncomingHttpHeaders): IncomingHttp
 }
 
 function answered(headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !ours.test(name)))
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !dropped.has(name) && !ours.test(name)),
+  )
 }

@@ -2,8 +2,9 @@ import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { benchBackend } from './backend.ts'
 import { benchKeys } from './keys.ts'
+import { benchLimits } from './limits.ts'
 
-const benches = { backend: benchBackend, keys: benchKeys }
+const benches = { backend: benchBackend, keys: benchKeys, limits: benchLimits }
 
 const help = `Measures processor time, requests a second and latency, side by side, on this machine.
 

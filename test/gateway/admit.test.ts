@@ -331,6 +331,33 @@ t.test('GET /v1/quota costs nothing, never counts, and needs a key', async (t) =
   t.equal(upstream.seen.length, 0)
 })
 
+t.test('what is for one connection alone stays on it', async (t) => {
+  const upstream = await startUpstream(t, (_request, response) => {
+    response.writeHead(200, {
+      Connection: 'keep-alive',
+      'Keep-Alive': 'timeout=77',
+      Server: 'x',
+      'X-Powered-By': 'y',
+    })
+    response.end('{}')
+  })
+  const { url, key } = await startGateway(t, { upstream })
+  const { token } = await key()
+  const ask = (more: string) =>
+    raw(
+      url,
+      `GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${token}\r\n${more}\r\n`,
+      1_000,
+    )
+  for (const more of ['', 'Keep-Alive: timeout=5\r\n', 'Upgrade: foo\r\n', 'TE: trailers\r\n']) {
+    const started = performance.now()
+    const answer = await ask(more)
+    t.match(answer, /^HTTP\/1\.1 200/, more)
+    t.notMatch(answer, /timeout=77|^server:|x-powered-by/im)
+    t.ok(performance.now() - started < 900, 'the connection ends when its caller wants it to')
+  }
+})
+
 t.test('a refused body is not waited for', async (t) => {
   const { url, key } = await startGateway(t)
   const { token } = await key({ limits: { perMinute: 1, perDay: 9 } })

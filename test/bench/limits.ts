@@ -1,0 +1,124 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { RateLimiterRedis, RateLimiterUnion } from 'rate-limiter-flexible'
+import { Quotas, type Asker } from '../../gateway/limits/quotas.ts'
+import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
+import { EmbeddedQuotas } from '../../gateway/stores/embedded/quota.ts'
+import { connect } from '../../gateway/stores/redis/connect.ts'
+import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
+import { freePort, launch, until } from '../support/redis.ts'
+import { cpuSeconds, median } from './measure.ts'
+
+type Decide = (i: number) => unknown
+
+const keys = 10_000
+const batch = 64
+const bans = {
+  strikes: 20,
+  withinMs: 60_000,
+  graceMs: 1_000,
+  forMs: 300_000,
+  factor: 2,
+  atMostMs: 3_600_000,
+  memoryMs: 86_400_000,
+}
+const open = { perMinute: 1e9, perDay: 1e9 }
+const full = { perMinute: 1, perDay: 1e9 }
+
+/** What one decision costs this process and Redis: ours, and what the library's own would. */
+export async function benchLimits(
+  { rounds, seconds }: { rounds: number; seconds: number },
+  say: (line: string) => void,
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
+  const port = await freePort()
+  const server = await launch([
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--save',
+    '',
+    '--dir',
+    folder,
+  ])
+  const client = new Redis(port)
+  const connection = connect({ url: `redis://127.0.0.1:${port}` }, { timeoutMs: 5_000 })
+  await until(() => connection.status === 'ready' && client.status === 'ready')
+  const embedded = new EmbeddedQuotas(openGatewayFile(join(folder, 'gateway.db')))
+  try {
+    const library = (name: string, duration: number) =>
+      new RateLimiterRedis({ storeClient: client, keyPrefix: name, points: 1e9, duration })
+    const [minute, day] = [library('minute', 60), library('day', 86_400)]
+    const union = new RateLimiterUnion(library('uminute', 60), library('uday', 86_400))
+    const inRedis = quotas(redisQuotas(connection, 'bench:'))
+    const inMemory = quotas(embedded)
+    const asker = (i: number, limits = open): Asker => ({
+      id: `k${i % keys}`,
+      quota: `q${i % keys}`,
+      limits,
+      bans,
+    })
+    const refused: Asker = { ...asker(0, full), quota: 'full', bans: undefined }
+    const banned: Asker = { ...asker(0), id: 'banned', quota: 'banned' }
+    for (let i = 0; i < 2; i++) await inRedis.decide(refused, 1)
+    await redisQuotas(connection, 'bench:').ban('banned', 'banned', Date.now() + 3_600_000)
+    await inRedis.decide(banned, 1)
+    const contestants: [string, Decide][] = [
+      [
+        'two RateLimiterRedis',
+        (i) => Promise.all([minute.consume(i % keys), day.consume(i % keys)]),
+      ],
+      ['their RateLimiterUnion', (i) => union.consume(i % keys)],
+      ['Tollgate, Redis: admitted', (i) => inRedis.decide(asker(i), 1)],
+      ['Tollgate, Redis: refused', () => inRedis.decide(refused, 1)],
+      ['Tollgate, Redis: banned', () => inRedis.decide(banned, 1)],
+      ['Tollgate, embedded: admitted', (i) => inMemory.decide(asker(i), 1)],
+      [
+        'Tollgate, embedded: refused',
+        () => inMemory.decide({ ...refused, limits: { perMinute: 0, perDay: 1 } }, 1),
+      ],
+    ]
+    const results = contestants.map((): { own: number; redis: number }[] => [])
+    for (let round = 0; round < rounds; round++) {
+      for (const [index, [, decide]] of contestants.entries()) {
+        results[index]?.push(await costOf(decide, seconds, server.pid))
+      }
+    }
+    say('CPU µs a decision, 64 at a time        this process   Redis')
+    for (const [index, [name]] of contestants.entries()) {
+      const own = median(results[index]?.map((result) => result.own) ?? [])
+      const redis = median(results[index]?.map((result) => result.redis) ?? [])
+      say(`  ${name.padEnd(36)} ${own.toFixed(2).padStart(10)} ${redis.toFixed(2).padStart(9)}`)
+    }
+    inRedis.close()
+  } finally {
+    await embedded.close()
+    connection.disconnect()
+    client.disconnect()
+    server.kill('SIGKILL')
+    rmSync(folder, { recursive: true })
+  }
+}
+
+function quotas(store: ConstructorParameters<typeof Quotas>[0]['store']): Quotas {
+  return new Quotas({ store, whenUnreachable: 'local', clock: Date.now })
+}
+
+async function costOf(decide: Decide, seconds: number, redisPid: number | undefined) {
+  const [before, redisBefore] = [process.cpuUsage(), cpuSeconds(redisPid)]
+  const until = performance.now() + seconds * 1_000
+  let count = 0
+  while (performance.now() < until) {
+    const asked: unknown[] = []
+    for (let i = 0; i < batch; i++) asked.push(decide(count++))
+    await Promise.all(asked)
+  }
+  const { user, system } = process.cpuUsage(before)
+  return {
+    own: (user + system) / count,
+    redis: ((cpuSeconds(redisPid) - redisBefore) * 1e6) / count,
+  }
+}
