@@ -20,6 +20,8 @@ export type TollgateOptions = Readonly<{
   stores?: Stores
   /** Who counts requests without a key, if the server around wants to count by it too. */
   strangers?: Strangers
+  /** Shared with the backends: every forwarded request is signed with it. */
+  secret?: string | undefined
   clock?: Clock
 }>
 
@@ -88,6 +90,8 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
   app.get(config.quotaPath, { config: { tollgate: 'quota', cost: 0 } }, quotaView)
   await forward(app, {
     config,
+    secret: options.secret,
+    clock,
     unanswered: ({ caller, standing }) => {
       if (caller && standing) void quotas.giveBack(caller.quota, standing.decision)
     },

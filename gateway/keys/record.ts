@@ -30,6 +30,15 @@ export function recordOf(key: Key): string {
   return JSON.stringify(key)
 }
 
+/** The key of a store's text, or nothing if it is damaged: one such must not hide all the others. */
+export function intactKeyFrom(text: string): Key | undefined {
+  try {
+    return keyFrom(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** A key from a store's text; throws if it isn't one, rather than let half a key pass. */
 export function keyFrom(text: string): Key {
   const value: unknown = JSON.parse(text)

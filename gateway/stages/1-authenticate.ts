@@ -41,7 +41,7 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
       return refuseStranger(request, reply, invalid)
     }
     const found = directory.look(token)
-    if (found instanceof Promise) void found.then(decide)
+    if (found instanceof Promise) found.then(decide).catch(done)
     else decide(found)
 
     function decide(found: Found): void {

@@ -15,7 +15,7 @@ export function admit(quotas: Quotas): onRequestHookHandler {
     if (!caller) throw new Error('admit comes after authenticate')
     const { cost = 1, tollgate } = routeOptions.config
     const decided = quotas.decide(caller, forbidden ? 0 : cost)
-    if (decided instanceof Promise) void decided.then(act)
+    if (decided instanceof Promise) decided.then(act).catch(done)
     else act(decided)
 
     function act(decision: Decision | 'unavailable'): void {

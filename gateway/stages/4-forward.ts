@@ -1,8 +1,10 @@
 import proxy from '@fastify/http-proxy'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Clock } from '../../shared/clock.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { answer } from '../../shared/service.ts'
+import { sign, signatureHeader } from '../../shared/signature.ts'
 import type { Config } from '../config/config.ts'
 
 /** For one connection only, in either direction. */
@@ -18,13 +20,16 @@ const ours = /^(?:x-)?ratelimit/
 
 export type ForwardOptions = Readonly<{
   config: Config
+  /** Shared with the backends, which take only what was signed with it; without it, nothing is signed. */
+  secret: string | undefined
+  clock: Clock
   /** Told of a request that was admitted and then could not be answered. */
   unanswered: (request: FastifyRequest) => void
 }>
 
 /** Sends admitted requests to the upstreams that the configuration's routes name. */
 export async function forward(app: FastifyInstance, options: ForwardOptions): Promise<void> {
-  const { config, unanswered } = options
+  const { config, unanswered, secret, clock } = options
   for (const { path, upstream, cost } of config.routes) {
     const [target = ''] = config.upstreams.get(upstream)?.targets ?? []
     const prefix = path.replace(/\/\*$/, '')
@@ -36,7 +41,8 @@ export async function forward(app: FastifyInstance, options: ForwardOptions): Pr
       retryMethods: [],
       disableRequestLogging: true,
       replyOptions: {
-        rewriteRequestHeaders: (request, headers) => forwarded(request, headers),
+        rewriteRequestHeaders: (request, headers) =>
+          signed(request as FastifyRequest, forwarded(request as FastifyRequest, headers)),
         rewriteHeaders: answered,
         onError: (reply, { error }) => refuse(reply as FastifyReply, error),
       },
@@ -55,14 +61,27 @@ export async function forward(app: FastifyInstance, options: ForwardOptions): Pr
         : new Refusal('bad_gateway', 'The backend could not be reached.'),
     )
   }
+
+  function signed(request: FastifyRequest, headers: IncomingHttpHeaders): IncomingHttpHeaders {
+    if (!secret) return headers
+    const { id: callerId = '', plan = '' } = request.caller ?? {}
+    const { method, url: target, id: requestId } = request
+    const signature = sign(secret, { method, target, callerId, plan, requestId }, clock())
+    return { ...headers, [signatureHeader]: signature }
+  }
 }
 
-function forwarded(request: unknown, headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  const { caller, id } = request as FastifyRequest
-  const sent = Object.fromEntries(
-    Object.entries(headers).filter(([name]) => !kept.has(name) && !name.startsWith('x-caller-')),
-  )
+function forwarded(
+  { caller, id }: FastifyRequest,
+  headers: IncomingHttpHeaders,
+): IncomingHttpHeaders {
+  const sent = Object.fromEntries(Object.entries(headers).filter(([name]) => !isForged(name)))
   return { ...sent, 'x-request-id': id, 'x-caller-id': caller?.id, 'x-caller-plan': caller?.plan }
+}
+
+/** What a caller may not say, because the gateway does, however it is spelled. */
+function isForged(name: string): boolean {
+  return kept.has(name) || /^x[-_](?:caller|gateway)[-_]/.test(name)
 }
 
 function answered(headers: IncomingHttpHeaders): IncomingHttpHeaders {

@@ -6,6 +6,7 @@ import { clientAddress, neighbourhoodOf, plainAddress, Ranges } from '../../gate
 import { newKeyId, newToken } from '../../gateway/keys/token.ts'
 import { tollgate } from '../../gateway/plugin.ts'
 import { json, raw, type Answer } from '../support/http.ts'
+import { startStore } from '../support/backend.ts'
 import { startGateway } from '../support/gateway.ts'
 
 const minute = 60_000
@@ -340,6 +341,38 @@ t.test('a key whose plan is gone, or that a store cannot check', async (t) => {
     (await call('GET', '/v1/pets', undefined, { authorization: 'Bearer imported-1' })).status,
     503,
   )
+})
+
+t.test('what is forwarded is signed, so that the animal store believes it', async (t) => {
+  const store = await startStore(t, { secret: 's3cret' })
+  const { call, key } = await startGateway(t, {
+    upstream: { url: store.url, seen: [] },
+    secret: 's3cret',
+  })
+  const { headers } = await key()
+  const forged = {
+    ...headers,
+    'x-caller-plan': 'enterprise',
+    'x-gateway-signature': 't=1,v1=00',
+    x_caller_id: 'boss',
+  }
+  t.equal((await store.call('GET', '/v1/pets')).status, 403)
+  t.equal((await call('GET', '/v1/pets?limit=2', undefined, forged)).status, 200)
+  t.equal((await call('POST', '/v1/pets', { name: 'Rex', categoryId: 1 }, headers)).status, 201)
+  const unsigned = await startGateway(t, { upstream: { url: store.url, seen: [] } })
+  const other = await unsigned.key()
+  t.equal((await unsigned.call('GET', '/v1/pets', undefined, other.headers)).status, 403)
+})
+
+t.test('a damaged record hurts its own key alone', async (t) => {
+  const { call, key, stores, desk } = await startGateway(t)
+  const [good, bad] = [await key(), await key()]
+  const damaged = { ...bad.key, addresses: ['nonsense'] }
+  const { version = 0 } = (await stores.keys.get(bad.key.id)) ?? {}
+  await stores.keys.replace(damaged, version)
+  t.equal((await call('GET', '/v1/pets', undefined, bad.headers)).status, 500)
+  t.equal((await call('GET', '/v1/pets', undefined, good.headers)).status, 200)
+  t.equal((await desk.show(good.key.id)).id, good.key.id)
 })
 
 t.test('the check of a token is the CRC-32 of all before it, in base62', (t) => {

@@ -60,6 +60,21 @@ t.test('in Redis', async (t) => {
     t.pass('within a second')
   })
 
+  t.test('what is damaged, stored or told, is passed over', async (t) => {
+    await server.client.publish('test:{keys}:changed', 'nonsense')
+    await server.client.publish('test:{keys}:changed', '7 {"id":5}')
+    const [damaged, later] = [newKey(), newKey({ name: 'later' })]
+    await second.add([damaged])
+    await server.client.hset('test:{keys}:records', damaged.id, '{"half":')
+    await t.rejects(Promise.resolve(first.get(damaged.id)), { message: /JSON|damaged/ })
+    await server.client.call('CLIENT', 'KILL', 'TYPE', 'pubsub')
+    await second.add([later])
+    await until(() => heard.get(later.id) === 'later', 1_000)
+    const ids: string[] = []
+    for await (const { id } of first.list()) ids.push(id)
+    t.ok(ids.includes(later.id) && !ids.includes(damaged.id))
+  })
+
   t.test('scripts that were flushed are sent again', async (t) => {
     await server.client.script('FLUSH')
     const key = newKey()

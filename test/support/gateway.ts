@@ -79,6 +79,7 @@ export type GatewayOptions = Readonly<{
   upstream?: Upstream
   clock?: () => number
   log?: LogSettings
+  secret?: string
 }>
 
 /** A real gateway on a free port, with a store of its own, in front of an upstream. */
@@ -88,7 +89,7 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
   const store = options.store ?? `file: ${join(t.testdir(), 'gateway.db')}`
   const config = parseConfig(configFor(upstream.url, store, more, options.routes), {}, 'test.yaml')
   const stores = openStores(config.store, { clock })
-  const app = await createGateway({ config, stores, clock, log })
+  const app = await createGateway({ config, stores, clock, log, secret: options.secret })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(async () => {
     await app.close()

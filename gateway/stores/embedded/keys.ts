@@ -1,6 +1,6 @@
 import type { Clock } from '../../../shared/clock.ts'
 import type { Database } from '../../../shared/sqlite.ts'
-import { keyFrom, recordOf } from '../../keys/record.ts'
+import { intactKeyFrom, keyFrom, recordOf } from '../../keys/record.ts'
 import type { Key, StoredKey } from '../../keys/key.ts'
 import { pollMs, type Added, type KeyListener, type KeyStore, type Watch } from '../keys.ts'
 
@@ -71,7 +71,10 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
 
     async *list() {
       for (let rows = page.all('', batchSize); rows.length > 0;) {
-        for (const { record } of rows) yield keyFrom(record)
+        for (const { record } of rows) {
+          const key = intactKeyFrom(record)
+          if (key) yield key
+        }
         rows = page.all(rows.at(-1)?.id ?? '', batchSize)
         await breathe()
       }
@@ -122,7 +125,11 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
     const look = (): void => {
       const rows = since.all(seen)
       seen = rows.at(-1)?.version ?? seen
-      if (rows.length > 0) listener.changed(rows.map(stored))
+      const intact = rows.flatMap(({ record, version }) => {
+        const key = intactKeyFrom(record)
+        return key ? [{ key, version }] : []
+      })
+      if (intact.length > 0) listener.changed(intact)
       if (rows.length === batchSize) setImmediate(() => database.open && look())
     }
     const poll = (): void => {

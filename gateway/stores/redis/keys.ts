@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../../shared/clock.ts'
-import { keyFrom, recordOf } from '../../keys/record.ts'
+import { intactKeyFrom, keyFrom, recordOf } from '../../keys/record.ts'
 import type { Key, StoredKey } from '../../keys/key.ts'
 import type { Added, KeyListener, KeyStore, Watch } from '../keys.ts'
 import type { Connection } from './connect.ts'
@@ -79,7 +79,10 @@ export function redisKeys(
         connection.hscan(records, cursor, 'COUNT', 1_000),
       )) {
         const waiting = new Set(await connection.hkeys(pending))
-        for (const [id, record] of pairs) if (!waiting.has(id)) yield keyFrom(record)
+        for (const [id, record] of pairs) {
+          const key = waiting.has(id) ? undefined : intactKeyFrom(record)
+          if (key) yield key
+        }
       }
     },
 

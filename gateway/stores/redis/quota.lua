@@ -4,62 +4,60 @@
 -- KEYS: the quota's hash
 -- ARGV: key, cost, limit a minute (-1: none), limit a day (-1: none),
 --       ban rules "strikes,within,grace,for,factor,atMost,memory" or '',
---       what the gateway has seen "minute,used,day,used,givenBack,generation,bannedUntil" or '',
+--       what the gateway has seen, as the field c or '', and the end of the ban it has seen or 0,
 --       the time, for tests only, or ''
--- Fields: m, mu: the minute and what of it is used; d, du, db: the day, used, given back;
---         g: generation; k:<key>: "refusedAt,bannedUntil,bans,strikes" of a key
+-- Fields: c: "minute,used,day,used,givenBack,generation";
+--         k:<key>: "refusedAt,bannedUntil,bans,strikes" of a key
 local now
-if ARGV[7] == '' then
+if ARGV[8] == '' then
   local time = redis.call('TIME')
   now = time[1] * 1000 + math.floor(time[2] / 1000)
 else
-  now = tonumber(ARGV[7])
+  now = tonumber(ARGV[8])
 end
 local conductField = 'k:' .. ARGV[1]
 local cost, perMinute, perDay = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local h = redis.call('HMGET', KEYS[1], 'm', 'mu', 'd', 'du', 'db', 'g', conductField)
+local kept = redis.call('HMGET', KEYS[1], 'c', conductField)
+local counters = '^(%d+),(%d+),(%d+),(%d+),(%d+),(%d+)$'
 
 -- Roll: new windows where the old ones have ended.
 local minute, day = math.floor(now / 60000), math.floor(now / 86400000)
-local minuteUsed, dayUsed, dayGivenBack = 0, 0, 0
+local minuteUsed, dayUsed, dayGivenBack, generation = 0, 0, 0, 0
 local rolled = true
-if tonumber(h[1]) == minute then
-  minuteUsed = tonumber(h[2])
-  rolled = false
+if kept[1] then
+  local m, mu, d, du, db, g = string.match(kept[1], counters)
+  if tonumber(m) == minute then minuteUsed, rolled = tonumber(mu), false end
+  if tonumber(d) == day then dayUsed, dayGivenBack = tonumber(du), tonumber(db) end
+  generation = tonumber(g)
 end
-if tonumber(h[3]) == day then dayUsed, dayGivenBack = tonumber(h[4]), tonumber(h[5]) end
-local generation = tonumber(h[6]) or 0
 local refusedAt, bannedUntil, bans, strikes = 0, 0, 0, ''
-if h[7] then
-  local a, b, c, d = string.match(h[7], '^(%d+),(%d+),(%d+),(%d*)$')
-  refusedAt, bannedUntil, bans, strikes = tonumber(a), tonumber(b), tonumber(c), d
+if kept[2] then
+  local a, b, c, s = string.match(kept[2], '^(%d+),(%d+),(%d+),(%d*)$')
+  refusedAt, bannedUntil, bans, strikes = tonumber(a), tonumber(b), tonumber(c), s
 end
 
--- Heal: the larger of what is kept and what the gateway has seen.
-local healed, healedBan = false, false
-if ARGV[6] ~= '' then
-  local sm, smu, sd, sdu, sdb, sg, sb =
-    string.match(ARGV[6], '^(%d+),(%d+),(%d+),(%d+),(%d+),(%d+),(%d+)$')
-  sg = tonumber(sg)
-  if sg >= generation then
-    if sg > generation then
-      generation, minuteUsed, dayUsed, dayGivenBack, bannedUntil = sg, 0, 0, 0, 0
+-- Heal: the larger of what is kept and what the gateway has seen; mostly they are the same text.
+local healed, conductChanged = false, false
+if ARGV[6] ~= '' and ARGV[6] ~= kept[1] or ARGV[7] ~= '0' then
+  local m, mu, d, du, db, g = string.match(ARGV[6], counters)
+  mu, du, db, g = tonumber(mu), tonumber(du), tonumber(db), tonumber(g)
+  if g >= generation then
+    if g > generation then
+      generation, minuteUsed, dayUsed, dayGivenBack, bannedUntil = g, 0, 0, 0, 0
       healed = true
     end
-    smu, sdu, sdb = tonumber(smu), tonumber(sdu), tonumber(sdb)
-    if tonumber(sm) == minute and smu > minuteUsed then minuteUsed, healed = smu, true end
-    if tonumber(sd) == day then
-      if sdu > dayUsed then dayUsed, healed = sdu, true end
-      if sdb > dayGivenBack then dayGivenBack, healed = sdb, true end
+    if tonumber(m) == minute and mu > minuteUsed then minuteUsed, healed = mu, true end
+    if tonumber(d) == day then
+      if du > dayUsed then dayUsed, healed = du, true end
+      if db > dayGivenBack then dayGivenBack, healed = db, true end
     end
-    sb = tonumber(sb)
-    if sb > bannedUntil then bannedUntil, healedBan = sb, true end
+    local seenBan = tonumber(ARGV[7])
+    if seenBan > bannedUntil then bannedUntil, conductChanged = seenBan, true end
   end
 end
 
 -- Decide: 0 admitted, 1 refused, 2 banned.
 local verdict, bansNow, remembered = 0, 0, 2 * 86400000
-local conductChanged = healedBan
 local fits = cost == 0
   or ((perMinute < 0 or minuteUsed + cost <= perMinute)
     and (perDay < 0 or dayUsed - dayGivenBack + cost <= perDay))
@@ -93,12 +91,12 @@ end
 
 -- Keep, until nothing of it can matter any more.
 if (cost > 0 and verdict == 0) or healed then
-  redis.call('HSET', KEYS[1], 'm', minute, 'mu', minuteUsed, 'd', day, 'du', dayUsed,
-    'db', dayGivenBack, 'g', generation)
+  redis.call('HSET', KEYS[1], 'c', minute .. ',' .. minuteUsed .. ',' .. day .. ',' .. dayUsed
+    .. ',' .. dayGivenBack .. ',' .. generation)
 end
 if conductChanged then
   redis.call('HSET', KEYS[1], conductField,
-    string.format('%d,%d,%d,%s', refusedAt, bannedUntil, bans, strikes))
+    refusedAt .. ',' .. bannedUntil .. ',' .. bans .. ',' .. strikes)
 end
 if rolled or conductChanged then
   local lasts = (day + 1) * 86400000 - now

@@ -37,7 +37,7 @@ export function redisQuotas(connection: Connection, prefix: string, testClock?: 
   /** Kept beside the hashes, which may be anywhere in a Cluster, so that bans can be listed. */
   async function note(quota: string, key: string, untilMs: number): Promise<void> {
     await connection.zadd(list, untilMs, JSON.stringify([key, quota]))
-    await connection.publish(channel, JSON.stringify({ key, quota, untilMs }))
+    await connection.publish(channel, `${untilMs} ${key} ${quota}`)
   }
 
   async function forgive(): Promise<void> {
@@ -58,6 +58,7 @@ export function redisQuotas(connection: Connection, prefix: string, testClock?: 
         limits.perDay === Infinity ? -1 : limits.perDay,
         packed(bans),
         seen ? packedSeen(seen) : '',
+        seen?.bannedUntilMs ?? 0,
         now(),
       )
       const decision = decisionFrom(answer, ask)
@@ -123,8 +124,14 @@ function watchBans(
   let seen: string | null | undefined
   subscriber.on('ready', () => void subscriber.subscribe(channel).catch(() => undefined))
   subscriber.on('message', (_channel: string, message: string) => {
+    const told = message.split(' ')
+    const [untilMs = NaN, key = '', quota = ''] = [
+      Number(told[0]),
+      told[1],
+      told.slice(2).join(' '),
+    ]
     if (message === '') forgiven()
-    else banned(JSON.parse(message) as Ban)
+    else if (Number.isSafeInteger(untilMs) && key !== '') banned({ key, quota, untilMs })
   })
   const look = async (): Promise<void> => {
     const latest = await connection.get(lifts)
@@ -139,9 +146,10 @@ function watchBans(
   }
 }
 
+/** As the script keeps counters, so that in most cases it need only compare. */
 function packedSeen(seen: Seen): string {
-  const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, bannedUntilMs } = seen
-  return `${minute},${minuteUsed},${day},${dayUsed},${dayGivenBack},${generation},${bannedUntilMs}`
+  const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation } = seen
+  return `${minute},${minuteUsed},${day},${dayUsed},${dayGivenBack},${generation}`
 }
 
 function decisionFrom(answer: unknown, { cost }: Ask): Decision {

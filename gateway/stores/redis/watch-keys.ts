@@ -1,5 +1,5 @@
 import type { Clock } from '../../../shared/clock.ts'
-import { keyFrom } from '../../keys/record.ts'
+import { intactKeyFrom } from '../../keys/record.ts'
 import { pollMs, type KeyListener, type Watch } from '../keys.ts'
 import { duplicate, type Connection } from './connect.ts'
 
@@ -29,13 +29,12 @@ export function watchKeys(names: Names, listener: KeyListener): Watch {
   subscriber.on('ready', () => void subscriber.subscribe(channel).catch(() => undefined))
   subscriber.on('message', (_channel: string, message: string) => {
     const space = message.indexOf(' ')
-    const told = {
-      key: keyFrom(message.slice(space + 1)),
-      version: Number(message.slice(0, space)),
-    }
+    const key = intactKeyFrom(message.slice(space + 1))
+    const told = Number(message.slice(0, space))
+    if (!key || !Number.isSafeInteger(told)) return
     // Only the very next one moves the count; what came before a later one is still to be asked for.
-    if (told.version === (seen ?? 0) + 1) seen = told.version
-    listener.changed([told])
+    if (told === (seen ?? 0) + 1) seen = told
+    listener.changed([{ key, version: told }])
   })
 
   async function look(): Promise<void> {
@@ -57,9 +56,10 @@ export function watchKeys(names: Names, listener: KeyListener): Watch {
       const found = await connection.hmget(records, ...ids)
       seen = Number(range.at(-1))
       listener.changed(
-        found.flatMap((record, index) =>
-          record === null ? [] : [{ key: keyFrom(record), version: Number(range[index * 2 + 1]) }],
-        ),
+        found.flatMap((record, index) => {
+          const key = record === null ? undefined : intactKeyFrom(record)
+          return key ? [{ key, version: Number(range[index * 2 + 1]) }] : []
+        }),
       )
     }
     upToDateAtMs = clock()
