@@ -1,5 +1,5 @@
 import { Ranges } from './address.ts'
-import type { Key } from './keys/key.ts'
+import { quotaOf, type Key } from './keys/key.ts'
 import type { Standing } from './limits/headers.ts'
 import { effectiveLimits, type Limits, type Plan } from './limits/limits.ts'
 import type { BanRules } from './limits/step.ts'
@@ -50,11 +50,6 @@ export function callerFrom(
   const bans = plan.bans ? rules : undefined
   const caller = Object.freeze({ id, name, plan: key.plan, account, quota, limits, bans })
   return { caller, allows: restriction(key) }
-}
-
-/** The name under which a key's requests are counted. */
-export function quotaOf({ id, account }: Pick<Key, 'id' | 'account'>): string {
-  return account === undefined ? `key:${id}` : `account:${account}`
 }
 
 function restriction({ methods, paths, addresses }: Key): KnownCaller['allows'] {

@@ -32,3 +32,8 @@ export function validUntil(key: Key, hash: string): number {
   if (!secret || key.disabled || key.revokedAtMs !== undefined) return 0
   return Math.min(key.expiresAtMs ?? Infinity, secret.untilMs ?? Infinity)
 }
+
+/** The name under which a key's requests are counted. */
+export function quotaOf({ id, account }: Pick<Key, 'id' | 'account'>): string {
+  return account === undefined ? `key:${id}` : `account:${account}`
+}

@@ -1,6 +1,5 @@
 import type { Clock } from '../../shared/clock.ts'
-import { quotaOf } from '../caller.ts'
-import type { Key } from '../keys/key.ts'
+import { quotaOf, type Key } from '../keys/key.ts'
 import { KeyMistake } from '../keys/mistake.ts'
 import type { KeyStore } from '../stores/keys.ts'
 import type { Ban, QuotaStore } from '../stores/quota.ts'
