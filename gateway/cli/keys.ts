@@ -4,38 +4,18 @@ import { KeyDesk, stateOf } from '../keys/desk.ts'
 import { importKeys } from '../keys/import.ts'
 import type { Key } from '../keys/key.ts'
 import { KeyMistake } from '../keys/mistake.ts'
-import type { KeySettings } from '../keys/settings.ts'
-import { required, text, texts, UsageError } from './command.ts'
-import type { Command, Context, Input, Option, Output } from './command.ts'
+import { required, text, UsageError } from './command.ts'
+import type { Command, Context, Input, Output } from './command.ts'
+import { keySettings, settingsFrom } from './key-settings.ts'
+import { issued, publicView, shown } from './key-views.ts'
 import { aligned, timeText } from './table.ts'
-
-const settings: Readonly<Record<string, Option>> = {
-  plan: { value: 'PLAN', help: 'a plan of the configuration' },
-  name: { value: 'TEXT', help: 'whose key it is, for people' },
-  account: { value: 'ACCOUNT', help: 'keys of one account share one quota' },
-  'per-minute': { value: 'N', help: "limit in place of the plan's: a number or unlimited" },
-  'per-day': { value: 'N', help: "limit in place of the plan's: a number or unlimited" },
-  expires: { value: 'DATE', help: 'such as 2030-12-31 (00:00 UTC) or 2030-12-31T18:00:00Z' },
-  method: { value: 'METHOD', help: 'allow this method only (may be repeated)', many: true },
-  path: {
-    value: 'PATTERN',
-    help: 'allow this path only, such as /v1/pets/* (may be repeated)',
-    many: true,
-  },
-  address: {
-    value: 'RANGE',
-    help: 'allow this address or CIDR range only (may be repeated)',
-    many: true,
-  },
-  note: { value: 'TEXT', help: 'anything worth knowing' },
-}
 
 /** The commands with which operators hand out keys. */
 export const keyCommands: readonly Command[] = [
   {
     name: 'keys create',
     summary: 'Make a key and show its token, once',
-    options: settings,
+    options: keySettings,
     run: async (context, input) => {
       const name = required(input, 'name')
       const plan = required(input, 'plan')
@@ -65,7 +45,7 @@ export const keyCommands: readonly Command[] = [
     args: ['KEY_ID'],
     summary: 'Change what is given, and nothing else',
     details: 'A limit or expiry of its own is taken away with "plan" and "never".',
-    options: settings,
+    options: keySettings,
     run: async (context, input) => {
       const changes = settingsFrom(input)
       if (Object.keys(changes).length === 0) throw new UsageError('nothing to change is given')
@@ -169,92 +149,4 @@ async function importFile(context: Context, { args: [file = ''] }: Input): Promi
     draw(done)
   })
   return { text: `${imported.toLocaleString('en')} keys imported.`, json: { imported } }
-}
-
-/** What of a key's settings is given on the command line. */
-function settingsFrom(input: Input): Partial<KeySettings> {
-  const expires = text(input, 'expires')
-  const limits = {
-    ...limitFrom('perMinute', 'per-minute', input),
-    ...limitFrom('perDay', 'per-day', input),
-  }
-  const given = {
-    name: text(input, 'name'),
-    plan: text(input, 'plan'),
-    account: text(input, 'account'),
-    note: text(input, 'note'),
-    methods: texts(input, 'method')?.map((method) => method.toUpperCase()),
-    paths: texts(input, 'path'),
-    addresses: texts(input, 'address'),
-  }
-  return {
-    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
-    ...(Object.keys(limits).length > 0 ? { limits } : {}),
-    ...(expires === undefined ? {} : { expiresAtMs: expiryFrom(expires) }),
-  }
-}
-
-function limitFrom(
-  member: string,
-  option: string,
-  input: Input,
-): Record<string, number | 'unlimited' | undefined> {
-  const given = text(input, option)
-  if (given === undefined) return {}
-  if (given === 'unlimited') return { [member]: given }
-  if (given === 'plan') return { [member]: undefined }
-  if (/^[1-9]\d{0,14}$/.test(given)) return { [member]: Number(given) }
-  throw new UsageError(`--${option} must be a whole number above 0 or unlimited, got "${given}"`)
-}
-
-function expiryFrom(date: string): number | undefined {
-  if (date === 'never') return undefined
-  const isDate = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/.test(
-    date,
-  )
-  const ms = isDate ? Date.parse(date) : NaN
-  if (!Number.isNaN(ms)) return ms
-  throw new UsageError(
-    `--expires must be a day such as 2030-12-31, or a time with its zone, got "${date}"`,
-  )
-}
-
-function issued(done: string, key: Key, token: string): Output {
-  return {
-    text:
-      `${done} the key ${key.id} (${key.name}, plan ${key.plan}). Its token is shown this once:\n\n` +
-      `  ${token}`,
-    json: { id: key.id, key: token, plan: key.plan },
-  }
-}
-
-function shown(key: Key, now: number): Output {
-  const view = publicView(key, now)
-  const rows = Object.entries(view)
-    .filter(([, value]) => value !== undefined && value !== null)
-    .map(([name, value]) => [`${name}:`, typeof value === 'string' ? value : JSON.stringify(value)])
-  return { text: aligned(rows), json: view }
-}
-
-/** A key without its secrets, times as texts. */
-function publicView(key: Key, now: number): Record<string, unknown> {
-  const time = (ms: number | undefined): string | undefined =>
-    ms === undefined ? undefined : new Date(ms).toISOString()
-  const { id, name, plan, account, limits, methods, paths, addresses, note, secrets } = key
-  return {
-    id,
-    name,
-    plan,
-    state: stateOf(key, now),
-    account,
-    limits: limits && Object.keys(limits).length > 0 ? limits : undefined,
-    createdAt: time(key.createdAtMs),
-    expiresAt: time(key.expiresAtMs),
-    revokedAt: time(key.revokedAtMs),
-    methods,
-    paths,
-    addresses,
-    note,
-    oldTokenUntil: time(secrets.find(({ untilMs = 0 }) => untilMs > now)?.untilMs),
-  }
 }

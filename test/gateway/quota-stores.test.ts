@@ -33,6 +33,26 @@ quotaStoreContract(t, 'embedded, in memory and a SQLite file', async (t) => {
   return { store, setTime: (ms) => (now = ms), reopen }
 })
 
+t.test('embedded, a stop amid a saving of many counters leaves none behind', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const limits = { perMinute: 1_000, perDay: 1_000 }
+  const store = new EmbeddedQuotas(openGatewayFile(file))
+  const quotas = Array.from({ length: 5_000 }, (_, i) => `q${i}`)
+  for (const quota of quotas) store.decide(quota, { key: 'k', cost: 1, limits })
+  // A reset saves, in the background, and the stop comes in the midst of it.
+  const reset = store.reset('q1')
+  await store.close()
+  await reset
+  const again = new EmbeddedQuotas(openGatewayFile(file))
+  t.teardown(() => again.close())
+  const used = quotas.map((quota) => again.decide(quota, { key: 'k', cost: 0, limits }).dayUsed)
+  t.equal(
+    used.reduce((sum, each) => sum + each),
+    4_999,
+    'all but the one that was reset',
+  )
+})
+
 quotaStoreContract(t, 'redis, a single server', async (t) =>
   inRedis(t, { url: (await startRedis(t)).url }),
 )

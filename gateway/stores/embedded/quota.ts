@@ -2,7 +2,6 @@ import type { Clock } from '../../../shared/clock.ts'
 import type { Database } from '../../../shared/sqlite.ts'
 import { BoundedMap } from '../../bounded-map.ts'
 import {
-  dayMs,
   giveBack,
   newConduct,
   newQuota,
@@ -12,6 +11,7 @@ import {
 } from '../../limits/step.ts'
 import { pollMs } from '../keys.ts'
 import type { Ban, BanListener, QuotaStore } from '../quota.ts'
+import { quotaFile, type Order, type QuotaFile } from './quota-file.ts'
 
 /** How often what was counted is written down: a crash loses at most that much and a little. */
 const saveEveryMs = 500
@@ -21,23 +21,6 @@ const batchSize = 250
 
 /** How many quotas are held in memory; others are read again when they are asked for. */
 const mostInMemory = 100_000
-
-/** How long an order of an operator is kept for a gateway that doesn't run. */
-const orderMs = 7 * dayMs
-
-/** What is kept of bans that have ended, so that the next one can follow on. */
-const rememberedMs = 2 * dayMs
-
-type Saved = Omit<QuotaState, 'conducts'> & { conducts: [string, Conduct][] }
-
-/** What a command line asks the gateway that has the counters in memory to do. */
-type Order = {
-  seq: number
-  what: 'reset' | 'ban' | 'lift'
-  quota: string
-  key: string
-  untilMs: number
-}
 
 export type EmbeddedOptions = Readonly<{
   clock?: Clock
@@ -58,7 +41,7 @@ export class EmbeddedQuotas implements QuotaStore {
   readonly #unsaved = new Map<string, QuotaState>()
   readonly #timers: NodeJS.Timeout[]
   readonly #listeners = new Set<BanListener>()
-  readonly #sql: ReturnType<typeof statements>
+  readonly #file: QuotaFile
   #fileVersion: unknown
   #doneSeq: number
   #saving = false
@@ -69,8 +52,8 @@ export class EmbeddedQuotas implements QuotaStore {
     this.#visits = visits
     // A crash of the process loses nothing that was written; only a power cut might, a second of it.
     database.pragma('synchronous = NORMAL')
-    this.#sql = statements(database)
-    this.#doneSeq = this.#sql.done.get() ?? 0
+    this.#file = quotaFile(database)
+    this.#doneSeq = this.#file.doneSeq()
     this.#timers = visits
       ? []
       : [
@@ -111,7 +94,7 @@ export class EmbeddedQuotas implements QuotaStore {
   bans(): Promise<readonly Ban[]> {
     const now = this.#clock()
     this.#follow()
-    const states = new Map(this.#sql.all.all().map(({ quota, state }) => [quota, stateFrom(state)]))
+    const states = new Map(this.#file.all())
     for (const [quota, state] of this.#unsaved) states.set(quota, state)
     const found: Ban[] = []
     for (const [quota, { conducts }] of states) {
@@ -127,30 +110,31 @@ export class EmbeddedQuotas implements QuotaStore {
     return () => this.#listeners.delete(listener)
   }
 
-  async close(): Promise<void> {
+  /** At once, even while a slower saving is under way: nothing that was counted is left behind. */
+  close(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer)
-    await this.#save()
+    while (this.#saveBatch());
     this.#database.close()
+    return Promise.resolve()
   }
 
   #state(quota: string): QuotaState {
     const known = this.#memory.get(quota) ?? this.#unsaved.get(quota)
     if (known) return known
-    const row = this.#sql.one.get(quota)
-    const state = row === undefined ? newQuota() : stateFrom(row)
+    const state = this.#file.read(quota) ?? newQuota()
     this.#memory.set(quota, state)
     return state
   }
 
   async #order(order: Omit<Order, 'seq'>): Promise<void> {
-    this.#sql.leave.run({ ...order, leftAtMs: this.#clock() })
+    this.#file.leave(order, this.#clock())
     this.#follow()
     await this.#save()
   }
 
   /** Does what was ordered since; several processes may do the same, to the same end. */
   #follow(): void {
-    const orders = this.#sql.ordersSince.all(this.#doneSeq)
+    const orders = this.#file.ordersSince(this.#doneSeq)
     for (const order of orders) this.#obey(order)
     const last = orders.at(-1)
     if (!last) return
@@ -177,7 +161,7 @@ export class EmbeddedQuotas implements QuotaStore {
 
   #look(): void {
     try {
-      const version = this.#sql.fileVersion.get()
+      const version = this.#file.version()
       if (version !== this.#fileVersion) this.#follow()
       this.#fileVersion = version
     } catch {
@@ -186,63 +170,24 @@ export class EmbeddedQuotas implements QuotaStore {
   }
 
   async #save(): Promise<void> {
-    if (this.#visits || this.#saving || !this.#database.open) return
+    if (this.#saving) return
     this.#saving = true
     try {
-      while (this.#unsaved.size > 0 && this.#database.open) {
-        const batch = [...this.#unsaved].slice(0, batchSize)
-        this.#sql.save(batch, this.#doneSeq, this.#clock())
-        for (const [quota] of batch) this.#unsaved.delete(quota)
-        await new Promise((resolve) => setImmediate(resolve))
-      }
+      while (this.#saveBatch()) await new Promise((resolve) => setImmediate(resolve))
     } finally {
       this.#saving = false
     }
   }
-}
 
-function statements(database: Database) {
-  const put = database.prepare('INSERT OR REPLACE INTO quotas VALUES (?, ?, ?)')
-  const forget = database.prepare('DELETE FROM quotas WHERE keepUntilMs < ?')
-  const forgetOrders = database.prepare('DELETE FROM orders WHERE leftAtMs < ?')
-  const setDone = database.prepare('UPDATE ordersDone SET seq = ?')
-  const save = database.transaction(
-    (states: readonly [string, QuotaState][], doneSeq: number, now: number) => {
-      for (const [quota, state] of states) put.run(quota, keepUntil(state), textOf(state))
-      setDone.run(doneSeq)
-      forget.run(now)
-      forgetOrders.run(now - orderMs)
-    },
-  )
-  return {
-    save: (...args: Parameters<typeof save>) => save.immediate(...args),
-    one: database.prepare<string, string>('SELECT state FROM quotas WHERE quota = ?').pluck(),
-    all: database.prepare<[], { quota: string; state: string }>('SELECT quota, state FROM quotas'),
-    done: database.prepare<[], number>('SELECT seq FROM ordersDone').pluck(),
-    ordersSince: database.prepare<number, Order>('SELECT * FROM orders WHERE seq > ? ORDER BY seq'),
-    leave: database.prepare(
-      `INSERT INTO orders (leftAtMs, what, quota, key, untilMs)
-       VALUES (:leftAtMs, :what, :quota, :key, :untilMs)`,
-    ),
-    fileVersion: database.prepare('PRAGMA data_version').pluck(),
+  /** Writes some of what is unsaved; whether there is more. */
+  #saveBatch(): boolean {
+    if (this.#visits || this.#unsaved.size === 0 || !this.#database.open) return false
+    const batch: [string, QuotaState][] = []
+    for (const entry of this.#unsaved) if (batch.push(entry) === batchSize) break
+    const all = batch.length === this.#unsaved.size
+    // Orders are done when all that they have changed is written, not sooner.
+    this.#file.save(batch, all ? this.#doneSeq : undefined, this.#clock())
+    for (const [quota] of batch) this.#unsaved.delete(quota)
+    return !all
   }
-}
-
-/** Until when a quota can matter: its day, and the memory of its bans. */
-function keepUntil({ day, conducts }: QuotaState): number {
-  let until = (day + 1) * dayMs
-  for (const { bannedUntilMs } of conducts?.values() ?? []) {
-    if (bannedUntilMs > 0) until = Math.max(until, bannedUntilMs + rememberedMs)
-  }
-  return until
-}
-
-function textOf(state: QuotaState): string {
-  return JSON.stringify({ ...state, conducts: [...(state.conducts ?? [])] })
-}
-
-/** Written by `textOf` alone, into a file that nobody else writes. */
-function stateFrom(text: string): QuotaState {
-  const saved = JSON.parse(text) as Saved
-  return { ...saved, conducts: saved.conducts.length > 0 ? new Map(saved.conducts) : undefined }
 }
