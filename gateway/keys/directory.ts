@@ -29,6 +29,8 @@ export class KeyDirectory {
   #known: BloomFilter | undefined
   /** What was heard of while the store's names are being read. */
   #heard: StoredKey[] | undefined
+  /** Look-ups that are under way, by token. */
+  readonly #asked = new Map<string, Promise<Found>>()
   #closed = false
 
   constructor({ store, cacheSize, clock, trouble }: DirectoryOptions) {
@@ -54,15 +56,19 @@ export class KeyDirectory {
     return this.#known?.mayHave(isOurs(token) ? keyIdOf(token) : hashOf(token)) ?? true
   }
 
-  /** Asks the store; at once if the store can answer at once. */
+  /** Asks the store; at once if it can answer at once, and once for all who ask at the same time. */
   look(token: string): Found | Promise<Found> {
+    const asked = this.#asked.get(token)
+    if (asked) return asked
     const hash = hashOf(token)
     const answer = (stored: StoredKey | undefined): Found =>
       stored ? this.#cache.add(token, hash, stored) : 'unknown'
     try {
       const stored = this.#store.find(hash)
       if (!(stored instanceof Promise)) return answer(stored)
-      return stored.then(answer, () => 'unavailable')
+      const found = stored.then(answer, (): Found => 'unavailable')
+      this.#asked.set(token, found)
+      return found.finally(() => this.#asked.delete(token))
     } catch {
       return 'unavailable'
     }

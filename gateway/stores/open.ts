@@ -32,13 +32,12 @@ export function openStores(settings: StoreSettings, options: OpenOptions = {}): 
   return { keys, quota, close: async () => void (await Promise.all([keys.close(), quota.close()])) }
 
   function inRedis() {
-    const { redis, prefix, timeoutMs } = settings
+    const { redis, prefix } = settings
     if (!redis) throw new Error('no Redis is named')
-    const connection = connect(redis, {
-      timeoutMs: visits ? visitTimeoutMs : timeoutMs,
-      patient: visits,
-    })
-    return { keys: redisKeys(connection, prefix, clock), quota: redisQuotas(connection, prefix) }
+    const timeoutMs = visits ? visitTimeoutMs : settings.timeoutMs
+    const connection = connect(redis, { timeoutMs, patient: visits })
+    const options = { connection, prefix, timeoutMs }
+    return { keys: redisKeys({ ...options, clock }), quota: redisQuotas(options) }
   }
 
   function inFile() {

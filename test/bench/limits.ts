@@ -53,7 +53,8 @@ export async function benchLimits(
       new RateLimiterRedis({ storeClient: client, keyPrefix: name, points: 1e9, duration })
     const [minute, day] = [library('minute', 60), library('day', 86_400)]
     const union = new RateLimiterUnion(library('uminute', 60), library('uday', 86_400))
-    const inRedis = quotas(redisQuotas(connection, 'bench:'))
+    const redis = redisQuotas({ connection, prefix: 'bench:', timeoutMs: 5_000 })
+    const inRedis = quotas(redis)
     const inMemory = quotas(embedded)
     const asker = (i: number, limits = open): Asker => ({
       id: `k${i % keys}`,
@@ -64,7 +65,7 @@ export async function benchLimits(
     const refused: Asker = { ...asker(0, full), quota: 'full', bans: undefined }
     const banned: Asker = { ...asker(0), id: 'banned', quota: 'banned' }
     for (let i = 0; i < 2; i++) await inRedis.decide(refused, 1)
-    await redisQuotas(connection, 'bench:').ban('banned', 'banned', Date.now() + 3_600_000)
+    await redis.ban('banned', 'banned', Date.now() + 3_600_000)
     await inRedis.decide(banned, 1)
     const contestants: [string, Decide][] = [
       [

@@ -27,7 +27,12 @@ async function startFleet(
   const upstream = await startUpstream(t)
   const folder = t.testdir()
   const file = join(folder, 'gateway.yaml')
-  const yaml = configFor(upstream.url, store.replace('$DIR', folder), planOf(limit))
+  // All processes of the test share two processors: what is late then is no outage of Redis.
+  const yaml = configFor(
+    upstream.url,
+    `${store.replace('$DIR', folder)}, timeout: 1s`,
+    planOf(limit),
+  )
   writeFileSync(file, yaml)
   const gateways = environments.map((env) =>
     startProcess(t, 'gateway/main.js', {
@@ -145,7 +150,12 @@ t.test('over the edge of a minute no window admits more than its limit, nor fewe
     [1, 2, 3, 4].map(async () => {
       const connection = connect({ url }, { timeoutMs: 5_000 })
       await until(() => connection.status === 'ready')
-      const store = redisQuotas(connection, 'edge:', () => now)
+      const store = redisQuotas({
+        connection,
+        prefix: 'edge:',
+        timeoutMs: 5_000,
+        testClock: () => now,
+      })
       t.teardown(() => store.close())
       return store
     }),
@@ -169,7 +179,9 @@ t.test('while slots of a Cluster move nothing is admitted twice', async (t) => {
   const { nodes, clients } = await startCluster(t)
   const connections = [1, 2].map(() => connect({ cluster: nodes }, { timeoutMs: 2_000 }))
   await until(() => connections.every(({ status }) => status === 'ready'))
-  const stores = connections.map((connection) => redisQuotas(connection, 'move:'))
+  const stores = connections.map((connection) =>
+    redisQuotas({ connection, prefix: 'move:', timeoutMs: 2_000 }),
+  )
   t.teardown(() => Promise.all(stores.map((store) => store.close())))
   const [first] = clients
   if (!first) throw new Error('there are three')
@@ -244,7 +256,12 @@ t.test(
       [1, 2].map(async () => {
         const connection = connect({ url: redis.url }, { timeoutMs: 2_000 })
         await until(() => connection.status === 'ready')
-        const store = redisQuotas(connection, 'lost:', () => now)
+        const store = redisQuotas({
+          connection,
+          prefix: 'lost:',
+          timeoutMs: 2_000,
+          testClock: () => now,
+        })
         t.teardown(() => store.close())
         return new Quotas({ store, whenUnreachable: 'local', clock: () => now, ticks: () => now })
       }),

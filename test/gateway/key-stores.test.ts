@@ -11,7 +11,9 @@ import { startCluster, startRedis, startSentinel, until } from '../support/redis
 /** Connections as a gateway makes them, once they are made: a gateway doesn't wait for a store. */
 async function redisViews(t: Test, settings: RedisSettings): Promise<TwoViews> {
   const connections = [1, 2].map(() => connect(settings, { timeoutMs: 2_000 }))
-  const [first, second] = connections.map((connection) => redisKeys(connection, 'test:'))
+  const [first, second] = connections.map((connection) =>
+    redisKeys({ connection, prefix: 'test:', timeoutMs: 2_000 }),
+  )
   if (!first || !second) throw new Error('two were asked for')
   t.teardown(() => Promise.all([first.close(), second.close()]))
   await until(() => connections.every(({ status }) => status === 'ready'))

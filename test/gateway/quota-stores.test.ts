@@ -13,7 +13,12 @@ async function inRedis(t: Test, settings: RedisSettings): Promise<MovableStore> 
   const open = async () => {
     const connection = connect(settings, { timeoutMs: 2_000 })
     await until(() => connection.status === 'ready')
-    const store = redisQuotas(connection, 'test:', () => now)
+    const store = redisQuotas({
+      connection,
+      prefix: 'test:',
+      timeoutMs: 2_000,
+      testClock: () => now,
+    })
     t.teardown(() => store.close())
     return store
   }

@@ -5,7 +5,7 @@ import type { RedisSettings } from '../../config/config.ts'
 export type Connection = Redis | Cluster
 
 export type ConnectOptions = Readonly<{
-  /** How long one command may take; also what unsticks a connection to a frozen server. */
+  /** How long a script may take: what a request may wait for. */
   timeoutMs: number
   /** Whether commands wait for a connection that is still being made: for a command line, not a gateway. */
   patient?: boolean
@@ -26,7 +26,7 @@ function create(
   { timeoutMs, patient = false }: ConnectOptions,
 ): Connection {
   const common = {
-    commandTimeout: timeoutMs,
+    commandTimeout: Math.max(1_000, timeoutMs),
     connectTimeout: Math.max(500, timeoutMs),
     socketTimeout: Math.max(1_000, timeoutMs * 2),
     enableOfflineQueue: patient,

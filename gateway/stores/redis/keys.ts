@@ -7,6 +7,14 @@ import type { Connection } from './connect.ts'
 import { script } from './script.ts'
 import { watchKeys } from './watch-keys.ts'
 
+export type RedisOptions = Readonly<{
+  connection: Connection
+  /** What every name begins with. */
+  prefix: string
+  timeoutMs: number
+  clock?: Clock
+}>
+
 /** Keys that one script call adds at most, so that it never holds up decisions for long. */
 const batchSize = 500
 
@@ -17,19 +25,22 @@ const importLockMs = 30_000
  * Keys in Redis. All names share one slot of a Cluster (the braces see to it), so that a change of a
  * key, its secrets and the count of changes is one step.
  */
-export function redisKeys(
-  connection: Connection,
-  prefix: string,
-  clock: Clock = Date.now,
-): KeyStore {
+export function redisKeys({
+  connection,
+  prefix,
+  timeoutMs,
+  clock = Date.now,
+}: RedisOptions): KeyStore {
   const name = (what: string): string => `${prefix}{keys}:${what}`
   const [secrets, records, versions] = [name('secrets'), name('records'), name('versions')]
   const [pending, version, channel] = [name('pending'), name('version'), name('changed')]
   const lock = name('import')
-  const findKey = script(connection, 'keys-find.lua', [secrets, records, versions, pending])
-  const addKeys = script(connection, 'keys-add.lua', [secrets, records, versions, pending, version])
-  const replaceKey = script(connection, 'keys-replace.lua', [secrets, records, versions, version])
-  const forget = script(connection, 'keys-forget.lua', [secrets, records, versions, pending])
+  const bound = (file: string, names: readonly string[]) =>
+    script({ connection, timeoutMs, file }, names)
+  const findKey = bound('keys-find.lua', [secrets, records, versions, pending])
+  const addKeys = bound('keys-add.lua', [secrets, records, versions, pending, version])
+  const replaceKey = bound('keys-replace.lua', [secrets, records, versions, version])
+  const forget = bound('keys-forget.lua', [secrets, records, versions, pending])
   const watches = new Set<Watch>()
 
   /** Adds one batch; the place of a clash in it, from 0. */

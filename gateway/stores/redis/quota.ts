@@ -14,10 +14,20 @@ import { keyedScript } from './script.ts'
 
 const verdicts = ['admitted', 'refused', 'banned'] as const
 
-/** Counts in Redis, whose clock is the only one; `testClock` is for tests that move the time. */
-export function redisQuotas(connection: Connection, prefix: string, testClock?: Clock): QuotaStore {
-  const run = keyedScript(connection, 'quota.lua')
-  const edit = keyedScript(connection, 'quota-edit.lua')
+export type QuotaOptions = Readonly<{
+  connection: Connection
+  /** What every name begins with. */
+  prefix: string
+  timeoutMs: number
+  /** For tests that move the time; without it Redis' own clock decides, for all gateways. */
+  testClock?: Clock
+}>
+
+/** Counts in Redis, whose clock is the only one. */
+export function redisQuotas(options: QuotaOptions): QuotaStore {
+  const { connection, prefix, timeoutMs, testClock } = options
+  const run = keyedScript({ connection, timeoutMs, file: 'quota.lua' })
+  const edit = keyedScript({ connection, timeoutMs, file: 'quota-edit.lua' })
   const hashOf = (quota: string): string => `${prefix}quota:${quota}`
   const [list, lifts, channel] = [`${prefix}bans`, `${prefix}lifts`, `${prefix}bans:told`]
   const now = (): number | '' => testClock?.() ?? ''
