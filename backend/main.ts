@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { logLevels } from '../shared/log.ts'
 import { progressBar } from '../shared/progress.ts'
-import { isLoopback, serve } from '../shared/serve.ts'
+import { isLoopback, portInUse, serve } from '../shared/serve.ts'
 import type { Database } from '../shared/sqlite.ts'
 import { createBackend } from './app.ts'
 import { openDatabase } from './database.ts'
@@ -10,7 +10,7 @@ import { seed } from './seed.ts'
 const help = `The animal store: pet CRUD from SQLite, for a gateway to stand in front of.
 
   npm run backend                        serve
-  npm run -s backend -- --seed 1000000   fill the database with that many invented animals, then end
+  npm run -s backend -- --seed 1000000   add that many invented animals to the database, then end
   npm run -s backend -- --help           this text
 
 Environment:
@@ -51,7 +51,11 @@ async function main(): Promise<void> {
   if (!GATEWAY_SECRET && !isLoopback(HOST)) {
     app.log.warn(`listening on ${HOST} without GATEWAY_SECRET: whoever reaches it is served`)
   }
-  await serve(app, process, { host: HOST, port })
+  try {
+    await serve(app, process, { host: HOST, port })
+  } catch (error) {
+    throw portInUse(error, 'PORT')
+  }
 }
 
 function fill(database: Database, count: number): void {

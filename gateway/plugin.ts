@@ -42,6 +42,7 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
   const { clock = Date.now } = options
   const config = typeof options.config === 'string' ? loadConfig(options.config) : options.config
   const stores = options.stores ?? openStores(config.store)
+  for (const warning of stores.warnings) app.log.warn(warning)
   const { strangers = new Strangers(config.strangers, clock) } = options
   const directory = new KeyDirectory({
     store: stores.keys,

@@ -84,6 +84,15 @@ async function within(milliseconds: number, done: Promise<void>): Promise<void> 
   clearTimeout(timer)
 }
 
+/** An error that says what to do if a port is taken; else the error itself. */
+export function portInUse(error: unknown, setting: string): unknown {
+  if (!(error instanceof Error) || !('code' in error) || error.code !== 'EADDRINUSE') return error
+  return new Error(
+    `${error.message}. Does it run already? Stop the other one, or set another port with ${setting}.`,
+    { cause: error },
+  )
+}
+
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
 
 /** Whether only this machine can reach a host name or address to listen on. */

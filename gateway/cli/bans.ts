@@ -49,7 +49,10 @@ export const banCommands: readonly Command[] = [
     summary: 'Empty the minute and the day of a key, or of its account',
     run: async (context, { args: [id = ''] }) => {
       const quota = await desk(context).reset(id)
-      return { text: `The counters of ${quota} are empty again.`, json: { id, quota } }
+      return {
+        text: `The counters of ${quota.replace(':', ' ')} are empty again.`,
+        json: { id, quota },
+      }
     },
   },
 ]

@@ -10,7 +10,7 @@ export function overview(commands: readonly Command[], below = ''): string {
   return (
     `tollgate: keys and plans of the gateway\n\n` +
     `Usage: tollgate ${below || 'COMMAND'} [OPTIONS]\n\n${aligned(lines)}\n\n` +
-    `Every command takes --config FILE, --json and --help.\n` +
+    `Every command takes --config FILE, --json and --help; tollgate --version tells the version.\n` +
     `Exit codes: 0 done, 1 refused or not found, 2 wrong usage or configuration.\n`
   )
 }

@@ -12,7 +12,7 @@ export const keySettings: Readonly<Record<string, Option>> = {
   method: { value: 'METHOD', help: 'allow this method only (may be repeated)', many: true },
   path: {
     value: 'PATTERN',
-    help: 'allow this path only, such as /v1/pets/* (may be repeated)',
+    help: 'allow this path only; /v1/pets/* is all below /v1/pets/ (may be repeated)',
     many: true,
   },
   address: {

@@ -4,11 +4,11 @@ import type { Output } from './command.ts'
 import { aligned } from './table.ts'
 
 /** A new token, the one time that it is shown. */
-export function issued(done: string, key: Key, token: string): Output {
+export function issued(done: string, key: Key, token: string, more = ''): Output {
   return {
     text:
       `${done} the key ${key.id} (${key.name}, plan ${key.plan}). Its token is shown this once:\n\n` +
-      `  ${token}`,
+      `  ${token}${more ? `\n\n${more}` : ''}`,
     json: { id: key.id, key: token, plan: key.plan },
   }
 }

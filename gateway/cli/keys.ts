@@ -56,6 +56,9 @@ export const keyCommands: readonly Command[] = [
     name: 'keys rotate',
     args: ['KEY_ID'],
     summary: 'Give a key a new token; the old one goes on for a while',
+    details:
+      'At most two tokens of a key work at a time: one that was still going on from an earlier\n' +
+      'rotation ends at once.',
     options: {
       overlap: {
         value: 'DURATION',
@@ -68,7 +71,9 @@ export const keyCommands: readonly Command[] = [
       if (overlapMs === undefined)
         throw new UsageError(`--overlap must be 0 or a duration such as 24h, got "${overlap}"`)
       const { key, token } = await desk(context).rotate(input.args[0] ?? '', overlapMs)
-      return issued('Rotated', key, token)
+      const until = key.secrets[1]?.untilMs ?? 0
+      const old = until > context.clock() ? `The old one works until ${timeText(until)}.` : ''
+      return issued('Rotated', key, token, old || 'The old one works no longer.')
     },
   },
   {

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { readFileSync } from 'node:fs'
 import { progressBar } from '../../shared/progress.ts'
 import { ConfigError, configFile, loadConfig } from '../config/load.ts'
 import { openStores, type Stores } from '../stores/open.ts'
@@ -34,15 +35,31 @@ async function main(words: string[]): Promise<number> {
   }
 }
 
+function version(): string {
+  const file = new URL('../../../package.json', import.meta.url)
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+}
+
 /** No command was named, or none that there is: what there is, to who asked and to who erred. */
 function explainAll(words: string[]): number {
   const [group] = words
   const near = commands.filter(({ name }) => name.split(' ')[0] === group)
-  const asked = words.length === 0 || words.some((word) => word === '--help' || word === 'help')
+  if (words[0] === '--version') return say(`${version()}\n`)
+  const asked =
+    words.length === 0 ||
+    (words.length === 1 && near.length > 0) ||
+    words.some((word) => word === '--help' || word === 'help')
   const help = near.length > 0 ? overview(near, `${group} COMMAND`) : overview(commands)
   if (asked) return say(help)
   process.stderr.write(`tollgate: there is no command "${words.join(' ')}"\n\n${help}`)
   return 2
+}
+
+function sentenceOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.name === 'MaxRetriesPerRequestError'
+    ? 'the Redis of the configuration (store.redis) is out of reach'
+    : error.message
 }
 
 function say(output: string): number {
@@ -51,7 +68,7 @@ function say(output: string): number {
 }
 
 function failed(error: unknown): number {
-  const sentence = error instanceof Error ? error.message : String(error)
+  const sentence = sentenceOf(error)
   process.stderr.write(`tollgate: ${sentence}\n`)
   return error instanceof UsageError || error instanceof ConfigError ? 2 : 1
 }

@@ -56,7 +56,10 @@ function read(file: string): string {
     return readFileSync(file, 'utf8')
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new ConfigError(`the configuration can't be read: ${reason}`, { cause: error })
+    throw new ConfigError(
+      `the configuration can't be read: ${reason} (name one with --config or TOLLGATE_CONFIG)`,
+      { cause: error },
+    )
   }
 }
 
@@ -77,9 +80,13 @@ function substitute(text: string, environment: Environment, plain: boolean): unk
 }
 
 function mistakes(value: unknown, name: string): string[] {
-  return check.Errors(value).map(({ instancePath, message, keyword, params }) => {
-    const place = instancePath.slice(1).replaceAll('/', '.') || 'the file'
-    const extra = keyword === 'additionalProperties' ? `: ${JSON.stringify(params)}` : ''
-    return `${name}: ${place} ${message}${extra}`
+  return check.Errors(value).flatMap((error) => {
+    const place = error.instancePath.slice(1).replaceAll('/', '.') || 'the file'
+    if (error.keyword === 'additionalProperties') {
+      const { additionalProperties: unknown } = error.params
+      return [`${name}: ${place} has the unknown setting ${unknown.join(', ')}`]
+    }
+    // Said of the unknown setting itself, which has been told already.
+    return error.keyword === 'boolean' ? [] : [`${name}: ${place} ${error.message}`]
   })
 }

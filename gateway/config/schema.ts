@@ -36,7 +36,6 @@ const redis = Type.Union(
 /** The configuration file as operators write it. `expected` says in words what may stand there. */
 export const fileSchema = section({
   listen: optional(address),
-  admin: optional(address),
   store: optional(
     section({
       file: optional(text),

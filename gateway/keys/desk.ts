@@ -35,6 +35,7 @@ export class KeyDesk {
 
   async create(settings: KeySettings): Promise<Issued> {
     requireSound(settings, this.#plans)
+    requireFuture(settings.expiresAtMs, this.#clock())
     const id = newKeyId()
     const token = newToken(id)
     const key = { ...settings, id, createdAtMs: this.#clock(), secrets: [{ hash: hashOf(token) }] }
@@ -56,6 +57,7 @@ export class KeyDesk {
       requireAlive(key)
       const changed = { ...key, ...changes, limits: { ...key.limits, ...changes.limits } }
       requireSound(changed, this.#plans)
+      requireFuture(changes.expiresAtMs, this.#clock())
       return changed
     })
   }
@@ -112,6 +114,11 @@ export function stateOf(key: Key, nowMs: number): 'active' | 'revoked' | 'disabl
   if (key.revokedAtMs !== undefined) return 'revoked'
   if (key.disabled) return 'disabled'
   return (key.expiresAtMs ?? Infinity) <= nowMs ? 'expired' : 'active'
+}
+
+function requireFuture(expiresAtMs: number | undefined, nowMs: number): void {
+  if (expiresAtMs === undefined || expiresAtMs > nowMs) return
+  throw new KeyMistake('the expiry is in the past')
 }
 
 function requireAlive(key: Key): void {

@@ -66,8 +66,7 @@ function exceeded(standing: Standing): Refusal {
 }
 
 function banned(standing: Standing): Refusal {
-  const why = 'Your key is banned for a while, because it went on after it was refused.'
-  return refusal('key_banned', why, standing)
+  return refusal('key_banned', 'Your key is banned for a while.', standing)
 }
 
 function refusal(

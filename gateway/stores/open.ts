@@ -13,6 +13,8 @@ import { redisQuotas } from './redis/quota.ts'
 export type Stores = Readonly<{
   keys: KeyStore
   quota: QuotaStore
+  /** What whoever runs the gateway should know of them. */
+  warnings: readonly string[]
   close(): Promise<void>
 }>
 
@@ -25,11 +27,16 @@ export type OpenOptions = Readonly<{
 /** How long a command line waits for a store. */
 const visitTimeoutMs = 5_000
 
+function shared(file: string): string {
+  return `another gateway counts in ${file}: each allows a caller its whole limit. For several gateways, use Redis.`
+}
+
 /** Opens the stores that a configuration names: in Redis, or in the gateway's own file. */
 export function openStores(settings: StoreSettings, options: OpenOptions = {}): Stores {
   const { visits = false, clock = Date.now } = options
-  const { keys, quota } = settings.redis ? inRedis() : inFile()
-  return { keys, quota, close: async () => void (await Promise.all([keys.close(), quota.close()])) }
+  const { keys, quota, warnings } = settings.redis ? inRedis() : inFile()
+  const close = async (): Promise<void> => void (await Promise.all([keys.close(), quota.close()]))
+  return { keys, quota, warnings, close }
 
   function inRedis() {
     const { redis, prefix } = settings
@@ -37,13 +44,15 @@ export function openStores(settings: StoreSettings, options: OpenOptions = {}): 
     const timeoutMs = visits ? visitTimeoutMs : settings.timeoutMs
     const connection = connect(redis, { timeoutMs, patient: visits })
     const options = { connection, prefix, timeoutMs }
-    return { keys: redisKeys({ ...options, clock }), quota: redisQuotas(options) }
+    return { keys: redisKeys({ ...options, clock }), quota: redisQuotas(options), warnings: [] }
   }
 
   function inFile() {
     const { file } = settings
     const keys = embeddedKeys(openGatewayFile(file), clock)
     // A connection of its own, because counters need less of the disk than keys do.
-    return { keys, quota: new EmbeddedQuotas(openGatewayFile(file), { clock, visits }) }
+    const quota = new EmbeddedQuotas(openGatewayFile(file), { clock, visits })
+    const warnings = quota.isAlone ? [] : [shared(file)]
+    return { keys, quota, warnings }
   }
 }

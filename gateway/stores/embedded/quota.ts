@@ -1,5 +1,6 @@
+import Sqlite from 'better-sqlite3'
 import type { Clock } from '../../../shared/clock.ts'
-import type { Database } from '../../../shared/sqlite.ts'
+import { isBusy, type Database } from '../../../shared/sqlite.ts'
 import { BoundedMap } from '../../bounded-map.ts'
 import {
   giveBack,
@@ -42,6 +43,7 @@ export class EmbeddedQuotas implements QuotaStore {
   readonly #timers: NodeJS.Timeout[]
   readonly #listeners = new Set<BanListener>()
   readonly #file: QuotaFile
+  readonly #claim: Database | undefined
   #fileVersion: unknown
   #doneSeq: number
   #saving = false
@@ -52,6 +54,7 @@ export class EmbeddedQuotas implements QuotaStore {
     this.#visits = visits
     // A crash of the process loses nothing that was written; only a power cut might, a second of it.
     database.pragma('synchronous = NORMAL')
+    this.#claim = visits ? undefined : claim(database)
     this.#file = quotaFile(database)
     this.#doneSeq = this.#file.doneSeq()
     this.#timers = visits
@@ -62,6 +65,11 @@ export class EmbeddedQuotas implements QuotaStore {
         ]
     for (const timer of this.#timers) timer.unref()
     this.#follow()
+  }
+
+  /** Whether no other process counts in the same file, which would count by itself. */
+  get isAlone(): boolean {
+    return this.#visits || this.#claim !== undefined
   }
 
   decide(quota: string, ask: Parameters<QuotaStore['decide']>[1]) {
@@ -114,6 +122,7 @@ export class EmbeddedQuotas implements QuotaStore {
   close(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer)
     while (this.#saveBatch());
+    this.#claim?.close()
     this.#database.close()
     return Promise.resolve()
   }
@@ -189,5 +198,20 @@ export class EmbeddedQuotas implements QuotaStore {
     this.#file.save(batch, all ? this.#doneSeq : undefined, this.#clock())
     for (const [quota] of batch) this.#unsaved.delete(quota)
     return !all
+  }
+}
+
+/** Holds a lock beside the file for as long as this process lives; nothing if another one does. */
+function claim(database: Database): Database | undefined {
+  const beside = new Sqlite(database.memory ? ':memory:' : `${database.name}-counting`, {
+    timeout: 0,
+  })
+  try {
+    beside.exec('BEGIN EXCLUSIVE')
+    return beside
+  } catch (error) {
+    beside.close()
+    if (isBusy(error)) return undefined
+    throw error
   }
 }
