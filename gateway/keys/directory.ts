@@ -8,6 +8,9 @@ import { hashOf, isOurs, keyIdOf } from './token.ts'
 /** How long keys that were met go on working while the store can't be asked what has changed. */
 const longestStaleMs = 10 * 60_000
 
+/** How long to wait before the names of a store that was out of reach are asked for again. */
+const relearnMs = 1_000
+
 /** What is found for a token: its key, that it is no key, or that nobody can say at present. */
 export type Found = CachedKey | 'unknown' | 'unavailable'
 
@@ -100,13 +103,18 @@ export class KeyDirectory {
         for (const name of batch) names.push(name)
       }
       const known = new BloomFilter(Math.max(8_192, names.length * 2))
-      for (const name of names) known.add(name)
+      for (let i = 0; i < names.length; i++) {
+        known.add(names[i] ?? '')
+        // Requests are served in between: a million names take a second in all.
+        if (i % 5_000 === 4_999) await new Promise((resolve) => setImmediate(resolve))
+      }
       this.#known = known
       this.#heard = undefined
       this.#hear(heard)
     } catch {
-      // The store is out of reach and says so itself; the filter is for floods only.
+      // The store is out of reach and says so itself; the filter is for floods, and has time.
       this.#heard = undefined
+      if (!this.#closed) setTimeout(() => void this.#learnNames(), relearnMs).unref()
     }
   }
 }

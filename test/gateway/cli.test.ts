@@ -154,8 +154,6 @@ t.test('the commands on keys', async (t) => {
       }),
     )
   })
-    }
-  })
 
   t.test('import', async (t) => {
     const file = join(folder, 'keys.csv')

@@ -102,6 +102,44 @@ t.test('in Redis', async (t) => {
     },
   )
 
+  t.test('an import that has lost its lock adds nothing, and says so', async (t) => {
+    const keys = Array.from({ length: 1_500 }, () => newKey())
+    await t.rejects(
+      first.add(keys, (written) => {
+        if (written === 500) void server.client.set('test:{keys}:import', 'somebody else')
+      }),
+      { message: /another import has begun meanwhile/ },
+    )
+    for (const key of [keys[0], keys[499], keys[1_499]])
+      t.equal(await first.get(key?.id ?? ''), undefined)
+    await server.client.del('test:{keys}:import')
+    t.strictSame(await first.add(keys), {}, 'the next one takes its place')
+  })
+
+  t.test('a change is heard of even from a Redis that has lost earlier ones', async (t) => {
+    const key = newKey({ name: 'one' })
+    await second.add([key])
+    const dump = await Promise.all(
+      ['records', 'versions', 'version', 'secrets'].map(async (what) => {
+        const name = `test:{keys}:${what}`
+        return [name, await server.client.dumpBuffer(name)] as const
+      }),
+    )
+    for (const name of ['two', 'three']) {
+      const { version = 0 } = (await second.get(key.id)) ?? {}
+      await second.replace({ ...key, name }, version)
+    }
+    await until(() => heard.get(key.id) === 'three')
+    await new Promise((go) => setTimeout(go, 300))
+    for (const [name, value] of dump) await server.client.restore(name, 0, value ?? '', 'REPLACE')
+    const back = await second.get(key.id)
+    t.equal(back?.key.name, 'one', 'two changes are lost')
+    await server.client.call('CLIENT', 'KILL', 'TYPE', 'pubsub')
+    await second.replace({ ...key, name: 'revoked', revokedAtMs: 1 }, back?.version ?? 0)
+    await until(() => heard.get(key.id) === 'revoked', 1_000)
+    t.pass('within a second')
+  })
+
   t.test('an outage is told once, and so is its end; nothing is denied meanwhile', async (t) => {
     const key = newKey({ name: 'before' })
     await second.add([key])

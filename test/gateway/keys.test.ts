@@ -160,6 +160,23 @@ t.test('importing', async (t) => {
   t.equal(rowsOf('token,plan\na,b\n')[0]?.line, 2)
 })
 
+t.test('the filter is learnt from a store that was out of reach at first', async (t) => {
+  const store = embeddedKeys(openGatewayFile(':memory:'))
+  t.teardown(() => store.close())
+  let asked = 0
+  const names = store.names.bind(store)
+  const late = { ...store, names: () => (++asked === 1 ? failing() : names()) }
+  const directory = new KeyDirectory({ store: late, cacheSize: 10, clock: Date.now })
+  t.teardown(() => directory.close())
+  t.ok(directory.mayExist(newToken(newKeyId())))
+  await until(() => !directory.mayExist(newToken(newKeyId())), 3_000)
+  t.equal(asked, 2)
+})
+
+async function* failing(): AsyncGenerator<string[]> {
+  throw new Error('out of reach')
+}
+
 t.test('what is created while the names are still being read is known too', async (t) => {
   const store = embeddedKeys(openGatewayFile(':memory:'))
   t.teardown(() => store.close())

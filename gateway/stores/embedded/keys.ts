@@ -41,10 +41,13 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
   const dataVersion = database.prepare<[], number>('PRAGMA data_version').pluck()
   const listeners = new Set<() => void>()
 
+  /** Versions follow the time, so that none is given twice even by a file that was restored. */
+  const nextVersion = (): number => Math.max((latest.get() ?? 0) + 1, clock() * 1_000)
+
   const addAll = database.transaction((keys: readonly Key[], progress?: (n: number) => void) => {
-    let version = latest.get() ?? 0
+    let version = nextVersion()
     for (const [place, key] of keys.entries()) {
-      if (insertKey.run(key.id, ++version, recordOf(key)).changes === 0) throw new Clash(place)
+      if (insertKey.run(key.id, version++, recordOf(key)).changes === 0) throw new Clash(place)
       for (const { hash } of key.secrets) {
         if (insertSecret.run(hash, key.id).changes === 0) throw new Clash(place)
       }
@@ -53,8 +56,7 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
   })
 
   const replaceOne = database.transaction((key: Key, version: number): boolean => {
-    const next = (latest.get() ?? 0) + 1
-    if (update.run(next, recordOf(key), key.id, version).changes === 0) return false
+    if (update.run(nextVersion(), recordOf(key), key.id, version).changes === 0) return false
     for (const { hash } of key.secrets) {
       if (ownSecret.get(hash, key.id)) continue
       if (insertSecret.run(hash, key.id).changes === 0) throw new Clash(0)
@@ -122,6 +124,7 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
     let fileVersion = dataVersion.get()
     let upToDateAtMs = clock()
     let failing = false
+    let unread = false
     const look = (): void => {
       const rows = since.all(seen)
       seen = rows.at(-1)?.version ?? seen
@@ -130,12 +133,14 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
         return key ? [{ key, version }] : []
       })
       if (intact.length > 0) listener.changed(intact)
-      if (rows.length === batchSize) setImmediate(() => database.open && look())
+      unread = rows.length === batchSize
+      if (unread) setImmediate(poll)
     }
     const poll = (): void => {
+      if (!database.open) return
       try {
         const version = dataVersion.get()
-        if (version !== fileVersion) look()
+        if (version !== fileVersion || unread) look()
         fileVersion = version
         upToDateAtMs = clock()
         if (failing) listener.trouble?.(undefined)

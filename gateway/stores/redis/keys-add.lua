@@ -1,7 +1,10 @@
--- Adds keys, all or none of them. Answers 0, or the place (from 1) of one whose id or secret is taken.
--- KEYS: secrets, records, versions, pending, version
--- ARGV: '1' if they are to wait as pending, the channel, then for each key: id, record, n, n hashes
-local waits = ARGV[1] == '1'
+-- Adds keys, all or none of them. Answers 0, the place (from 1) of one whose id or secret is taken,
+-- or -1 if an import does not hold its lock any more.
+-- KEYS: secrets, records, versions, pending, version, lock
+-- ARGV: whose import they wait for, or '' if they don't; the channel; then for each key: id, record,
+--       n, n hashes
+local owner = ARGV[1]
+if owner ~= '' and redis.call('GET', KEYS[6]) ~= owner then return -1 end
 local keys = {}
 local at = 3
 while at <= #ARGV do
@@ -18,12 +21,17 @@ for place, key in ipairs(keys) do
   end
 end
 
+-- Versions follow the time, so that none is given twice even by a Redis that has lost some.
+local time = redis.call('TIME')
+local version = math.max(tonumber(redis.call('GET', KEYS[5]) or 0), time[1] * 1000000 + time[2])
 for _, key in ipairs(keys) do
-  local version = redis.call('INCR', KEYS[5])
-  if waits then redis.call('HSET', KEYS[4], key.id, version) end
+  version = version + 1
+  local text = string.format('%.0f', version)
+  if owner ~= '' then redis.call('HSET', KEYS[4], key.id, text) end
   redis.call('HSET', KEYS[2], key.id, key.record)
-  redis.call('ZADD', KEYS[3], version, key.id)
+  redis.call('ZADD', KEYS[3], text, key.id)
   for _, hash in ipairs(key.hashes) do redis.call('HSET', KEYS[1], hash, key.id) end
-  if not waits then redis.call('PUBLISH', ARGV[2], version .. ' ' .. key.record) end
+  if owner == '' then redis.call('PUBLISH', ARGV[2], text .. ' ' .. key.record) end
 end
+redis.call('SET', KEYS[5], string.format('%.0f', version))
 return 0

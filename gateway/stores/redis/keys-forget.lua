@@ -1,6 +1,7 @@
--- Takes back what an import that died has left. Answers how many keys it found.
--- KEYS: secrets, records, versions, pending   ARGV: how many at most
-local pending = redis.call('HRANDFIELD', KEYS[4], ARGV[1])
+-- Takes back what an import has left that died or failed. Answers how many keys it found.
+-- KEYS: secrets, records, versions, pending, lock   ARGV: who asks, how many at most
+if redis.call('GET', KEYS[5]) ~= ARGV[1] then return 0 end
+local pending = redis.call('HRANDFIELD', KEYS[4], ARGV[2])
 for _, id in ipairs(pending) do
   local record = redis.call('HGET', KEYS[2], id)
   if record then

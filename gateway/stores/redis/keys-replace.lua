@@ -2,7 +2,10 @@
 -- KEYS: secrets, records, versions, version   ARGV: channel, id, version, record, hashes...
 local version = redis.call('ZSCORE', KEYS[3], ARGV[2])
 if not version or tonumber(version) ~= tonumber(ARGV[3]) then return 0 end
-local next = redis.call('INCR', KEYS[4])
+local time = redis.call('TIME')
+local next = string.format('%.0f',
+  math.max(tonumber(redis.call('GET', KEYS[4]) or 0), time[1] * 1000000 + time[2]) + 1)
+redis.call('SET', KEYS[4], next)
 redis.call('HSET', KEYS[2], ARGV[2], ARGV[4])
 redis.call('ZADD', KEYS[3], next, ARGV[2])
 for i = 5, #ARGV do redis.call('HSET', KEYS[1], ARGV[i], ARGV[2]) end

@@ -21,6 +21,8 @@ const batchSize = 500
 /** How long an import may be silent before another one takes back what it has left. */
 const importLockMs = 30_000
 
+const interrupted = 'another import has begun meanwhile, and nothing was added; try again'
+
 /**
  * Keys in Redis. All names share one slot of a Cluster (the braces see to it), so that a change of a
  * key, its secrets and the count of changes is one step.
@@ -38,18 +40,20 @@ export function redisKeys({
   const bound = (file: string, names: readonly string[]) =>
     script({ connection, timeoutMs, file }, names)
   const findKey = bound('keys-find.lua', [secrets, records, versions, pending])
-  const addKeys = bound('keys-add.lua', [secrets, records, versions, pending, version])
+  const addKeys = bound('keys-add.lua', [secrets, records, versions, pending, version, lock])
   const replaceKey = bound('keys-replace.lua', [secrets, records, versions, version])
-  const forget = bound('keys-forget.lua', [secrets, records, versions, pending])
+  const forget = bound('keys-forget.lua', [secrets, records, versions, pending, lock])
+  const publish = bound('keys-publish.lua', [pending, lock])
   const watches = new Set<Watch>()
 
-  /** Adds one batch; the place of a clash in it, from 0. */
-  async function addBatch(keys: readonly Key[], waits: boolean): Promise<Added> {
+  /** Adds one batch, at once or for an import that waits; the place of a clash in it, from 0. */
+  async function addBatch(keys: readonly Key[], owner = ''): Promise<Added> {
     const args = keys.flatMap((key) => {
       const hashes = key.secrets.map(({ hash }) => hash)
       return [key.id, recordOf(key), hashes.length, ...hashes]
     })
-    const place = Number(await addKeys(waits ? '1' : '0', channel, ...args))
+    const place = Number(await addKeys(owner, channel, ...args))
+    if (place < 0) throw new Error(interrupted)
     return place > 0 ? { clash: place - 1 } : {}
   }
 
@@ -59,20 +63,29 @@ export function redisKeys({
     if (!(await connection.set(lock, owner, 'PX', importLockMs, 'NX'))) {
       throw new Error('another import is running; wait until it has ended')
     }
+    const takeBack = async (): Promise<void> => {
+      while (Number(await forget(owner, batchSize)) > 0)
+        await connection.pexpire(lock, importLockMs)
+    }
     try {
-      while (Number(await forget(batchSize)) > 0);
+      await takeBack()
       for (let start = 0; start < keys.length; start += batchSize) {
         const batch = keys.slice(start, start + batchSize)
-        const { clash } = await addBatch(batch, true)
-        if (clash !== undefined) return { clash: start + clash }
+        const { clash } = await addBatch(batch, owner)
+        if (clash !== undefined) {
+          await takeBack()
+          return { clash: start + clash }
+        }
         progress?.(start + batch.length)
         await connection.pexpire(lock, importLockMs)
       }
-      await connection.del(pending)
+      if (Number(await publish(owner)) === 0) throw new Error(interrupted)
       return {}
+    } catch (error) {
+      await takeBack().catch(() => undefined)
+      throw error
     } finally {
-      while (Number(await forget(batchSize)) > 0);
-      await connection.del(lock)
+      if ((await connection.get(lock)) === owner) await connection.del(lock)
     }
   }
 
@@ -89,9 +102,10 @@ export function redisKeys({
       for await (const pairs of scan((cursor) =>
         connection.hscan(records, cursor, 'COUNT', 1_000),
       )) {
-        const waiting = new Set(await connection.hkeys(pending))
-        for (const [id, record] of pairs) {
-          const key = waiting.has(id) ? undefined : intactKeyFrom(record)
+        if (pairs.length === 0) continue
+        const waits = await connection.hmget(pending, ...pairs.map(([id]) => id))
+        for (const [index, [, record]] of pairs.entries()) {
+          const key = waits[index] === null ? intactKeyFrom(record) : undefined
           if (key) yield key
         }
       }
@@ -106,7 +120,7 @@ export function redisKeys({
     },
 
     add(keys, progress) {
-      return keys.length <= batchSize ? addBatch(keys, false) : addMany(keys, progress)
+      return keys.length <= batchSize ? addBatch(keys) : addMany(keys, progress)
     },
 
     async replace(key, version) {

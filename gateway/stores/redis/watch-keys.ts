@@ -32,15 +32,15 @@ export function watchKeys(names: Names, listener: KeyListener): Watch {
     const key = intactKeyFrom(message.slice(space + 1))
     const told = Number(message.slice(0, space))
     if (!key || !Number.isSafeInteger(told)) return
-    // Only the very next one moves the count; what came before a later one is still to be asked for.
-    if (told === (seen ?? 0) + 1) seen = told
+    // The count moves at the next look alone: what came before this may have been lost.
     listener.changed([{ key, version: told }])
   })
 
   async function look(): Promise<void> {
     const latest = Number((await connection.get(version)) ?? 0)
-    // A store that has lost its memory starts counting again; what was known here stays known.
-    if (seen === undefined || latest < seen) seen = latest
+    // A store that has lost some of its memory counts lower; what was heard of once stays heard of,
+    // and what changes from now on counts higher, because versions follow the time.
+    seen ??= latest
     while (seen < latest) {
       const range: string[] = await connection.zrangebyscore(
         versions,
