@@ -9,7 +9,7 @@ export function pathMatcher(patterns: readonly string[]): (path: string) => bool
 
 /** A path that is spelled in more than one way fits no pattern: who restricts, means what is written. */
 function isPlain(path: string): boolean {
-  return !/%|\\|\/\/|\/\.\.?(?:\/|$)/.test(path)
+  return !/[%#\\]|\/\/|\/\.\.?(?:\/|$)/.test(path)
 }
 
 function expressionOf(pattern: string): RegExp {

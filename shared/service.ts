@@ -75,6 +75,9 @@ function logEachAnswer(app: FastifyInstance, describe: ServiceOptions['describe'
   })
 }
 
+/** How long a client may keep a connection open whose last answer it has. */
+const lingerMs = 1_000
+
 /** What the parser of HTTP could make nothing of gets a last answer, if anybody is there to read it. */
 function refuseUnparsed(
   error: Error,
@@ -85,6 +88,14 @@ function refuseUnparsed(
     socket.destroy()
     return
   }
+  // An answer that has begun can't be broken into: its end is all that can be told.
+  const begun: unknown = Reflect.get(Reflect.get(socket, '_httpMessage') ?? {}, 'headersSent')
+  if (begun === true) {
+    socket.destroy()
+    return
+  }
   const refusal = refusalFrom(Object.assign(error, { statusCode: 400 }))
   socket.end(rawRefusal(malformed(refusal, socket.remoteAddress)))
+  // Who doesn't hang up is hung up on; at once, an answer on its way might be lost.
+  setTimeout(() => socket.destroy(), lingerMs).unref()
 }

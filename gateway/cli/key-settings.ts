@@ -1,3 +1,4 @@
+import { instantFrom } from '../config/units.ts'
 import type { KeySettings } from '../keys/settings.ts'
 import { text, texts, UsageError, type Input, type Option } from './command.ts'
 
@@ -61,11 +62,8 @@ function limitFrom(
 
 function expiryFrom(date: string): number | undefined {
   if (date === 'never') return undefined
-  const isDate = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/.test(
-    date,
-  )
-  const ms = isDate ? Date.parse(date) : NaN
-  if (!Number.isNaN(ms)) return ms
+  const ms = instantFrom(date)
+  if (ms !== undefined) return ms
   throw new UsageError(
     `--expires must be a day such as 2030-12-31, or a time with its zone, got "${date}"`,
   )

@@ -109,7 +109,8 @@ export const keyCommands: readonly Command[] = [
 ]
 
 function desk({ stores, config, clock }: Context): KeyDesk {
-  return new KeyDesk({ store: stores().keys, plans: config.plans, clock })
+  const { keys, quota } = stores()
+  return new KeyDesk({ store: keys, plans: config.plans, clock, quota })
 }
 
 async function list(context: Context, input: Input): Promise<Output> {

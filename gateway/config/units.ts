@@ -1,8 +1,23 @@
 const milliseconds = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
+/** Ten years: what is meant to last longer is a revocation, or a mistake. */
+const longestMs = 3_650 * 86_400_000
+
 /** Milliseconds of a duration such as `50ms`, `1s`, `5m`, `24h` or `7d`; `undefined` if it is none. */
 export function durationFrom(text: string): number | undefined {
   const parts = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text)
   const unit = parts?.[2] as keyof typeof milliseconds | undefined
-  return parts && unit ? Number(parts[1]) * milliseconds[unit] : undefined
+  const duration = parts && unit ? Number(parts[1]) * milliseconds[unit] : Infinity
+  return duration <= longestMs ? duration : undefined
+}
+
+/** The instant of a day such as 2030-12-31 (00:00 UTC) or of a time with its zone. */
+export function instantFrom(text: string): number | undefined {
+  const parts = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/.exec(text)
+  const [, day = ''] = parts ?? []
+  const start = Date.parse(day)
+  // Date.parse takes a 31st of February for a 3rd of March.
+  if (Number.isNaN(start) || !new Date(start).toISOString().startsWith(day)) return undefined
+  const instant = Date.parse(text)
+  return Number.isNaN(instant) ? undefined : instant
 }

@@ -1,7 +1,8 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { Plan } from '../limits/limits.ts'
 import type { KeyStore } from '../stores/keys.ts'
-import type { Key, Secret, StoredKey } from './key.ts'
+import type { QuotaStore } from '../stores/quota.ts'
+import { quotaOf, type Key, type Secret, type StoredKey } from './key.ts'
 import { KeyMistake } from './mistake.ts'
 import { requireSound, type KeySettings } from './settings.ts'
 import { hashOf, newKeyId, newToken } from './token.ts'
@@ -19,6 +20,8 @@ export type DeskOptions = Readonly<{
   store: KeyStore
   plans: ReadonlyMap<string, Plan>
   clock: Clock
+  /** Where bans are, so that one goes with a key that is moved to another account. */
+  quota?: QuotaStore
 }>
 
 /** What operators do with keys: the command line and the admin API both ask here. */
@@ -26,8 +29,10 @@ export class KeyDesk {
   readonly #store: KeyStore
   readonly #plans: ReadonlyMap<string, Plan>
   readonly #clock: Clock
+  readonly #quota: QuotaStore | undefined
 
-  constructor({ store, plans, clock }: DeskOptions) {
+  constructor({ store, plans, clock, quota }: DeskOptions) {
+    this.#quota = quota
     this.#store = store
     this.#plans = plans
     this.#clock = clock
@@ -52,14 +57,26 @@ export class KeyDesk {
     return this.#store.list()
   }
 
-  change(id: string, changes: Partial<KeySettings>): Promise<Key> {
-    return this.#edit(id, (key) => {
+  async change(id: string, changes: Partial<KeySettings>): Promise<Key> {
+    let before = ''
+    const after = await this.#edit(id, (key) => {
       requireAlive(key)
       const changed = { ...key, ...changes, limits: { ...key.limits, ...changes.limits } }
       requireSound(changed, this.#plans)
       requireFuture(changes.expiresAtMs, this.#clock())
+      before = quotaOf(key)
       return changed
     })
+    if (quotaOf(after) !== before) await this.#moveBan(id, before, quotaOf(after))
+    return after
+  }
+
+  async #moveBan(id: string, before: string, after: string): Promise<void> {
+    const bans = (await this.#quota?.bans()) ?? []
+    const ban = bans.find(({ key, quota }) => key === id && quota === before)
+    if (!ban) return
+    await this.#quota?.ban(after, id, ban.untilMs)
+    await this.#quota?.lift(before, id)
   }
 
   /** Gives a key a new secret; the one it had goes on for `overlapMs`, older ones end now. */

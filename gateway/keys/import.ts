@@ -1,4 +1,5 @@
 import type { Clock } from '../../shared/clock.ts'
+import { instantFrom } from '../config/units.ts'
 import type { LimitSettings, Plan } from '../limits/limits.ts'
 import type { KeyStore } from '../stores/keys.ts'
 import type { Key } from './key.ts'
@@ -74,7 +75,7 @@ function keyFromRow({ line, fields }: Row, plans: ReadonlyMap<string, Plan>, now
       account: given('account'),
       limits,
       createdAtMs: now,
-      expiresAtMs: expires === undefined ? undefined : Date.parse(expires),
+      expiresAtMs: expires === undefined ? undefined : (instantFrom(expires) ?? NaN),
       note: given('note'),
       secrets: [{ hash: hashFrom(given('token'), given('sha256')) }],
     }

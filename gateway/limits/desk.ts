@@ -37,8 +37,12 @@ export class QuotaDesk {
   }
 
   async lift(id: string): Promise<void> {
-    const key = await this.#key(id)
-    if (await this.#quota.lift(quotaOf(key), id)) return
+    // Where the ban was counted: the key may have been moved to another account since.
+    const running = (await this.#quota.bans()).filter(({ key }) => key === id)
+    const quotas = new Set([quotaOf(await this.#key(id)), ...running.map(({ quota }) => quota)])
+    let lifted = false
+    for (const quota of quotas) lifted = (await this.#quota.lift(quota, id)) || lifted
+    if (lifted) return
     throw new KeyMistake(`no ban of the key "${id}" runs`)
   }
 

@@ -20,12 +20,14 @@ export function tellingWindow(decision: Decision, limits: Limits): Window | unde
 
 /** Both windows; one that has no limit is left out. */
 export function windows(
-  { nowMs, minuteUsed, dayUsed }: Decision,
+  { seen, minuteUsed, dayUsed }: Decision,
   { perMinute, perDay }: Limits,
 ): { minute?: Window; day?: Window } {
   return {
-    ...(perMinute === Infinity ? {} : { minute: window('minute', perMinute, minuteUsed, nowMs) }),
-    ...(perDay === Infinity ? {} : { day: window('day', perDay, dayUsed, nowMs) }),
+    ...(perMinute === Infinity
+      ? {}
+      : { minute: window('minute', perMinute, minuteUsed, seen.minute) }),
+    ...(perDay === Infinity ? {} : { day: window('day', perDay, dayUsed, seen.day) }),
   }
 }
 
@@ -47,8 +49,9 @@ export function rateHeaders({ decision, limits }: Standing, ietf: boolean): Reco
 
 /** The `Retry-After` of a refusal. */
 export function retryAfter({ decision, limits }: Standing): number {
-  const resetMs = tellingWindow(decision, limits)?.resetMs ?? decision.nowMs
-  return secondsToWait(resetMs, decision.nowMs)
+  const { verdict, bannedUntilMs, nowMs } = decision
+  const { resetMs = nowMs } = tellingWindow(decision, limits) ?? {}
+  return secondsToWait(verdict === 'banned' ? bannedUntilMs : resetMs, nowMs)
 }
 
 /** Whole seconds after which the window is a new one: who waits exactly so long is let in. */
@@ -56,11 +59,10 @@ export function secondsToWait(resetMs: number, nowMs: number): number {
   return Math.max(1, Math.ceil((Math.ceil(resetMs / 1000) * 1000 - nowMs) / 1000))
 }
 
-function window(name: Window['name'], limit: number, used: number, nowMs: number): Window {
-  const lengthMs = lengths[name]
+function window(name: Window['name'], limit: number, used: number, number: number): Window {
   // A limit that was lowered below what is used leaves nothing, not less than nothing.
   const remaining = Math.max(0, limit - used)
-  return { name, limit, remaining, resetMs: (Math.floor(nowMs / lengthMs) + 1) * lengthMs }
+  return { name, limit, remaining, resetMs: (number + 1) * lengths[name] }
 }
 
 function bannedWindow({ bannedUntilMs }: Decision, told: Window | undefined): Window | undefined {

@@ -57,10 +57,10 @@ export class Quotas {
     })
   }
 
-  /** Decides and counts; `unavailable` only where the store can't be asked and nobody may guess. */
-  decide(asker: Asker, cost: number): Decision | 'unavailable' | Promise<Decision | 'unavailable'> {
-    const { id, quota, limits, bans } = asker
-    if (this.#store.isLocal) return this.#store.decide(quota, { key: id, cost, limits, bans })
+  /** Decides and counts. It never throws: what the store can't decide is decided here. */
+  decide(asker: Asker, cost: number): Decision | Promise<Decision> {
+    const { id } = asker
+    if (this.#store.isLocal) return this.#decideHere(asker, cost)
     const bannedUntilMs = this.#bannedUntilMs.get(id)
     if (bannedUntilMs !== undefined) {
       const nowMs = Math.floor(this.#ticks() + this.#offsetMs)
@@ -68,6 +68,11 @@ export class Quotas {
       this.#bannedUntilMs.delete(id)
     }
     return this.#decideElsewhere(asker, cost)
+  }
+
+  /** Where a caller stands, from the store even while a ban that is known runs; counts nothing. */
+  stand(asker: Asker): Decision | Promise<Decision> {
+    return this.#store.isLocal ? this.#decideHere(asker, 0) : this.#decideElsewhere(asker, 0)
   }
 
   /** Gives the day's part of what a request has cost back, because it could not be answered. */
@@ -84,7 +89,19 @@ export class Quotas {
     this.#endWatch()
   }
 
-  async #decideElsewhere(asker: Asker, cost: number): Promise<Decision | 'unavailable'> {
+  #decideHere(asker: Asker, cost: number): Decision | Promise<Decision> {
+    const { id, quota, limits, bans } = asker
+    try {
+      const decision = this.#store.decide(quota, { key: id, cost, limits, bans })
+      this.#tell(undefined)
+      return decision
+    } catch (error) {
+      this.#tell(asError(error))
+      return this.#decideAlone(asker, cost)
+    }
+  }
+
+  async #decideElsewhere(asker: Asker, cost: number): Promise<Decision> {
     const { id, quota, limits, bans } = asker
     const seen = this.#seen.get(quota)
     try {
@@ -96,19 +113,21 @@ export class Quotas {
       this.#tell(undefined)
       return this.#keepBan(id, decision)
     } catch (error) {
-      this.#tell(error instanceof Error ? error : new Error(String(error)))
+      if (!isOfOneQuota(error)) this.#tell(asError(error))
       return this.#decideAlone(asker, cost)
     }
   }
 
   /** Goes on from what was last seen; what is counted here the store hears of when it is back. */
-  #decideAlone({ id, quota, limits, bans }: Asker, cost: number): Decision | 'unavailable' {
-    if (this.#mode === 'deny') return 'unavailable'
+  #decideAlone({ id, quota, limits, bans }: Asker, cost: number): Decision {
     let state = this.#alone.get(quota)
     if (!state) this.#alone.set(quota, (state = newQuota()))
     const seen = this.#seen.get(quota)
     const nowMs = Math.floor(this.#ticks() + this.#offsetMs)
-    const decision = step(state, { key: id, cost, limits, bans, seen }, nowMs)
+    const denied = this.#mode === 'deny'
+    const ask = { key: id, cost: denied ? 0 : cost, limits, bans, seen }
+    const decision = step(state, ask, nowMs)
+    if (denied) return { ...decision, verdict: 'unavailable' }
     this.#remember(quota, decision)
     if (this.#mode === 'allow') return { ...decision, verdict: 'admitted', bans: false }
     return this.#keepBan(id, decision)
@@ -125,8 +144,7 @@ export class Quotas {
     const isNewer =
       !known ||
       seen.generation > known.generation ||
-      seen.minute > known.minute ||
-      (seen.generation === known.generation && seen.dayUsed >= known.dayUsed)
+      (seen.generation === known.generation && isLater(seen, known))
     // A ban is a key's, and the quota may be an account's: it is remembered by the key instead.
     if (isNewer) this.#seen.set(quota, { ...seen, bannedUntilMs: 0 })
   }
@@ -153,4 +171,19 @@ function bannedDecision(nowMs: number, bannedUntilMs: number, cost: number): Dec
     bans: false,
     seen: { ...state, bannedUntilMs },
   }
+}
+
+/** Windows only go forward, and what is used of them only grows. */
+function isLater(seen: Seen, known: Seen): boolean {
+  if (seen.minute !== known.minute) return seen.minute > known.minute
+  return seen.day > known.day || (seen.day === known.day && seen.dayUsed >= known.dayUsed)
+}
+
+/** Whether an error tells of one damaged quota, rather than of a store that is out of reach. */
+function isOfOneQuota(error: unknown): boolean {
+  return error instanceof Error && /^(?:ERR|WRONGTYPE)\b/.test(error.message)
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
 }

@@ -54,7 +54,8 @@ export type Ask = Readonly<{
 
 /** One decision, with all that headers and later decisions need to know of it. */
 export type Decision = Readonly<{
-  verdict: 'admitted' | 'refused' | 'banned'
+  /** `unavailable`: the store can't be asked, and nobody may guess. */
+  verdict: 'admitted' | 'refused' | 'banned' | 'unavailable'
   /** The time by which was decided. */
   nowMs: number
   cost: number
@@ -129,11 +130,12 @@ export function newConduct(): Conduct {
 function roll(state: QuotaState, nowMs: number): void {
   const minute = Math.floor(nowMs / minuteMs)
   const day = Math.floor(nowMs / dayMs)
-  if (state.minute !== minute) {
+  // A clock that is set back a little doesn't begin a window again.
+  if (state.minute !== minute && state.minute !== minute + 1) {
     state.minute = minute
     state.minuteUsed = 0
   }
-  if (state.day !== day) {
+  if (state.day !== day && state.day !== day + 1) {
     state.day = day
     state.dayUsed = 0
     state.dayGivenBack = 0

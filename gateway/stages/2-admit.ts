@@ -14,14 +14,15 @@ export function admit(quotas: Quotas): onRequestHookHandler {
     const { caller, forbidden, routeOptions } = request
     if (!caller) throw new Error('admit comes after authenticate')
     const { cost = 1, tollgate } = routeOptions.config
-    const decided = quotas.decide(caller, forbidden ? 0 : cost)
+    const asksOnly = tollgate === 'quota'
+    const decided = asksOnly ? quotas.stand(caller) : quotas.decide(caller, forbidden ? 0 : cost)
     if (decided instanceof Promise) decided.then(act).catch(done)
     else act(decided)
 
-    function act(decision: Decision | 'unavailable'): void {
-      if (decision === 'unavailable') return refuse(reply, unavailable())
+    function act(decision: Decision): void {
       const standing = (request.standing = { decision, limits: (caller as Caller).limits })
-      if (tollgate === 'quota') return done()
+      if (decision.verdict === 'unavailable') return refuse(reply, unavailable())
+      if (asksOnly) return done()
       if (decision.bans) {
         const until = new Date(decision.bannedUntilMs).toISOString()
         request.log.warn({ key: caller?.id, until }, 'a key is banned')

@@ -276,6 +276,55 @@ export function quotaStoreContract(
       t.match(await ask(known, { seen: carried }), { verdict: 'admitted' }, 'nor of before a lift')
     })
 
+    t.test(
+      'a generation that is newer elsewhere ends what the store had, bans included',
+      async (t) => {
+        const quota = newName()
+        setTime(start)
+        await store.ban(quota, 'k', start + 9_000)
+        const { seen } = await ask(quota, { cost: 0 })
+        const newer = {
+          ...seen,
+          generation: seen.generation + 5,
+          minuteUsed: 1,
+          dayUsed: 1,
+          bannedUntilMs: 0,
+        }
+        t.match(await ask(quota, { seen: newer }), { verdict: 'admitted', minuteUsed: 2 })
+        t.equal(await verdicts(quota, 2), 'admitted refused', 'and stays ended')
+      },
+    )
+
+    t.test('a clock that is set back a little begins no window again', async (t) => {
+      const quota = newName()
+      setTime(start)
+      await verdicts(quota, 3)
+      setTime(start - 50)
+      t.match(await ask(quota), { verdict: 'refused', minuteUsed: 3 })
+      setTime(start)
+      t.match(await ask(quota), { verdict: 'refused', minuteUsed: 3 })
+      const midnight = start + dayMs / 2
+      setTime(midnight)
+      await verdicts(quota, 3)
+      setTime(midnight - 50)
+      t.match(await ask(quota), { verdict: 'refused', dayUsed: 3 })
+    })
+
+    t.test('a ban outlasts what sister keys do, however long it is', async (t) => {
+      const quota = newName()
+      setTime(start)
+      const years = start + 3_600 * dayMs
+      await store.ban(quota, 'bad', years)
+      for (let day = 0; day < 5; day++) {
+        setTime(start + day * dayMs)
+        t.match(await ask(quota, { key: 'good' }), { verdict: 'admitted' })
+      }
+      t.match(await ask(quota, { key: 'bad' }), { verdict: 'banned', bannedUntilMs: years })
+      store = await reopen()
+      t.match(await ask(quota, { key: 'bad' }), { verdict: 'banned', bannedUntilMs: years })
+      await store.lift(quota, 'bad')
+    })
+
     t.test('of many at once exactly as many are admitted as fit', async (t) => {
       const quota = newName()
       setTime(start)

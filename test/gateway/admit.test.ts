@@ -1,7 +1,11 @@
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { json, raw, type Answer } from '../support/http.ts'
+import { hashOf, newKeyId, newToken } from '../../gateway/keys/token.ts'
+import { QuotaDesk } from '../../gateway/limits/desk.ts'
+import { newKey } from '../contracts/keys.ts'
 import { startGateway, startUpstream } from '../support/gateway.ts'
+import { freePort, until } from '../support/redis.ts'
 
 const noon = Date.UTC(2026, 5, 15, 12, 0, 10)
 const inOneMinute = noon / 1000 + 50
@@ -329,6 +333,71 @@ t.test('GET /v1/quota costs nothing, never counts, and needs a key', async (t) =
   )
   t.equal((await call('GET', '/v1/quota')).status, 401)
   t.equal(upstream.seen.length, 0)
+})
+
+t.test('a ban goes with its key to another account, and is lifted there', async (t) => {
+  const { call, key, desk, stores } = await startGateway(t)
+  const { headers, key: record } = await key()
+  const status = async () => (await call('GET', '/v1/pets', undefined, headers)).status
+  const bans = new QuotaDesk({ keys: stores.keys, quota: stores.quota, clock: Date.now })
+  await bans.ban(record.id, 60_000)
+  t.equal(await status(), 429)
+  await desk.change(record.id, { account: 'other' })
+  t.equal(await status(), 429)
+  await bans.lift(record.id)
+  t.equal(await status(), 200)
+})
+
+t.test('a banned key without limits is told when its ban ends', async (t) => {
+  const { call, key, stores } = await startGateway(t, { clock: () => noon })
+  const { headers, key: record } = await key({
+    limits: { perMinute: 'unlimited', perDay: 'unlimited' },
+  })
+  await stores.quota.ban(`key:${record.id}`, record.id, noon + 3_600_000)
+  t.match(await call('GET', '/v1/pets', undefined, headers), {
+    status: 429,
+    headers: { 'retry-after': '3600' },
+  })
+})
+
+t.test('a store that is out of reach', async (t) => {
+  const broken = async (whenUnreachable: string) => {
+    const port = await freePort()
+    const gateway = await startGateway(t, {
+      store: `redis: "redis://127.0.0.1:${port}", whenUnreachable: ${whenUnreachable}`,
+    })
+    gateway.stores.keys.find = () => ({ key: found, version: 1 })
+    const token = newToken(newKeyId())
+    const found = newKey({ secrets: [{ hash: hashOf(token) }] })
+    const ask = () =>
+      gateway.call('GET', '/v1/pets', undefined, { authorization: `Bearer ${token}` })
+    return Promise.all(Array.from({ length: 70 }, ask))
+  }
+  const count = (answers: Answer[], status: number) =>
+    answers.filter((answer) => answer.status === status).length
+  const local = await broken('local')
+  t.strictSame([count(local, 200), count(local, 429)], [60, 10], 'local: counted by this gateway')
+  t.equal(count(await broken('allow'), 200), 70, 'allow: let through')
+  const denied = await broken('deny')
+  t.equal(count(denied, 503), 70, 'deny: 503')
+  for (const { headers } of [...local, ...denied]) {
+    if (headers['x-ratelimit-limit'] !== '60') t.fail('the headers stay')
+  }
+})
+
+t.test('a connection on which nonsense came is not kept', async (t) => {
+  const { url, server } = await startGateway(t)
+  const { hostname, port } = new URL(url)
+  const open = () =>
+    new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count)))
+  // A client that reads the answer and then never hangs up.
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+  t.teardown(() => socket.destroy())
+  socket.on('error', () => undefined).resume()
+  socket.write('nonsense\r\n\r\n')
+  await new Promise((resolve) => socket.once('end', resolve))
+  await until(async () => (await open()) === 0, 3_000)
+  t.pass('after a moment')
 })
 
 t.test('what is for one connection alone stays on it', async (t) => {

@@ -58,6 +58,41 @@ t.test('embedded, a stop amid a saving of many counters leaves none behind', asy
   )
 })
 
+t.test('embedded, a damaged row is a quota that begins anew, and hurts no other', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const limits = { perMinute: 10, perDay: 10 }
+  const store = new EmbeddedQuotas(openGatewayFile(file))
+  for (const quota of ['good', 'bad', 'worse']) store.decide(quota, { key: 'k', cost: 3, limits })
+  await store.close()
+  const database = openGatewayFile(file)
+  database.prepare(`UPDATE quotas SET state = 'garbage' WHERE quota = 'bad'`).run()
+  database
+    .prepare(`UPDATE quotas SET state = '{"day":"x","conducts":[]}' WHERE quota = 'worse'`)
+    .run()
+  database.close()
+  const again = new EmbeddedQuotas(openGatewayFile(file))
+  t.teardown(() => again.close())
+  const used = (quota: string) => again.decide(quota, { key: 'k', cost: 0, limits }).dayUsed
+  t.strictSame([used('good'), used('bad'), used('worse')], [3, 0, 0])
+  await again.ban('bad', 'k', Date.now() + 60_000)
+  t.match(await again.bans(), [{ quota: 'bad' }])
+})
+
+t.test('embedded, a stop waits for who has the file locked', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const limits = { perMinute: 10, perDay: 10 }
+  const store = new EmbeddedQuotas(openGatewayFile(file))
+  const other = openGatewayFile(file)
+  other.exec('BEGIN IMMEDIATE')
+  store.decide('q', { key: 'k', cost: 3, limits })
+  setTimeout(() => other.exec('ROLLBACK'), 300)
+  await store.close()
+  other.close()
+  const again = new EmbeddedQuotas(openGatewayFile(file))
+  t.teardown(() => again.close())
+  t.equal(again.decide('q', { key: 'k', cost: 0, limits }).dayUsed, 3)
+})
+
 quotaStoreContract(t, 'redis, a single server', async (t) =>
   inRedis(t, { url: (await startRedis(t)).url }),
 )

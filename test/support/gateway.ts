@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -60,6 +60,7 @@ export async function startUpstream(
 
 export type Gateway = Readonly<{
   url: string
+  server: Server
   call: Call
   upstream: Upstream
   config: Config
@@ -95,10 +96,10 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
     await app.close()
     await stores.close()
   })
-  const desk = new KeyDesk({ store: stores.keys, plans: config.plans, clock })
+  const desk = new KeyDesk({ store: stores.keys, plans: config.plans, clock, quota: stores.quota })
   const key: Gateway['key'] = async (settings = {}) => {
     const issued = await desk.create({ name: 'Test', plan: 'free', ...settings })
     return { ...issued, headers: { authorization: `Bearer ${issued.token}` } }
   }
-  return { url, call: caller(url), upstream, config, stores, desk, key }
+  return { url, server: app.server, call: caller(url), upstream, config, stores, desk, key }
 }

@@ -63,7 +63,11 @@ export function quotaFile(database: Database): QuotaFile {
       const text = one.get(quota)
       return text === undefined ? undefined : stateFrom(text)
     },
-    all: () => all.all().map(([quota, text]) => [quota, stateFrom(text)]),
+    all: () =>
+      all.all().flatMap(([quota, text]): [string, QuotaState][] => {
+        const state = stateFrom(text)
+        return state ? [[quota, state]] : []
+      }),
     save: (states, doneSeq, nowMs) => void save.immediate(states, doneSeq, nowMs),
     doneSeq: () => done.get() ?? 0,
     ordersSince: (seq) => since.all(seq),
@@ -85,8 +89,15 @@ function textOf(state: QuotaState): string {
   return JSON.stringify({ ...state, conducts: [...(state.conducts ?? [])] })
 }
 
-/** Written by `textOf` alone, into a file that nobody else writes. */
-function stateFrom(text: string): QuotaState {
-  const saved = JSON.parse(text) as Saved
-  return { ...saved, conducts: saved.conducts.length > 0 ? new Map(saved.conducts) : undefined }
+/** A row that is damaged counts as none: its quota begins anew, and hurts no other. */
+function stateFrom(text: string): QuotaState | undefined {
+  try {
+    const saved = JSON.parse(text) as Saved
+    const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation } = saved
+    const numbers = [minute, minuteUsed, day, dayUsed, dayGivenBack, generation]
+    if (!numbers.every(Number.isSafeInteger)) return undefined
+    return { ...saved, conducts: saved.conducts.length > 0 ? new Map(saved.conducts) : undefined }
+  } catch {
+    return undefined
+  }
 }

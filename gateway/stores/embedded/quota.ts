@@ -17,6 +17,9 @@ import { quotaFile, type Order, type QuotaFile } from './quota-file.ts'
 /** How often what was counted is written down: a crash loses at most that much and a little. */
 const saveEveryMs = 500
 
+/** How long a stop may wait for another process that has the file locked. */
+const closeTimeoutMs = 5_000
+
 /** Rows that are written in one go, so that requests are served in between. */
 const batchSize = 250
 
@@ -118,13 +121,23 @@ export class EmbeddedQuotas implements QuotaStore {
     return () => this.#listeners.delete(listener)
   }
 
-  /** At once, even while a slower saving is under way: nothing that was counted is left behind. */
-  close(): Promise<void> {
+  /** Writes all that is unsaved, even if a slower saving is under way or the file is locked a while. */
+  async close(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer)
-    while (this.#saveBatch());
-    this.#claim?.close()
-    this.#database.close()
-    return Promise.resolve()
+    const giveUpAt = performance.now() + closeTimeoutMs
+    try {
+      for (let more = true; more;) {
+        try {
+          more = this.#saveBatch()
+        } catch (error) {
+          if (!isBusy(error) || performance.now() > giveUpAt) throw error
+          await new Promise((resolve) => setTimeout(resolve, 50))
+        }
+      }
+    } finally {
+      this.#claim?.close()
+      this.#database.close()
+    }
   }
 
   #state(quota: string): QuotaState {
@@ -144,11 +157,11 @@ export class EmbeddedQuotas implements QuotaStore {
   /** Does what was ordered since; several processes may do the same, to the same end. */
   #follow(): void {
     const orders = this.#file.ordersSince(this.#doneSeq)
-    for (const order of orders) this.#obey(order)
-    const last = orders.at(-1)
-    if (!last) return
-    this.#doneSeq = last.seq
-    this.#listeners.forEach(({ forgiven }) => forgiven())
+    for (const order of orders) {
+      this.#obey(order)
+      this.#doneSeq = order.seq
+    }
+    if (orders.length > 0) this.#listeners.forEach(({ forgiven }) => forgiven())
   }
 
   #obey({ what, quota, key, untilMs }: Order): void {

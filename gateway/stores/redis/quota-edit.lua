@@ -47,7 +47,7 @@ local conduct = redis.call('HGET', KEYS[1], field) or '0,0,0,'
 local _, bannedUntil, bans = string.match(conduct, '^(%d+),(%d+),(%d+),')
 if what == 'ban' then
   local untilMs = tonumber(ARGV[3])
-  redis.call('HSET', KEYS[1], field, '0,' .. untilMs .. ',' .. bans .. ',')
+  redis.call('HSET', KEYS[1], field, string.format('0,%.0f,%s,', untilMs, bans))
   keepFor(math.max(0, untilMs - now) + 2 * 86400000)
   return 1
 end

@@ -26,8 +26,10 @@ local minuteUsed, dayUsed, dayGivenBack, generation = 0, 0, 0, 0
 local rolled = true
 if kept[1] then
   local m, mu, d, du, db, g = string.match(kept[1], counters)
-  if tonumber(m) == minute then minuteUsed, rolled = tonumber(mu), false end
-  if tonumber(d) == day then dayUsed, dayGivenBack = tonumber(du), tonumber(db) end
+  m, d = tonumber(m), tonumber(d)
+  -- A clock that is set back a little doesn't begin a window again.
+  if m == minute or m == minute + 1 then minute, minuteUsed, rolled = m, tonumber(mu), false end
+  if d == day or d == day + 1 then day, dayUsed, dayGivenBack = d, tonumber(du), tonumber(db) end
   generation = tonumber(g)
 end
 local refusedAt, bannedUntil, bans, strikes = 0, 0, 0, ''
@@ -38,11 +40,12 @@ end
 
 -- Heal: the larger of what is kept and what the gateway has seen; mostly they are the same text.
 local healed, conductChanged = false, false
-if ARGV[6] ~= '' and ARGV[6] ~= kept[1] or ARGV[7] ~= '0' then
+if ARGV[6] ~= '' and (ARGV[6] ~= kept[1] or ARGV[7] ~= '0') then
   local m, mu, d, du, db, g = string.match(ARGV[6], counters)
   mu, du, db, g = tonumber(mu), tonumber(du), tonumber(db), tonumber(g)
   if g >= generation then
     if g > generation then
+      conductChanged = bannedUntil > 0
       generation, minuteUsed, dayUsed, dayGivenBack, bannedUntil = g, 0, 0, 0, 0
       healed = true
     end
@@ -96,11 +99,13 @@ if (cost > 0 and verdict == 0) or healed then
 end
 if conductChanged then
   redis.call('HSET', KEYS[1], conductField,
-    refusedAt .. ',' .. bannedUntil .. ',' .. bans .. ',' .. strikes)
+    string.format('%.0f,%.0f,%.0f,%s', refusedAt, bannedUntil, bans, strikes))
 end
 if rolled or conductChanged then
   local lasts = (day + 1) * 86400000 - now
   if bannedUntil > 0 then lasts = math.max(lasts, bannedUntil + remembered - now) end
-  redis.call('PEXPIRE', KEYS[1], lasts)
+  if strikes ~= '' then lasts = math.max(lasts, remembered) end
+  -- Never sooner than it was to be kept for another key of the same account.
+  if redis.call('PTTL', KEYS[1]) < lasts then redis.call('PEXPIRE', KEYS[1], lasts) end
 end
-return { verdict, now, minuteUsed, dayUsed, dayGivenBack, generation, bannedUntil, #strikes / 13, bansNow }
+return { verdict, now, minute, minuteUsed, day, dayUsed, dayGivenBack, generation, bannedUntil, #strikes / 13, bansNow }

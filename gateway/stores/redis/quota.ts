@@ -1,12 +1,5 @@
 import type { Clock } from '../../../shared/clock.ts'
-import {
-  dayMs,
-  minuteMs,
-  type Ask,
-  type BanRules,
-  type Decision,
-  type Seen,
-} from '../../limits/step.ts'
+import { type Ask, type BanRules, type Decision, type Seen } from '../../limits/step.ts'
 import { pollMs } from '../keys.ts'
 import type { Ban, BanListener, QuotaStore } from '../quota.ts'
 import { duplicate, type Connection } from './connect.ts'
@@ -51,7 +44,8 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
   }
 
   async function forgive(): Promise<void> {
-    await connection.incr(lifts)
+    const [seconds, micros] = await connection.time()
+    await connection.set(lifts, Number(seconds) * 1e6 + Number(micros))
     await connection.publish(channel, '')
   }
 
@@ -72,7 +66,8 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
         now(),
       )
       const decision = decisionFrom(answer, ask)
-      if (decision.bans) await note(quota, key, decision.bannedUntilMs)
+      // The decision stands whether or not this comes through: others meet the ban when they ask.
+      if (decision.bans) void note(quota, key, decision.bannedUntilMs).catch(() => undefined)
       return decision
     },
 
@@ -124,14 +119,14 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
   }
 }
 
-/** Hears of bans and lifts by publish and subscribe, and asks for the count of lifts besides. */
+/** Hears of bans and lifts by publish and subscribe, and asks for the latest lift besides. */
 function watchBans(
   connection: Connection,
   { lifts, channel }: { lifts: string; channel: string },
   { banned, forgiven }: BanListener,
 ): () => void {
   const subscriber = duplicate(connection)
-  let seen: string | null | undefined
+  let seen: number | undefined
   subscriber.on('ready', () => void subscriber.subscribe(channel).catch(() => undefined))
   subscriber.on('message', (_channel: string, message: string) => {
     const told = message.split(' ')
@@ -144,9 +139,10 @@ function watchBans(
     else if (Number.isSafeInteger(untilMs) && key !== '') banned({ key, quota, untilMs })
   })
   const look = async (): Promise<void> => {
-    const latest = await connection.get(lifts)
-    if (seen !== undefined && latest !== seen) forgiven()
-    seen = latest
+    // The time of the latest lift. A Redis that has lost it has lifted nothing.
+    const latest = Number((await connection.get(lifts)) ?? 0)
+    if (seen !== undefined && latest > seen) forgiven()
+    seen = Math.max(seen ?? 0, latest)
   }
   const timer = setInterval(() => void look().catch(() => undefined), pollMs)
   timer.unref()
@@ -163,13 +159,13 @@ function packedSeen(seen: Seen): string {
 }
 
 function decisionFrom(answer: unknown, { cost }: Ask): Decision {
-  if (!Array.isArray(answer) || answer.length !== 9) throw new Error('Redis gave no decision')
-  const [verdict, nowMs, minuteUsed, dayUsed, dayGivenBack, generation, until, strikes, bans] =
-    answer.map(Number) as [number, number, number, number, number, number, number, number, number]
+  if (!Array.isArray(answer) || answer.length !== 11) throw new Error('Redis gave no decision')
+  const [verdict, nowMs = 0, minute = 0, minuteUsed = 0, day = 0, dayUsed = 0, ...more] =
+    answer.map(Number)
+  const [dayGivenBack = 0, generation = 0, until = 0, strikes = 0, bans] = more
   const bannedUntilMs = until > nowMs ? until : 0
-  const [minute, day] = [Math.floor(nowMs / minuteMs), Math.floor(nowMs / dayMs)]
   return {
-    verdict: verdicts[verdict] ?? 'refused',
+    verdict: verdicts[verdict ?? 1] ?? 'refused',
     nowMs,
     cost,
     minuteUsed,
