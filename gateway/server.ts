@@ -18,6 +18,8 @@ export async function createGateway(options: GatewayOptions): Promise<FastifyIns
   const app = createService({
     name: 'gateway',
     log,
+    // Node would refuse a request without a host by itself, without a body or a header of ours.
+    settings: { http: { requireHostHeader: false } },
     describe: ({ caller }) => (caller ? { key: caller.id, plan: caller.plan } : {}),
     // No hook has seen such a request: whoever sends it is a stranger, and counted as one.
     malformed: (refusal, address = '') => {
@@ -25,6 +27,10 @@ export async function createGateway(options: GatewayOptions): Promise<FastifyIns
       const id = { 'x-request-id': requestIdFrom(undefined) }
       return counted.refusal.with({ ...rateHeaders(counted.standing, config.ietfHeaders), ...id })
     },
+  })
+  // Likewise what it is expected to expect: the stages decide, and the backend never hears of it.
+  app.server.on('checkExpectation', (request, response) => {
+    app.server.emit('request', request, response)
   })
   for (const method of METHODS) {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)

@@ -3,7 +3,7 @@ import Fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
-  type FastifyServerOptions,
+  type FastifyHttpOptions,
 } from 'fastify'
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -22,7 +22,7 @@ export type ServiceOptions = Readonly<{
   describe?: (request: FastifyRequest, reply: FastifyReply) => object
   /** What becomes of the refusal of a request that could not even be parsed, from an address. */
   malformed?: (refusal: Refusal, address: string | undefined) => Refusal
-  settings?: FastifyServerOptions<Server>
+  settings?: FastifyHttpOptions<Server>
 }>
 
 /** A Fastify app as both services want it: one form of error, one line in the log a request. */

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../../shared/clock.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { answer, pathOf } from '../../shared/service.ts'
@@ -31,6 +32,7 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
   const callers = new WeakMap<StoredKey, KnownCaller | 'unplanned'>()
 
   return function authenticate(request, reply, done): void {
+    if (lacksHost(request.raw)) return refuseStranger(request, reply, hostless)
     const token = bearerToken(request.raw.rawHeaders)
     if (token === undefined) return refuseStranger(request, reply, missing)
     if (token === null) return refuseStranger(request, reply, invalid)
@@ -89,6 +91,15 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
     const headers = { 'retry-after': secondsUntilBack }
     void answer(reply, new Refusal('service_unavailable', sentence, headers))
   }
+}
+
+/** HTTP/1.1 wants a host in every request; what follows may be told apart by it. */
+function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.host === undefined && httpVersion === '1.1'
+}
+
+function hostless(): Refusal {
+  return new Refusal('invalid_request', 'The request has no Host header.')
 }
 
 function unplanned(): Refusal {

@@ -76,7 +76,7 @@ t.test('on a tie the later window is told; one without a limit never is', async 
 
 t.test('every answer carries each header once, from the gateway alone', async (t) => {
   const lying = {
-    'X-RateLimit-Limit': '7',
+    'X-RateLimit-Limit': '777',
     'x-ratelimit-remaining': '8',
     'X-RateLimit-Reset': '9',
     RateLimit: 'x',
@@ -89,10 +89,10 @@ t.test('every answer carries each header once, from the gateway alone', async (t
   })
   const { key, url } = await startGateway(t, {
     upstream,
-    more: 'strangers: { perMinute: 6, perDay: 1000 }',
+    more: 'strangers: { perMinute: 7, perDay: 1000 }',
   })
   const { token } = await key({ limits: { perMinute: 16, perDay: 1_000 } })
-  const restricted = await key({ paths: ['/v1/nothing'] })
+  const [restricted, spare] = [await key({ paths: ['/v1/nothing'] }), await key()]
   const as = (token: string) => `Authorization: Bearer ${token}\r\n`
   const ask = (line: string, headers = '', body = '') =>
     raw(url, `${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers}\r\n${body}`)
@@ -107,6 +107,18 @@ t.test('every answer carries each header once, from the gateway alone', async (t
   cases.push(['one too many', ask('GET /v1/200', as(token)), 429])
   cases.push(['forbidden', ask('GET /v1/200', as(restricted.token)), 403])
   cases.push(['no key', ask('GET /v1/200'), 401])
+  cases.push([
+    'no host',
+    raw(url, `GET /v1/200 HTTP/1.1\r\nConnection: close\r\n${as(token)}\r\n`),
+    400,
+  ])
+  cases.push([
+    'what cannot be expected',
+    ask('GET /v1/200', `${as(spare.token)}Expect: the-unexpected\r\n`),
+    200,
+  ])
+  const text = `${as(spare.token)}Content-Type: text/plain\r\nContent-Length: 2000000\r\n`
+  cases.push(['a text that is too large', ask('POST /v1/200', text, 'x'.repeat(2_000_000)), 413])
   cases.push(['a malformed URL', ask('GET /v1/%zz', as(token)), 400])
   cases.push([
     'a malformed header',
@@ -136,7 +148,7 @@ t.test('every answer carries each header once, from the gateway alone', async (t
     }
     t.notMatch(
       head,
-      /x-ratelimit-limit: 7\r|^ratelimit|x-request-id: theirs/im,
+      /x-ratelimit-limit: 777\r|^ratelimit|x-request-id: theirs/im,
       `${name}: nothing of the backend's`,
     )
     if (status < 400) t.notMatch(head, /retry-after/i, name)
