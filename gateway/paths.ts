@@ -3,7 +3,7 @@
  * `/v1/*` is everything below `/v1/`.
  */
 export function pathMatcher(patterns: readonly string[]): (path: string) => boolean {
-  const expressions = patterns.map(expressionOf)
+  const expressions = patterns.map(pathExpression)
   return (path) => isPlain(path) && expressions.some((expression) => expression.test(path))
 }
 
@@ -12,7 +12,8 @@ function isPlain(path: string): boolean {
   return !/[%#\\]|\/\/|\/\.\.?(?:\/|$)/.test(path)
 }
 
-function expressionOf(pattern: string): RegExp {
+/** What a pattern means, as an expression over whole paths. */
+export function pathExpression(pattern: string): RegExp {
   const rest = pattern.endsWith('/*')
   const segments = (rest ? pattern.slice(0, -2) : pattern).split('/')
   const parts = segments.map((segment) =>

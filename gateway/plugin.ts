@@ -1,14 +1,16 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../shared/clock.ts'
 import { Ranges } from './address.ts'
 import './caller.ts'
 import type { Config } from './config/config.ts'
 import { loadConfig } from './config/load.ts'
+import { deprecationFinder } from './deprecations.ts'
 import { KeyDirectory } from './keys/directory.ts'
 import { Quotas } from './limits/quotas.ts'
 import { Strangers } from './limits/strangers.ts'
 import { authenticate } from './stages/1-authenticate.ts'
 import { admit, quotaView } from './stages/2-admit.ts'
+import { retire } from './stages/3-retire.ts'
 import { forward } from './stages/4-forward.ts'
 import { announce } from './stages/5-announce.ts'
 import { openStores, type Stores } from './stores/open.ts'
@@ -66,6 +68,11 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
     if (!options.stores) await stores.close()
   })
 
+  const find = deprecationFinder(config.deprecations)
+  const unanswered = ({ caller, standing }: FastifyRequest): void => {
+    if (caller && standing) void quotas.giveBack(caller.quota, standing.decision)
+  }
+
   // A request's way, in order; forwarding is the route's own handler.
   const onRequest = [
     authenticate({
@@ -77,8 +84,9 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
       clock,
     }),
     admit(quotas),
+    retire({ find, clock, unanswered }),
   ]
-  const onSend = [announce({ ietf: config.ietfHeaders })]
+  const onSend = [announce({ ietf: config.ietfHeaders, find })]
 
   app.decorateRequest('caller', null)
   app.decorateRequest('standing', null)
@@ -93,9 +101,7 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
     config,
     secret: options.secret,
     clock,
-    unanswered: ({ caller, standing }) => {
-      if (caller && standing) void quotas.giveBack(caller.quota, standing.decision)
-    },
+    unanswered,
   })
 }
 

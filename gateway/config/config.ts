@@ -1,8 +1,9 @@
+import type { Deprecation } from '../deprecations.ts'
 import type { Limits, Plan } from '../limits/limits.ts'
 import { limitFrom } from '../limits/limits.ts'
 import type { BanRules } from '../limits/step.ts'
 import type { ConfigFile } from './schema.ts'
-import { durationFrom } from './units.ts'
+import { durationFrom, instantFrom } from './units.ts'
 
 /** Which Redis the stores live in, if they don't live in the file. */
 export type RedisSettings =
@@ -34,6 +35,7 @@ export type Config = Readonly<{
   /** Whether the IETF's fields are sent beside the X-RateLimit ones. */
   ietfHeaders: boolean
   routes: readonly Readonly<{ path: string; upstream: string; cost: number }>[]
+  deprecations: readonly Deprecation[]
   trustedProxies: readonly string[]
 }>
 
@@ -57,6 +59,7 @@ export function configFrom(file: ConfigFile): Config {
     quotaPath: file.quota?.path ?? '/v1/quota',
     ietfHeaders: file.headers?.ietf ?? false,
     routes: file.routes.map((route) => ({ cost: 1, ...route })),
+    deprecations: (file.deprecations ?? []).map(deprecationFrom),
     trustedProxies: file.trustedProxies ?? [],
   }
 }
@@ -71,6 +74,23 @@ type WrittenLimits = NonNullable<ConfigFile['strangers']>
 
 function limitsFrom({ perMinute, perDay }: Pick<WrittenLimits, 'perMinute' | 'perDay'>): Limits {
   return { perMinute: limitFrom(perMinute) ?? Infinity, perDay: limitFrom(perDay) ?? Infinity }
+}
+
+function deprecationFrom(written: NonNullable<ConfigFile['deprecations']>[number]): Deprecation {
+  const { operation, since, sunset, replacement, docs, afterSunset = 'gone' } = written
+  const brownouts = written.brownouts ?? []
+  return {
+    operation,
+    sinceMs: instantFrom(since) ?? 0,
+    sunsetMs: sunset === undefined ? undefined : instantFrom(sunset),
+    replacement,
+    docs,
+    afterSunset,
+    brownouts: brownouts.map(({ from, to }) => ({
+      fromMs: instantFrom(from) ?? 0,
+      toMs: instantFrom(to) ?? 0,
+    })),
+  }
 }
 
 /** Twenty strikes within a minute are a ban of five minutes, the next ones of up to an hour. */

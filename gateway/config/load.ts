@@ -37,18 +37,23 @@ export function parseConfig(text: string, environment: Environment, name: string
   const value: unknown = document.toJS()
   if (!check.Check(value)) throw new ConfigError(mistakes(value, name).join('\n'))
   const config = configFrom(value)
-  const unknown = config.routes.filter(({ upstream }) => !config.upstreams.has(upstream))
-  if (unknown.length > 0) {
-    throw new ConfigError(
-      unknown
-        .map(
-          ({ path, upstream }) =>
-            `${name}: the route ${path} leads to ${upstream}, which is no upstream`,
-        )
-        .join('\n'),
-    )
-  }
+  const contradictions = [...contradictionsOf(config)].map((sentence) => `${name}: ${sentence}`)
+  if (contradictions.length > 0) throw new ConfigError(contradictions.join('\n'))
   return config
+}
+
+/** What no single setting has wrong, but several together. */
+function* contradictionsOf({ routes, upstreams, deprecations }: Config): Generator<string> {
+  for (const { path, upstream } of routes) {
+    if (!upstreams.has(upstream))
+      yield `the route ${path} leads to ${upstream}, which is no upstream`
+  }
+  for (const { operation, sinceMs, sunsetMs = Infinity, brownouts } of deprecations) {
+    if (sunsetMs < sinceMs) yield `the sunset of ${operation} is before it is deprecated`
+    for (const { fromMs, toMs } of brownouts) {
+      if (toMs <= fromMs) yield `a brownout of ${operation} ends before it begins`
+    }
+  }
 }
 
 function read(file: string): string {

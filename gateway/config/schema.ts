@@ -1,5 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import { durationFrom } from './units.ts'
+import { durationFrom, instantFrom } from './units.ts'
 
 const count = Type.Integer({ minimum: 1, expected: 'a whole number above 0' })
 const cost = Type.Integer({ minimum: 0, maximum: 1_000_000, expected: 'a whole number from 0 up' })
@@ -11,6 +11,12 @@ const port = Type.Integer({ minimum: 0, maximum: 65_535, expected: 'a port from 
 const duration = Type.Refine(
   Type.String({ expected: 'a duration such as 50ms, 1s, 5m or 24h' }),
   (value) => durationFrom(value) !== undefined,
+  () => 'must be a duration such as 50ms, 1s, 5m or 24h, of ten years at most',
+)
+const instant = Type.Refine(
+  Type.String({ expected: 'a day such as 2030-12-05, or a time with its zone' }),
+  (value) => instantFrom(value) !== undefined,
+  () => 'must be a day such as 2030-12-05, or a time with its zone',
 )
 const address = section({ host: text, port })
 const limits = section({ perMinute: limit, perDay: limit })
@@ -79,6 +85,22 @@ export const fileSchema = section({
   routes: Type.Array(section({ path: text, upstream: text, cost: optional(cost) }), {
     expected: 'a list of routes',
   }),
+  deprecations: optional(
+    Type.Array(
+      section({
+        operation: Type.String({
+          pattern: '^[A-Z]+ /\\S*$',
+          expected: 'a method and a path, such as GET /v1/pets/{petId}',
+        }),
+        since: instant,
+        sunset: optional(instant),
+        replacement: optional(text),
+        docs: optional(text),
+        afterSunset: optional(Type.Enum(['gone', 'serve'], { expected: 'gone or serve' })),
+        brownouts: optional(Type.Array(section({ from: instant, to: instant }))),
+      }),
+    ),
+  ),
   trustedProxies: optional(Type.Array(text, { expected: 'a list of addresses or CIDR ranges' })),
 })
 

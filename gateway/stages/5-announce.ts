@@ -1,12 +1,29 @@
-import type { onSendHookHandler } from 'fastify'
+import type { FastifyReply, onSendHookHandler } from 'fastify'
+import { pathOf } from '../../shared/service.ts'
+import type { FindDeprecation } from '../deprecations.ts'
 import { rateHeaders } from '../limits/headers.ts'
 
+export type AnnounceOptions = Readonly<{ ietf: boolean; find: FindDeprecation }>
+
 /** Puts the gateway's own headers on every answer, refusals included, in place of the backend's. */
-export function announce({ ietf }: { ietf: boolean }): onSendHookHandler {
+export function announce({ ietf, find }: AnnounceOptions): onSendHookHandler {
   return function announce(request, reply, payload, done): void {
     reply.header('x-request-id', request.id)
     if (request.standing) reply.headers(rateHeaders(request.standing, ietf))
     if (reply.statusCode < 400) reply.removeHeader('retry-after')
+    const deprecated = find(request.method, pathOf(request))
+    if (deprecated) {
+      reply.headers(deprecated.headers)
+      addLinks(reply, deprecated.links)
+    }
     done(null, payload)
   }
+}
+
+/** Beside what the backend links to, not in its place. */
+function addLinks(reply: FastifyReply, links: readonly string[]): void {
+  if (links.length === 0) return
+  const sent = reply.getHeader('link')
+  const before = sent === undefined ? [] : Array.isArray(sent) ? sent : [String(sent)]
+  reply.header('link', [...before, ...links])
 }

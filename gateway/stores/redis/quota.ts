@@ -144,10 +144,15 @@ function watchBans(
     if (seen !== undefined && latest > seen) forgiven()
     seen = Math.max(seen ?? 0, latest)
   }
-  const timer = setInterval(() => void look().catch(() => undefined), pollMs)
+  const tryLook = (): void => void look().catch(() => undefined)
+  const timer = setInterval(tryLook, pollMs)
   timer.unref()
+  // At once, so that a lift that comes right now is not taken for an old one.
+  connection.on('ready', tryLook)
+  if (connection.status === 'ready') tryLook()
   return () => {
     clearInterval(timer)
+    connection.off('ready', tryLook)
     subscriber.disconnect()
   }
 }

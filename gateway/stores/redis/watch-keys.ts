@@ -83,7 +83,8 @@ export function watchKeys(names: Names, listener: KeyListener): Watch {
   timer.unref()
   // The count is asked for before anything else on a connection, so that whatever is looked up later
   // can't have changed unheard.
-  connection.on('ready', () => void poll())
+  const pollAtOnce = (): void => void poll()
+  connection.on('ready', pollAtOnce)
   if (connection.status === 'ready') void poll()
   return {
     get upToDateAtMs() {
@@ -91,6 +92,7 @@ export function watchKeys(names: Names, listener: KeyListener): Watch {
     },
     close() {
       clearInterval(timer)
+      connection.off('ready', pollAtOnce)
       subscriber.disconnect()
     },
   }

@@ -1,0 +1,67 @@
+import { pathExpression } from './paths.ts'
+
+/** A rehearsal of a removal: within it, the operation is not served. */
+export type Brownout = Readonly<{ fromMs: number; toMs: number }>
+
+/** An operation that callers should leave, as operators announce it. */
+export type Deprecation = Readonly<{
+  /** A method and a path pattern, such as `GET /v1/pets/{petId}`. */
+  operation: string
+  sinceMs: number
+  sunsetMs?: number | undefined
+  /** Where callers should go instead. */
+  replacement?: string | undefined
+  /** Where it is explained. */
+  docs?: string | undefined
+  afterSunset: 'gone' | 'serve'
+  brownouts: readonly Brownout[]
+}>
+
+/** A deprecation, and the headers that tell of it on every answer of its operation. */
+export type Announced = Readonly<{
+  deprecation: Deprecation
+  headers: Readonly<Record<string, string>>
+  links: readonly string[]
+}>
+
+/** Finds the deprecation of a request by method and path, however the path is spelled. */
+export type FindDeprecation = (method: string, path: string) => Announced | undefined
+
+export function deprecationFinder(deprecations: readonly Deprecation[]): FindDeprecation {
+  const known = deprecations.map((deprecation) => {
+    const [method = '', pattern = ''] = deprecation.operation.split(' ')
+    return { method, expression: pathExpression(pattern), announced: announcedFrom(deprecation) }
+  })
+  if (known.length === 0) return () => undefined
+  return (method, path) => {
+    // HEAD asks for what GET would answer.
+    const asked = method === 'HEAD' ? 'GET' : method
+    const plain = decoded(path)
+    return known.find((each) => each.method === asked && each.expression.test(plain))?.announced
+  }
+}
+
+function announcedFrom(deprecation: Deprecation): Announced {
+  const { sinceMs, sunsetMs, replacement, docs } = deprecation
+  return {
+    deprecation,
+    headers: {
+      deprecation: `@${Math.floor(sinceMs / 1000)}`,
+      ...(sunsetMs === undefined ? {} : { sunset: new Date(sunsetMs).toUTCString() }),
+    },
+    links: [
+      ...(replacement ? [`<${replacement}>; rel="successor-version"`] : []),
+      ...(docs ? [`<${docs}>; rel="deprecation"; type="text/html"`] : []),
+    ],
+  }
+}
+
+/** A path with its escapes undone; one that can't be undone is no operation's. */
+function decoded(path: string): string {
+  if (!path.includes('%')) return path
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}
