@@ -6,6 +6,7 @@ import { createService, type LogSettings } from '../shared/service.ts'
 import type { Config } from './config/config.ts'
 import { rateHeaders } from './limits/headers.ts'
 import { Strangers } from './limits/strangers.ts'
+import { plainTarget } from './paths.ts'
 import { tollgate, type TollgateOptions } from './plugin.ts'
 
 export type GatewayOptions = Omit<TollgateOptions, 'config' | 'strangers'> &
@@ -18,8 +19,12 @@ export async function createGateway(options: GatewayOptions): Promise<FastifyIns
   const app = createService({
     name: 'gateway',
     log,
+    // What is matched and what is forwarded is one spelling of the path; what has none is refused.
     // Node would refuse a request without a host by itself, without a body or a header of ours.
-    settings: { http: { requireHostHeader: false } },
+    settings: {
+      http: { requireHostHeader: false },
+      rewriteUrl: ({ url = '' }) => plainTarget(url) ?? url,
+    },
     describe: ({ caller }) => (caller ? { key: caller.id, plan: caller.plan } : {}),
     // No hook has seen such a request: whoever sends it is a stranger, and counted as one.
     malformed: (refusal, address = '') => {

@@ -12,6 +12,7 @@ import type { StoredKey } from '../keys/key.ts'
 import { isOurs, isWellFormed } from '../keys/token.ts'
 import type { Plan } from '../limits/limits.ts'
 import type { BanRules } from '../limits/step.ts'
+import { plainTarget } from '../paths.ts'
 import type { Strangers } from '../limits/strangers.ts'
 
 export type AuthenticateOptions = Readonly<{
@@ -33,6 +34,7 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
 
   return function authenticate(request, reply, done): void {
     if (lacksHost(request.raw)) return refuseStranger(request, reply, hostless)
+    if (!plainTarget(request.url)) return refuseStranger(request, reply, ambiguous)
     const token = bearerToken(request.raw.rawHeaders)
     if (token === undefined) return refuseStranger(request, reply, missing)
     if (token === null) return refuseStranger(request, reply, invalid)
@@ -100,6 +102,11 @@ function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
 
 function hostless(): Refusal {
   return new Refusal('invalid_request', 'The request has no Host header.')
+}
+
+function ambiguous(): Refusal {
+  const sentence = 'The path of the URL can be read in more than one way.'
+  return new Refusal('invalid_request', sentence)
 }
 
 function unplanned(): Refusal {

@@ -1,0 +1,109 @@
+import t from 'tap'
+import { pathMatcher, plainTarget } from '../../gateway/paths.ts'
+import { raw } from '../support/http.ts'
+import { startGateway } from '../support/gateway.ts'
+
+t.test('a path means one thing only', (t) => {
+  for (const path of [
+    '/v1//pets',
+    '//v1/pets',
+    '/v1/./pets',
+    '/v1/../pets',
+    '/v1/pets/.',
+    '/v1/pets/..',
+    '/v1\\pets',
+    '/v1%2fpets',
+    '/v1%2Fpets',
+    '/v1%5cpets',
+    '/v1/%2e%2e/x',
+    '/v1/%2E/x',
+    '/v1/%252e/x',
+    '/v1/pets%00',
+    '/v1/pets%0a',
+    '/v1/pets%7F',
+    '/v1/%zz',
+    '/v1/%',
+    '/v1/%4',
+    '/v1/pets#x',
+    '/v1/.#',
+    'http://x/v1',
+    '*',
+    '',
+  ]) {
+    t.equal(plainTarget(path), undefined, path)
+  }
+  for (const [spelled, plain] of [
+    ['/v1/pets', '/v1/pets'],
+    ['/', '/'],
+    ['/v1/%70ets', '/v1/pets'],
+    ['/%76%31/%70%65%74%73/%31', '/v1/pets/1'],
+    ['/v1/%5Fa%2D%7e', '/v1/_a-~'],
+    ['/v1/pets/a%20b%C3%A9%3F%23%3b', '/v1/pets/a%20b%C3%A9%3F%23%3b'],
+    ['/v1/pets/.hidden/..x/x..', '/v1/pets/.hidden/..x/x..'],
+    ['/v1/%70ets?a=%2F..//&b=%zz#x', '/v1/pets?a=%2F..//&b=%zz#x'],
+  ] as const) {
+    t.equal(plainTarget(spelled), plain, spelled)
+  }
+  for (let code = 0; code < 256; code++) {
+    const escape = `%${code.toString(16).padStart(2, '0')}`
+    const plain = plainTarget(`/${escape}`)
+    const character = String.fromCharCode(code)
+    if (/[A-Za-z0-9_~-]/.test(character)) t.equal(plain, `/${character}`, escape)
+    else if (/[/\\.%]/.test(character) || code < 32 || code === 127)
+      t.equal(plain, undefined, escape)
+    else t.equal(plain, `/${escape}`, escape)
+  }
+  const allowed = pathMatcher(['/v1/pets/*', '/v1/a.c/{id}'])
+  t.ok(allowed('/v1/pets/1/x') && allowed('/v1/a.c/5'))
+  for (const path of [
+    '/v1/pets',
+    '/v1/pets/',
+    '/v1/abc/5',
+    '/v1/a.c/5/6',
+    '/v1/pets/%31',
+    '/v1/pets/.#',
+    '/v1/pets//',
+  ]) {
+    t.equal(allowed(path), path === '/v1/pets/', path)
+  }
+  t.end()
+})
+
+t.test('what has no one meaning is refused before anybody looks at it, and counted', async (t) => {
+  const { url, key, upstream } = await startGateway(t, {
+    more: 'strangers: { perMinute: 12, perDay: 1000 }',
+  })
+  const { token } = await key()
+  const ask = (target: string) =>
+    raw(
+      url,
+      `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+    )
+  const bad = [
+    '/v1//pets',
+    '/v1/../pets',
+    '/v1/%2e%2e/x',
+    '/v1%2fpets',
+    '/v1/%252e',
+    '/v1/pets%00',
+    '/v1/%zz',
+    '/v1\\pets',
+    '/v1/pets#x',
+    '//10.0.0.1/v1',
+    '/v1/.#',
+  ]
+  for (const path of bad) {
+    const answer = await ask(path)
+    t.match(answer, /^HTTP\/1\.1 400 [^]*"code":"invalid_request"/, path)
+    t.match(answer, /^x-ratelimit-limit: 12\r$/m, path)
+  }
+  t.match(await ask('http://x/v1/pets'), /^HTTP\/1\.1 400/)
+  t.match(await ask('/v1//pets'), /^HTTP\/1\.1 429 /, 'and counted against the address')
+  t.equal(upstream.seen.length, 0, 'nothing reached the backend')
+  t.match(await ask('/%76%31/%70ets/1?a=%70//..&b=1'), /^HTTP\/1\.1 200/)
+  t.equal(
+    upstream.seen[0]?.url,
+    '/v1/pets/1?a=%70//..&b=1',
+    'decoded once, the query byte for byte',
+  )
+})
