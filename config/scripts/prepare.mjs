@@ -49,7 +49,7 @@ async function install() {
   rmSync(join(root, 'node_modules', 'better-sqlite3'), { recursive: true, force: true })
   const done = showProgress(() =>
     existsSync(join(root, 'node_modules', 'better-sqlite3', 'build'))
-      ? 'Compiling SQLite for this Node (half a minute, once)'
+      ? 'Compiling SQLite for this Node (up to a minute, once)'
       : 'Installing packages (about a minute the first time)',
   )
   const code = await runNpm(['ci'])
