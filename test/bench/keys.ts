@@ -1,15 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Redis } from 'ioredis'
 import { KeyDirectory } from '../../gateway/keys/directory.ts'
 import type { Key } from '../../gateway/keys/key.ts'
 import { hashOf, isWellFormed, newKeyId, newToken } from '../../gateway/keys/token.ts'
 import type { KeyStore } from '../../gateway/stores/keys.ts'
 import { openStores } from '../../gateway/stores/open.ts'
-import { freePort, launch, until } from '../support/redis.ts'
+import { until } from '../support/redis.ts'
 import { bytes } from './load.ts'
 import { measure, table } from './measure.ts'
+import { withRedis } from './redis.ts'
 
 type Settings = { rounds: number; seconds: number; connections: number }
 type Say = (line: string) => void
@@ -43,38 +41,18 @@ export async function benchKeys(settings: Settings, say: Say): Promise<void> {
 
 async function benchStores(say: Say, counts: readonly number[]): Promise<void> {
   for (const count of counts) {
-    const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
-    const port = await freePort()
-    const server = await launch([
-      '--port',
-      String(port),
-      '--bind',
-      '127.0.0.1',
-      '--save',
-      '',
-      '--dir',
-      folder,
-    ])
-    const client = new Redis(port)
-    try {
+    await withRedis(async ({ url, client, folder }) => {
+      const named = `${count.toLocaleString('en')} keys`
       const file = openStores({ ...store, redis: undefined, file: join(folder, 'gateway.db') })
-      await benchStore(`embedded, ${count.toLocaleString('en')} keys`, file.keys, count, say)
+      await benchStore(`embedded, ${named}`, file.keys, count, say)
       await file.close()
-      const redis = openStores(
-        { ...store, redis: { url: `redis://127.0.0.1:${port}` } },
-        { visits: true },
-      )
-      await benchStore(`redis, ${count.toLocaleString('en')} keys`, redis.keys, count, say)
+      const redis = openStores({ ...store, redis: { url } }, { visits: true })
+      await benchStore(`redis, ${named}`, redis.keys, count, say)
       await redis.close()
       const memory = Number(/used_memory:(\d+)/.exec(await client.info('memory'))?.[1])
-      say(
-        `  Redis itself: ${(memory / 2 ** 20).toFixed()} MB, ${(memory / count).toFixed()} bytes a key`,
-      )
-    } finally {
-      client.disconnect()
-      server.kill('SIGKILL')
-      rmSync(folder, { recursive: true })
-    }
+      const mb = (memory / 2 ** 20).toFixed()
+      say(`  Redis itself: ${mb} MB, ${(memory / count).toFixed()} bytes a key`)
+    })
   }
 }
 

@@ -1,15 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Redis } from 'ioredis'
 import { RateLimiterRedis, RateLimiterUnion } from 'rate-limiter-flexible'
 import { Quotas, type Asker } from '../../gateway/limits/quotas.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { EmbeddedQuotas } from '../../gateway/stores/embedded/quota.ts'
 import { connect } from '../../gateway/stores/redis/connect.ts'
 import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
-import { freePort, launch, until } from '../support/redis.ts'
+import { until } from '../support/redis.ts'
 import { cpuSeconds, median } from './measure.ts'
+import { withRedis } from './redis.ts'
 
 type Decide = (i: number) => unknown
 
@@ -28,80 +26,66 @@ const open = { perMinute: 1e9, perDay: 1e9 }
 const full = { perMinute: 1, perDay: 1e9 }
 
 /** What one decision costs this process and Redis: ours, and what the library's own would. */
-export async function benchLimits(
+export function benchLimits(
   { rounds, seconds }: { rounds: number; seconds: number },
   say: (line: string) => void,
 ): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
-  const port = await freePort()
-  const server = await launch([
-    '--port',
-    String(port),
-    '--bind',
-    '127.0.0.1',
-    '--save',
-    '',
-    '--dir',
-    folder,
-  ])
-  const client = new Redis(port)
-  const connection = connect({ url: `redis://127.0.0.1:${port}` }, { timeoutMs: 5_000 })
-  await until(() => connection.status === 'ready' && client.status === 'ready')
-  const embedded = new EmbeddedQuotas(openGatewayFile(join(folder, 'gateway.db')))
-  try {
-    const library = (name: string, duration: number) =>
-      new RateLimiterRedis({ storeClient: client, keyPrefix: name, points: 1e9, duration })
-    const [minute, day] = [library('minute', 60), library('day', 86_400)]
-    const union = new RateLimiterUnion(library('uminute', 60), library('uday', 86_400))
-    const redis = redisQuotas({ connection, prefix: 'bench:', timeoutMs: 5_000 })
-    const inRedis = quotas(redis)
-    const inMemory = quotas(embedded)
-    const asker = (i: number, limits = open): Asker => ({
-      id: `k${i % keys}`,
-      quota: `q${i % keys}`,
-      limits,
-      bans,
-    })
-    const refused: Asker = { ...asker(0, full), quota: 'full', bans: undefined }
-    const banned: Asker = { ...asker(0), id: 'banned', quota: 'banned' }
-    for (let i = 0; i < 2; i++) await inRedis.decide(refused, 1)
-    await redis.ban('banned', 'banned', Date.now() + 3_600_000)
-    await inRedis.decide(banned, 1)
-    const contestants: [string, Decide][] = [
-      [
-        'two RateLimiterRedis',
-        (i) => Promise.all([minute.consume(i % keys), day.consume(i % keys)]),
-      ],
-      ['their RateLimiterUnion', (i) => union.consume(i % keys)],
-      ['Tollgate, Redis: admitted', (i) => inRedis.decide(asker(i), 1)],
-      ['Tollgate, Redis: refused', () => inRedis.decide(refused, 1)],
-      ['Tollgate, Redis: banned', () => inRedis.decide(banned, 1)],
-      ['Tollgate, embedded: admitted', (i) => inMemory.decide(asker(i), 1)],
-      [
-        'Tollgate, embedded: refused',
-        () => inMemory.decide({ ...refused, limits: { perMinute: 0, perDay: 1 } }, 1),
-      ],
-    ]
-    const results = contestants.map((): { own: number; redis: number }[] => [])
-    for (let round = 0; round < rounds; round++) {
-      for (const [index, [, decide]] of contestants.entries()) {
-        results[index]?.push(await costOf(decide, seconds, server.pid))
+  return withRedis(async ({ url, pid, client, folder }) => {
+    const connection = connect({ url }, { timeoutMs: 5_000 })
+    await until(() => connection.status === 'ready')
+    const embedded = new EmbeddedQuotas(openGatewayFile(join(folder, 'gateway.db')))
+    try {
+      const library = (name: string, duration: number) =>
+        new RateLimiterRedis({ storeClient: client, keyPrefix: name, points: 1e9, duration })
+      const [minute, day] = [library('minute', 60), library('day', 86_400)]
+      const union = new RateLimiterUnion(library('uminute', 60), library('uday', 86_400))
+      const redis = redisQuotas({ connection, prefix: 'bench:', timeoutMs: 5_000 })
+      const inRedis = quotas(redis)
+      const inMemory = quotas(embedded)
+      const asker = (i: number, limits = open): Asker => ({
+        id: `k${i % keys}`,
+        quota: `q${i % keys}`,
+        limits,
+        bans,
+      })
+      const refused: Asker = { ...asker(0, full), quota: 'full', bans: undefined }
+      const banned: Asker = { ...asker(0), id: 'banned', quota: 'banned' }
+      for (let i = 0; i < 2; i++) await inRedis.decide(refused, 1)
+      await redis.ban('banned', 'banned', Date.now() + 3_600_000)
+      await inRedis.decide(banned, 1)
+      const contestants: [string, Decide][] = [
+        [
+          'two RateLimiterRedis',
+          (i) => Promise.all([minute.consume(i % keys), day.consume(i % keys)]),
+        ],
+        ['their RateLimiterUnion', (i) => union.consume(i % keys)],
+        ['Tollgate, Redis: admitted', (i) => inRedis.decide(asker(i), 1)],
+        ['Tollgate, Redis: refused', () => inRedis.decide(refused, 1)],
+        ['Tollgate, Redis: banned', () => inRedis.decide(banned, 1)],
+        ['Tollgate, embedded: admitted', (i) => inMemory.decide(asker(i), 1)],
+        [
+          'Tollgate, embedded: refused',
+          () => inMemory.decide({ ...refused, limits: { perMinute: 0, perDay: 1 } }, 1),
+        ],
+      ]
+      const results = contestants.map((): { own: number; redis: number }[] => [])
+      for (let round = 0; round < rounds; round++) {
+        for (const [index, [, decide]] of contestants.entries()) {
+          results[index]?.push(await costOf(decide, seconds, pid))
+        }
       }
+      say('CPU µs a decision, 64 at a time        this process   Redis')
+      for (const [index, [name]] of contestants.entries()) {
+        const own = median(results[index]?.map((result) => result.own) ?? [])
+        const redis = median(results[index]?.map((result) => result.redis) ?? [])
+        say(`  ${name.padEnd(36)} ${own.toFixed(2).padStart(10)} ${redis.toFixed(2).padStart(9)}`)
+      }
+      inRedis.close()
+    } finally {
+      await embedded.close()
+      connection.disconnect()
     }
-    say('CPU µs a decision, 64 at a time        this process   Redis')
-    for (const [index, [name]] of contestants.entries()) {
-      const own = median(results[index]?.map((result) => result.own) ?? [])
-      const redis = median(results[index]?.map((result) => result.redis) ?? [])
-      say(`  ${name.padEnd(36)} ${own.toFixed(2).padStart(10)} ${redis.toFixed(2).padStart(9)}`)
-    }
-    inRedis.close()
-  } finally {
-    await embedded.close()
-    connection.disconnect()
-    client.disconnect()
-    server.kill('SIGKILL')
-    rmSync(folder, { recursive: true })
-  }
+  })
 }
 
 function quotas(store: ConstructorParameters<typeof Quotas>[0]['store']): Quotas {

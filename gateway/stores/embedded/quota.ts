@@ -1,4 +1,3 @@
-import Sqlite from 'better-sqlite3'
 import type { Clock } from '../../../shared/clock.ts'
 import { isBusy, type Database } from '../../../shared/sqlite.ts'
 import { BoundedMap } from '../../bounded-map.ts'
@@ -12,6 +11,7 @@ import {
 } from '../../limits/step.ts'
 import { pollMs } from '../keys.ts'
 import type { Ban, BanListener, QuotaStore } from '../quota.ts'
+import { claim } from './claim.ts'
 import { quotaFile, type Order, type QuotaFile } from './quota-file.ts'
 
 /** How often what was counted is written down: a crash loses at most that much and a little. */
@@ -211,20 +211,5 @@ export class EmbeddedQuotas implements QuotaStore {
     this.#file.save(batch, all ? this.#doneSeq : undefined, this.#clock())
     for (const [quota] of batch) this.#unsaved.delete(quota)
     return !all
-  }
-}
-
-/** Holds a lock beside the file for as long as this process lives; nothing if another one does. */
-function claim(database: Database): Database | undefined {
-  const beside = new Sqlite(database.memory ? ':memory:' : `${database.name}-counting`, {
-    timeout: 0,
-  })
-  try {
-    beside.exec('BEGIN EXCLUSIVE')
-    return beside
-  } catch (error) {
-    beside.close()
-    if (isBusy(error)) return undefined
-    throw error
   }
 }
