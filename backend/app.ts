@@ -66,7 +66,8 @@ function requireSignature(app: FastifyInstance, secret: string, clock: Clock): v
       requestId: header('x-request-id'),
     }
     const fault = signatureFault(secret, signed, header(signatureHeader), clock())
-    done(fault ? new Refusal('forbidden', fault) : undefined)
+    // A gateway hears by the header that it is its own fault, not the caller's.
+    done(fault ? new Refusal('forbidden', fault, { [signatureHeader]: 'refused' }) : undefined)
   })
 }
 

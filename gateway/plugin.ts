@@ -8,12 +8,15 @@ import { deprecationFinder } from './deprecations.ts'
 import { KeyDirectory } from './keys/directory.ts'
 import { Quotas } from './limits/quotas.ts'
 import { Strangers } from './limits/strangers.ts'
+import { screen } from './stages/0-screen.ts'
 import { authenticate } from './stages/1-authenticate.ts'
 import { admit, quotaView } from './stages/2-admit.ts'
 import { retire } from './stages/3-retire.ts'
 import { forward } from './stages/4-forward.ts'
 import { announce } from './stages/5-announce.ts'
 import { openStores, type Stores } from './stores/open.ts'
+import { addressFinder, strangerRefuser } from './stranger.ts'
+import { Upstream } from './upstreams/upstream.ts'
 
 export type TollgateOptions = Readonly<{
   /** The path of a configuration file, or a configuration. */
@@ -68,6 +71,10 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
     if (!options.stores) await stores.close()
   })
 
+  const trustedProxies = new Ranges(config.trustedProxies)
+  const addressOf = addressFinder(trustedProxies)
+  const refuseStranger = strangerRefuser(strangers, addressOf)
+  const upstreams = openUpstreams(app, config)
   const find = deprecationFinder(config.deprecations)
   const unanswered = ({ caller, standing }: FastifyRequest): void => {
     if (caller && standing) void quotas.giveBack(caller.quota, standing.decision)
@@ -75,12 +82,14 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
 
   // A request's way, in order; forwarding is the route's own handler.
   const onRequest = [
+    screen({ refuseStranger }),
     authenticate({
       directory,
       strangers,
       plans: config.plans,
       bans: config.bans,
-      trustedProxies: new Ranges(config.trustedProxies),
+      addressOf,
+      refuseStranger,
       clock,
     }),
     admit(quotas),
@@ -98,11 +107,35 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
   })
   app.get(config.quotaPath, { config: { tollgate: 'quota', cost: 0 } }, quotaView)
   await forward(app, {
-    config,
+    routes: config.routes,
+    upstreams,
+    trustedProxies,
     secret: options.secret,
     clock,
     unanswered,
   })
+}
+
+/** Every upstream of the configuration, closed with the app. */
+function openUpstreams(app: FastifyInstance, config: Config): ReadonlyMap<string, Upstream> {
+  const log = {
+    out: (upstream: string, target: string, err: Error | undefined) =>
+      app.log.error({ upstream, target, err }, 'a target is taken out: it failed too often'),
+    back: (upstream: string, target: string) =>
+      app.log.info({ upstream, target }, 'a target is let back in'),
+  }
+  const upstreams = new Map(
+    [...config.upstreams].map(([name, settings]) => [name, new Upstream(settings, log)]),
+  )
+  // Connections that have become WebSockets would never let the server close.
+  app.addHook('preClose', (done) => {
+    upstreams.forEach((upstream) => upstream.cutTunnels())
+    done()
+  })
+  app.addHook('onClose', async () => {
+    await Promise.all([...upstreams.values()].map((upstream) => upstream.close()))
+  })
+  return upstreams
 }
 
 /** One line when a store begins to fail, and one when it is back. */

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { METHODS } from 'node:http'
+import { Socket } from 'node:net'
 import { Refusal } from '../shared/refusal.ts'
 import { requestIdFrom } from '../shared/request-id.ts'
 import { createService, type LogSettings } from '../shared/service.ts'
@@ -8,6 +9,7 @@ import { rateHeaders } from './limits/headers.ts'
 import { Strangers } from './limits/strangers.ts'
 import { plainTarget } from './paths.ts'
 import { tollgate, type TollgateOptions } from './plugin.ts'
+import { bringAll, idleMs, wire } from './wire.ts'
 
 export type GatewayOptions = Omit<TollgateOptions, 'config' | 'strangers'> &
   Readonly<{ config: Config; log?: LogSettings | undefined }>
@@ -16,27 +18,23 @@ export type GatewayOptions = Omit<TollgateOptions, 'config' | 'strangers'> &
 export async function createGateway(options: GatewayOptions): Promise<FastifyInstance> {
   const { config, clock = Date.now, log } = options
   const strangers = new Strangers(config.strangers, clock)
+  const upstreams = [...config.upstreams.values()]
   const app = createService({
     name: 'gateway',
     log,
-    // What is matched and what is forwarded is one spelling of the path; what has none is refused.
-    // Node would refuse a request without a host by itself, without a body or a header of ours.
     settings: {
-      http: { requireHostHeader: false },
+      http: wire,
+      keepAliveTimeout: idleMs,
+      requestTimeout: Math.max(...upstreams.map(({ timeouts }) => timeouts.requestMs)),
+      // What is matched and what is forwarded is one spelling of the path; what has none is refused.
       rewriteUrl: ({ url = '' }) => plainTarget(url) ?? url,
     },
     describe: ({ caller }) => (caller ? { key: caller.id, plan: caller.plan } : {}),
-    // No hook has seen such a request: whoever sends it is a stranger, and counted as one.
-    malformed: (refusal, address = '') => {
-      const counted = strangers.refuse(address, () => refusal)
-      const id = { 'x-request-id': requestIdFrom(undefined) }
-      return counted.refusal.with({ ...rateHeaders(counted.standing, config.ietfHeaders), ...id })
-    },
+    malformed,
   })
-  // Likewise what it is expected to expect: the stages decide, and the backend never hears of it.
-  app.server.on('checkExpectation', (request, response) => {
-    app.server.emit('request', request, response)
-  })
+  bringAll(app, (refusal, socket) =>
+    malformed(refusal, socket instanceof Socket ? socket.remoteAddress : undefined),
+  )
   for (const method of METHODS) {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   }
@@ -45,4 +43,11 @@ export async function createGateway(options: GatewayOptions): Promise<FastifyIns
     throw new Refusal('not_found', 'There is nothing at this path.')
   })
   return app
+
+  /** No hook has seen such a request: whoever sends it is a stranger, and counted as one. */
+  function malformed(refusal: Refusal, address = ''): Refusal {
+    const counted = strangers.refuse(address, () => refusal)
+    const id = { 'x-request-id': requestIdFrom(undefined) }
+    return counted.refusal.with({ ...rateHeaders(counted.standing, config.ietfHeaders), ...id })
+  }
 }

@@ -8,6 +8,7 @@ import Fastify, {
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { loggerOptions, logsRequests, withoutTokens, type LogTarget } from './log.ts'
+import { letArrive, lingerMs } from './linger.ts'
 import { jsonType, rawRefusal, type Refusal, refusalFrom } from './refusal.ts'
 import { requestIdFrom } from './request-id.ts'
 
@@ -49,6 +50,10 @@ export function createService(options: ServiceOptions): FastifyInstance {
     if (refusal.status >= 500) request.log.error({ err: error }, refusal.message)
     return answer(reply, refusal)
   })
+  app.addHook('onSend', (request, reply, payload, done) => {
+    letArrive(request.raw, reply.raw)
+    done(null, payload)
+  })
   if (log && logsRequests(log.level)) logEachAnswer(app, describe)
   return app
 }
@@ -74,9 +79,6 @@ function logEachAnswer(app: FastifyInstance, describe: ServiceOptions['describe'
     done()
   })
 }
-
-/** How long a client may keep a connection open whose last answer it has. */
-const lingerMs = 1_000
 
 /** What the parser of HTTP could make nothing of gets a last answer, if anybody is there to read it. */
 function refuseUnparsed(

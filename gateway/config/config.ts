@@ -3,7 +3,7 @@ import type { Limits, Plan } from '../limits/limits.ts'
 import { limitFrom } from '../limits/limits.ts'
 import type { BanRules } from '../limits/step.ts'
 import type { ConfigFile } from './schema.ts'
-import { durationFrom, instantFrom } from './units.ts'
+import { durationFrom, instantFrom, sizeFrom } from './units.ts'
 
 /** Which Redis the stores live in, if they don't live in the file. */
 export type RedisSettings =
@@ -19,6 +19,49 @@ export type StoreSettings = Readonly<{
   whenUnreachable: 'local' | 'allow' | 'deny'
 }>
 
+/** One place that serves an upstream's requests, and its share of them. */
+export type TargetSettings = Readonly<{ url: string; weight: number }>
+
+/** How long an upstream may take: for a connection, its first byte, between two bytes; and how long a caller may send. */
+export type Timeouts = Readonly<{
+  connectMs: number
+  responseMs: number
+  idleMs: number
+  requestMs: number
+}>
+
+/** When a target is taken out, and how it is looked at; without a path, by whether it can be connected to. */
+export type HealthSettings = Readonly<{
+  path: string | undefined
+  everyMs: number
+  unhealthyAfter: number
+}>
+
+/** A request that a backend must be able to answer before it is put behind the gateway. */
+export type Probe = Readonly<{ method: string; target: string; status: number | undefined }>
+
+export type UpstreamSettings = Readonly<{
+  name: string
+  targets: readonly TargetSettings[]
+  timeouts: Timeouts
+  health: HealthSettings
+  /** A file with the certificates to believe, in place of those that everybody believes. */
+  ca: string | undefined
+  probes: readonly Probe[]
+}>
+
+export type Route = Readonly<{
+  /** Exact, with `{name}` for any one segment, or all below, as in `/v1/*`. */
+  path: string
+  upstream: string
+  cost: number
+  /** Which methods lead there; without it, all that are known. */
+  methods: readonly string[] | undefined
+  /** What stands in the place of a path's fixed part towards the backend. */
+  rewrite: string | undefined
+  bodyLimit: number
+}>
+
 export type Address = Readonly<{ host: string; port: number }>
 
 /** The configuration as the gateway uses it: complete, checked, and never changed. */
@@ -29,12 +72,12 @@ export type Config = Readonly<{
   strangers: Limits
   bans: BanRules
   keys: Readonly<{ cache: number }>
-  upstreams: ReadonlyMap<string, Readonly<{ targets: readonly string[] }>>
+  upstreams: ReadonlyMap<string, UpstreamSettings>
   /** Where callers ask how they stand. */
   quotaPath: string
   /** Whether the IETF's fields are sent beside the X-RateLimit ones. */
   ietfHeaders: boolean
-  routes: readonly Readonly<{ path: string; upstream: string; cost: number }>[]
+  routes: readonly Route[]
   deprecations: readonly Deprecation[]
   trustedProxies: readonly string[]
 }>
@@ -55,10 +98,12 @@ export function configFrom(file: ConfigFile): Config {
     strangers: limitsFrom(file.strangers ?? { perMinute: 60, perDay: 1_000 }),
     bans: bansFrom(file.bans),
     keys: { cache: file.keys?.cache ?? 100_000 },
-    upstreams: new Map(Object.entries(file.upstreams)),
+    upstreams: new Map(
+      Object.entries(file.upstreams).map(([name, written]) => [name, upstreamFrom(name, written)]),
+    ),
     quotaPath: file.quota?.path ?? '/v1/quota',
     ietfHeaders: file.headers?.ietf ?? false,
-    routes: file.routes.map((route) => ({ cost: 1, ...route })),
+    routes: file.routes.map(routeFrom),
     deprecations: (file.deprecations ?? []).map(deprecationFrom),
     trustedProxies: file.trustedProxies ?? [],
   }
@@ -68,6 +113,37 @@ function planFrom(name: string, plan: ConfigFile['plans'][string]): Plan {
   if (plan === 'custom') return { name, limits: plan, bans: true }
   const limits = 'limits' in plan ? plan.limits : limitsFrom(plan)
   return { name, limits, bans: plan.bans !== 'off' }
+}
+
+function upstreamFrom(name: string, written: ConfigFile['upstreams'][string]): UpstreamSettings {
+  const { timeout = {}, health = {}, tls, probes = [] } = written
+  return {
+    name,
+    targets: written.targets.map((target) =>
+      typeof target === 'string' ? { url: target, weight: 1 } : { weight: 1, ...target },
+    ),
+    timeouts: {
+      connectMs: durationFrom(timeout.connect ?? '1s') ?? 0,
+      responseMs: durationFrom(timeout.response ?? '10s') ?? 0,
+      idleMs: durationFrom(timeout.idle ?? '30s') ?? 0,
+      requestMs: durationFrom(timeout.request ?? '30s') ?? 0,
+    },
+    health: {
+      path: health.path,
+      everyMs: durationFrom(health.every ?? '2s') ?? 0,
+      unhealthyAfter: health.unhealthyAfter ?? 3,
+    },
+    ca: tls?.ca,
+    probes: probes.map(({ request, status }) => {
+      const [method = '', target = ''] = request.split(' ')
+      return { method, target, status }
+    }),
+  }
+}
+
+function routeFrom(written: ConfigFile['routes'][number]): Route {
+  const { path, upstream, cost = 1, methods, rewrite, bodyLimit = '1MiB' } = written
+  return { path, upstream, cost, methods, rewrite, bodyLimit: sizeFrom(bodyLimit) ?? 0 }
 }
 
 type WrittenLimits = NonNullable<ConfigFile['strangers']>

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Compile } from 'typebox/compile'
 import { parseDocument, isScalar, visit } from 'yaml'
+import { pathExpression } from '../paths.ts'
 import { configFrom, type Config } from './config.ts'
 import { fileSchema } from './schema.ts'
 
@@ -44,9 +45,21 @@ export function parseConfig(text: string, environment: Environment, name: string
 
 /** What no single setting has wrong, but several together. */
 function* contradictionsOf({ routes, upstreams, deprecations }: Config): Generator<string> {
-  for (const { path, upstream } of routes) {
+  const paths = new Set<string>()
+  for (const { path, upstream, rewrite } of routes) {
     if (!upstreams.has(upstream))
       yield `the route ${path} leads to ${upstream}, which is no upstream`
+    if (rewrite !== undefined && !path.endsWith('/*'))
+      yield `the route ${path} is rewritten to ${rewrite}, so it must end in /* as well`
+    if (paths.has(path)) yield `the route ${path} is there twice`
+    paths.add(path)
+  }
+  for (const { operation } of deprecations) {
+    const [method = '', path = ''] = operation.split(' ')
+    const isCovered = routes.some(
+      (route) => pathExpression(route.path).test(path) && (route.methods?.includes(method) ?? true),
+    )
+    if (!isCovered) yield `${operation} is deprecated, but no route leads to it`
   }
   for (const { operation, sinceMs, sunsetMs = Infinity, brownouts } of deprecations) {
     if (sunsetMs < sinceMs) yield `the sunset of ${operation} is before it is deprecated`

@@ -1,5 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import { durationFrom, instantFrom } from './units.ts'
+import { durationFrom, instantFrom, sizeFrom } from './units.ts'
 
 const count = Type.Integer({ minimum: 1, expected: 'a whole number above 0' })
 const cost = Type.Integer({ minimum: 0, maximum: 1_000_000, expected: 'a whole number from 0 up' })
@@ -23,9 +23,29 @@ const limits = section({ perMinute: limit, perDay: limit })
 const off = Type.Optional(Type.Enum(['on', 'off'], { expected: 'on or off' }))
 const plan = section({ perMinute: limit, perDay: limit, bans: off })
 const customPlan = section({ limits: Type.Literal('custom'), bans: off })
+const size = Type.Refine(
+  Type.String({ expected: 'a size such as 64KiB or 1MiB' }),
+  (value) => sizeFrom(value) !== undefined,
+  () => 'must be a size such as 64KiB or 1MiB',
+)
 const url = Type.String({
-  pattern: '^https?://[^/?#]+/?$',
+  pattern: '^https?://[^/?#@]+/?$',
   expected: 'an http or https URL without a path',
+})
+const weight = Type.Integer({ minimum: 1, maximum: 1_000, expected: 'from 1 to 1000' })
+const status = Type.Integer({ minimum: 100, maximum: 599, expected: 'a status of HTTP' })
+const operation = Type.String({
+  pattern: '^[A-Z]+ /\\S*$',
+  expected: 'a method and a path, such as GET /v1/pets/{petId}',
+})
+const method = Type.String({ pattern: '^[A-Z]+$', expected: 'a method such as GET' })
+const pathPattern = Type.String({
+  pattern: '^(?:/(?:[^/{}*:?#\\s]+|\\{\\w+\\}))*/(?:\\*|[^/{}*:?#\\s]+|\\{\\w+\\})?$',
+  expected: 'a path such as /v1/pets, /v1/pets/{petId} or /v1/*',
+})
+const prefix = Type.String({
+  pattern: '^(?:/[^/{}*:?#\\s]+)*/\\*$',
+  expected: 'a path that ends in /*, such as /api/*',
 })
 
 const redis = Type.Union(
@@ -78,20 +98,49 @@ export const fileSchema = section({
   upstreams: Type.Record(
     Type.String(),
     section({
-      targets: Type.Array(url, { minItems: 1, maxItems: 1, expected: 'a list of one URL' }),
+      targets: Type.Array(Type.Union([url, section({ url, weight: optional(weight) })]), {
+        minItems: 1,
+        expected: 'a list of URLs, or of { url: ..., weight: ... }',
+      }),
+      timeout: optional(
+        section({
+          connect: optional(duration),
+          response: optional(duration),
+          idle: optional(duration),
+          request: optional(duration),
+        }),
+      ),
+      health: optional(
+        section({
+          path: optional(pathPattern),
+          every: optional(duration),
+          unhealthyAfter: optional(count),
+        }),
+      ),
+      tls: optional(section({ ca: text })),
+      probes: optional(
+        Type.Array(section({ request: operation, status: optional(status) }), {
+          expected: 'a list of { request: GET /path, status: 200 }',
+        }),
+      ),
     }),
     { expected: 'upstreams by name', minProperties: 1 },
   ),
-  routes: Type.Array(section({ path: text, upstream: text, cost: optional(cost) }), {
-    expected: 'a list of routes',
-  }),
+  routes: Type.Array(
+    section({
+      path: pathPattern,
+      upstream: text,
+      cost: optional(cost),
+      methods: optional(Type.Array(method, { minItems: 1, expected: 'a list of methods' })),
+      rewrite: optional(prefix),
+      bodyLimit: optional(size),
+    }),
+    { expected: 'a list of routes' },
+  ),
   deprecations: optional(
     Type.Array(
       section({
-        operation: Type.String({
-          pattern: '^[A-Z]+ /\\S*$',
-          expected: 'a method and a path, such as GET /v1/pets/{petId}',
-        }),
+        operation,
         since: instant,
         sunset: optional(instant),
         replacement: optional(text),

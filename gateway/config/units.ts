@@ -21,3 +21,12 @@ export function instantFrom(text: string): number | undefined {
   const instant = Date.parse(text)
   return Number.isNaN(instant) ? undefined : instant
 }
+
+const bytes = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 } as const
+
+/** Bytes of a size such as `512B`, `64KiB`, `1MiB` or `2GiB`; `undefined` if it is none. */
+export function sizeFrom(text: string): number | undefined {
+  const parts = /^(\d{1,9})(B|KiB|MiB|GiB)$/.exec(text)
+  const unit = parts?.[2] as keyof typeof bytes | undefined
+  return parts && unit ? Number(parts[1]) * bytes[unit] : undefined
+}

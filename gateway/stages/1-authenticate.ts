@@ -1,9 +1,7 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
-import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../../shared/clock.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { answer, pathOf } from '../../shared/service.ts'
-import { clientAddress, type Ranges } from '../address.ts'
 import { bearerToken } from '../bearer.ts'
 import { callerFrom, type KnownCaller } from '../caller.ts'
 import type { CachedKey } from '../keys/cache.ts'
@@ -12,15 +10,16 @@ import type { StoredKey } from '../keys/key.ts'
 import { isOurs, isWellFormed } from '../keys/token.ts'
 import type { Plan } from '../limits/limits.ts'
 import type { BanRules } from '../limits/step.ts'
-import { plainTarget } from '../paths.ts'
 import type { Strangers } from '../limits/strangers.ts'
+import type { AddressOf, RefuseStranger } from '../stranger.ts'
 
 export type AuthenticateOptions = Readonly<{
   directory: KeyDirectory
   strangers: Strangers
   plans: ReadonlyMap<string, Plan>
   bans: BanRules
-  trustedProxies: Ranges
+  addressOf: AddressOf
+  refuseStranger: RefuseStranger
   clock: Clock
 }>
 
@@ -29,12 +28,10 @@ const secondsUntilBack = '5'
 
 /** Finds out who sends a request, before a byte of its body is read; refuses who can't be known. */
 export function authenticate(options: AuthenticateOptions): onRequestHookHandler {
-  const { directory, strangers, plans, bans, trustedProxies, clock } = options
+  const { directory, strangers, plans, bans, addressOf, refuseStranger, clock } = options
   const callers = new WeakMap<StoredKey, KnownCaller | 'unplanned'>()
 
   return function authenticate(request, reply, done): void {
-    if (lacksHost(request.raw)) return refuseStranger(request, reply, hostless)
-    if (!plainTarget(request.url)) return refuseStranger(request, reply, ambiguous)
     const token = bearerToken(request.raw.rawHeaders)
     if (token === undefined) return refuseStranger(request, reply, missing)
     if (token === null) return refuseStranger(request, reply, invalid)
@@ -76,16 +73,6 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
     return made
   }
 
-  function addressOf({ raw }: FastifyRequest): string {
-    return clientAddress(raw.socket.remoteAddress, raw.headers['x-forwarded-for'], trustedProxies)
-  }
-
-  function refuseStranger(request: FastifyRequest, reply: FastifyReply, why: () => Refusal): void {
-    const { refusal, standing } = strangers.refuse(addressOf(request), why)
-    request.standing = standing
-    void answer(reply, refusal)
-  }
-
   function refuseUnchecked(request: FastifyRequest, reply: FastifyReply): void {
     const decision = strangers.stand(addressOf(request))
     request.standing = { decision, limits: strangers.limits }
@@ -93,20 +80,6 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
     const headers = { 'retry-after': secondsUntilBack }
     void answer(reply, new Refusal('service_unavailable', sentence, headers))
   }
-}
-
-/** HTTP/1.1 wants a host in every request; what follows may be told apart by it. */
-function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
-  return headers.host === undefined && httpVersion === '1.1'
-}
-
-function hostless(): Refusal {
-  return new Refusal('invalid_request', 'The request has no Host header.')
-}
-
-function ambiguous(): Refusal {
-  const sentence = 'The path of the URL can be read in more than one way.'
-  return new Refusal('invalid_request', sentence)
 }
 
 function unplanned(): Refusal {

@@ -1,91 +1,66 @@
 import proxy from '@fastify/http-proxy'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { IncomingHttpHeaders } from 'node:http'
-import type { Clock } from '../../shared/clock.ts'
-import { Refusal } from '../../shared/refusal.ts'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { answer } from '../../shared/service.ts'
-import { sign, signatureHeader } from '../../shared/signature.ts'
-import type { Config } from '../config/config.ts'
+import { notAllowed, passageOf, type PassageOptions } from '../passage.ts'
+import type { Route } from '../config/config.ts'
+import type { Upstream } from '../upstreams/upstream.ts'
 
-/** For one connection only, in either direction. */
-const hopByHop =
-  'connection keep-alive proxy-connection te trailer transfer-encoding upgrade'.split(' ')
+export type ForwardOptions = PassageOptions &
+  Readonly<{ routes: readonly Route[]; upstreams: ReadonlyMap<string, Upstream> }>
 
-/** Never the backend's to see: what a caller proves itself with, and what is for this hop alone. */
-const kept = new Set([...hopByHop, 'authorization', 'cookie', 'proxy-authorization', 'expect'])
-
-/** Never the backend's to say: how a caller stands, and how its connection goes on. */
-const dropped = new Set([...hopByHop, 'server', 'x-powered-by', 'x-request-id'])
-const ours = /^(?:x-)?ratelimit/
-
-export type ForwardOptions = Readonly<{
-  config: Config
-  /** Shared with the backends, which take only what was signed with it; without it, nothing is signed. */
-  secret: string | undefined
-  clock: Clock
-  /** Told of a request that was admitted and then could not be answered. */
-  unanswered: (request: FastifyRequest) => void
-}>
+/** What a route forwards unless it says otherwise. */
+const usualMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** Sends admitted requests to the upstreams that the configuration's routes name. */
 export async function forward(app: FastifyInstance, options: ForwardOptions): Promise<void> {
-  const { config, unanswered, secret, clock } = options
-  for (const { path, upstream, cost } of config.routes) {
-    const [target = ''] = config.upstreams.get(upstream)?.targets ?? []
-    const prefix = path.replace(/\/\*$/, '')
-    await app.register(proxy, {
-      upstream: target,
-      prefix,
-      rewritePrefix: prefix,
-      config: { tollgate: true, cost },
-      retryMethods: [],
-      disableRequestLogging: true,
-      replyOptions: {
-        rewriteRequestHeaders: (request, headers) =>
-          signed(request as FastifyRequest, forwarded(request as FastifyRequest, headers)),
-        rewriteHeaders: answered,
-        onError: (reply, { error }) => refuse(reply as FastifyReply, error),
-      },
-    })
-  }
-
-  function refuse(reply: FastifyReply, error: Error): void {
-    const { request } = reply
-    request.log.error({ err: error }, 'the backend could not be asked')
-    unanswered(request)
-    const late = 'statusCode' in error && error.statusCode === 504
-    void answer(
-      reply,
-      late
-        ? new Refusal('gateway_timeout', 'The backend did not answer in time.')
-        : new Refusal('bad_gateway', 'The backend could not be reached.'),
-    )
-  }
-
-  function signed(request: FastifyRequest, headers: IncomingHttpHeaders): IncomingHttpHeaders {
-    if (!secret) return headers
-    const { id: callerId = '', plan = '' } = request.caller ?? {}
-    const { method, url: target, id: requestId } = request
-    const signature = sign(secret, { method, target, callerId, plan, requestId }, clock())
-    return { ...headers, [signatureHeader]: signature }
+  for (const route of options.routes) {
+    const upstream = options.upstreams.get(route.upstream)
+    if (!upstream) throw new Error(`the upstream ${route.upstream} is not open`)
+    await app.register((scope) => serve(scope, options, route, upstream))
   }
 }
 
-function forwarded(
-  { caller, id }: FastifyRequest,
-  headers: IncomingHttpHeaders,
-): IncomingHttpHeaders {
-  const sent = Object.fromEntries(Object.entries(headers).filter(([name]) => !isForged(name)))
-  return { ...sent, 'x-request-id': id, 'x-caller-id': caller?.id, 'x-caller-plan': caller?.plan }
+async function serve(
+  app: FastifyInstance,
+  options: ForwardOptions,
+  route: Route,
+  upstream: Upstream,
+): Promise<void> {
+  const { path, cost, rewrite } = route
+  const base = rewrite === undefined ? '' : withoutRest(path)
+  const url = path.slice(base.length).replace(/\{(\w+)\}/g, ':$1')
+  const methods = withHead(route.methods ?? usualMethods)
+  const config = { tollgate: true, cost }
+  const pass = passageOf(options, route, upstream)
+  // Bodies go through as they come, whatever their type.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+  await app.register(proxy, {
+    upstream: upstream.targets[0]?.origin ?? '',
+    prefix: base,
+    rewritePrefix: rewrite === undefined ? '' : withoutRest(rewrite),
+    routes: [url],
+    httpMethods: methods,
+    proxyPayloads: false,
+    globalAgent: true,
+    config,
+    // The query goes on byte for byte; taken apart and put together again it would not.
+    preRewrite: (target) => target.split('?', 1)[0] ?? target,
+    handler: (request, reply, destination) => pass(request, reply, destination),
+  })
+  app.route({
+    method: app.supportedMethods.filter((method) => !methods.includes(method)),
+    url: base + url,
+    config,
+    handler: (_request, reply: FastifyReply) => answer(reply, notAllowed(methods)),
+  })
 }
 
-/** What a caller may not say, because the gateway does, however it is spelled. */
-function isForged(name: string): boolean {
-  return kept.has(name) || /^x[-_](?:caller|gateway)[-_]/.test(name)
+/** What would be answered to GET is told to HEAD. */
+function withHead(methods: readonly string[]): string[] {
+  return methods.includes('GET') && !methods.includes('HEAD') ? [...methods, 'HEAD'] : [...methods]
 }
 
-function answered(headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  return Object.fromEntries(
-    Object.entries(headers).filter(([name]) => !dropped.has(name) && !ours.test(name)),
-  )
+function withoutRest(path: string): string {
+  return path.slice(0, -'/*'.length)
 }

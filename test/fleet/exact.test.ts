@@ -28,11 +28,9 @@ async function startFleet(
   const folder = t.testdir()
   const file = join(folder, 'gateway.yaml')
   // All processes of the test share two processors: what is late then is no outage of Redis.
-  const yaml = configFor(
-    upstream.url,
-    `${store.replace('$DIR', folder)}, timeout: 1s`,
-    planOf(limit),
-  )
+  const yaml = configFor(upstream.url, `${store.replace('$DIR', folder)}, timeout: 1s`, {
+    more: planOf(limit),
+  })
   writeFileSync(file, yaml)
   const gateways = environments.map((env) =>
     startProcess(t, 'gateway/main.js', {

@@ -102,7 +102,7 @@ t.test('every answer carries each header once, from the gateway alone', async (t
   }
   cases.push(['HEAD', ask('HEAD /v1/200', as(token)), 200])
   cases.push(['no route', ask('GET /nowhere', as(token)), 404])
-  cases.push(['a method nobody knows here', ask('PROPFIND /v1/pets', as(token)), 404])
+  cases.push(['a method that no route has', ask('PROPFIND /v1/pets', as(token)), 405])
   for (const [, asked] of cases) await asked
   cases.push(['one too many', ask('GET /v1/200', as(token)), 429])
   cases.push(['forbidden', ask('GET /v1/200', as(restricted.token)), 403])

@@ -119,7 +119,7 @@ t.test(
 
 t.test('contradictions are told', (t) => {
   const parse = (more: string) =>
-    parseConfig(configFor('http://127.0.0.1:1', 'file: x', more), {}, 'x.yaml')
+    parseConfig(configFor('http://127.0.0.1:1', 'file: x', { more }), {}, 'x.yaml')
   for (const [more, sentence] of [
     [
       shipped.replace('sunset: 2030', 'sunset: 2020'),

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Config } from '../../gateway/config/config.ts'
@@ -19,17 +19,26 @@ plans:
   enterprise: custom
 `
 
-/** A configuration in front of one upstream; `more` is YAML that is added. */
-export function configFor(
-  upstream: string,
-  store: string,
-  more = '',
-  routes = '[ { path: /v1/*, upstream: animals } ]',
-): string {
+/** The parts of a configuration that tests write themselves, as YAML. */
+export type Written = Readonly<{
+  /** More of the configuration. */
+  more?: string
+  routes?: string
+  /** The targets of the one upstream; a test's own upstream unless told. */
+  targets?: string
+  /** More members of the one upstream. */
+  upstreamMore?: string
+}>
+
+/** A configuration in front of one upstream. */
+export function configFor(upstream: string, store: string, written: Written = {}): string {
+  const { more = '', routes = '[ { path: /v1/*, upstream: animals } ]' } = written
+  const { targets = `[ "${upstream}" ]`, upstreamMore } = written
+  const members = [`targets: ${targets}`, ...(upstreamMore ? [upstreamMore] : [])].join(', ')
   return `${/^plans:/m.test(more) ? '' : plans}
 listen: { host: 127.0.0.1, port: 0 }
 store: { ${store} }
-upstreams: { animals: { targets: ["${upstream}"] } }
+upstreams: { animals: { ${members} } }
 routes: ${routes}
 ${more}
 `
@@ -58,6 +67,29 @@ export async function startUpstream(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen }
 }
 
+/** A server of bytes: whatever a connection brings, and whatever it is answered. */
+export async function startRawUpstream(
+  t: Test,
+  handle: (socket: Socket) => void,
+): Promise<Upstream & { connections: () => number }> {
+  let connections = 0
+  const sockets = new Set<Socket>()
+  const server = createTcpServer((socket) => {
+    connections++
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.once('close', () => sockets.delete(socket))
+    handle(socket)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.close()
+    sockets.forEach((socket) => socket.destroy())
+  })
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, seen: [], connections: () => connections }
+}
+
 export type Gateway = Readonly<{
   url: string
   server: Server
@@ -70,25 +102,22 @@ export type Gateway = Readonly<{
   key: (settings?: Partial<KeySettings>) => Promise<Issued & { headers: { authorization: string } }>
 }>
 
-export type GatewayOptions = Readonly<{
-  /** YAML that is added to the configuration. */
-  more?: string
-  /** The configuration's `routes`; /v1/* unless told. */
-  routes?: string
-  /** The members of the configuration's `store`; a file of the test's own unless told. */
-  store?: string
-  upstream?: Upstream
-  clock?: () => number
-  log?: LogSettings
-  secret?: string
-}>
+export type GatewayOptions = Written &
+  Readonly<{
+    /** The members of the configuration's `store`; a file of the test's own unless told. */
+    store?: string
+    upstream?: Upstream
+    clock?: () => number
+    log?: LogSettings
+    secret?: string
+  }>
 
 /** A real gateway on a free port, with a store of its own, in front of an upstream. */
 export async function startGateway(t: Test, options: GatewayOptions = {}): Promise<Gateway> {
-  const { more = '', clock = Date.now, log } = options
+  const { clock = Date.now, log } = options
   const upstream = options.upstream ?? (await startUpstream(t))
   const store = options.store ?? `file: ${join(t.testdir(), 'gateway.db')}`
-  const config = parseConfig(configFor(upstream.url, store, more, options.routes), {}, 'test.yaml')
+  const config = parseConfig(configFor(upstream.url, store, options), {}, 'test.yaml')
   const stores = openStores(config.store, { clock })
   const app = await createGateway({ config, stores, clock, log, secret: options.secret })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })

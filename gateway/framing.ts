@@ -1,0 +1,72 @@
+import type { IncomingMessage } from 'node:http'
+import { Refusal, type RefusalCode } from '../shared/refusal.ts'
+
+/** How many headers a request may have, and how long its target may be. */
+const mostHeaders = 100
+const longestTarget = 8_192
+
+const hostPattern = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
+
+/**
+ * What is wrong with the way a request is written down, whatever Node has let through: what two readers
+ * could take for different requests is refused, and its connection closed.
+ */
+export function framingFault(request: IncomingMessage): Refusal | undefined {
+  const { rawHeaders, headers, httpVersion, method, url = '' } = request
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return fault('http_version_not_supported')
+  if (rawHeaders.length > 2 * mostHeaders) return fault('headers_too_large')
+  if (url.length > longestTarget) return fault('uri_too_long')
+  const encoding = headers['transfer-encoding']
+  if (encoding !== undefined) {
+    if (httpVersion === '1.0') return fault('invalid_request', framings.oldChunks)
+    if (encoding !== 'chunked') return fault('not_implemented')
+    if (headers['content-length'] !== undefined)
+      return fault('invalid_request', framings.twoLengths)
+  }
+  const { host } = headers
+  if (host === undefined) {
+    return httpVersion === '1.0' ? undefined : fault('invalid_request', framings.hostless)
+  }
+  if (!hostPattern.test(host) || isTwice('host', rawHeaders)) {
+    return fault('invalid_request', framings.host)
+  }
+  if (method === 'TRACE') {
+    return fault('method_not_allowed', framings.trace, {
+      allow: 'GET, HEAD, POST, PUT, PATCH, DELETE',
+    })
+  }
+  return undefined
+}
+
+const framings = {
+  hostless: 'The request has no Host header.',
+  host: 'The request must have one Host header, with a name or an address.',
+  oldChunks: 'HTTP/1.0 has no Transfer-Encoding.',
+  twoLengths: 'The request has both Content-Length and Transfer-Encoding.',
+  trace: 'TRACE is not answered here.',
+} as const
+
+const sentences: Partial<Record<RefusalCode, string>> = {
+  http_version_not_supported: 'Ask in HTTP/1.1.',
+  headers_too_large: `A request may have ${mostHeaders} headers, and 16 KiB of them.`,
+  uri_too_long: `A path and query may have ${longestTarget.toLocaleString('en')} characters.`,
+  not_implemented: 'The one Transfer-Encoding that is understood is chunked.',
+}
+
+function fault(
+  code: RefusalCode,
+  sentence = sentences[code] ?? '',
+  headers: Readonly<Record<string, string>> = {},
+): Refusal {
+  return new Refusal(code, sentence, { ...headers, connection: 'close' })
+}
+
+/** Whether a header is there more than once; Node shows the first of some as if it were the only one. */
+export function isTwice(name: string, rawHeaders: readonly string[]): boolean {
+  let count = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const each = rawHeaders[i]
+    if (each?.length === name.length && each.toLowerCase() === name) count++
+  }
+  return count > 1
+}

@@ -1,0 +1,94 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { plainAddress, type Ranges } from './address.ts'
+
+/** For one connection only, in either direction. */
+const hopByHop =
+  'connection keep-alive proxy-connection te trailer transfer-encoding upgrade http2-settings'
+
+/**
+ * Never a backend's to see: what is for this connection alone, what a caller proves itself with, and
+ * what would tell a backend who or what is asking in another way than the gateway does.
+ */
+const kept = new Set(
+  [
+    hopByHop,
+    'host content-length expect authorization cookie proxy',
+    'forwarded x-real-ip x-client-ip x-cluster-client-ip true-client-ip cf-connecting-ip',
+    'fastly-client-ip x-original-url x-original-host x-rewrite-url',
+    'x-http-method x-http-method-override x-method-override x-request-id',
+  ]
+    .join(' ')
+    .split(' '),
+)
+const keptFamilies = /^(?:x-(?:caller|gateway|forwarded)-|x-forwarded$|proxy-)/
+
+/** Never a backend's to say: how a caller stands, what runs behind the gateway, how its connection goes on. */
+const dropped = new Set(`${hopByHop} server x-powered-by x-request-id`.split(' '))
+const droppedFamilies = /^(?:(?:x-)?ratelimit|proxy-|x-gateway-)/
+
+/** What Node refuses to send in a header. */
+const unsendable = /[^\t\x20-\x7e\x80-\xff]/
+
+/** Headers of an answer by their names in small letters. */
+export type Headers = Record<string, string | string[]>
+
+/** The headers of a caller's request that its backend sees, names and values in turn. */
+export function passedOn({ rawHeaders, headers }: IncomingMessage): string[] {
+  const named = namesIn(headers.connection)
+  const passed: string[] = []
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const [name = '', value = ''] = [rawHeaders[i], rawHeaders[i + 1]]
+    const spelled = plainName(name)
+    if (kept.has(spelled) || keptFamilies.test(spelled) || named?.has(spelled)) continue
+    passed.push(name, value)
+  }
+  return passed
+}
+
+/** Who has asked, by which way and for what: of a trusted proxy, what it says, and one hop more. */
+export function forwardedHeaders({ headers, socket }: IncomingMessage, trusted: Ranges): string[] {
+  const peer = plainAddress(socket.remoteAddress ?? '')
+  const isTrusted = trusted.has(peer)
+  const said = (name: string): string | undefined =>
+    isTrusted ? headers[name]?.toString() || undefined : undefined
+  const before = said('x-forwarded-for')
+  return [
+    'x-forwarded-for',
+    before === undefined ? peer : `${before}, ${peer}`,
+    'x-forwarded-proto',
+    said('x-forwarded-proto') ?? ('encrypted' in socket ? 'https' : 'http'),
+    'x-forwarded-host',
+    said('x-forwarded-host') ?? headers.host ?? '',
+  ]
+}
+
+/** The headers of a backend's answer that its caller sees; `undefined` if they can't be sent on. */
+export function passedBack(headers: IncomingHttpHeaders, status: number): Headers | undefined {
+  const named = namesIn(headers.connection)
+  const isBodiless = status === 204 || status === 304
+  const passed: Headers = {}
+  for (const name in headers) {
+    const value = headers[name]
+    if (value === undefined || dropped.has(name) || droppedFamilies.test(name)) continue
+    if (named?.has(name) || (name === 'content-length' && isBodiless)) continue
+    if (
+      typeof value === 'string' ? unsendable.test(value) : value.some((v) => unsendable.test(v))
+    ) {
+      return undefined
+    }
+    passed[name] = value
+  }
+  return passed
+}
+
+/** A name as everybody reads it: some take `_` for `-`. */
+function plainName(name: string): string {
+  const small = name.toLowerCase()
+  return small.includes('_') ? small.replaceAll('_', '-') : small
+}
+
+/** The names that a `Connection` header keeps to its connection; none, if it only says how that goes on. */
+function namesIn(connection: string | undefined): Set<string> | undefined {
+  if (connection === undefined || /^(?:keep-alive|close)$/i.test(connection)) return undefined
+  return new Set(connection.split(',').map((name) => plainName(name.trim())))
+}

@@ -1,0 +1,206 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { IncomingHttpHeaders } from 'node:http'
+import { Readable, type Duplex } from 'node:stream'
+import type { Clock } from '../shared/clock.ts'
+import { hasBody } from '../shared/linger.ts'
+import { Refusal } from '../shared/refusal.ts'
+import { answer, pathOf } from '../shared/service.ts'
+import { sign, signatureHeader } from '../shared/signature.ts'
+import type { Ranges } from './address.ts'
+import type { Route } from './config/config.ts'
+import { forwardedHeaders, passedBack, passedOn, type Headers } from './headers.ts'
+import { CallerBody } from './upstreams/caller-body.ts'
+import type { Answer, Failure } from './upstreams/exchange.ts'
+import type { Upstream } from './upstreams/upstream.ts'
+import { becomesWebSocket } from './wire.ts'
+
+export type PassageOptions = Readonly<{
+  trustedProxies: Ranges
+  /** Shared with the backends, which take only what was signed with it; without it, nothing is signed. */
+  secret: string | undefined
+  clock: Clock
+  /** Told of a request that was admitted and then could not be answered. */
+  unanswered: (request: FastifyRequest) => void
+}>
+
+/** Takes a request to its backend at a path, and the answer back. */
+export type Passage = (request: FastifyRequest, reply: FastifyReply, path: string) => FastifyReply
+
+/** The way of one route's requests to its upstream and back, streaming in both directions. */
+export function passageOf(options: PassageOptions, route: Route, upstream: Upstream): Passage {
+  const { trustedProxies, secret, clock, unanswered } = options
+  const { name } = upstream.settings
+
+  return function pass(request, reply, path) {
+    const { raw, method } = request
+    const length = raw.headers['content-length']
+    const isBodied = hasBody(raw)
+    if (isBodied && (method === 'GET' || method === 'HEAD')) return answer(reply, bodied(method))
+    if (Number(length ?? 0) > route.bodyLimit) return answer(reply, tooLarge(route.bodyLimit))
+    const target = path + request.url.slice(pathOf(request).length)
+    const headers = headersFor(request, target)
+    if (isBodied && length !== undefined) headers.push('content-length', length)
+    const body = isBodied
+      ? new CallerBody(raw, {
+          limit: route.bodyLimit,
+          wanted: () => {
+            if (raw.headers.expect !== undefined) reply.raw.writeContinue()
+          },
+          tooLarge: () => {
+            sent.cancel()
+            if (reply.sent) raw.destroy()
+            else void answer(reply, tooLarge(route.bodyLimit))
+          },
+        })
+      : undefined
+    const sent = upstream.send(
+      { method, target, headers, body, upgrade: becomesWebSocket(raw) },
+      {
+        answered: (answered) => passBack(request, reply, answered),
+        upgraded: (headers, socket) => goOn(request, reply, headers, socket),
+        failed: (failure) => fail(request, reply, failure),
+      },
+    )
+    reply.raw.once('close', () => sent.cancel())
+    return reply
+  }
+
+  function headersFor(request: FastifyRequest, target: string): string[] {
+    const { raw, method, id: requestId, caller } = request
+    const headers = [...passedOn(raw), ...forwardedHeaders(raw, trustedProxies)]
+    const { id: callerId = '', plan = '' } = caller ?? {}
+    headers.push('x-request-id', requestId, 'x-caller-id', callerId, 'x-caller-plan', plan)
+    if (!secret) return headers
+    const signature = sign(secret, { method, target, callerId, plan, requestId }, clock())
+    headers.push(signatureHeader, signature)
+    return headers
+  }
+
+  function passBack(request: FastifyRequest, reply: FastifyReply, answered: Answer): void {
+    const { status, body } = answered
+    if (answered.headers[signatureHeader] !== undefined) {
+      return refuse(
+        request,
+        reply,
+        unsigned(),
+        'the backend takes nothing that is signed with this GATEWAY_SECRET',
+      )
+    }
+    const headers = passedBack(answered.headers, status)
+    if (!headers) return refuse(request, reply, broken(), 'a header of the answer is none')
+    relocate(headers)
+    reply.code(status).headers(headers)
+    // Fastify would give a type to bytes that have none, but not to a stream of them.
+    const isPlain = !Buffer.isBuffer(body) || headers['content-type'] !== undefined
+    if (isPlain) void reply.send(body)
+    else void reply.header('content-length', body.length).send(Readable.from([body]))
+    if (body instanceof Readable) body.once('resume', () => reply.raw.flushHeaders())
+  }
+
+  /** What a backend says of places of its own is said of the gateway's. */
+  function relocate(headers: Headers): void {
+    const { location } = headers
+    if (typeof location !== 'string') return
+    const origin = upstream.targets.find((target) =>
+      location.startsWith(`${target.origin}/`),
+    )?.origin
+    const path = origin === undefined ? location : location.slice(origin.length)
+    const { rewrite } = route
+    const isRewritten = rewrite !== undefined && path.startsWith(rewrite.slice(0, -1))
+    headers['location'] = isRewritten
+      ? route.path.slice(0, -1) + path.slice(rewrite.length - 1)
+      : path
+  }
+
+  /** Lets a connection become the WebSocket that both ends have agreed on. */
+  function goOn(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    answered: IncomingHttpHeaders,
+    backend: Duplex,
+  ): void {
+    const { socket } = request.raw
+    const headers = passedBack(answered, 101) ?? {}
+    reply.raw.once('finish', () => upstream.join(socket, backend))
+    void reply
+      .code(101)
+      .headers({ ...headers, connection: 'Upgrade', upgrade: 'websocket' })
+      .send()
+  }
+
+  function fail(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    failure: Failure | 'none healthy',
+  ): void {
+    if (failure === 'none healthy') {
+      return refuse(request, reply, unhealthy(), 'no target of the upstream is healthy')
+    }
+    const { kind, cause } = failure
+    if (kind === 'unsendable') return void answer(reply, unsendable())
+    if (kind === 'slow') return void answer(reply, slow())
+    refuse(
+      request,
+      reply,
+      kind === 'late' ? late() : kind === 'broken' ? broken() : unreachable(),
+      cause,
+    )
+  }
+
+  /** The gateway could not get an answer: the cause is for the log, and the day's point comes back. */
+  function refuse(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    refusal: Refusal,
+    cause: Error | string,
+  ): void {
+    const why = typeof cause === 'string' ? { cause } : { err: cause }
+    request.log.error({ upstream: name, ...why }, refusal.message)
+    unanswered(request)
+    void answer(reply, refusal)
+  }
+}
+
+/** A path is there, but not for this method. */
+export function notAllowed(methods: readonly string[]): Refusal {
+  const allow = methods.join(', ')
+  return new Refusal('method_not_allowed', `Only ${allow} can be asked here.`, { allow })
+}
+
+function bodied(method: string): Refusal {
+  return new Refusal('invalid_request', `A request with ${method} has no body.`)
+}
+
+function tooLarge(limit: number): Refusal {
+  const sentence = `A body may have ${limit.toLocaleString('en')} bytes here.`
+  return new Refusal('payload_too_large', sentence)
+}
+
+function unsendable(): Refusal {
+  return new Refusal('invalid_request', 'The request has a header or a path that can’t be sent on.')
+}
+
+function slow(): Refusal {
+  return new Refusal('request_timeout', 'The request did not arrive in time.')
+}
+
+function unreachable(): Refusal {
+  return new Refusal('bad_gateway', 'The backend could not be reached.')
+}
+
+function broken(): Refusal {
+  return new Refusal('bad_gateway', 'The backend broke off, or what it answered is no HTTP.')
+}
+
+function unsigned(): Refusal {
+  return new Refusal('bad_gateway', 'The backend does not take requests from this gateway.')
+}
+
+function late(): Refusal {
+  return new Refusal('gateway_timeout', 'The backend did not answer in time.')
+}
+
+function unhealthy(): Refusal {
+  const sentence = 'The backend is out of service just now. Try again in a moment.'
+  return new Refusal('service_unavailable', sentence, { 'retry-after': '1' })
+}

@@ -1,0 +1,22 @@
+import type { onRequestHookHandler } from 'fastify'
+import { Refusal } from '../../shared/refusal.ts'
+import { framingFault } from '../framing.ts'
+import { plainTarget } from '../paths.ts'
+import type { RefuseStranger } from '../stranger.ts'
+
+export type ScreenOptions = Readonly<{ refuseStranger: RefuseStranger }>
+
+/** Refuses what can be read in more than one way, before anybody else looks at it. */
+export function screen({ refuseStranger }: ScreenOptions): onRequestHookHandler {
+  return function screen(request, reply, done): void {
+    const fault = framingFault(request.raw)
+    if (fault) return refuseStranger(request, reply, () => fault)
+    if (!plainTarget(request.url)) return refuseStranger(request, reply, ambiguous)
+    done()
+  }
+}
+
+function ambiguous(): Refusal {
+  const sentence = 'The path of the URL can be read in more than one way.'
+  return new Refusal('invalid_request', sentence)
+}

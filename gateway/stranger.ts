@@ -1,0 +1,28 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Refusal } from '../shared/refusal.ts'
+import { answer } from '../shared/service.ts'
+import { clientAddress, type Ranges } from './address.ts'
+import type { Strangers } from './limits/strangers.ts'
+
+/** The address that a request comes from, as far as the proxies in front are believed. */
+export type AddressOf = (request: FastifyRequest) => string
+
+export function addressFinder(trustedProxies: Ranges): AddressOf {
+  return ({ raw }) =>
+    clientAddress(raw.socket.remoteAddress, raw.headers['x-forwarded-for'], trustedProxies)
+}
+
+/** Refuses whoever can't be known, and counts it against the address: for what it lacks, or with 429. */
+export type RefuseStranger = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  why: () => Refusal,
+) => void
+
+export function strangerRefuser(strangers: Strangers, addressOf: AddressOf): RefuseStranger {
+  return (request, reply, why) => {
+    const { refusal, standing } = strangers.refuse(addressOf(request), why)
+    request.standing = standing
+    void answer(reply, refusal)
+  }
+}

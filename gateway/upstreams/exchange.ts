@@ -1,0 +1,258 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { Readable, type Duplex } from 'node:stream'
+import type { Dispatcher } from 'undici'
+import type { Timeouts } from '../config/config.ts'
+import type { CallerBody } from './caller-body.ts'
+import type { Target } from './target.ts'
+
+/** A request as it goes to a backend. */
+export type Outgoing = Readonly<{
+  method: string
+  /** Path and query. */
+  target: string
+  /** Names and values in turn, but for Host and what is for one connection alone. */
+  headers: readonly string[]
+  body: CallerBody | undefined
+  /** Whether it asks to go on as a WebSocket. */
+  upgrade: boolean
+}>
+
+/** What a backend has answered; all of the body if it came at once, else a stream of it. */
+export type Answer = Readonly<{
+  status: number
+  headers: IncomingHttpHeaders
+  body: Buffer | Readable | undefined
+}>
+
+/**
+ * Why there is no answer. `unreachable`: there is no connection; `broken`: it was reset, or what came
+ * is no HTTP; `late`: nothing came in time; `slow`: the caller took too long to send its body;
+ * `unsendable`: it can't be written down as a request.
+ */
+export type Failure = Readonly<{
+  kind: 'unreachable' | 'broken' | 'late' | 'slow' | 'unsendable'
+  cause: Error
+  /** Whether nothing of the request has left, so that another target may be tried. */
+  isUnsent: boolean
+}>
+
+/** Whoever wants to know what becomes of a request: exactly one of these is called, once. */
+export type Receiver = Readonly<{
+  answered: (answer: Answer) => void
+  upgraded: (headers: IncomingHttpHeaders, socket: Duplex) => void
+  failed: (failure: Failure) => void
+}>
+
+type Controller = Dispatcher.DispatchController
+
+/** How long a caller may take nothing of an answer that waits for it. */
+const stalledMs = 120_000
+
+/**
+ * One request at one target, and its answer. undici tells it what happens; it keeps the time, hands
+ * on an answer as soon as its first bytes are there, and ends early when the caller has gone.
+ */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly #target: Target
+  readonly #outgoing: Outgoing
+  readonly #timeouts: Timeouts
+  readonly #receiver: Receiver
+  readonly #ended: () => void
+  #controller: Controller | undefined
+  #timer: NodeJS.Timeout | undefined
+  #requestTimer: NodeJS.Timeout | undefined
+  #status = 0
+  #headers: IncomingHttpHeaders = {}
+  #early: Buffer[] = []
+  #stream: Readable | undefined
+  #isTold = false
+  #isOver = false
+
+  constructor(options: {
+    target: Target
+    outgoing: Outgoing
+    timeouts: Timeouts
+    receiver: Receiver
+    /** Told when it is over, in whichever way. */
+    ended: () => void
+  }) {
+    this.#target = options.target
+    this.#outgoing = options.outgoing
+    this.#timeouts = options.timeouts
+    this.#receiver = options.receiver
+    this.#ended = options.ended
+  }
+
+  begin(): void {
+    const { method, target: path, headers, body, upgrade } = this.#outgoing
+    const { pool, host } = this.#target
+    if (body) this.#waitForBody(body)
+    else this.#waitForAnswer()
+    const options: Dispatcher.DispatchOptions = {
+      method: method,
+      path,
+      headers: ['host', host, ...headers],
+      body: body ?? null,
+      ...(upgrade ? { upgrade: 'websocket' } : {}),
+    }
+    pool.dispatch(options, this)
+  }
+
+  /** Gives up: nobody waits for the answer any more. */
+  cancel(): void {
+    if (this.#isOver) return
+    const reason = new Error('the caller has gone')
+    this.#end()
+    this.#controller?.abort(reason)
+    this.#stream?.destroy()
+  }
+
+  onRequestStart(controller: Controller): void {
+    this.#controller = controller
+    if (this.#isOver) controller.abort(new Error('too late'))
+  }
+
+  onResponseStart(_controller: Controller, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200 || this.#isOver) return
+    if (status > 599) return this.#fail('broken', new Error(`the status ${status} is none`))
+    this.#status = status
+    this.#headers = headers
+    clearTimeout(this.#timer)
+    // undici takes the length that such an answer may tell of for a body that is missing.
+    if (status === 204 || status === 304) return this.onResponseEnd()
+    // What has come in one piece is handed on in one piece; more is to come if it hasn't ended by then.
+    queueMicrotask(() => this.#answer())
+  }
+
+  onResponseData(controller: Controller, chunk: Buffer): void {
+    if (!this.#stream) return void this.#early.push(chunk)
+    if (this.#stream.push(chunk)) this.#timer?.refresh()
+    else this.#pause(controller)
+  }
+
+  onResponseEnd(): void {
+    if (this.#isOver) return
+    if (this.#stream) this.#stream.push(null)
+    else this.#answer(true)
+    this.#end()
+  }
+
+  onRequestUpgrade(
+    _controller: Controller,
+    status: number,
+    headers: IncomingHttpHeaders,
+    socket: Duplex,
+  ): void {
+    if (this.#isOver || status !== 101) return void socket.destroy()
+    this.#isTold = true
+    this.#target.answered()
+    this.#end()
+    this.#receiver.upgraded(headers, socket)
+  }
+
+  onResponseError(_controller: Controller, error: Error): void {
+    if (this.#stream) {
+      this.#end()
+      this.#stream.destroy(error)
+    } else this.#fail(this.#controller ? 'broken' : unconnected(error), error)
+  }
+
+  #answer(isWhole = false): void {
+    if (this.#isTold || this.#isOver) return
+    this.#isTold = true
+    this.#target.answered()
+    const [first, ...more] = this.#early
+    const body = isWhole ? (more.length > 0 ? Buffer.concat(this.#early) : first) : this.#open()
+    this.#receiver.answered({ status: this.#status, headers: this.#headers, body })
+  }
+
+  /** A stream of what has come and what comes; it ends with the exchange, and the exchange with it. */
+  #open(): Readable {
+    const stream = new Readable({
+      read: () => this.#resume(),
+      destroy: (error, done) => {
+        if (!this.#isOver) this.cancel()
+        done(error)
+      },
+    })
+    this.#stream = stream
+    this.#wait(this.#timeouts.idleMs, 'the backend has paused for too long')
+    for (const chunk of this.#early) stream.push(chunk)
+    return stream
+  }
+
+  #pause(controller: Controller): void {
+    controller.pause()
+    this.#wait(stalledMs, 'the caller takes nothing any more')
+  }
+
+  #resume(): void {
+    if (!this.#controller?.paused) return
+    this.#wait(this.#timeouts.idleMs, 'the backend has paused for too long')
+    this.#controller.resume()
+  }
+
+  /** Ends an answer that has begun if nothing happens for a while. */
+  #wait(milliseconds: number, sentence: string): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => {
+      const error = new Error(sentence)
+      this.#end()
+      this.#stream?.destroy(error)
+      this.#controller?.abort(error)
+    }, milliseconds)
+  }
+
+  #waitForAnswer(): void {
+    const { connectMs, responseMs } = this.#timeouts
+    this.#timer = setTimeout(() => {
+      const sentence = `no answer began within ${responseMs} ms`
+      this.#fail(
+        'late',
+        new Error(this.#controller ? sentence : `no connection within ${connectMs} ms`),
+      )
+    }, responseMs)
+  }
+
+  /** The time of the backend begins when it has the whole request; until then it is the caller's. */
+  #waitForBody(body: CallerBody): void {
+    const { requestMs } = this.#timeouts
+    body.once('end', () => {
+      clearTimeout(this.#requestTimer)
+      if (!this.#isOver && this.#status === 0) this.#waitForAnswer()
+    })
+    this.#requestTimer = setTimeout(() => {
+      const sentence = `the body did not arrive within ${requestMs} ms`
+      this.#fail(body.isHeldUp ? 'late' : 'slow', new Error(sentence))
+    }, requestMs)
+  }
+
+  #fail(kind: Failure['kind'], cause: Error): void {
+    if (this.#isOver) return
+    this.#end()
+    const { body } = this.#outgoing
+    this.#controller?.abort(cause)
+    // A backend may hang up on a body that it doesn't want: that alone is no failure.
+    const isUnwanted = kind === 'broken' && body !== undefined && !body.hasEnded
+    const isCallers = kind === 'slow' || kind === 'unsendable'
+    if (!isUnwanted && !isCallers) this.#target.failed(cause)
+    this.#receiver.failed({ kind, cause, isUnsent: !this.#controller && kind !== 'unsendable' })
+  }
+
+  #end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    clearTimeout(this.#requestTimer)
+    this.#ended()
+  }
+}
+
+/** What an error means that came before there was a connection. */
+function unconnected(error: Error): Failure['kind'] {
+  const code = 'code' in error ? error.code : undefined
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'late'
+  return code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED'
+    ? 'unsendable'
+    : 'unreachable'
+}

@@ -1,0 +1,145 @@
+import { readFileSync } from 'node:fs'
+import type { Duplex } from 'node:stream'
+import type { UpstreamSettings } from '../config/config.ts'
+import { Exchange, type Failure, type Outgoing, type Receiver } from './exchange.ts'
+import { HealthWatch } from './health.ts'
+import { Target } from './target.ts'
+
+/** What upstreams tell of themselves; one line each time, not one a request. */
+export type UpstreamLog = Readonly<{
+  out: (upstream: string, target: string, cause: Error | undefined) => void
+  back: (upstream: string, target: string) => void
+}>
+
+/** Whoever wants to know what becomes of a request; `failed` also if no target is fit to be asked. */
+export type Waiter = Receiver & Readonly<{ failed: (failure: Failure | 'none healthy') => void }>
+
+/** A request on its way; `cancel` when nobody waits for it any more. */
+export type Sent = { cancel(): void }
+
+/** Methods that may be asked twice if it isn't known whether they have been asked once. */
+const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+
+/** A backend by its name: one or more targets that share its requests by their weights. */
+export class Upstream {
+  readonly settings: UpstreamSettings
+  readonly targets: readonly Target[]
+  readonly #watches: readonly HealthWatch[]
+  readonly #tunnels = new Set<Duplex>()
+  #open = 0
+  #idle: (() => void) | undefined
+
+  constructor(settings: UpstreamSettings, log: UpstreamLog) {
+    this.settings = settings
+    const { name, timeouts, health } = settings
+    const ca = settings.ca === undefined ? undefined : certificates(settings.ca)
+    const changed = (target: Target, cause?: Error): void => {
+      this.#watches.forEach((watch) => watch.plan())
+      if (target.isHealthy) log.back(name, target.origin)
+      else log.out(name, target.origin, cause)
+    }
+    this.targets = settings.targets.map(
+      (target) => new Target({ settings: target, timeouts, health, ca, changed }),
+    )
+    this.#watches = this.targets.map((target) => new HealthWatch(target, health))
+    this.#watches.forEach((watch) => watch.plan())
+  }
+
+  /** How many requests are on their way. */
+  get inFlight(): number {
+    return this.#open
+  }
+
+  /**
+   * Sends a request to the target whose turn it is. If that can't be connected to, and asking again
+   * can do no harm, the next one is tried, within the time that one answer may take.
+   */
+  send(outgoing: Outgoing, waiter: Waiter): Sent {
+    const tried: Target[] = []
+    const { timeouts } = this.settings
+    const mayRetry = !outgoing.body && idempotent.has(outgoing.method)
+    const endMs = mayRetry ? performance.now() + timeouts.responseMs : 0
+    let exchange: Exchange | undefined
+
+    const attempt = (failure: Failure | 'none healthy'): void => {
+      const target = this.#choose(tried)
+      if (!target) return waiter.failed(failure)
+      tried.push(target)
+      this.#open++
+      exchange = new Exchange({
+        target,
+        outgoing,
+        timeouts,
+        receiver: {
+          answered: waiter.answered,
+          upgraded: waiter.upgraded,
+          failed: (failure) => {
+            const again = mayRetry && failure.isUnsent && performance.now() < endMs
+            if (again) attempt(failure)
+            else waiter.failed(failure)
+          },
+        },
+        ended: this.#ended,
+      })
+      exchange.begin()
+    }
+
+    attempt('none healthy')
+    return { cancel: () => exchange?.cancel() }
+  }
+
+  /** Joins two ends of a connection that has become something else than HTTP, until one is closed. */
+  join(caller: Duplex, backend: Duplex): void {
+    const ends = [caller, backend] as const
+    this.#open++
+    for (const [end, other] of [ends, [backend, caller] as const]) {
+      this.#tunnels.add(end)
+      end.on('error', () => other.destroy())
+      end.once('close', () => {
+        other.destroy()
+        this.#tunnels.delete(end)
+        if (end === caller) this.#ended()
+      })
+    }
+    caller.pipe(backend).pipe(caller)
+  }
+
+  /** Ends what would never end by itself. */
+  cutTunnels(): void {
+    for (const end of this.#tunnels) end.destroy()
+  }
+
+  /** Lets requests on their way finish, and then closes all connections. */
+  async close(): Promise<void> {
+    this.#watches.forEach((watch) => watch.stop())
+    if (this.#open > 0) await new Promise<void>((resolve) => (this.#idle = resolve))
+    await Promise.all(this.targets.map(({ pool }) => pool.destroy()))
+  }
+
+  /** Whose turn it is: each target gains its weight a round, and the one who has most pays for all. */
+  #choose(tried: readonly Target[]): Target | undefined {
+    let best: Target | undefined
+    let weights = 0
+    for (const target of this.targets) {
+      if (!target.isHealthy || tried.includes(target)) continue
+      weights += target.weight
+      target.turn += target.weight
+      if (!best || target.turn > best.turn) best = target
+    }
+    if (best) best.turn -= weights
+    return best
+  }
+
+  readonly #ended = (): void => {
+    if (--this.#open === 0) this.#idle?.()
+  }
+}
+
+function certificates(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`the certificates of an upstream (tls.ca) can't be read: ${reason}`)
+  }
+}

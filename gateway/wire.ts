@@ -1,0 +1,76 @@
+import type { FastifyInstance } from 'fastify'
+import { IncomingMessage, ServerResponse, type ServerOptions } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { rawRefusal, Refusal } from '../shared/refusal.ts'
+
+/** How long a caller may take for its headers, and keep a connection on which it asks nothing. */
+const headersMs = 5_000
+export const idleMs = 60_000
+
+const wantsUpgrade = Symbol('wantsUpgrade')
+
+/** A request that goes on as something else than HTTP only if that is a WebSocket. */
+class Incoming extends IncomingMessage {
+  [wantsUpgrade] = false
+
+  // Node puts here what it has parsed, and asks whether to let go of the connection.
+  get upgrade(): boolean {
+    return this[wantsUpgrade] && (this.method === 'CONNECT' || isWebSocket(this))
+  }
+
+  set upgrade(wanted: boolean | null) {
+    this[wantsUpgrade] = wanted === true
+  }
+}
+
+/** Whether a connection is to become a WebSocket; then it is for whoever answers this to let it. */
+export function becomesWebSocket(request: IncomingMessage): boolean {
+  return request instanceof Incoming && request.upgrade
+}
+
+function isWebSocket({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
+}
+
+/** How Node is to treat connections. What it refuses by itself it refuses without a word of ours. */
+export const wire: ServerOptions = {
+  IncomingMessage: Incoming,
+  requireHostHeader: false,
+  headersTimeout: headersMs,
+  connectionsCheckingInterval: 1_000,
+}
+
+/** Brings before the stages what Node would answer, or drop, without asking anybody. */
+export function bringAll(
+  app: FastifyInstance,
+  refuse: (why: Refusal, socket: Duplex) => Refusal,
+): void {
+  const { server } = app
+  // Whether a body is invited is decided when somebody wants it; other expectations are not heeded.
+  server.on('checkContinue', (request, response) => app.routing(request, response))
+  server.on('checkExpectation', (request, response) => app.routing(request, response))
+  server.on('connect', (_request, socket) => {
+    socket.on('error', () => undefined)
+    socket.end(rawRefusal(refuse(noTunnels(), socket)))
+  })
+  server.on('upgrade', (request, socket: Socket, head) => {
+    const response = new ServerResponse(request)
+    response.shouldKeepAlive = false
+    response.assignSocket(socket)
+    response.once('finish', () => {
+      response.detachSocket(socket)
+      if (response.statusCode !== 101) socket.destroySoon()
+    })
+    socket.on('error', () => undefined)
+    socket.setTimeout(0)
+    socket.unshift(head)
+    app.routing(request, response)
+  })
+}
+
+function noTunnels(): Refusal {
+  return new Refusal('method_not_allowed', 'CONNECT is not answered here.', {
+    allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
+  })
+}

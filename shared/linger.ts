@@ -1,0 +1,44 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+/** How much of a body that nobody wants is read, so that whoever sends it gets to read the answer. */
+const mostBytes = 256 * 1024
+
+/** A rest of a body that is quicker read than a new connection is made. */
+const smallBytes = 64 * 1024
+
+/** How long a client may keep a connection open whose last answer it has. */
+export const lingerMs = 2_000
+
+/** Whether a request has a body, by what its headers say. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = headers
+  return encoding !== undefined || (length !== undefined && Number(length) !== 0)
+}
+
+/**
+ * Sees to it that an answer arrives at a client that is still sending its body. To close the
+ * connection at once would lose the answer, to read all of the body would be work for nothing: a
+ * little is read, and then nothing more until the client hangs up or its time is over.
+ */
+export function letArrive(request: IncomingMessage, response: ServerResponse): void {
+  if (request.complete || !hasBody(request)) return
+  const { socket, headers } = request
+  const isSmall = Number(headers['content-length'] ?? Infinity) <= smallBytes
+  if (isSmall && headers.expect === undefined) return
+  response.shouldKeepAlive = false
+  // Node ends a connection this way after its last answer: by itself it would close it at once.
+  socket.destroySoon = () => {
+    socket.end()
+    const timer = setTimeout(() => socket.destroy(), lingerMs)
+    socket.once('close', () => clearTimeout(timer))
+    let left = mostBytes
+    request.on('data', (chunk: Buffer) => {
+      left -= chunk.length
+      if (left < 0) request.pause()
+    })
+    request.once('end', () => socket.destroy())
+    request.resume()
+  }
+  // Node reads the whole of a body that nobody has begun to read; so begin.
+  request.read(0)
+}

@@ -1,0 +1,633 @@
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { json, raw, type Answer } from '../support/http.ts'
+import {
+  startGateway,
+  startRawUpstream,
+  startUpstream,
+  type GatewayOptions,
+} from '../support/gateway.ts'
+import { until } from '../support/redis.ts'
+
+const plenty = { limits: { perMinute: 100_000, perDay: 1_000_000 } }
+
+/** A gateway, and the lines that a caller with a key begins each raw request with. */
+async function startFor(t: Test, options: GatewayOptions = {}) {
+  const gateway = await startGateway(t, options)
+  const { token, headers } = await gateway.key(plenty)
+  const head = (line: string, more = '') =>
+    `${line} HTTP/1.1\r\nHost: x.example\r\nConnection: close\r\nAuthorization: Bearer ${token}\r\n${more}\r\n`
+  const ask = (line: string, more = '', body = '') => raw(gateway.url, head(line, more) + body)
+  const get = (path: string) => gateway.call('GET', path, undefined, headers)
+  const dayLeft = async (): Promise<unknown> => {
+    const { day } = json(await get('/v1/quota')) as { day: { remaining: number } }
+    return day.remaining
+  }
+  return { ...gateway, token, headers, head, ask, get, dayLeft }
+}
+
+/** Names and values of what an upstream was sent, in small letters. */
+function sentTo({ rawHeaders }: IncomingMessage): [string, string][] {
+  const pairs: [string, string][] = []
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    pairs.push([rawHeaders[i]?.toLowerCase() ?? '', rawHeaders[i + 1] ?? ''])
+  }
+  return pairs
+}
+
+t.test('a backend sees of a caller what it should, and no more', async (t) => {
+  const { upstream, ask, url, token } = await startFor(t)
+  const answer = await ask(
+    'POST /v1/pets?a=%70//..&b=1',
+    [
+      'Cookie: a=b',
+      'Proxy-Authorization: x',
+      'Proxy: http://evil',
+      'Connection: X-Hop, close',
+      'X-Hop: 1',
+      'TE: trailers',
+      'Keep-Alive: timeout=5',
+      'Upgrade: h2c',
+      'HTTP2-Settings: x',
+      'Forwarded: for=1.2.3.4',
+      'X-Forwarded-For: 1.2.3.4',
+      'x_forwarded_for: 1.2.3.4',
+      'X_Forwarded-Host: evil',
+      'X-Forwarded-Port: 1',
+      'X-Real-IP: 1.2.3.4',
+      'True-Client-IP: 1.2.3.4',
+      'X-Original-URL: /admin',
+      'X-Rewrite-URL: /admin',
+      'X-HTTP-Method-Override: DELETE',
+      'X-Caller-Id: boss',
+      'x_caller_plan: enterprise',
+      'X-GATEWAY-Signature: t=1,v1=2',
+      'X_Gateway_Signature: t=1,v1=2',
+      'X-Request-Id: mine-1',
+      'Traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+      'X-Custom: one',
+      'X-Custom: two',
+      'Accept-Encoding: br',
+      'Content-Type: application/json',
+      'Content-Length: 2',
+      '',
+    ].join('\r\n'),
+    '{}',
+  )
+  t.match(answer, /^HTTP\/1\.1 200/)
+  const { port } = new URL(upstream.url)
+  const [request] = upstream.seen as [IncomingMessage]
+  const [, id] = sentTo(request).find(([name]) => name === 'x-caller-id') ?? []
+  t.ok(token.includes(id ?? 'nothing'), 'the caller by its key’s id')
+  t.equal(request.url, '/v1/pets?a=%70//..&b=1')
+  t.strictSame(
+    sentTo(request)
+      .filter(([name]) => name !== 'x-caller-id')
+      .sort(),
+    [
+      ['accept-encoding', 'br'],
+      ['connection', 'keep-alive'],
+      ['content-length', '2'],
+      ['content-type', 'application/json'],
+      ['host', `127.0.0.1:${port}`],
+      ['traceparent', '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'],
+      ['x-caller-plan', 'free'],
+      ['x-custom', 'one'],
+      ['x-custom', 'two'],
+      ['x-forwarded-for', '127.0.0.1'],
+      ['x-forwarded-host', 'x.example'],
+      ['x-forwarded-proto', 'http'],
+      ['x-request-id', 'mine-1'],
+    ],
+  )
+  await raw(
+    url,
+    `GET /v1/x HTTP/1.1\r\nHost: x\r\nConnection: X-Caller-Id, X-Request-Id, Host, close\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+  )
+  const after = new Map(sentTo(upstream.seen[1] as IncomingMessage))
+  t.ok(
+    after.get('x-caller-id') && after.get('x-request-id'),
+    'Connection takes nothing of ours away',
+  )
+})
+
+t.test('a trusted proxy is believed what it forwards', async (t) => {
+  const { upstream, call, headers } = await startFor(t, { more: 'trustedProxies: [ 127.0.0.0/8 ]' })
+  await call('GET', '/v1/pets', undefined, {
+    ...headers,
+    'x-forwarded-for': '9.9.9.9, 10.0.0.1',
+    'x-forwarded-proto': 'https',
+    'x-forwarded-host': 'api.example',
+  })
+  t.match(Object.fromEntries(sentTo(upstream.seen[0] as IncomingMessage)), {
+    'x-forwarded-for': '9.9.9.9, 10.0.0.1, 127.0.0.1',
+    'x-forwarded-proto': 'https',
+    'x-forwarded-host': 'api.example',
+  })
+})
+
+t.test('a caller sees of a backend what it should, byte for byte', async (t) => {
+  const bytes = Buffer.from([0x1f, 0x8b, 0, 255, 254, 10, 13])
+  const upstream = await startRawUpstream(t, (socket) => {
+    socket.once('data', () => {
+      socket.end(
+        Buffer.concat([
+          Buffer.from(
+            'HTTP/1.1 203 Fine\r\nServer: x\r\nX-Powered-By: y\r\nConnection: X-Hop, keep-alive\r\nX-Hop: 1\r\n' +
+              'Keep-Alive: timeout=9\r\nProxy-Authenticate: z\r\nX-RateLimit-Limit: 1\r\nRateLimit: "x"\r\n' +
+              'Retry-After: 9\r\nX-Gateway-Thing: 1\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2; HttpOnly\r\nETag: "e"\r\n' +
+              'Link: <a>; rel=x\r\nLink: <b>; rel=y\r\nContent-Encoding: gzip\r\nX-Latin: caf\xe9\r\n' +
+              `Content-Length: ${bytes.length}\r\n\r\n`,
+            'latin1',
+          ),
+          bytes,
+        ]),
+      )
+    })
+  })
+  const { url, head } = await startFor(t, { upstream })
+  const { hostname, port } = new URL(url)
+  const chunks: Buffer[] = []
+  const socket = connect(Number(port), hostname, () => socket.write(head('GET /v1/x')))
+  for await (const chunk of socket) chunks.push(chunk as Buffer)
+  const answer = Buffer.concat(chunks)
+  const end = answer.indexOf('\r\n\r\n')
+  const lines = answer.subarray(0, end).toString('latin1').split('\r\n')
+  t.match(lines[0], /^HTTP\/1\.1 203 /)
+  t.strictSame(
+    lines
+      .slice(1)
+      .filter((line) => !/^(?:date|x-ratelimit|x-request-id)/i.test(line))
+      .map((line) => line.replace(/^[^:]+/, (name) => name.toLowerCase()))
+      .sort(),
+    [
+      'connection: close',
+      'content-encoding: gzip',
+      'content-length: 7',
+      'etag: "e"',
+      'link: <a>; rel=x',
+      'link: <b>; rel=y',
+      'set-cookie: a=1',
+      'set-cookie: b=2; HttpOnly',
+      'x-latin: caf\xe9',
+    ],
+  )
+  t.strictSame(answer.subarray(end + 4), bytes)
+})
+
+t.test('what a backend answers with is what its caller gets', async (t) => {
+  const upstream = await startUpstream(t, (request, response) => {
+    const status = Number(/\d{3}/.exec(request.url ?? '')?.[0])
+    response.writeHead(status, { 'Retry-After': '77', 'Content-Length': status === 204 ? 0 : 2 })
+    response.end(status === 204 || status === 304 ? undefined : 'no')
+  })
+  const { get, ask, call, headers } = await startFor(t, { upstream })
+  for (const status of [400, 404, 409, 422, 429, 500, 502, 503, 504, 599]) {
+    const answer = await get(`/v1/${status}`)
+    t.match(answer, { status, text: 'no', headers: { 'retry-after': '77' } })
+  }
+  t.equal(upstream.seen.length, 10, 'each was asked for once, a 503 too')
+  t.match(await get('/v1/204'), { status: 204, text: '' })
+  t.match(await get('/v1/304'), { status: 304, text: '' })
+  t.match(await call('HEAD', '/v1/200', undefined, headers), {
+    status: 200,
+    text: '',
+    headers: { 'content-length': '2' },
+  })
+  t.notMatch(await ask('GET /v1/204'), /content-length|transfer-encoding/i)
+})
+
+t.test(
+  'a backend that fails is a 502 or a 504, asked once, and costs no day’s point',
+  async (t) => {
+    const log: string[] = []
+    const misbehave: Record<string, (socket: Socket) => void> = {
+      closed: (socket) => socket.end(),
+      reset: (socket) => socket.resetAndDestroy(),
+      garbage: (socket) => socket.end('SSH-2.0-OpenSSH\r\n\r\n'),
+      nonsense: (socket) => socket.end('HTTP/1.1 200 OK\r\nbad header\r\n\r\n'),
+      huge: (socket) => socket.end(`HTTP/1.1 200 OK\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`),
+      'header-of-control-characters': (socket) =>
+        socket.end('HTTP/1.1 200 OK\r\nX: a\x01b\r\nContent-Length: 0\r\n\r\n'),
+      999: (socket) => socket.end('HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n'),
+      'switch-unasked': (socket) => socket.end('HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n'),
+      silent: () => undefined,
+    }
+    let asked = 0
+    const upstream = await startRawUpstream(t, (socket) => {
+      socket.on('data', (bytes) => {
+        asked++
+        const name = /\/v1\/(\S+) /.exec(bytes.toString())?.[1] ?? ''
+        misbehave[name]?.(socket)
+      })
+    })
+    const { get, dayLeft, call, headers } = await startFor(t, {
+      upstream,
+      upstreamMore: 'timeout: { response: 300ms }, health: { unhealthyAfter: 1000 }',
+      log: { level: 'error', target: { write: (line: string) => void log.push(line) } },
+    })
+    for (const name of Object.keys(misbehave)) {
+      asked = 0
+      log.length = 0
+      const started = performance.now()
+      const before = await dayLeft()
+      const answer = await get(`/v1/${name}`)
+      const late = name === 'silent'
+      t.match(answer, {
+        status: late ? 504 : 502,
+        text: late
+          ? '{"code":"gateway_timeout","message":"The backend did not answer in time.","status":504}'
+          : '{"code":"bad_gateway","message":"The backend broke off, or what it answered is no HTTP.","status":502}',
+      })
+      t.equal(asked, 1, `${name}: one request of the backend`)
+      t.equal(await dayLeft(), before, `${name}: the day's point is back`)
+      t.equal(log.filter((line) => line.includes('"upstream":"animals"')).length, 1, name)
+      t.ok(performance.now() - started < 1_500, name)
+      asked = 0
+      t.match((await call('POST', `/v1/${name}`, { a: 1 }, headers)).status, late ? 504 : 502)
+      t.equal(asked, 1, `${name}: a POST is sent once, too`)
+    }
+  },
+)
+
+t.test('an answer that breaks off is never a whole one', async (t) => {
+  const upstream = await startRawUpstream(t, (socket) => {
+    socket.once('data', (bytes) => {
+      const isChunked = bytes.includes('/chunked')
+      socket.write(
+        isChunked
+          ? 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n'
+          : 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello',
+      )
+      if (!bytes.includes('/pause')) setTimeout(() => socket.destroy(), 50)
+    })
+  })
+  const { ask } = await startFor(t, { upstream, upstreamMore: 'timeout: { idle: 200ms }' })
+  const half = await ask('GET /v1/length')
+  t.match(half, /content-length: 100\r\n[^]*\r\n\r\nhello$/i)
+  t.notMatch(await ask('GET /v1/chunked'), /\r\n0\r\n\r\n$/)
+  const started = performance.now()
+  t.match(await ask('GET /v1/pause'), /hello$/)
+  t.ok(performance.now() - started < 1_000, 'nor does one that pauses for too long go on for ever')
+})
+
+t.test('bytes go through as they come, in both directions', async (t) => {
+  let release: () => void = () => undefined
+  const heard: string[] = []
+  const upstream = await startUpstream(t, (request, response) => {
+    request.on('data', (chunk: Buffer) => heard.push(chunk.toString()))
+    if (request.url === '/v1/events') {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+      response.flushHeaders()
+      release = () => response.write('data: one\n\n')
+    } else request.on('end', () => response.end(heard.join('')))
+  })
+  const { url, head } = await startFor(t, { upstream })
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  t.teardown(() => socket.destroy())
+  let text = ''
+  socket.on('data', (bytes: Buffer) => (text += bytes.toString()))
+  socket.write(head('GET /v1/events'))
+  await until(() => text.includes('\r\n\r\n'))
+  t.match(text, /content-type: text\/event-stream/i, 'the headers come before there is an event')
+  release()
+  await until(() => text.includes('data: one'))
+  release()
+  await until(() => text.split('data: one').length === 3)
+
+  const up = connect(Number(port), hostname)
+  t.teardown(() => up.destroy())
+  up.write(head('POST /v1/up', 'Transfer-Encoding: chunked\r\nContent-Type: text/plain\r\n'))
+  up.write('3\r\none\r\n')
+  await until(() => heard.join('') === 'one')
+  up.write('3\r\ntwo\r\n0\r\n\r\n')
+  const [answer] = (await once(up, 'data')) as [Buffer]
+  t.match(answer.toString(), /onetwo$/, 'a text is not waited for either')
+})
+
+t.test('a caller that hangs up ends the work of its backend', async (t) => {
+  let ended = 0
+  const upstream = await startUpstream(t, (request, response) => {
+    response.once('close', () => ended++)
+    if (request.url === '/v1/begun') response.writeHead(200).write('x')
+  })
+  const { url, head } = await startFor(t, { upstream })
+  const { hostname, port } = new URL(url)
+  for (const [line, more] of [
+    ['GET /v1/waiting', ''],
+    ['GET /v1/begun', ''],
+    ['POST /v1/sending', 'Content-Length: 10\r\n'],
+  ] as const) {
+    const before = upstream.seen.length
+    const socket = connect(Number(port), hostname, () => socket.write(head(line, more) + 'x'))
+    await until(() => upstream.seen.length > before)
+    await new Promise((go) => setTimeout(go, 20))
+    ended = 0
+    socket.destroy()
+    await until(() => ended === 1, 1_000)
+    t.pass(line)
+  }
+})
+
+t.test('bodies', async (t) => {
+  const got: number[] = []
+  const upstream = await startUpstream(t, (request, response) => {
+    let size = 0
+    request.on('data', (chunk: Buffer) => (size += chunk.length))
+    request.on('end', () => {
+      got.push(size)
+      response.end('{}')
+    })
+  })
+  const { url, ask, head, token } = await startFor(t, {
+    upstream,
+    routes: '[ { path: /v1/*, upstream: animals, bodyLimit: 64KiB } ]',
+  })
+  const limit = 64 * 1024
+  const chunked = (size: number) => {
+    const chunk = `1000\r\n${'x'.repeat(4_096)}\r\n`
+    return `${chunk.repeat(Math.floor(size / 4_096))}${size % 4_096 ? `1\r\nx\r\n` : ''}0\r\n\r\n`
+  }
+  const te = 'Transfer-Encoding: chunked\r\n'
+  const types = ['', 'Content-Type: text/plain\r\n', 'Content-Type: application/json\r\n']
+
+  t.test(
+    'up to the limit go through, announced or chunked, and one byte more does not',
+    async (t) => {
+      for (const type of types) {
+        for (const [name, answer] of [
+          [
+            'announced',
+            ask('POST /v1/x', `${type}Content-Length: ${limit}\r\n`, 'x'.repeat(limit)),
+          ],
+          ['chunked', ask('POST /v1/x', type + te, chunked(limit))],
+        ] as const) {
+          t.match(await answer, /^HTTP\/1\.1 200/, `${name} ${type}`)
+          t.equal(got.pop(), limit)
+        }
+        for (const [name, answer] of [
+          [
+            'announced',
+            ask('POST /v1/x', `${type}Content-Length: ${limit + 1}\r\n`, 'x'.repeat(limit + 1)),
+          ],
+          ['chunked', ask('POST /v1/x', type + te, chunked(limit + 1))],
+        ] as const) {
+          t.match(await answer, /^HTTP\/1\.1 413 [^]*"payload_too_large"/, `${name} ${type}`)
+        }
+      }
+      t.strictSame(got, [], 'the backend had no whole request of those')
+    },
+  )
+
+  t.test('a refusal arrives at who is still sending, and little of the rest is read', async (t) => {
+    const { hostname, port } = new URL(url)
+    const size = 50 * 2 ** 20
+    let unread = 0
+    for (let i = 0; i < 20; i++) {
+      const key = i % 2 ? `Bearer ${token}` : 'Bearer wrong'
+      const status = await new Promise<number>((resolve, reject) => {
+        const request = httpRequest({
+          hostname,
+          port,
+          method: 'POST',
+          path: '/v1/x',
+          headers: {
+            authorization: key,
+            ...(i % 4 < 2 ? { 'content-length': size } : { 'transfer-encoding': 'chunked' }),
+          },
+        })
+        request.once('response', (response) => {
+          resolve(response.statusCode ?? 0)
+          // What can't be sent any more is not written.
+          unread += size - (request.socket?.bytesWritten ?? 0)
+          request.destroy()
+        })
+        request.once('error', reject)
+        const block = Buffer.alloc(65_536)
+        let left = size
+        const send = (): void => {
+          while (left > 0 && !request.destroyed) {
+            left -= block.length
+            if (!request.write(block)) return void request.once('drain', send)
+          }
+          request.end()
+        }
+        send()
+      })
+      t.equal(status, i % 2 ? 413 : 401)
+    }
+    t.ok(
+      unread > 20 * 0.8 * size,
+      `on average ${Math.round(unread / 20 / 2 ** 20)} of 50 MB were never sent`,
+    )
+  })
+
+  t.test('who expects to be invited is, once it is admitted', async (t) => {
+    const { hostname, port } = new URL(url)
+    const begin = async (key: string) => {
+      const socket = connect(Number(port), hostname)
+      t.teardown(() => socket.destroy())
+      socket.write(
+        `POST /v1/x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n`,
+      )
+      const [first] = (await once(socket, 'data')) as [Buffer]
+      return { socket, first: first.toString() }
+    }
+    const { socket, first } = await begin(token)
+    t.match(first, /^HTTP\/1\.1 100 Continue\r\n\r\n$/)
+    socket.write('hello')
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    t.match(answer.toString(), /^HTTP\/1\.1 200/)
+    t.equal(got.pop(), 5)
+    const refused = await begin('wrong')
+    t.match(refused.first, /^HTTP\/1\.1 401 [^]*connection: close/i, 'a stranger is not')
+  })
+
+  t.test('GET and HEAD have none; others may, or not', async (t) => {
+    t.match(await ask('GET /v1/x', 'Content-Length: 2\r\n', '{}'), /^HTTP\/1\.1 400/)
+    t.match(await ask('HEAD /v1/x', te, '0\r\n\r\n'), /^HTTP\/1\.1 400/)
+    t.match(await ask('GET /v1/x', 'Content-Length: 0\r\n'), /^HTTP\/1\.1 200/)
+    t.match(await ask('DELETE /v1/x', 'Content-Length: 2\r\n', '{}'), /^HTTP\/1\.1 200/)
+    t.match(await ask('POST /v1/x'), /^HTTP\/1\.1 200/)
+    t.match(await ask('POST /v1/x', 'Content-Length: 0\r\n'), /^HTTP\/1\.1 200/)
+    t.match(
+      await ask('POST /v1/x', 'Content-Type: nonsense\r\nContent-Length: 2\r\n', '{}'),
+      /^HTTP\/1\.1 415/,
+    )
+  })
+
+  t.test('one that does not come in time is a 408, and does not hold a backend', async (t) => {
+    const quick = await startFor(t, { upstream, upstreamMore: 'timeout: { request: 400ms }' })
+    const started = performance.now()
+    const answer = await raw(quick.url, quick.head('POST /v1/x', 'Content-Length: 10\r\n') + 'x')
+    t.match(answer, /^HTTP\/1\.1 408 [^]*"request_timeout"/)
+    const waited = performance.now() - started
+    t.ok(waited > 390 && waited < 4_500, `${Math.round(waited)} ms`)
+  })
+  void head
+})
+
+t.test('an early answer is passed on while its request is still coming', async (t) => {
+  const upstream = await startRawUpstream(t, (socket) => {
+    socket.once('data', () =>
+      socket.end('HTTP/1.1 403 No\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno'),
+    )
+  })
+  const { url, head } = await startFor(t, {
+    upstream,
+    routes: '[ { path: /v1/*, upstream: animals, bodyLimit: 100MiB } ]',
+  })
+  const { hostname, port } = new URL(url)
+  for (let i = 0; i < 5; i++) {
+    const socket = connect(Number(port), hostname)
+    t.teardown(() => socket.destroy())
+    socket.on('error', () => undefined)
+    socket.write(head('POST /v1/x', `Content-Length: ${50 * 2 ** 20}\r\n`))
+    socket.write(Buffer.alloc(1_000_000))
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    t.match(answer.toString(), /^HTTP\/1\.1 403 [^]*no$/)
+  }
+})
+
+t.test('targets', async (t) => {
+  const named = (name: string) => (_request: IncomingMessage, response: ServerResponse) => {
+    response.end(name)
+  }
+
+  t.test('share requests by their weights', async (t) => {
+    const [a, b] = [await startUpstream(t, named('a')), await startUpstream(t, named('b'))]
+    const targets = `[ { url: "${a.url}", weight: 3 }, "${b.url}" ]`
+    const { get } = await startFor(t, { targets })
+    const answers = []
+    for (let i = 0; i < 12; i++) answers.push((await get('/v1/x')).text)
+    t.equal(answers.join(''), 'aabaaabaaaba')
+  })
+
+  t.test('that cannot be reached are passed over, where that does no harm', async (t) => {
+    const [a, b] = [await startUpstream(t, named('a')), 'http://127.0.0.1:1']
+    const gateway = await startFor(t, {
+      targets: `[ "${b}", "${a.url}" ]`,
+      upstreamMore: 'health: { unhealthyAfter: 1000 }',
+    })
+    const { call, headers } = gateway
+    for (let i = 0; i < 4; i++) t.equal((await gateway.get('/v1/x')).text, 'a')
+    const statuses = []
+    for (let i = 0; i < 4; i++) {
+      statuses.push((await call('POST', '/v1/x', { a: 1 }, headers)).status)
+    }
+    t.strictSame(statuses.sort(), [200, 200, 502, 502], 'a POST is not sent anywhere else')
+    t.equal((await call('DELETE', '/v1/x', undefined, headers)).status, 200)
+  })
+
+  t.test(
+    'that fail again and again are taken out, and let back in by a passing check',
+    async (t) => {
+      let isIll = true
+      const ill = await startUpstream(t, (request, response) => {
+        if (isIll) request.socket.destroy()
+        else response.end('ill')
+      })
+      const well = await startUpstream(t, named('well'))
+      const log: string[] = []
+      const { get } = await startFor(t, {
+        targets: `[ "${ill.url}", "${well.url}" ]`,
+        upstreamMore: 'health: { path: /healthz, every: 1h, unhealthyAfter: 3 }',
+        log: { level: 'info', target: { write: (line: string) => void log.push(line) } },
+      })
+      const statuses = []
+      for (let i = 0; i < 20; i++) statuses.push((await get('/v1/x')).status)
+      t.equal(statuses.filter((status) => status === 502).length, 3, 'three in a row')
+      t.equal(log.filter((line) => line.includes('a target is taken out')).length, 1)
+      isIll = false
+      await until(() => log.some((line) => line.includes('a target is let back in')))
+      const texts = new Set<string>()
+      for (let i = 0; i < 4; i++) texts.add((await get('/v1/x')).text)
+      t.strictSame([...texts].sort(), ['ill', 'well'])
+    },
+  )
+
+  t.test('are looked at without being asked by anybody', async (t) => {
+    let status = 500
+    const sick = await startUpstream(t, (request, response) => {
+      response.writeHead(request.url === '/healthz' ? status : 200).end('{}')
+    })
+    const { get } = await startFor(t, {
+      upstream: sick,
+      upstreamMore: 'health: { path: /healthz, every: 20ms, unhealthyAfter: 3 }',
+    })
+    let answer: Answer | undefined
+    await until(async () => (answer = await get('/v1/x')).status === 503)
+    t.match(answer, { text: /"code":"service_unavailable"/, headers: { 'retry-after': '1' } })
+    status = 204
+    await until(async () => (await get('/v1/x')).status === 200, 2_000)
+  })
+
+  t.test('without a path to ask for are back when they can be connected to', async (t) => {
+    const first = await startUpstream(t, named('x'))
+    const { port } = new URL(first.url)
+    const closing = await startRawUpstream(t, (socket) => socket.destroy())
+    const { get } = await startFor(t, { upstream: closing })
+    for (let i = 0; i < 3; i++) t.equal((await get('/v1/x')).status, 502)
+    t.equal((await get('/v1/x')).status, 503, 'taken out')
+    await until(async () => (await get('/v1/x')).status === 502, 2_000)
+    t.ok(port)
+  })
+})
+
+t.test('routes', async (t) => {
+  const upstream = await startUpstream(t, (request, response) => {
+    response.setHeader('location', request.headers['x-location'] ?? '/elsewhere')
+    response.end(`${request.method} ${request.url}`)
+  })
+  const gateway = await startFor(t, {
+    upstream,
+    routes: `
+  - { path: /v1/*, upstream: animals }
+  - { path: '/v1/pets/{petId}', upstream: animals, methods: [ GET, DELETE ] }
+  - { path: /exact, upstream: animals }
+  - { path: /old/*, upstream: animals, rewrite: /api/* }
+  - { path: /bare/*, upstream: animals, rewrite: /* }
+`,
+  })
+  const { call, headers, get } = gateway
+  t.equal((await get('/v1/a/b?q=%41')).text, 'GET /v1/a/b?q=%41')
+  t.equal((await get('/exact')).text, 'GET /exact')
+  t.equal((await get('/old/a%20b/c?x=/old/')).text, 'GET /api/a%20b/c?x=/old/')
+  t.equal((await get('/bare/a?x')).text, 'GET /a?x')
+  t.equal((await get('/v1/')).text, 'GET /v1/')
+  for (const path of ['/', '/v1', '/exact/', '/exact/more', '/old', '/V1/a', '/nowhere']) {
+    t.equal((await get(path)).status, 404, path)
+  }
+  const refused = await call('PATCH', '/v1/pets/7', {}, headers)
+  t.match(refused, { status: 405, headers: { allow: 'GET, DELETE, HEAD' } })
+  t.equal((await call('DELETE', '/v1/pets/7', undefined, headers)).text, 'DELETE /v1/pets/7')
+  t.equal((await call('HEAD', '/v1/pets/7', undefined, headers)).status, 200)
+  for (const [path, sent, told] of [
+    ['/v1/a', '/v1/pets/1', '/v1/pets/1'],
+    ['/v1/a', `${upstream.url}/v1/pets/1`, '/v1/pets/1'],
+    ['/v1/a', 'https://elsewhere.example/x', 'https://elsewhere.example/x'],
+    ['/old/a', '/api/pets/1', '/old/pets/1'],
+    ['/old/a', `${upstream.url}/api/pets/1?x=1`, '/old/pets/1?x=1'],
+    ['/old/a', '/elsewhere', '/elsewhere'],
+    ['/bare/a', '/pets/1', '/bare/pets/1'],
+  ] as const) {
+    const answer = await call('GET', path, undefined, { ...headers, 'x-location': sent })
+    t.equal(answer.headers['location'], told, `${path}: ${sent}`)
+  }
+})
+
+t.test('two targets whose addresses begin alike are never taken for each other', async (t) => {
+  const [a, b] = [await startUpstream(t), await startUpstream(t)]
+  const { get } = await startFor(t, {
+    targets: `[ "${a.url}", "${b.url}" ]`,
+  } satisfies GatewayOptions)
+  await get('/v1/1/private')
+  await get('/v1/1/private')
+  t.strictSame(
+    [a.seen.length, b.seen.length, a.seen[0]?.headers.host, b.seen[0]?.headers.host],
+    [1, 1, new URL(a.url).host, new URL(b.url).host],
+  )
+})

@@ -1,0 +1,284 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import t, { type Test } from 'tap'
+import { startGateway, type GatewayOptions } from '../support/gateway.ts'
+import { raw } from '../support/http.ts'
+
+async function startFor(t: Test, options: GatewayOptions = {}) {
+  const gateway = await startGateway(t, {
+    more: 'strangers: { perMinute: 1000, perDay: 1000 }',
+    ...options,
+  })
+  const { token } = await gateway.key({ limits: { perMinute: 100_000, perDay: 1_000_000 } })
+  return { ...gateway, auth: `Authorization: Bearer ${token}\r\n` }
+}
+
+/** What a refusal must be, whoever makes it: ours, whole, once, and the last of its connection. */
+function check(t: Test, name: string, answer: string, status: number, code: string): void {
+  const end = answer.indexOf('\r\n\r\n')
+  const head = answer.slice(0, end)
+  t.match(head, new RegExp(`^HTTP/1\\.1 ${status} `), name)
+  t.match(head, /^connection: close\r?$/im, `${name}: the connection ends`)
+  for (const header of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) {
+    const found = head.match(new RegExp(`^${header}: \\d+\\r?$`, 'gim')) ?? []
+    t.equal(found.length, 1, `${name}: ${header}`)
+  }
+  t.match(head, /^x-request-id: \S+\r?$/im, name)
+  const body: unknown = JSON.parse(answer.slice(end + 4))
+  t.match(body, { code: code || String, message: String, status }, name)
+}
+
+t.test(
+  'what could be taken for two requests is refused, and nobody behind hears of it',
+  async (t) => {
+    const { url, upstream, auth } = await startFor(t)
+    const host = 'Host: x\r\n'
+    const chunks = '5\r\nhello\r\n0\r\n\r\n'
+    const cases: [name: string, bytes: string, status: number, code: string][] = [
+      ['no Host', `GET /v1/x HTTP/1.1\r\n${auth}\r\n`, 400, 'invalid_request'],
+      ['two Hosts', `GET /v1/x HTTP/1.1\r\n${host}${host}${auth}\r\n`, 400, 'invalid_request'],
+      ['two in one', `GET /v1/x HTTP/1.1\r\nHost: a, b\r\n${auth}\r\n`, 400, 'invalid_request'],
+      [
+        'a Host with a path',
+        `GET /v1/x HTTP/1.1\r\nHost: a/b@c#d\r\n${auth}\r\n`,
+        400,
+        'invalid_request',
+      ],
+      ['an empty Host', `GET /v1/x HTTP/1.1\r\nHost:\r\n${auth}\r\n`, 400, 'invalid_request'],
+      [
+        'a Host with a user',
+        `GET /v1/x HTTP/1.1\r\nHost: u@a\r\n${auth}\r\n`,
+        400,
+        'invalid_request',
+      ],
+      [
+        'two Hosts in HTTP/1.0',
+        `GET /v1/x HTTP/1.0\r\n${host}${host}${auth}\r\n`,
+        400,
+        'invalid_request',
+      ],
+      ...[
+        'identity',
+        'identity, chunked',
+        'gzip, chunked',
+        'chunked, chunked',
+        'xchunked',
+        'chunked, identity',
+      ].map((encoding): [string, string, number, string] => [
+        `Transfer-Encoding: ${encoding}`,
+        `POST /v1/x HTTP/1.1\r\n${host}${auth}Transfer-Encoding: ${encoding}\r\n\r\n${chunks}`,
+        /(?:^|, )(?:identity|xchunked|chunked)$/.test(encoding) && !/chunked$/.test(encoding)
+          ? 400
+          : 501,
+        '',
+      ]),
+      [
+        'Transfer-Encoding in HTTP/1.0',
+        `POST /v1/x HTTP/1.0\r\n${host}${auth}Transfer-Encoding: chunked\r\n\r\n${chunks}`,
+        400,
+        'invalid_request',
+      ],
+      [
+        'both lengths',
+        `POST /v1/x HTTP/1.1\r\n${host}${auth}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`,
+        400,
+        'invalid_request',
+      ],
+      [
+        'two lengths',
+        `POST /v1/x HTTP/1.1\r\n${host}${auth}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!`,
+        400,
+        'invalid_request',
+      ],
+      [
+        'a length in two',
+        `POST /v1/x HTTP/1.1\r\n${host}${auth}Content-Length: 5, 5\r\n\r\nhello`,
+        400,
+        'invalid_request',
+      ],
+      [
+        'a length below none',
+        `POST /v1/x HTTP/1.1\r\n${host}${auth}Content-Length: -1\r\n\r\n`,
+        400,
+        'invalid_request',
+      ],
+      [
+        'a length with a sign',
+        `POST /v1/x HTTP/1.1\r\n${host}${auth}Content-Length: +5\r\n\r\nhello`,
+        400,
+        'invalid_request',
+      ],
+      [
+        'a bad chunk',
+        `POST /v1/x HTTP/1.1\r\n${host}${auth}Transfer-Encoding: chunked\r\n\r\nxyz\r\n`,
+        400,
+        'invalid_request',
+      ],
+      [
+        'a space before the colon',
+        `GET /v1/x HTTP/1.1\r\nHost : x\r\n${auth}\r\n`,
+        400,
+        'invalid_request',
+      ],
+      [
+        'a folded header',
+        `GET /v1/x HTTP/1.1\r\n${host}${auth}X: a\r\n b\r\n\r\n`,
+        400,
+        'invalid_request',
+      ],
+      [
+        'a header without a name',
+        `GET /v1/x HTTP/1.1\r\n${host}${auth}: x\r\n\r\n`,
+        400,
+        'invalid_request',
+      ],
+      ['a bare CR', `GET /v1/x HTTP/1.1\r\n${host}${auth}X: a\rb\r\n\r\n`, 400, 'invalid_request'],
+      ['a NUL', `GET /v1/x HTTP/1.1\r\n${host}${auth}X: a\0b\r\n\r\n`, 400, 'invalid_request'],
+      ['HTTP/0.9', 'GET /v1/x\r\n\r\n', 505, 'http_version_not_supported'],
+      ['HTTP/2.0', `GET /v1/x HTTP/2.0\r\n${host}${auth}\r\n`, 505, 'http_version_not_supported'],
+      ['HTTP/1.2', `GET /v1/x HTTP/1.2\r\n${host}${auth}\r\n`, 400, 'invalid_request'],
+      ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'invalid_request'],
+      ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400, 'invalid_request'],
+      [
+        'more than a hundred headers',
+        `GET /v1/x HTTP/1.1\r\n${host}${'X: y\r\n'.repeat(99)}${auth}\r\n`,
+        431,
+        'headers_too_large',
+      ],
+      [
+        'a key behind thousands of headers',
+        `GET /v1/x HTTP/1.1\r\n${host}${'a:b\r\n'.repeat(2_100)}${auth}\r\n`,
+        431,
+        'headers_too_large',
+      ],
+      [
+        'more than 16 KiB of headers',
+        `GET /v1/x HTTP/1.1\r\n${host}X: ${'y'.repeat(16_384)}\r\n\r\n`,
+        431,
+        'headers_too_large',
+      ],
+      [
+        'a long target',
+        `GET /v1/${'x'.repeat(8_200)} HTTP/1.1\r\n${host}${auth}\r\n`,
+        414,
+        'uri_too_long',
+      ],
+      [
+        'a long query',
+        `GET /v1/x?${'x'.repeat(8_200)} HTTP/1.1\r\n${host}${auth}\r\n`,
+        414,
+        'uri_too_long',
+      ],
+      ['CONNECT', `CONNECT x:80 HTTP/1.1\r\n${host}${auth}\r\n`, 405, 'method_not_allowed'],
+      ['TRACE', `TRACE /v1/x HTTP/1.1\r\n${host}${auth}\r\n`, 405, 'method_not_allowed'],
+      [
+        'two keys',
+        `GET /v1/x HTTP/1.1\r\n${host}${auth}${auth}Connection: close\r\n\r\n`,
+        401,
+        'invalid_api_key',
+      ],
+      [
+        'a target of another server',
+        `GET http://evil/v1/x HTTP/1.1\r\n${host}${auth}Connection: close\r\n\r\n`,
+        400,
+        'invalid_request',
+      ],
+      [
+        'OPTIONS *',
+        `OPTIONS * HTTP/1.1\r\n${host}${auth}Connection: close\r\n\r\n`,
+        400,
+        'invalid_request',
+      ],
+    ]
+    for (const [name, bytes, status, code] of cases) {
+      const answer = await raw(url, bytes, 3_000)
+      check(t, name, answer, status, code)
+    }
+    t.equal(upstream.seen.length, 0)
+    const methods = ['__proto__', 'constructor', 'toString', 'hasOwnProperty']
+    for (const method of methods) {
+      t.match(await raw(url, `${method} /v1/x HTTP/1.1\r\n${host}${auth}\r\n`), /^HTTP\/1\.1 400/)
+    }
+    const headers = ['__proto__: x', 'constructor: x', 'hasOwnProperty: 1'].join('\r\n')
+    t.match(
+      await raw(url, `GET /v1/x HTTP/1.1\r\n${host}${auth}Connection: close\r\n${headers}\r\n\r\n`),
+      /^HTTP\/1\.1 200/,
+    )
+    for (const name of ['x.example', 'x_y-1.example:8080', '[::1]:80', '127.0.0.1', 'X.Example.']) {
+      const ask = `GET /v1/x HTTP/1.1\r\nHost: ${name}\r\n${auth}Connection: close\r\n\r\n`
+      t.match(await raw(url, ask), /^HTTP\/1\.1 200/, name)
+    }
+    t.match(
+      await raw(url, `GET /v1/x HTTP/1.0\r\n${auth}\r\n`),
+      /^HTTP\/1\.1 200/,
+      'HTTP/1.0 needs no Host',
+    )
+  },
+)
+
+t.test('what comes before any stage counts against the address as well', async (t) => {
+  const { url } = await startGateway(t, { more: 'strangers: { perMinute: 3, perDay: 1000 }' })
+  const asks = [
+    'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n',
+    'nonsense\r\n\r\n',
+    'GET /v1/%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+  ]
+  for (const ask of asks) t.match(await raw(url, ask), /^HTTP\/1\.1 40[05]/)
+  for (const ask of asks) {
+    t.match(await raw(url, ask), /^HTTP\/1\.1 429 [^]*"too_many_failed_attempts"/)
+  }
+})
+
+t.test('an Upgrade to something else than a WebSocket is ignored', async (t) => {
+  const { url, upstream, auth } = await startFor(t)
+  const upgrade =
+    'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n'
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  t.teardown(() => socket.destroy())
+  const asks = [
+    `GET /v1/a HTTP/1.1\r\nHost: x\r\n${auth}${upgrade}\r\n`,
+    `POST /v1/b HTTP/1.1\r\nHost: x\r\n${auth}${upgrade}Content-Length: 5\r\n\r\nhello`,
+    `POST /v1/c HTTP/1.1\r\nHost: x\r\n${auth}Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 2\r\n\r\n{}`,
+  ]
+  for (const ask of asks) {
+    socket.write(ask)
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    t.match(answer.toString(), /^HTTP\/1\.1 200/)
+  }
+  t.strictSame(
+    upstream.seen.map(({ url, headers }) => [url, headers.upgrade, headers['http2-settings']]),
+    [
+      ['/v1/a', undefined, undefined],
+      ['/v1/b', undefined, undefined],
+      ['/v1/c', undefined, undefined],
+    ],
+  )
+})
+
+t.test('who is slow is not waited for', async (t) => {
+  const { url, auth, server } = await startFor(t)
+  const timed = async (bytes: string) => {
+    const started = performance.now()
+    const answer = await raw(url, bytes, 12_000)
+    return { answer, seconds: (performance.now() - started) / 1_000 }
+  }
+  const [headers, silence] = await Promise.all([
+    timed('GET /v1/x HTTP/1.1\r\nHost: x\r\n'),
+    timed(''),
+  ])
+  check(t, 'half of the headers', headers.answer, 408, 'request_timeout')
+  for (const { seconds } of [headers, silence]) {
+    t.ok(seconds >= 5 && seconds < 7.5, `${seconds.toFixed(1)} s for a limit of 5`)
+  }
+  t.equal(server.keepAliveTimeout, 60_000, 'idle connections are kept for a minute')
+  server.keepAliveTimeout = 500
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  t.teardown(() => socket.destroy())
+  socket.write(`GET /v1/x HTTP/1.1\r\nHost: x\r\n${auth}\r\n`)
+  const started = performance.now()
+  socket.resume()
+  await once(socket, 'close')
+  t.ok(performance.now() - started < 4_000, 'and not longer')
+})
