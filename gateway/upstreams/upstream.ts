@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
+import { lingerMs } from '../../shared/linger.ts'
 import type { UpstreamSettings } from '../config/config.ts'
 import { Exchange, type Failure, type Outgoing, type Receiver } from './exchange.ts'
 import { HealthWatch } from './health.ts'
@@ -88,20 +89,22 @@ export class Upstream {
     return { cancel: () => exchange?.cancel() }
   }
 
-  /** Joins two ends of a connection that has become something else than HTTP, until one is closed. */
+  /** Joins two ends of a connection that has become something else than HTTP, until one has ended. */
   join(caller: Duplex, backend: Duplex): void {
-    const ends = [caller, backend] as const
     this.#open++
-    for (const [end, other] of [ends, [backend, caller] as const]) {
+    const link = (end: Duplex, other: Duplex): void => {
       this.#tunnels.add(end)
       end.on('error', () => other.destroy())
+      end.once('end', () => void setTimeout(() => other.destroy(), lingerMs).unref())
       end.once('close', () => {
         other.destroy()
         this.#tunnels.delete(end)
         if (end === caller) this.#ended()
       })
+      end.pipe(other)
     }
-    caller.pipe(backend).pipe(caller)
+    link(caller, backend)
+    link(backend, caller)
   }
 
   /** Ends what would never end by itself. */

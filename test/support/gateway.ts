@@ -1,3 +1,4 @@
+import type { FastifyInstance } from 'fastify'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -92,6 +93,7 @@ export async function startRawUpstream(
 
 export type Gateway = Readonly<{
   url: string
+  app: FastifyInstance
   server: Server
   call: Call
   upstream: Upstream
@@ -130,5 +132,5 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
     const issued = await desk.create({ name: 'Test', plan: 'free', ...settings })
     return { ...issued, headers: { authorization: `Bearer ${issued.token}` } }
   }
-  return { url, server: app.server, call: caller(url), upstream, config, stores, desk, key }
+  return { url, app, server: app.server, call: caller(url), upstream, config, stores, desk, key }
 }

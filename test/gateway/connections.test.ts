@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
+import { createServer } from 'node:https'
+import { connect, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
+import t, { type Test } from 'tap'
+import { WebSocket } from 'undici'
+import { drain } from '../../shared/serve.ts'
+import { selfSigned } from '../support/certificate.ts'
+import { startGateway } from '../support/gateway.ts'
+import { json, raw } from '../support/http.ts'
+import { until } from '../support/redis.ts'
+
+/** A backend that echoes short frames of WebSockets, and refuses those for /v1/no. */
+async function startEcho(t: Test) {
+  const asked: IncomingMessage[] = []
+  const open = new Set<Duplex>()
+  const server = createHttpServer((_request, response) => response.writeHead(426).end('{}'))
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex) => {
+    asked.push(request)
+    if (request.url === '/v1/no') {
+      return void socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno')
+    }
+    open.add(socket)
+    socket.on('error', () => undefined)
+    socket.once('end', () => socket.end())
+    socket.once('close', () => open.delete(socket))
+    const key = `${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`
+    const accept = createHash('sha1').update(key).digest('base64')
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nServer: x\r\n` +
+        `X-RateLimit-Limit: 1\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+    )
+    socket.on('data', (frame: Buffer) => {
+      const [opcode = 0, length = 0] = [frame.readUInt8(0), frame.readUInt8(1) & 127]
+      if ((opcode & 15) === 8) return void socket.end(Buffer.from([0x88, 0]))
+      const mask = frame.subarray(2, 6)
+      const said = frame.subarray(6, 6 + length).map((byte, i) => byte ^ (mask[i % 4] ?? 0))
+      socket.write(Buffer.concat([Buffer.from([0x81, length]), said]))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.close()
+    open.forEach((socket) => socket.destroy())
+  })
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, seen: asked, open }
+}
+
+t.test('WebSockets pass the same stages', async (t) => {
+  const upstream = await startEcho(t)
+  const gateway = await startGateway(t, { upstream, clock: () => Date.UTC(2026, 10, 20, 12) })
+  const { url, key, call } = gateway
+  const { headers, token, key: made } = await key({ limits: { perMinute: 4, perDay: 100 } })
+  const wsUrl = url.replace('http:', 'ws:')
+
+  t.test('bytes go both ways, as they come', async (t) => {
+    const socket = new WebSocket(`${wsUrl}/v1/echo?a=1`, { headers })
+    await new Promise<void>((resolve, reject) => {
+      socket.onopen = () => resolve()
+      socket.onerror = ({ error }) => reject(error)
+    })
+    const heard: unknown[] = []
+    socket.onmessage = ({ data }) => void heard.push(data)
+    socket.send('hello')
+    await until(() => heard.length === 1)
+    socket.send('again')
+    await until(() => heard.length === 2)
+    t.strictSame(heard, ['hello', 'again'])
+    const [asked] = upstream.seen
+    t.match(asked, {
+      url: '/v1/echo?a=1',
+      headers: { 'x-caller-id': made.id, authorization: undefined },
+    })
+    socket.close()
+    await until(() => upstream.open.size === 0)
+    const { minute } = json(await call('GET', '/v1/quota', undefined, headers))
+    t.match(minute, { remaining: 3 }, 'it was one request')
+  })
+
+  const shake = (path: string, more = '') =>
+    `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\n` +
+    `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${more}\r\n`
+
+  t.test('an agreement tells how its caller stands; what comes with it is not lost', async (t) => {
+    const { hostname, port } = new URL(url)
+    const socket = connect(Number(port), hostname)
+    t.teardown(() => socket.destroy())
+    let text = ''
+    socket.on('data', (bytes: Buffer) => (text += bytes.toString('latin1')))
+    const frame = Buffer.from([0x81, 0x82, 1, 2, 3, 4, 0x68 ^ 1, 0x69 ^ 2])
+    const ask = shake('/v1/echo', `Authorization: Bearer ${token}\r\n`)
+    socket.write(Buffer.concat([Buffer.from(ask), frame]))
+    await until(() => text.endsWith('\x81\x02hi'))
+    t.match(text, /^HTTP\/1\.1 101 Switching Protocols\r\n/)
+    t.match(text, /^sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=\r$/im)
+    t.match(text, /^x-ratelimit-limit: 4\r$/im)
+    t.match(text, /^x-request-id: \S+\r$/im)
+    t.notMatch(text, /^server:|limit: 1\r|content-length|transfer-encoding/im)
+    socket.destroy()
+    await until(() => upstream.open.size === 0)
+  })
+
+  t.test('a refusal is an answer like any other, by the gateway or by the backend', async (t) => {
+    const before = upstream.seen.length
+    t.match(await raw(url, shake('/v1/echo')), /^HTTP\/1\.1 401 [^]*"missing_api_key"/)
+    t.match(
+      await raw(url, shake('/%2e%2e/v1/echo', `Authorization: Bearer ${token}\r\n`)),
+      /^HTTP\/1\.1 400 /,
+      'however its path is spelled',
+    )
+    t.match(
+      await raw(url, shake('/v1/../x', `Authorization: Bearer ${token}\r\n`)),
+      /^HTTP\/1\.1 400 /,
+    )
+    t.equal(upstream.seen.length, before, 'and the backend hears nothing of it')
+    const no = await raw(url, shake('/v1/no', `Authorization: Bearer ${token}\r\n`))
+    t.match(no, /^HTTP\/1\.1 404 [^]*\r\n\r\nno$/)
+    await call('GET', '/v1/x', undefined, headers)
+    const over = await raw(url, shake('/v1/echo', `Authorization: Bearer ${token}\r\n`))
+    t.match(over, /^HTTP\/1\.1 429 [^]*"rate_limit_exceeded"/)
+  })
+})
+
+t.test('a server that stops waits for WebSockets, but not for ever', async (t) => {
+  const upstream = await startEcho(t)
+  const { url, key, app } = await startGateway(t, { upstream })
+  const { headers } = await key()
+  const socket = new WebSocket(`${url.replace('http:', 'ws:')}/v1/echo`, { headers })
+  await new Promise<void>((resolve) => (socket.onopen = () => resolve()))
+  const closed = new Promise<void>((resolve) => (socket.onclose = () => resolve()))
+  const started = performance.now()
+  await drain(app, 50, 300)
+  const waited = performance.now() - started
+  await closed
+  t.ok(waited > 250 && waited < 3_000, `${Math.round(waited)} ms`)
+})
+
+t.test('a backend’s certificate is believed if it is known, and else not', async (t) => {
+  const { cert, key: privateKey } = selfSigned()
+  let asked = 0
+  const server = createServer({ cert, key: privateKey }, (_request, response) => {
+    asked++
+    response.end('{}')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const { port } = server.address() as AddressInfo
+  const ca = join(t.testdir(), 'ca.pem')
+  writeFileSync(ca, cert)
+  const ask = async (host: string, upstreamMore = '') => {
+    const { call, key } = await startGateway(t, {
+      targets: `[ "https://${host}:${port}" ]`,
+      upstreamMore,
+      store: `file: "${join(t.testdirName, `${Math.random()}.db`)}"`,
+    })
+    const { headers } = await key()
+    return (await call('GET', '/v1/x', undefined, headers)).status
+  }
+  t.equal(await ask('localhost'), 502, 'nobody has vouched for it')
+  t.equal(asked, 0)
+  t.equal(await ask('localhost', `tls: { ca: "${ca}" }`), 200)
+  t.equal(await ask('127.0.0.1', `tls: { ca: "${ca}" }`), 200)
+  t.equal(await ask('127.0.0.2', `tls: { ca: "${ca}" }`), 502, 'it is for another name')
+  await t.rejects(ask('localhost', 'tls: { ca: /nowhere.pem }'), /tls\.ca.*can't be read/)
+})
