@@ -5,7 +5,7 @@ import { Refusal, type RefusalCode } from '../shared/refusal.ts'
 const mostHeaders = 100
 const longestTarget = 8_192
 
-const hostPattern = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
+const hostPattern = /^(?:[\w~-]+(?:\.[\w~-]+)*\.?|\[[\da-f:.]+\])(?::\d{1,5})?$/i
 
 /**
  * What is wrong with the way a request is written down, whatever Node has let through: what two readers

@@ -1,51 +1,26 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Pool } from 'undici'
-import { openStores } from '../../gateway/stores/open.ts'
 import { connect } from '../../gateway/stores/redis/connect.ts'
 import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
 import { Quotas } from '../../gateway/limits/quotas.ts'
-import { parseConfig } from '../../gateway/config/load.ts'
-import { KeyDesk } from '../../gateway/keys/desk.ts'
-import { configFor, startUpstream } from '../support/gateway.ts'
+import { startFleet as startGateways, type Fleet } from '../support/fleet.ts'
+import { startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
-import { startProcess } from '../support/process.ts'
 import { startCluster, startRedis, until, type RedisServer } from '../support/redis.ts'
 
 const planOf = (limit: number) => `plans: { p: { perMinute: ${limit}, perDay: 100000, bans: off } }`
 
-type Fleet = Readonly<{ urls: string[]; key: () => Promise<{ authorization: string }> }>
-
-/** Gateways as processes on one store, in front of one upstream. */
+/** Gateways on one store, in front of one upstream, whose keys have a limit. */
 async function startFleet(
   t: Test,
   store: string,
   limit: number,
   environments: readonly Record<string, string>[],
 ): Promise<Fleet> {
-  const upstream = await startUpstream(t)
-  const folder = t.testdir()
-  const file = join(folder, 'gateway.yaml')
+  const { url } = await startUpstream(t)
   // All processes of the test share two processors: what is late then is no outage of Redis.
-  const yaml = configFor(upstream.url, `${store.replace('$DIR', folder)}, timeout: 1s`, {
-    more: planOf(limit),
-  })
-  writeFileSync(file, yaml)
-  const gateways = environments.map((env) =>
-    startProcess(t, 'gateway/main.js', {
-      env: { TOLLGATE_CONFIG: file, LOG_LEVEL: 'warn', ...env },
-    }),
-  )
-  const urls = await Promise.all(gateways.map(({ url }) => url))
-  const { store: settings, plans } = parseConfig(yaml, {}, 'fleet.yaml')
-  const stores = openStores(settings, { visits: true })
-  t.teardown(() => stores.close())
-  const desk = new KeyDesk({ store: stores.keys, plans, clock: Date.now })
-  const key = async () => ({
-    authorization: `Bearer ${(await desk.create({ name: 'x', plan: 'p' })).token}`,
-  })
-  return { urls, key }
+  const patient = `${store}, timeout: 1s`
+  return startGateways(t, { upstream: url, store: patient, more: planOf(limit), environments })
 }
 
 /** Sends many requests over many connections, and counts the answers by status and window. */
