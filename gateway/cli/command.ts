@@ -15,13 +15,20 @@ export type Input = Readonly<{
 export type Context = Readonly<{
   config: Config
   stores: () => Stores
+  /** What the gateway signs with, if it signs (environment: GATEWAY_SECRET). */
+  secret: string | undefined
   clock: () => number
   /** Draws how far a long command is, on a terminal. */
   progress: (label: string, total: number) => (done: number) => void
 }>
 
 /** What a command has to say: to people, and to programs. */
-export type Output = Readonly<{ text: string; json: unknown }>
+export type Output = Readonly<{
+  text: string
+  json: unknown
+  /** Whether it is bad news, which programs hear from the exit code. */
+  isRefused?: boolean
+}>
 
 export type Command = Readonly<{
   /** The words that call it, such as `keys create`. */

@@ -7,8 +7,9 @@ import { banCommands } from './bans.ts'
 import { inputOf, text, UsageError, type Command } from './command.ts'
 import { explain, overview } from './help.ts'
 import { keyCommands } from './keys.ts'
+import { upstreamCommands } from './upstreams.ts'
 
-const commands: readonly Command[] = [...keyCommands, ...banCommands]
+const commands: readonly Command[] = [...keyCommands, ...banCommands, ...upstreamCommands]
 
 process.exitCode = await main(process.argv.slice(2)).catch(failed)
 
@@ -20,16 +21,18 @@ async function main(words: string[]): Promise<number> {
   const config = loadConfig(text(input, 'config') ?? configFile())
   let stores: Stores | undefined
   try {
-    const { text: forPeople, json } = await command.run(
+    const output = await command.run(
       {
         config,
         stores: () => (stores ??= openStores(config.store, { visits: true })),
+        secret: process.env['GATEWAY_SECRET'],
         clock: Date.now,
         progress: (label, total) => progressBar(process.stderr, label, total),
       },
       input,
     )
-    return say(input.values['json'] ? `${JSON.stringify(json)}\n` : `${forPeople}\n`)
+    say(input.values['json'] ? `${JSON.stringify(output.json)}\n` : `${output.text}\n`)
+    return output.isRefused ? 1 : 0
   } finally {
     await stores?.close()
   }

@@ -38,6 +38,10 @@ const operation = Type.String({
   pattern: '^[A-Z]+ /\\S*$',
   expected: 'a method and a path, such as GET /v1/pets/{petId}',
 })
+const probe = Type.String({
+  pattern: '^(?:GET|HEAD|OPTIONS) /\\S*$',
+  expected: 'GET and a path, such as GET /v1/pets?limit=1',
+})
 const method = Type.String({ pattern: '^[A-Z]+$', expected: 'a method such as GET' })
 const pathPattern = Type.String({
   pattern: '^(?:/(?:[^/{}*:?#\\s]+|\\{\\w+\\}))*/(?:\\*|[^/{}*:?#\\s]+|\\{\\w+\\})?$',
@@ -119,7 +123,7 @@ export const fileSchema = section({
       ),
       tls: optional(section({ ca: text })),
       probes: optional(
-        Type.Array(section({ request: operation, status: optional(status) }), {
+        Type.Array(section({ request: probe, status: optional(status) }), {
           expected: 'a list of { request: GET /path, status: 200 }',
         }),
       ),

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { Pool } from 'undici'
 import type { HealthSettings, TargetSettings, Timeouts } from '../config/config.ts'
 
@@ -5,8 +6,8 @@ export type TargetOptions = Readonly<{
   settings: TargetSettings
   timeouts: Timeouts
   health: HealthSettings
-  /** The certificates to believe, in place of those that everybody believes. */
-  ca: string | undefined
+  /** A file with the certificates to believe, in place of those that everybody believes. */
+  caFile: string | undefined
   /** Told when the target is taken out, and when it is let back in. */
   changed: (target: Target, cause?: Error) => void
 }>
@@ -26,7 +27,7 @@ export class Target {
   #failedChecks = 0
   #isHealthy = true
 
-  constructor({ settings, timeouts, health, ca, changed }: TargetOptions) {
+  constructor({ settings, timeouts, health, caFile, changed }: TargetOptions) {
     const url = new URL(settings.url)
     this.origin = url.origin
     this.host = url.host
@@ -41,7 +42,7 @@ export class Target {
       connect: {
         timeout: timeouts.connectMs,
         rejectUnauthorized: true,
-        ...(ca === undefined ? {} : { ca }),
+        ...(caFile === undefined ? {} : { ca: certificates(caFile) }),
       },
     })
   }
@@ -77,5 +78,14 @@ export class Target {
     if (this.#isHealthy === isHealthy) return
     this.#isHealthy = isHealthy
     this.#changed(this, cause)
+  }
+}
+
+function certificates(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`the certificates of an upstream (tls.ca) can't be read: ${reason}`)
   }
 }

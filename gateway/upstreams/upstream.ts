@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
 import { lingerMs } from '../../shared/linger.ts'
 import type { UpstreamSettings } from '../config/config.ts'
@@ -33,14 +32,13 @@ export class Upstream {
   constructor(settings: UpstreamSettings, log: UpstreamLog) {
     this.settings = settings
     const { name, timeouts, health } = settings
-    const ca = settings.ca === undefined ? undefined : certificates(settings.ca)
     const changed = (target: Target, cause?: Error): void => {
       this.#watches.forEach((watch) => watch.plan())
       if (target.isHealthy) log.back(name, target.origin)
       else log.out(name, target.origin, cause)
     }
     this.targets = settings.targets.map(
-      (target) => new Target({ settings: target, timeouts, health, ca, changed }),
+      (target) => new Target({ settings: target, timeouts, health, caFile: settings.ca, changed }),
     )
     this.#watches = this.targets.map((target) => new HealthWatch(target, health))
     this.#watches.forEach((watch) => watch.plan())
@@ -135,14 +133,5 @@ export class Upstream {
 
   readonly #ended = (): void => {
     if (--this.#open === 0) this.#idle?.()
-  }
-}
-
-function certificates(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new Error(`the certificates of an upstream (tls.ca) can't be read: ${reason}`)
   }
 }

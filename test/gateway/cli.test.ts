@@ -25,6 +25,51 @@ async function commandLine(t: Test, store: string) {
   return { run, runJson, gateway, folder: t.testdirName, upstream }
 }
 
+t.test('a would-be backend is held against the present one', async (t) => {
+  const answering = (pets: unknown, more: Record<string, unknown> = {}) =>
+    startUpstream(t, ({ url = '' }, response) => {
+      const body = url.startsWith('/api/pets') ? pets : more[url]
+      response.setHeader('content-type', 'application/json')
+      response.statusCode = url === '/healthz' || body !== undefined ? 200 : 404
+      response.end(JSON.stringify(body ?? {}))
+    })
+  const pet = { id: 1, name: 'Rex', tags: ['a'] }
+  const present = await answering([pet])
+  const folder = t.testdir()
+  const file = join(folder, 'gateway.yaml')
+  const yaml = configFor(present.url, 'file: x', {
+    routes: '[ { path: /v1/*, upstream: animals, rewrite: /api/* } ]',
+    upstreamMore:
+      'health: { path: /healthz }, probes: [ { request: GET /v1/pets?limit=1 }, { request: GET /v1/no, status: 404 } ]',
+  })
+  writeFileSync(file, yaml)
+  const check = async (url: string, env: Record<string, string> = {}, ...more: string[]) => {
+    const args = ['upstream', 'check', url, '--config', file, ...more]
+    const process = startProcess(t, 'gateway/cli/main.js', { args, env })
+    const { code } = await process.ended
+    return { code, out: process.output() }
+  }
+  t.match(await check(present.url), { code: 0, out: /3 probes, nothing breaks\.\n$/ })
+  t.equal(present.seen.find(({ url }) => url?.startsWith('/api/pets'))?.url, '/api/pets?limit=1')
+  const longer = await answering([{ ...pet, age: 3 }])
+  t.equal((await check(longer.url)).code, 0, 'more than callers know does not hurt')
+  const other = await answering([{ id: '1', tags: [] }], { '/api/no': {} })
+  const { code, out } = await check(other.url)
+  t.equal(code, 1)
+  t.match(out, /\[\]\.id is a string, not a number; \[\]\.name is missing/)
+  t.match(out, /GET \/v1\/no +404 +200 +\d+ +the status is not 404/)
+  t.match(out, /would break 2 of 3 probes/)
+  t.match(await check('http://127.0.0.1:1'), { code: 1, out: /it does not answer/ })
+  t.match(await check(longer.url, { GATEWAY_SECRET: 'x' }), {
+    code: 1,
+    out: /anybody who reaches it is believed to be the gateway/,
+  })
+  const json = await check(other.url, {}, '--json')
+  t.match(JSON.parse(json.out), { upstream: 'animals', fit: false, findings: [{}, {}, {}] })
+  t.match(await check('ftp://x'), { code: 2, out: /must be an http or https URL/ })
+  t.match(await check(longer.url, {}, '--upstream', 'x'), { code: 2, out: /there are animals/ })
+})
+
 t.test('the commands on keys', async (t) => {
   const { run, runJson, folder } = await commandLine(t, 'file: $DIR/gateway.db')
 

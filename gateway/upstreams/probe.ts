@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto'
+import { sign, signatureHeader } from '../../shared/signature.ts'
+import type { Config, Probe, Route, UpstreamSettings } from '../config/config.ts'
+import { pathExpression } from '../paths.ts'
+import { Target } from './target.ts'
+
+/** What one probe has found: what was expected, what came, and what of it would break callers. */
+export type Finding = Readonly<{
+  probe: string
+  expected: string
+  got: string
+  milliseconds: number
+  breaks: readonly string[]
+}>
+
+export type ProbeOptions = Readonly<{
+  config: Config
+  upstream: UpstreamSettings
+  secret: string | undefined
+}>
+
+type Reply = Readonly<{
+  status: number
+  type: string
+  body: string
+  milliseconds: number
+  error?: string
+}>
+
+/**
+ * Asks a would-be backend what callers ask, beside the one that serves them now, and tells what would
+ * be different for them. Only what changes nothing is asked: health, and the probes as configured.
+ */
+export async function holdAgainst(url: string, options: ProbeOptions): Promise<Finding[]> {
+  const { upstream, config, secret } = options
+  const wouldBe = targetAt(url, upstream)
+  const present = targetAt(upstream.targets[0]?.url ?? url, upstream)
+  const ask = (target: Target, { method, target: path }: Probe, isSigned = true): Promise<Reply> =>
+    request(target, method, pathBehind(path, config, upstream), {
+      secret: isSigned ? secret : undefined,
+      timeoutMs: upstream.timeouts.responseMs,
+    })
+  const findings: Finding[] = []
+  try {
+    const { path } = upstream.health
+    if (path !== undefined) {
+      const reply = await request(wouldBe, 'GET', path, { secret: undefined, timeoutMs: 2_000 })
+      const isFit = reply.status >= 200 && reply.status < 300
+      findings.push(finding(`GET ${path}`, 'a 2xx', reply, isFit ? [] : ['it would be taken out']))
+    }
+    for (const probe of upstream.probes) {
+      const [reply, now] = await Promise.all([ask(wouldBe, probe), ask(present, probe)])
+      findings.push(compared(probe, reply, now))
+    }
+    const [first] = upstream.probes
+    if (secret && first) {
+      const reply = await ask(wouldBe, first, false)
+      const isRefused = reply.status === 403
+      const breaks = isRefused ? [] : ['anybody who reaches it is believed to be the gateway']
+      findings.push(finding('the same, not signed', '403', reply, breaks))
+    }
+  } finally {
+    await Promise.all([wouldBe.pool.destroy(), present.pool.destroy()])
+  }
+  return findings
+}
+
+/** Where a caller's path leads behind the gateway. */
+function pathBehind(target: string, config: Config, upstream: UpstreamSettings): string {
+  const [path = ''] = target.split('?', 1)
+  const leads = (route: Route): boolean =>
+    route.upstream === upstream.name && pathExpression(route.path).test(path)
+  const rewritten = config.routes.find(leads)
+  if (rewritten?.rewrite === undefined) return target
+  return rewritten.rewrite.slice(0, -1) + target.slice(rewritten.path.length - 1)
+}
+
+function targetAt(url: string, { timeouts, health, ca: caFile }: UpstreamSettings): Target {
+  const settings = { url, weight: 1 }
+  return new Target({ settings, timeouts, health, caFile, changed: () => undefined })
+}
+
+async function request(
+  target: Target,
+  method: string,
+  path: string,
+  { secret, timeoutMs }: { secret: string | undefined; timeoutMs: number },
+): Promise<Reply> {
+  const requestId = randomUUID()
+  const signed = { method, target: path, callerId: 'probe', plan: 'probe', requestId }
+  const headers = {
+    'x-request-id': requestId,
+    'x-caller-id': signed.callerId,
+    'x-caller-plan': signed.plan,
+    ...(secret ? { [signatureHeader]: sign(secret, signed, Date.now()) } : {}),
+  }
+  const started = performance.now()
+  const took = (): number => Math.round(performance.now() - started)
+  try {
+    const signal = AbortSignal.timeout(timeoutMs)
+    const answer = await target.pool.request({ method: method, path, headers, signal })
+    const body = await answer.body.text()
+    const type = String(answer.headers['content-type'] ?? 'none')
+    return { status: answer.statusCode, type, body, milliseconds: took() }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    return { status: 0, type: 'none', body: '', milliseconds: took(), error: why }
+  }
+}
+
+function compared(probe: Probe, reply: Reply, now: Reply): Finding {
+  const wanted = probe.status ?? (now.status || undefined)
+  const breaks: string[] = []
+  if (reply.status === 0) breaks.push('it does not answer')
+  else if (wanted !== undefined && reply.status !== wanted)
+    breaks.push(`the status is not ${wanted}`)
+  else if (now.status === reply.status) {
+    if (now.type !== reply.type) breaks.push(`the type is not ${now.type}`)
+    else breaks.push(...shapeBreaks(now.body, reply.body))
+  }
+  const like = now.status === 0 ? 'the present backend does not answer' : `${now.status}, as now`
+  const expected = probe.status === undefined ? like : String(probe.status)
+  return finding(`${probe.method} ${probe.target}`, expected, reply, breaks)
+}
+
+function finding(
+  probe: string,
+  expected: string,
+  reply: Reply,
+  breaks: readonly string[],
+): Finding {
+  const { error, status, milliseconds } = reply
+  return { probe, expected, got: error ?? String(status), milliseconds, breaks }
+}
+
+/** What a JSON answer no longer has that the one before it had. */
+function shapeBreaks(before: string, after: string): string[] {
+  const [old, now] = [shapeOf(before), shapeOf(after)]
+  if (!old || !now) return old ? ['the body is no JSON'] : []
+  // An empty list tells nothing of what would be in it.
+  return [...old]
+    .filter(([place]) => now.has(parentOf(place)) || place === '')
+    .filter(([place, types]) => now.get(place) !== types)
+    .map(([place, types]) => {
+      const found = now.get(place)
+      const name = place === '' ? 'the body' : place
+      return found === undefined ? `${name} is missing` : `${name} is ${found}, not ${types}`
+    })
+}
+
+/** The types of all members, by their places. */
+function shapeOf(text: string): Map<string, string> | undefined {
+  const shape = new Map<string, string>()
+  const look = (value: unknown, place: string): void => {
+    if (Array.isArray(value)) {
+      shape.set(place, 'a list')
+      for (const each of value.slice(0, 20)) look(each, `${place}[]`)
+    } else if (typeof value === 'object' && value !== null) {
+      shape.set(place, 'an object')
+      for (const [name, member] of Object.entries(value)) look(member, `${place}.${name}`)
+    } else shape.set(place, value === null ? 'null' : `a ${typeof value}`)
+  }
+  try {
+    look(JSON.parse(text), '')
+  } catch {
+    return undefined
+  }
+  return shape
+}
+
+function parentOf(place: string): string {
+  return place.replace(/(?:\.[^.[\]]+|\[\])$/, '')
+}
