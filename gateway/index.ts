@@ -16,4 +16,5 @@ export {
   type LimiterOptions,
   type QuotaStore,
 } from './stores/quota.ts'
+export type { Tally, TallyStore } from './stores/tallies.ts'
 export { openStores, type Stores } from './stores/open.ts'

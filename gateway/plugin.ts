@@ -4,6 +4,7 @@ import { Ranges } from './address.ts'
 import './caller.ts'
 import type { Config } from './config/config.ts'
 import { loadConfig } from './config/load.ts'
+import { deprecatedCall } from './deprecated-calls.ts'
 import { deprecationFinder } from './deprecations.ts'
 import { KeyDirectory } from './keys/directory.ts'
 import { Quotas } from './limits/quotas.ts'
@@ -16,6 +17,7 @@ import { forward } from './stages/4-forward.ts'
 import { announce } from './stages/5-announce.ts'
 import { openStores, type Stores } from './stores/open.ts'
 import { addressFinder, strangerRefuser } from './stranger.ts'
+import { Tallying } from './tallying.ts'
 import { Upstream } from './upstreams/upstream.ts'
 
 export type TollgateOptions = Readonly<{
@@ -65,7 +67,13 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
       `the quota store is out of reach; until it is back: ${whenUnreachable}`,
     ),
   })
+  const tallying = new Tallying({
+    store: stores.tallies,
+    clock,
+    trouble: tellTrouble(app, 'what keys do can’t be written down; it is kept in memory'),
+  })
   app.addHook('onClose', async () => {
+    await tallying.close()
     directory.close()
     quotas.close()
     if (!options.stores) await stores.close()
@@ -76,6 +84,9 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
   const refuseStranger = strangerRefuser(strangers, addressOf)
   const upstreams = openUpstreams(app, config)
   const find = deprecationFinder(config.deprecations)
+  const called = ({ caller }: FastifyRequest, operation: string): void => {
+    if (caller) tallying.count(caller.id, deprecatedCall(operation))
+  }
   const unanswered = ({ caller, standing }: FastifyRequest): void => {
     if (caller && standing) void quotas.giveBack(caller.quota, standing.decision)
   }
@@ -93,7 +104,7 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
       clock,
     }),
     admit(quotas),
-    retire({ find, clock, unanswered }),
+    retire({ find, clock, called, unanswered }),
   ]
   const onSend = [announce({ ietf: config.ietfHeaders, find })]
 

@@ -5,11 +5,17 @@ import { ConfigError, configFile, loadConfig } from '../config/load.ts'
 import { openStores, type Stores } from '../stores/open.ts'
 import { banCommands } from './bans.ts'
 import { inputOf, text, UsageError, type Command } from './command.ts'
+import { deprecationCommands } from './deprecations.ts'
 import { explain, overview } from './help.ts'
 import { keyCommands } from './keys.ts'
 import { upstreamCommands } from './upstreams.ts'
 
-const commands: readonly Command[] = [...keyCommands, ...banCommands, ...upstreamCommands]
+const commands: readonly Command[] = [
+  ...keyCommands,
+  ...banCommands,
+  ...upstreamCommands,
+  ...deprecationCommands,
+]
 
 process.exitCode = await main(process.argv.slice(2)).catch(failed)
 

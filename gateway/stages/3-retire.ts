@@ -7,15 +7,18 @@ import type { FindDeprecation } from '../deprecations.ts'
 export type RetireOptions = Readonly<{
   find: FindDeprecation
   clock: Clock
+  /** Told of each call of a deprecated operation, whatever it is answered. */
+  called: (request: FastifyRequest, operation: string) => void
   /** Told of a request that was admitted and then is not answered. */
   unanswered: (request: FastifyRequest) => void
 }>
 
 /** Ends operations that are past their sunset, and rehearses that end in brownouts. */
-export function retire({ find, clock, unanswered }: RetireOptions): onRequestHookHandler {
+export function retire({ find, clock, called, unanswered }: RetireOptions): onRequestHookHandler {
   return function retire(request, reply, done): void {
     const found = find(request.method, pathOf(request))
     if (!found) return done()
+    called(request, found.deprecation.operation)
     const { sunsetMs = Infinity, afterSunset, brownouts, replacement } = found.deprecation
     const now = clock()
     if (afterSunset === 'gone' && now >= sunsetMs) {

@@ -3,16 +3,20 @@ import type { StoreSettings } from '../config/config.ts'
 import { openGatewayFile } from './embedded/database.ts'
 import { embeddedKeys } from './embedded/keys.ts'
 import { EmbeddedQuotas } from './embedded/quota.ts'
+import { embeddedTallies } from './embedded/tallies.ts'
 import type { KeyStore } from './keys.ts'
 import type { QuotaStore } from './quota.ts'
+import type { TallyStore } from './tallies.ts'
 import { connect } from './redis/connect.ts'
 import { redisKeys } from './redis/keys.ts'
 import { redisQuotas } from './redis/quota.ts'
+import { redisTallies } from './redis/tallies.ts'
 
 /** Everything that outlives a request, and a configuration. */
 export type Stores = Readonly<{
   keys: KeyStore
   quota: QuotaStore
+  tallies: TallyStore
   /** What whoever runs the gateway should know of them. */
   warnings: readonly string[]
   close(): Promise<void>
@@ -34,9 +38,9 @@ function shared(file: string): string {
 /** Opens the stores that a configuration names: in Redis, or in the gateway's own file. */
 export function openStores(settings: StoreSettings, options: OpenOptions = {}): Stores {
   const { visits = false, clock = Date.now } = options
-  const { keys, quota, warnings } = settings.redis ? inRedis() : inFile()
+  const { keys, quota, tallies, warnings } = settings.redis ? inRedis() : inFile()
   const close = async (): Promise<void> => void (await Promise.all([keys.close(), quota.close()]))
-  return { keys, quota, warnings, close }
+  return { keys, quota, tallies, warnings, close }
 
   function inRedis() {
     const { redis, prefix } = settings
@@ -44,15 +48,17 @@ export function openStores(settings: StoreSettings, options: OpenOptions = {}): 
     const timeoutMs = visits ? visitTimeoutMs : settings.timeoutMs
     const connection = connect(redis, { timeoutMs, patient: visits })
     const options = { connection, prefix, timeoutMs }
-    return { keys: redisKeys({ ...options, clock }), quota: redisQuotas(options), warnings: [] }
+    const keys = redisKeys({ ...options, clock })
+    return { keys, quota: redisQuotas(options), tallies: redisTallies(options), warnings: [] }
   }
 
   function inFile() {
     const { file } = settings
-    const keys = embeddedKeys(openGatewayFile(file), clock)
+    const database = openGatewayFile(file)
+    const keys = embeddedKeys(database, clock)
     // A connection of its own, because counters need less of the disk than keys do.
     const quota = new EmbeddedQuotas(openGatewayFile(file), { clock, visits })
     const warnings = quota.isAlone ? [] : [shared(file)]
-    return { keys, quota, warnings }
+    return { keys, quota, tallies: embeddedTallies(database), warnings }
   }
 }

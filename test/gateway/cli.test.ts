@@ -70,6 +70,33 @@ t.test('a would-be backend is held against the present one', async (t) => {
   t.match(await check(longer.url, {}, '--upstream', 'x'), { code: 2, out: /there are animals/ })
 })
 
+t.test('a report tells whom to write to', async (t) => {
+  const { run, runJson, gateway, folder } = await commandLine(t, 'file: $DIR/gateway.db')
+  const file = join(folder, 'gateway.yaml')
+  const more = 'deprecations: [ { operation: "GET /v1/pets/{petId}", since: 2025-12-05 } ]\n'
+  writeFileSync(file, readFileSync(file, 'utf8') + more)
+  t.match(await run('deprecations', 'report'), { code: 0, out: /No key has called/ })
+  const made = await runJson('keys', 'create', '--plan', 'free', '--name', '=Acme, "Inc"')
+  const { child, url, ended } = gateway()
+  const call = caller(await url)
+  for (let i = 0; i < 2; i++) {
+    await call('GET', '/v1/pets/1', undefined, { authorization: `Bearer ${String(made['key'])}` })
+  }
+  child.kill('SIGTERM')
+  await ended
+  t.match(await run('deprecations', 'report'), {
+    code: 0,
+    out: /ID +NAME +OPERATION +CALLS +LAST\n\w{12} +=Acme, "Inc" +GET \/v1\/pets\/\{petId\} +2 +20/,
+  })
+  const csv = await run('deprecations', 'report', '--csv', '--days', '1')
+  t.match(
+    csv.out,
+    /^key,name,operation,calls,last\r\n\w{12},"'=Acme, ""Inc""",GET [^,]+,2,20[^,]+Z\n$/,
+  )
+  t.match(await runJson('deprecations', 'report'), [{ key: made['id'], calls: 2 }])
+  t.match(await run('deprecations', 'report', '--days', '0'), { code: 2, out: /from 1 to 90/ })
+})
+
 t.test('the commands on keys', async (t) => {
   const { run, runJson, folder } = await commandLine(t, 'file: $DIR/gateway.db')
 

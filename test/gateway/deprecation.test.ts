@@ -1,4 +1,7 @@
 import t from 'tap'
+import { deprecatedCalls } from '../../gateway/deprecated-calls.ts'
+import type { Tally } from '../../gateway/stores/tallies.ts'
+import { Tallying } from '../../gateway/tallying.ts'
 import { loadConfig, parseConfig } from '../../gateway/config/load.ts'
 import { configFor, startGateway, startUpstream } from '../support/gateway.ts'
 import { json } from '../support/http.ts'
@@ -134,9 +137,73 @@ t.test('contradictions are told', (t) => {
       `${shipped}    brownouts: [ { from: 2026-06-02, to: 2026-06-01 } ]\n`,
       /a brownout of .* ends before it begins/,
     ],
+    [
+      shipped.replace('/v1/pets/{', '/v2/pets/{'),
+      /GET \/v2\/pets\/\{petId\} is deprecated, but no route leads to it/,
+    ],
     [`${shipped}    colour: red\n`, /deprecations\.0 has the unknown setting colour/],
   ] as const) {
     t.throws(() => parse(more), { message: sentence })
   }
   t.end()
+})
+
+t.test('who still calls what is deprecated is remembered', async (t) => {
+  const now = Date.UTC(2026, 10, 20, 12)
+  const gateway = await startGateway(t, { more: shipped, clock: () => now })
+  const { call, key, stores, app } = gateway
+  const [one, two, other] = [await key({ name: 'One' }), await key(), await key()]
+  for (let i = 0; i < 3; i++) await call('GET', `/v1/pets/${i}`, undefined, one.headers)
+  await call('HEAD', '/v1/pets/1', undefined, two.headers)
+  await call('GET', '/v1/pets', undefined, other.headers)
+  await call('GET', '/v1/pets/1')
+  await app.close()
+  const today = Math.floor(now / 86_400_000)
+  const calls = await deprecatedCalls(stores, today - 89, today)
+  t.match(
+    calls.sort((a, b) => b.calls - a.calls),
+    [
+      { key: one.key.id, name: 'One', operation: 'GET /v1/pets/{petId}', calls: 3, lastMs: now },
+      { key: two.key.id, operation: 'GET /v1/pets/{petId}', calls: 1, lastMs: now },
+    ],
+  )
+  t.equal(calls.length, 2)
+})
+
+t.test('what keys do is not lost while the store is out of reach', async (t) => {
+  const told: (string | undefined)[] = []
+  const added: Tally[] = []
+  let isDown = true
+  let now = Date.UTC(2026, 10, 20, 23, 59, 59)
+  const tallying = new Tallying({
+    store: {
+      add: (tallies) => {
+        if (isDown) return Promise.reject(new Error('down'))
+        added.push(...tallies)
+        return Promise.resolve()
+      },
+      async *list() {
+        yield* await Promise.resolve([])
+      },
+    },
+    clock: () => now,
+    trouble: (error) => void told.push(error?.message),
+  })
+  tallying.count('a', 'x')
+  await tallying.flush()
+  tallying.count('a', 'x')
+  await tallying.flush()
+  now += 1_000
+  tallying.count('a', 'x')
+  isDown = false
+  await tallying.close()
+  t.strictSame(told, ['down', undefined], 'told once, and once when it is over')
+  t.match(
+    added.map(({ day, count }) => [day, count]),
+    [
+      [20_777, 2],
+      [20_778, 1],
+    ],
+    'each day by itself',
+  )
 })

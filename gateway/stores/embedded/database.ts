@@ -27,6 +27,14 @@ export const migrations: readonly string[] = [
    ) STRICT;
    CREATE TABLE ordersDone (seq INTEGER NOT NULL) STRICT;
    INSERT INTO ordersDone VALUES (0);`,
+  `CREATE TABLE tallies (
+     day INTEGER NOT NULL,
+     key TEXT NOT NULL,
+     what TEXT NOT NULL,
+     count INTEGER NOT NULL,
+     lastMs INTEGER NOT NULL,
+     PRIMARY KEY (day, key, what)
+   ) STRICT, WITHOUT ROWID;`,
 ]
 
 /** How long a change may wait for another process that is changing the same file. */

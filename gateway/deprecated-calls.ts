@@ -1,0 +1,45 @@
+import type { KeyStore } from './stores/keys.ts'
+import type { TallyStore } from './stores/tallies.ts'
+
+/** What calls of a deprecated operation are tallied by. */
+export function deprecatedCall(operation: string): string {
+  return `deprecated ${operation}`
+}
+
+const prefix = deprecatedCall('')
+
+/** Whom an operator must write to before an operation is removed. */
+export type DeprecatedCalls = Readonly<{
+  key: string
+  name: string
+  operation: string
+  calls: number
+  lastMs: number
+}>
+
+/** Which keys have called deprecated operations in some days, those who called last before others. */
+export async function deprecatedCalls(
+  stores: Readonly<{ keys: KeyStore; tallies: TallyStore }>,
+  fromDay: number,
+  toDay: number,
+): Promise<DeprecatedCalls[]> {
+  const found = new Map<string, { key: string; operation: string; calls: number; lastMs: number }>()
+  for await (const { key, what, count, lastMs } of stores.tallies.list(fromDay, toDay)) {
+    if (!what.startsWith(prefix)) continue
+    const place = `${key} ${what}`
+    const before = found.get(place)
+    found.set(place, {
+      key,
+      operation: what.slice(prefix.length),
+      calls: (before?.calls ?? 0) + count,
+      lastMs: Math.max(before?.lastMs ?? 0, lastMs),
+    })
+  }
+  const calls = [...found.values()].sort((a, b) => b.lastMs - a.lastMs)
+  return Promise.all(
+    calls.map(async (call) => ({
+      ...call,
+      name: (await stores.keys.get(call.key))?.key.name ?? '',
+    })),
+  )
+}

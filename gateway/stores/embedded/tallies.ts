@@ -1,0 +1,38 @@
+import type { Database } from '../../../shared/sqlite.ts'
+import { rememberedDays, type Tally, type TallyStore } from '../tallies.ts'
+
+const pageSize = 1_000
+
+/** Tallies in a SQLite file, which several processes may have open. */
+export function embeddedTallies(database: Database): TallyStore {
+  const upsert = database.prepare(
+    `INSERT INTO tallies VALUES (@day, @key, @what, @count, @lastMs)
+     ON CONFLICT DO UPDATE SET count = count + @count, lastMs = max(lastMs, @lastMs)`,
+  )
+  const forget = database.prepare('DELETE FROM tallies WHERE day <= ?')
+  const page = database.prepare<[number, string, string, number], Tally>(
+    `SELECT * FROM tallies WHERE (day, key, what) > (?, ?, ?) AND day <= ?
+     ORDER BY day, key, what LIMIT ${pageSize}`,
+  )
+  const addAll = database.transaction((tallies: readonly Tally[]) => {
+    for (const tally of tallies) upsert.run(tally)
+    forget.run(Math.max(...tallies.map(({ day }) => day)) - rememberedDays)
+  })
+
+  return {
+    async add(tallies) {
+      if (tallies.length > 0) addAll.immediate(tallies)
+      return Promise.resolve()
+    },
+
+    async *list(fromDay, toDay) {
+      let rows = page.all(fromDay, '', '', toDay)
+      for (let last = rows.at(-1); last; last = rows.at(-1)) {
+        yield* rows
+        // Requests are served between two pages.
+        await new Promise((resolve) => void setImmediate(resolve))
+        rows = page.all(last.day, last.key, last.what, toDay)
+      }
+    },
+  }
+}

@@ -1,0 +1,58 @@
+import { rememberedDays, type Tally, type TallyStore } from '../tallies.ts'
+import type { Connection } from './connect.ts'
+import { keyedScript } from './script.ts'
+
+/** Tallies that one script call adds at most, so that it never holds up decisions for long. */
+const batchSize = 200
+
+const keepSeconds = (rememberedDays + 1) * 86_400
+
+export type RedisTallyOptions = Readonly<{
+  connection: Connection
+  prefix: string
+  timeoutMs: number
+}>
+
+/** Tallies in Redis, a hash a day. */
+export function redisTallies({ connection, prefix, timeoutMs }: RedisTallyOptions): TallyStore {
+  const addSome = keyedScript({ connection, timeoutMs, file: 'tallies-add.lua' })
+  const hashOf = (day: number): string => `${prefix}tallies:${day}`
+
+  return {
+    async add(tallies) {
+      for (const day of new Set(tallies.map((tally) => tally.day))) {
+        const ofDay = tallies.filter((tally) => tally.day === day)
+        for (let start = 0; start < ofDay.length; start += batchSize) {
+          const args = ofDay
+            .slice(start, start + batchSize)
+            .flatMap(({ key, what, count, lastMs }) => [`${key} ${what}`, count, lastMs])
+          await addSome(hashOf(day), keepSeconds, ...args)
+        }
+      }
+    },
+
+    async *list(fromDay, toDay) {
+      for (let day = fromDay; day <= toDay; day++) yield* await ofDay(day)
+    },
+  }
+
+  async function ofDay(day: number): Promise<Tally[]> {
+    const counts = new Map<string, number>()
+    const lasts = new Map<string, number>()
+    let cursor = '0'
+    do {
+      const [next, flat] = await connection.hscan(hashOf(day), cursor, 'COUNT', 1_000)
+      for (let i = 0; i + 1 < flat.length; i += 2) {
+        const [field = '', value = ''] = [flat[i], flat[i + 1]]
+        if (field.startsWith('count ')) counts.set(field.slice('count '.length), Number(value))
+        else lasts.set(field.slice('last '.length), Number(value))
+      }
+      cursor = next
+    } while (cursor !== '0')
+    return [...counts].map(([name, count]) => {
+      const end = name.indexOf(' ')
+      const [key, what] = [name.slice(0, end), name.slice(end + 1)]
+      return { day, key, what, count, lastMs: lasts.get(name) ?? 0 }
+    })
+  }
+}

@@ -1,0 +1,26 @@
+/** How often a key has done something on a day, and when last. */
+export type Tally = Readonly<{
+  /** Days since 1970, in UTC. */
+  day: number
+  key: string
+  what: string
+  count: number
+  lastMs: number
+}>
+
+/** How many days are remembered. */
+export const rememberedDays = 90
+
+/**
+ * What keys have done, by day, added up for any number of gateways. Nothing on a request's way waits
+ * for it: gateways add what has come together since the last time.
+ *
+ * A store that can't be reached rejects; whether it has added then is not known.
+ */
+export interface TallyStore {
+  /** Adds to what is there. Days that are older than is remembered are forgotten. */
+  add(tallies: readonly Tally[]): Promise<void>
+
+  /** What has been added for some days, the first and the last of them included, in no order. */
+  list(fromDay: number, toDay: number): AsyncIterable<Tally>
+}

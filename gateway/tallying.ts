@@ -1,0 +1,82 @@
+import type { Clock } from '../shared/clock.ts'
+import type { Tally, TallyStore } from './stores/tallies.ts'
+
+const dayMs = 86_400_000
+
+/** How often what has come together is added to the store. */
+const everyMs = 1_000
+
+/** How many different tallies wait for the store at most, while it is out of reach. */
+const mostWaiting = 100_000
+
+export type TallyingOptions = Readonly<{
+  store: TallyStore
+  clock: Clock
+  /** Told when adding begins to fail, and when it works again. */
+  trouble: (error: Error | undefined) => void
+}>
+
+type Waiting = { -readonly [Member in keyof Tally]: Tally[Member] }
+
+/** Counts what keys do in this process's memory, and adds it to the store once in a while. */
+export class Tallying {
+  readonly #options: TallyingOptions
+  readonly #timer: NodeJS.Timeout
+  #waiting = new Map<string, Waiting>()
+  #adding: Promise<void> = Promise.resolve()
+  #isFailing = false
+
+  constructor(options: TallyingOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => void this.flush(), everyMs)
+    this.#timer.unref()
+  }
+
+  /** A key has done something. */
+  count(key: string, what: string): void {
+    const nowMs = this.#options.clock()
+    const day = Math.floor(nowMs / dayMs)
+    const name = `${day} ${key} ${what}`
+    const waiting = this.#waiting.get(name)
+    if (waiting) {
+      waiting.count++
+      waiting.lastMs = nowMs
+    } else if (this.#waiting.size < mostWaiting) {
+      this.#waiting.set(name, { day, key, what, count: 1, lastMs: nowMs })
+    }
+  }
+
+  /** Adds what waits; resolves when it is in the store, or has to wait for longer. */
+  flush(): Promise<void> {
+    this.#adding = this.#adding.then(() => this.#add())
+    return this.#adding
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.flush()
+  }
+
+  async #add(): Promise<void> {
+    if (this.#waiting.size === 0) return
+    const batch = this.#waiting
+    this.#waiting = new Map()
+    try {
+      await this.#options.store.add([...batch.values()])
+      if (this.#isFailing) this.#options.trouble(undefined)
+      this.#isFailing = false
+    } catch (error) {
+      if (!this.#isFailing) this.#options.trouble(error as Error)
+      this.#isFailing = true
+      this.#putBack(batch)
+    }
+  }
+
+  #putBack(batch: ReadonlyMap<string, Waiting>): void {
+    for (const [name, tally] of batch) {
+      const newer = this.#waiting.get(name)
+      if (newer) newer.count += tally.count
+      else if (this.#waiting.size < mostWaiting) this.#waiting.set(name, tally)
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import type { Test } from 'tap'
+import type { Tally, TallyStore } from '../../gateway/stores/tallies.ts'
+
+/** What every store of tallies promises; run against each of them with two views of one store. */
+export function tallyStoreContract(
+  t: Test,
+  name: string,
+  open: (t: Test) => Promise<Readonly<{ first: TallyStore; second: TallyStore }>>,
+): Promise<unknown> {
+  return t.test(`a store of tallies: ${name}`, async (t) => {
+    const { first, second } = await open(t)
+    const all = async (from: number, to: number): Promise<Tally[]> => {
+      const found: Tally[] = []
+      for await (const tally of first.list(from, to)) found.push(tally)
+      return found.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+    }
+    const tally = (more: Partial<Tally> = {}): Tally => {
+      return { day: 20_000, key: 'a', what: 'GET /x y', count: 1, lastMs: 5, ...more }
+    }
+
+    await first.add([])
+    t.strictSame(await all(0, 30_000), [])
+    await first.add([tally(), tally({ key: 'b', count: 2 }), tally({ day: 20_001, lastMs: 7 })])
+    await second.add([tally({ count: 10, lastMs: 3 }), tally({ what: 'other', lastMs: 9 })])
+    t.strictSame(await all(20_000, 20_000), [
+      tally({ count: 11 }),
+      tally({ what: 'other', lastMs: 9 }),
+      tally({ key: 'b', count: 2 }),
+    ])
+    t.strictSame(await all(20_001, 20_005), [tally({ day: 20_001, lastMs: 7 })])
+
+    const many = Array.from({ length: 3_000 }, (_, i) => tally({ day: 20_002, key: `k${i}` }))
+    await Promise.all([first.add(many), second.add(many)])
+    const found = await all(20_002, 20_002)
+    t.equal(found.length, many.length)
+    t.ok(found.every(({ count }) => count === 2))
+  })
+}
