@@ -3,8 +3,9 @@ import { parseArgs } from 'node:util'
 import { benchBackend } from './backend.ts'
 import { benchKeys } from './keys.ts'
 import { benchLimits } from './limits.ts'
+import { benchProxy } from './proxy.ts'
 
-const benches = { backend: benchBackend, keys: benchKeys, limits: benchLimits }
+const benches = { backend: benchBackend, keys: benchKeys, limits: benchLimits, proxy: benchProxy }
 
 const help = `Measures processor time, requests a second and latency, side by side, on this machine.
 

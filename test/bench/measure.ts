@@ -53,25 +53,42 @@ async function runOnce(
   seconds: number,
   connections: number,
 ): Promise<Round> {
-  const { program, args = [], env = {}, request, status, name } = contestant
+  const { request, status, name } = contestant
+  const { url, pid, end } = await started(contestant)
+  try {
+    await load({ url, connections, seconds: Math.min(1, seconds / 2), request })
+    const before = cpuSeconds(pid)
+    const outcome = await load({ url, connections, seconds, request })
+    const cpu = cpuSeconds(pid) - before
+    const others = Object.keys(outcome.statuses).filter((seen) => Number(seen) !== status)
+    if (others.length > 0) throw new Error(`${name} answered ${others.join(', ')}, not ${status}`)
+    return { ...outcome, cpuMicros: (cpu / outcome.requests) * 1e6 }
+  } finally {
+    await end()
+  }
+}
+
+/** Starts a program of the build that tells where it listens; `end` ends it at once. */
+export async function started({
+  program,
+  args = [],
+  env = {},
+}: Pick<Contestant, 'program' | 'args' | 'env'>): Promise<{
+  url: string
+  pid: number | undefined
+  end: () => Promise<void>
+}> {
   const file = fileURLToPath(new URL(`../../${program}`, import.meta.url))
   const server = spawn(process.execPath, [file, ...args], {
     env: { PATH: process.env['PATH'] ?? '', NODE_ENV: 'production', ...env },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
-  try {
-    const [{ listening: url }] = (await once(server, 'message')) as [{ listening: string }]
-    await load({ url, connections, seconds: Math.min(1, seconds / 2), request })
-    const before = cpuSeconds(server.pid)
-    const outcome = await load({ url, connections, seconds, request })
-    const cpu = cpuSeconds(server.pid) - before
-    const others = Object.keys(outcome.statuses).filter((seen) => Number(seen) !== status)
-    if (others.length > 0) throw new Error(`${name} answered ${others.join(', ')}, not ${status}`)
-    return { ...outcome, cpuMicros: (cpu / outcome.requests) * 1e6 }
-  } finally {
+  const end = async (): Promise<void> => {
     server.kill('SIGKILL')
     if (server.exitCode === null && server.signalCode === null) await once(server, 'exit')
   }
+  const [{ listening }] = (await once(server, 'message')) as [{ listening: string }]
+  return { url: listening, pid: server.pid, end }
 }
 
 /** Processor time of a process so far, as the operating system counts it. */
