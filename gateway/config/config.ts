@@ -67,6 +67,8 @@ export type Address = Readonly<{ host: string; port: number }>
 /** The configuration as the gateway uses it: complete, checked, and never changed. */
 export type Config = Readonly<{
   listen: Address
+  /** Where operators reach it, and nobody else. */
+  admin: Address
   store: StoreSettings
   plans: ReadonlyMap<string, Plan>
   strangers: Limits
@@ -87,6 +89,7 @@ export function configFrom(file: ConfigFile): Config {
   const { store = {} } = file
   return {
     listen: file.listen ?? { host: '127.0.0.1', port: 8080 },
+    admin: file.admin ?? { host: '127.0.0.1', port: 8081 },
     store: {
       file: store.file ?? 'data/gateway.db',
       redis: redisFrom(store.redis),

@@ -1,110 +1,84 @@
-import { readFileSync } from 'node:fs'
-import { Compile } from 'typebox/compile'
-import { parseDocument, isScalar, visit } from 'yaml'
-import { pathExpression } from '../paths.ts'
+import { readFileSync, statSync } from 'node:fs'
+import Value from 'typebox/value'
+import { mistakesIn } from './check.ts'
 import { configFrom, type Config } from './config.ts'
+import { contradictionsIn } from './contradictions.ts'
+import { ConfigDocument, type Environment, type Mistake, type Path } from './document.ts'
+import { frozen } from './frozen.ts'
 import { fileSchema } from './schema.ts'
 
 /** A configuration that can't be used, with everything that is wrong with it, a line each. */
 export class ConfigError extends Error {}
 
-export type Environment = Readonly<Record<string, string | undefined>>
+/** A file that can be used: what it says, and where it says so. */
+export type Loaded = Readonly<{
+  config: Config
+  text: string
+  /** An error that says something about settings, each at the place where it stands. */
+  fault: (sayings: readonly (readonly [path: Path, sentence: string])[]) => ConfigError
+}>
+
+/** No configuration is as long; what is, is something else. */
+const mostBytes = 2 ** 20
 
 /** The file to read where none is named: what the environment says, else the one that is shipped. */
 export function configFile(environment: Environment = process.env): string {
   return environment['TOLLGATE_CONFIG'] || 'config/gateway.yaml'
 }
 
-const check = Compile(fileSchema)
-
 /** Reads, completes and checks a configuration file. Throws a `ConfigError` with all its mistakes. */
 export function loadConfig(file: string, environment: Environment = process.env): Config {
-  return parseConfig(read(file), environment, file)
+  return readConfig(file, environment).config
+}
+
+/** The same, with the text that was read and where in it settings stand. */
+export function readConfig(file: string, environment: Environment = process.env): Loaded {
+  return load(textOf(file), environment, file)
 }
 
 /** The same for a text; `name` is what messages call it. */
 export function parseConfig(text: string, environment: Environment, name: string): Config {
-  const document = parseDocument(text)
-  if (document.errors.length > 0) {
-    throw new ConfigError(document.errors.map(({ message }) => `${name}: ${message}`).join('\n'))
-  }
-  visit(document, {
-    Scalar(_key, node) {
-      if (isScalar(node) && typeof node.value === 'string') {
-        node.value = substitute(node.value, environment, node.type === 'PLAIN')
-      }
-    },
-  })
-  const value: unknown = document.toJS()
-  if (!check.Check(value)) throw new ConfigError(mistakes(value, name).join('\n'))
-  const config = configFrom(value)
-  const contradictions = [...contradictionsOf(config)].map((sentence) => `${name}: ${sentence}`)
-  if (contradictions.length > 0) throw new ConfigError(contradictions.join('\n'))
-  return config
+  return load(text, environment, name).config
 }
 
-/** What no single setting has wrong, but several together. */
-function* contradictionsOf({ routes, upstreams, deprecations }: Config): Generator<string> {
-  const paths = new Set<string>()
-  for (const { path, upstream, rewrite } of routes) {
-    if (!upstreams.has(upstream))
-      yield `the route ${path} leads to ${upstream}, which is no upstream`
-    if (rewrite !== undefined && !path.endsWith('/*'))
-      yield `the route ${path} is rewritten to ${rewrite}, so it must end in /* as well`
-    if (paths.has(path)) yield `the route ${path} is there twice`
-    paths.add(path)
+function load(text: string, environment: Environment, name: string): Loaded {
+  const document = new ConfigDocument(text, environment)
+  const mistakes = [...document.mistakes]
+  if (document.isSound) {
+    const more = [...mistakesIn(document, fileSchema), ...contradictionsIn(document)]
+    // Where a variable is missing, what is wrong without it is no news.
+    const told = new Set(mistakes.map(({ offset }) => offset))
+    mistakes.push(...more.filter(({ offset }) => !told.has(offset)))
   }
-  for (const { operation } of deprecations) {
-    const [method = '', path = ''] = operation.split(' ')
-    const isCovered = routes.some(
-      (route) => pathExpression(route.path).test(path) && (route.methods?.includes(method) ?? true),
+  if (mistakes.length > 0) throw faultOf(mistakes)
+  const value = document.value(document.root)
+  // It has been looked at piece by piece; this says so to the compiler.
+  if (!Value.Check(fileSchema, value))
+    throw new ConfigError(`${name}: it is not as its schema says`)
+  const fault: Loaded['fault'] = (sayings) =>
+    faultOf(sayings.map(([path, sentence]) => ({ offset: document.offsetOf(path), sentence })))
+  return { config: frozen(configFrom(value)), text, fault }
+
+  function faultOf(all: readonly Mistake[]): ConfigError {
+    const sorted = [...all].sort((a, b) => a.offset - b.offset)
+    const lines = sorted.map(
+      ({ offset, sentence }) => `${name}:${document.position(offset)}: ${sentence}`,
     )
-    if (!isCovered) yield `${operation} is deprecated, but no route leads to it`
-  }
-  for (const { operation, sinceMs, sunsetMs = Infinity, brownouts } of deprecations) {
-    if (sunsetMs < sinceMs) yield `the sunset of ${operation} is before it is deprecated`
-    for (const { fromMs, toMs } of brownouts) {
-      if (toMs <= fromMs) yield `a brownout of ${operation} ends before it begins`
-    }
+    return new ConfigError([...new Set(lines)].join('\n'))
   }
 }
 
-function read(file: string): string {
+/** The text of a configuration file, or a sentence why there is none. */
+export function textOf(file: string): string {
   try {
+    const { size } = statSync(file)
+    if (size > mostBytes) throw new Error(`it has ${size} bytes, and may have ${mostBytes}`)
     return readFileSync(file, 'utf8')
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new ConfigError(
-      `the configuration can't be read: ${reason} (name one with --config or TOLLGATE_CONFIG)`,
+      `the configuration ${file} can't be read: ${reason} (name one with --config or TOLLGATE_CONFIG)`,
       { cause: error },
     )
   }
-}
-
-function substitute(text: string, environment: Environment, plain: boolean): unknown {
-  if (!text.includes('${')) return text
-  const filled = text.replace(
-    /\$\{(\w+)(?::-([^}]*))?\}/g,
-    (_all, name: string, otherwise?: string) => {
-      const value = environment[name]
-      if (value !== undefined && value !== '') return value
-      if (otherwise !== undefined) return otherwise
-      throw new ConfigError(
-        `the environment variable ${name} is not set, and the configuration needs it`,
-      )
-    },
-  )
-  return plain && /^\d{1,15}$/.test(filled) ? Number(filled) : filled
-}
-
-function mistakes(value: unknown, name: string): string[] {
-  return check.Errors(value).flatMap((error) => {
-    const place = error.instancePath.slice(1).replaceAll('/', '.') || 'the file'
-    if (error.keyword === 'additionalProperties') {
-      const { additionalProperties: unknown } = error.params
-      return [`${name}: ${place} has the unknown setting ${unknown.join(', ')}`]
-    }
-    // Said of the unknown setting itself, which has been told already.
-    return error.keyword === 'boolean' ? [] : [`${name}: ${place} ${error.message}`]
-  })
 }

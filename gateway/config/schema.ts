@@ -33,6 +33,9 @@ const url = Type.String({
   expected: 'an http or https URL without a path',
 })
 const weight = Type.Integer({ minimum: 1, maximum: 1_000, expected: 'from 1 to 1000' })
+const target = Type.Union([url, section({ url, weight: optional(weight) })], {
+  expected: 'an http or https URL without a path, or { url: ..., weight: ... }',
+})
 const status = Type.Integer({ minimum: 100, maximum: 599, expected: 'a status of HTTP' })
 const operation = Type.String({
   pattern: '^[A-Z]+ /\\S*$',
@@ -47,16 +50,25 @@ const pathPattern = Type.String({
   pattern: '^(?:/(?:[^/{}*:?#\\s]+|\\{\\w+\\}))*/(?:\\*|[^/{}*:?#\\s]+|\\{\\w+\\})?$',
   expected: 'a path such as /v1/pets, /v1/pets/{petId} or /v1/*',
 })
+const exactPath = Type.String({
+  pattern: '^/[^{}*?#\\s]*$',
+  expected: 'a path such as /healthz',
+})
 const prefix = Type.String({
   pattern: '^(?:/[^/{}*:?#\\s]+)*/\\*$',
   expected: 'a path that ends in /*, such as /api/*',
 })
 
+const nodes = Type.Array(
+  Type.String({ pattern: '^[^\\s:]+:\\d{1,5}$|^\\[[^\\s]+\\]:\\d{1,5}$', expected: 'host:port' }),
+  { minItems: 1, expected: 'a list of host:port' },
+)
+
 const redis = Type.Union(
   [
-    Type.String(),
-    Type.Object({ cluster: Type.Array(text) }, { additionalProperties: false }),
-    Type.Object({ sentinels: Type.Array(text), name: text }, { additionalProperties: false }),
+    Type.String({ pattern: '^(?:rediss?://\\S+)?$', expected: 'a redis:// or rediss:// URL' }),
+    section({ cluster: nodes }),
+    section({ sentinels: nodes, name: text }),
   ],
   {
     expected: 'a redis:// or rediss:// URL, { cluster: [...] } or { sentinels: [...], name: ... }',
@@ -66,6 +78,7 @@ const redis = Type.Union(
 /** The configuration file as operators write it. `expected` says in words what may stand there. */
 export const fileSchema = section({
   listen: optional(address),
+  admin: optional(address),
   store: optional(
     section({
       file: optional(text),
@@ -82,7 +95,7 @@ export const fileSchema = section({
     Type.Union([plan, Type.Literal('custom'), customPlan], {
       expected: '{ perMinute: ..., perDay: ... } or custom',
     }),
-    { expected: 'plans, each with a name in small letters', minProperties: 1 },
+    { expected: 'a section of plans, each by a name in small letters', minProperties: 1 },
   ),
   strangers: optional(limits),
   bans: optional(
@@ -97,12 +110,12 @@ export const fileSchema = section({
     }),
   ),
   keys: optional(section({ cache: optional(count) })),
-  quota: optional(section({ path: optional(text) })),
+  quota: optional(section({ path: optional(exactPath) })),
   headers: optional(section({ ietf: optional(Type.Boolean({ expected: 'true or false' })) })),
   upstreams: Type.Record(
     Type.String(),
     section({
-      targets: Type.Array(Type.Union([url, section({ url, weight: optional(weight) })]), {
+      targets: Type.Array(target, {
         minItems: 1,
         expected: 'a list of URLs, or of { url: ..., weight: ... }',
       }),
@@ -116,7 +129,7 @@ export const fileSchema = section({
       ),
       health: optional(
         section({
-          path: optional(pathPattern),
+          path: optional(exactPath),
           every: optional(duration),
           unhealthyAfter: optional(count),
         }),

@@ -2,8 +2,8 @@ import t from 'tap'
 import { deprecatedCalls } from '../../gateway/deprecated-calls.ts'
 import type { Tally } from '../../gateway/stores/tallies.ts'
 import { Tallying } from '../../gateway/tallying.ts'
-import { loadConfig, parseConfig } from '../../gateway/config/load.ts'
-import { configFor, startGateway, startUpstream } from '../support/gateway.ts'
+import { loadConfig } from '../../gateway/config/load.ts'
+import { startGateway, startUpstream } from '../support/gateway.ts'
 import { json } from '../support/http.ts'
 import { root } from '../support/process.ts'
 
@@ -119,34 +119,6 @@ t.test(
     t.equal(upstream.seen.length, 1)
   },
 )
-
-t.test('contradictions are told', (t) => {
-  const parse = (more: string) =>
-    parseConfig(configFor('http://127.0.0.1:1', 'file: x', { more }), {}, 'x.yaml')
-  for (const [more, sentence] of [
-    [
-      shipped.replace('sunset: 2030', 'sunset: 2020'),
-      /^x.yaml: the sunset of GET \/v1\/pets\/\{petId\} is before it is deprecated$/,
-    ],
-    [
-      shipped.replace('2030-12-05', '2030-02-31'),
-      /deprecations\.0\.sunset must be a day such as 2030-12-05/,
-    ],
-    [shipped.replace('GET /', 'get /'), /deprecations\.0\.operation/],
-    [
-      `${shipped}    brownouts: [ { from: 2026-06-02, to: 2026-06-01 } ]\n`,
-      /a brownout of .* ends before it begins/,
-    ],
-    [
-      shipped.replace('/v1/pets/{', '/v2/pets/{'),
-      /GET \/v2\/pets\/\{petId\} is deprecated, but no route leads to it/,
-    ],
-    [`${shipped}    colour: red\n`, /deprecations\.0 has the unknown setting colour/],
-  ] as const) {
-    t.throws(() => parse(more), { message: sentence })
-  }
-  t.end()
-})
 
 t.test('who still calls what is deprecated is remembered', async (t) => {
   const now = Date.UTC(2026, 10, 20, 12)

@@ -1,0 +1,12 @@
+import './check-node.mjs'
+
+// Writes config/gateway.schema.json anew from the schema in gateway/config/schema.ts.
+const { prepareOrExit } = await import('./prepare.mjs')
+const { writeFileSync } = await import('node:fs')
+const { join } = await import('node:path')
+const { root } = await import('./shared.mjs')
+
+await prepareOrExit()
+const { jsonSchema } = await import('../../build/gateway/config/json-schema.js')
+const text = `${JSON.stringify(jsonSchema(), null, 2)}\n`
+writeFileSync(join(root, 'config/gateway.schema.json'), text)

@@ -1,0 +1,112 @@
+import { isMap, isScalar, isSeq, type Node } from 'yaml'
+import type { TSchema } from 'typebox'
+import Value from 'typebox/value'
+import type { ConfigDocument, Mistake, Path } from './document.ts'
+import { nearest } from './near.ts'
+
+/** A schema as far as it is looked into: sections, lists, choices, and what must be as it says. */
+type Rule = Readonly<{
+  expected?: string
+  properties?: Readonly<Record<string, Rule>>
+  patternProperties?: Readonly<Record<string, Rule>>
+  required?: readonly string[]
+  items?: Rule
+  minItems?: number
+  anyOf?: readonly Rule[]
+}>
+
+/** Everything in a file that is not as its schema says, each told where it stands. */
+export function mistakesIn(document: ConfigDocument, schema: TSchema): Mistake[] {
+  return [...faults(document, schema, document.root, [], 0)]
+}
+
+function* faults(
+  document: ConfigDocument,
+  rule: Rule,
+  written: Node | null,
+  path: Path,
+  otherwise: number,
+): Generator<Mistake> {
+  const node = document.resolve(written)
+  const offset = written?.range?.[0] ?? otherwise
+  const wrong = (): Mistake => {
+    const found = document.quote(node)
+    return { offset, sentence: `${nameOf(path)} must be ${expectation(rule)}, got ${found}` }
+  }
+  const chosen = rule.anyOf ? choice(rule.anyOf, node) : rule
+  if (!chosen) {
+    if (!Value.Check(rule as TSchema, document.value(node))) yield wrong()
+  } else if (chosen.properties || chosen.patternProperties) {
+    if (isMap<Node, Node>(node)) yield* sectionFaults(document, chosen, node, path, offset)
+    else yield wrong()
+  } else if (chosen.items) {
+    if (!isSeq<Node>(node) || node.items.length < (chosen.minItems ?? 0)) yield wrong()
+    else
+      for (const [i, item] of node.items.entries()) {
+        yield* faults(document, chosen.items, item, [...path, i], offset)
+      }
+  } else if (!Value.Check(chosen as TSchema, document.value(node))) yield wrong()
+}
+
+function* sectionFaults(
+  document: ConfigDocument,
+  rule: Rule,
+  node: Node & { items: readonly { key: Node; value: Node | null }[] },
+  path: Path,
+  offset: number,
+): Generator<Mistake> {
+  const { properties = {}, required = [] } = rule
+  const [pattern = ''] = Object.keys(rule.patternProperties ?? {})
+  const rest = rule.patternProperties?.[pattern]
+  const names = new Set<string>()
+  for (const { key, value } of node.items) {
+    const name = isScalar(key) ? String(key.value) : ''
+    const place = [...path, name]
+    const at = key.range?.[0] ?? offset
+    names.add(name)
+    const known = Object.hasOwn(properties, name) ? properties[name] : undefined
+    const member = known ?? (rest && new RegExp(pattern).test(name) ? rest : undefined)
+    if (member) yield* faults(document, member, value, place, at)
+    else if (rest) {
+      yield { offset: at, sentence: `${nameOf(path)} must be ${expectation(rule)}, got ${name}` }
+    } else yield { offset: at, sentence: unknown(place, Object.keys(properties)) }
+  }
+  for (const name of required) {
+    if (!names.has(name)) yield { offset, sentence: `${nameOf([...path, name])} is missing` }
+  }
+  if (rest && names.size === 0) {
+    yield { offset, sentence: `${nameOf(path)} must be ${expectation(rule)}, got nothing` }
+  }
+}
+
+/** Of several sections that may stand in a place, the one that is most likely meant. */
+function choice(rules: readonly Rule[], node: Node | null): Rule | undefined {
+  if (!isMap<Node, Node>(node)) return undefined
+  const names = node.items.map(({ key }) => (isScalar(key) ? String(key.value) : ''))
+  const fit = ({ properties = {}, required = [] }: Rule): number =>
+    names.filter((name) => Object.hasOwn(properties, name)).length -
+    required.filter((name) => !names.includes(name)).length
+  const sections = rules.filter(({ properties }) => properties !== undefined)
+  return [...sections].sort((a, b) => fit(b) - fit(a))[0]
+}
+
+function unknown(path: Path, known: readonly string[]): string {
+  const [name, section] = [String(path.at(-1)), path.slice(0, -1)]
+  const near = nearest(name, known)
+  const hint = near === undefined ? `there are ${known.join(', ')}` : `did you mean ${near}?`
+  return `${nameOf(section)} has no setting ${JSON.stringify(name)}; ${hint}`
+}
+
+function expectation({ expected, anyOf }: Rule): string {
+  if (expected !== undefined) return expected
+  return anyOf?.map((each) => expectation(each)).join(' or ') ?? 'something else'
+}
+
+/** A place as it is written in messages, such as `plans.free.perMinute` or `routes[0].path`. */
+export function nameOf(path: Path): string {
+  if (path.length === 0) return 'the file'
+  return path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`))
+    .join('')
+    .replace(/^\./, '')
+}

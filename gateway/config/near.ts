@@ -1,0 +1,30 @@
+/** The name among some that a misspelled one is most likely meant to be; none if none is near. */
+export function nearest(name: string, names: readonly string[]): string | undefined {
+  let best: string | undefined
+  let least = Math.max(1, Math.floor(name.length / 3)) + 1
+  for (const each of names) {
+    const far = distance(name.toLowerCase(), each.toLowerCase())
+    if (far < least) [best, least] = [each, far]
+  }
+  return best
+}
+
+/** How many letters must be put in, left out, changed or swapped to make one text of another. */
+function distance(from: string, to: string): number {
+  let [before, row]: [number[], number[]] = [[], Array.from({ length: to.length + 1 }, (_, i) => i)]
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= to.length; j++) {
+      const change = from[i - 1] === to[j - 1] ? 0 : 1
+      const isSwapped = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1]
+      next[j] = Math.min(
+        (row[j] ?? 0) + 1,
+        (next[j - 1] ?? 0) + 1,
+        (row[j - 1] ?? 0) + change,
+        isSwapped ? (before[j - 2] ?? 0) + 1 : Infinity,
+      )
+    }
+    ;[before, row] = [row, next]
+  }
+  return row[to.length] ?? 0
+}
