@@ -1,16 +1,21 @@
 import { parseArgs } from 'node:util'
 import { logLevels } from '../shared/log.ts'
-import { portInUse, serve } from '../shared/serve.ts'
-import { configFile, loadConfig } from './config/load.ts'
-import { createGateway } from './server.ts'
+import { isLoopback, portInUse, serve } from '../shared/serve.ts'
+import { createAdmin } from './admin/app.ts'
+import { configFile, readConfig } from './config/load.ts'
+import { Reloader } from './config/reload.ts'
+import { Gateway } from './server.ts'
 
 const help = `The gateway: authenticates callers, enforces their plans, forwards to a backend.
 
   npm run gateway              serve
   npm run -s gateway -- --help this text
 
+It reads its configuration again when the file is saved, or on SIGHUP.
+
 Environment:
   TOLLGATE_CONFIG  the configuration file     config/gateway.yaml
+  ADMIN_TOKEN      what operators send to the admin address; without it, only health is told there
   GATEWAY_SECRET   shared with the backend, which then takes only what this gateway has signed
   LOG_LEVEL        ${logLevels.join(' ')}   info
 `
@@ -25,15 +30,49 @@ try {
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h' } } })
   if (values.help) return void process.stdout.write(help)
-  const { LOG_LEVEL = 'info', GATEWAY_SECRET: secret } = process.env
+  const { LOG_LEVEL = 'info', GATEWAY_SECRET: secret, ADMIN_TOKEN: token } = process.env
   const level = logLevels.find((level) => level === LOG_LEVEL)
   if (!level)
     throw new Error(`LOG_LEVEL must be one of ${logLevels.join(', ')}, got "${LOG_LEVEL}"`)
-  const config = loadConfig(configFile())
-  const app = await createGateway({ config, secret, log: { level, target: process.stdout } })
+  const file = configFile()
+  const loaded = readConfig(file)
+  const { config } = loaded
+  if (!token && !isLoopback(config.admin.host)) {
+    throw new Error(
+      `admin.host is ${config.admin.host}, which others can reach: set ADMIN_TOKEN, or take 127.0.0.1`,
+    )
+  }
+  const log = { level, target: process.stdout }
+  const gateway = await Gateway.open({ config, secret, log })
+  const reloader = new Reloader({
+    file,
+    environment: process.env,
+    loaded,
+    change: (config) => gateway.change(config),
+    told: (result, { hash, mistakes }) => {
+      if (mistakes === undefined) gateway.log.info({ hash }, `the configuration is ${result}`)
+      else {
+        const why = 'the configuration is refused, and the one before stays in force'
+        gateway.log.error({ mistakes: mistakes.split('\n') }, why)
+      }
+    },
+  })
+  let isStopping = false
+  const admin = createAdmin({ gateway, reloader, token, isStopping: () => isStopping })
   try {
-    await serve(app, process, config.listen)
+    await admin.listen(config.admin)
+  } catch (error) {
+    throw portInUse(error, 'admin.port in the configuration')
+  }
+  const stopping = (): void => {
+    isStopping = true
+    reloader.close()
+  }
+  try {
+    await serve(gateway, process, { ...config.listen, stopping })
   } catch (error) {
     throw portInUse(error, 'listen.port in the configuration')
   }
+  process.on('SIGHUP', () => void reloader.reload())
+  await reloader.watch()
 }

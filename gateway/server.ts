@@ -1,53 +1,165 @@
 import type { FastifyInstance } from 'fastify'
-import { METHODS } from 'node:http'
-import { Socket } from 'node:net'
+import { createServer, METHODS, type IncomingMessage, type Server } from 'node:http'
+import { Socket, type AddressInfo } from 'node:net'
+import type { Clock } from '../shared/clock.ts'
 import { Refusal } from '../shared/refusal.ts'
 import { requestIdFrom } from '../shared/request-id.ts'
-import { createService, type LogSettings } from '../shared/service.ts'
+import { createService, refuseUnparsed, type LogSettings } from '../shared/service.ts'
 import type { Config } from './config/config.ts'
+import { openCore, type Core } from './core.ts'
 import { rateHeaders } from './limits/headers.ts'
-import { Strangers } from './limits/strangers.ts'
 import { plainTarget } from './paths.ts'
-import { tollgate, type TollgateOptions } from './plugin.ts'
+import { tollgate } from './plugin.ts'
+import type { Stores } from './stores/open.ts'
 import { bringAll, idleMs, wire } from './wire.ts'
 
-export type GatewayOptions = Omit<TollgateOptions, 'config' | 'strangers'> &
-  Readonly<{ config: Config; log?: LogSettings | undefined }>
+export type GatewayOptions = Readonly<{
+  config: Config
+  /** Where keys are kept; by default what the configuration says. */
+  stores?: Stores
+  secret?: string | undefined
+  clock?: Clock
+  log?: LogSettings | undefined
+}>
 
-/** The gateway as a server of its own: nothing but the plugin, and a 404 for what has no route. */
-export async function createGateway(options: GatewayOptions): Promise<FastifyInstance> {
-  const { config, clock = Date.now, log } = options
-  const strangers = new Strangers(config.strangers, clock)
-  const upstreams = [...config.upstreams.values()]
+/** An app that was built from one configuration, and how many requests it is answering. */
+type Generation = { app: FastifyInstance; config: Config; open: number; isLast: boolean }
+
+/**
+ * The gateway as a server of its own. A change of the configuration builds a new app beside the old
+ * one and hands new requests to it; the old one closes when it has answered its last.
+ */
+export class Gateway {
+  readonly server: Server
+  readonly log: FastifyInstance['log']
+  readonly core: Core
+  readonly #options: GatewayOptions
+  #generation: Generation
+
+  private constructor(
+    options: GatewayOptions,
+    front: FastifyInstance,
+    core: Core,
+    app: FastifyInstance,
+  ) {
+    this.#options = options
+    this.log = front.log
+    this.core = core
+    this.#generation = { app, config: options.config, open: 0, isLast: true }
+    this.server = createServer({ ...wire, keepAliveTimeout: idleMs })
+    this.#listenFor(options.config)
+    this.server.on('request', (request, response) => this.#take(request, response))
+    this.server.on('clientError', (error, socket) => {
+      refuseUnparsed(error, socket as Socket, this.#malformed)
+    })
+    bringAll(
+      this.server,
+      (request, response) => this.#take(request, response),
+      (refusal, socket) =>
+        this.#malformed(refusal, socket instanceof Socket ? socket.remoteAddress : undefined),
+    )
+  }
+
+  /** Opens what outlives configurations and builds the first app; nothing listens yet. */
+  static async open(options: GatewayOptions): Promise<Gateway> {
+    const { config, stores, clock = Date.now, log } = options
+    const front = createService({ name: 'gateway', log })
+    const core = openCore({ config, stores, clock, log: front.log })
+    try {
+      const app = await build(options, core)
+      return new Gateway(options, front, core, app)
+    } catch (error) {
+      await core.close()
+      throw error
+    }
+  }
+
+  get config(): Config {
+    return this.#generation.config
+  }
+
+  listen({ host, port }: Readonly<{ host: string; port: number }>): Promise<string> {
+    return new Promise((resolve, reject) => {
+      this.server.once('error', reject)
+      this.server.listen(port, host, () => {
+        this.server.off('error', reject)
+        const { address, family, port } = this.server.address() as AddressInfo
+        resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${port}`)
+      })
+    })
+  }
+
+  /** Goes by another configuration from the next request on. If that can't be built, nothing changes. */
+  async change(config: Config): Promise<void> {
+    const app = await build({ ...this.#options, config }, this.core)
+    const before = this.#generation
+    this.#generation = { app, config, open: 0, isLast: true }
+    this.core.strangers.limits = config.strangers
+    this.#listenFor(config)
+    before.isLast = false
+    if (before.open === 0) void before.app.close()
+  }
+
+  /** Ends what is open, and closes the stores. */
+  async close(): Promise<void> {
+    if (this.server.listening) {
+      this.server.close()
+      this.server.closeAllConnections()
+    }
+    await this.#generation.app.close()
+    await this.core.close()
+  }
+
+  #take(request: IncomingMessage, response: Parameters<FastifyInstance['routing']>[1]): void {
+    const generation = this.#generation
+    generation.open++
+    response.once('close', () => {
+      generation.open--
+      if (generation.open === 0 && !generation.isLast) void generation.app.close()
+    })
+    generation.app.routing(request, response)
+  }
+
+  #listenFor({ upstreams }: Config): void {
+    const times = [...upstreams.values()].map(({ timeouts }) => timeouts.requestMs)
+    this.server.requestTimeout = Math.max(...times)
+  }
+
+  /** No hook has seen such a request: whoever sends it is a stranger, and counted as one. */
+  readonly #malformed = (refusal: Refusal, address = ''): Refusal =>
+    malformed(refusal, address, this.core, this.config)
+}
+
+async function build(options: GatewayOptions, core: Core): Promise<FastifyInstance> {
+  const { config, log, secret, clock = Date.now } = options
   const app = createService({
     name: 'gateway',
     log,
     settings: {
-      http: wire,
-      keepAliveTimeout: idleMs,
-      requestTimeout: Math.max(...upstreams.map(({ timeouts }) => timeouts.requestMs)),
       // What is matched and what is forwarded is one spelling of the path; what has none is refused.
       rewriteUrl: ({ url = '' }) => plainTarget(url) ?? url,
     },
     describe: ({ caller }) => (caller ? { key: caller.id, plan: caller.plan } : {}),
-    malformed,
+    malformed: (refusal, address) => malformed(refusal, address ?? '', core, config),
   })
-  bringAll(app, (refusal, socket) =>
-    malformed(refusal, socket instanceof Socket ? socket.remoteAddress : undefined),
-  )
   for (const method of METHODS) {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   }
-  await app.register(tollgate, { ...options, strangers })
-  app.all('*', { config: { tollgate: true } }, () => {
-    throw new Refusal('not_found', 'There is nothing at this path.')
-  })
-  return app
-
-  /** No hook has seen such a request: whoever sends it is a stranger, and counted as one. */
-  function malformed(refusal: Refusal, address = ''): Refusal {
-    const counted = strangers.refuse(address, () => refusal)
-    const id = { 'x-request-id': requestIdFrom(undefined) }
-    return counted.refusal.with({ ...rateHeaders(counted.standing, config.ietfHeaders), ...id })
+  try {
+    await app.register(tollgate, { config, core, secret, clock })
+    app.all('*', { config: { tollgate: true } }, () => {
+      throw new Refusal('not_found', 'There is nothing at this path.')
+    })
+    await app.ready()
+    return app
+  } catch (error) {
+    await app.close()
+    throw error
   }
+}
+
+function malformed(refusal: Refusal, address: string, core: Core, config: Config): Refusal {
+  const counted = core.strangers.refuse(address, () => refusal)
+  const id = { 'x-request-id': requestIdFrom(undefined) }
+  return counted.refusal.with({ ...rateHeaders(counted.standing, config.ietfHeaders), ...id })
 }

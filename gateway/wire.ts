@@ -1,5 +1,4 @@
-import type { FastifyInstance } from 'fastify'
-import { IncomingMessage, ServerResponse, type ServerOptions } from 'node:http'
+import { IncomingMessage, ServerResponse, type Server, type ServerOptions } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { rawRefusal, Refusal } from '../shared/refusal.ts'
@@ -41,15 +40,17 @@ export const wire: ServerOptions = {
   connectionsCheckingInterval: 1_000,
 }
 
+export type Take = (request: IncomingMessage, response: ServerResponse) => void
+
 /** Brings before the stages what Node would answer, or drop, without asking anybody. */
 export function bringAll(
-  app: FastifyInstance,
+  server: Server,
+  take: Take,
   refuse: (why: Refusal, socket: Duplex) => Refusal,
 ): void {
-  const { server } = app
   // Whether a body is invited is decided when somebody wants it; other expectations are not heeded.
-  server.on('checkContinue', (request, response) => app.routing(request, response))
-  server.on('checkExpectation', (request, response) => app.routing(request, response))
+  server.on('checkContinue', take)
+  server.on('checkExpectation', take)
   server.on('connect', (_request, socket) => {
     socket.on('error', () => undefined)
     socket.end(rawRefusal(refuse(noTunnels(), socket)))
@@ -61,11 +62,13 @@ export function bringAll(
     response.once('finish', () => {
       response.detachSocket(socket)
       if (response.statusCode !== 101) socket.destroySoon()
+      // Node says so only of responses that it has made.
+      response.emit('close')
     })
     socket.on('error', () => undefined)
     socket.setTimeout(0)
     socket.unshift(head)
-    app.routing(request, response)
+    take(request, response)
   })
 }
 

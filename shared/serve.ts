@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { Server } from 'node:http'
 import { Server as TcpServer } from 'node:net'
 
 /** The part of `process` that serving needs; `main.ts` hands it in. */
@@ -8,6 +8,18 @@ export type Lifecycle = {
   send?: ((message: unknown) => unknown) | undefined
 }
 
+/** What is served: an app of Fastify's, or something that takes requests as one does. */
+export type Served = Readonly<{
+  server: Server
+  log: Readonly<{
+    info: (about: object, message: string) => void
+    warn: (about: object, message: string) => void
+    error: (about: object, message: string) => void
+  }>
+  listen(address: Readonly<{ host: string; port: number }>): Promise<string>
+  close(): Promise<unknown>
+}>
+
 export type ServeOptions = Readonly<{
   host: string
   port: number
@@ -15,6 +27,8 @@ export type ServeOptions = Readonly<{
   drainMs?: number
   /** How long requests in flight may take to finish before they are cut. */
   shutdownMs?: number
+  /** Told at once when it is to stop. */
+  stopping?: () => void
 }>
 
 /**
@@ -23,7 +37,7 @@ export type ServeOptions = Readonly<{
  * A second signal exits at once.
  */
 export async function serve(
-  app: FastifyInstance,
+  app: Served,
   lifecycle: Lifecycle,
   options: ServeOptions,
 ): Promise<string> {
@@ -36,6 +50,7 @@ export async function serve(
       return
     }
     stopping = true
+    options.stopping?.()
     app.log.info({ reason }, 'stopping: requests in flight finish')
     void drain(app, drainMs, shutdownMs).then(
       () => lifecycle.exit(0),
@@ -45,9 +60,8 @@ export async function serve(
       },
     )
   }
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    if (stopping) reply.raw.shouldKeepAlive = false
-    done(null, payload)
+  app.server.prependListener('request', (_request, response) => {
+    if (stopping) response.shouldKeepAlive = false
   })
   const url = await app.listen({ host, port })
   lifecycle.on('SIGTERM', () => stop('SIGTERM'))
@@ -58,11 +72,7 @@ export async function serve(
 }
 
 /** Ends a listening app without dropping a request, then closes it. */
-export async function drain(
-  app: FastifyInstance,
-  drainMs: number,
-  shutdownMs: number,
-): Promise<void> {
+export async function drain(app: Served, drainMs: number, shutdownMs: number): Promise<void> {
   const { server } = app
   // The close of node:http would cut idle connections at once, under clients that are just sending.
   const closed = new Promise<void>((resolve) =>

@@ -81,7 +81,7 @@ function logEachAnswer(app: FastifyInstance, describe: ServiceOptions['describe'
 }
 
 /** What the parser of HTTP could make nothing of gets a last answer, if anybody is there to read it. */
-function refuseUnparsed(
+export function refuseUnparsed(
   error: Error,
   socket: Socket,
   malformed: NonNullable<ServiceOptions['malformed']>,

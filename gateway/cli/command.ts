@@ -14,9 +14,13 @@ export type Input = Readonly<{
 /** What a command works on; the stores are opened when they are first asked for. */
 export type Context = Readonly<{
   config: Config
+  /** Where it was read. */
+  configFile: string
   stores: () => Stores
   /** What the gateway signs with, if it signs (environment: GATEWAY_SECRET). */
   secret: string | undefined
+  /** What the running gateway wants to be asked with (environment: ADMIN_TOKEN). */
+  adminToken: string | undefined
   clock: () => number
   /** Draws how far a long command is, on a terminal. */
   progress: (label: string, total: number) => (done: number) => void
@@ -33,7 +37,7 @@ export type Output = Readonly<{
 export type Command = Readonly<{
   /** The words that call it, such as `keys create`. */
   name: string
-  /** What it wants besides options, such as `KEY_ID`. */
+  /** What it wants besides options, such as `KEY_ID`, or `[FILE]` for what may be left out. */
   args?: readonly string[]
   summary: string
   /** More than the summary, for `--help`. */
@@ -72,7 +76,9 @@ export function inputOf(command: Command, rest: string[]): Input {
   }
   const { values, positionals } = parsed
   const expected = command.args ?? []
-  if (!values['help'] && positionals.length !== expected.length) {
+  const needed = expected.filter((name) => !name.startsWith('['))
+  const isFit = positionals.length >= needed.length && positionals.length <= expected.length
+  if (!values['help'] && !isFit) {
     const wanted = expected.length === 0 ? 'no arguments' : expected.join(' ')
     throw new UsageError(`"${command.name}" takes ${wanted}, got "${positionals.join(' ')}"`)
   }

@@ -4,6 +4,7 @@ import { progressBar } from '../../shared/progress.ts'
 import { ConfigError, configFile, loadConfig } from '../config/load.ts'
 import { openStores, type Stores } from '../stores/open.ts'
 import { banCommands } from './bans.ts'
+import { configCommands } from './config.ts'
 import { inputOf, text, UsageError, type Command } from './command.ts'
 import { deprecationCommands } from './deprecations.ts'
 import { explain, overview } from './help.ts'
@@ -15,6 +16,7 @@ const commands: readonly Command[] = [
   ...banCommands,
   ...upstreamCommands,
   ...deprecationCommands,
+  ...configCommands,
 ]
 
 process.exitCode = await main(process.argv.slice(2)).catch(failed)
@@ -24,14 +26,19 @@ async function main(words: string[]): Promise<number> {
   if (!command) return explainAll(words)
   const input = inputOf(command, words.slice(2))
   if (input.values['help']) return say(explain(command))
-  const config = loadConfig(text(input, 'config') ?? configFile())
+  const file = text(input, 'config') ?? configFile()
+  // A file that is named to be looked at stands for the one that commands go by.
+  const [named] = command.args?.[0] === '[FILE]' ? input.args : []
+  const config = loadConfig(named ?? file)
   let stores: Stores | undefined
   try {
     const output = await command.run(
       {
         config,
+        configFile: named ?? file,
         stores: () => (stores ??= openStores(config.store, { visits: true })),
         secret: process.env['GATEWAY_SECRET'],
+        adminToken: process.env['ADMIN_TOKEN'],
         clock: Date.now,
         progress: (label, total) => progressBar(process.stderr, label, total),
       },

@@ -57,6 +57,11 @@ export class Quotas {
     })
   }
 
+  /** Whether the last decision was the store's. */
+  get isReachable(): boolean {
+    return !this.#failing
+  }
+
   /** Decides and counts. It never throws: what the store can't decide is decided here. */
   decide(asker: Asker, cost: number): Decision | Promise<Decision> {
     const { id } = asker

@@ -11,7 +11,8 @@ const mostAddresses = 20_000
 
 /** Counts what comes without a valid key, by address, in this process's memory alone. */
 export class Strangers {
-  readonly limits: Limits
+  /** What an address may ask; what it has asked stays counted if that changes. */
+  limits: Limits
   readonly #clock: Clock
   readonly #quotas = new BoundedMap<QuotaState>(mostAddresses)
 

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Pool } from 'undici'
 import { parseConfig } from '../../gateway/config/load.ts'
-import { createGateway } from '../../gateway/server.ts'
+import { Gateway } from '../../gateway/server.ts'
 
 // What is compared as a proxy, each in a process of its own: proxies.js KIND UPSTREAM [STORE]
 
@@ -51,7 +51,7 @@ const kinds: Record<string, () => Promise<string>> = {
       routes: [ { path: /v1/*, upstream: animals } ]
       deprecations: [ { operation: "GET /v1/old/{id}", since: 2025-12-05 } ]
       store: { ${store} }`
-    const app = await createGateway({
+    const app = await Gateway.open({
       config: parseConfig(yaml, {}, 'bench'),
       secret: process.env['GATEWAY_SECRET'],
       log: { level: process.env['LOG_LEVEL'] ?? 'warn', target: { write: () => undefined } },

@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -7,7 +6,7 @@ import type { Config } from '../../gateway/config/config.ts'
 import { parseConfig } from '../../gateway/config/load.ts'
 import { KeyDesk, type Issued } from '../../gateway/keys/desk.ts'
 import type { KeySettings } from '../../gateway/keys/settings.ts'
-import { createGateway } from '../../gateway/server.ts'
+import { Gateway as GatewayServer } from '../../gateway/server.ts'
 import { openStores, type Stores } from '../../gateway/stores/open.ts'
 import type { LogSettings } from '../../shared/service.ts'
 import { caller, type Call } from './http.ts'
@@ -93,7 +92,7 @@ export async function startRawUpstream(
 
 export type Gateway = Readonly<{
   url: string
-  app: FastifyInstance
+  app: GatewayServer
   server: Server
   call: Call
   upstream: Upstream
@@ -121,7 +120,7 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
   const store = options.store ?? `file: ${join(t.testdir(), 'gateway.db')}`
   const config = parseConfig(configFor(upstream.url, store, options), {}, 'test.yaml')
   const stores = openStores(config.store, { clock })
-  const app = await createGateway({ config, stores, clock, log, secret: options.secret })
+  const app = await GatewayServer.open({ config, stores, clock, log, secret: options.secret })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(async () => {
     await app.close()

@@ -1,0 +1,34 @@
+import type { Config } from './config.ts'
+import { shownConfig } from './show.ts'
+
+/** A setting that is another in one of two configurations. */
+export type Difference = Readonly<{ place: string; before: string; after: string }>
+
+/** What would change if one configuration took the place of another, setting by setting. */
+export function differencesOf(before: unknown, after: unknown): Difference[] {
+  return [...compare(before, after, '')]
+}
+
+/** The same for configurations as the gateway uses them. */
+export function configDifferences(before: Config, after: Config): Difference[] {
+  return differencesOf(shownConfig(before), shownConfig(after))
+}
+
+function* compare(before: unknown, after: unknown, place: string): Generator<Difference> {
+  if (isSection(before) && isSection(after)) {
+    for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
+      const inner = Array.isArray(before) ? `${place}[${name}]` : `${place}.${name}`
+      yield* compare(Reflect.get(before, name), Reflect.get(after, name), inner)
+    }
+  } else if (JSON.stringify(before) !== JSON.stringify(after)) {
+    yield { place: place.replace(/^\./, ''), before: text(before), after: text(after) }
+  }
+}
+
+function isSection(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function text(value: unknown): string {
+  return value === undefined ? 'nothing' : JSON.stringify(value)
+}

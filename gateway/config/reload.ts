@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import type { Config } from './config.ts'
+import type { Environment, Path } from './document.ts'
+import { ConfigError, readConfig, textOf, type Loaded } from './load.ts'
+
+/** What is told of a change of the configuration, to whomever asks. */
+export type ConfigState = Readonly<{
+  file: string
+  /** Which text is in force. */
+  hash: string
+  loadedAtMs: number
+  /** What is wrong with the file as it is now; what is in force is the one before. */
+  mistakes: string | undefined
+}>
+
+export type Reloaded = 'changed' | 'unchanged' | 'refused'
+
+export type ReloadOptions = Readonly<{
+  file: string
+  environment: Environment
+  /** What is in force at first. */
+  loaded: Loaded
+  /** Puts another configuration in force; if it can't, it rejects and nothing has changed. */
+  change: (config: Config) => Promise<void>
+  /** Told of each attempt. */
+  told: (result: Reloaded, state: ConfigState) => void
+}>
+
+/** How often the file is looked at. It is read when it has stayed the same from one look to the next. */
+const lookEveryMs = 100
+
+/** What can't be changed while it is in use, and by which settings operators know it. */
+const fixed: readonly (readonly [Path, (config: Config) => unknown])[] = [
+  [['listen'], ({ listen }) => listen],
+  [['admin'], ({ admin }) => admin],
+  [['store'], ({ store }) => store],
+  [['keys'], ({ keys }) => keys],
+]
+
+/**
+ * Follows a configuration file: what is saved there and sound goes into force, what is not changes
+ * nothing and is told. It looks at the file by its name again and again, which finds whatever editors and
+ * orchestrators do: write in place, put another file there, turn a link.
+ */
+export class Reloader {
+  readonly #options: ReloadOptions
+  #loaded: Loaded
+  #state: ConfigState
+  #seen = ''
+  #isSettling = false
+  #timer: NodeJS.Timeout | undefined
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(options: ReloadOptions) {
+    this.#options = options
+    this.#loaded = options.loaded
+    const { file, loaded } = options
+    const hash = hashOf(loaded.text)
+    this.#state = { file, hash, loadedAtMs: Date.now(), mistakes: undefined }
+  }
+
+  get state(): ConfigState {
+    return this.#state
+  }
+
+  /** Begins to look at the file. */
+  async watch(): Promise<void> {
+    this.#seen = await look(this.#options.file)
+    const next = (): void => {
+      this.#timer = setTimeout(() => void this.#look().finally(next), lookEveryMs)
+      this.#timer.unref()
+    }
+    next()
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#look = () => Promise.resolve()
+  }
+
+  /** Reads the file now, one at a time, and puts it in force if it is sound. */
+  reload(): Promise<Reloaded> {
+    const attempt = this.#last.then(() => this.#attempt())
+    this.#last = attempt.catch(() => undefined)
+    return attempt
+  }
+
+  #look = async (): Promise<void> => {
+    const now = await look(this.#options.file)
+    const isMoving = now !== this.#seen
+    this.#seen = now
+    if (isMoving) this.#isSettling = true
+    else if (this.#isSettling) {
+      this.#isSettling = false
+      await this.reload()
+    }
+  }
+
+  async #attempt(): Promise<Reloaded> {
+    const { file, environment, change } = this.#options
+    try {
+      if (textOf(file) === this.#loaded.text && this.#state.mistakes === undefined) {
+        return this.#tell('unchanged')
+      }
+      const loaded = readConfig(file, environment)
+      const before = this.#loaded.config
+      const changed = fixed.filter(
+        ([, part]) => JSON.stringify(part(before)) !== JSON.stringify(part(loaded.config)),
+      )
+      if (changed.length > 0) {
+        throw loaded.fault(
+          changed.map(([path]) => [path, 'can’t be changed while the gateway runs: restart it']),
+        )
+      }
+      await change(loaded.config)
+      this.#loaded = loaded
+      this.#state = {
+        file,
+        hash: hashOf(loaded.text),
+        loadedAtMs: Date.now(),
+        mistakes: undefined,
+      }
+      return this.#tell('changed')
+    } catch (error) {
+      const why = error instanceof ConfigError ? error.message : `${file}: ${String(error)}`
+      this.#state = { ...this.#state, mistakes: why }
+      return this.#tell('refused')
+    }
+  }
+
+  #tell(result: Reloaded): Reloaded {
+    this.#options.told(result, this.#state)
+    return result
+  }
+}
+
+/** What a file looks like from outside; another text gives another look. */
+async function look(file: string): Promise<string> {
+  try {
+    const { ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true })
+    return [ino, size, mtimeNs, ctimeNs].join()
+  } catch {
+    return 'nothing'
+  }
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 12)
+}

@@ -1,0 +1,82 @@
+import type { Clock } from '../shared/clock.ts'
+import type { Config } from './config/config.ts'
+import { KeyDirectory } from './keys/directory.ts'
+import { Quotas } from './limits/quotas.ts'
+import { Strangers } from './limits/strangers.ts'
+import { openStores, type Stores } from './stores/open.ts'
+import { Tallying } from './tallying.ts'
+import { Upstreams } from './upstreams/registry.ts'
+
+/** The part of a logger that is used outside of requests. */
+export type Log = Readonly<{
+  info: (about: object, message: string) => void
+  warn: (about: object, message: string) => void
+  error: (about: object, message: string) => void
+}>
+
+export type CoreOptions = Readonly<{
+  config: Config
+  /** Where keys are kept; by default what the configuration says, closed with the core. */
+  stores?: Stores | undefined
+  clock: Clock
+  log: Log
+}>
+
+/** What outlives a configuration: who is known, what is counted, and what is open behind. */
+export type Core = Readonly<{
+  stores: Stores
+  directory: KeyDirectory
+  quotas: Quotas
+  strangers: Strangers
+  tallying: Tallying
+  upstreams: Upstreams
+  /** Lets requests that are on their way finish, then writes down and closes everything. */
+  close(): Promise<void>
+}>
+
+export function openCore({ config, stores: given, clock, log }: CoreOptions): Core {
+  const stores = given ?? openStores(config.store)
+  for (const warning of stores.warnings) log.warn({}, warning)
+  const trouble =
+    (what: string) =>
+    (err: Error | undefined): void =>
+      err ? log.error({ err }, what) : log.info({}, `no longer: ${what}`)
+  const { whenUnreachable } = config.store
+  const directory = new KeyDirectory({
+    store: stores.keys,
+    cacheSize: config.keys.cache,
+    clock,
+    trouble: trouble('the key store is out of reach; known keys go on working'),
+  })
+  const quotas = new Quotas({
+    store: stores.quota,
+    whenUnreachable,
+    clock,
+    trouble: trouble(`the quota store is out of reach; until it is back: ${whenUnreachable}`),
+  })
+  const tallying = new Tallying({
+    store: stores.tallies,
+    clock,
+    trouble: trouble('what keys do can’t be written down; it is kept in memory'),
+  })
+  const upstreams = new Upstreams({
+    out: (upstream, target, err) =>
+      log.error({ upstream, target, err }, 'a target is taken out: it failed too often'),
+    back: (upstream, target) => log.info({ upstream, target }, 'a target is let back in'),
+  })
+  return {
+    stores,
+    directory,
+    quotas,
+    strangers: new Strangers(config.strangers, clock),
+    tallying,
+    upstreams,
+    async close() {
+      await upstreams.close()
+      await tallying.close()
+      directory.close()
+      quotas.close()
+      if (!given) await stores.close()
+    },
+  }
+}
