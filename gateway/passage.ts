@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Readable, type Duplex } from 'node:stream'
 import type { Clock } from '../shared/clock.ts'
 import { hasBody } from '../shared/linger.ts'
@@ -33,6 +33,8 @@ export function passageOf(options: PassageOptions, route: Route, upstream: Upstr
 
   return function pass(request, reply, path) {
     const { raw, method } = request
+    // Who has gone while its key or quota was looked up is not asked for any more.
+    if (reply.raw.destroyed) return reply.hijack()
     const length = raw.headers['content-length']
     const isBodied = hasBody(raw)
     if (isBodied && (method === 'GET' || method === 'HEAD')) return answer(reply, bodied(method))
@@ -44,11 +46,11 @@ export function passageOf(options: PassageOptions, route: Route, upstream: Upstr
       ? new CallerBody(raw, {
           limit: route.bodyLimit,
           wanted: () => {
-            if (raw.headers.expect !== undefined) reply.raw.writeContinue()
+            if (isToBeInvited(raw)) reply.raw.writeContinue()
           },
           tooLarge: () => {
             sent.cancel()
-            if (reply.sent) raw.destroy()
+            if (reply.raw.headersSent) raw.destroy()
             else void answer(reply, tooLarge(route.bodyLimit))
           },
         })
@@ -78,16 +80,15 @@ export function passageOf(options: PassageOptions, route: Route, upstream: Upstr
 
   function passBack(request: FastifyRequest, reply: FastifyReply, answered: Answer): void {
     const { status, body } = answered
+    const giveUp = (refusal: Refusal, why: string): void => {
+      if (body instanceof Readable) body.destroy()
+      refuse(request, reply, refusal, why)
+    }
     if (answered.headers[signatureHeader] !== undefined) {
-      return refuse(
-        request,
-        reply,
-        unsigned(),
-        'the backend takes nothing that is signed with this GATEWAY_SECRET',
-      )
+      return giveUp(unsigned(), 'the backend takes nothing that is signed with this GATEWAY_SECRET')
     }
     const headers = passedBack(answered.headers, status)
-    if (!headers) return refuse(request, reply, broken(), 'a header of the answer is none')
+    if (!headers) return giveUp(broken(), 'a header of the answer is none')
     relocate(headers)
     reply.code(status).headers(headers)
     // Fastify would give a type to bytes that have none, but not to a stream of them.
@@ -101,15 +102,23 @@ export function passageOf(options: PassageOptions, route: Route, upstream: Upstr
   function relocate(headers: Headers): void {
     const { location } = headers
     if (typeof location !== 'string') return
-    const origin = upstream.targets.find((target) =>
-      location.startsWith(`${target.origin}/`),
-    )?.origin
-    const path = origin === undefined ? location : location.slice(origin.length)
+    const path = pathAt(location)
+    if (path === undefined) return
     const { rewrite } = route
     const isRewritten = rewrite !== undefined && path.startsWith(rewrite.slice(0, -1))
     headers['location'] = isRewritten
       ? route.path.slice(0, -1) + path.slice(rewrite.length - 1)
       : path
+  }
+
+  /** The path of a place that is the backend's own; none for a place elsewhere. */
+  function pathAt(location: string): string | undefined {
+    const origin = upstream.targets.find(
+      (target) => location === target.origin || location.startsWith(`${target.origin}/`),
+    )?.origin
+    const path = origin === undefined ? location : location.slice(origin.length) || '/'
+    // What begins with two slashes would lead to another host.
+    return path.startsWith('/') && !/^\/[/\\]/.test(path) ? path : undefined
   }
 
   /** Lets a connection become the WebSocket that both ends have agreed on. */
@@ -120,8 +129,9 @@ export function passageOf(options: PassageOptions, route: Route, upstream: Upstr
     backend: Duplex,
   ): void {
     const { socket } = request.raw
+    if (socket.destroyed) return void backend.destroy()
     const headers = passedBack(answered, 101) ?? {}
-    reply.raw.once('finish', () => upstream.join(socket, backend))
+    reply.raw.once('finish', upstream.join(socket, backend))
     void reply
       .code(101)
       .headers({ ...headers, connection: 'Upgrade', upgrade: 'websocket' })
@@ -159,6 +169,11 @@ export function passageOf(options: PassageOptions, route: Route, upstream: Upstr
     unanswered(request)
     void answer(reply, refusal)
   }
+}
+
+/** Whether a caller waits to be told that its body is wanted. */
+function isToBeInvited({ headers, httpVersion }: IncomingMessage): boolean {
+  return httpVersion === '1.1' && headers.expect?.toLowerCase() === '100-continue'
 }
 
 /** A path is there, but not for this method. */

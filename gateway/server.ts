@@ -10,6 +10,7 @@ import { openCore, type Core } from './core.ts'
 import { rateHeaders } from './limits/headers.ts'
 import { plainTarget } from './paths.ts'
 import { tollgate } from './plugin.ts'
+import { stalledMs } from './upstreams/exchange.ts'
 import type { Stores } from './stores/open.ts'
 import { bringAll, idleMs, wire } from './wire.ts'
 
@@ -48,7 +49,6 @@ export class Gateway {
     this.#generation = { app, config: options.config, open: 0, isLast: true }
     this.server = createServer({ ...wire, keepAliveTimeout: idleMs })
     this.#listenFor(options.config)
-    this.server.on('request', (request, response) => this.#take(request, response))
     this.server.on('clientError', (error, socket) => {
       refuseUnparsed(error, socket as Socket, this.#malformed)
     })
@@ -121,8 +121,13 @@ export class Gateway {
   }
 
   #listenFor({ upstreams }: Config): void {
-    const times = [...upstreams.values()].map(({ timeouts }) => timeouts.requestMs)
-    this.server.requestTimeout = Math.max(...times)
+    const times = [...upstreams.values()].map(({ timeouts }) => timeouts)
+    this.server.requestTimeout = Math.max(...times.map(({ requestMs }) => requestMs))
+    // A connection on which nothing moves in either direction, for longer than anything may take.
+    const longest = times.flatMap(({ responseMs, idleMs, requestMs }) => [
+      ...[responseMs, idleMs, requestMs],
+    ])
+    this.server.timeout = Math.max(stalledMs, ...longest) + 1_000
   }
 
   /** No hook has seen such a request: whoever sends it is a stranger, and counted as one. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Clock } from '../shared/clock.ts'
 import type { Tally, TallyStore } from './stores/tallies.ts'
 
@@ -23,6 +24,7 @@ export class Tallying {
   readonly #options: TallyingOptions
   readonly #timer: NodeJS.Timeout
   #waiting = new Map<string, Waiting>()
+  #batch: { id: string; tallies: readonly Tally[] } | undefined
   #adding: Promise<void> = Promise.resolve()
   #isFailing = false
 
@@ -58,25 +60,22 @@ export class Tallying {
   }
 
   async #add(): Promise<void> {
-    if (this.#waiting.size === 0) return
-    const batch = this.#waiting
-    this.#waiting = new Map()
+    if (!this.#batch && this.#waiting.size > 0) {
+      this.#batch = { id: randomUUID(), tallies: [...this.#waiting.values()] }
+      this.#waiting = new Map()
+    }
+    if (!this.#batch) return
     try {
-      await this.#options.store.add([...batch.values()])
+      await this.#options.store.add(this.#batch.id, this.#batch.tallies)
+      this.#batch = undefined
       if (this.#isFailing) this.#options.trouble(undefined)
       this.#isFailing = false
     } catch (error) {
+      // It may have been added nevertheless, so it is handed in again as it is, by the same id.
       if (!this.#isFailing) this.#options.trouble(error as Error)
       this.#isFailing = true
-      this.#putBack(batch)
+      return
     }
-  }
-
-  #putBack(batch: ReadonlyMap<string, Waiting>): void {
-    for (const [name, tally] of batch) {
-      const newer = this.#waiting.get(name)
-      if (newer) newer.count += tally.count
-      else if (this.#waiting.size < mostWaiting) this.#waiting.set(name, tally)
-    }
+    if (this.#waiting.size > 0) await this.#add()
   }
 }

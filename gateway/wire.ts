@@ -1,6 +1,7 @@
 import { IncomingMessage, ServerResponse, type Server, type ServerOptions } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { afterAnswers, hangUp } from '../shared/linger.ts'
 import { rawRefusal, Refusal } from '../shared/refusal.ts'
 
 /** How long a caller may take for its headers, and keep a connection on which it asks nothing. */
@@ -28,8 +29,13 @@ export function becomesWebSocket(request: IncomingMessage): boolean {
   return request instanceof Incoming && request.upgrade
 }
 
-function isWebSocket({ method, headers }: IncomingMessage): boolean {
-  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
+/** Whether a request wants to become something that is not heeded: Node loses what comes behind it. */
+function losesTheRest(request: IncomingMessage): boolean {
+  return request instanceof Incoming && request[wantsUpgrade] && !request.upgrade
+}
+
+function isWebSocket({ method, headers, httpVersion }: IncomingMessage): boolean {
+  return method === 'GET' && httpVersion === '1.1' && headers.upgrade?.toLowerCase() === 'websocket'
 }
 
 /** How Node is to treat connections. What it refuses by itself it refuses without a word of ours. */
@@ -48,27 +54,34 @@ export function bringAll(
   take: Take,
   refuse: (why: Refusal, socket: Duplex) => Refusal,
 ): void {
+  const takeIt = (request: IncomingMessage, response: ServerResponse): void => {
+    if (losesTheRest(request)) response.shouldKeepAlive = false
+    take(request, response)
+  }
+  server.on('request', takeIt)
   // Whether a body is invited is decided when somebody wants it; other expectations are not heeded.
-  server.on('checkContinue', take)
-  server.on('checkExpectation', take)
-  server.on('connect', (_request, socket) => {
+  server.on('checkContinue', takeIt)
+  server.on('checkExpectation', takeIt)
+  server.on('connect', (_request, socket: Socket) => {
     socket.on('error', () => undefined)
-    socket.end(rawRefusal(refuse(noTunnels(), socket)))
+    afterAnswers(socket, () => hangUp(socket, rawRefusal(refuse(noTunnels(), socket))))
   })
   server.on('upgrade', (request, socket: Socket, head) => {
-    const response = new ServerResponse(request)
-    response.shouldKeepAlive = false
-    response.assignSocket(socket)
-    response.once('finish', () => {
-      response.detachSocket(socket)
-      if (response.statusCode !== 101) socket.destroySoon()
-      // Node says so only of responses that it has made.
-      response.emit('close')
-    })
     socket.on('error', () => undefined)
     socket.setTimeout(0)
-    socket.unshift(head)
-    take(request, response)
+    afterAnswers(socket, () => {
+      const response = new ServerResponse(request)
+      response.shouldKeepAlive = false
+      response.assignSocket(socket)
+      response.once('finish', () => {
+        response.detachSocket(socket)
+        if (response.statusCode !== 101) hangUp(socket)
+        // Node says so only of responses that it has made.
+        response.emit('close')
+      })
+      socket.unshift(head)
+      take(request, response)
+    })
   })
 }
 

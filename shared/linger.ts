@@ -1,4 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ServerResponse, type IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 
 /** How much of a body that nobody wants is read, so that whoever sends it gets to read the answer. */
 const mostBytes = 256 * 1024
@@ -41,4 +42,32 @@ export function letArrive(request: IncomingMessage, response: ServerResponse): v
   }
   // Node reads the whole of a body that nobody has begun to read; so begin.
   request.read(0)
+}
+
+/** Says a last word, if there is one, and hangs up: at once if the client does, else after a while. */
+export function hangUp(socket: Socket, lastWord = ''): void {
+  socket.end(lastWord)
+  socket.resume()
+  // Who doesn't hang up is hung up on; at once, an answer on its way might be lost.
+  const timer = setTimeout(() => socket.destroy(), lingerMs)
+  socket.once('close', () => clearTimeout(timer))
+}
+
+/**
+ * Acts when everything that was asked on a connection before has been answered. What is said out of
+ * turn would be taken for the answer to something else.
+ */
+export function afterAnswers(socket: Socket, act: () => void): void {
+  const answering = answerOn(socket)
+  if (!answering) {
+    if (!socket.destroyed) act()
+    return
+  }
+  answering.once('close', () => setImmediate(() => afterAnswers(socket, act)))
+}
+
+/** The answer that is being given on a connection, if there is one; Node has no better name for it. */
+export function answerOn(socket: Socket): ServerResponse | undefined {
+  const answering: unknown = Reflect.get(socket, '_httpMessage')
+  return answering instanceof ServerResponse ? (answering as ServerResponse) : undefined
 }

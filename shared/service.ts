@@ -8,7 +8,7 @@ import Fastify, {
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { loggerOptions, logsRequests, withoutTokens, type LogTarget } from './log.ts'
-import { letArrive, lingerMs } from './linger.ts'
+import { afterAnswers, answerOn, hangUp, letArrive } from './linger.ts'
 import { jsonType, rawRefusal, type Refusal, refusalFrom } from './refusal.ts'
 import { requestIdFrom } from './request-id.ts'
 
@@ -90,14 +90,12 @@ export function refuseUnparsed(
     socket.destroy()
     return
   }
-  // An answer that has begun can't be broken into: its end is all that can be told.
-  const begun: unknown = Reflect.get(Reflect.get(socket, '_httpMessage') ?? {}, 'headersSent')
-  if (begun === true) {
-    socket.destroy()
-    return
-  }
   const refusal = refusalFrom(Object.assign(error, { statusCode: 400 }))
-  socket.end(rawRefusal(malformed(refusal, socket.remoteAddress)))
-  // Who doesn't hang up is hung up on; at once, an answer on its way might be lost.
-  setTimeout(() => socket.destroy(), lingerMs).unref()
+  const refuse = (): void => hangUp(socket, rawRefusal(malformed(refusal, socket.remoteAddress)))
+  const answering = answerOn(socket)
+  const isOfThis = answering !== undefined && !answering.req.complete
+  // An answer that has begun can't be broken into: its end is all that can be told.
+  if (isOfThis && answering.headersSent) socket.destroy()
+  else if (isOfThis) refuse()
+  else afterAnswers(socket, refuse)
 }

@@ -80,6 +80,9 @@ function* routeSayings(file: Section): Generator<Saying> {
     if (rewrite !== undefined && !written.endsWith('/*')) {
       yield [['routes', i, 'rewrite'], 'takes a path that ends in /* as well']
     }
+    if (rewrite !== undefined && written.includes('{')) {
+      yield [['routes', i, 'rewrite'], 'takes a path without {names}']
+    }
     if (paths.has(written)) yield [['routes', i, 'path'], `is there twice: ${written}`]
     paths.add(written)
   }

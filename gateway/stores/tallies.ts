@@ -15,11 +15,15 @@ export const rememberedDays = 90
  * What keys have done, by day, added up for any number of gateways. Nothing on a request's way waits
  * for it: gateways add what has come together since the last time.
  *
- * A store that can't be reached rejects; whether it has added then is not known.
+ * A store that can't be reached rejects; what it has added by then is not known, so the same batch is
+ * handed in again.
  */
 export interface TallyStore {
-  /** Adds to what is there. Days that are older than is remembered are forgotten. */
-  add(tallies: readonly Tally[]): Promise<void>
+  /**
+   * Adds to what is there, once, however often it is asked with the same id of a batch. Days that are
+   * older than is remembered are forgotten.
+   */
+  add(batch: string, tallies: readonly Tally[]): Promise<void>
 
   /** What has been added for some days, the first and the last of them included, in no order. */
   list(fromDay: number, toDay: number): AsyncIterable<Tally>

@@ -46,7 +46,7 @@ export type Receiver = Readonly<{
 type Controller = Dispatcher.DispatchController
 
 /** How long a caller may take nothing of an answer that waits for it. */
-const stalledMs = 120_000
+export const stalledMs = 120_000
 
 /**
  * One request at one target, and its answer. undici tells it what happens; it keeps the time, hands
@@ -176,6 +176,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
       },
     })
     this.#stream = stream
+    // Whoever reads it hears of its end by itself; who has given up on it must not be hit by it.
+    stream.on('error', () => undefined)
     this.#wait(this.#timeouts.idleMs, 'the backend has paused for too long')
     for (const chunk of this.#early) stream.push(chunk)
     return stream
@@ -232,6 +234,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#end()
     const { body } = this.#outgoing
     this.#controller?.abort(cause)
+    // An answer that has begun can't be taken back: it is broken off.
+    if (this.#isTold) return void this.#stream?.destroy(cause)
     // A backend may hang up on a body that it doesn't want: that alone is no failure.
     const isUnwanted = kind === 'broken' && body !== undefined && !body.hasEnded
     const isCallers = kind === 'slow' || kind === 'unsendable'

@@ -27,6 +27,7 @@ export class Upstream {
   readonly #watches: readonly HealthWatch[]
   readonly #tunnels = new Set<Duplex>()
   #open = 0
+  #isCut = false
   #idle: (() => void) | undefined
 
   constructor(settings: UpstreamSettings, log: UpstreamLog) {
@@ -68,7 +69,9 @@ export class Upstream {
       exchange = new Exchange({
         target,
         outgoing,
-        timeouts,
+        // Another try has the time that is left.
+        timeouts:
+          tried.length > 1 ? { ...timeouts, responseMs: endMs - performance.now() } : timeouts,
         receiver: {
           answered: waiter.answered,
           upgraded: waiter.upgraded,
@@ -87,8 +90,11 @@ export class Upstream {
     return { cancel: () => exchange?.cancel() }
   }
 
-  /** Joins two ends of a connection that has become something else than HTTP, until one has ended. */
-  join(caller: Duplex, backend: Duplex): void {
+  /**
+   * Takes the two ends of a connection that becomes something else than HTTP: when one ends, so does the
+   * other. What it gives back lets them flow into each other.
+   */
+  join(caller: Duplex, backend: Duplex): () => void {
     this.#open++
     const link = (end: Duplex, other: Duplex): void => {
       this.#tunnels.add(end)
@@ -99,14 +105,16 @@ export class Upstream {
         this.#tunnels.delete(end)
         if (end === caller) this.#ended()
       })
-      end.pipe(other)
     }
     link(caller, backend)
     link(backend, caller)
+    if (this.#isCut) caller.destroy()
+    return () => void caller.pipe(backend).pipe(caller)
   }
 
-  /** Ends what would never end by itself. */
+  /** Ends what would never end by itself, and what is still to become so. */
   cutTunnels(): void {
+    this.#isCut = true
     for (const end of this.#tunnels) end.destroy()
   }
 

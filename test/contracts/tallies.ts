@@ -18,10 +18,14 @@ export function tallyStoreContract(
       return { day: 20_000, key: 'a', what: 'GET /x y', count: 1, lastMs: 5, ...more }
     }
 
-    await first.add([])
+    await first.add('0', [])
     t.strictSame(await all(0, 30_000), [])
-    await first.add([tally(), tally({ key: 'b', count: 2 }), tally({ day: 20_001, lastMs: 7 })])
-    await second.add([tally({ count: 10, lastMs: 3 }), tally({ what: 'other', lastMs: 9 })])
+    await first.add('1', [
+      tally(),
+      tally({ key: 'b', count: 2 }),
+      tally({ day: 20_001, lastMs: 7 }),
+    ])
+    await second.add('2', [tally({ count: 10, lastMs: 3 }), tally({ what: 'other', lastMs: 9 })])
     t.strictSame(await all(20_000, 20_000), [
       tally({ count: 11 }),
       tally({ what: 'other', lastMs: 9 }),
@@ -30,7 +34,7 @@ export function tallyStoreContract(
     t.strictSame(await all(20_001, 20_005), [tally({ day: 20_001, lastMs: 7 })])
 
     const many = Array.from({ length: 3_000 }, (_, i) => tally({ day: 20_002, key: `k${i}` }))
-    await Promise.all([first.add(many), second.add(many)])
+    await Promise.all([first.add('3', many), second.add('4', many)])
     const found = await all(20_002, 20_002)
     t.equal(found.length, many.length)
     t.ok(found.every(({ count }) => count === 2))

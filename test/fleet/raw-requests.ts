@@ -70,6 +70,15 @@ export function rawRequests(auth: string): readonly RawRequest[] {
     `GET /v1/1 HTTP/1.1\r\n${open}Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n${inner}`,
     2,
   )
+  add(
+    'a WebSocket behind a request',
+    `GET /v1/1 HTTP/1.1\r\n${open}\r\nGET /v1/2 HTTP/1.1\r\n${open}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n`,
+    2,
+  )
+  add(
+    'CONNECT behind a request',
+    `GET /v1/1 HTTP/1.1\r\n${open}\r\nCONNECT x:1 HTTP/1.1\r\n${open}\r\n`,
+  )
   add('CONNECT, one behind', `CONNECT /v1/1 HTTP/1.1\r\n${open}\r\n${inner}`)
   add('one behind a refusal', `GET /v1/%00 HTTP/1.1\r\n${open}\r\n${inner}`)
   add(

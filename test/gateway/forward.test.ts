@@ -609,6 +609,8 @@ t.test('routes', async (t) => {
     ['/v1/a', '/v1/pets/1', '/v1/pets/1'],
     ['/v1/a', `${upstream.url}/v1/pets/1`, '/v1/pets/1'],
     ['/v1/a', 'https://elsewhere.example/x', 'https://elsewhere.example/x'],
+    ['/v1/a', `${upstream.url}//evil.example/`, `${upstream.url}//evil.example/`],
+    ['/v1/a', upstream.url, '/'],
     ['/old/a', '/api/pets/1', '/old/pets/1'],
     ['/old/a', `${upstream.url}/api/pets/1?x=1`, '/old/pets/1?x=1'],
     ['/old/a', '/elsewhere', '/elsewhere'],

@@ -231,18 +231,15 @@ t.test('an Upgrade to something else than a WebSocket is ignored', async (t) => 
   const { url, upstream, auth } = await startFor(t)
   const upgrade =
     'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n'
-  const { hostname, port } = new URL(url)
-  const socket = connect(Number(port), hostname)
-  t.teardown(() => socket.destroy())
   const asks = [
     `GET /v1/a HTTP/1.1\r\nHost: x\r\n${auth}${upgrade}\r\n`,
     `POST /v1/b HTTP/1.1\r\nHost: x\r\n${auth}${upgrade}Content-Length: 5\r\n\r\nhello`,
     `POST /v1/c HTTP/1.1\r\nHost: x\r\n${auth}Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 2\r\n\r\n{}`,
   ]
   for (const ask of asks) {
-    socket.write(ask)
-    const [answer] = (await once(socket, 'data')) as [Buffer]
-    t.match(answer.toString(), /^HTTP\/1\.1 200/)
+    // Node loses what comes behind such a request, so nothing may.
+    const behind = `GET /v1/behind HTTP/1.1\r\nHost: x\r\n${auth}\r\n`
+    t.match(await raw(url, ask + behind), /^HTTP\/1\.1 200 [^]*connection: close/i)
   }
   t.strictSame(
     upstream.seen.map(({ url, headers }) => [url, headers.upgrade, headers['http2-settings']]),

@@ -39,7 +39,7 @@ t.test('days that are too old are forgotten', async (t) => {
   t.teardown(() => database.close())
   const store = embeddedTallies(database)
   const tally = { key: 'a', what: 'x', count: 1, lastMs: 1 }
-  for (const day of [100, 189, 190]) await store.add([{ day, ...tally }])
+  for (const day of [100, 189, 190]) await store.add(String(day), [{ day, ...tally }])
   const days: number[] = []
   for await (const { day } of store.list(0, 1_000)) days.push(day)
   t.strictSame(days, [189, 190])
@@ -48,7 +48,12 @@ t.test('days that are too old are forgotten', async (t) => {
   const connection = connect({ url }, { timeoutMs: 2_000 })
   t.teardown(() => connection.disconnect())
   await until(() => connection.status === 'ready')
-  await redisTallies({ connection, prefix: 'p:', timeoutMs: 2_000 }).add([{ day: 1, ...tally }])
-  const left = await client.ttl('p:tallies:1')
+  await redisTallies({ connection, prefix: 'p:', timeoutMs: 2_000 }).add('1', [
+    { day: 1, ...tally },
+  ])
+  const twice = redisTallies({ connection, prefix: 'p:', timeoutMs: 2_000 })
+  await twice.add('1', [{ day: 1, ...tally }])
+  t.equal(await client.hget('p:{tallies:1}', 'count a x'), '1', 'a batch that is handed in again')
+  const left = await client.ttl('p:{tallies:1}')
   t.ok(left > 90 * 86_400 && left <= 91 * 86_400, `Redis drops a day by itself, after ${left} s`)
 })

@@ -20,7 +20,7 @@ export function embeddedTallies(database: Database): TallyStore {
   })
 
   return {
-    async add(tallies) {
+    async add(_batch, tallies) {
       if (tallies.length > 0) addAll.immediate(tallies)
       return Promise.resolve()
     },

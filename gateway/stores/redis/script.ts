@@ -7,8 +7,11 @@ type Argument = string | number
 /** A Lua script of this folder, run as one atomic step on the names that it is bound to. */
 export type Script = (...args: readonly Argument[]) => Promise<unknown>
 
-/** The same on one name, which each call gives. */
-export type KeyedScript = (name: string, ...args: readonly Argument[]) => Promise<unknown>
+/** The same on names that each call gives. */
+export type KeyedScript = (
+  names: string | readonly string[],
+  ...args: readonly Argument[]
+) => Promise<unknown>
 
 export type ScriptOptions = Readonly<{ connection: Connection; timeoutMs: number; file: string }>
 
@@ -20,7 +23,8 @@ export function script(options: ScriptOptions, names: readonly string[]): Script
 
 export function keyedScript(options: ScriptOptions): KeyedScript {
   const run = runner(options)
-  return (name, ...args) => run(1, [name], args)
+  return (names, ...args) =>
+    typeof names === 'string' ? run(1, [names], args) : run(names.length, names, args)
 }
 
 /**

@@ -1,6 +1,8 @@
--- Adds tallies of one day. KEYS: the day   ARGV: seconds to keep it, then name, count and time of each
+-- Adds tallies of one day, once. KEYS: the day, the batch
+-- ARGV: seconds to keep the day, seconds to know the batch by, then name, count and time of each
 local day = KEYS[1]
-for i = 2, #ARGV, 3 do
+if not redis.call('SET', KEYS[2], 1, 'NX', 'EX', ARGV[2]) then return end
+for i = 3, #ARGV, 3 do
   redis.call('HINCRBY', day, 'count ' .. ARGV[i], ARGV[i + 1])
   local last = tonumber(redis.call('HGET', day, 'last ' .. ARGV[i]) or 0)
   if tonumber(ARGV[i + 2]) > last then redis.call('HSET', day, 'last ' .. ARGV[i], ARGV[i + 2]) end

@@ -7,6 +7,9 @@ const batchSize = 200
 
 const keepSeconds = (rememberedDays + 1) * 86_400
 
+/** How long a batch is known, so that it isn't added twice. */
+const batchSeconds = 3_600
+
 export type RedisTallyOptions = Readonly<{
   connection: Connection
   prefix: string
@@ -16,17 +19,18 @@ export type RedisTallyOptions = Readonly<{
 /** Tallies in Redis, a hash a day. */
 export function redisTallies({ connection, prefix, timeoutMs }: RedisTallyOptions): TallyStore {
   const addSome = keyedScript({ connection, timeoutMs, file: 'tallies-add.lua' })
-  const hashOf = (day: number): string => `${prefix}tallies:${day}`
+  const hashOf = (day: number): string => `${prefix}{tallies:${day}}`
 
   return {
-    async add(tallies) {
+    async add(batch, tallies) {
       for (const day of new Set(tallies.map((tally) => tally.day))) {
         const ofDay = tallies.filter((tally) => tally.day === day)
         for (let start = 0; start < ofDay.length; start += batchSize) {
           const args = ofDay
             .slice(start, start + batchSize)
             .flatMap(({ key, what, count, lastMs }) => [`${key} ${what}`, count, lastMs])
-          await addSome(hashOf(day), keepSeconds, ...args)
+          const names = [hashOf(day), `${hashOf(day)}:${batch}:${start}`]
+          await addSome(names, keepSeconds, batchSeconds, ...args)
         }
       }
     },
