@@ -60,7 +60,7 @@ async function main(): Promise<void> {
   let isStopping = false
   const admin = createAdmin({ gateway, reloader, token, isStopping: () => isStopping })
   try {
-    await admin.listen(config.admin)
+    await admin.listen({ ...config.admin })
   } catch (error) {
     throw portInUse(error, 'admin.port in the configuration')
   }

@@ -12,7 +12,11 @@ export const configCommands: readonly Command[] = [
     summary: 'Tell whether a configuration is sound; exit code 2 with every mistake if not',
     run: ({ configFile: file, config }) => {
       const { plans, routes, upstreams } = config
-      const counted = `${plans.size} plans, ${routes.length} routes, ${upstreams.size} upstreams`
+      const counted = [
+        counting(plans.size, 'plan'),
+        counting(routes.length, 'route'),
+        counting(upstreams.size, 'upstream'),
+      ].join(', ')
       return Promise.resolve({ text: `${file} is sound: ${counted}.`, json: { file, sound: true } })
     },
   },
@@ -91,4 +95,8 @@ function inWords(
     ...(counts.length > 0 ? [''] : []),
     ...counts,
   ].join('\n')
+}
+
+function counting(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
 }

@@ -69,7 +69,11 @@ function* sectionFaults(
     if (member) yield* faults(document, member, value, place, at)
     else if (rest) {
       yield { offset: at, sentence: `${nameOf(path)} must be ${expectation(rule)}, got ${name}` }
-    } else yield { offset: at, sentence: unknown(place, Object.keys(properties)) }
+    } else {
+      // What is meant by a misspelled name is not missing.
+      names.add(nearest(name, Object.keys(properties)) ?? name)
+      yield { offset: at, sentence: unknown(place, Object.keys(properties)) }
+    }
   }
   for (const name of required) {
     if (!names.has(name)) yield { offset, sentence: `${nameOf([...path, name])} is missing` }

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import Value from 'typebox/value'
-import { mistakesIn } from './check.ts'
+import { mistakesIn, nameOf } from './check.ts'
 import { configFrom, type Config } from './config.ts'
 import { contradictionsIn } from './contradictions.ts'
 import { ConfigDocument, type Environment, type Mistake, type Path } from './document.ts'
@@ -56,7 +56,12 @@ function load(text: string, environment: Environment, name: string): Loaded {
   if (!Value.Check(fileSchema, value))
     throw new ConfigError(`${name}: it is not as its schema says`)
   const fault: Loaded['fault'] = (sayings) =>
-    faultOf(sayings.map(([path, sentence]) => ({ offset: document.offsetOf(path), sentence })))
+    faultOf(
+      sayings.map(([path, sentence]) => ({
+        offset: document.offsetOf(path),
+        sentence: `${nameOf(path)} ${sentence}`,
+      })),
+    )
   return { config: frozen(configFrom(value)), text, fault }
 
   function faultOf(all: readonly Mistake[]): ConfigError {

@@ -1,11 +1,18 @@
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { benchBackend } from './backend.ts'
+import { benchConfig } from './config.ts'
 import { benchKeys } from './keys.ts'
 import { benchLimits } from './limits.ts'
 import { benchProxy } from './proxy.ts'
 
-const benches = { backend: benchBackend, keys: benchKeys, limits: benchLimits, proxy: benchProxy }
+const benches = {
+  backend: benchBackend,
+  keys: benchKeys,
+  limits: benchLimits,
+  config: benchConfig,
+  proxy: benchProxy,
+}
 
 const help = `Measures processor time, requests a second and latency, side by side, on this machine.
 

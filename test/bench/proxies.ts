@@ -44,11 +44,16 @@ const kinds: Record<string, () => Promise<string>> = {
   },
 
   tollgate: async () => {
+    const count = Number(process.env['ROUTES'] ?? 1) - 1
+    const moreRoutes = Array.from(
+      { length: count },
+      (_, i) => `, { path: /r${i}/*, upstream: animals, cost: ${i % 5} }`,
+    ).join('')
     const yaml = `
       plans: { bench: { perMinute: unlimited, perDay: 1000000000 } }
       strangers: { perMinute: unlimited, perDay: 1000000000 }
       upstreams: { animals: { targets: [ "${upstream}" ], health: { path: / } } }
-      routes: [ { path: /v1/*, upstream: animals } ]
+      routes: [ { path: /v1/*, upstream: animals }${moreRoutes} ]
       deprecations: [ { operation: "GET /v1/old/{id}", since: 2025-12-05 } ]
       store: { ${store} }`
     const app = await Gateway.open({

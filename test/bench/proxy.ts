@@ -35,6 +35,7 @@ export async function benchProxy(settings: Settings, say: (line: string) => void
         contestant('node:http and undici, streams joined by hand', 'node'),
         contestant('Tollgate, embedded', 'tollgate'),
         contestant('Tollgate, signing', 'tollgate', { env: { GATEWAY_SECRET: 's3cret' } }),
+        contestant('Tollgate, 1,000 routes', 'tollgate', { env: { ROUTES: '1000' } }),
         contestant('Tollgate, one line a request', 'tollgate', { env: { LOG_LEVEL: 'info' } }),
       ],
       settings,

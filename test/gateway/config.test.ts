@@ -112,7 +112,7 @@ t.test('what can’t be read is a sentence', async (t) => {
   const begun = performance.now()
   t.equal((await ended).code, 2, 'and a gateway does not start with it')
   t.ok(performance.now() - begun < 2_000)
-  t.equal(output().trim().split('\n').length, 6, 'but tells all of it')
+  t.equal(output().trim().split('\n').length, 5, 'but tells all of it')
   mkdirSync(join(dir, 'more'))
 })
 
@@ -153,4 +153,56 @@ t.test('units', (t) => {
   t.equal(nearest('tmies', ['times', 'strikes']), 'times')
   t.equal(nearest('colour', ['strikes', 'within']), undefined)
   t.end()
+})
+
+t.test('the commands on configurations', async (t) => {
+  const run = async (...args: string[]) => {
+    const process = startProcess(t, 'gateway/cli/main.js', { args, env: { ADMIN_TOKEN: 'x' } })
+    const { code } = await process.ended
+    return { code, out: process.output() }
+  }
+  const dir = t.testdir()
+  const [now, then] = [join(dir, 'now.yaml'), join(dir, 'then.yaml')]
+  const yaml = shipped
+    .replace('data/gateway.db', join(dir, 'gateway.db'))
+    .replace('${REDIS_URL:-}', 'redis://:hunter2@127.0.0.1:1')
+  writeFileSync(now, yaml)
+  writeFileSync(then, yaml.replace('perDay: 1000 }', 'perDay: 2000 }').replace('8090', '9090'))
+  t.match(await run('config', 'check', now), {
+    code: 0,
+    out: `${now} is sound: 4 plans, 1 route, 1 upstream.\n`,
+  })
+  t.match(await run('config', 'check', join(folder, 'several.yaml')), {
+    code: 2,
+    out: /several\.yaml:2:22: .*\n.*several\.yaml:3:10: .*\n.*several\.yaml:7:30: /,
+  })
+  const shown = await run('config', 'show', now)
+  t.match(shown, { code: 0, out: /plans:\n {2}free:\n/ })
+  t.notMatch(shown.out, /hunter2/)
+  t.match(
+    (await run('config', 'show', now, '--json')).out,
+    /"targets":\[\{"url":"http:\/\/127\.0\.0\.1:8090","weight":1\}\]/,
+  )
+  t.match(await run('config', 'diff', now, '--against', now), { code: 0, out: /changes nothing/ })
+  const file = join(dir, 'embedded.yaml')
+  // Nobody listens at port 1.
+  const own = shipped.replace('data/gateway.db', join(dir, 'gateway.db')).replace('8081', '1')
+  writeFileSync(file, own)
+  writeFileSync(
+    then,
+    readFileSync(file, 'utf8').replace('perDay: 1000 }', 'perDay: 2000 }').replace('8090', '9090'),
+  )
+  await run('keys', 'create', '--plan', 'free', '--name', 'A', '--config', file)
+  const diff = await run('config', 'diff', then, '--against', file)
+  t.equal(diff.code, 0)
+  t.match(diff.out, /plans\.free\.limits\.perDay +1000 +2000\n/)
+  t.match(
+    diff.out,
+    /upstreams\.animals\.targets\[0\]\.url +"http:\/\/127\.0\.0\.1:8090" +"http:\/\/127\.0\.0\.1:9090"/,
+  )
+  t.match(diff.out, /1 key has the plan free\./)
+  t.match(await run('config', 'diff', file), {
+    code: 1,
+    out: /no gateway answers at http:\/\/127\.0\.0\.1:\d+\. Compare two files/,
+  })
 })

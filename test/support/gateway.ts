@@ -24,6 +24,8 @@ export type Written = Readonly<{
   /** More of the configuration. */
   more?: string
   routes?: string
+  /** The admin address; any free port unless told. */
+  admin?: string
   /** The targets of the one upstream; a test's own upstream unless told. */
   targets?: string
   /** More members of the one upstream. */
@@ -34,9 +36,11 @@ export type Written = Readonly<{
 export function configFor(upstream: string, store: string, written: Written = {}): string {
   const { more = '', routes = '[ { path: /v1/*, upstream: animals } ]' } = written
   const { targets = `[ "${upstream}" ]`, upstreamMore } = written
+  const { admin = '{ host: 127.0.0.1, port: 0 }' } = written
   const members = [`targets: ${targets}`, ...(upstreamMore ? [upstreamMore] : [])].join(', ')
   return `${/^plans:/m.test(more) ? '' : plans}
 listen: { host: 127.0.0.1, port: 0 }
+admin: ${admin}
 store: { ${store} }
 upstreams: { animals: { ${members} } }
 routes: ${routes}

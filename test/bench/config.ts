@@ -1,0 +1,32 @@
+import { parseConfig } from '../../gateway/config/load.ts'
+import { Gateway } from '../../gateway/server.ts'
+import { median } from './measure.ts'
+
+/** What it takes to read a configuration, and to put it in force. */
+export async function benchConfig(
+  { rounds }: { rounds: number },
+  say: (line: string) => void,
+): Promise<void> {
+  for (const routes of [10, 100, 1_000]) {
+    const text = (limit: number): string =>
+      `plans: { p: { perMinute: 10, perDay: ${limit} } }
+upstreams: { a: { targets: ["http://127.0.0.1:9"], health: { every: 1h } } }
+routes: [${Array.from({ length: routes }, (_, i) => `{ path: /r${i}/*, upstream: a }`).join()}]
+store: { file: ":memory:" }`
+    const gateway = await Gateway.open({ config: parseConfig(text(1), {}, 'bench') })
+    const [read, changed]: [number[], number[]] = [[], []]
+    for (let round = 0; round < rounds * 5; round++) {
+      const started = performance.now()
+      const config = parseConfig(text(round + 2), {}, 'bench')
+      const parsed = performance.now()
+      await gateway.change(config)
+      read.push(parsed - started)
+      changed.push(performance.now() - parsed)
+    }
+    await gateway.close()
+    const ms = (times: readonly number[]): string => `${median(times).toFixed(1)} ms`
+    say(
+      `${routes.toLocaleString('en')} routes: read in ${ms(read)}, in force after ${ms(changed)} more`,
+    )
+  }
+}
