@@ -11,7 +11,7 @@ import type { Route } from './config/config.ts'
 import { forwardedHeaders, passedBack, passedOn, type Headers } from './headers.ts'
 import { CallerBody } from './upstreams/caller-body.ts'
 import type { Answer, Failure } from './upstreams/exchange.ts'
-import type { Upstream } from './upstreams/upstream.ts'
+import type { Refused, Upstream } from './upstreams/upstream.ts'
 import { becomesWebSocket } from './wire.ts'
 
 export type PassageOptions = Readonly<{
@@ -138,13 +138,12 @@ export function passageOf(options: PassageOptions, route: Route, upstream: Upstr
       .send()
   }
 
-  function fail(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    failure: Failure | 'none healthy',
-  ): void {
+  function fail(request: FastifyRequest, reply: FastifyReply, failure: Failure | Refused): void {
     if (failure === 'none healthy') {
-      return refuse(request, reply, unhealthy(), 'no target of the upstream is healthy')
+      return refuse(request, reply, unhealthy())
+    }
+    if (failure === 'overloaded') {
+      return refuse(request, reply, overloaded())
     }
     const { kind, cause } = failure
     if (kind === 'unsendable') return void answer(reply, unsendable())
@@ -157,15 +156,15 @@ export function passageOf(options: PassageOptions, route: Route, upstream: Upstr
     )
   }
 
-  /** The gateway could not get an answer: the cause is for the log, and the day's point comes back. */
+  /** There is no answer: the cause, if there is news in it, is for the log; the day's point comes back. */
   function refuse(
     request: FastifyRequest,
     reply: FastifyReply,
     refusal: Refusal,
-    cause: Error | string,
+    cause?: Error | string,
   ): void {
     const why = typeof cause === 'string' ? { cause } : { err: cause }
-    request.log.error({ upstream: name, ...why }, refusal.message)
+    if (cause !== undefined) request.log.error({ upstream: name, ...why }, refusal.message)
     unanswered(request)
     void answer(reply, refusal)
   }
@@ -217,5 +216,10 @@ function late(): Refusal {
 
 function unhealthy(): Refusal {
   const sentence = 'The backend is out of service just now. Try again in a moment.'
+  return new Refusal('service_unavailable', sentence, { 'retry-after': '1' })
+}
+
+function overloaded(): Refusal {
+  const sentence = 'Too many requests are on their way to the backend. Try again in a moment.'
   return new Refusal('service_unavailable', sentence, { 'retry-after': '1' })
 }

@@ -45,6 +45,8 @@ export type UpstreamSettings = Readonly<{
   targets: readonly TargetSettings[]
   timeouts: Timeouts
   health: HealthSettings
+  /** Requests that may be on their way at once; what is over it is refused at once. */
+  maxInFlight: number
   /** A file with the certificates to believe, in place of those that everybody believes. */
   ca: string | undefined
   probes: readonly Probe[]
@@ -136,6 +138,7 @@ function upstreamFrom(name: string, written: ConfigFile['upstreams'][string]): U
       everyMs: durationFrom(health.every ?? '2s') ?? 0,
       unhealthyAfter: health.unhealthyAfter ?? 3,
     },
+    maxInFlight: written.maxInFlight ?? 1_000,
     ca: tls?.ca,
     probes: probes.map(({ request, status }) => {
       const [method = '', target = ''] = request.split(' ')

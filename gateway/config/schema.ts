@@ -134,6 +134,7 @@ export const fileSchema = section({
           unhealthyAfter: optional(count),
         }),
       ),
+      maxInFlight: optional(count),
       tls: optional(section({ ca: text })),
       probes: optional(
         Type.Array(section({ request: probe, status: optional(status) }), {

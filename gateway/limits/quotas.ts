@@ -2,10 +2,22 @@ import type { Clock } from '../../shared/clock.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import type { QuotaStore } from '../stores/quota.ts'
 import type { Limits } from './limits.ts'
-import { newQuota, step, type BanRules, type Decision, type QuotaState, type Seen } from './step.ts'
+import {
+  dayMs,
+  minuteMs,
+  newQuota,
+  step,
+  type BanRules,
+  type Decision,
+  type QuotaState,
+  type Seen,
+} from './step.ts'
 
 /** How many quotas and bans a gateway remembers beside a store that is elsewhere. */
 const mostRemembered = 100_000
+
+/** What is counted while the store is out of reach, from what was known of it at last. */
+type Alone = Readonly<{ state: QuotaState; base: Seen | undefined }>
 
 /** Whose quota is asked, and by which limits and rules. */
 export type Asker = Readonly<{
@@ -37,7 +49,7 @@ export class Quotas {
   readonly #ticks: Clock
   readonly #endWatch: () => void
   readonly #seen = new BoundedMap<Seen>(mostRemembered)
-  readonly #alone = new BoundedMap<QuotaState>(mostRemembered)
+  readonly #alone = new BoundedMap<Alone>(mostRemembered)
   #bannedUntilMs = new BoundedMap<number>(mostRemembered)
   /** What to add to the ticks for the store's time. */
   #offsetMs: number
@@ -54,6 +66,7 @@ export class Quotas {
       forgiven: () => {
         this.#bannedUntilMs = new BoundedMap(mostRemembered)
       },
+      trouble: (cause) => this.#tell(cause),
     })
   }
 
@@ -115,27 +128,49 @@ export class Quotas {
       this.#offsetMs = decision.nowMs - this.#ticks()
       this.#remember(quota, decision)
       this.#alone.delete(quota)
-      this.#tell(undefined)
       return this.#keepBan(id, decision)
-    } catch (error) {
-      if (!isOfOneQuota(error)) this.#tell(asError(error))
+    } catch {
       return this.#decideAlone(asker, cost)
     }
   }
 
   /** Goes on from what was last seen; what is counted here the store hears of when it is back. */
   #decideAlone({ id, quota, limits, bans }: Asker, cost: number): Decision {
-    let state = this.#alone.get(quota)
-    if (!state) this.#alone.set(quota, (state = newQuota()))
+    let alone = this.#alone.get(quota)
+    if (!alone) {
+      alone = { state: newQuota(), base: this.#seen.get(quota) }
+      this.#alone.set(quota, alone)
+    }
     const seen = this.#seen.get(quota)
     const nowMs = Math.floor(this.#ticks() + this.#offsetMs)
     const denied = this.#mode === 'deny'
-    const ask = { key: id, cost: denied ? 0 : cost, limits, bans, seen }
-    const decision = step(state, ask, nowMs)
+    const share = this.#mode === 'local' ? this.#shareOf(limits, alone.base, nowMs) : limits
+    const ask = { key: id, cost: denied ? 0 : cost, limits: share, bans, seen }
+    const counted = step(alone.state, ask, nowMs)
+    // The others' shares are as good as used: what the headers tell is what this gateway would admit.
+    const decision = {
+      ...counted,
+      minuteUsed: counted.minuteUsed + gap(limits.perMinute, share.perMinute),
+      dayUsed: counted.dayUsed + gap(limits.perDay, share.perDay),
+    }
     if (denied) return { ...decision, verdict: 'unavailable' }
     this.#remember(quota, decision)
     if (this.#mode === 'allow') return { ...decision, verdict: 'admitted', bans: false }
     return this.#keepBan(id, decision)
+  }
+
+  /** How far this gateway may go by itself: its part of what all together had left. */
+  #shareOf(limits: Limits, base: Seen | undefined, nowMs: number): Limits {
+    const { gateways } = this.#store
+    if (gateways === 1) return limits
+    const part = (limit: number, used: number): number =>
+      limit === Infinity || used >= limit ? limit : used + Math.ceil((limit - used) / gateways)
+    const isThisMinute = base?.minute === Math.floor(nowMs / minuteMs)
+    const isThisDay = base?.day === Math.floor(nowMs / dayMs)
+    return {
+      perMinute: part(limits.perMinute, isThisMinute ? base.minuteUsed : 0),
+      perDay: part(limits.perDay, isThisDay ? base.dayUsed - base.dayGivenBack : 0),
+    }
   }
 
   #keepBan(id: string, decision: Decision): Decision {
@@ -178,15 +213,14 @@ function bannedDecision(nowMs: number, bannedUntilMs: number, cost: number): Dec
   }
 }
 
+function gap(limit: number, share: number): number {
+  return limit === Infinity ? 0 : limit - share
+}
+
 /** Windows only go forward, and what is used of them only grows. */
 function isLater(seen: Seen, known: Seen): boolean {
   if (seen.minute !== known.minute) return seen.minute > known.minute
   return seen.day > known.day || (seen.day === known.day && seen.dayUsed >= known.dayUsed)
-}
-
-/** Whether an error tells of one damaged quota, rather than of a store that is out of reach. */
-function isOfOneQuota(error: unknown): boolean {
-  return error instanceof Error && /^(?:ERR|WRONGTYPE)\b/.test(error.message)
 }
 
 function asError(error: unknown): Error {

@@ -7,9 +7,11 @@ import { embeddedTallies } from './embedded/tallies.ts'
 import type { KeyStore } from './keys.ts'
 import type { QuotaStore } from './quota.ts'
 import type { TallyStore } from './tallies.ts'
+import { Breaker } from './redis/breaker.ts'
 import { connect } from './redis/connect.ts'
 import { redisKeys } from './redis/keys.ts'
 import { redisQuotas } from './redis/quota.ts'
+import { within } from './redis/script.ts'
 import { redisTallies } from './redis/tallies.ts'
 
 /** Everything that outlives a request, and a configuration. */
@@ -28,6 +30,9 @@ export type OpenOptions = Readonly<{
   clock?: Clock
 }>
 
+/** How long what a probe has written stays there. */
+const probeKeptMs = 10_000
+
 /** How long a command line waits for a store. */
 const visitTimeoutMs = 5_000
 
@@ -38,8 +43,11 @@ function shared(file: string): string {
 /** Opens the stores that a configuration names: in Redis, or in the gateway's own file. */
 export function openStores(settings: StoreSettings, options: OpenOptions = {}): Stores {
   const { visits = false, clock = Date.now } = options
-  const { keys, quota, tallies, warnings } = settings.redis ? inRedis() : inFile()
-  const close = async (): Promise<void> => void (await Promise.all([keys.close(), quota.close()]))
+  const { keys, quota, tallies, warnings, close: end } = settings.redis ? inRedis() : inFile()
+  const close = async (): Promise<void> => {
+    end()
+    await Promise.all([keys.close(), quota.close()])
+  }
   return { keys, quota, tallies, warnings, close }
 
   function inRedis() {
@@ -47,9 +55,22 @@ export function openStores(settings: StoreSettings, options: OpenOptions = {}): 
     if (!redis) throw new Error('no Redis is named')
     const timeoutMs = visits ? visitTimeoutMs : settings.timeoutMs
     const connection = connect(redis, { timeoutMs, patient: visits })
-    const options = { connection, prefix, timeoutMs }
+    // A write, as little as one can be: what is full or a replica passes everything else.
+    const breaker = visits
+      ? undefined
+      : new Breaker(() =>
+          within(timeoutMs, connection.set(`${prefix}probe`, Date.now(), 'PX', probeKeptMs)),
+        )
+    const options = { connection, prefix, timeoutMs, breaker }
     const keys = redisKeys({ ...options, clock })
-    return { keys, quota: redisQuotas(options), tallies: redisTallies(options), warnings: [] }
+    const close = (): void => breaker?.close()
+    return {
+      keys,
+      quota: redisQuotas(options),
+      tallies: redisTallies(options),
+      warnings: [],
+      close,
+    }
   }
 
   function inFile() {
@@ -59,6 +80,6 @@ export function openStores(settings: StoreSettings, options: OpenOptions = {}): 
     // A connection of its own, because counters need less of the disk than keys do.
     const quota = new EmbeddedQuotas(openGatewayFile(file), { clock, visits })
     const warnings = quota.isAlone ? [] : [shared(file)]
-    return { keys, quota, tallies: embeddedTallies(database), warnings }
+    return { keys, quota, tallies: embeddedTallies(database), warnings, close: () => undefined }
   }
 }

@@ -12,6 +12,8 @@ export type BanListener = Readonly<{
   banned: (ban: Ban) => void
   /** A ban was lifted or a quota reset somewhere: what this process remembers may be untrue. */
   forgiven: () => void
+  /** The store can't be reached any more; with `undefined`, it can again. A single failure is none. */
+  trouble?: (cause: Error | undefined) => void
 }>
 
 /**
@@ -24,6 +26,8 @@ export type BanListener = Readonly<{
 export interface QuotaStore {
   /** Whether what it holds can't be lost while this process lives, so that nothing need be carried. */
   readonly isLocal: boolean
+  /** How many gateways count here, as far as was last known; this one included. */
+  readonly gateways: number
   /** Decides a request and counts it; with cost 0 it counts nothing and tells where the key stands. */
   decide(quota: string, ask: Ask): Decision | Promise<Decision>
   /** Gives back what a request of a day has cost, if that day still runs. */

@@ -11,8 +11,11 @@ export type UpstreamLog = Readonly<{
   back: (upstream: string, target: string) => void
 }>
 
-/** Whoever wants to know what becomes of a request; `failed` also if no target is fit to be asked. */
-export type Waiter = Receiver & Readonly<{ failed: (failure: Failure | 'none healthy') => void }>
+/** Whoever wants to know what becomes of a request; `failed` also if nobody is asked. */
+export type Waiter = Receiver & Readonly<{ failed: (failure: Failure | Refused) => void }>
+
+/** Why a request is not sent at all. */
+export type Refused = 'none healthy' | 'overloaded'
 
 /** A request on its way; `cancel` when nobody waits for it any more. */
 export type Sent = { cancel(): void }
@@ -61,7 +64,11 @@ export class Upstream {
     const endMs = mayRetry ? performance.now() + timeouts.responseMs : 0
     let exchange: Exchange | undefined
 
-    const attempt = (failure: Failure | 'none healthy'): void => {
+    if (this.#open >= this.settings.maxInFlight) {
+      waiter.failed('overloaded')
+      return { cancel: () => undefined }
+    }
+    const attempt = (failure: Failure | Refused): void => {
       const target = this.#choose(tried)
       if (!target) return waiter.failed(failure)
       tried.push(target)

@@ -38,6 +38,7 @@ export type EmbeddedOptions = Readonly<{
  */
 export class EmbeddedQuotas implements QuotaStore {
   readonly isLocal = true
+  readonly gateways = 1
   readonly #database: Database
   readonly #clock: Clock
   readonly #visits: boolean

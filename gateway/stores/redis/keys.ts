@@ -3,6 +3,7 @@ import type { Clock } from '../../../shared/clock.ts'
 import { intactKeyFrom, keyFrom, recordOf } from '../../keys/record.ts'
 import type { Key, StoredKey } from '../../keys/key.ts'
 import type { Added, KeyListener, KeyStore, Watch } from '../keys.ts'
+import type { Breaker } from './breaker.ts'
 import type { Connection } from './connect.ts'
 import { script } from './script.ts'
 import { watchKeys } from './watch-keys.ts'
@@ -12,6 +13,7 @@ export type RedisOptions = Readonly<{
   /** What every name begins with. */
   prefix: string
   timeoutMs: number
+  breaker?: Breaker | undefined
   clock?: Clock
 }>
 
@@ -31,6 +33,7 @@ export function redisKeys({
   connection,
   prefix,
   timeoutMs,
+  breaker,
   clock = Date.now,
 }: RedisOptions): KeyStore {
   const name = (what: string): string => `${prefix}{keys}:${what}`
@@ -38,7 +41,7 @@ export function redisKeys({
   const [pending, version, channel] = [name('pending'), name('version'), name('changed')]
   const lock = name('import')
   const bound = (file: string, names: readonly string[]) =>
-    script({ connection, timeoutMs, file }, names)
+    script({ connection, timeoutMs, breaker, file }, names)
   const findKey = bound('keys-find.lua', [secrets, records, versions, pending])
   const addKeys = bound('keys-add.lua', [secrets, records, versions, pending, version, lock])
   const replaceKey = bound('keys-replace.lua', [secrets, records, versions, version])

@@ -2,7 +2,9 @@ import type { Clock } from '../../../shared/clock.ts'
 import { type Ask, type BanRules, type Decision, type Seen } from '../../limits/step.ts'
 import { pollMs } from '../keys.ts'
 import type { Ban, BanListener, QuotaStore } from '../quota.ts'
+import type { Breaker } from './breaker.ts'
 import { duplicate, type Connection } from './connect.ts'
+import { Fleet } from './fleet.ts'
 import { keyedScript } from './script.ts'
 
 const verdicts = ['admitted', 'refused', 'banned'] as const
@@ -12,20 +14,22 @@ export type QuotaOptions = Readonly<{
   /** What every name begins with. */
   prefix: string
   timeoutMs: number
+  breaker?: Breaker | undefined
   /** For tests that move the time; without it Redis' own clock decides, for all gateways. */
   testClock?: Clock
 }>
 
 /** Counts in Redis, whose clock is the only one. */
 export function redisQuotas(options: QuotaOptions): QuotaStore {
-  const { connection, prefix, timeoutMs, testClock } = options
-  const run = keyedScript({ connection, timeoutMs, file: 'quota.lua' })
-  const edit = keyedScript({ connection, timeoutMs, file: 'quota-edit.lua' })
+  const { connection, prefix, timeoutMs, breaker, testClock } = options
+  const run = keyedScript({ connection, timeoutMs, breaker, file: 'quota.lua' })
+  const edit = keyedScript({ connection, timeoutMs, breaker, file: 'quota-edit.lua' })
   const hashOf = (quota: string): string => `${prefix}quota:${quota}`
   const [list, lifts, channel] = [`${prefix}bans`, `${prefix}lifts`, `${prefix}bans:told`]
   const now = (): number | '' => testClock?.() ?? ''
   const rules = new WeakMap<BanRules, string>()
   const endings = new Set<() => void>()
+  const fleet = new Set<Fleet>()
 
   function packed(bans: BanRules | undefined): string {
     if (!bans) return ''
@@ -51,6 +55,10 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
 
   return {
     isLocal: false,
+
+    get gateways() {
+      return Math.max(1, ...[...fleet].map(({ size }) => size))
+    },
 
     async decide(quota, ask) {
       const { key, cost, limits, bans, seen } = ask
@@ -107,7 +115,10 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
 
     watch(listener) {
       const end = watchBans(connection, { lifts, channel }, listener)
-      endings.add(end)
+      const beat = new Fleet(connection, `${prefix}gateways`)
+      fleet.add(beat)
+      endings.add(end).add(() => beat.leave())
+      if (breaker && listener.trouble) endings.add(breaker.onChange(listener.trouble))
       return end
     },
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import type { Breaker } from './breaker.ts'
 import type { Connection } from './connect.ts'
 
 type Argument = string | number
@@ -13,7 +14,13 @@ export type KeyedScript = (
   ...args: readonly Argument[]
 ) => Promise<unknown>
 
-export type ScriptOptions = Readonly<{ connection: Connection; timeoutMs: number; file: string }>
+export type ScriptOptions = Readonly<{
+  connection: Connection
+  timeoutMs: number
+  /** Says when asking is no use; without one, everything is asked. */
+  breaker?: Breaker | undefined
+  file: string
+}>
 
 /** Binds a script to the names that it works on, which must share one slot of a Cluster. */
 export function script(options: ScriptOptions, names: readonly string[]): Script {
@@ -31,10 +38,26 @@ export function keyedScript(options: ScriptOptions): KeyedScript {
  * A script is sent by its digest; a server that doesn't know it, after a restart, a fail-over or a
  * flush, gets it whole.
  */
-function runner({ connection, timeoutMs, file }: ScriptOptions) {
+function runner({ connection, timeoutMs, breaker, file }: ScriptOptions) {
   const source = readFileSync(new URL(file, import.meta.url), 'utf8')
   const digest = hash('sha1', source)
   return async (count: number, names: readonly string[], args: readonly Argument[]) => {
+    const askedAtMs = breaker?.check() ?? 0
+    try {
+      const answer = await ask(count, names, args)
+      breaker?.worked()
+      return answer
+    } catch (error) {
+      breaker?.failed(error, askedAtMs)
+      throw error
+    }
+  }
+
+  async function ask(
+    count: number,
+    names: readonly string[],
+    args: readonly Argument[],
+  ): Promise<unknown> {
     try {
       return await within(timeoutMs, connection.evalsha(digest, count, ...names, ...args))
     } catch (error) {
@@ -49,7 +72,7 @@ function runner({ connection, timeoutMs, file }: ScriptOptions) {
  * has read the answers that lie ready: so the answers are read first (ioredis' own time limit
  * doesn't, and called 48 of 8,000 late that were there on a machine under load).
  */
-function within(timeoutMs: number, answer: Promise<unknown>): Promise<unknown> {
+export function within(timeoutMs: number, answer: Promise<unknown>): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const late = (): void => reject(new Error(`Redis did not answer within ${timeoutMs} ms`))
     const timer = setTimeout(() => setImmediate(late), timeoutMs)

@@ -1,4 +1,5 @@
 import { rememberedDays, type Tally, type TallyStore } from '../tallies.ts'
+import type { Breaker } from './breaker.ts'
 import type { Connection } from './connect.ts'
 import { keyedScript } from './script.ts'
 
@@ -14,11 +15,17 @@ export type RedisTallyOptions = Readonly<{
   connection: Connection
   prefix: string
   timeoutMs: number
+  breaker?: Breaker | undefined
 }>
 
 /** Tallies in Redis, a hash a day. */
-export function redisTallies({ connection, prefix, timeoutMs }: RedisTallyOptions): TallyStore {
-  const addSome = keyedScript({ connection, timeoutMs, file: 'tallies-add.lua' })
+export function redisTallies({
+  connection,
+  prefix,
+  timeoutMs,
+  breaker,
+}: RedisTallyOptions): TallyStore {
+  const addSome = keyedScript({ connection, timeoutMs, breaker, file: 'tallies-add.lua' })
   const hashOf = (day: number): string => `${prefix}{tallies:${day}}`
 
   return {

@@ -1,0 +1,43 @@
+import { randomUUID } from 'node:crypto'
+import type { Connection } from './connect.ts'
+
+/** How often a gateway says that it is there, and after how long it is taken for gone. */
+const beatMs = 1_000
+const goneMs = 5_000
+
+/** How many gateways count in one Redis: each says so itself, by Redis' clock. */
+export class Fleet {
+  readonly #connection: Connection
+  readonly #name: string
+  readonly #id = randomUUID()
+  readonly #timer: NodeJS.Timeout
+  #size = 1
+
+  constructor(connection: Connection, name: string) {
+    this.#connection = connection
+    this.#name = name
+    const beat = (): void => void this.#beat().catch(() => undefined)
+    this.#timer = setInterval(beat, beatMs)
+    this.#timer.unref()
+    if (connection.status === 'ready') beat()
+    else connection.once('ready', beat)
+  }
+
+  /** How many were seen last; while Redis is out of reach, how many there were before. */
+  get size(): number {
+    return this.#size
+  }
+
+  leave(): void {
+    clearInterval(this.#timer)
+    void this.#connection.zrem(this.#name, this.#id).catch(() => undefined)
+  }
+
+  async #beat(): Promise<void> {
+    const [seconds, micros] = await this.#connection.time()
+    const nowMs = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
+    await this.#connection.zadd(this.#name, nowMs, this.#id)
+    await this.#connection.zremrangebyscore(this.#name, '-inf', nowMs - goneMs)
+    this.#size = Math.max(1, await this.#connection.zcard(this.#name))
+  }
+}

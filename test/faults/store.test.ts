@@ -1,0 +1,238 @@
+import t, { type Test } from 'tap'
+import { startFaultProxy } from '../support/fault-proxy.ts'
+import { startFleet, type FleetOptions } from '../support/fleet.ts'
+import { startUpstream } from '../support/gateway.ts'
+import { caller } from '../support/http.ts'
+import { startRedis, until, type RedisServer } from '../support/redis.ts'
+import { p99, pause, startTraffic, statusesOf, type Traffic } from '../support/traffic.ts'
+
+const plan = 'plans: { p: { perMinute: 1000000, perDay: 1000000, bans: off } }'
+
+/** One gateway on a Redis, behind a wire that can be made bad, and traffic that goes through it. */
+async function start(t: Test, options: Partial<FleetOptions> = {}) {
+  const redis = await startRedis(t)
+  const wire = await startFaultProxy(t, redis.port)
+  const { url: upstream } = await startUpstream(t)
+  const fleet = await startFleet(t, {
+    upstream,
+    store: `redis: "redis://127.0.0.1:${wire.port}"`,
+    more: plan,
+    ...options,
+  })
+  const [url = ''] = fleet.urls
+  const headers = await fleet.key()
+  // What is asked first is slow, of whomever: nothing has been compiled yet.
+  for (let i = 0; i < 50; i++) await caller(url)('GET', '/v1/x', undefined, headers)
+  const traffic = startTraffic(url, headers)
+  t.teardown(() => traffic.stop())
+  await pause(1_000)
+  const usual = p99(traffic.between(performance.now() - 700))
+  return { ...fleet, redis, wire, url, headers, traffic, usual }
+}
+
+/** When Redis has begun to count again, in milliseconds from now. */
+async function backAfter(redis: RedisServer): Promise<number> {
+  const started = performance.now()
+  const state = async () => {
+    const names = await redis.client.keys('tollgate:quota:*')
+    return JSON.stringify(await Promise.all(names.map((name) => redis.client.hgetall(name))))
+  }
+  const before = await state()
+  await until(async () => (await state()) !== before, 10_000)
+  return performance.now() - started
+}
+
+function isServed(t: Test, traffic: Traffic, fromMs: number, promise: string): void {
+  t.strictSame(Object.keys(statusesOf(traffic.between(fromMs))), ['200'], promise)
+}
+
+t.test('Redis is killed: nobody hears of it, and it counts again when it is back', async (t) => {
+  const { redis, traffic, usual } = await start(t)
+  const killed = performance.now()
+  await redis.kill()
+  await pause(2_000)
+  const added = p99(traffic.between(killed + 200)) - usual
+  t.ok(added < 15, `p99 +${added.toFixed(1)} ms while it is gone`)
+  await redis.restart()
+  const back = await backAfter(redis)
+  t.ok(back < 2_000, `counting again ${Math.round(back)} ms after it answers`)
+  isServed(t, traffic, 0, `${traffic.asked.length} requests, all answered`)
+})
+
+t.test('Redis hangs: few wait, and none for longer than they may', async (t) => {
+  const { redis, traffic, usual } = await start(t)
+  const stopped = performance.now()
+  redis.child().kill('SIGSTOP')
+  await pause(3_000)
+  const waited = traffic.between(stopped - 60).filter(({ ms }) => ms > 40 + usual)
+  t.ok(waited.length <= 3 * 16, `${waited.length} requests waited`)
+  const longest = Math.max(...waited.map(({ ms }) => ms))
+  t.ok(longest < 200, `${Math.round(longest)} ms at the longest`)
+  const added = p99(traffic.between(stopped + 500)) - usual
+  t.ok(added < 15, `p99 +${added.toFixed(1)} ms afterwards`)
+  redis.child().kill('SIGCONT')
+  const back = await backAfter(redis)
+  t.ok(back < 2_000, `counting again after ${Math.round(back)} ms`)
+  isServed(t, traffic, 0, `${traffic.asked.length} requests, all answered`)
+})
+
+t.test('Redis is slow: 20 ms are waited for, 200 ms are an outage', async (t) => {
+  const { redis, wire, traffic, usual, processes } = await start(t)
+  wire.delay(10)
+  await pause(1_500)
+  t.notMatch(processes[0]?.output(), /out of reach/, '20 ms more are no outage')
+  t.ok(p99(traffic.between(performance.now() - 1_000)) < usual + 60)
+  wire.delay(100)
+  const slowed = performance.now()
+  await pause(2_500)
+  const added = p99(traffic.between(slowed + 1_000)) - usual
+  t.ok(added < 15, `p99 +${added.toFixed(1)} ms after the first second`)
+  wire.delay(0)
+  const back = await backAfter(redis)
+  t.ok(back < 2_000, `counting again after ${Math.round(back)} ms`)
+  const lines = processes[0]?.output().split('"msg":"the quota store is out').length ?? 0
+  t.ok(lines <= 5, `${lines - 1} lines in the log`)
+  isServed(t, traffic, 0, `${traffic.asked.length} requests, all answered`)
+})
+
+t.test('Redis answers, but takes nothing: full, a replica, locked', async (t) => {
+  const { redis, traffic, processes } = await start(t)
+  const { client } = redis
+  for (const [name, spoil, mend] of [
+    [
+      'full',
+      () => client.config('SET', 'maxmemory', '1'),
+      () => client.config('SET', 'maxmemory', '0'),
+    ],
+    [
+      'a replica',
+      () => client.call('REPLICAOF', '127.0.0.1', '1'),
+      () => client.call('REPLICAOF', 'NO', 'ONE'),
+    ],
+    [
+      'locked',
+      async () => {
+        await client.config('SET', 'requirepass', 'x')
+        await client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
+      },
+      () => client.config('SET', 'requirepass', ''),
+    ],
+  ] as const) {
+    const from = performance.now()
+    await spoil()
+    await until(() => (processes[0]?.output().split('"the quota store is out').length ?? 0) > 1)
+    await pause(500)
+    await mend()
+    const back = await backAfter(redis)
+    t.ok(back < 2_500, `${name}: counting again after ${Math.round(back)} ms`)
+    isServed(t, traffic, from, name)
+  }
+})
+
+t.test('Redis comes and goes: nobody is refused', async (t) => {
+  const { wire, traffic, usual } = await start(t)
+  const from = performance.now()
+  for (let i = 0; i < 3; i++) {
+    wire.hang(true)
+    await pause(700)
+    wire.hang(false)
+    wire.cut()
+    await pause(700)
+  }
+  const added = p99(traffic.between(from)) - usual
+  t.ok(added < 80, `p99 +${added.toFixed(1)} ms`)
+  isServed(t, traffic, from, `${traffic.between(from).length} requests, all answered`)
+})
+
+t.test('one damaged quota hurts nobody else', async (t) => {
+  const redis = await startRedis(t)
+  const { url: upstream } = await startUpstream(t)
+  const { urls, key, processes } = await startFleet(t, {
+    upstream,
+    store: `redis: "${redis.url}", timeout: 1s`,
+    more: 'plans: { p: { perMinute: 30, perDay: 1000, bans: off } }',
+  })
+  const call = caller(urls[0] ?? '')
+  const [spoilt, sound] = [await key(), await key()]
+  await call('GET', '/v1/x', undefined, spoilt)
+  const [name = ''] = await redis.client.keys('tollgate:quota:*')
+  await redis.client.set(name, 'damaged')
+  const ask = async (headers: { authorization: string }) => {
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, () => call('GET', '/v1/x', undefined, headers)),
+    )
+    return answers.filter(({ status }) => status === 200).length
+  }
+  const left = 60_000 - (Date.now() % 60_000)
+  if (left < 5_000) await pause(left + 100)
+  const admitted = await ask(spoilt)
+  t.ok(admitted >= 29 && admitted <= 30, `its own limit is held here: ${admitted} of 30`)
+  t.equal(await ask(sound), 30)
+  t.notMatch(processes[0]?.output(), /the quota store is out of reach/)
+})
+
+t.test('without Redis a fleet admits no more than with it', async (t) => {
+  const redis = await startRedis(t)
+  const { url: upstream } = await startUpstream(t)
+  const { urls, key, processes } = await startFleet(t, {
+    upstream,
+    store: `redis: "${redis.url}"`,
+    more: 'plans: { p: { perMinute: 100, perDay: 1000, bans: off } }',
+    environments: [{}, {}, {}],
+  })
+  const [seen, fresh] = [await key(), await key()]
+  const calls = urls.map((url) => caller(url))
+  for (const headers of [seen, fresh]) {
+    for (const call of calls) await call('GET', '/v1/quota', undefined, headers)
+  }
+  await until(async () => (await redis.client.zcard('tollgate:gateways')) === 3)
+  await pause(1_500)
+  const left = 60_000 - (Date.now() % 60_000)
+  if (left < 8_000) await pause(left + 100)
+  for (let i = 0; i < 40; i++) await calls[i % 3]?.('GET', '/v1/x', undefined, seen)
+  for (const call of calls) await call('GET', '/v1/quota', undefined, seen)
+  await redis.kill()
+  for (const [headers, most] of [
+    [seen, 60 + 3],
+    [fresh, 100 + 3],
+  ] as const) {
+    let admitted = 0
+    for (const call of calls) {
+      const answers = await Promise.all(
+        Array.from({ length: 120 }, () => call('GET', '/v1/x', undefined, headers)),
+      )
+      admitted += answers.filter(({ status }) => status === 200).length
+      const last = await call('GET', '/v1/x', undefined, headers)
+      t.match(last, {
+        status: 429,
+        headers: { 'x-ratelimit-limit': '100', 'x-ratelimit-remaining': '0' },
+      })
+    }
+    t.ok(admitted >= most - 6 && admitted <= most, `${admitted} by three gateways alone`)
+  }
+  t.ok(processes.every(({ child }) => child.exitCode === null))
+})
+
+t.test(
+  'keys while Redis is gone: known ones go on, unknown ones are not turned away',
+  async (t) => {
+    const redis = await startRedis(t)
+    const { url: upstream } = await startUpstream(t)
+    const { urls, key } = await startFleet(t, {
+      upstream,
+      store: `redis: "${redis.url}"`,
+      more: plan,
+    })
+    const [known, unknown] = [await key(), await key()]
+    const call = caller(urls[0] ?? '')
+    t.equal((await call('GET', '/v1/x', undefined, known)).status, 200)
+    await redis.kill()
+    t.equal((await call('GET', '/v1/x', undefined, known)).status, 200)
+    const answer = await call('GET', '/v1/x', undefined, unknown)
+    t.match(answer, { status: 503, headers: { 'retry-after': '5' } })
+    const started = performance.now()
+    for (let i = 0; i < 20; i++) await call('GET', '/v1/x', undefined, unknown)
+    t.ok(performance.now() - started < 500, 'and nobody waits for that')
+    await redis.restart()
+  },
+)

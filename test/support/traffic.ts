@@ -1,0 +1,58 @@
+import { Pool } from 'undici'
+
+export type Asked = Readonly<{ atMs: number; ms: number; status: string }>
+
+export type Traffic = Readonly<{
+  /** All that was asked so far. */
+  asked: readonly Asked[]
+  /** What was asked between two times, by when it began. */
+  between: (fromMs: number, toMs?: number) => Asked[]
+  stop: () => Promise<void>
+}>
+
+/** Asks again and again over some connections, with a short pause, and notes what comes of it. */
+export function startTraffic(
+  url: string,
+  headers: Record<string, string>,
+  { connections = 16, pauseMs = 4, path = '/v1/x' } = {},
+): Traffic {
+  const pool = new Pool(url, { connections, pipelining: 1 })
+  const asked: Asked[] = []
+  let isOn = true
+  const ask = async (): Promise<void> => {
+    while (isOn) {
+      const atMs = performance.now()
+      const status = await pool.request({ method: 'GET', path, headers }).then(
+        async ({ statusCode, body }) => body.dump().then(() => String(statusCode)),
+        (error: Error) => error.message,
+      )
+      asked.push({ atMs, ms: performance.now() - atMs, status })
+      await new Promise((go) => setTimeout(go, pauseMs))
+    }
+  }
+  const asking = Array.from({ length: connections }, ask)
+  return {
+    asked,
+    between: (fromMs, toMs = Infinity) => asked.filter(({ atMs }) => atMs >= fromMs && atMs < toMs),
+    stop: async () => {
+      isOn = false
+      await Promise.all(asking)
+      await pool.close()
+    },
+  }
+}
+
+export function p99(asked: readonly Asked[]): number {
+  const times = asked.map(({ ms }) => ms).sort((a, b) => a - b)
+  return times[Math.floor(times.length * 0.99)] ?? NaN
+}
+
+export function statusesOf(asked: readonly Asked[]): Record<string, number> {
+  const statuses: Record<string, number> = {}
+  for (const { status } of asked) statuses[status] = (statuses[status] ?? 0) + 1
+  return statuses
+}
+
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((go) => setTimeout(go, milliseconds))
+}
