@@ -52,7 +52,11 @@ export function openCore({ config, stores: given, clock, log }: CoreOptions): Co
     store: stores.quota,
     whenUnreachable,
     clock,
-    trouble: trouble(`the quota store is out of reach; until it is back: ${whenUnreachable}`),
+    trouble: trouble(
+      stores.quota.isLocal
+        ? 'counters can’t be written down; they go on in memory'
+        : `the quota store is out of reach; until it is back: ${whenUnreachable}`,
+    ),
   })
   const tallying = new Tallying({
     store: stores.tallies,

@@ -23,6 +23,8 @@ export type GatewayOptions = Readonly<{
   log?: LogSettings | undefined
 }>
 
+const warmUps = 10
+
 /** An app that was built from one configuration, and how many requests it is answering. */
 type Generation = { app: FastifyInstance; config: Config; open: number; isLast: boolean }
 
@@ -78,7 +80,8 @@ export class Gateway {
     return this.#generation.config
   }
 
-  listen({ host, port }: Readonly<{ host: string; port: number }>): Promise<string> {
+  async listen({ host, port }: Readonly<{ host: string; port: number }>): Promise<string> {
+    await warmUp(this.core.stores)
     return new Promise((resolve, reject) => {
       this.server.once('error', reject)
       this.server.listen(port, host, () => {
@@ -133,6 +136,15 @@ export class Gateway {
   /** No hook has seen such a request: whoever sends it is a stranger, and counted as one. */
   readonly #malformed = (refusal: Refusal, address = ''): Refusal =>
     malformed(refusal, address, this.core, this.config)
+}
+
+/** Asks the stores what nobody wants to know, so that the first caller doesn't wait for what is cold. */
+async function warmUp({ keys, quota, ready }: Stores): Promise<void> {
+  await ready()
+  const ask = { key: 'nobody', cost: 0, limits: { perMinute: 1, perDay: 1 }, bans: undefined }
+  for (let i = 0; i < warmUps; i++) {
+    await Promise.allSettled([keys.find('nothing'), quota.decide('nobody', ask)])
+  }
 }
 
 async function build(options: GatewayOptions, core: Core): Promise<FastifyInstance> {

@@ -8,7 +8,7 @@ import type { KeyStore } from './keys.ts'
 import type { QuotaStore } from './quota.ts'
 import type { TallyStore } from './tallies.ts'
 import { Breaker } from './redis/breaker.ts'
-import { connect } from './redis/connect.ts'
+import { connect, whenReady } from './redis/connect.ts'
 import { redisKeys } from './redis/keys.ts'
 import { redisQuotas } from './redis/quota.ts'
 import { within } from './redis/script.ts'
@@ -21,6 +21,8 @@ export type Stores = Readonly<{
   tallies: TallyStore
   /** What whoever runs the gateway should know of them. */
   warnings: readonly string[]
+  /** Resolves when they can be asked, or when waiting for that is no use any more. */
+  ready(): Promise<void>
   close(): Promise<void>
 }>
 
@@ -43,12 +45,19 @@ function shared(file: string): string {
 /** Opens the stores that a configuration names: in Redis, or in the gateway's own file. */
 export function openStores(settings: StoreSettings, options: OpenOptions = {}): Stores {
   const { visits = false, clock = Date.now } = options
-  const { keys, quota, tallies, warnings, close: end } = settings.redis ? inRedis() : inFile()
+  const {
+    keys,
+    quota,
+    tallies,
+    warnings,
+    ready,
+    close: end,
+  } = settings.redis ? inRedis() : inFile()
   const close = async (): Promise<void> => {
     end()
     await Promise.all([keys.close(), quota.close()])
   }
-  return { keys, quota, tallies, warnings, close }
+  return { keys, quota, tallies, warnings, ready, close }
 
   function inRedis() {
     const { redis, prefix } = settings
@@ -69,6 +78,7 @@ export function openStores(settings: StoreSettings, options: OpenOptions = {}): 
       quota: redisQuotas(options),
       tallies: redisTallies(options),
       warnings: [],
+      ready: () => whenReady(connection),
       close,
     }
   }
@@ -79,7 +89,15 @@ export function openStores(settings: StoreSettings, options: OpenOptions = {}): 
     const keys = embeddedKeys(database, clock)
     // A connection of its own, because counters need less of the disk than keys do.
     const quota = new EmbeddedQuotas(openGatewayFile(file), { clock, visits })
+    const ready = (): Promise<void> => Promise.resolve()
     const warnings = quota.isAlone ? [] : [shared(file)]
-    return { keys, quota, tallies: embeddedTallies(database), warnings, close: () => undefined }
+    return {
+      keys,
+      quota,
+      tallies: embeddedTallies(database),
+      warnings,
+      ready,
+      close: () => undefined,
+    }
   }
 }

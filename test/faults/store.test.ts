@@ -3,6 +3,7 @@ import { startFaultProxy } from '../support/fault-proxy.ts'
 import { startFleet, type FleetOptions } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { caller } from '../support/http.ts'
+import { held, isLong } from '../support/promises.ts'
 import { startRedis, until, type RedisServer } from '../support/redis.ts'
 import { p99, pause, startTraffic, statusesOf, type Traffic } from '../support/traffic.ts'
 
@@ -43,7 +44,10 @@ async function backAfter(redis: RedisServer): Promise<number> {
 }
 
 function isServed(t: Test, traffic: Traffic, fromMs: number, promise: string): void {
-  t.strictSame(Object.keys(statusesOf(traffic.between(fromMs))), ['200'], promise)
+  const statuses = statusesOf(traffic.between(fromMs))
+  const is200 = Object.keys(statuses).join() === '200'
+  held(t, `${t.name.split(':', 1)[0]}: nobody is refused`, JSON.stringify(statuses), is200)
+  t.comment(promise)
 }
 
 t.test('Redis is killed: nobody hears of it, and it counts again when it is back', async (t) => {
@@ -52,10 +56,10 @@ t.test('Redis is killed: nobody hears of it, and it counts again when it is back
   await redis.kill()
   await pause(2_000)
   const added = p99(traffic.between(killed + 200)) - usual
-  t.ok(added < 15, `p99 +${added.toFixed(1)} ms while it is gone`)
+  held(t, 'Redis killed: no wait for it', `p99 +${added.toFixed(1)} ms`, added < 15)
   await redis.restart()
   const back = await backAfter(redis)
-  t.ok(back < 2_000, `counting again ${Math.round(back)} ms after it answers`)
+  held(t, 'Redis killed: counts again within 2 s', `${Math.round(back)} ms`, back < 2_000)
   isServed(t, traffic, 0, `${traffic.asked.length} requests, all answered`)
 })
 
@@ -63,16 +67,16 @@ t.test('Redis hangs: few wait, and none for longer than they may', async (t) => 
   const { redis, traffic, usual } = await start(t)
   const stopped = performance.now()
   redis.child().kill('SIGSTOP')
-  await pause(3_000)
+  await pause(isLong ? 30_000 : 3_000)
   const waited = traffic.between(stopped - 60).filter(({ ms }) => ms > 40 + usual)
-  t.ok(waited.length <= 3 * 16, `${waited.length} requests waited`)
+  held(t, 'Redis hangs: few wait, of 16 at a time', `${waited.length}`, waited.length <= 3 * 16)
   const longest = Math.max(...waited.map(({ ms }) => ms))
-  t.ok(longest < 200, `${Math.round(longest)} ms at the longest`)
+  held(t, 'Redis hangs: none waits for long', `${Math.round(longest)} ms`, longest < 200)
   const added = p99(traffic.between(stopped + 500)) - usual
-  t.ok(added < 15, `p99 +${added.toFixed(1)} ms afterwards`)
+  held(t, 'Redis hangs: no wait once it is known', `p99 +${added.toFixed(1)} ms`, added < 15)
   redis.child().kill('SIGCONT')
   const back = await backAfter(redis)
-  t.ok(back < 2_000, `counting again after ${Math.round(back)} ms`)
+  held(t, 'Redis hung: counts again within 2 s', `${Math.round(back)} ms`, back < 2_000)
   isServed(t, traffic, 0, `${traffic.asked.length} requests, all answered`)
 })
 
@@ -86,7 +90,7 @@ t.test('Redis is slow: 20 ms are waited for, 200 ms are an outage', async (t) =>
   const slowed = performance.now()
   await pause(2_500)
   const added = p99(traffic.between(slowed + 1_000)) - usual
-  t.ok(added < 15, `p99 +${added.toFixed(1)} ms after the first second`)
+  held(t, 'Redis 200 ms late: taken for an outage', `p99 +${added.toFixed(1)} ms`, added < 15)
   wire.delay(0)
   const back = await backAfter(redis)
   t.ok(back < 2_000, `counting again after ${Math.round(back)} ms`)
@@ -124,7 +128,7 @@ t.test('Redis answers, but takes nothing: full, a replica, locked', async (t) =>
     await pause(500)
     await mend()
     const back = await backAfter(redis)
-    t.ok(back < 2_500, `${name}: counting again after ${Math.round(back)} ms`)
+    held(t, `Redis ${name}: counts again within 2.5 s`, `${Math.round(back)} ms`, back < 2_500)
     isServed(t, traffic, from, name)
   }
 })
@@ -132,7 +136,7 @@ t.test('Redis answers, but takes nothing: full, a replica, locked', async (t) =>
 t.test('Redis comes and goes: nobody is refused', async (t) => {
   const { wire, traffic, usual } = await start(t)
   const from = performance.now()
-  for (let i = 0; i < 3; i++) {
+  for (let i = 0; i < (isLong ? 30 : 3); i++) {
     wire.hang(true)
     await pause(700)
     wire.hang(false)
@@ -140,7 +144,7 @@ t.test('Redis comes and goes: nobody is refused', async (t) => {
     await pause(700)
   }
   const added = p99(traffic.between(from)) - usual
-  t.ok(added < 80, `p99 +${added.toFixed(1)} ms`)
+  held(t, 'Redis comes and goes: short waits', `p99 +${added.toFixed(1)} ms`, added < 80)
   isServed(t, traffic, from, `${traffic.between(from).length} requests, all answered`)
 })
 
@@ -208,7 +212,13 @@ t.test('without Redis a fleet admits no more than with it', async (t) => {
         headers: { 'x-ratelimit-limit': '100', 'x-ratelimit-remaining': '0' },
       })
     }
-    t.ok(admitted >= most - 6 && admitted <= most, `${admitted} by three gateways alone`)
+    const isFair = admitted >= most - 6 && admitted <= most
+    held(
+      t,
+      'three gateways without Redis: at most the limit + 3',
+      `${admitted}, ${most - 3} were left`,
+      isFair,
+    )
   }
   t.ok(processes.every(({ child }) => child.exitCode === null))
 })

@@ -51,6 +51,7 @@ export class EmbeddedQuotas implements QuotaStore {
   #fileVersion: unknown
   #doneSeq: number
   #saving = false
+  #isFailing = false
 
   constructor(database: Database, { clock = Date.now, visits = false }: EmbeddedOptions = {}) {
     this.#database = database
@@ -64,7 +65,7 @@ export class EmbeddedQuotas implements QuotaStore {
     this.#timers = visits
       ? []
       : [
-          setInterval(() => void this.#save().catch(() => undefined), saveEveryMs),
+          setInterval(() => void this.#save().then(this.#saved, this.#saved), saveEveryMs),
           setInterval(() => this.#look(), pollMs),
         ]
     for (const timer of this.#timers) timer.unref()
@@ -190,6 +191,15 @@ export class EmbeddedQuotas implements QuotaStore {
     } catch {
       // A file that can't be read at the moment is looked at again at the next tick.
     }
+  }
+
+  /** Tells once when writing begins to fail, and once when it works again; busy is not failing. */
+  readonly #saved = (error?: unknown): void => {
+    const isFailing = error !== undefined && !isBusy(error)
+    if (isFailing === this.#isFailing) return
+    this.#isFailing = isFailing
+    const cause = isFailing ? (error as Error) : undefined
+    this.#listeners.forEach(({ trouble }) => trouble?.(cause))
   }
 
   async #save(): Promise<void> {

@@ -13,12 +13,23 @@ export type ConnectOptions = Readonly<{
 
 const longestRetryMs = 1_000
 
+/** How long a start waits for a first connection. */
+const longestStartMs = 2_000
+
 /** Connects in the background and goes on trying; errors come from the commands that meet them. */
 export function connect(settings: RedisSettings, options: ConnectOptions): Connection {
   const connection = create(settings, options)
   // Without a listener, ioredis would print each failure; whoever uses the connection sees them.
   connection.on('error', () => undefined)
   return connection
+}
+
+/** Waits until a connection is made, but not for long: without it a gateway starts as well. */
+export async function whenReady(connection: Connection): Promise<void> {
+  const endMs = performance.now() + longestStartMs
+  while (connection.status !== 'ready' && performance.now() < endMs) {
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
 }
 
 function create(

@@ -1,0 +1,153 @@
+import { Agent, createServer, request as httpRequest } from 'node:http'
+import { join } from 'node:path'
+import t from 'tap'
+import { startGateway, startUpstream } from '../support/gateway.ts'
+import { caller } from '../support/http.ts'
+import { startProcess } from '../support/process.ts'
+import { held, isLong } from '../support/promises.ts'
+import { freePort, until } from '../support/redis.ts'
+import { p99, pause, startTraffic, statusesOf } from '../support/traffic.ts'
+
+const plan = 'plans: { free: { perMinute: unlimited, perDay: 100000000 } }'
+
+t.test('a backend is killed and comes back', async (t) => {
+  const port = await freePort()
+  const env = { PORT: String(port), DATABASE: join(t.testdir(), 'animals.db'), LOG_LEVEL: 'silent' }
+  const start = () => startProcess(t, 'backend/main.js', { env })
+  let backend = start()
+  const upstream = await backend.url
+  const { call, key } = await startGateway(t, {
+    targets: `[ "${upstream}" ]`,
+    upstreamMore: 'health: { path: /healthz, every: 1s }',
+    more: plan,
+  })
+  const { headers } = await key()
+  t.equal((await call('GET', '/v1/pets', undefined, headers)).status, 200)
+  backend.child.kill('SIGKILL')
+  await backend.ended
+  const times: number[] = []
+  const statuses = new Set<number>()
+  for (let i = 0; i < 50; i++) {
+    const started = performance.now()
+    const answer = await call('GET', '/v1/pets', undefined, headers)
+    times.push(performance.now() - started)
+    statuses.add(answer.status)
+    t.notMatch(answer.text, /127\.0\.0\.1|ECONN/)
+  }
+  const worst = Math.max(...times)
+  t.strictSame([...statuses].sort(), [502, 503])
+  held(t, 'backend killed: refused at once', `${worst.toFixed(1)} ms at worst`, worst < 100)
+  backend = start()
+  await backend.url
+  const started = performance.now()
+  await until(async () => (await call('GET', '/v1/pets', undefined, headers)).status === 200, 5_000)
+  const back = performance.now() - started
+  held(t, 'backend killed: served 1 s after it is back', `${Math.round(back)} ms`, back < 1_000)
+})
+
+t.test('a backend hangs: its own callers are told in time, others notice nothing', async (t) => {
+  const hung = await startUpstream(t, () => undefined)
+  const fine = await startUpstream(t)
+  const { url, key } = await startGateway(t, {
+    more: plan,
+    targets: `[ "${fine.url}" ]`,
+    upstreamMore: `}, hung: { targets: [ "${hung.url}" ], timeout: { response: 1s }, maxInFlight: 20, health: { unhealthyAfter: 1000 }`,
+    routes: '[ { path: /v1/*, upstream: animals }, { path: /hung/*, upstream: hung } ]',
+  })
+  const { headers } = await key()
+  const traffic = startTraffic(url, headers, { connections: 8 })
+  await pause(500)
+  const usual = p99(traffic.asked)
+  const from = performance.now()
+  const asked = await Promise.all(
+    Array.from({ length: 30 }, async () => {
+      const started = performance.now()
+      const { status } = await caller(url)('GET', '/hung/x', undefined, headers)
+      return { status, ms: performance.now() - started }
+    }),
+  )
+  await traffic.stop()
+  const late = asked.filter(({ status }) => status === 504).map(({ ms }) => ms)
+  const shed = asked.filter(({ status }) => status === 503).map(({ ms }) => ms)
+  t.strictSame(
+    [late.length, shed.length],
+    [20, 10],
+    'as many wait as may, the others are told at once',
+  )
+  held(
+    t,
+    'backend hung: 504 after its time (1 s)',
+    `${Math.round(Math.min(...late))}–${Math.round(Math.max(...late))} ms`,
+    Math.min(...late) > 990 && Math.max(...late) < 1_500,
+  )
+  held(t, 'overload: shed at once', `${Math.round(Math.max(...shed))} ms`, Math.max(...shed) < 150)
+  const others = traffic.between(from)
+  t.strictSame(Object.keys(statusesOf(others)), ['200'])
+  const added = p99(others) - usual
+  held(t, 'backend hung: other upstreams unharmed', `p99 +${added.toFixed(1)} ms`, added < 50)
+})
+
+t.test(
+  'a backend that closes idle connections loses no request, and acts on none twice',
+  async (t) => {
+    const done = new Map<string, number>()
+    const server = createServer({ keepAliveTimeout: 50 }, (request, response) => {
+      const id = String(request.headers['x-id'])
+      request.resume().on('end', () => {
+        done.set(id, (done.get(id) ?? 0) + 1)
+        response.end('{}')
+      })
+    })
+    const port = await freePort()
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+    t.teardown(() => {
+      server.close()
+      server.closeAllConnections()
+    })
+    const { url, key } = await startGateway(t, {
+      targets: `[ "http://127.0.0.1:${port}" ]`,
+      more: plan,
+    })
+    const { headers } = await key()
+    const count = isLong ? 10_000 : 1_000
+    const failed = { GET: 0, POST: 0 }
+    const agent = new Agent({ keepAlive: true })
+    t.teardown(() => agent.destroy())
+    const ask = (method: 'GET' | 'POST', id: string): Promise<number> =>
+      new Promise((resolve) => {
+        const request = httpRequest(`${url}/v1/x`, {
+          method,
+          agent,
+          headers: { ...headers, 'x-id': id },
+        })
+        request.on('response', (response) => {
+          response.resume().on('end', () => resolve(response.statusCode ?? 0))
+        })
+        request.on('error', () => resolve(0))
+        request.end(method === 'POST' ? '{}' : undefined)
+      })
+    await Promise.all(
+      Array.from({ length: 20 }, async (_, worker) => {
+        for (let i = 0; i < count / 20; i++) {
+          const method = i % 3 === 2 ? 'POST' : 'GET'
+          if ((await ask(method, `${worker}-${i}`)) !== 200) failed[method]++
+          await pause(40 + ((i * 7 + worker) % 26))
+        }
+      }),
+    )
+    const twice = [...done.values()].filter((times) => times > 1).length
+    held(
+      t,
+      'idle connections closed by a backend: no GET fails',
+      `${failed.GET} of ${Math.round((count * 2) / 3)}`,
+      failed.GET === 0,
+    )
+    held(
+      t,
+      'idle connections closed by a backend: hardly a POST fails',
+      `${failed.POST} of ${Math.round(count / 3)}`,
+      failed.POST <= Math.max(1, count / 3_000),
+    )
+    held(t, 'nothing is done twice', `${twice} of ${done.size}`, twice === 0)
+  },
+)
