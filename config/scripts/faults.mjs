@@ -19,7 +19,9 @@ const { status } = spawnSync(
     join(root, 'node_modules/tap/dist/esm/run.mjs'),
     '--timeout=1800',
     '--jobs=1',
-    ...['store', 'backend', 'gateway'].map((name) => `build/test/faults/${name}.test.js`),
+    ...['store', 'failover', 'backend', 'gateway'].map(
+      (name) => `build/test/faults/${name}.test.js`,
+    ),
   ],
   { cwd: root, stdio: 'inherit', env: { ...process.env, FAULTS: 'long', FAULTS_FILE: file } },
 )

@@ -9,6 +9,7 @@ import {
   step,
   type BanRules,
   type Decision,
+  type Owed,
   type QuotaState,
   type Seen,
 } from './step.ts'
@@ -17,7 +18,7 @@ import {
 const mostRemembered = 100_000
 
 /** What is counted while the store is out of reach, from what was known of it at last. */
-type Alone = Readonly<{ state: QuotaState; base: Seen | undefined }>
+type Alone = { readonly state: QuotaState; readonly base: Seen | undefined; owed: Owed | undefined }
 
 /** Whose quota is asked, and by which limits and rules. */
 export type Asker = Readonly<{
@@ -122,14 +123,20 @@ export class Quotas {
   async #decideElsewhere(asker: Asker, cost: number): Promise<Decision> {
     const { id, quota, limits, bans } = asker
     const seen = this.#seen.get(quota)
+    // What is owed is told once: whoever asks first takes it along.
+    const alone = this.#alone.get(quota)
+    const owed = alone?.owed
+    if (alone) alone.owed = undefined
     try {
-      const ask = { key: id, cost, limits, bans, ...(seen ? { seen } : {}) }
+      const ask = { key: id, cost, limits, bans, seen, owed }
       const decision = await this.#store.decide(quota, ask)
       this.#offsetMs = decision.nowMs - this.#ticks()
       this.#remember(quota, decision)
-      this.#alone.delete(quota)
+      if (alone && !alone.owed) this.#alone.delete(quota)
       return this.#keepBan(id, decision)
     } catch {
+      // If the store has heard of it nevertheless, it counts some twice; never one too few.
+      if (alone && owed) alone.owed = sumOf(owed, alone.owed)
       return this.#decideAlone(asker, cost)
     }
   }
@@ -138,14 +145,13 @@ export class Quotas {
   #decideAlone({ id, quota, limits, bans }: Asker, cost: number): Decision {
     let alone = this.#alone.get(quota)
     if (!alone) {
-      alone = { state: newQuota(), base: this.#seen.get(quota) }
+      alone = { state: newQuota(), base: this.#seen.get(quota), owed: undefined }
       this.#alone.set(quota, alone)
     }
-    const seen = this.#seen.get(quota)
     const nowMs = Math.floor(this.#ticks() + this.#offsetMs)
     const denied = this.#mode === 'deny'
     const share = this.#mode === 'local' ? this.#shareOf(limits, alone.base, nowMs) : limits
-    const ask = { key: id, cost: denied ? 0 : cost, limits: share, bans, seen }
+    const ask = { key: id, cost: denied ? 0 : cost, limits: share, bans, seen: alone.base }
     const counted = step(alone.state, ask, nowMs)
     // The others' shares are as good as used: what the headers tell is what this gateway would admit.
     const decision = {
@@ -154,7 +160,11 @@ export class Quotas {
       dayUsed: counted.dayUsed + gap(limits.perDay, share.perDay),
     }
     if (denied) return { ...decision, verdict: 'unavailable' }
-    this.#remember(quota, decision)
+    if (counted.verdict === 'admitted' && cost > 0) {
+      const { minute, day, generation } = counted.seen
+      const more = { minute, minuteUsed: cost, day, dayUsed: cost, generation }
+      alone.owed = sumOf(more, alone.owed)
+    }
     if (this.#mode === 'allow') return { ...decision, verdict: 'admitted', bans: false }
     return this.#keepBan(id, decision)
   }
@@ -210,6 +220,21 @@ function bannedDecision(nowMs: number, bannedUntilMs: number, cost: number): Dec
     bannedUntilMs,
     bans: false,
     seen: { ...state, bannedUntilMs },
+  }
+}
+
+/** What is owed in all, in the later of the windows. */
+function sumOf(one: Owed, other: Owed | undefined): Owed {
+  if (!other) return one
+  const minute = Math.max(one.minute, other.minute)
+  const day = Math.max(one.day, other.day)
+  const both = [one, other]
+  return {
+    minute,
+    minuteUsed: both.reduce((sum, each) => sum + (each.minute === minute ? each.minuteUsed : 0), 0),
+    day,
+    dayUsed: both.reduce((sum, each) => sum + (each.day === day ? each.dayUsed : 0), 0),
+    generation: Math.max(one.generation, other.generation),
   }
 }
 

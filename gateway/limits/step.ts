@@ -43,6 +43,16 @@ export type QuotaState = Counters & { conducts: Map<string, Conduct> | undefined
 /** What a gateway has last seen of a quota: if the store knows less, it has lost something. */
 export type Seen = Readonly<Counters & { bannedUntilMs: number }>
 
+/** What a gateway has admitted while it could not ask the store, in the windows that ran. */
+export type Owed = Readonly<{
+  minute: number
+  minuteUsed: number
+  day: number
+  dayUsed: number
+  /** Of which generation it knew; what was reset since is not owed any more. */
+  generation: number
+}>
+
 export type Ask = Readonly<{
   /** Whose request it is: strikes and bans are a key's, not its account's. */
   key: string
@@ -50,6 +60,7 @@ export type Ask = Readonly<{
   limits: Limits
   bans?: BanRules | undefined
   seen?: Seen | undefined
+  owed?: Owed | undefined
 }>
 
 /** One decision, with all that headers and later decisions need to know of it. */
@@ -80,6 +91,7 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
   roll(state, nowMs)
   const conduct = state.conducts?.get(key) ?? newConduct()
   if (ask.seen) heal(state, conduct, ask.seen)
+  if (ask.owed) settle(state, ask.owed)
   let verdict: Decision['verdict'] = 'admitted'
   let banned = false
   if (conduct.bannedUntilMs > nowMs) {
@@ -158,6 +170,13 @@ function heal(state: QuotaState, conduct: Conduct, seen: Seen): void {
     state.dayGivenBack = Math.max(state.dayGivenBack, seen.dayGivenBack)
   }
   conduct.bannedUntilMs = Math.max(conduct.bannedUntilMs, seen.bannedUntilMs)
+}
+
+/** Adds what was admitted without the store, in windows that still run. */
+function settle(state: QuotaState, owed: Owed): void {
+  if (owed.generation < state.generation) return
+  if (owed.minute === state.minute) state.minuteUsed += owed.minuteUsed
+  if (owed.day === state.day) state.dayUsed += owed.dayUsed
 }
 
 function fits(state: QuotaState, cost: number, { perMinute, perDay }: Limits): boolean {

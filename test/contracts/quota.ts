@@ -57,6 +57,19 @@ export function quotaStoreContract(
       return all.join(' ')
     }
 
+    t.test('what was admitted without the store comes on top, while its windows run', async (t) => {
+      const quota = newName()
+      setTime(start)
+      const wide = { limits: { perMinute: 100, perDay: 1_000 } }
+      const { seen } = await ask(quota, wide)
+      const owed = { ...seen, minuteUsed: 10, dayUsed: 30 }
+      t.match(await ask(quota, { ...wide, owed }), { minuteUsed: 12, dayUsed: 32 })
+      const past = { ...owed, minute: owed.minute - 1 }
+      t.match(await ask(quota, { ...wide, owed: past }), { minuteUsed: 13, dayUsed: 63 })
+      await store.reset(quota)
+      t.match(await ask(quota, { ...wide, owed }), { dayUsed: 1 }, 'but not past a reset')
+    })
+
     t.test(
       'admits up to the limit and refuses the next; what is refused costs nothing',
       async (t) => {

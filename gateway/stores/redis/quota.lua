@@ -5,7 +5,8 @@
 -- ARGV: key, cost, limit a minute (-1: none), limit a day (-1: none),
 --       ban rules "strikes,within,grace,for,factor,atMost,memory" or '',
 --       what the gateway has seen, as the field c or '', and the end of the ban it has seen or 0,
---       the time, for tests only, or ''
+--       the time, for tests only, or '',
+--       what the gateway has admitted without the store, "minute,used,day,used,generation", or ''
 -- Fields: c: "minute,used,day,used,givenBack,generation";
 --         k:<key>: "refusedAt,bannedUntil,bans,strikes" of a key
 local now
@@ -56,6 +57,15 @@ if ARGV[6] ~= '' and (ARGV[6] ~= kept[1] or ARGV[7] ~= '0') then
     end
     local seenBan = tonumber(ARGV[7])
     if seenBan > bannedUntil then bannedUntil, conductChanged = seenBan, true end
+  end
+end
+
+-- Settle: what was admitted without the store comes on top.
+if ARGV[9] ~= '' then
+  local m, mu, d, du, g = string.match(ARGV[9], '^(%d+),(%d+),(%d+),(%d+),(%d+)$')
+  if tonumber(g) >= generation then
+    if tonumber(m) == minute then minuteUsed, healed = minuteUsed + tonumber(mu), true end
+    if tonumber(d) == day then dayUsed, healed = dayUsed + tonumber(du), true end
   end
 end
 

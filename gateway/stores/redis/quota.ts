@@ -1,5 +1,5 @@
 import type { Clock } from '../../../shared/clock.ts'
-import { type Ask, type BanRules, type Decision, type Seen } from '../../limits/step.ts'
+import type { Ask, BanRules, Decision, Owed, Seen } from '../../limits/step.ts'
 import { pollMs } from '../keys.ts'
 import type { Ban, BanListener, QuotaStore } from '../quota.ts'
 import type { Breaker } from './breaker.ts'
@@ -61,7 +61,7 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
     },
 
     async decide(quota, ask) {
-      const { key, cost, limits, bans, seen } = ask
+      const { key, cost, limits, bans, seen, owed } = ask
       const answer = await run(
         hashOf(quota),
         key,
@@ -72,6 +72,7 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
         seen ? packedSeen(seen) : '',
         seen?.bannedUntilMs ?? 0,
         now(),
+        owed ? packedOwed(owed) : '',
       )
       const decision = decisionFrom(answer, ask)
       // The decision stands whether or not this comes through: others meet the ban when they ask.
@@ -172,6 +173,10 @@ function watchBans(
 function packedSeen(seen: Seen): string {
   const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation } = seen
   return `${minute},${minuteUsed},${day},${dayUsed},${dayGivenBack},${generation}`
+}
+
+function packedOwed({ minute, minuteUsed, day, dayUsed, generation }: Owed): string {
+  return [minute, minuteUsed, day, dayUsed, generation].join()
 }
 
 function decisionFrom(answer: unknown, { cost }: Ask): Decision {
