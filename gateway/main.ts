@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { logLevels } from '../shared/log.ts'
 import { isLoopback, portInUse, serve } from '../shared/serve.ts'
 import { createAdmin } from './admin/app.ts'
+import { createMetrics } from './admin/metrics.ts'
 import { configFile, readConfig } from './config/load.ts'
 import { Reloader } from './config/reload.ts'
 import { Gateway } from './server.ts'
@@ -44,12 +45,14 @@ async function main(): Promise<void> {
   }
   const log = { level, target: process.stdout }
   const gateway = await Gateway.open({ config, secret, log })
-  const reloader = new Reloader({
+  const metrics = createMetrics(gateway, () => reloader.state)
+  const reloader: Reloader = new Reloader({
     file,
     environment: process.env,
     loaded,
     change: (config) => gateway.change(config),
     told: (result, { hash, mistakes }) => {
+      metrics.reloaded(result)
       if (mistakes === undefined) gateway.log.info({ hash }, `the configuration is ${result}`)
       else {
         const why = 'the configuration is refused, and the one before stays in force'
@@ -58,7 +61,7 @@ async function main(): Promise<void> {
     },
   })
   let isStopping = false
-  const admin = createAdmin({ gateway, reloader, token, isStopping: () => isStopping })
+  const admin = createAdmin({ gateway, reloader, metrics, token, isStopping: () => isStopping })
   try {
     await admin.listen({ ...config.admin })
   } catch (error) {

@@ -6,10 +6,12 @@ import type { Config } from '../config/config.ts'
 import type { Reloader } from '../config/reload.ts'
 import { shownConfig } from '../config/show.ts'
 import type { Gateway } from '../server.ts'
+import type { Metrics } from './metrics.ts'
 
 export type AdminOptions = Readonly<{
   gateway: Gateway
   reloader: Reloader
+  metrics: Metrics
   /** What operators prove themselves with; without it, only health is told. */
   token: string | undefined
   log?: LogSettings | undefined
@@ -18,7 +20,7 @@ export type AdminOptions = Readonly<{
 
 /** What operators and their machines ask a gateway, at an address of its own. */
 export function createAdmin(options: AdminOptions): FastifyInstance {
-  const { gateway, reloader, token, log, isStopping } = options
+  const { gateway, reloader, metrics, token, log, isStopping } = options
   const app = createService({ name: 'admin', log })
   app.setNotFoundHandler(() => {
     throw new Refusal('not_found', 'There is nothing at this path.')
@@ -40,6 +42,11 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
       upstreams,
       config: { hash, ...(mistakes === undefined ? {} : { mistakes: mistakes.split('\n') }) },
     })
+  })
+
+  app.get('/metrics', async (_request, reply) => {
+    const { type, text } = await metrics.read()
+    return reply.type(type).send(text)
   })
 
   void app.register(async (guarded) => {

@@ -245,6 +245,11 @@ t.test('the file is followed, however it is changed', async (t) => {
       mistakes: [/gateway\.yaml:\d+:\d+: plans\.p has no setting "perDey"; did you mean perDay\?/],
     },
   })
+  const metrics = (await operate('GET', '/metrics')).text
+  t.match(metrics, /^tollgate_config_reloads_total\{result="refused"\} 1$/m)
+  t.match(metrics, /^tollgate_config_info\{hash="\w{12}"\} 1$/m)
+  t.match(metrics, /^tollgate_upstream_healthy\{upstream="animals",target="http:[^"]+"\} 1$/m)
+  t.match(metrics, /^tollgate_store_fallback 0$/m)
   t.equal(await limitOf(), 2_000_005, 'nothing changes')
   t.equal((await caller(url)('GET', '/v1/x', undefined, headers)).status, 200)
   t.equal(gateway.output().split('the configuration is refused').length, 2, 'told once')
