@@ -3,11 +3,23 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Readable, type Duplex } from 'node:stream'
 import type { Clock } from '../shared/clock.ts'
 import { hasBody } from '../shared/linger.ts'
-import { Refusal } from '../shared/refusal.ts'
+import type { Refusal } from '../shared/refusal.ts'
 import { answer, pathOf } from '../shared/service.ts'
 import { sign, signatureHeader } from '../shared/signature.ts'
 import type { Ranges } from './address.ts'
 import type { Route } from './config/config.ts'
+import {
+  bodied,
+  broken,
+  late,
+  overloaded,
+  slow,
+  tooLarge,
+  unhealthy,
+  unreachable,
+  unsendable,
+  unsigned,
+} from './forwarding-refusals.ts'
 import { forwardedHeaders, passedBack, passedOn, type Headers } from './headers.ts'
 import { CallerBody } from './upstreams/caller-body.ts'
 import type { Answer, Failure } from './upstreams/exchange.ts'
@@ -173,53 +185,4 @@ export function passageOf(options: PassageOptions, route: Route, upstream: Upstr
 /** Whether a caller waits to be told that its body is wanted. */
 function isToBeInvited({ headers, httpVersion }: IncomingMessage): boolean {
   return httpVersion === '1.1' && headers.expect?.toLowerCase() === '100-continue'
-}
-
-/** A path is there, but not for this method. */
-export function notAllowed(methods: readonly string[]): Refusal {
-  const allow = methods.join(', ')
-  return new Refusal('method_not_allowed', `Only ${allow} can be asked here.`, { allow })
-}
-
-function bodied(method: string): Refusal {
-  return new Refusal('invalid_request', `A request with ${method} has no body.`)
-}
-
-function tooLarge(limit: number): Refusal {
-  const sentence = `A body may have ${limit.toLocaleString('en')} bytes here.`
-  return new Refusal('payload_too_large', sentence)
-}
-
-function unsendable(): Refusal {
-  return new Refusal('invalid_request', 'The request has a header or a path that can’t be sent on.')
-}
-
-function slow(): Refusal {
-  return new Refusal('request_timeout', 'The request did not arrive in time.')
-}
-
-function unreachable(): Refusal {
-  return new Refusal('bad_gateway', 'The backend could not be reached.')
-}
-
-function broken(): Refusal {
-  return new Refusal('bad_gateway', 'The backend broke off, or what it answered is no HTTP.')
-}
-
-function unsigned(): Refusal {
-  return new Refusal('bad_gateway', 'The backend does not take requests from this gateway.')
-}
-
-function late(): Refusal {
-  return new Refusal('gateway_timeout', 'The backend did not answer in time.')
-}
-
-function unhealthy(): Refusal {
-  const sentence = 'The backend is out of service just now. Try again in a moment.'
-  return new Refusal('service_unavailable', sentence, { 'retry-after': '1' })
-}
-
-function overloaded(): Refusal {
-  const sentence = 'Too many requests are on their way to the backend. Try again in a moment.'
-  return new Refusal('service_unavailable', sentence, { 'retry-after': '1' })
 }

@@ -1,8 +1,9 @@
 import proxy from '@fastify/http-proxy'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { answer } from '../../shared/service.ts'
-import { notAllowed, passageOf, type PassageOptions } from '../passage.ts'
 import type { Route } from '../config/config.ts'
+import { notAllowed } from '../forwarding-refusals.ts'
+import { passageOf, type PassageOptions } from '../passage.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 
 export type ForwardOptions = PassageOptions &
