@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { Pool, request } from 'undici'
 import { peakMemory, startFleet, type Fleet, type FleetOptions } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
+import { startProcess } from '../support/process.ts'
 import { caller, json } from '../support/http.ts'
 import { freePort, startRedis, until } from '../support/redis.ts'
 
@@ -265,6 +266,18 @@ t.test('the file is followed, however it is changed', async (t) => {
   writeFileSync(file, withLimit(5_000_000))
   gateway.child.kill('SIGHUP')
   await until(async () => (await limitOf()) === 5_000_000)
+
+  const diff = async (text: string) => {
+    const other = join(folder, 'other.yaml')
+    writeFileSync(other, text)
+    const args = ['config', 'diff', other]
+    const cli = startProcess(t, 'gateway/cli/main.js', { args, env: { ADMIN_TOKEN: token } })
+    await cli.ended
+    return cli.output()
+  }
+  t.match(await diff(withLimit(5_000_000)), /changes nothing/)
+  const told = await diff(withLimit(6_000_000))
+  t.match(told, /plans\.p\.limits\.perDay +5000000 +6000000\n\n1 key has the plan p\./)
 })
 
 t.test(
