@@ -7,6 +7,8 @@ import { loadConfig } from './config/load.ts'
 import { openCore, type Core } from './core.ts'
 import { deprecatedCall } from './deprecated-calls.ts'
 import { deprecationFinder } from './deprecations.ts'
+import { corsFrom } from './cors.ts'
+import { preflight } from './stages/0-preflight.ts'
 import { screen } from './stages/0-screen.ts'
 import { authenticate } from './stages/1-authenticate.ts'
 import { admit, quotaView } from './stages/2-admit.ts'
@@ -64,6 +66,7 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
   const trustedProxies = new Ranges(config.trustedProxies)
   const addressOf = addressFinder(trustedProxies)
   const refuseStranger = strangerRefuser(strangers, addressOf)
+  const cors = corsFrom(config.cors)
   const find = deprecationFinder(config.deprecations)
   const called = ({ caller }: FastifyRequest, operation: string): void => {
     if (caller) tallying.count(caller.id, deprecatedCall(operation))
@@ -75,6 +78,7 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
   // A request's way, in order; forwarding is the route's own handler.
   const onRequest = [
     screen({ refuseStranger }),
+    ...(config.cors.origins.length > 0 ? [preflight({ cors, strangers, addressOf })] : []),
     authenticate({
       directory,
       strangers,
@@ -87,7 +91,7 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
     admit(quotas),
     retire({ find, clock, called, unanswered }),
   ]
-  const onSend = [announce({ ietf: config.ietfHeaders, find })]
+  const onSend = [announce({ ietf: config.ietfHeaders, find, cors })]
 
   app.decorateRequest('caller', null)
   app.decorateRequest('standing', null)

@@ -1,3 +1,4 @@
+import type { CorsSettings } from '../cors.ts'
 import type { Deprecation } from '../deprecations.ts'
 import type { Limits, Plan } from '../limits/limits.ts'
 import { limitFrom } from '../limits/limits.ts'
@@ -84,6 +85,7 @@ export type Config = Readonly<{
   routes: readonly Route[]
   deprecations: readonly Deprecation[]
   trustedProxies: readonly string[]
+  cors: CorsSettings
 }>
 
 /** Fills in the defaults of a file that has been checked, and turns its texts into values. */
@@ -111,6 +113,7 @@ export function configFrom(file: ConfigFile): Config {
     routes: file.routes.map(routeFrom),
     deprecations: (file.deprecations ?? []).map(deprecationFrom),
     trustedProxies: file.trustedProxies ?? [],
+    cors: { origins: file.cors?.origins ?? [] },
   }
 }
 

@@ -41,6 +41,10 @@ const operation = Type.String({
   pattern: '^[A-Z]+ /\\S*$',
   expected: 'a method and a path, such as GET /v1/pets/{petId}',
 })
+const origin = Type.String({
+  pattern: '^(?:\\*|https?://[^/?#@\\s]+)$',
+  expected: 'an origin such as https://app.example, or *',
+})
 const probe = Type.String({
   pattern: '^(?:GET|HEAD|OPTIONS) /\\S*$',
   expected: 'GET and a path, such as GET /v1/pets?limit=1',
@@ -167,6 +171,9 @@ export const fileSchema = section({
         brownouts: optional(Type.Array(section({ from: instant, to: instant }))),
       }),
     ),
+  ),
+  cors: optional(
+    section({ origins: Type.Array(origin, { expected: 'a list of origins, or of *' }) }),
   ),
   trustedProxies: optional(Type.Array(text, { expected: 'a list of addresses or CIDR ranges' })),
 })

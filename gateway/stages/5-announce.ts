@@ -1,16 +1,19 @@
 import type { FastifyReply, onSendHookHandler } from 'fastify'
 import { pathOf } from '../../shared/service.ts'
+import type { Cors } from '../cors.ts'
 import type { FindDeprecation } from '../deprecations.ts'
 import { rateHeaders } from '../limits/headers.ts'
 
-export type AnnounceOptions = Readonly<{ ietf: boolean; find: FindDeprecation }>
+export type AnnounceOptions = Readonly<{ ietf: boolean; find: FindDeprecation; cors: Cors }>
 
 /** Puts the gateway's own headers on every answer, refusals included, in place of the backend's. */
-export function announce({ ietf, find }: AnnounceOptions): onSendHookHandler {
+export function announce({ ietf, find, cors }: AnnounceOptions): onSendHookHandler {
   return function announce(request, reply, payload, done): void {
     reply.header('x-request-id', request.id)
     if (request.standing) reply.headers(rateHeaders(request.standing, ietf))
     if (reply.statusCode < 400) reply.removeHeader('retry-after')
+    const forPages = cors.headersFor(request.raw)
+    if (forPages) reply.headers(forPages)
     const deprecated = find(request.method, pathOf(request))
     if (deprecated) {
       reply.headers(deprecated.headers)

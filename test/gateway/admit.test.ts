@@ -456,3 +456,62 @@ t.test('a refused body is not waited for', async (t) => {
   )
   t.match(await first(post), /^HTTP\/1\.1 429/)
 })
+
+t.test('pages of origins that are configured may ask, from browsers', async (t) => {
+  const { call, key, upstream } = await startGateway(t, {
+    more: 'cors: { origins: [ "https://app.example" ] }\nstrangers: { perMinute: 5, perDay: 1000 }',
+  })
+  const { headers } = await key()
+  const asking = { 'access-control-request-method': 'POST' }
+  const ask = (origin: string) =>
+    call('OPTIONS', '/v1/pets', undefined, {
+      origin,
+      ...asking,
+      'access-control-request-headers': 'authorization, content-type',
+    })
+  for (let i = 0; i < 10; i++) {
+    t.match(await ask('https://app.example'), {
+      status: 204,
+      text: '',
+      headers: {
+        'access-control-allow-origin': 'https://app.example',
+        'access-control-allow-methods': /POST/,
+        'access-control-allow-headers': 'authorization, content-type',
+        'x-ratelimit-remaining': '5',
+        vary: 'Origin',
+      },
+    })
+  }
+  t.equal(upstream.seen.length, 0, 'the backend is not asked')
+  t.equal((await ask('https://evil.example')).status, 401)
+  const answer = await call('GET', '/v1/pets', undefined, {
+    ...headers,
+    origin: 'https://app.example',
+  })
+  t.match(answer, {
+    status: 200,
+    headers: {
+      'access-control-allow-origin': 'https://app.example',
+      'access-control-expose-headers': /X-RateLimit-Remaining.*Retry-After/,
+    },
+  })
+  const refused = await call('GET', '/v1/pets', undefined, { origin: 'https://app.example' })
+  t.match(refused, {
+    status: 401,
+    headers: { 'access-control-allow-origin': 'https://app.example' },
+  })
+  const other = await call('GET', '/v1/pets', undefined, {
+    ...headers,
+    origin: 'https://evil.example',
+  })
+  t.equal(other.headers['access-control-allow-origin'], undefined)
+  const open = await startGateway(t, {
+    more: 'cors: { origins: [ "*" ] }',
+    store: 'file: ":memory:"',
+  })
+  const anyone = await open.call('GET', '/v1/pets', undefined, { origin: 'https://x' })
+  t.equal(anyone.headers['access-control-allow-origin'], '*')
+  const closed = await startGateway(t, { store: 'file: ":memory:"' })
+  const none = await closed.call('OPTIONS', '/v1/x', undefined, { origin: 'https://x', ...asking })
+  t.match(none, { status: 401, headers: { 'access-control-allow-origin': undefined } })
+})

@@ -1,0 +1,57 @@
+import type { IncomingMessage } from 'node:http'
+
+/** Pages of which origins may ask, from browsers; `*` for all. */
+export type CorsSettings = Readonly<{ origins: readonly string[] }>
+
+export type Cors = Readonly<{
+  /** The headers that let a page read an answer; none for an origin that may not. */
+  headersFor: (request: IncomingMessage) => Readonly<Record<string, string>> | undefined
+  /** The same for a browser that asks whether it may ask; none for what is no such question. */
+  preflightHeaders: (request: IncomingMessage) => Readonly<Record<string, string>> | undefined
+}>
+
+const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE'
+const exposed = [
+  'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, Retry-After',
+  'RateLimit, RateLimit-Policy, Deprecation, Sunset, Link, Location',
+].join(', ')
+
+/** How long a browser may remember that it may ask. */
+const rememberedSeconds = '600'
+
+/** What browsers are told, or nothing where no origin is configured. */
+export function corsFrom({ origins }: CorsSettings): Cors {
+  const all = origins.includes('*')
+  const some = new Set(origins)
+
+  function headersFor({ headers }: IncomingMessage): Record<string, string> | undefined {
+    const { origin } = headers
+    if (origin === undefined || !(all || some.has(origin))) return undefined
+    const allowed = all ? '*' : origin
+    const vary = all ? {} : { vary: 'Origin' }
+    return {
+      ...vary,
+      'access-control-allow-origin': allowed,
+      'access-control-expose-headers': exposed,
+    }
+  }
+
+  return {
+    headersFor,
+    preflightHeaders: (request) => {
+      const { method, headers } = request
+      const wanted = headers['access-control-request-headers'] ?? ''
+      const isAsking =
+        method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
+      const allowed = isAsking && /^[\w\s,-]*$/.test(wanted) ? headersFor(request) : undefined
+      return (
+        allowed && {
+          ...allowed,
+          'access-control-allow-methods': methods,
+          'access-control-allow-headers': wanted || 'Authorization, Content-Type',
+          'access-control-max-age': rememberedSeconds,
+        }
+      )
+    },
+  }
+}

@@ -1,0 +1,18 @@
+import type { onRequestHookHandler } from 'fastify'
+import type { Cors } from '../cors.ts'
+import type { Strangers } from '../limits/strangers.ts'
+import type { AddressOf } from '../stranger.ts'
+
+export type PreflightOptions = Readonly<{ cors: Cors; strangers: Strangers; addressOf: AddressOf }>
+
+/** Answers browsers that ask whether a page may ask: they have no key yet, and it costs nothing. */
+export function preflight(options: PreflightOptions): onRequestHookHandler {
+  const { cors, strangers, addressOf } = options
+  return function preflight(request, reply, done): void {
+    const headers = cors.preflightHeaders(request.raw)
+    if (!headers) return done()
+    const { limits } = strangers
+    request.standing = { decision: strangers.stand(addressOf(request)), limits }
+    void reply.code(204).headers(headers).send()
+  }
+}
