@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { caller, json } from '../support/http.ts'
+import { held, isLong } from '../support/promises.ts'
 import { startProcess } from '../support/process.ts'
 
 const program = 'backend/main.js'
@@ -18,40 +19,49 @@ function integrity(file: string): unknown {
   }
 }
 
-t.test('30 times killed amid acknowledged writes, nothing acknowledged is lost', async (t) => {
-  const file = join(t.testdir(), 'animals.db')
-  const env = { PORT: '0', DATABASE: file, LOG_LEVEL: 'warn' }
-  const ledger = new Map<number, string>()
-  for (let round = 0; round < 30; round++) {
-    const service = startProcess(t, program, { env })
-    const call = caller(await service.url)
-    let ended = false
-    const client = async (number: number): Promise<void> => {
-      for (let i = 0; !ended; i++) {
-        const name = `${round}-${number}-${i}`
-        const answer = await call('POST', '/v1/pets', { name, categoryId: 1 }).catch(
-          () => undefined,
-        )
-        if (answer?.status === 201) ledger.set(Number(json(answer)['id']), name)
+t.test(
+  'killed amid acknowledged writes, again and again, nothing acknowledged is lost',
+  async (t) => {
+    const rounds = isLong ? 100 : 30
+    const file = join(t.testdir(), 'animals.db')
+    const env = { PORT: '0', DATABASE: file, LOG_LEVEL: 'warn' }
+    const ledger = new Map<number, string>()
+    for (let round = 0; round < rounds; round++) {
+      const service = startProcess(t, program, { env })
+      const call = caller(await service.url)
+      let ended = false
+      const client = async (number: number): Promise<void> => {
+        for (let i = 0; !ended; i++) {
+          const name = `${round}-${number}-${i}`
+          const answer = await call('POST', '/v1/pets', { name, categoryId: 1 }).catch(
+            () => undefined,
+          )
+          if (answer?.status === 201) ledger.set(Number(json(answer)['id']), name)
+        }
       }
+      const clients = Array.from({ length: 16 }, (_, number) => client(number))
+      const written = ledger.size
+      while (ledger.size < written + 30 + round * 3) await new Promise((go) => setTimeout(go, 2))
+      service.child.kill('SIGKILL')
+      ended = true
+      await Promise.all([...clients, service.ended])
     }
-    const clients = Array.from({ length: 16 }, (_, number) => client(number))
-    const written = ledger.size
-    while (ledger.size < written + 30 + round * 3) await new Promise((go) => setTimeout(go, 2))
-    service.child.kill('SIGKILL')
-    ended = true
-    await Promise.all([...clients, service.ended])
-  }
-  const database = new Sqlite(file)
-  const rows = new Map(
-    database.prepare<[], [number, string]>('SELECT id, name FROM pets').raw().all(),
-  )
-  database.close()
-  const lost = [...ledger].filter(([id, name]) => rows.get(id) !== name)
-  t.comment(`${ledger.size} acknowledged, ${rows.size} found`)
-  t.strictSame(lost, [])
-  t.equal(integrity(file), 'ok')
-})
+    const database = new Sqlite(file)
+    const rows = new Map(
+      database.prepare<[], [number, string]>('SELECT id, name FROM pets').raw().all(),
+    )
+    database.close()
+    const lost = [...ledger].filter(([id, name]) => rows.get(id) !== name)
+    const seen = `${lost.length} of ${ledger.size}`
+    held(
+      t,
+      `${rounds} kills of the animal store: nothing acknowledged is lost`,
+      seen,
+      lost.length === 0,
+    )
+    t.equal(integrity(file), 'ok')
+  },
+)
 
 t.test('two processes on one file lose nothing and give no id twice', async (t) => {
   const file = join(t.testdir(), 'animals.db')

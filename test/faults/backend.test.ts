@@ -6,7 +6,7 @@ import { caller } from '../support/http.ts'
 import { startProcess } from '../support/process.ts'
 import { held, isLong } from '../support/promises.ts'
 import { freePort, until } from '../support/redis.ts'
-import { p99, pause, startTraffic, statusesOf } from '../support/traffic.ts'
+import { p99, pause, signed, startTraffic, statusesOf } from '../support/traffic.ts'
 
 const plan = 'plans: { free: { perMinute: unlimited, perDay: 100000000 } }'
 
@@ -84,7 +84,7 @@ t.test('a backend hangs: its own callers are told in time, others notice nothing
   const others = traffic.between(from)
   t.strictSame(Object.keys(statusesOf(others)), ['200'])
   const added = p99(others) - usual
-  held(t, 'backend hung: other upstreams unharmed', `p99 +${added.toFixed(1)} ms`, added < 50)
+  held(t, 'backend hung: other upstreams unharmed', `p99 ${signed(added)} ms`, added < 50)
 })
 
 t.test(

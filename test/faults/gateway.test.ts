@@ -8,7 +8,7 @@ import { caller, json } from '../support/http.ts'
 import { startProcess, type Service } from '../support/process.ts'
 import { held, isLong } from '../support/promises.ts'
 import { freePort, startRedis, until } from '../support/redis.ts'
-import { p99, pause, startTraffic, statusesOf } from '../support/traffic.ts'
+import { p99, pause, signed, startTraffic, statusesOf } from '../support/traffic.ts'
 
 const plan = 'plans: { p: { perMinute: unlimited, perDay: 100000000, bans: off } }'
 
@@ -256,7 +256,7 @@ t.test('bad clients do not slow down a good one', async (t) => {
   held(
     t,
     '520 bad clients: a good one within 50 ms of usual',
-    `p99 +${added.toFixed(1)} ms`,
+    `p99 ${signed(added)} ms`,
     added < 50,
   )
   const grown = peakMemory(gateway) - memory

@@ -5,7 +5,7 @@ import { startUpstream } from '../support/gateway.ts'
 import { caller } from '../support/http.ts'
 import { held, isLong } from '../support/promises.ts'
 import { startRedis, until, type RedisServer } from '../support/redis.ts'
-import { p99, pause, startTraffic, statusesOf, type Traffic } from '../support/traffic.ts'
+import { p99, pause, signed, startTraffic, statusesOf, type Traffic } from '../support/traffic.ts'
 
 const plan = 'plans: { p: { perMinute: 1000000, perDay: 1000000, bans: off } }'
 
@@ -56,7 +56,7 @@ t.test('Redis is killed: nobody hears of it, and it counts again when it is back
   await redis.kill()
   await pause(2_000)
   const added = p99(traffic.between(killed + 200)) - usual
-  held(t, 'Redis killed: no wait for it', `p99 +${added.toFixed(1)} ms`, added < 15)
+  held(t, 'Redis killed: no wait for it', `p99 ${signed(added)} ms`, added < 15)
   await redis.restart()
   const back = await backAfter(redis)
   held(t, 'Redis killed: counts again within 2 s', `${Math.round(back)} ms`, back < 2_000)
@@ -73,7 +73,7 @@ t.test('Redis hangs: few wait, and none for longer than they may', async (t) => 
   const longest = Math.max(...waited.map(({ ms }) => ms))
   held(t, 'Redis hangs: none waits for long', `${Math.round(longest)} ms`, longest < 200)
   const added = p99(traffic.between(stopped + 500)) - usual
-  held(t, 'Redis hangs: no wait once it is known', `p99 +${added.toFixed(1)} ms`, added < 15)
+  held(t, 'Redis hangs: no wait once it is known', `p99 ${signed(added)} ms`, added < 15)
   redis.child().kill('SIGCONT')
   const back = await backAfter(redis)
   held(t, 'Redis hung: counts again within 2 s', `${Math.round(back)} ms`, back < 2_000)
@@ -90,7 +90,7 @@ t.test('Redis is slow: 20 ms are waited for, 200 ms are an outage', async (t) =>
   const slowed = performance.now()
   await pause(2_500)
   const added = p99(traffic.between(slowed + 1_000)) - usual
-  held(t, 'Redis 200 ms late: taken for an outage', `p99 +${added.toFixed(1)} ms`, added < 15)
+  held(t, 'Redis 200 ms late: taken for an outage', `p99 ${signed(added)} ms`, added < 15)
   wire.delay(0)
   const back = await backAfter(redis)
   t.ok(back < 2_000, `counting again after ${Math.round(back)} ms`)
@@ -144,7 +144,7 @@ t.test('Redis comes and goes: nobody is refused', async (t) => {
     await pause(700)
   }
   const added = p99(traffic.between(from)) - usual
-  held(t, 'Redis comes and goes: short waits', `p99 +${added.toFixed(1)} ms`, added < 80)
+  held(t, 'Redis comes and goes: short waits', `p99 ${signed(added)} ms`, added < 80)
   isServed(t, traffic, from, `${traffic.between(from).length} requests, all answered`)
 })
 

@@ -56,3 +56,8 @@ export function statusesOf(asked: readonly Asked[]): Record<string, number> {
 export function pause(milliseconds: number): Promise<void> {
   return new Promise((go) => setTimeout(go, milliseconds))
 }
+
+/** A difference, with its sign. */
+export function signed(value: number): string {
+  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(1)}`
+}
