@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../shared/clock.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import type { QuotaStore } from '../stores/quota.ts'
@@ -18,7 +19,17 @@ import {
 const mostRemembered = 100_000
 
 /** What is counted while the store is out of reach, from what was known of it at last. */
-type Alone = { readonly state: QuotaState; readonly base: Seen | undefined; owed: Owed | undefined }
+type Alone = {
+  readonly state: QuotaState
+  readonly base: Seen | undefined
+  /** What was admitted since. */
+  owed: Admitted | undefined
+  /** What the store is being told of it. */
+  told: Owed | undefined
+  isTelling: boolean
+}
+
+type Admitted = Omit<Owed, 'by' | 'number'>
 
 /** Whose quota is asked, and by which limits and rules. */
 export type Asker = Readonly<{
@@ -55,6 +66,8 @@ export class Quotas {
   /** What to add to the ticks for the store's time. */
   #offsetMs: number
   #failing = false
+  readonly #name = randomUUID()
+  #settled = 0
 
   constructor({ store, whenUnreachable, clock, trouble, ticks }: QuotasOptions) {
     this.#store = store
@@ -123,29 +136,43 @@ export class Quotas {
   async #decideElsewhere(asker: Asker, cost: number): Promise<Decision> {
     const { id, quota, limits, bans } = asker
     const seen = this.#seen.get(quota)
-    // What is owed is told once: whoever asks first takes it along.
     const alone = this.#alone.get(quota)
-    const owed = alone?.owed
-    if (alone) alone.owed = undefined
+    const owed = alone && this.#settling(alone)
     try {
       const ask = { key: id, cost, limits, bans, seen, owed }
       const decision = await this.#store.decide(quota, ask)
       this.#offsetMs = decision.nowMs - this.#ticks()
       this.#remember(quota, decision)
-      if (alone && !alone.owed) this.#alone.delete(quota)
+      if (alone && owed) alone.told = undefined
+      if (alone && !alone.told && !alone.owed) this.#alone.delete(quota)
       return this.#keepBan(id, decision)
     } catch {
-      // If the store has heard of it nevertheless, it counts some twice; never one too few.
-      if (alone && owed) alone.owed = sumOf(owed, alone.owed)
       return this.#decideAlone(asker, cost)
+    } finally {
+      if (alone && owed) alone.isTelling = false
     }
+  }
+
+  /**
+   * What to tell the store of what was admitted without it: by one request at a time, and the same again
+   * until it is known to have heard it.
+   */
+  #settling(alone: Alone): Owed | undefined {
+    if (alone.isTelling) return undefined
+    if (!alone.told && alone.owed) {
+      alone.told = { ...alone.owed, by: this.#name, number: ++this.#settled }
+      alone.owed = undefined
+    }
+    alone.isTelling = alone.told !== undefined
+    return alone.told
   }
 
   /** Goes on from what was last seen; what is counted here the store hears of when it is back. */
   #decideAlone({ id, quota, limits, bans }: Asker, cost: number): Decision {
     let alone = this.#alone.get(quota)
     if (!alone) {
-      alone = { state: newQuota(), base: this.#seen.get(quota), owed: undefined }
+      const base = this.#seen.get(quota)
+      alone = { state: newQuota(), base, owed: undefined, told: undefined, isTelling: false }
       this.#alone.set(quota, alone)
     }
     const nowMs = Math.floor(this.#ticks() + this.#offsetMs)
@@ -224,7 +251,7 @@ function bannedDecision(nowMs: number, bannedUntilMs: number, cost: number): Dec
 }
 
 /** What is owed in all, in the later of the windows. */
-function sumOf(one: Owed, other: Owed | undefined): Owed {
+function sumOf(one: Admitted, other: Admitted | undefined): Admitted {
   if (!other) return one
   const minute = Math.max(one.minute, other.minute)
   const day = Math.max(one.day, other.day)

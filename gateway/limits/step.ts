@@ -38,7 +38,11 @@ export type Conduct = {
 }
 
 /** Everything that is kept for one quota: of a key of its own, or of an account with several. */
-export type QuotaState = Counters & { conducts: Map<string, Conduct> | undefined }
+export type QuotaState = Counters & {
+  conducts: Map<string, Conduct> | undefined
+  /** What gateways have settled last, by gateway. */
+  settled?: Map<string, number>
+}
 
 /** What a gateway has last seen of a quota: if the store knows less, it has lost something. */
 export type Seen = Readonly<Counters & { bannedUntilMs: number }>
@@ -51,6 +55,9 @@ export type Owed = Readonly<{
   dayUsed: number
   /** Of which generation it knew; what was reset since is not owed any more. */
   generation: number
+  /** Which gateway settles, and the how many-th time: what is told again is not counted again. */
+  by: string
+  number: number
 }>
 
 export type Ask = Readonly<{
@@ -174,7 +181,9 @@ function heal(state: QuotaState, conduct: Conduct, seen: Seen): void {
 
 /** Adds what was admitted without the store, in windows that still run. */
 function settle(state: QuotaState, owed: Owed): void {
-  if (owed.generation < state.generation) return
+  const settled = (state.settled ??= new Map())
+  if (owed.generation < state.generation || owed.number <= (settled.get(owed.by) ?? 0)) return
+  settled.set(owed.by, owed.number)
   if (owed.minute === state.minute) state.minuteUsed += owed.minuteUsed
   if (owed.day === state.day) state.dayUsed += owed.dayUsed
 }

@@ -62,12 +62,14 @@ export function quotaStoreContract(
       setTime(start)
       const wide = { limits: { perMinute: 100, perDay: 1_000 } }
       const { seen } = await ask(quota, wide)
-      const owed = { ...seen, minuteUsed: 10, dayUsed: 30 }
+      const owed = { ...seen, minuteUsed: 10, dayUsed: 30, by: 'one', number: 1 }
       t.match(await ask(quota, { ...wide, owed }), { minuteUsed: 12, dayUsed: 32 })
-      const past = { ...owed, minute: owed.minute - 1 }
-      t.match(await ask(quota, { ...wide, owed: past }), { minuteUsed: 13, dayUsed: 63 })
+      t.match(await ask(quota, { ...wide, owed }), { minuteUsed: 13, dayUsed: 33 }, 'once')
+      const past = { ...owed, minute: owed.minute - 1, number: 2 }
+      t.match(await ask(quota, { ...wide, owed: past }), { minuteUsed: 14, dayUsed: 64 })
       await store.reset(quota)
-      t.match(await ask(quota, { ...wide, owed }), { dayUsed: 1 }, 'but not past a reset')
+      const late = { ...owed, number: 3 }
+      t.match(await ask(quota, { ...wide, owed: late }), { dayUsed: 1 }, 'but not past a reset')
     })
 
     t.test(

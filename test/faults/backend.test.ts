@@ -4,7 +4,7 @@ import t from 'tap'
 import { startGateway, startUpstream } from '../support/gateway.ts'
 import { caller } from '../support/http.ts'
 import { startProcess } from '../support/process.ts'
-import { held, isLong } from '../support/promises.ts'
+import { bound, held, isLong } from '../support/promises.ts'
 import { freePort, until } from '../support/redis.ts'
 import { p99, pause, signed, startTraffic, statusesOf } from '../support/traffic.ts'
 
@@ -36,13 +36,18 @@ t.test('a backend is killed and comes back', async (t) => {
   }
   const worst = Math.max(...times)
   t.strictSame([...statuses].sort(), [502, 503])
-  held(t, 'backend killed: refused at once', `${worst.toFixed(1)} ms at worst`, worst < 100)
+  held(t, 'backend killed: refused at once', `${worst.toFixed(1)} ms at worst`, worst < bound(100))
   backend = start()
   await backend.url
   const started = performance.now()
   await until(async () => (await call('GET', '/v1/pets', undefined, headers)).status === 200, 5_000)
   const back = performance.now() - started
-  held(t, 'backend killed: served 1 s after it is back', `${Math.round(back)} ms`, back < 1_000)
+  held(
+    t,
+    'backend killed: served 1 s after it is back',
+    `${Math.round(back)} ms`,
+    back < bound(1_000),
+  )
 })
 
 t.test('a backend hangs: its own callers are told in time, others notice nothing', async (t) => {
@@ -78,13 +83,18 @@ t.test('a backend hangs: its own callers are told in time, others notice nothing
     t,
     'backend hung: 504 after its time (1 s)',
     `${Math.round(Math.min(...late))}–${Math.round(Math.max(...late))} ms`,
-    Math.min(...late) > 990 && Math.max(...late) < 1_500,
+    Math.min(...late) > 990 && Math.max(...late) < 1_000 + bound(500),
   )
-  held(t, 'overload: shed at once', `${Math.round(Math.max(...shed))} ms`, Math.max(...shed) < 150)
+  held(
+    t,
+    'overload: shed at once',
+    `${Math.round(Math.max(...shed))} ms`,
+    Math.max(...shed) < bound(150),
+  )
   const others = traffic.between(from)
   t.strictSame(Object.keys(statusesOf(others)), ['200'])
   const added = p99(others) - usual
-  held(t, 'backend hung: other upstreams unharmed', `p99 ${signed(added)} ms`, added < 50)
+  held(t, 'backend hung: other upstreams unharmed', `p99 ${signed(added)} ms`, added < bound(50))
 })
 
 t.test(

@@ -3,15 +3,15 @@ import { startFaultProxy } from '../support/fault-proxy.ts'
 import { startFleet, type FleetOptions } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { caller } from '../support/http.ts'
-import { held, isLong } from '../support/promises.ts'
+import { bound, held, isLong } from '../support/promises.ts'
 import { startRedis, until, type RedisServer } from '../support/redis.ts'
 import { p99, pause, signed, startTraffic, statusesOf, type Traffic } from '../support/traffic.ts'
 
 const plan = 'plans: { p: { perMinute: 1000000, perDay: 1000000, bans: off } }'
 
 /** One gateway on a Redis, behind a wire that can be made bad, and traffic that goes through it. */
-async function start(t: Test, options: Partial<FleetOptions> = {}) {
-  const redis = await startRedis(t)
+async function start(t: Test, options: Partial<FleetOptions> = {}, more: string[] = []) {
+  const redis = await startRedis(t, ...more)
   const wire = await startFaultProxy(t, redis.port)
   const { url: upstream } = await startUpstream(t)
   const fleet = await startFleet(t, {
@@ -56,10 +56,10 @@ t.test('Redis is killed: nobody hears of it, and it counts again when it is back
   await redis.kill()
   await pause(2_000)
   const added = p99(traffic.between(killed + 200)) - usual
-  held(t, 'Redis killed: no wait for it', `p99 ${signed(added)} ms`, added < 15)
+  held(t, 'Redis killed: no wait for it', `p99 ${signed(added)} ms`, added < bound(15))
   await redis.restart()
   const back = await backAfter(redis)
-  held(t, 'Redis killed: counts again within 2 s', `${Math.round(back)} ms`, back < 2_000)
+  held(t, 'Redis killed: counts again within 2 s', `${Math.round(back)} ms`, back < bound(2_000))
   isServed(t, traffic, 0, `${traffic.asked.length} requests, all answered`)
 })
 
@@ -69,14 +69,19 @@ t.test('Redis hangs: few wait, and none for longer than they may', async (t) => 
   redis.child().kill('SIGSTOP')
   await pause(isLong ? 30_000 : 3_000)
   const waited = traffic.between(stopped - 60).filter(({ ms }) => ms > 40 + usual)
-  held(t, 'Redis hangs: few wait, of 16 at a time', `${waited.length}`, waited.length <= 3 * 16)
-  const longest = Math.max(...waited.map(({ ms }) => ms))
-  held(t, 'Redis hangs: none waits for long', `${Math.round(longest)} ms`, longest < 200)
+  held(
+    t,
+    'Redis hangs: few wait, of 16 at a time',
+    `${waited.length}`,
+    waited.length <= (isLong ? 3 : 20) * 16,
+  )
+  const longest = Math.max(0, ...waited.map(({ ms }) => ms))
+  held(t, 'Redis hangs: none waits for long', `${Math.round(longest)} ms`, longest < bound(200))
   const added = p99(traffic.between(stopped + 500)) - usual
-  held(t, 'Redis hangs: no wait once it is known', `p99 ${signed(added)} ms`, added < 15)
+  held(t, 'Redis hangs: no wait once it is known', `p99 ${signed(added)} ms`, added < bound(15))
   redis.child().kill('SIGCONT')
   const back = await backAfter(redis)
-  held(t, 'Redis hung: counts again within 2 s', `${Math.round(back)} ms`, back < 2_000)
+  held(t, 'Redis hung: counts again within 2 s', `${Math.round(back)} ms`, back < bound(2_000))
   isServed(t, traffic, 0, `${traffic.asked.length} requests, all answered`)
 })
 
@@ -85,15 +90,15 @@ t.test('Redis is slow: 20 ms are waited for, 200 ms are an outage', async (t) =>
   wire.delay(10)
   await pause(1_500)
   t.notMatch(processes[0]?.output(), /out of reach/, '20 ms more are no outage')
-  t.ok(p99(traffic.between(performance.now() - 1_000)) < usual + 60)
+  t.ok(p99(traffic.between(performance.now() - 1_000)) < usual + bound(60))
   wire.delay(100)
   const slowed = performance.now()
   await pause(2_500)
   const added = p99(traffic.between(slowed + 1_000)) - usual
-  held(t, 'Redis 200 ms late: taken for an outage', `p99 ${signed(added)} ms`, added < 15)
+  held(t, 'Redis 200 ms late: taken for an outage', `p99 ${signed(added)} ms`, added < bound(15))
   wire.delay(0)
   const back = await backAfter(redis)
-  t.ok(back < 2_000, `counting again after ${Math.round(back)} ms`)
+  t.ok(back < bound(2_000), `counting again after ${Math.round(back)} ms`)
   const lines = processes[0]?.output().split('"msg":"the quota store is out').length ?? 0
   t.ok(lines <= 5, `${lines - 1} lines in the log`)
   isServed(t, traffic, 0, `${traffic.asked.length} requests, all answered`)
@@ -128,9 +133,33 @@ t.test('Redis answers, but takes nothing: full, a replica, locked', async (t) =>
     await pause(500)
     await mend()
     const back = await backAfter(redis)
-    held(t, `Redis ${name}: counts again within 2.5 s`, `${Math.round(back)} ms`, back < 2_500)
+    held(
+      t,
+      `Redis ${name}: counts again within 2.5 s`,
+      `${Math.round(back)} ms`,
+      back < bound(2_500),
+    )
     isServed(t, traffic, from, name)
   }
+})
+
+t.test('Redis is loading: it is not waited for', async (t) => {
+  // Hidden settings of Redis: a pause for each name that is loaded, and a look at the network in between.
+  const slow = ['--key-load-delay', '10000', '--loading-process-events-interval-bytes', '1024']
+  const { redis, traffic, usual } = await start(t, {}, slow)
+  for (let i = 0; i < 300; i++) await redis.client.set(`filler:${i}`, 'x'.repeat(100))
+  await redis.client.save()
+  await redis.kill()
+  const from = performance.now()
+  const loaded = redis.restart()
+  await loaded
+  const took = performance.now() - from
+  t.ok(took > 1_500, `it loaded for ${Math.round(took)} ms`)
+  const added = p99(traffic.between(from + 200, from + took)) - usual
+  held(t, 'Redis loading: no wait for it', `p99 ${signed(added)} ms`, added < bound(15))
+  const back = await backAfter(redis)
+  held(t, 'Redis loaded: counts again within 2 s', `${Math.round(back)} ms`, back < bound(2_000))
+  isServed(t, traffic, from, `${traffic.between(from).length} requests, all answered`)
 })
 
 t.test('Redis comes and goes: nobody is refused', async (t) => {
@@ -144,7 +173,7 @@ t.test('Redis comes and goes: nobody is refused', async (t) => {
     await pause(700)
   }
   const added = p99(traffic.between(from)) - usual
-  held(t, 'Redis comes and goes: short waits', `p99 ${signed(added)} ms`, added < 80)
+  held(t, 'Redis comes and goes: short waits', `p99 ${signed(added)} ms`, added < bound(80))
   isServed(t, traffic, from, `${traffic.between(from).length} requests, all answered`)
 })
 

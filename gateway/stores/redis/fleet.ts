@@ -38,6 +38,7 @@ export class Fleet {
     const nowMs = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
     await this.#connection.zadd(this.#name, nowMs, this.#id)
     await this.#connection.zremrangebyscore(this.#name, '-inf', nowMs - goneMs)
-    this.#size = Math.max(1, await this.#connection.zcard(this.#name))
+    const count = await this.#connection.zcard(this.#name)
+    if (Number.isSafeInteger(count) && count > 0) this.#size = count
   }
 }

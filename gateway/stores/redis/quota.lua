@@ -6,9 +6,11 @@
 --       ban rules "strikes,within,grace,for,factor,atMost,memory" or '',
 --       what the gateway has seen, as the field c or '', and the end of the ban it has seen or 0,
 --       the time, for tests only, or '',
---       what the gateway has admitted without the store, "minute,used,day,used,generation", or ''
+--       what the gateway has admitted without the store,
+--       "minute,used,day,used,generation,gateway,number", or ''
 -- Fields: c: "minute,used,day,used,givenBack,generation";
---         k:<key>: "refusedAt,bannedUntil,bans,strikes" of a key
+--         k:<key>: "refusedAt,bannedUntil,bans,strikes" of a key;
+--         s:<gateway>: which number it has settled last
 local now
 if ARGV[8] == '' then
   local time = redis.call('TIME')
@@ -60,10 +62,13 @@ if ARGV[6] ~= '' and (ARGV[6] ~= kept[1] or ARGV[7] ~= '0') then
   end
 end
 
--- Settle: what was admitted without the store comes on top.
+-- Settle: what was admitted without the store comes on top, once, however often it is told.
 if ARGV[9] ~= '' then
-  local m, mu, d, du, g = string.match(ARGV[9], '^(%d+),(%d+),(%d+),(%d+),(%d+)$')
-  if tonumber(g) >= generation then
+  local m, mu, d, du, g, by, number =
+    string.match(ARGV[9], '^(%d+),(%d+),(%d+),(%d+),(%d+),([^,]+),(%d+)$')
+  local known = tonumber(redis.call('HGET', KEYS[1], 's:' .. by) or 0)
+  if tonumber(number) > known and tonumber(g) >= generation then
+    redis.call('HSET', KEYS[1], 's:' .. by, number)
     if tonumber(m) == minute then minuteUsed, healed = minuteUsed + tonumber(mu), true end
     if tonumber(d) == day then dayUsed, healed = dayUsed + tonumber(du), true end
   end

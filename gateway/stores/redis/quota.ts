@@ -175,8 +175,9 @@ function packedSeen(seen: Seen): string {
   return `${minute},${minuteUsed},${day},${dayUsed},${dayGivenBack},${generation}`
 }
 
-function packedOwed({ minute, minuteUsed, day, dayUsed, generation }: Owed): string {
-  return [minute, minuteUsed, day, dayUsed, generation].join()
+function packedOwed(owed: Owed): string {
+  const { minute, minuteUsed, day, dayUsed, generation, by, number } = owed
+  return [minute, minuteUsed, day, dayUsed, generation, by, number].join()
 }
 
 function decisionFrom(answer: unknown, { cost }: Ask): Decision {
