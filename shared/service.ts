@@ -70,10 +70,14 @@ export function pathOf(request: FastifyRequest): string {
   return query < 0 ? url : url.slice(0, query)
 }
 
+const probes = new Set(['/healthz', '/readyz', '/metrics'])
+
 function logEachAnswer(app: FastifyInstance, describe: ServiceOptions['describe']): void {
   app.addHook('onResponse', (request, reply, done) => {
     const ms = Math.round(reply.elapsedTime * 10) / 10
     const path = withoutTokens(pathOf(request))
+    // Whoever asks every other second whether all is well is no news, if it is.
+    if (probes.has(path) && reply.statusCode === 200) return done()
     const line = { method: request.method, path, status: reply.statusCode, ms }
     request.log.info({ ...line, ...describe?.(request, reply) }, 'answered')
     done()
