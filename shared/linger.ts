@@ -29,9 +29,7 @@ export function letArrive(request: IncomingMessage, response: ServerResponse): v
   response.shouldKeepAlive = false
   // Node ends a connection this way after its last answer: by itself it would close it at once.
   socket.destroySoon = () => {
-    socket.end()
-    const timer = setTimeout(() => socket.destroy(), lingerMs)
-    socket.once('close', () => clearTimeout(timer))
+    endSoon(socket)
     let left = mostBytes
     request.on('data', (chunk: Buffer) => {
       left -= chunk.length
@@ -46,9 +44,13 @@ export function letArrive(request: IncomingMessage, response: ServerResponse): v
 
 /** Says a last word, if there is one, and hangs up: at once if the client does, else after a while. */
 export function hangUp(socket: Socket, lastWord = ''): void {
-  socket.end(lastWord)
+  endSoon(socket, lastWord)
   socket.resume()
-  // Who doesn't hang up is hung up on; at once, an answer on its way might be lost.
+}
+
+/** Who doesn't hang up is hung up on; at once, an answer on its way might be lost. */
+function endSoon(socket: Socket, lastWord = ''): void {
+  socket.end(lastWord)
   const timer = setTimeout(() => socket.destroy(), lingerMs)
   socket.once('close', () => clearTimeout(timer))
 }

@@ -1,17 +1,9 @@
-import type { Config } from './config.ts'
-import { shownConfig } from './show.ts'
-
 /** A setting that is another in one of two configurations. */
 export type Difference = Readonly<{ place: string; before: string; after: string }>
 
-/** What would change if one configuration took the place of another, setting by setting. */
+/** What would change if one configuration, as it is shown, took the place of another. */
 export function differencesOf(before: unknown, after: unknown): Difference[] {
   return [...compare(before, after, '')]
-}
-
-/** The same for configurations as the gateway uses them. */
-export function configDifferences(before: Config, after: Config): Difference[] {
-  return differencesOf(shownConfig(before), shownConfig(after))
 }
 
 function* compare(before: unknown, after: unknown, place: string): Generator<Difference> {

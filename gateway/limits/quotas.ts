@@ -65,7 +65,8 @@ export class Quotas {
   #bannedUntilMs = new BoundedMap<number>(mostRemembered)
   /** What to add to the ticks for the store's time. */
   #offsetMs: number
-  #failing = false
+  /** What fails just now: the store itself says of what it does, or a decision that it could not make. */
+  readonly #failing = new Set<'store' | 'decision'>()
   readonly #name = randomUUID()
   #settled = 0
 
@@ -80,13 +81,13 @@ export class Quotas {
       forgiven: () => {
         this.#bannedUntilMs = new BoundedMap(mostRemembered)
       },
-      trouble: (cause) => this.#tell(cause),
+      trouble: (cause) => this.#tell('store', cause),
     })
   }
 
-  /** Whether the last decision was the store's. */
+  /** Whether the store works, as far as is known. */
   get isReachable(): boolean {
-    return !this.#failing
+    return this.#failing.size === 0
   }
 
   /** Decides and counts. It never throws: what the store can't decide is decided here. */
@@ -125,10 +126,10 @@ export class Quotas {
     const { id, quota, limits, bans } = asker
     try {
       const decision = this.#store.decide(quota, { key: id, cost, limits, bans })
-      this.#tell(undefined)
+      this.#tell('decision', undefined)
       return decision
     } catch (error) {
-      this.#tell(asError(error))
+      this.#tell('decision', asError(error))
       return this.#decideAlone(asker, cost)
     }
   }
@@ -226,11 +227,11 @@ export class Quotas {
     if (isNewer) this.#seen.set(quota, { ...seen, bannedUntilMs: 0 })
   }
 
-  #tell(error: Error | undefined): void {
-    const failing = error !== undefined
-    if (failing === this.#failing) return
-    this.#failing = failing
-    this.#trouble?.(error)
+  #tell(what: 'store' | 'decision', error: Error | undefined): void {
+    const wasReachable = this.isReachable
+    if (error) this.#failing.add(what)
+    else this.#failing.delete(what)
+    if (this.isReachable !== wasReachable) this.#trouble?.(error)
   }
 }
 

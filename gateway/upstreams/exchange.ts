@@ -89,7 +89,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (body) this.#waitForBody(body)
     else this.#waitForAnswer()
     const options: Dispatcher.DispatchOptions = {
-      method: method,
+      method,
       path,
       headers: ['host', host, ...headers],
       body: body ?? null,

@@ -48,26 +48,21 @@ export class Upstream {
     this.#watches.forEach((watch) => watch.plan())
   }
 
-  /** How many requests are on their way. */
-  get inFlight(): number {
-    return this.#open
-  }
-
   /**
    * Sends a request to the target whose turn it is. If that can't be connected to, and asking again
    * can do no harm, the next one is tried, within the time that one answer may take.
    */
   send(outgoing: Outgoing, waiter: Waiter): Sent {
+    const { timeouts, maxInFlight } = this.settings
+    if (this.#open >= maxInFlight) {
+      waiter.failed('overloaded')
+      return { cancel: () => undefined }
+    }
     const tried: Target[] = []
-    const { timeouts } = this.settings
     const mayRetry = !outgoing.body && idempotent.has(outgoing.method)
     const endMs = mayRetry ? performance.now() + timeouts.responseMs : 0
     let exchange: Exchange | undefined
 
-    if (this.#open >= this.settings.maxInFlight) {
-      waiter.failed('overloaded')
-      return { cancel: () => undefined }
-    }
     const attempt = (failure: Failure | Refused): void => {
       const target = this.#choose(tried)
       if (!target) return waiter.failed(failure)
