@@ -2,6 +2,7 @@ import type { Clock } from '../shared/clock.ts'
 import type { Config } from './config/config.ts'
 import { KeyDirectory } from './keys/directory.ts'
 import { Quotas } from './limits/quotas.ts'
+import { Meters } from './meters.ts'
 import { Strangers } from './limits/strangers.ts'
 import { openStores, type Stores } from './stores/open.ts'
 import { Tallying } from './tallying.ts'
@@ -30,6 +31,7 @@ export type Core = Readonly<{
   strangers: Strangers
   tallying: Tallying
   upstreams: Upstreams
+  meters: Meters
   /** Lets requests that are on their way finish, then writes down and closes everything. */
   close(): Promise<void>
 }>
@@ -37,6 +39,7 @@ export type Core = Readonly<{
 export function openCore({ config, stores: given, clock, log }: CoreOptions): Core {
   const stores = given ?? openStores(config.store)
   for (const warning of stores.warnings) log.warn({}, warning)
+  const meters = new Meters()
   const trouble =
     (what: string) =>
     (err: Error | undefined): void =>
@@ -46,12 +49,14 @@ export function openCore({ config, stores: given, clock, log }: CoreOptions): Co
     store: stores.keys,
     cacheSize: config.keys.cache,
     clock,
+    meters,
     trouble: trouble('the key store is out of reach; known keys go on working'),
   })
   const quotas = new Quotas({
     store: stores.quota,
     whenUnreachable,
     clock,
+    meters,
     trouble: trouble(
       stores.quota.isLocal
         ? 'counters can’t be written down; they go on in memory'
@@ -72,9 +77,10 @@ export function openCore({ config, stores: given, clock, log }: CoreOptions): Co
     stores,
     directory,
     quotas,
-    strangers: new Strangers(config.strangers, clock),
+    strangers: new Strangers(config.strangers, clock, (code) => meters.strangers.add(code, '')),
     tallying,
     upstreams,
+    meters,
     async close() {
       await upstreams.close()
       await tallying.close()

@@ -43,3 +43,19 @@ export async function deprecatedCalls(
     })),
   )
 }
+
+/** The same as CSV, for whoever writes the letters. */
+export function callsCsv(calls: readonly DeprecatedCalls[]): string {
+  const rows = calls.map(({ key, name, operation, calls, lastMs }) => [
+    ...[key, name, operation, String(calls), new Date(lastMs).toISOString()],
+  ])
+  return [['key', 'name', 'operation', 'calls', 'last'], ...rows]
+    .map((row) => row.map(cell).join(','))
+    .join('\r\n')
+}
+
+/** A field of CSV; one that a spreadsheet would take for a formula is made a text. */
+function cell(value: string): string {
+  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}

@@ -3,6 +3,9 @@ import { logLevels } from '../shared/log.ts'
 import { isLoopback, portInUse, serve } from '../shared/serve.ts'
 import { createAdmin } from './admin/app.ts'
 import { createMetrics } from './admin/metrics.ts'
+import { adminTokensFrom } from './admin/token.ts'
+import { noterFor, tellChanges } from './audit.ts'
+import { changeOf } from './config/diff.ts'
 import { configFile, readConfig } from './config/load.ts'
 import { Reloader } from './config/reload.ts'
 import { Gateway } from './server.ts'
@@ -16,7 +19,8 @@ It reads its configuration again when the file is saved, or on SIGHUP.
 
 Environment:
   TOLLGATE_CONFIG  the configuration file     config/gateway.yaml
-  ADMIN_TOKEN      what operators send to the admin address; without it, only health is told there
+  ADMIN_TOKEN      what operators send to the admin address; without it, only health is told there.
+                   Several with names, for the audit: alice:TOKEN,bob:TOKEN
   GATEWAY_SECRET   shared with the backend, which then takes only what this gateway has signed
   LOG_LEVEL        ${logLevels.join(' ')}   info
 `
@@ -31,14 +35,15 @@ try {
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h' } } })
   if (values.help) return void process.stdout.write(help)
-  const { LOG_LEVEL = 'info', GATEWAY_SECRET: secret, ADMIN_TOKEN: token } = process.env
+  const { LOG_LEVEL = 'info', GATEWAY_SECRET: secret, ADMIN_TOKEN } = process.env
+  const tokens = adminTokensFrom(ADMIN_TOKEN)
   const level = logLevels.find((level) => level === LOG_LEVEL)
   if (!level)
     throw new Error(`LOG_LEVEL must be one of ${logLevels.join(', ')}, got "${LOG_LEVEL}"`)
   const file = configFile()
   const loaded = readConfig(file)
   const { config } = loaded
-  if (!token && !isLoopback(config.admin.host)) {
+  if (tokens.length === 0 && !isLoopback(config.admin.host)) {
     throw new Error(
       `admin.host is ${config.admin.host}, which others can reach: set ADMIN_TOKEN, or take 127.0.0.1`,
     )
@@ -51,8 +56,14 @@ async function main(): Promise<void> {
     environment: process.env,
     loaded,
     change: (config) => gateway.change(config),
-    told: (result, { hash, mistakes }) => {
+    told: (result, { hash, mistakes }, { by, before, after }) => {
       metrics.reloaded(result)
+      if (result === 'changed') {
+        const noted = noterFor(gateway.core.stores.audit, by, Date.now)
+        noted(changeOf(file, before, after)).catch((err: unknown) => {
+          gateway.log.error({ err }, 'a change of the configuration is missing in the audit')
+        })
+      }
       if (mistakes === undefined) gateway.log.info({ hash }, `the configuration is ${result}`)
       else {
         const why = 'the configuration is refused, and the one before stays in force'
@@ -61,7 +72,12 @@ async function main(): Promise<void> {
     },
   })
   let isStopping = false
-  const admin = createAdmin({ gateway, reloader, metrics, token, isStopping: () => isStopping })
+  const admin = createAdmin({
+    ...{ gateway, reloader, metrics, tokens, secret, log, isStopping: () => isStopping },
+  })
+  const endTelling = tellChanges(gateway.core.stores.audit, (about, message) =>
+    gateway.log.info(about, message),
+  )
   try {
     await admin.listen({ ...config.admin })
   } catch (error) {
@@ -70,12 +86,13 @@ async function main(): Promise<void> {
   const stopping = (): void => {
     isStopping = true
     reloader.close()
+    endTelling()
   }
   try {
     await serve(gateway, process, { ...config.listen, stopping })
   } catch (error) {
     throw portInUse(error, 'listen.port in the configuration')
   }
-  process.on('SIGHUP', () => void reloader.reload())
+  process.on('SIGHUP', () => void reloader.reload('SIGHUP'))
   await reloader.watch()
 }

@@ -21,6 +21,7 @@ import {
   unsigned,
 } from './forwarding-refusals.ts'
 import { forwardedHeaders, passedBack, passedOn, type Headers } from './headers.ts'
+import type { Durations } from './meters.ts'
 import { CallerBody } from './upstreams/caller-body.ts'
 import type { Answer, Failure } from './upstreams/exchange.ts'
 import type { Refused, Upstream } from './upstreams/upstream.ts'
@@ -33,6 +34,8 @@ export type PassageOptions = Readonly<{
   clock: Clock
   /** Told of a request that was admitted and then could not be answered. */
   unanswered: (request: FastifyRequest) => void
+  /** Where the times until an upstream answers are written down. */
+  upstreamMeter: (upstream: string) => Durations
 }>
 
 /** Takes a request to its backend at a path, and the answer back. */
@@ -42,6 +45,7 @@ export type Passage = (request: FastifyRequest, reply: FastifyReply, path: strin
 export function passageOf(options: PassageOptions, route: Route, upstream: Upstream): Passage {
   const { trustedProxies, secret, clock, unanswered } = options
   const { name } = upstream.settings
+  const meter = options.upstreamMeter(name)
 
   return function pass(request, reply, path) {
     const { raw, method } = request
@@ -67,16 +71,33 @@ export function passageOf(options: PassageOptions, route: Route, upstream: Upstr
           },
         })
       : undefined
+    const { course } = request
+    if (course) course.sentAtMs = performance.now()
     const sent = upstream.send(
       { method, target, headers, body, upgrade: becomesWebSocket(raw) },
       {
-        answered: (answered) => passBack(request, reply, answered),
-        upgraded: (headers, socket) => goOn(request, reply, headers, socket),
-        failed: (failure) => fail(request, reply, failure),
+        answered: (answered) => {
+          timed(request)
+          passBack(request, reply, answered)
+        },
+        upgraded: (headers, socket) => {
+          timed(request)
+          goOn(request, reply, headers, socket)
+        },
+        failed: (failure) => {
+          timed(request)
+          fail(request, reply, failure)
+        },
       },
     )
-    reply.raw.once('close', () => sent.cancel())
+    if (course) course.cancel = () => sent.cancel()
     return reply
+  }
+
+  function timed({ course }: FastifyRequest): void {
+    if (!course) return
+    course.answeredAtMs = performance.now()
+    meter.add(course.answeredAtMs - course.sentAtMs)
   }
 
   function headersFor(request: FastifyRequest, target: string): string[] {

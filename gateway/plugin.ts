@@ -1,13 +1,15 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../shared/clock.ts'
 import { Ranges } from './address.ts'
 import './caller.ts'
 import type { Config } from './config/config.ts'
 import { loadConfig } from './config/load.ts'
 import { openCore, type Core } from './core.ts'
-import { deprecatedCall } from './deprecated-calls.ts'
+import './course.ts'
+import { recorder } from './recorder.ts'
 import { deprecationFinder } from './deprecations.ts'
 import { corsFrom } from './cors.ts'
+import { follow } from './stages/0-follow.ts'
 import { preflight } from './stages/0-preflight.ts'
 import { screen } from './stages/0-screen.ts'
 import { authenticate } from './stages/1-authenticate.ts'
@@ -36,6 +38,8 @@ declare module 'fastify' {
     tollgate?: boolean | 'quota'
     /** What a request of this route counts: 1 unless told, 0 for nothing. */
     cost?: number
+    /** What the route is called in logs and metrics; its URL unless told. */
+    label?: string
   }
 }
 
@@ -47,7 +51,7 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
   const { clock = Date.now, stores } = options
   const config = typeof options.config === 'string' ? loadConfig(options.config) : options.config
   const core = options.core ?? openCore({ config, stores, clock, log: app.log })
-  const { directory, quotas, strangers, tallying } = core
+  const { directory, quotas, strangers } = core
   const upstreams = new Map(
     [...config.upstreams].map(([name, settings]) => [name, core.upstreams.take(settings)]),
   )
@@ -68,15 +72,13 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
   const refuseStranger = strangerRefuser(strangers, addressOf)
   const cors = corsFrom(config.cors)
   const find = deprecationFinder(config.deprecations)
-  const called = ({ caller }: FastifyRequest, operation: string): void => {
-    if (caller) tallying.count(caller.id, deprecatedCall(operation))
-  }
+  const record = recorder(core, app.log)
   const unanswered = ({ caller, standing }: FastifyRequest): void => {
     if (caller && standing) void quotas.giveBack(caller.quota, standing.decision)
   }
 
   // A request's way, in order; forwarding is the route's own handler.
-  const onRequest = [
+  const known = [
     screen({ refuseStranger }),
     ...(config.cors.origins.length > 0 ? [preflight({ cors, strangers, addressOf })] : []),
     authenticate({
@@ -88,23 +90,38 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
       refuseStranger,
       clock,
     }),
-    admit(quotas),
-    retire({ find, clock, called, unanswered }),
   ]
+  const retired = retire({ find, clock, called: record.deprecatedCall, unanswered })
+  const onRequest = ({ tollgate, cost = 1, label }: FastifyContextConfig, url: string) => {
+    const route = label ?? url
+    const asksOnly = tollgate === 'quota'
+    return [
+      follow({ route, ended: record.answersOf(route, asksOnly) }),
+      ...known,
+      admit({ quotas, cost, asksOnly, bans: record.banned }),
+      retired,
+    ]
+  }
   const onSend = [announce({ ietf: config.ietfHeaders, find, cors })]
 
   app.decorateRequest('caller', null)
   app.decorateRequest('standing', null)
   app.decorateRequest('forbidden', false)
+  app.decorateRequest('course', null)
   app.addHook('onRoute', (route) => {
-    if (!route.config?.tollgate) return
-    route.onRequest = [...onRequest, ...[route.onRequest ?? []].flat()]
+    const { config: settings } = route
+    if (!settings?.tollgate) return
+    const before = onRequest(settings, route.url)
+    route.onRequest = [...before, ...[route.onRequest ?? []].flat()]
     route.onSend = [...[route.onSend ?? []].flat(), ...onSend]
   })
   app.get(config.quotaPath, { config: { tollgate: 'quota', cost: 0 } }, quotaView)
   const { secret } = options
   const { routes } = config
-  await forward(app, { routes, upstreams, trustedProxies, secret, clock, unanswered })
+  const { upstreamMeter } = record
+  await forward(app, {
+    ...{ routes, upstreams, trustedProxies, secret, clock, unanswered, upstreamMeter },
+  })
 }
 
 // The app around the plugin is guarded too, where it asks for it; fastify's mark for that is a symbol.

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createServer, METHODS, type IncomingMessage, type Server } from 'node:http'
 import { Socket, type AddressInfo } from 'node:net'
 import type { Clock } from '../shared/clock.ts'
@@ -7,9 +7,11 @@ import { requestIdFrom } from '../shared/request-id.ts'
 import { createService, refuseUnparsed, type LogSettings } from '../shared/service.ts'
 import type { Config } from './config/config.ts'
 import { openCore, type Core } from './core.ts'
+import { outcomeOf, timesOf } from './course.ts'
 import { rateHeaders } from './limits/headers.ts'
 import { plainTarget } from './paths.ts'
 import { tollgate } from './plugin.ts'
+import { noPlan, noRoute } from './recorder.ts'
 import { stalledMs } from './upstreams/exchange.ts'
 import type { Stores } from './stores/open.ts'
 import { bringAll, idleMs, wire } from './wire.ts'
@@ -156,7 +158,7 @@ async function build(options: GatewayOptions, core: Core): Promise<FastifyInstan
       // What is matched and what is forwarded is one spelling of the path; what has none is refused.
       rewriteUrl: ({ url = '' }) => plainTarget(url) ?? url,
     },
-    describe: ({ caller }) => (caller ? { key: caller.id, plan: caller.plan } : {}),
+    describe,
     malformed: (refusal, address) => malformed(refusal, address ?? '', core, config),
   })
   for (const method of METHODS) {
@@ -164,7 +166,7 @@ async function build(options: GatewayOptions, core: Core): Promise<FastifyInstan
   }
   try {
     await app.register(tollgate, { config, core, secret, clock })
-    app.all('*', { config: { tollgate: true } }, () => {
+    app.all('*', { config: { tollgate: true, label: noRoute } }, () => {
       throw new Refusal('not_found', 'There is nothing at this path.')
     })
     await app.ready()
@@ -175,8 +177,20 @@ async function build(options: GatewayOptions, core: Core): Promise<FastifyInstan
   }
 }
 
+/** What the log says of a request besides what it says of any. */
+function describe(request: FastifyRequest, reply: FastifyReply): object {
+  const { caller, course } = request
+  return {
+    ...(caller ? { key: caller.id, plan: caller.plan } : {}),
+    ...(course ? { route: course.route, decision: outcomeOf(request, reply) } : {}),
+    ...(course ? timesOf(course, performance.now()) : {}),
+  }
+}
+
 function malformed(refusal: Refusal, address: string, core: Core, config: Config): Refusal {
   const counted = core.strangers.refuse(address, () => refusal)
+  core.meters.route(noRoute).answers.add(noPlan, counted.refusal.status)
+  core.meters.refusals.add(noPlan, counted.refusal.code)
   const id = { 'x-request-id': requestIdFrom(undefined) }
   return counted.refusal.with({ ...rateHeaders(counted.standing, config.ietfHeaders), ...id })
 }

@@ -4,11 +4,14 @@ import type { Tally, TallyStore } from './stores/tallies.ts'
 
 const dayMs = 86_400_000
 
-/** How often what has come together is added to the store. */
-const everyMs = 1_000
+/** How often what has come together is added to the store: a crash loses that much of it. */
+const everyMs = 3_000
+
+/** How many tallies are handed over at once: requests are served in between. */
+const batchSize = 250
 
 /** How many different tallies wait for the store at most, while it is out of reach. */
-const mostWaiting = 100_000
+const mostWaiting = 200_000
 
 export type TallyingOptions = Readonly<{
   store: TallyStore
@@ -17,14 +20,18 @@ export type TallyingOptions = Readonly<{
   trouble: (error: Error | undefined) => void
 }>
 
-type Waiting = { -readonly [Member in keyof Tally]: Tally[Member] }
+type Counted = { count: number; lastMs: number }
+type Batch = Readonly<{ id: string; tallies: readonly Tally[] }>
 
 /** Counts what keys do in this process's memory, and adds it to the store once in a while. */
 export class Tallying {
   readonly #options: TallyingOptions
   readonly #timer: NodeJS.Timeout
-  #waiting = new Map<string, Waiting>()
-  #batch: { id: string; tallies: readonly Tally[] } | undefined
+  /** What was counted on the running day, by key and by what was done. */
+  #counted = new Map<string, Map<string, Counted>>()
+  #day = 0
+  #size = 0
+  #batches: Batch[] = []
   #adding: Promise<void> = Promise.resolve()
   #isFailing = false
 
@@ -34,17 +41,24 @@ export class Tallying {
     this.#timer.unref()
   }
 
-  /** A key has done something. */
-  count(key: string, what: string): void {
+  /** A key has done something; whether it matters when it did so last. */
+  count(key: string, what: string, isDated = false): void {
     const nowMs = this.#options.clock()
     const day = Math.floor(nowMs / dayMs)
-    const name = `${day} ${key} ${what}`
-    const waiting = this.#waiting.get(name)
-    if (waiting) {
-      waiting.count++
-      waiting.lastMs = nowMs
-    } else if (this.#waiting.size < mostWaiting) {
-      this.#waiting.set(name, { day, key, what, count: 1, lastMs: nowMs })
+    if (day !== this.#day) this.#closeDay(day)
+    let ofKey = this.#counted.get(key)
+    if (!ofKey) {
+      if (this.#size >= mostWaiting) return
+      ofKey = new Map<string, Counted>()
+      this.#counted.set(key, ofKey)
+    }
+    const counted = ofKey.get(what)
+    if (counted) {
+      counted.count++
+      if (isDated) counted.lastMs = nowMs
+    } else if (this.#size < mostWaiting) {
+      this.#size++
+      ofKey.set(what, { count: 1, lastMs: isDated ? nowMs : 0 })
     }
   }
 
@@ -59,15 +73,35 @@ export class Tallying {
     await this.flush()
   }
 
-  async #add(): Promise<void> {
-    if (!this.#batch && this.#waiting.size > 0) {
-      this.#batch = { id: randomUUID(), tallies: [...this.#waiting.values()] }
-      this.#waiting = new Map()
+  /** Makes batches of what was counted on the day that has run; another may begin. */
+  #closeDay(next = this.#day): void {
+    let tallies: Tally[] = []
+    const full = (): void => {
+      if (tallies.length > 0) this.#batches.push({ id: randomUUID(), tallies })
+      tallies = []
     }
-    if (!this.#batch) return
+    for (const [key, whats] of this.#counted) {
+      for (const [what, counted] of whats) {
+        tallies.push({ day: this.#day, key, what, ...counted })
+        if (tallies.length === batchSize) full()
+      }
+    }
+    full()
+    this.#counted = new Map()
+    this.#day = next
+  }
+
+  async #add(): Promise<void> {
+    // What could not be added yet is handed in first, as it was; meanwhile more comes together.
+    const isBehind = this.#batches.length > 0
+    if (!isBehind) this.#closeDay()
     try {
-      await this.#options.store.add(this.#batch.id, this.#batch.tallies)
-      this.#batch = undefined
+      for (let batch = this.#batches[0]; batch; batch = this.#batches[0]) {
+        await this.#options.store.add(batch.id, batch.tallies)
+        this.#batches.shift()
+        this.#size -= batch.tallies.length
+        await new Promise((resolve) => void setImmediate(resolve))
+      }
       if (this.#isFailing) this.#options.trouble(undefined)
       this.#isFailing = false
     } catch (error) {
@@ -76,6 +110,6 @@ export class Tallying {
       this.#isFailing = true
       return
     }
-    if (this.#waiting.size > 0) await this.#add()
+    if (isBehind) await this.#add()
   }
 }

@@ -9,8 +9,9 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { loggerOptions, logsRequests, withoutTokens, type LogTarget } from './log.ts'
 import { afterAnswers, answerOn, hangUp, letArrive } from './linger.ts'
-import { jsonType, rawRefusal, type Refusal, refusalFrom } from './refusal.ts'
+import { jsonType, rawRefusal, type Refusal, refusalFrom, type RefusalCode } from './refusal.ts'
 import { requestIdFrom } from './request-id.ts'
+import { traceIdFrom } from './trace.ts'
 
 export type LogSettings = Readonly<{ level: string; target: LogTarget }>
 
@@ -58,8 +59,16 @@ export function createService(options: ServiceOptions): FastifyInstance {
   return app
 }
 
+declare module 'fastify' {
+  interface FastifyReply {
+    /** Why a request is refused, if it is. */
+    refusal?: RefusalCode
+  }
+}
+
 /** Answers with a refusal. */
 export function answer(reply: FastifyReply, refusal: Refusal): FastifyReply {
+  reply.refusal = refusal.code
   return reply.code(refusal.status).headers(refusal.headers).type(jsonType).send(refusal.body)
 }
 
@@ -73,13 +82,21 @@ export function pathOf(request: FastifyRequest): string {
 const probes = new Set(['/healthz', '/readyz', '/metrics'])
 
 function logEachAnswer(app: FastifyInstance, describe: ServiceOptions['describe']): void {
-  app.addHook('onResponse', (request, reply, done) => {
+  const tell = (request: FastifyRequest, reply: FastifyReply): void => {
     const ms = Math.round(reply.elapsedTime * 10) / 10
+    const { method, headers } = request
+    const { statusCode: status } = reply
     const path = withoutTokens(pathOf(request))
     // Whoever asks every other second whether all is well is no news, if it is.
-    if (probes.has(path) && reply.statusCode === 200) return done()
-    const line = { method: request.method, path, status: reply.statusCode, ms }
-    request.log.info({ ...line, ...describe?.(request, reply) }, 'answered')
+    if (probes.has(path) && status === 200) return
+    const trace = traceIdFrom(headers['traceparent'])
+    const line = { method, path, status, ms, ...(trace === undefined ? {} : { trace }) }
+    const message = reply.raw.writableFinished ? 'answered' : 'left before the answer ended'
+    request.log.info({ ...line, ...describe?.(request, reply) }, message)
+  }
+  app.addHook('onRequest', (request, reply, done) => {
+    // Also of those who leave before they are answered.
+    reply.raw.on('close', () => tell(request, reply))
     done()
   })
 }

@@ -19,9 +19,13 @@ const { status } = spawnSync(
     join(root, 'node_modules/tap/dist/esm/run.mjs'),
     '--timeout=1800',
     '--jobs=1',
-    ...['store', 'failover', 'backend', 'gateway'].map(
-      (name) => `build/test/faults/${name}.test.js`,
-    ),
+    ...[
+      'faults/backend',
+      'faults/gateway',
+      'backend/process',
+      'faults/failover',
+      'faults/store',
+    ].map((name) => `build/test/${name}.test.js`),
   ],
   { cwd: root, stdio: 'inherit', env: { ...process.env, FAULTS: 'long', FAULTS_FILE: file } },
 )

@@ -1,47 +1,72 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
-import { Refusal } from '../../shared/refusal.ts'
+import type { Clock } from '../../shared/clock.ts'
+import { Refusal, refusalFrom } from '../../shared/refusal.ts'
 import { createService, type LogSettings } from '../../shared/service.ts'
-import type { Config } from '../config/config.ts'
 import type { Reloader } from '../config/reload.ts'
-import { shownConfig } from '../config/show.ts'
+import { desksFor, type Desks } from '../desks.ts'
+import { KeyMistake } from '../keys/mistake.ts'
 import type { Gateway } from '../server.ts'
+import { sentence, takeTexts } from './body.ts'
+import { addConfig } from './config.ts'
+import { addKeys } from './keys.ts'
 import type { Metrics } from './metrics.ts'
+import { addQuotas } from './quotas.ts'
+import { addReports } from './reports.ts'
+import { holderOf, type AdminTokens } from './token.ts'
+import { addUpstreams, upstreamStates } from './upstreams.ts'
 
 export type AdminOptions = Readonly<{
   gateway: Gateway
   reloader: Reloader
   metrics: Metrics
-  /** What operators prove themselves with; without it, only health is told. */
-  token: string | undefined
+  /** What operators prove themselves with; without any, only health is told. */
+  tokens: AdminTokens
+  /** What the gateway signs with, if it signs. */
+  secret?: string | undefined
   log?: LogSettings | undefined
+  clock?: Clock
   isStopping: () => boolean
 }>
 
+/** What the resources work on. */
+export type AdminContext = Readonly<{
+  gateway: Gateway
+  reloader: Reloader
+  secret: string | undefined
+  clock: Clock
+  /** Where whoever has that token changes things. */
+  desks: (by: string) => Desks
+}>
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whose admin token a request has. */
+    admin: string
+  }
+}
+
 /** What operators and their machines ask a gateway, at an address of its own. */
 export function createAdmin(options: AdminOptions): FastifyInstance {
-  const { gateway, reloader, metrics, token, log, isStopping } = options
-  const app = createService({ name: 'admin', log })
+  const { gateway, reloader, metrics, tokens, secret, log, clock = Date.now } = options
+  const app = createService({
+    name: 'admin',
+    log,
+    refusalFor: (thrown) =>
+      thrown instanceof KeyMistake
+        ? new Refusal(thrown.code, sentence(thrown.message))
+        : refusalFrom(thrown),
+    describe: ({ admin }) => (admin ? { by: admin } : {}),
+  })
   app.setNotFoundHandler(() => {
     throw new Refusal('not_found', 'There is nothing at this path.')
   })
+  app.decorateRequest('admin', '')
 
   app.get('/healthz', () => ({ status: 'alive' }))
 
   app.get('/readyz', (_request, reply) => {
-    const upstreams = upstreamStates(gateway)
-    const { hash, mistakes } = reloader.state
-    const isServed = Object.values(upstreams).some((targets) =>
-      Object.values(targets).includes(true),
-    )
-    const isReady = !isStopping() && isServed
-    return reply.code(isReady ? 200 : 503).send({
-      ready: isReady,
-      stopping: isStopping(),
-      store: gateway.core.quotas.isReachable ? 'reachable' : 'out of reach',
-      upstreams,
-      config: { hash, ...(mistakes === undefined ? {} : { mistakes: mistakes.split('\n') }) },
-    })
+    const state = readiness(options)
+    return reply.code(state.ready ? 200 : 503).send(state)
   })
 
   app.get('/metrics', async (_request, reply) => {
@@ -49,55 +74,50 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
     return reply.type(type).send(text)
   })
 
-  void app.register(async (guarded) => {
-    guarded.addHook('onRequest', (request, _reply, done) => {
-      done(refusalOf(request.headers.authorization, token))
+  void app.register((guarded, _options, done) => {
+    guarded.addHook('onRequest', (request, _reply, next) => {
+      const holder = holderOf(request.headers.authorization, tokens)
+      if (holder === undefined) return next(tokens.length === 0 ? closed() : unproven())
+      request.admin = holder
+      next()
     })
-    guarded.get('/admin/config', () => configView(gateway.config, reloader))
-    guarded.post('/admin/config/reload', async (_request, reply) => {
-      const result = await reloader.reload()
-      return reply.code(result === 'refused' ? 409 : 200).send({
-        result,
-        ...configView(gateway.config, reloader),
-      })
-    })
-    return Promise.resolve()
+    takeTexts(guarded)
+    const desks = (by: string): Desks =>
+      desksFor({ stores: gateway.core.stores, plans: gateway.config.plans, clock, by })
+    const context = { gateway, reloader, secret, clock, desks }
+    addKeys(guarded, context)
+    addQuotas(guarded, context)
+    addReports(guarded, context)
+    addUpstreams(guarded, context)
+    addConfig(guarded, context)
+    done()
   })
   return app
 }
 
-function upstreamStates({ config, core }: Gateway): Record<string, Record<string, boolean>> {
-  return Object.fromEntries(
-    [...config.upstreams].map(([name, settings]) => {
-      const targets = core.upstreams.see(settings)?.targets ?? []
-      return [name, Object.fromEntries(targets.map((each) => [each.origin, each.isHealthy]))]
-    }),
+/** Whether requests should come here: not while it stops, nor if nothing could serve them. */
+function readiness({ gateway, reloader, isStopping }: AdminOptions) {
+  const { hash, mistakes } = reloader.state
+  const upstreams = upstreamStates(gateway)
+  const isServed = Object.values(upstreams).some((targets) =>
+    Object.values(targets).some(({ healthy }) => healthy),
   )
-}
-
-function configView(config: Config, { state }: Reloader): object {
   return {
-    file: state.file,
-    hash: state.hash,
-    loadedAt: new Date(state.loadedAtMs).toISOString(),
-    mistakes: state.mistakes?.split('\n') ?? [],
-    config: shownConfig(config),
+    ready: !isStopping() && isServed,
+    stopping: isStopping(),
+    store: gateway.core.quotas.isReachable ? 'reachable' : 'out of reach',
+    upstreams,
+    config: { hash, ...(mistakes === undefined ? {} : { mistakes: mistakes.split('\n') }) },
   }
 }
 
-function refusalOf(header: string | undefined, token: string | undefined): Refusal | undefined {
-  if (token === undefined || token === '') {
-    return new Refusal('forbidden', 'Nothing is told here: no ADMIN_TOKEN is set.')
-  }
-  const [, given = ''] = /^Bearer (\S+)$/i.exec(header ?? '') ?? []
-  if (timingSafeEqual(digest(given), digest(token))) return undefined
+function closed(): Refusal {
+  return new Refusal('forbidden', 'Nothing is told here: no ADMIN_TOKEN is set.')
+}
+
+function unproven(): Refusal {
   return new Refusal('invalid_api_key', 'Send the token: "Authorization: Bearer <ADMIN_TOKEN>".', {
     'www-authenticate': 'Bearer realm="tollgate admin"',
     'cache-control': 'no-store',
   })
-}
-
-/** Of one length, so that comparing takes the same time whatever is compared. */
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

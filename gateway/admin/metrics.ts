@@ -1,5 +1,6 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Reloaded, Reloader } from '../config/reload.ts'
+import { bounds, type Durations } from '../meters.ts'
 import type { Gateway } from '../server.ts'
 
 export type Metrics = Readonly<{
@@ -13,36 +14,113 @@ export type Metrics = Readonly<{
 export function createMetrics(gateway: Gateway, state: () => Reloader['state']): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  const registers = [registry]
+  addRequests(registry, gateway)
+  addStores(registry, gateway)
+  addUpstreams(registry, gateway)
   const reloads = new Counter({
     name: 'tollgate_config_reloads_total',
     help: 'Times the configuration was read again, by what came of it',
     labelNames: ['result'] as const,
-    registers,
+    registers: [registry],
   })
   new Gauge({
     name: 'tollgate_config_info',
     help: 'Which configuration is in force; always 1',
     labelNames: ['hash'] as const,
-    registers,
+    registers: [registry],
     collect() {
       this.reset()
       this.set({ hash: state().hash }, 1)
     },
   })
+  return {
+    read: async () => ({ type: registry.contentType, text: await registry.metrics() }),
+    reloaded: (result) => reloads.inc({ result }),
+  }
+}
+
+function addRequests(registry: Registry, { core: { meters } }: Gateway): void {
+  counter(registry, 'tollgate_requests_total', {
+    help: 'Requests that were answered; status 499: the caller left first',
+    labels: ['route', 'plan', 'status'],
+    *read() {
+      for (const [route, { answers }] of meters.routes) {
+        for (const [plan, status, count] of answers) yield [count, route, plan, status]
+      }
+    },
+  })
+  histogram(registry, 'tollgate_request_duration_seconds', {
+    help: 'From a request’s headers to the end of its answer',
+    label: 'route',
+    *read() {
+      for (const [route, { durations }] of meters.routes) yield [durations, route]
+    },
+  })
+  counter(registry, 'tollgate_refusals_total', {
+    help: 'Requests that the gateway refused, by the code of its answer',
+    labels: ['plan', 'reason'],
+    *read() {
+      for (const [plan, reason, count] of meters.refusals) yield [count, plan, reason]
+    },
+  })
+  counter(registry, 'tollgate_bans_total', {
+    help: 'Keys that were banned for going on after refusals',
+    labels: ['plan'],
+    *read() {
+      for (const [plan, , count] of meters.bans) yield [count, plan]
+    },
+  })
+  counter(registry, 'tollgate_strangers_total', {
+    help: 'Requests without a valid key, by what they were told',
+    labels: ['outcome'],
+    *read() {
+      for (const [outcome, , count] of meters.strangers) yield [count, outcome]
+    },
+  })
+  counter(registry, 'tollgate_deprecated_requests_total', {
+    help: 'Calls of deprecated operations',
+    labels: ['operation', 'plan'],
+    *read() {
+      for (const [operation, plan, count] of meters.deprecated) yield [count, operation, plan]
+    },
+  })
+}
+
+function addStores(registry: Registry, { core: { meters, quotas } }: Gateway): void {
+  histogram(registry, 'tollgate_store_duration_seconds', {
+    help: 'How long Redis took for a decision; embedded, for writing counters down',
+    *read() {
+      yield [meters.store]
+    },
+  })
+  counter(registry, 'tollgate_store_errors_total', {
+    help: 'Decisions and look-ups that the store was out of reach for',
+    labels: [],
+    *read() {
+      yield [meters.storeErrors]
+    },
+  })
   new Gauge({
     name: 'tollgate_store_fallback',
     help: '1 while limits are not decided by the store',
-    registers,
+    registers: [registry],
     collect() {
-      this.set(gateway.core.quotas.isReachable ? 0 : 1)
+      this.set(quotas.isReachable ? 0 : 1)
     },
+  })
+}
+
+function addUpstreams(registry: Registry, gateway: Gateway): void {
+  histogram(registry, 'tollgate_upstream_duration_seconds', {
+    help: 'From sending a request on to the first byte of its answer, or its failure',
+    label: 'upstream',
+    read: () => [...gateway.core.meters.upstreams].map(([name, durations]) => [durations, name]),
   })
   new Gauge({
     name: 'tollgate_upstream_healthy',
     help: 'Whether a target is fit to be asked',
     labelNames: ['upstream', 'target'] as const,
-    registers,
+    registers: [registry],
     collect() {
       this.reset()
       for (const [upstream, settings] of gateway.config.upstreams) {
@@ -52,8 +130,80 @@ export function createMetrics(gateway: Gateway, state: () => Reloader['state']):
       }
     },
   })
-  return {
-    read: async () => ({ type: registry.contentType, text: await registry.metrics() }),
-    reloaded: (result) => reloads.inc({ result }),
+}
+
+/** A counter of what is counted elsewhere: `read` gives each count and the values of its labels. */
+function counter(
+  registry: Registry,
+  name: string,
+  options: Readonly<{
+    help: string
+    labels: readonly string[]
+    read: () => Iterable<readonly [number, ...(string | number)[]]>
+  }>,
+): void {
+  const { help, labels, read } = options
+  new Counter({
+    name,
+    help,
+    labelNames: [...labels],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [count, ...values] of read()) {
+        this.inc(Object.fromEntries(labels.map((label, i) => [label, values[i] ?? ''])), count)
+      }
+    },
+  })
+}
+
+type Measured = Readonly<{
+  help: string
+  label?: string
+  read: () => Iterable<readonly [Durations, string?]>
+}>
+
+function histogram(registry: Registry, name: string, options: Measured): void {
+  new MeasuredHistogram(registry, name, options)
+}
+
+/** A histogram of what is measured elsewhere. */
+class MeasuredHistogram extends Histogram {
+  readonly #options: Measured
+  readonly #name: string
+
+  constructor(registry: Registry, name: string, options: Measured) {
+    const { help, label } = options
+    super({ name, help, labelNames: label ? [label] : [], registers: [registry] })
+    this.#name = name
+    this.#options = options
+  }
+
+  override get() {
+    return this.getForPromString()
+  }
+
+  /** What prom-client asks when it writes metrics down; its types don't tell of it, nor of names of types. */
+  getForPromString(): ReturnType<Histogram['get']> {
+    const { help, read } = this.#options
+    const values = [...read()].flatMap((series) => this.#lines(...series))
+    const written: object = { name: this.#name, help, type: 'histogram', values, aggregator: 'sum' }
+    return Promise.resolve(written as Awaited<ReturnType<Histogram['get']>>)
+  }
+
+  #lines({ counts, sum }: Durations, value = '') {
+    const { label } = this.#options
+    const labels = label ? { [label]: value } : {}
+    let count = 0
+    const buckets = counts.map((more, i) => ({
+      metricName: `${this.#name}_bucket`,
+      labels: { ...labels, le: bounds[i] ?? '+Inf' },
+      value: (count += more),
+    }))
+    return [
+      ...buckets,
+      { metricName: `${this.#name}_sum`, labels, value: sum },
+      { metricName: `${this.#name}_count`, labels, value: count },
+    ]
   }
 }

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { Config } from '../config/config.ts'
+import type { Desks } from '../desks.ts'
 import type { Stores } from '../stores/open.ts'
 
 /** An option of a command: with a `value` it takes one, without it is a switch. */
@@ -17,6 +18,8 @@ export type Context = Readonly<{
   /** Where it was read. */
   configFile: string
   stores: () => Stores
+  /** Where keys, bans and quotas are changed. */
+  desks: () => Desks
   /** What the gateway signs with, if it signs (environment: GATEWAY_SECRET). */
   secret: string | undefined
   /** What the running gateway wants to be asked with (environment: ADMIN_TOKEN). */
@@ -43,6 +46,8 @@ export type Command = Readonly<{
   /** More than the summary, for `--help`. */
   details?: string
   options?: Readonly<Record<string, Option>>
+  /** Whether it changes something, so that the audit asks by whom. */
+  changes?: boolean
   run: (context: Context, input: Input) => Promise<Output>
 }>
 
@@ -56,9 +61,24 @@ export const commonOptions: Readonly<Record<string, Option>> = {
   help: { help: 'explain the command' },
 }
 
+const byOption: Readonly<Record<string, Option>> = {
+  by: { value: 'NAME', help: 'who does it, for the audit; the user of this machine unless told' },
+}
+
+/** Which days a report looks at. */
+export const daysOption: Option = {
+  value: 'N',
+  help: 'how many days back, today included: 1 to 90; 90 unless told',
+}
+
+/** All the options that a command has. */
+export function optionsOf({ options, changes = false }: Command): Readonly<Record<string, Option>> {
+  return { ...options, ...(changes ? byOption : {}), ...commonOptions }
+}
+
 /** Takes apart what follows a command's name; throws a `UsageError` with a sentence. */
 export function inputOf(command: Command, rest: string[]): Input {
-  const options = { ...command.options, ...commonOptions }
+  const options = optionsOf(command)
   let parsed
   try {
     parsed = parseArgs({
@@ -102,4 +122,14 @@ export function required(input: Input, name: string): string {
 export function texts(input: Input, name: string): readonly string[] | undefined {
   const value = input.values[name]
   return Array.isArray(value) ? value : undefined
+}
+
+/** The days that `--days` names, counted from 1970 in UTC. */
+export function lastDays(input: Input, nowMs: number): { fromDay: number; toDay: number } {
+  const given = text(input, 'days') ?? '90'
+  if (!/^(?:[1-9]|[1-8]\d|90)$/.test(given)) {
+    throw new UsageError(`--days must be a whole number from 1 to 90, got "${given}"`)
+  }
+  const toDay = Math.floor(nowMs / 86_400_000)
+  return { fromDay: toDay - Number(given) + 1, toDay }
 }

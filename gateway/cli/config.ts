@@ -1,3 +1,4 @@
+import { adminTokensFrom } from '../admin/token.ts'
 import { differencesOf, type Difference } from '../config/diff.ts'
 import { loadConfig } from '../config/load.ts'
 import { configText, shownConfig } from '../config/show.ts'
@@ -51,11 +52,12 @@ async function running({ config, adminToken }: Context): Promise<unknown> {
   const { host, port } = config.admin
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
   const otherwise = 'Compare two files with --against FILE.'
-  if (!adminToken) {
+  const [token] = adminTokensFrom(adminToken)
+  if (!token) {
     throw new UsageError(`ADMIN_TOKEN is not set, and the gateway at ${url} wants it. ${otherwise}`)
   }
   const answer = await fetch(`${url}/admin/config`, {
-    headers: { authorization: `Bearer ${adminToken}` },
+    headers: { authorization: `Bearer ${token.token}` },
   }).catch((error: unknown) => {
     throw new Error(`no gateway answers at ${url}. ${otherwise}`, { cause: error })
   })

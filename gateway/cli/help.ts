@@ -1,4 +1,4 @@
-import { commonOptions, type Command, type Option } from './command.ts'
+import { optionsOf, type Command } from './command.ts'
 import { aligned } from './table.ts'
 
 /** What there is, a line a command. */
@@ -16,9 +16,9 @@ export function overview(commands: readonly Command[], below = ''): string {
 }
 
 /** What one command does and takes. */
-export function explain({ name, args = [], summary, details, options = {} }: Command): string {
-  const all: [string, Option][] = Object.entries({ ...options, ...commonOptions })
-  const lines = all.map(([option, { value, help }]) => [
+export function explain(command: Command): string {
+  const { name, args = [], summary, details } = command
+  const lines = Object.entries(optionsOf(command)).map(([option, { value, help }]) => [
     `  --${option}${value ? ` ${value}` : ''}`,
     help,
   ])

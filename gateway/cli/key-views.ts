@@ -1,5 +1,5 @@
-import { stateOf } from '../keys/desk.ts'
 import type { Key } from '../keys/key.ts'
+import { keyView } from '../keys/view.ts'
 import type { Output } from './command.ts'
 import { aligned } from './table.ts'
 
@@ -15,32 +15,9 @@ export function issued(done: string, key: Key, token: string, more = ''): Output
 
 /** One key, a line for each thing that is known of it. */
 export function shown(key: Key, now: number): Output {
-  const view = publicView(key, now)
+  const view = keyView(key, now)
   const rows = Object.entries(view)
     .filter(([, value]) => value !== undefined && value !== null)
     .map(([name, value]) => [`${name}:`, typeof value === 'string' ? value : JSON.stringify(value)])
   return { text: aligned(rows), json: view }
-}
-
-/** A key without its secrets, times as texts. */
-export function publicView(key: Key, now: number): Record<string, unknown> {
-  const time = (ms: number | undefined): string | undefined =>
-    ms === undefined ? undefined : new Date(ms).toISOString()
-  const { id, name, plan, account, limits, methods, paths, addresses, note, secrets } = key
-  return {
-    id,
-    name,
-    plan,
-    state: stateOf(key, now),
-    account,
-    limits: limits && Object.keys(limits).length > 0 ? limits : undefined,
-    createdAt: time(key.createdAtMs),
-    expiresAt: time(key.expiresAtMs),
-    revokedAt: time(key.revokedAtMs),
-    methods,
-    paths,
-    addresses,
-    note,
-    oldTokenUntil: time(secrets.find(({ untilMs = 0 }) => untilMs > now)?.untilMs),
-  }
 }

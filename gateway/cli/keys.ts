@@ -1,25 +1,27 @@
 import { readFileSync } from 'node:fs'
 import { durationFrom } from '../config/units.ts'
-import { KeyDesk, stateOf } from '../keys/desk.ts'
-import { importKeys } from '../keys/import.ts'
 import type { Key } from '../keys/key.ts'
 import { KeyMistake } from '../keys/mistake.ts'
+import { keyView, stateOf } from '../keys/view.ts'
 import { required, text, UsageError } from './command.ts'
 import type { Command, Context, Input, Output } from './command.ts'
 import { keySettings, settingsFrom } from './key-settings.ts'
-import { issued, publicView, shown } from './key-views.ts'
+import { issued, shown } from './key-views.ts'
 import { aligned, timeText } from './table.ts'
 
 /** The commands with which operators hand out keys. */
 export const keyCommands: readonly Command[] = [
   {
     name: 'keys create',
+    changes: true,
     summary: 'Make a key and show its token, once',
     options: keySettings,
     run: async (context, input) => {
       const name = required(input, 'name')
       const plan = required(input, 'plan')
-      const { key, token } = await desk(context).create({ ...settingsFrom(input), name, plan })
+      const { key, token } = await context
+        .desks()
+        .keys.create({ ...settingsFrom(input), name, plan })
       return issued('Made', key, token)
     },
   },
@@ -38,10 +40,11 @@ export const keyCommands: readonly Command[] = [
     args: ['KEY_ID'],
     summary: 'Show one key',
     run: async (context, { args: [id = ''] }) =>
-      shown(await desk(context).show(id), context.clock()),
+      shown(await context.desks().keys.show(id), context.clock()),
   },
   {
     name: 'keys change',
+    changes: true,
     args: ['KEY_ID'],
     summary: 'Change what is given, and nothing else',
     details: 'A limit or expiry of its own is taken away with "plan" and "never".',
@@ -49,11 +52,12 @@ export const keyCommands: readonly Command[] = [
     run: async (context, input) => {
       const changes = settingsFrom(input)
       if (Object.keys(changes).length === 0) throw new UsageError('nothing to change is given')
-      return shown(await desk(context).change(input.args[0] ?? '', changes), context.clock())
+      return shown(await context.desks().keys.change(input.args[0] ?? '', changes), context.clock())
     },
   },
   {
     name: 'keys rotate',
+    changes: true,
     args: ['KEY_ID'],
     summary: 'Give a key a new token; the old one goes on for a while',
     details:
@@ -70,7 +74,7 @@ export const keyCommands: readonly Command[] = [
       const overlapMs = overlap === '0' ? 0 : durationFrom(overlap)
       if (overlapMs === undefined)
         throw new UsageError(`--overlap must be 0 or a duration such as 24h, got "${overlap}"`)
-      const { key, token } = await desk(context).rotate(input.args[0] ?? '', overlapMs)
+      const { key, token } = await context.desks().keys.rotate(input.args[0] ?? '', overlapMs)
       const until = key.secrets[1]?.untilMs ?? 0
       const old = until > context.clock() ? `The old one works until ${timeText(until)}.` : ''
       return issued('Rotated', key, token, old || 'The old one works no longer.')
@@ -78,27 +82,31 @@ export const keyCommands: readonly Command[] = [
   },
   {
     name: 'keys revoke',
+    changes: true,
     args: ['KEY_ID'],
     summary: 'End a key for good',
     run: async (context, { args: [id = ''] }) =>
-      shown(await desk(context).revoke(id), context.clock()),
+      shown(await context.desks().keys.revoke(id), context.clock()),
   },
   {
     name: 'keys disable',
+    changes: true,
     args: ['KEY_ID'],
     summary: 'Refuse a key until it is enabled again',
     run: async (context, { args: [id = ''] }) =>
-      shown(await desk(context).setDisabled(id, true), context.clock()),
+      shown(await context.desks().keys.setDisabled(id, true), context.clock()),
   },
   {
     name: 'keys enable',
+    changes: true,
     args: ['KEY_ID'],
     summary: 'Let a disabled key in again',
     run: async (context, { args: [id = ''] }) =>
-      shown(await desk(context).setDisabled(id, false), context.clock()),
+      shown(await context.desks().keys.setDisabled(id, false), context.clock()),
   },
   {
     name: 'keys import',
+    changes: true,
     args: ['FILE'],
     summary: 'Add the keys of another system, all or none',
     details:
@@ -108,16 +116,11 @@ export const keyCommands: readonly Command[] = [
   },
 ]
 
-function desk({ stores, config, clock }: Context): KeyDesk {
-  const { keys, quota } = stores()
-  return new KeyDesk({ store: keys, plans: config.plans, clock, quota })
-}
-
 async function list(context: Context, input: Input): Promise<Output> {
   const [plan, account] = [text(input, 'plan'), text(input, 'account')]
   const now = context.clock()
   const found: Key[] = []
-  for await (const key of desk(context).list()) {
+  for await (const key of context.desks().keys.list()) {
     const wanted = (plan ?? key.plan) === key.plan && (account ?? key.account) === key.account
     if (wanted && (input.values['all'] || key.revokedAtMs === undefined)) found.push(key)
   }
@@ -134,12 +137,12 @@ async function list(context: Context, input: Input): Promise<Output> {
   const none = 'There are no keys yet. Make one: tollgate keys create --plan PLAN --name NAME'
   return {
     text: rows.length > 0 ? aligned([heads, ...rows]) : none,
-    json: found.map((key) => publicView(key, now)),
+    json: found.map((key) => keyView(key, now)),
   }
 }
 
 async function importFile(context: Context, { args: [file = ''] }: Input): Promise<Output> {
-  const { stores, config, clock, progress } = context
+  const { desks, progress } = context
   let content: string
   try {
     content = readFileSync(file, 'utf8')
@@ -149,8 +152,7 @@ async function importFile(context: Context, { args: [file = ''] }: Input): Promi
     )
   }
   let draw: ((done: number) => void) | undefined
-  const options = { store: stores().keys, plans: config.plans, clock }
-  const imported = await importKeys(content, options, (done, total) => {
+  const imported = await desks().keys.import(content, (done, total) => {
     draw ??= progress('keys', total)
     draw(done)
   })

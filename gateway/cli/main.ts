@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
 import { progressBar } from '../../shared/progress.ts'
 import { ConfigError, configFile, loadConfig } from '../config/load.ts'
+import { desksFor } from '../desks.ts'
 import { openStores, type Stores } from '../stores/open.ts'
 import { banCommands } from './bans.ts'
 import { configCommands } from './config.ts'
@@ -10,10 +12,12 @@ import { deprecationCommands } from './deprecations.ts'
 import { explain, overview } from './help.ts'
 import { keyCommands } from './keys.ts'
 import { upstreamCommands } from './upstreams.ts'
+import { usageCommands } from './usage.ts'
 
 const commands: readonly Command[] = [
   ...keyCommands,
   ...banCommands,
+  ...usageCommands,
   ...upstreamCommands,
   ...deprecationCommands,
   ...configCommands,
@@ -22,21 +26,27 @@ const commands: readonly Command[] = [
 process.exitCode = await main(process.argv.slice(2)).catch(failed)
 
 async function main(words: string[]): Promise<number> {
-  const command = commands.find(({ name }) => name === words.slice(0, 2).join(' '))
+  const command = commands.find(({ name }) => `${words.join(' ')} `.startsWith(`${name} `))
   if (!command) return explainAll(words)
-  const input = inputOf(command, words.slice(2))
+  const input = inputOf(command, words.slice(command.name.split(' ').length))
   if (input.values['help']) return say(explain(command))
   const file = text(input, 'config') ?? configFile()
   // A file that is named to be looked at stands for the one that commands go by.
   const [named] = command.args?.[0] === '[FILE]' ? input.args : []
   const config = loadConfig(named ?? file)
-  let stores: Stores | undefined
+  let opened: Stores | undefined
+  const stores = (): Stores => (opened ??= openStores(config.store, { visits: true }))
+  const by = text(input, 'by') ?? userName()
+  if (!/^[^\p{Cc}]{1,255}$/u.test(by)) {
+    throw new UsageError('--by must be a line of 1 to 255 characters')
+  }
   try {
     const output = await command.run(
       {
         config,
         configFile: named ?? file,
-        stores: () => (stores ??= openStores(config.store, { visits: true })),
+        stores,
+        desks: () => desksFor({ stores: stores(), plans: config.plans, clock: Date.now, by }),
         secret: process.env['GATEWAY_SECRET'],
         adminToken: process.env['ADMIN_TOKEN'],
         clock: Date.now,
@@ -47,7 +57,16 @@ async function main(words: string[]): Promise<number> {
     say(input.values['json'] ? `${JSON.stringify(output.json)}\n` : `${output.text}\n`)
     return output.isRefused ? 1 : 0
   } finally {
-    await stores?.close()
+    await opened?.close()
+  }
+}
+
+/** Who runs this; in a container it may be nobody by name. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return 'somebody'
   }
 }
 

@@ -1,5 +1,5 @@
 import type { UpstreamSettings } from '../config/config.ts'
-import { holdAgainst, type Finding } from '../upstreams/probe.ts'
+import { holdAgainst, isTargetUrl, type Finding } from '../upstreams/probe.ts'
 import { text, UsageError, type Command, type Context, type Input } from './command.ts'
 import { aligned } from './table.ts'
 
@@ -37,7 +37,7 @@ function row({ probe, expected, got, milliseconds, breaks }: Finding): string[] 
 }
 
 function urlFrom(given: string): string {
-  if (/^https?:\/\/[^/?#@]+\/?$/.test(given) && URL.canParse(given)) return given
+  if (isTargetUrl(given)) return given
   throw new UsageError(`URL must be an http or https URL without a path, got "${given}"`)
 }
 

@@ -1,9 +1,21 @@
+import type { Change } from '../stores/audit.ts'
+import type { Config } from './config.ts'
+import { shownConfig } from './show.ts'
+
 /** A setting that is another in one of two configurations. */
 export type Difference = Readonly<{ place: string; before: string; after: string }>
 
 /** What would change if one configuration, as it is shown, took the place of another. */
 export function differencesOf(before: unknown, after: unknown): Difference[] {
   return [...compare(before, after, '')]
+}
+
+/** The same of two configurations, for the audit: the settings that are others, before and after. */
+export function changeOf(file: string, before: Config, after: Config): Change {
+  const differences = differencesOf(shownConfig(before), shownConfig(after))
+  const one = (side: 'before' | 'after') =>
+    Object.fromEntries(differences.map((each) => [each.place, each[side]]))
+  return { what: 'config.change', subject: file, before: one('before'), after: one('after') }
 }
 
 function* compare(before: unknown, after: unknown, place: string): Generator<Difference> {

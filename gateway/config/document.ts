@@ -28,7 +28,8 @@ export class ConfigDocument {
   readonly #lines = new LineCounter()
   readonly #written = new Map<unknown, string>()
 
-  constructor(text: string, environment: Environment) {
+  /** Without an environment, `${NAME}` is a text as any other. */
+  constructor(text: string, environment?: Environment) {
     const document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
     const mistakes: Mistake[] = document.errors.map(({ pos, code, message }) => ({
       offset: pos[0],
@@ -36,7 +37,7 @@ export class ConfigDocument {
     }))
     visit(document, {
       Scalar: (_key, node) => {
-        if (typeof node.value !== 'string' || !node.value.includes('${')) return
+        if (!environment || typeof node.value !== 'string' || !node.value.includes('${')) return
         this.#written.set(node, node.value)
         const filled = filledIn(node.value, environment)
         if (filled.missing === undefined) {

@@ -23,9 +23,15 @@ export type ReloadOptions = Readonly<{
   loaded: Loaded
   /** Puts another configuration in force; if it can't, it rejects and nothing has changed. */
   change: (config: Config) => Promise<void>
-  /** Told of each attempt. */
-  told: (result: Reloaded, state: ConfigState) => void
+  /** Told of each attempt, and of whose. */
+  told: (result: Reloaded, state: ConfigState, attempt: Attempt) => void
 }>
+
+/** Who wanted a configuration to be read, and what it is in the place of, if it is. */
+export type Attempt = Readonly<{ by: string; before: Config; after: Config }>
+
+/** Who reads it again when nobody asks. */
+const watcher = 'the file'
 
 /** How often the file is looked at. It is read when it has stayed the same from one look to the next. */
 const lookEveryMs = 100
@@ -64,6 +70,11 @@ export class Reloader {
     return this.#state
   }
 
+  /** What the file's `${NAME}` stand for. */
+  get environment(): Environment {
+    return this.#options.environment
+  }
+
   /** Begins to look at the file. */
   async watch(): Promise<void> {
     this.#seen = await look(this.#options.file)
@@ -80,8 +91,8 @@ export class Reloader {
   }
 
   /** Reads the file now, one at a time, and puts it in force if it is sound. */
-  reload(): Promise<Reloaded> {
-    const attempt = this.#last.then(() => this.#attempt())
+  reload(by: string): Promise<Reloaded> {
+    const attempt = this.#last.then(() => this.#attempt(by))
     this.#last = attempt.catch(() => undefined)
     return attempt
   }
@@ -93,18 +104,22 @@ export class Reloader {
     if (isMoving) this.#isSettling = true
     else if (this.#isSettling) {
       this.#isSettling = false
-      await this.reload()
+      await this.reload(watcher)
     }
   }
 
-  async #attempt(): Promise<Reloaded> {
+  async #attempt(by: string): Promise<Reloaded> {
     const { file, environment, change } = this.#options
+    const { config: before } = this.#loaded
+    const tell = (result: Reloaded): Reloaded => {
+      this.#options.told(result, this.#state, { by, before, after: this.#loaded.config })
+      return result
+    }
     try {
       if (textOf(file) === this.#loaded.text && this.#state.mistakes === undefined) {
-        return this.#tell('unchanged')
+        return tell('unchanged')
       }
       const loaded = readConfig(file, environment)
-      const before = this.#loaded.config
       const changed = fixed.filter(
         ([, part]) => JSON.stringify(part(before)) !== JSON.stringify(part(loaded.config)),
       )
@@ -121,17 +136,12 @@ export class Reloader {
         loadedAtMs: Date.now(),
         mistakes: undefined,
       }
-      return this.#tell('changed')
+      return tell('changed')
     } catch (error) {
       const why = error instanceof ConfigError ? error.message : `${file}: ${String(error)}`
       this.#state = { ...this.#state, mistakes: why }
-      return this.#tell('refused')
+      return tell('refused')
     }
-  }
-
-  #tell(result: Reloaded): Reloaded {
-    this.#options.told(result, this.#state)
-    return result
   }
 }
 

@@ -1,11 +1,14 @@
 import type { Clock } from '../../shared/clock.ts'
+import type { Noted } from '../audit.ts'
 import type { Plan } from '../limits/limits.ts'
 import type { KeyStore } from '../stores/keys.ts'
 import type { QuotaStore } from '../stores/quota.ts'
 import { quotaOf, type Key, type Secret, type StoredKey } from './key.ts'
+import { importKeys } from './import.ts'
 import { KeyMistake } from './mistake.ts'
 import { requireSound, type KeySettings } from './settings.ts'
 import { hashOf, newKeyId, newToken } from './token.ts'
+import { keyView } from './view.ts'
 
 /** How often a change is tried again when somebody else changes the same key at the same time. */
 const tries = 10
@@ -22,6 +25,8 @@ export type DeskOptions = Readonly<{
   clock: Clock
   /** Where bans are, so that one goes with a key that is moved to another account. */
   quota?: QuotaStore
+  /** Writes down what is changed. */
+  noted?: Noted
 }>
 
 /** What operators do with keys: the command line and the admin API both ask here. */
@@ -30,8 +35,10 @@ export class KeyDesk {
   readonly #plans: ReadonlyMap<string, Plan>
   readonly #clock: Clock
   readonly #quota: QuotaStore | undefined
+  readonly #noted: Noted
 
-  constructor({ store, plans, clock, quota }: DeskOptions) {
+  constructor({ store, plans, clock, quota, noted = unnoted }: DeskOptions) {
+    this.#noted = noted
     this.#quota = quota
     this.#store = store
     this.#plans = plans
@@ -46,7 +53,17 @@ export class KeyDesk {
     const key = { ...settings, id, createdAtMs: this.#clock(), secrets: [{ hash: hashOf(token) }] }
     const { clash } = await this.#store.add([key])
     if (clash !== undefined) throw new Error('a new random id was taken; this cannot be')
+    await this.#note('keys.create', null, key)
     return { key, token }
+  }
+
+  /** Adds the keys of a text of CSV or JSON lines, all or none; gives how many they are. */
+  async import(text: string, progress?: (written: number, total: number) => void): Promise<number> {
+    const options = { store: this.#store, plans: this.#plans, clock: this.#clock }
+    const imported = await importKeys(text, options, progress)
+    const after = { imported }
+    await this.#noted({ what: 'keys.import', subject: 'keys', before: null, after })
+    return imported
   }
 
   async show(id: string): Promise<Key> {
@@ -59,7 +76,7 @@ export class KeyDesk {
 
   async change(id: string, changes: Partial<KeySettings>): Promise<Key> {
     let before = ''
-    const after = await this.#edit(id, (key) => {
+    const after = await this.#edit('keys.change', id, (key) => {
       requireAlive(key)
       const changed = { ...key, ...changes, limits: { ...key.limits, ...changes.limits } }
       requireSound(changed, this.#plans)
@@ -83,7 +100,7 @@ export class KeyDesk {
   async rotate(id: string, overlapMs: number): Promise<Issued> {
     const token = newToken(id)
     const now = this.#clock()
-    const key = await this.#edit(id, (key) => {
+    const key = await this.#edit('keys.rotate', id, (key) => {
       requireAlive(key)
       const [current, ...older] = key.secrets
       const secrets: Secret[] = [
@@ -100,11 +117,12 @@ export class KeyDesk {
 
   /** Ends a key for good. */
   revoke(id: string): Promise<Key> {
-    return this.#edit(id, (key) => ({ ...key, revokedAtMs: key.revokedAtMs ?? this.#clock() }))
+    const revoke = (key: Key): Key => ({ ...key, revokedAtMs: key.revokedAtMs ?? this.#clock() })
+    return this.#edit('keys.revoke', id, revoke)
   }
 
   setDisabled(id: string, disabled: boolean): Promise<Key> {
-    return this.#edit(id, (key) => {
+    return this.#edit(disabled ? 'keys.disable' : 'keys.enable', id, (key) => {
       requireAlive(key)
       return { ...key, disabled: disabled || undefined }
     })
@@ -112,26 +130,34 @@ export class KeyDesk {
 
   async #read(id: string): Promise<StoredKey> {
     const stored = await this.#store.get(id)
-    if (!stored) throw new KeyMistake(`there is no key with the id "${id}"`)
+    if (!stored) throw new KeyMistake(`there is no key with the id "${id}"`, 'not_found')
     return stored
   }
 
-  async #edit(id: string, change: (key: Key) => Key): Promise<Key> {
+  async #edit(what: string, id: string, change: (key: Key) => Key): Promise<Key> {
     for (let attempt = 0; attempt < tries; attempt++) {
       const { key, version } = await this.#read(id)
       const changed = change(key)
-      if (await this.#store.replace(changed, version)) return changed
+      if (await this.#store.replace(changed, version)) {
+        await this.#note(what, key, changed)
+        return changed
+      }
     }
-    throw new KeyMistake(`the key "${id}" is being changed by others; try again`)
+    throw new KeyMistake(`the key "${id}" is being changed by others; try again`, 'conflict')
+  }
+
+  #note(what: string, before: Key | null, after: Key): Promise<void> {
+    const now = this.#clock()
+    return this.#noted({
+      what,
+      subject: after.id,
+      before: before && keyView(before, now),
+      after: keyView(after, now),
+    })
   }
 }
 
-/** What a key is good for at a time, in a word. */
-export function stateOf(key: Key, nowMs: number): 'active' | 'revoked' | 'disabled' | 'expired' {
-  if (key.revokedAtMs !== undefined) return 'revoked'
-  if (key.disabled) return 'disabled'
-  return (key.expiresAtMs ?? Infinity) <= nowMs ? 'expired' : 'active'
-}
+const unnoted: Noted = () => Promise.resolve()
 
 function requireFuture(expiresAtMs: number | undefined, nowMs: number): void {
   if (expiresAtMs === undefined || expiresAtMs > nowMs) return
@@ -140,7 +166,10 @@ function requireFuture(expiresAtMs: number | undefined, nowMs: number): void {
 
 function requireAlive(key: Key): void {
   if (key.revokedAtMs === undefined) return
-  throw new KeyMistake(`the key "${key.id}" is revoked, which is for good; create a new one`)
+  throw new KeyMistake(
+    `the key "${key.id}" is revoked, which is for good; create a new one`,
+    'conflict',
+  )
 }
 
 function endBy(

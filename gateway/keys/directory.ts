@@ -2,6 +2,7 @@ import type { Clock } from '../../shared/clock.ts'
 import type { KeyStore, Watch } from '../stores/keys.ts'
 import { BloomFilter } from './bloom-filter.ts'
 import { KeyCache, type CachedKey } from './cache.ts'
+import type { Meters } from '../meters.ts'
 import type { StoredKey } from './key.ts'
 import { hashOf, isOurs, keyIdOf } from './token.ts'
 
@@ -19,6 +20,8 @@ export type DirectoryOptions = Readonly<{
   /** How many keys are held in memory at most. */
   cacheSize: number
   clock: Clock
+  /** Where it is noted how often the store can't be asked. */
+  meters?: Pick<Meters, 'storeErrors'>
   /** Told when the store begins to fail, and with `undefined` when it is back. */
   trouble?: (error: Error | undefined) => void
 }>
@@ -29,6 +32,7 @@ export class KeyDirectory {
   readonly #cache: KeyCache
   readonly #clock: Clock
   readonly #watch: Watch
+  readonly #meters: DirectoryOptions['meters']
   #known: BloomFilter | undefined
   /** What was heard of while the store's names are being read. */
   #heard: StoredKey[] | undefined
@@ -36,7 +40,8 @@ export class KeyDirectory {
   readonly #asked = new Map<string, Promise<Found>>()
   #closed = false
 
-  constructor({ store, cacheSize, clock, trouble }: DirectoryOptions) {
+  constructor({ store, cacheSize, clock, meters, trouble }: DirectoryOptions) {
+    this.#meters = meters
     this.#store = store
     this.#clock = clock
     this.#cache = new KeyCache(cacheSize)
@@ -69,12 +74,17 @@ export class KeyDirectory {
     try {
       const stored = this.#store.find(hash)
       if (!(stored instanceof Promise)) return answer(stored)
-      const found = stored.then(answer, (): Found => 'unavailable')
+      const found = stored.then(answer, () => this.#unavailable())
       this.#asked.set(token, found)
       return found.finally(() => this.#asked.delete(token))
     } catch {
-      return 'unavailable'
+      return this.#unavailable()
     }
+  }
+
+  #unavailable(): Found {
+    if (this.#meters) this.#meters.storeErrors++
+    return 'unavailable'
   }
 
   close(): void {

@@ -1,2 +1,12 @@
-/** What an operator asked for and can't have, as a sentence that says why and what would do. */
-export class KeyMistake extends Error {}
+import type { RefusalCode } from '../../shared/refusal.ts'
+
+/** Something about keys that can't be done as it was asked for, in a sentence for operators. */
+export class KeyMistake extends Error {
+  /** What it is to whoever asks by HTTP. */
+  readonly code: RefusalCode
+
+  constructor(message: string, code: RefusalCode = 'invalid_request') {
+    super(message)
+    this.code = code
+  }
+}

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../shared/clock.ts'
 import { BoundedMap } from '../bounded-map.ts'
+import type { Meters } from '../meters.ts'
 import type { QuotaStore } from '../stores/quota.ts'
 import type { Limits } from './limits.ts'
 import {
@@ -45,6 +46,8 @@ export type QuotasOptions = Readonly<{
   clock: Clock
   /** Told when the store begins to fail, and with `undefined` when it is back. */
   trouble?: (error: Error | undefined) => void
+  /** Where it is noted how long the store takes, and how often it can't be asked. */
+  meters?: Pick<Meters, 'store' | 'storeErrors'>
   /** A clock that never steps, in milliseconds; tests hand in the one that they move. */
   ticks?: Clock
 }>
@@ -59,6 +62,7 @@ export class Quotas {
   readonly #mode: QuotasOptions['whenUnreachable']
   readonly #trouble: QuotasOptions['trouble']
   readonly #ticks: Clock
+  readonly #meters: QuotasOptions['meters']
   readonly #endWatch: () => void
   readonly #seen = new BoundedMap<Seen>(mostRemembered)
   readonly #alone = new BoundedMap<Alone>(mostRemembered)
@@ -70,8 +74,9 @@ export class Quotas {
   readonly #name = randomUUID()
   #settled = 0
 
-  constructor({ store, whenUnreachable, clock, trouble, ticks }: QuotasOptions) {
+  constructor({ store, whenUnreachable, clock, trouble, meters, ticks }: QuotasOptions) {
     this.#store = store
+    this.#meters = meters
     this.#mode = whenUnreachable
     this.#trouble = trouble
     this.#ticks = ticks ?? (store.isLocal ? clock : () => performance.now())
@@ -82,6 +87,7 @@ export class Quotas {
         this.#bannedUntilMs = new BoundedMap(mostRemembered)
       },
       trouble: (cause) => this.#tell('store', cause),
+      took: (milliseconds) => this.#meters?.store.add(milliseconds),
     })
   }
 
@@ -139,10 +145,13 @@ export class Quotas {
     const seen = this.#seen.get(quota)
     const alone = this.#alone.get(quota)
     const owed = alone && this.#settling(alone)
+    const askedAtTicks = this.#ticks()
     try {
       const ask = { key: id, cost, limits, bans, seen, owed }
       const decision = await this.#store.decide(quota, ask)
-      this.#offsetMs = decision.nowMs - this.#ticks()
+      const ticks = this.#ticks()
+      this.#offsetMs = decision.nowMs - ticks
+      this.#meters?.store.add(ticks - askedAtTicks)
       this.#remember(quota, decision)
       if (alone && owed) alone.told = undefined
       if (alone && !alone.told && !alone.owed) this.#alone.delete(quota)
@@ -170,6 +179,7 @@ export class Quotas {
 
   /** Goes on from what was last seen; what is counted here the store hears of when it is back. */
   #decideAlone({ id, quota, limits, bans }: Asker, cost: number): Decision {
+    if (this.#meters) this.#meters.storeErrors++
     let alone = this.#alone.get(quota)
     if (!alone) {
       const base = this.#seen.get(quota)

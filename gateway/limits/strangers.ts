@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/clock.ts'
-import { Refusal } from '../../shared/refusal.ts'
+import { Refusal, type RefusalCode } from '../../shared/refusal.ts'
 import { neighbourhoodOf } from '../address.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import { retryAfter, type Standing } from './headers.ts'
@@ -14,18 +14,23 @@ export class Strangers {
   /** What an address may ask; what it has asked stays counted if that changes. */
   limits: Limits
   readonly #clock: Clock
+  readonly #told: (code: RefusalCode) => void
   readonly #quotas = new BoundedMap<QuotaState>(mostAddresses)
 
-  constructor(limits: Limits, clock: Clock) {
+  /** `told` hears what each of them is told. */
+  constructor(limits: Limits, clock: Clock, told: (code: RefusalCode) => void = () => undefined) {
     this.limits = limits
     this.#clock = clock
+    this.#told = told
   }
 
   /** Counts one request of an address, and refuses it: for what it lacks, or with 429 for too many. */
   refuse(address: string, why: () => Refusal): { refusal: Refusal; standing: Standing } {
     const standing = { decision: this.#take(neighbourhoodOf(address)), limits: this.limits }
     const fits = standing.decision.verdict === 'admitted'
-    return { refusal: fits ? why() : tooMany(retryAfter(standing)), standing }
+    const refusal = fits ? why() : tooMany(retryAfter(standing))
+    this.#told(refusal.code)
+    return { refusal, standing }
   }
 
   /** Where an address stands, without counting anything. */

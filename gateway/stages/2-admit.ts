@@ -2,36 +2,41 @@ import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify
 import { Refusal } from '../../shared/refusal.ts'
 import { answer } from '../../shared/service.ts'
 import type { Caller } from '../caller.ts'
-import { retryAfter, tellingWindow, windows, type Standing } from '../limits/headers.ts'
+import { retryAfter, tellingWindow, type Standing } from '../limits/headers.ts'
 import type { Quotas } from '../limits/quotas.ts'
 import type { Decision } from '../limits/step.ts'
+import { standingView } from '../views.ts'
 
 const secondsUntilBack = '5'
 
-/** Lets a request in if its caller's quota has room for it, and counts it: one step, or 429. */
-export function admit(quotas: Quotas): onRequestHookHandler {
-  return function admit(request, reply, done): void {
-    const { caller, forbidden, routeOptions } = request
-    if (!caller) throw new Error('admit comes after authenticate')
-    const { cost = 1, tollgate } = routeOptions.config
-    const asksOnly = tollgate === 'quota'
-    const decided = asksOnly ? quotas.stand(caller) : quotas.decide(caller, forbidden ? 0 : cost)
-    if (decided instanceof Promise) decided.then(act).catch(done)
-    else act(decided)
+export type AdmitOptions = Readonly<{
+  quotas: Quotas
+  /** What a request of the route counts. */
+  cost: number
+  /** Whether the route tells where a caller stands, and nothing else: it is open even to who is banned. */
+  asksOnly: boolean
+  /** Told when a request has banned its key. */
+  bans: (caller: Caller, untilMs: number) => void
+}>
 
-    function act(decision: Decision): void {
-      const standing = (request.standing = { decision, limits: (caller as Caller).limits })
+/** Lets a request in if its caller's quota has room for it, and counts it: one step, or 429. */
+export function admit({ quotas, cost, asksOnly, bans }: AdmitOptions): onRequestHookHandler {
+  return function admit(request, reply, done): void {
+    const { caller, forbidden } = request
+    if (!caller) throw new Error('admit comes after authenticate')
+    const act = (decision: Decision): void => {
+      const standing = (request.standing = { decision, limits: caller.limits })
       if (decision.verdict === 'unavailable') return refuse(reply, unavailable())
       if (asksOnly) return done()
-      if (decision.bans) {
-        const until = new Date(decision.bannedUntilMs).toISOString()
-        request.log.warn({ key: caller?.id, until }, 'a key is banned')
-      }
+      if (decision.bans) bans(caller, decision.bannedUntilMs)
       if (decision.verdict === 'banned') return refuse(reply, banned(standing))
       if (decision.verdict === 'refused') return refuse(reply, exceeded(standing))
       if (forbidden) return refuse(reply, notForThis())
       done()
     }
+    const decided = asksOnly ? quotas.stand(caller) : quotas.decide(caller, forbidden ? 0 : cost)
+    if (decided instanceof Promise) decided.then(act).catch(done)
+    else act(decided)
   }
 }
 
@@ -39,25 +44,7 @@ export function admit(quotas: Quotas): onRequestHookHandler {
 export function quotaView(request: FastifyRequest): object {
   const { caller, standing } = request
   if (!caller || !standing) throw new Error('a standing comes after admit')
-  const { decision } = standing
-  const { minute = null, day = null } = quotaWindows(standing)
-  const { bannedUntilMs } = decision
-  return {
-    plan: caller.plan,
-    minute,
-    day,
-    strikes: decision.strikes,
-    bannedUntil: bannedUntilMs > 0 ? Math.ceil(bannedUntilMs / 1000) : null,
-  }
-}
-
-function quotaWindows({ decision, limits }: Standing) {
-  return Object.fromEntries(
-    Object.entries(windows(decision, limits)).map(([name, { limit, remaining, resetMs }]) => [
-      name,
-      { limit, remaining, reset: Math.ceil(resetMs / 1000) },
-    ]),
-  )
+  return standingView(caller.plan, standing)
 }
 
 function exceeded(standing: Standing): Refusal {

@@ -1,12 +1,15 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { StoreSettings } from '../config/config.ts'
 import { openGatewayFile } from './embedded/database.ts'
+import { embeddedAudit } from './embedded/audit.ts'
 import { embeddedKeys } from './embedded/keys.ts'
 import { EmbeddedQuotas } from './embedded/quota.ts'
 import { embeddedTallies } from './embedded/tallies.ts'
+import type { AuditStore } from './audit.ts'
 import type { KeyStore } from './keys.ts'
 import type { QuotaStore } from './quota.ts'
 import type { TallyStore } from './tallies.ts'
+import { redisAudit } from './redis/audit.ts'
 import { Breaker } from './redis/breaker.ts'
 import { connect, whenReady } from './redis/connect.ts'
 import { redisKeys } from './redis/keys.ts'
@@ -19,6 +22,7 @@ export type Stores = Readonly<{
   keys: KeyStore
   quota: QuotaStore
   tallies: TallyStore
+  audit: AuditStore
   /** What whoever runs the gateway should know of them. */
   warnings: readonly string[]
   /** Resolves when they can be asked, or when waiting for that is no use any more. */
@@ -49,6 +53,7 @@ export function openStores(settings: StoreSettings, options: OpenOptions = {}): 
     keys,
     quota,
     tallies,
+    audit,
     warnings,
     ready,
     close: end,
@@ -57,7 +62,7 @@ export function openStores(settings: StoreSettings, options: OpenOptions = {}): 
     end()
     await Promise.all([keys.close(), quota.close()])
   }
-  return { keys, quota, tallies, warnings, ready, close }
+  return { keys, quota, tallies, audit, warnings, ready, close }
 
   function inRedis() {
     const { redis, prefix } = settings
@@ -77,6 +82,7 @@ export function openStores(settings: StoreSettings, options: OpenOptions = {}): 
       keys,
       quota: redisQuotas(options),
       tallies: redisTallies(options),
+      audit: redisAudit(connection, prefix),
       warnings: [],
       ready: () => whenReady(connection),
       close,
@@ -90,14 +96,18 @@ export function openStores(settings: StoreSettings, options: OpenOptions = {}): 
     // A connection of its own, because counters need less of the disk than keys do.
     const quota = new EmbeddedQuotas(openGatewayFile(file), { clock, visits })
     const ready = (): Promise<void> => Promise.resolve()
+    // Usage may lose a moment in a power cut, and is written often: it doesn't wait for the disk.
+    const usage = openGatewayFile(file)
+    usage.pragma('synchronous = NORMAL')
     const warnings = quota.isAlone ? [] : [shared(file)]
     return {
       keys,
       quota,
-      tallies: embeddedTallies(database),
+      tallies: embeddedTallies(usage),
+      audit: embeddedAudit(database),
       warnings,
       ready,
-      close: () => undefined,
+      close: () => void usage.close(),
     }
   }
 }

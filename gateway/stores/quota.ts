@@ -14,6 +14,8 @@ export type BanListener = Readonly<{
   forgiven: () => void
   /** The store can't be reached any more; with `undefined`, it can again. A single failure is none. */
   trouble?: (cause: Error | undefined) => void
+  /** How long it took to write counters down, where counting itself is done in memory. */
+  took?: (milliseconds: number) => void
 }>
 
 /**

@@ -1,10 +1,11 @@
-/** How often a key has done something on a day, and when last. */
+/** How often a key has done something on a day. */
 export type Tally = Readonly<{
   /** Days since 1970, in UTC. */
   day: number
   key: string
   what: string
   count: number
+  /** When last, where that is of interest; else 0. */
   lastMs: number
 }>
 
@@ -25,6 +26,6 @@ export interface TallyStore {
    */
   add(batch: string, tallies: readonly Tally[]): Promise<void>
 
-  /** What has been added for some days, the first and the last of them included, in no order. */
-  list(fromDay: number, toDay: number): AsyncIterable<Tally>
+  /** What has been added for some days, the first and the last of them included, in no order; of one key, or all. */
+  list(fromDay: number, toDay: number, key?: string): AsyncIterable<Tally>
 }

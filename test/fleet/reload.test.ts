@@ -2,37 +2,14 @@ import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { Pool, request } from 'undici'
-import { peakMemory, startFleet, type Fleet, type FleetOptions } from '../support/fleet.ts'
+import { peakMemory, startFleet, type Fleet } from '../support/fleet.ts'
+import { start, token } from '../support/operator.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { startProcess } from '../support/process.ts'
 import { caller, json } from '../support/http.ts'
 import { freePort, startRedis, until } from '../support/redis.ts'
-
-const token = 'operator'
-const unlimited = 'plans: { p: { perMinute: unlimited, perDay: 1000000 } }'
-
-/** A gateway with an admin address, and what an operator does with both. */
-async function start(t: Test, options: FleetOptions) {
-  const admin = `http://127.0.0.1:${await freePort()}`
-  const fleet = await startFleet(t, {
-    more: unlimited,
-    ...options,
-    environments: [{ ADMIN_TOKEN: token, LOG_LEVEL: 'info' }],
-    admin: `{ host: 127.0.0.1, port: ${new URL(admin).port} }`,
-  })
-  const [url = ''] = fleet.urls
-  const [gateway] = fleet.processes
-  if (!gateway) throw new Error('one was asked for')
-  const headers = { authorization: `Bearer ${token}` }
-  const operate = caller(admin)
-  const reload = () => operate('POST', '/admin/config/reload', undefined, headers)
-  const state = async () => json(await operate('GET', '/admin/config', undefined, headers))
-  const text = readFileSync(fleet.file, 'utf8')
-  const write = (change: (text: string) => string): void => writeFileSync(fleet.file, change(text))
-  return { ...fleet, url, gateway, admin, operate, reload, state, text, write }
-}
 
 /** Requests without a pause over some connections, until told to stop; gives the statuses and failures. */
 function hammer(url: string, headers: Record<string, string>, connections: number, path = '/v1/x') {

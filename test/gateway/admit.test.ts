@@ -348,10 +348,15 @@ t.test('GET /v1/quota costs nothing, never counts, and needs a key', async (t) =
 })
 
 t.test('a ban goes with its key to another account, and is lifted there', async (t) => {
-  const { call, key, desk, stores } = await startGateway(t)
+  const { call, key, desk, stores, config } = await startGateway(t)
   const { headers, key: record } = await key()
   const status = async () => (await call('GET', '/v1/pets', undefined, headers)).status
-  const bans = new QuotaDesk({ keys: stores.keys, quota: stores.quota, clock: Date.now })
+  const bans = new QuotaDesk({
+    plans: config.plans,
+    keys: stores.keys,
+    quota: stores.quota,
+    clock: Date.now,
+  })
   await bans.ban(record.id, 60_000)
   t.equal(await status(), 429)
   await desk.change(record.id, { account: 'other' })

@@ -35,6 +35,13 @@ export const migrations: readonly string[] = [
      lastMs INTEGER NOT NULL,
      PRIMARY KEY (day, key, what)
    ) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE audit (
+     seq INTEGER PRIMARY KEY AUTOINCREMENT,
+     atMs INTEGER NOT NULL,
+     subject TEXT NOT NULL,
+     entry TEXT NOT NULL
+   ) STRICT;
+   CREATE INDEX auditBySubject ON audit (subject, seq);`,
 ]
 
 /** How long a change may wait for another process that is changing the same file. */

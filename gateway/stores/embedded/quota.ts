@@ -219,7 +219,10 @@ export class EmbeddedQuotas implements QuotaStore {
     for (const entry of this.#unsaved) if (batch.push(entry) === batchSize) break
     const all = batch.length === this.#unsaved.size
     // Orders are done when all that they have changed is written, not sooner.
+    const began = performance.now()
     this.#file.save(batch, all ? this.#doneSeq : undefined, this.#clock())
+    const milliseconds = performance.now() - began
+    this.#listeners.forEach(({ took }) => took?.(milliseconds))
     for (const [quota] of batch) this.#unsaved.delete(quota)
     return !all
   }

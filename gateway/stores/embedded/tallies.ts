@@ -14,6 +14,9 @@ export function embeddedTallies(database: Database): TallyStore {
     `SELECT * FROM tallies WHERE (day, key, what) > (?, ?, ?) AND day <= ?
      ORDER BY day, key, what LIMIT ${pageSize}`,
   )
+  const ofKey = database.prepare<[number, string], Tally>(
+    'SELECT * FROM tallies WHERE day = ? AND key = ?',
+  )
   const addAll = database.transaction((tallies: readonly Tally[]) => {
     for (const tally of tallies) upsert.run(tally)
     forget.run(Math.max(...tallies.map(({ day }) => day)) - rememberedDays)
@@ -25,7 +28,11 @@ export function embeddedTallies(database: Database): TallyStore {
       return Promise.resolve()
     },
 
-    async *list(fromDay, toDay) {
+    async *list(fromDay, toDay, key) {
+      if (key !== undefined) {
+        for (let day = fromDay; day <= toDay; day++) yield* ofKey.all(day, key)
+        return
+      }
       let rows = page.all(fromDay, '', '', toDay)
       for (let last = rows.at(-1); last; last = rows.at(-1)) {
         yield* rows

@@ -42,17 +42,26 @@ export function redisTallies({
       }
     },
 
-    async *list(fromDay, toDay) {
-      for (let day = fromDay; day <= toDay; day++) yield* await ofDay(day)
+    async *list(fromDay, toDay, key) {
+      for (let day = fromDay; day <= toDay; day++) yield* await ofDay(day, key)
     },
   }
 
-  async function ofDay(day: number): Promise<Tally[]> {
+  async function ofDay(day: number, key?: string): Promise<Tally[]> {
     const counts = new Map<string, number>()
     const lasts = new Map<string, number>()
+    // Ids of keys have no characters that mean something in a pattern.
+    const match = key === undefined ? '*' : `* ${key} *`
     let cursor = '0'
     do {
-      const [next, flat] = await connection.hscan(hashOf(day), cursor, 'COUNT', 1_000)
+      const [next, flat] = await connection.hscan(
+        hashOf(day),
+        cursor,
+        'MATCH',
+        match,
+        'COUNT',
+        1_000,
+      )
       for (let i = 0; i + 1 < flat.length; i += 2) {
         const [field = '', value = ''] = [flat[i], flat[i + 1]]
         if (field.startsWith('count ')) counts.set(field.slice('count '.length), Number(value))
@@ -60,10 +69,11 @@ export function redisTallies({
       }
       cursor = next
     } while (cursor !== '0')
-    return [...counts].map(([name, count]) => {
+    const tallies = [...counts].map(([name, count]) => {
       const end = name.indexOf(' ')
-      const [key, what] = [name.slice(0, end), name.slice(end + 1)]
-      return { day, key, what, count, lastMs: lasts.get(name) ?? 0 }
+      const [of, what] = [name.slice(0, end), name.slice(end + 1)]
+      return { day, key: of, what, count, lastMs: lasts.get(name) ?? 0 }
     })
+    return key === undefined ? tallies : tallies.filter((tally) => tally.key === key)
   }
 }

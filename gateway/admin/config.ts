@@ -1,0 +1,42 @@
+import type { FastifyInstance } from 'fastify'
+import { differencesOf } from '../config/diff.ts'
+import { ConfigError, parseConfig } from '../config/load.ts'
+import { shownConfig } from '../config/show.ts'
+import type { AdminContext } from './app.ts'
+import { textOf } from './body.ts'
+
+/** The configuration: what is in force, what another would change, and reading it again. */
+export function addConfig(app: FastifyInstance, { gateway, reloader }: AdminContext): void {
+  const shown = () => {
+    const { file, hash, loadedAtMs, mistakes } = reloader.state
+    return {
+      file,
+      hash,
+      loadedAt: new Date(loadedAtMs).toISOString(),
+      mistakes: linesOf(mistakes),
+      config: shownConfig(gateway.config),
+    }
+  }
+
+  app.get('/admin/config', shown)
+
+  app.post('/admin/config/check', ({ body }) => {
+    try {
+      const config = parseConfig(textOf(body), reloader.environment, 'body')
+      const differences = differencesOf(shownConfig(gateway.config), shownConfig(config))
+      return { sound: true, mistakes: [], differences }
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      return { sound: false, mistakes: linesOf(error.message), differences: [] }
+    }
+  })
+
+  app.post('/admin/config/reload', async ({ admin }, reply) => {
+    const result = await reloader.reload(admin)
+    return reply.code(result === 'refused' ? 409 : 200).send({ result, ...shown() })
+  })
+}
+
+function linesOf(mistakes: string | undefined): readonly string[] {
+  return mistakes?.split('\n') ?? []
+}

@@ -1,0 +1,167 @@
+import type { FastifyInstance } from 'fastify'
+import Type, { type Static } from 'typebox'
+import { Readable } from 'node:stream'
+import { durationFrom, instantFrom } from '../config/units.ts'
+import type { Key } from '../keys/key.ts'
+import type { KeySettings } from '../keys/settings.ts'
+import { keyView } from '../keys/view.ts'
+import type { AdminContext } from './app.ts'
+import { read, textOf } from './body.ts'
+
+const text = Type.String({ expected: 'a text' })
+const texts = Type.Array(text, { expected: 'a list of texts' })
+const limit = Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('unlimited')], {
+  expected: 'a whole number above 0 or "unlimited"',
+})
+const date = Type.Refine(
+  Type.String({ expected: 'a day such as 2030-12-31, or a time with its zone' }),
+  (value) => instantFrom(value) !== undefined,
+  () => 'must be a day such as 2030-12-31, or a time with its zone',
+)
+const duration = Type.Refine(
+  Type.String({ expected: '0 or a duration such as 24h' }),
+  (value) => value === '0' || durationFrom(value) !== undefined,
+  () => 'must be 0 or a duration such as 24h',
+)
+const closed = { additionalProperties: false, expected: 'an object' }
+
+const created = Type.Object(
+  {
+    name: text,
+    plan: text,
+    account: Type.Optional(text),
+    limits: Type.Optional(
+      Type.Object({ perMinute: Type.Optional(limit), perDay: Type.Optional(limit) }, closed),
+    ),
+    expiresAt: Type.Optional(date),
+    methods: Type.Optional(texts),
+    paths: Type.Optional(texts),
+    addresses: Type.Optional(texts),
+    note: Type.Optional(text),
+  },
+  closed,
+)
+
+/** What is `null` in a change is taken away. */
+const changed = Type.Object(
+  {
+    name: Type.Optional(text),
+    plan: Type.Optional(text),
+    account: Type.Optional(orNull(text, 'a text')),
+    limits: Type.Optional(
+      Type.Object(
+        {
+          perMinute: Type.Optional(orNull(limit, 'a whole number above 0 or "unlimited"')),
+          perDay: Type.Optional(orNull(limit, 'a whole number above 0 or "unlimited"')),
+        },
+        closed,
+      ),
+    ),
+    expiresAt: Type.Optional(orNull(date, 'a day such as 2030-12-31, or a time with its zone')),
+    methods: Type.Optional(orNull(texts, 'a list of texts')),
+    paths: Type.Optional(orNull(texts, 'a list of texts')),
+    addresses: Type.Optional(orNull(texts, 'a list of texts')),
+    note: Type.Optional(orNull(text, 'a text')),
+  },
+  closed,
+)
+
+const rotated = Type.Object({ overlap: Type.Optional(duration) }, closed)
+
+type Listing = { Querystring: { plan?: string; account?: string; all?: string } }
+type OfKey = { Params: { id: string } }
+
+/** Keys, as the command line has them. */
+export function addKeys(app: FastifyInstance, { desks, clock }: AdminContext): void {
+  const view = (key: Key) => keyView(key, clock())
+
+  app.get<Listing>('/admin/keys', ({ query, admin }, reply) => {
+    const { plan, account, all } = query
+    const isWanted = (key: Key): boolean =>
+      (plan ?? key.plan) === key.plan &&
+      (account ?? key.account) === key.account &&
+      (all !== undefined || key.revokedAtMs === undefined)
+    const list = desks(admin).keys.list()
+    return reply
+      .type('application/json; charset=utf-8')
+      .send(Readable.from(jsonList(list, isWanted, view)))
+  })
+
+  app.post('/admin/keys', async ({ body, admin }, reply) => {
+    const given = read(body, created)
+    const { name, plan } = given
+    const { key, token } = await desks(admin).keys.create({ ...settingsFrom(given), name, plan })
+    return reply
+      .code(201)
+      .header('location', `/admin/keys/${key.id}`)
+      .send({ id: key.id, key: token, plan: key.plan })
+  })
+
+  app.post('/admin/keys/import', { bodyLimit: 64 * 2 ** 20 }, async ({ body, admin }) => ({
+    imported: await desks(admin).keys.import(textOf(body)),
+  }))
+
+  app.get<OfKey>('/admin/keys/:id', async ({ params, admin }) =>
+    view(await desks(admin).keys.show(params.id)),
+  )
+
+  app.patch<OfKey>('/admin/keys/:id', async ({ params, body, admin }) =>
+    view(await desks(admin).keys.change(params.id, settingsFrom(read(body, changed)))),
+  )
+
+  app.post<OfKey>('/admin/keys/:id/rotate', async ({ params, body, admin }) => {
+    const { overlap = '24h' } = read(body, rotated)
+    const overlapMs = overlap === '0' ? 0 : (durationFrom(overlap) ?? 0)
+    const { key, token } = await desks(admin).keys.rotate(params.id, overlapMs)
+    return { id: key.id, key: token, plan: key.plan, oldTokenUntil: view(key).oldTokenUntil }
+  })
+
+  app.post<OfKey>('/admin/keys/:id/revoke', async ({ params, admin }) =>
+    view(await desks(admin).keys.revoke(params.id)),
+  )
+
+  for (const [what, disabled] of [
+    ['disable', true],
+    ['enable', false],
+  ] as const) {
+    app.post<OfKey>(`/admin/keys/:id/${what}`, async ({ params, admin }) =>
+      view(await desks(admin).keys.setDisabled(params.id, disabled)),
+    )
+  }
+}
+
+/** A list in JSON, of however many there are, written as it is read. */
+async function* jsonList<Item>(
+  items: AsyncIterable<Item>,
+  isWanted: (item: Item) => boolean,
+  view: (item: Item) => object,
+): AsyncGenerator<string> {
+  let before = '['
+  for await (const item of items) {
+    if (!isWanted(item)) continue
+    yield before + JSON.stringify(view(item))
+    before = ',\n'
+  }
+  yield before === '[' ? '[]' : ']'
+}
+
+function settingsFrom(body: Static<typeof changed>): Partial<KeySettings> {
+  const { expiresAt, limits, ...given } = body
+  return {
+    ...withoutNull(given),
+    ...(limits ? { limits: withoutNull(limits) } : {}),
+    ...(expiresAt === undefined
+      ? {}
+      : { expiresAtMs: expiresAt === null ? undefined : instantFrom(expiresAt) }),
+  }
+}
+
+function withoutNull(given: object): object {
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [name, value === null ? undefined : value]),
+  )
+}
+
+function orNull<Schema extends Type.TSchema>(schema: Schema, expected: string) {
+  return Type.Union([schema, Type.Null()], { expected: `${expected}, or null` })
+}

@@ -1,0 +1,53 @@
+import type { Clock } from '../shared/clock.ts'
+import type { AuditStore, Change } from './stores/audit.ts'
+
+/** Writes down what somebody has changed. */
+export type Noted = (change: Change) => Promise<void>
+
+/** How often the log hears of what was changed. */
+const lookEveryMs = 1_000
+
+/** Writes down changes that somebody makes, after they are made. */
+export function noterFor(store: AuditStore, by: string, clock: Clock): Noted {
+  return async (change) => {
+    try {
+      await store.add({ atMs: clock(), by, ...change })
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      throw new Error(`it is done (${change.what}), but could not be written down: ${why}`, {
+        cause: error,
+      })
+    }
+  }
+}
+
+/**
+ * Tells the log of each change that somebody has made, by command or otherwise. Every gateway of a fleet
+ * does, each for what happens while it runs. Gives what ends it.
+ */
+export function tellChanges(
+  store: AuditStore,
+  log: (about: object, message: string) => void,
+): () => void {
+  let place: string | undefined
+  let isLooking = false
+  const look = async (): Promise<void> => {
+    if (isLooking) return
+    isLooking = true
+    try {
+      const { entries, place: next } = await store.since(place)
+      place = next
+      for (const { what, atMs, ...rest } of entries) {
+        log({ audit: what, at: new Date(atMs).toISOString(), ...rest }, 'changed')
+      }
+    } catch {
+      // The store is out of reach and says so itself; what was missed is told when it is back.
+    } finally {
+      isLooking = false
+    }
+  }
+  const timer = setInterval(() => void look(), lookEveryMs)
+  timer.unref()
+  void look()
+  return () => clearInterval(timer)
+}

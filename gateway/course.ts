@@ -1,0 +1,53 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { RefusalCode } from '../shared/refusal.ts'
+
+/** How a request goes, for those who tell of it when its answer has ended. */
+export type Course = {
+  /** The path of its route in the configuration. */
+  readonly route: string
+  /** When it came, was sent on, and began to be answered, by the clock of `performance`; 0: not yet. */
+  readonly beganAtMs: number
+  sentAtMs: number
+  answeredAtMs: number
+  /** Ends what is still done for it elsewhere, when its connection has closed. */
+  cancel: (() => void) | undefined
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    course: Course | null
+  }
+}
+
+/** What was decided about a request: let in, refused for a reason, asked by a browser; or its caller left first. */
+export type Outcome = 'admitted' | RefusalCode | 'preflight' | 'gone'
+
+export function outcomeOf(
+  { caller, standing }: FastifyRequest,
+  { refusal }: FastifyReply,
+): Outcome {
+  if (refusal) return refusal
+  if (!standing) return 'gone'
+  return caller ? 'admitted' : 'preflight'
+}
+
+/** The status of a caller that has gone before its answer began; nginx calls it so, too. */
+const goneStatus = 499
+
+/** The status that a request was answered with. */
+export function statusOf({ raw, statusCode }: FastifyReply): number {
+  return raw.headersSent ? statusCode : goneStatus
+}
+
+/** Where the time of a request went, in milliseconds: how long it took here until it was sent on, and then until its backend answered. */
+export function timesOf({ beganAtMs, sentAtMs, answeredAtMs }: Course, nowMs: number) {
+  const sentOrEnded = sentAtMs || nowMs
+  return {
+    ownMs: rounded(sentOrEnded - beganAtMs),
+    ...(sentAtMs > 0 ? { upstreamMs: rounded((answeredAtMs || nowMs) - sentAtMs) } : {}),
+  }
+}
+
+function rounded(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10
+}

@@ -1,0 +1,26 @@
+import type { Clock } from '../shared/clock.ts'
+import { noterFor } from './audit.ts'
+import { KeyDesk } from './keys/desk.ts'
+import { QuotaDesk } from './limits/desk.ts'
+import type { Plan } from './limits/limits.ts'
+import type { Stores } from './stores/open.ts'
+
+export type DesksOptions = Readonly<{
+  stores: Stores
+  plans: ReadonlyMap<string, Plan>
+  clock: Clock
+  /** Who changes things here, for the audit. */
+  by: string
+}>
+
+/** Where operators change keys, bans and quotas: for the command line and the admin API alike. */
+export type Desks = Readonly<{ keys: KeyDesk; quotas: QuotaDesk }>
+
+export function desksFor({ stores, plans, clock, by }: DesksOptions): Desks {
+  const { keys, quota, audit } = stores
+  const noted = noterFor(audit, by, clock)
+  return {
+    keys: new KeyDesk({ store: keys, plans, clock, quota, noted }),
+    quotas: new QuotaDesk({ keys, quota, plans, clock, noted }),
+  }
+}

@@ -1,0 +1,54 @@
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import type { Caller } from './caller.ts'
+import type { Core } from './core.ts'
+import { statusOf } from './course.ts'
+import { deprecatedCall } from './deprecated-calls.ts'
+import type { Durations } from './meters.ts'
+import { useOf } from './usage.ts'
+
+/** In metrics, the plan of who has none, and the route of what leads nowhere. */
+export const noPlan = 'none'
+export const noRoute = 'none'
+
+/** Writes down what becomes of requests: in numbers for metrics, by key and day for usage. */
+export type Recorder = Readonly<{
+  /** What takes note of the answers of a route; what is free is no usage. */
+  answersOf: (
+    route: string,
+    isFree: boolean,
+  ) => (request: FastifyRequest, reply: FastifyReply) => void
+  banned: (caller: Caller, untilMs: number) => void
+  deprecatedCall: (request: FastifyRequest, operation: string) => void
+  /** Where the times of an upstream's answers go. */
+  upstreamMeter: (upstream: string) => Durations
+}>
+
+export function recorder({ meters, tallying }: Core, log: FastifyBaseLogger): Recorder {
+  return {
+    answersOf(route, isFree) {
+      const { answers, durations } = meters.route(route)
+      return (request, reply) => {
+        const { caller, course } = request
+        const plan = caller?.plan ?? noPlan
+        answers.add(plan, statusOf(reply))
+        if (course) durations.add(performance.now() - course.beganAtMs)
+        if (reply.refusal) meters.refusals.add(plan, reply.refusal)
+        const use = caller && !isFree ? useOf(request, reply) : undefined
+        if (caller && use) tallying.count(caller.id, use)
+      }
+    },
+
+    banned({ id, plan }, untilMs) {
+      meters.bans.add(plan, '')
+      log.warn({ key: id, until: new Date(untilMs).toISOString() }, 'a key is banned')
+    },
+
+    deprecatedCall({ caller }, operation) {
+      if (!caller) return
+      meters.deprecated.add(operation, caller.plan)
+      tallying.count(caller.id, deprecatedCall(operation), true)
+    },
+
+    upstreamMeter: (upstream) => meters.upstream(upstream),
+  }
+}

@@ -1,0 +1,93 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { statusByCode, type RefusalCode } from '../shared/refusal.ts'
+import { outcomeOf, statusOf } from './course.ts'
+import type { KeyStore } from './stores/keys.ts'
+import type { TallyStore } from './stores/tallies.ts'
+
+/** What a request is tallied by: what became of it, and the class of its status or the reason. */
+export type Use = `admitted ${string}` | `refused ${RefusalCode}`
+
+const classes = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const
+const admitted = classes.map((name): Use => `admitted ${name}`)
+const refused = new Map(
+  Object.keys(statusByCode).map((code) => [code, `refused ${code as RefusalCode}` as const]),
+)
+
+/** What a request of a caller's is tallied by; nothing for one that was never decided, or is free. */
+export function useOf(request: FastifyRequest, reply: FastifyReply): Use | undefined {
+  const { standing, forbidden } = request
+  if (!standing) return undefined
+  const outcome = outcomeOf(request, reply)
+  if (forbidden || standing.decision.verdict !== 'admitted') return refused.get(outcome)
+  return admitted[classAt(statusOf(reply))]
+}
+
+/** What was done with a key: on one day, or in all. */
+export type Usage = Readonly<{
+  key: string
+  name: string
+  /** `2030-12-05`; none for the sum of several days. */
+  day?: string
+  admitted: number
+  /** By reason: the code of the refusal. */
+  refused: Readonly<Record<string, number>>
+  /** By class of status, such as `2xx`, refusals included. */
+  answers: Readonly<Record<string, number>>
+}>
+
+type Summed = {
+  key: string
+  day: number
+  admitted: number
+  refused: Record<string, number>
+  answers: Record<string, number>
+}
+
+export type UsageQuery = Readonly<{ fromDay: number; toDay: number; key?: string | undefined }>
+
+/** Usage in some days: of one key, a line a day; else a line for each key, those used most first. */
+export async function usage(
+  stores: Readonly<{ keys: KeyStore; tallies: TallyStore }>,
+  { fromDay, toDay, key }: UsageQuery,
+): Promise<Usage[]> {
+  const found = new Map<string, Summed>()
+  for await (const tally of stores.tallies.list(fromDay, toDay, key)) {
+    const [kind, what = ''] = tally.what.split(' ', 2)
+    if (kind !== 'admitted' && kind !== 'refused') continue
+    const day = key === undefined ? 0 : tally.day
+    const place = `${day} ${tally.key}`
+    let sum = found.get(place)
+    if (!sum) {
+      sum = { key: tally.key, day, admitted: 0, refused: {}, answers: {} }
+      found.set(place, sum)
+    }
+    if (kind === 'admitted') sum.admitted += tally.count
+    else sum.refused[what] = (sum.refused[what] ?? 0) + tally.count
+    const answer = kind === 'admitted' ? what : classOf(what)
+    sum.answers[answer] = (sum.answers[answer] ?? 0) + tally.count
+  }
+  const sums = [...found.values()].sort(
+    (a, b) => a.day - b.day || b.admitted - a.admitted || a.key.localeCompare(b.key),
+  )
+  return Promise.all(
+    sums.map(async ({ day, ...sum }) => ({
+      ...sum,
+      name: (await stores.keys.get(sum.key))?.key.name ?? '',
+      ...(key === undefined ? {} : { day: dayText(day) }),
+    })),
+  )
+}
+
+/** The class of the status that a refusal has. */
+function classOf(code: string): string {
+  const [, status = 500] = Object.entries(statusByCode).find(([each]) => each === code) ?? []
+  return classes[classAt(status)] ?? '5xx'
+}
+
+function classAt(status: number): number {
+  return Math.floor(status / 100) - 1
+}
+
+function dayText(day: number): string {
+  return new Date(day * 86_400_000).toISOString().slice(0, 10)
+}

@@ -1,0 +1,277 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import t from 'tap'
+import { plans, startUpstream } from '../support/gateway.ts'
+import { caller, json } from '../support/http.ts'
+import { start } from '../support/operator.ts'
+import { startRedis, until } from '../support/redis.ts'
+
+const shipped = `${plans}
+deprecations:
+  - { operation: "GET /v1/pets/{petId}", since: 2025-12-05, replacement: /v1/pets }
+`
+
+for (const kind of ['embedded', 'redis'] as const) {
+  t.test(`the admin address and the command line are one: ${kind}`, async (t) => {
+    const redis = kind === 'redis' ? await startRedis(t) : undefined
+    const store = redis ? `redis: "${redis.url}"` : 'file: $DIR/gateway.db'
+    const { url: upstream } = await startUpstream(t)
+    const { ask, url, runJson, run } = await start(t, { upstream, store, more: shipped })
+    const call = caller(url)
+
+    const made = await ask('POST', '/admin/keys', { name: 'Acme', plan: 'free', account: 'acme' })
+    t.equal(made.status, 201)
+    const { id, key } = json(made) as { id: string; key: string }
+    t.equal(made.headers['location'], `/admin/keys/${id}`)
+    const headers = { authorization: `Bearer ${key}` }
+    const status = async () => (await call('GET', '/v1/pets', undefined, headers)).status
+    t.equal(await status(), 200)
+    const shown = await ask('GET', `/admin/keys/${id}`)
+    t.match(json(shown), { id, name: 'Acme', plan: 'free', account: 'acme', state: 'active' })
+    t.strictSame(json(shown), await runJson('keys', 'show', id))
+    t.strictSame(json(await ask('GET', '/admin/keys?plan=free')), await runJson('keys', 'list'))
+    t.strictSame(json(await ask('GET', '/admin/keys?plan=pro')), [])
+
+    const change = { plan: 'pro', limits: { perMinute: 5 }, note: 'x', expiresAt: '2099-01-01' }
+    t.match(json(await ask('PATCH', `/admin/keys/${id}`, change)), {
+      ...{ plan: 'pro', limits: { perMinute: 5 }, note: 'x' },
+      expiresAt: '2099-01-01T00:00:00.000Z',
+    })
+    const undone = { limits: { perMinute: null }, note: null, expiresAt: null }
+    const plain = json(await ask('PATCH', `/admin/keys/${id}`, undone))
+    for (const name of ['limits', 'note', 'expiresAt']) t.notOk(name in plain, name)
+    await until(async () =>
+      Boolean(
+        /300/.exec(JSON.stringify((await call('GET', '/v1/pets', undefined, headers)).headers)),
+      ),
+    )
+
+    const quota = json(await ask('GET', `/admin/quota/${id}`))
+    t.match(quota, { id, quota: 'account:acme', plan: 'pro', minute: { limit: 300 }, strikes: 0 })
+    t.strictSame(await runJson('quota', 'show', id), json(await ask('GET', `/admin/quota/${id}`)))
+    t.match(json(await ask('POST', `/admin/quota/${id}/reset`)), {
+      minute: { remaining: 300 },
+      day: { remaining: 10_000 },
+    })
+
+    t.match(json(await ask('PUT', `/admin/bans/${id}`, { for: '10m' })), { id, name: 'Acme' })
+    t.equal(await status(), 429)
+    t.strictSame(json(await ask('GET', '/admin/bans')), await runJson('bans', 'list'))
+    t.match(await ask('DELETE', `/admin/bans/${id}`), { status: 204, text: '' })
+    t.equal(await status(), 200)
+    t.match(await ask('DELETE', `/admin/bans/${id}`), { status: 404, text: /o ban of the key/ })
+
+    const rotated = json(await ask('POST', `/admin/keys/${id}/rotate`, { overlap: '0' }))
+    t.match(rotated, { id, plan: 'pro', key: /^tg_/ })
+    await until(async () => (await status()) === 401)
+    headers.authorization = `Bearer ${String(rotated['key'])}`
+    t.equal(await status(), 200)
+    for (const [what, code] of [
+      ['disable', 401],
+      ['enable', 200],
+      ['revoke', 401],
+    ] as const) {
+      t.equal((await ask('POST', `/admin/keys/${id}/${what}`)).status, 200, what)
+      await until(async () => (await status()) === code)
+    }
+    t.match(await ask('POST', `/admin/keys/${id}/enable`), { status: 409, text: /for good/ })
+    t.strictSame(json(await ask('GET', '/admin/keys')), [])
+    t.match(json(await ask('GET', '/admin/keys?all')), [{ id, state: 'revoked' }])
+
+    const csv = 'token,plan,name\nan-older-token-1,free,One\nan-older-token-2,pro,Two\n'
+    t.strictSame(
+      json(await ask('POST', '/admin/keys/import', csv, { 'content-type': 'text/csv' })),
+      {
+        imported: 2,
+      },
+    )
+    const older = { authorization: 'Bearer an-older-token-1' }
+    t.equal((await call('GET', '/v1/pets/1', undefined, older)).status, 200)
+    const report = json(await ask('GET', '/admin/deprecations')) as unknown as { calls: number }[]
+    t.match(report, [{ name: 'One', operation: 'GET /v1/pets/{petId}', calls: 1 }])
+    t.strictSame(report, await runJson('deprecations', 'report'))
+    const text = await ask('GET', '/admin/deprecations', undefined, { accept: 'text/csv' })
+    t.match(text, { text: /^key,name,operation,calls,last\r\n\w{12},One,/ })
+    t.match(text.headers, { 'content-type': 'text/csv; charset=utf-8' })
+
+    const used = json(await ask('GET', '/admin/usage?days=1'))
+    t.strictSame(used, await runJson('usage', '--days', '1'))
+    t.match(used, [
+      { key: id, name: 'Acme' },
+      { name: 'One', admitted: 1 },
+    ])
+    const ofKey = json(await ask('GET', `/admin/usage/${id}`))
+    t.match(ofKey, [{ key: id, day: new Date().toISOString().slice(0, 10) }])
+    t.strictSame(ofKey, await runJson('usage', id))
+
+    const audit = json(await ask('GET', '/admin/audit')) as unknown as Record<string, unknown>[]
+    t.strictSame(audit, await runJson('audit'))
+    t.strictSame(
+      audit.map(({ what }) => what),
+      [
+        ...['keys.import', 'keys.revoke', 'keys.enable', 'keys.disable', 'keys.rotate'],
+        ...['bans.lift', 'bans.set', 'quota.reset', 'keys.change', 'keys.change', 'keys.create'],
+      ],
+      'every change, and none twice',
+    )
+    t.ok(audit.every(({ by }) => by === 'admin'))
+    t.match(audit[8], { before: { plan: 'pro', note: 'x' }, after: { plan: 'pro' } })
+    t.match(
+      (await run('audit', '--limit', '2')).out,
+      /WHEN .*\n.* admin +keys\.import .*\n.*keys\.revoke .*state: "active" → "revoked"/,
+    )
+    t.equal((await ask('GET', '/admin/audit?limit=3&key=' + id)).text.split('"what"').length, 4)
+  })
+}
+
+t.test('what can’t be done is told in a sentence, and changes nothing', async (t) => {
+  const { url: upstream } = await startUpstream(t)
+  const { ask } = await start(t, { upstream, more: plans })
+  const made = json(await ask('POST', '/admin/keys', { name: 'A', plan: 'free' }))
+  const id = String(made['id'])
+  for (const [method, path, body, status, message] of [
+    ['POST', '/admin/keys', { name: 'x' }, 400, /plan is missing\./],
+    [
+      'POST',
+      '/admin/keys',
+      { nmae: 'x', plan: 'free' },
+      400,
+      /no setting "nmae"; did you mean name\?/,
+    ],
+    ['POST', '/admin/keys', { name: 5, plan: 'free' }, 400, /name must be a text, got 5/],
+    [
+      'POST',
+      '/admin/keys',
+      { name: 'x', plan: 'gold' },
+      400,
+      /There is no plan "gold"; there are free/,
+    ],
+    ['POST', '/admin/keys', { name: 'x', plan: 'enterprise' }, 400, /is custom/],
+    [
+      'POST',
+      '/admin/keys',
+      { name: 'x', plan: 'free', expiresAt: 'soon' },
+      400,
+      /expiresAt must be a day/,
+    ],
+    ['POST', '/admin/keys', '{', 400, /The body is no JSON/],
+    ['POST', '/admin/keys', '[]', 400, /the body must be an object, got \[\]/],
+    [
+      'PATCH',
+      `/admin/keys/${id}`,
+      { limits: { perMinute: 0 } },
+      400,
+      /limits\.perMinute must be a whole number/,
+    ],
+    [
+      'POST',
+      `/admin/keys/${id}/rotate`,
+      { overlap: 'long' },
+      400,
+      /overlap must be 0 or a duration/,
+    ],
+    ['PUT', `/admin/bans/${id}`, {}, 400, /for is missing/],
+    ['PUT', '/admin/bans/nobody', { for: '5m' }, 404, /no key with the id/],
+    ['GET', '/admin/keys/nobody', undefined, 404, /no key with the id/],
+    ['GET', '/admin/usage/nobody', undefined, 404, /no key with the id/],
+    ['GET', '/admin/quota/nobody', undefined, 404, /no key with the id/],
+    ['GET', '/admin/usage?days=91', undefined, 400, /days must be a whole number from 1 to 90/],
+    ['GET', '/admin/audit?limit=0', undefined, 400, /limit must be/],
+    ['POST', '/admin/upstreams/check', { url: 'ftp://x' }, 400, /url must be an http/],
+    ['POST', '/admin/upstreams/check', { url: upstream, upstream: 'no' }, 400, /one of animals/],
+    ['POST', '/admin/keys/import', 'token\nx', 400, /Line 2: /],
+    ['GET', '/admin/nothing', undefined, 404, /nothing at this path/],
+  ] as const) {
+    const answer = await ask(method, path, body)
+    const called = `${method} ${path} ${JSON.stringify(body)}`
+    t.match(json(answer), { status, message }, called)
+    t.equal(answer.status, status, called)
+  }
+  const audit = json(await ask('GET', '/admin/audit')) as unknown as unknown[]
+  t.equal(audit.length, 1, 'none of it is in the audit')
+  t.match(await ask('POST', '/admin/keys', '<x/>', { 'content-type': 'text/xml' }), { status: 415 })
+})
+
+t.test('the configuration is shown, checked and read again; the audit says by whom', async (t) => {
+  const { url: upstream } = await startUpstream(t)
+  const { ask, text, write, runJson } = await start(t, {
+    upstream,
+    more: plans,
+    environments: [{ ADMIN_TOKEN: 'alice:operator, bob:other' }],
+  })
+  const check = (body: string) =>
+    ask('POST', '/admin/config/check', body, { 'content-type': 'application/yaml' })
+  t.strictSame(json(await check(text)), { sound: true, mistakes: [], differences: [] })
+  const faster = text.replace('perMinute: 60,', 'perMinute: 61,')
+  t.match(json(await check(faster)), {
+    sound: true,
+    differences: [{ place: 'plans.free.limits.perMinute', before: '60', after: '61' }],
+  })
+  t.match(json(await check(text.replace('perMinute: 60,', 'perMinute: 6O,'))), {
+    sound: false,
+    mistakes: [/^body:\d+:\d+: plans\.free\.perMinute must be .* got "6O"$/],
+  })
+  write(() => faster)
+  const asBob = { authorization: 'Bearer other' }
+  const answer = await ask('POST', '/admin/config/reload', undefined, asBob)
+  const result = String(json(answer)['result'])
+  t.ok(['changed', 'unchanged'].includes(result), 'the file may have been seen by then')
+  await until(async () => ((await runJson('audit')) as unknown[]).length === 1)
+  t.match(await runJson('audit'), [
+    {
+      what: 'config.change',
+      by: result === 'changed' ? 'bob' : 'the file',
+      before: { 'plans.free.limits.perMinute': '60' },
+      after: { 'plans.free.limits.perMinute': '61' },
+    },
+  ])
+  await ask('POST', '/admin/keys', { name: 'A', plan: 'free' }, asBob)
+  t.match(await runJson('audit', '--limit', '1'), [{ what: 'keys.create', by: 'bob' }])
+})
+
+t.test('changes are in the log of a gateway that runs, whoever makes them', async (t) => {
+  const { url: upstream } = await startUpstream(t)
+  const { run, gateway } = await start(t, { upstream, more: plans })
+  await run('keys', 'create', '--plan', 'free', '--name', 'x\u001b[31m', '--by', 'Eve')
+  await run('keys', 'create', '--plan', 'free', '--name', 'Ann', '--by', 'Eve')
+  await until(() => gateway.output().includes('keys.create'))
+  const line =
+    gateway
+      .output()
+      .split('\n')
+      .find((each) => each.includes('keys.create')) ?? ''
+  t.match(json(line), { audit: 'keys.create', by: 'Eve', after: { name: 'Ann' }, msg: 'changed' })
+  t.notMatch(gateway.output(), /tg_\w{12}_\w/, 'without the token')
+  t.match(await run('keys', 'create', '--plan', 'free', '--name', 'B', '--by', 'a\nb'), {
+    code: 2,
+    out: /--by must be a line/,
+  })
+})
+
+t.test('what is ready is told member by member', async (t) => {
+  const { url: upstream } = await startUpstream(t)
+  const { operate, ask, gateway, write, url } = await start(t, { upstream, more: plans })
+  t.match(json(await operate('GET', '/readyz')), {
+    ready: true,
+    stopping: false,
+    store: 'reachable',
+    upstreams: { animals: { [upstream]: { healthy: true, weight: 1 } } },
+  })
+  t.strictSame(json(await ask('GET', '/admin/upstreams')), {
+    animals: { [upstream]: { healthy: true, weight: 1 } },
+  })
+  t.match(json(await ask('POST', '/admin/upstreams/check', { url: upstream })), {
+    upstream: 'animals',
+    fit: true,
+  })
+  write((text) => text.replace('plans:', 'plams:'))
+  await until(async () => (await operate('GET', '/readyz')).text.includes('did you mean plans'))
+  t.equal((await operate('GET', '/readyz')).status, 200, 'it goes on by the one before')
+  const { hostname, port } = new URL(url)
+  const open = connect(Number(port), hostname)
+  t.teardown(() => open.destroy())
+  await once(open, 'connect')
+  gateway.child.kill('SIGTERM')
+  await until(async () => (await operate('GET', '/readyz').catch(() => undefined))?.status === 503)
+  t.match(json(await operate('GET', '/readyz')), { ready: false, stopping: true })
+})

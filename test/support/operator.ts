@@ -1,0 +1,43 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import type { Test } from 'tap'
+import { startFleet, type FleetOptions } from './fleet.ts'
+import { caller, json } from './http.ts'
+import { startProcess } from './process.ts'
+import { freePort } from './redis.ts'
+
+export const token = 'operator'
+export const unlimited = 'plans: { p: { perMinute: unlimited, perDay: 1000000 } }'
+
+/** A gateway with an admin address, and what an operator does with both. */
+export async function start(t: Test, options: FleetOptions) {
+  const admin = `http://127.0.0.1:${await freePort()}`
+  const [environment] = options.environments ?? []
+  const fleet = await startFleet(t, {
+    more: unlimited,
+    ...options,
+    environments: [{ ADMIN_TOKEN: token, LOG_LEVEL: 'info', ...environment }],
+    admin: `{ host: 127.0.0.1, port: ${new URL(admin).port} }`,
+  })
+  const [url = ''] = fleet.urls
+  const [gateway] = fleet.processes
+  if (!gateway) throw new Error('one was asked for')
+  const headers = { authorization: `Bearer ${token}` }
+  const operate = caller(admin)
+  /** Asks the admin address as whoever has the token. */
+  const ask: typeof operate = (method, path, body, more) =>
+    operate(method, path, body, { ...headers, ...more })
+  const reload = () => ask('POST', '/admin/config/reload')
+  const state = async () => json(await ask('GET', '/admin/config'))
+  const text = readFileSync(fleet.file, 'utf8')
+  const write = (change: (text: string) => string): void => writeFileSync(fleet.file, change(text))
+  /** Runs the command line on the same configuration. */
+  const run = async (...args: string[]) => {
+    const command = [...args, '--config', fleet.file]
+    const process = startProcess(t, 'gateway/cli/main.js', { args: command })
+    const { code } = await process.ended
+    return { code, out: process.output(), stdout: process.stdout() }
+  }
+  const runJson = async (...args: string[]): Promise<unknown> =>
+    JSON.parse((await run(...args, '--json')).stdout)
+  return { ...fleet, url, gateway, admin, operate, ask, reload, state, text, write, run, runJson }
+}
