@@ -1,6 +1,7 @@
 export type { Caller } from './caller.ts'
 export type { Config } from './config/config.ts'
-export { ConfigError, loadConfig } from './config/load.ts'
+export { ConfigError, configOf, loadConfig } from './config/load.ts'
+export type { ConfigFile } from './config/schema.ts'
 export { KeyDesk, type DeskOptions, type Issued } from './keys/desk.ts'
 export type { Key, Secret, StoredKey } from './keys/key.ts'
 export { hashOf, isWellFormed, newKeyId, newToken } from './keys/token.ts'
@@ -16,5 +17,6 @@ export {
   type LimiterOptions,
   type QuotaStore,
 } from './stores/quota.ts'
+export type { AuditEntry, AuditQuery, AuditStore, Change } from './stores/audit.ts'
 export type { Tally, TallyStore } from './stores/tallies.ts'
 export { openStores, type Stores } from './stores/open.ts'

@@ -3,7 +3,8 @@ import type { Clock } from '../shared/clock.ts'
 import { Ranges } from './address.ts'
 import './caller.ts'
 import type { Config } from './config/config.ts'
-import { loadConfig } from './config/load.ts'
+import { configOf, loadConfig } from './config/load.ts'
+import type { ConfigFile } from './config/schema.ts'
 import { openCore, type Core } from './core.ts'
 import './course.ts'
 import { recorder } from './recorder.ts'
@@ -21,8 +22,8 @@ import type { Stores } from './stores/open.ts'
 import { addressFinder, strangerRefuser } from './stranger.ts'
 
 export type TollgateOptions = Readonly<{
-  /** The path of a configuration file, or a configuration. */
-  config: string | Config
+  /** The path of a configuration file, or what one would say, or a configuration that was loaded. */
+  config: string | ConfigFile | Config
   /** Where keys are kept; by default what the configuration says, closed with the app. */
   stores?: Stores
   /** What outlives this configuration, if there are to be others after it; whoever gives it closes it. */
@@ -49,7 +50,7 @@ declare module 'fastify' {
  */
 export async function tollgate(app: FastifyInstance, options: TollgateOptions): Promise<void> {
   const { clock = Date.now, stores } = options
-  const config = typeof options.config === 'string' ? loadConfig(options.config) : options.config
+  const config = configFrom(options.config)
   const core = options.core ?? openCore({ config, stores, clock, log: app.log })
   const { directory, quotas, strangers } = core
   const upstreams = new Map(
@@ -122,6 +123,15 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
   await forward(app, {
     ...{ routes, upstreams, trustedProxies, secret, clock, unanswered, upstreamMeter },
   })
+}
+
+function configFrom(given: TollgateOptions['config']): Config {
+  if (typeof given === 'string') return loadConfig(given)
+  return isLoaded(given) ? given : configOf(given)
+}
+
+function isLoaded(config: ConfigFile | Config): config is Config {
+  return config.plans instanceof Map
 }
 
 // The app around the plugin is guarded too, where it asks for it; fastify's mark for that is a symbol.

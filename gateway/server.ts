@@ -27,6 +27,9 @@ export type GatewayOptions = Readonly<{
 
 const warmUps = 10
 
+/** How long a request may take to arrive where there is no upstream to say so. */
+const requestTimeoutMs = 30_000
+
 /** An app that was built from one configuration, and how many requests it is answering. */
 type Generation = { app: FastifyInstance; config: Config; open: number; isLast: boolean }
 
@@ -127,7 +130,8 @@ export class Gateway {
 
   #listenFor({ upstreams }: Config): void {
     const times = [...upstreams.values()].map(({ timeouts }) => timeouts)
-    this.server.requestTimeout = Math.max(...times.map(({ requestMs }) => requestMs))
+    const requestMs = Math.max(...times.map(({ requestMs }) => requestMs))
+    this.server.requestTimeout = times.length > 0 ? requestMs : requestTimeoutMs
     // A connection on which nothing moves in either direction, for longer than anything may take.
     const longest = times.flatMap(({ responseMs, idleMs, requestMs }) => [
       ...[responseMs, idleMs, requestMs],

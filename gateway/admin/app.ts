@@ -99,9 +99,8 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
 function readiness({ gateway, reloader, isStopping }: AdminOptions) {
   const { hash, mistakes } = reloader.state
   const upstreams = upstreamStates(gateway)
-  const isServed = Object.values(upstreams).some((targets) =>
-    Object.values(targets).some(({ healthy }) => healthy),
-  )
+  const targets = Object.values(upstreams).flatMap((each) => Object.values(each))
+  const isServed = targets.length === 0 || targets.some(({ healthy }) => healthy)
   return {
     ready: !isStopping() && isServed,
     stopping: isStopping(),

@@ -106,7 +106,10 @@ export function configFrom(file: ConfigFile): Config {
     bans: bansFrom(file.bans),
     keys: { cache: file.keys?.cache ?? 100_000 },
     upstreams: new Map(
-      Object.entries(file.upstreams).map(([name, written]) => [name, upstreamFrom(name, written)]),
+      Object.entries(file.upstreams ?? {}).map(([name, written]) => [
+        name,
+        upstreamFrom(name, written),
+      ]),
     ),
     quotaPath: file.quota?.path ?? '/v1/quota',
     ietfHeaders: file.headers?.ietf ?? false,
@@ -123,7 +126,10 @@ function planFrom(name: string, plan: ConfigFile['plans'][string]): Plan {
   return { name, limits, bans: plan.bans !== 'off' }
 }
 
-function upstreamFrom(name: string, written: ConfigFile['upstreams'][string]): UpstreamSettings {
+function upstreamFrom(
+  name: string,
+  written: NonNullable<ConfigFile['upstreams']>[string],
+): UpstreamSettings {
   const { timeout = {}, health = {}, tls, probes = [] } = written
   return {
     name,

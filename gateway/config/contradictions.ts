@@ -71,9 +71,10 @@ function* routeSayings(file: Section): Generator<Saying> {
   for (const [i, route] of list(file['routes']).entries()) {
     const { path, upstream, rewrite } = section(route)
     const [written, target] = [text(path), text(upstream)]
-    if (target !== undefined && names.length > 0 && !names.includes(target)) {
+    if (target !== undefined && !names.includes(target)) {
       const near = nearest(target, names)
-      const hint = near === undefined ? `one of ${names.join(', ')}` : `did you mean ${near}?`
+      const there = names.length > 0 ? `there are ${names.join(', ')}` : 'there are none'
+      const hint = near === undefined ? there : `did you mean ${near}?`
       yield [['routes', i, 'upstream'], `names no upstream, got ${JSON.stringify(target)}; ${hint}`]
     }
     if (written === undefined) continue

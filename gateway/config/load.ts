@@ -5,7 +5,7 @@ import { configFrom, type Config } from './config.ts'
 import { contradictionsIn } from './contradictions.ts'
 import { ConfigDocument, type Environment, type Mistake, type Path } from './document.ts'
 import { frozen } from './frozen.ts'
-import { fileSchema } from './schema.ts'
+import { fileSchema, type ConfigFile } from './schema.ts'
 
 /** A configuration that can't be used, with everything that is wrong with it, a line each. */
 export class ConfigError extends Error {}
@@ -36,12 +36,22 @@ export function readConfig(file: string, environment: Environment = process.env)
   return load(textOf(file), environment, file)
 }
 
+/** The same for what a program has put together, as the file would say it. */
+export function configOf(written: ConfigFile): Config {
+  try {
+    return load(JSON.stringify(written), undefined, 'config').config
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    throw new ConfigError(error.message.replace(/^config:\d+:\d+: /gm, ''), { cause: error })
+  }
+}
+
 /** The same for a text; `name` is what messages call it. */
 export function parseConfig(text: string, environment: Environment, name: string): Config {
   return load(text, environment, name).config
 }
 
-function load(text: string, environment: Environment, name: string): Loaded {
+function load(text: string, environment: Environment | undefined, name: string): Loaded {
   const document = new ConfigDocument(text, environment)
   const mistakes = [...document.mistakes]
   if (document.isSound) {

@@ -116,37 +116,39 @@ export const fileSchema = section({
   keys: optional(section({ cache: optional(count) })),
   quota: optional(section({ path: optional(exactPath) })),
   headers: optional(section({ ietf: optional(Type.Boolean({ expected: 'true or false' })) })),
-  upstreams: Type.Record(
-    Type.String(),
-    section({
-      targets: Type.Array(target, {
-        minItems: 1,
-        expected: 'a list of URLs, or of { url: ..., weight: ... }',
+  upstreams: optional(
+    Type.Record(
+      Type.String(),
+      section({
+        targets: Type.Array(target, {
+          minItems: 1,
+          expected: 'a list of URLs, or of { url: ..., weight: ... }',
+        }),
+        timeout: optional(
+          section({
+            connect: optional(duration),
+            response: optional(duration),
+            idle: optional(duration),
+            request: optional(duration),
+          }),
+        ),
+        health: optional(
+          section({
+            path: optional(exactPath),
+            every: optional(duration),
+            unhealthyAfter: optional(count),
+          }),
+        ),
+        maxInFlight: optional(count),
+        tls: optional(section({ ca: text })),
+        probes: optional(
+          Type.Array(section({ request: probe, status: optional(status) }), {
+            expected: 'a list of { request: GET /path, status: 200 }',
+          }),
+        ),
       }),
-      timeout: optional(
-        section({
-          connect: optional(duration),
-          response: optional(duration),
-          idle: optional(duration),
-          request: optional(duration),
-        }),
-      ),
-      health: optional(
-        section({
-          path: optional(exactPath),
-          every: optional(duration),
-          unhealthyAfter: optional(count),
-        }),
-      ),
-      maxInFlight: optional(count),
-      tls: optional(section({ ca: text })),
-      probes: optional(
-        Type.Array(section({ request: probe, status: optional(status) }), {
-          expected: 'a list of { request: GET /path, status: 200 }',
-        }),
-      ),
-    }),
-    { expected: 'upstreams by name', minProperties: 1 },
+      { expected: 'upstreams by name' },
+    ),
   ),
   routes: Type.Array(
     section({

@@ -1,0 +1,297 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Fastify from 'fastify'
+import t, { type Test } from 'tap'
+import { configOf } from '../../gateway/config/load.ts'
+import { tollgate } from '../../gateway/plugin.ts'
+import { openStores } from '../../gateway/stores/open.ts'
+import { usage } from '../../gateway/usage.ts'
+import { plans, startGateway, startUpstream } from '../support/gateway.ts'
+import { caller, json } from '../support/http.ts'
+import { start } from '../support/operator.ts'
+import { root, startProcess } from '../support/process.ts'
+import { until } from '../support/redis.ts'
+
+const deprecations = `
+deprecations:
+  - { operation: "GET /v1/pets/{petId}", since: 2025-12-05, replacement: /v1/pets }
+`
+
+/** The lines of what Prometheus reads that begin with a text. */
+function lines(metrics: string, beginning: string): string[] {
+  return metrics.split('\n').filter((line) => line.startsWith(beginning))
+}
+
+t.test('the metrics tell what has happened', async (t) => {
+  const { url: upstream } = await startUpstream(t, (_request, response) => {
+    response.writeHead(_request.url === '/v1/teapot' ? 418 : 200).end('{}')
+  })
+  const { url, operate, run, runJson } = await start(t, {
+    upstream,
+    more: `${plans}\nbans: { strikes: 1, grace: 1ms }\n${deprecations}`,
+  })
+  const call = caller(url)
+  const read = async () => (await operate('GET', '/metrics')).text
+  const { key, id } = (await runJson('keys', 'create', '--plan', 'free', '--name', 'A')) as Record<
+    string,
+    string
+  >
+  const headers = { authorization: `Bearer ${key}` }
+  for (const path of ['/v1/pets/1', '/v1/teapot', '/nowhere', '/v1/quota']) {
+    await call('GET', path, undefined, headers)
+  }
+  await call('GET', '/v1/pets')
+  await call('GET', '/v1/pets', undefined, { authorization: 'Bearer none' })
+  await call('GET', '/v1//pets')
+  await until(async () => lines(await read(), 'tollgate_requests_total').length === 6)
+  const metrics = await read()
+  for (const line of [
+    'tollgate_requests_total{route="/v1/*",plan="free",status="200"} 1',
+    'tollgate_requests_total{route="/v1/*",plan="free",status="418"} 1',
+    'tollgate_requests_total{route="/v1/*",plan="none",status="401"} 2',
+    'tollgate_requests_total{route="/v1/quota",plan="free",status="200"} 1',
+    'tollgate_requests_total{route="none",plan="free",status="404"} 1',
+    'tollgate_requests_total{route="/v1/*",plan="none",status="400"} 1',
+    'tollgate_refusals_total{plan="none",reason="missing_api_key"} 1',
+    'tollgate_refusals_total{plan="none",reason="invalid_api_key"} 1',
+    'tollgate_refusals_total{plan="none",reason="invalid_request"} 1',
+    'tollgate_strangers_total{outcome="missing_api_key"} 1',
+    'tollgate_deprecated_requests_total{operation="GET /v1/pets/{petId}",plan="free"} 1',
+    'tollgate_request_duration_seconds_count{route="/v1/*"} 5',
+    'tollgate_request_duration_seconds_bucket{le="+Inf",route="/v1/*"} 5',
+    'tollgate_upstream_duration_seconds_count{upstream="animals"} 2',
+    'tollgate_store_errors_total 0',
+    'tollgate_store_fallback 0',
+    `tollgate_upstream_healthy{upstream="animals",target="${upstream}"} 1`,
+  ]) {
+    const [name = '', value] = line.split(/ (?=\S+$)/)
+    const labels = [...name.matchAll(/\w+="[^"]*"/g)].map(([label]) => label)
+    const found = lines(metrics, name.replace(/\{.*/, '')).find(
+      (each) => labels.every((label) => each.includes(label)) && each.endsWith(` ${value}`),
+    )
+    t.ok(found, line)
+  }
+  t.notMatch(metrics, new RegExp(id ?? ''), 'no label holds a key')
+
+  await run('bans', 'set', id ?? '', '--for', '1m')
+  await until(async () => (await call('GET', '/v1/x', undefined, headers)).status === 429)
+  await until(async () =>
+    (await read()).includes('tollgate_refusals_total{plan="free",reason="key_banned"} 1'),
+  )
+  t.equal(lines(await read(), 'tollgate_bans_total{').length, 0, 'an operator’s ban is no fault')
+})
+
+t.test('README names every metric, and none that there isn’t', async (t) => {
+  const { url: upstream } = await startUpstream(t)
+  const { operate } = await start(t, { upstream })
+  const { text } = await operate('GET', '/metrics')
+  const real = [...text.matchAll(/^# TYPE (tollgate_\w+) /gm)].map(([, name = '']) => name)
+  const readme = readFileSync(join(root, 'README.md'), 'utf8')
+  const named = new Set([...readme.matchAll(/`(tollgate_\w+)/g)].map(([, name = '']) => name))
+  t.strictSame([...named].sort(), real.sort())
+})
+
+t.test(
+  'usage is right to the request, also of those who leave before they are answered',
+  async (t) => {
+    let hold = false
+    const upstream = await startUpstream(t, ({ url = '' }, response) => {
+      if (hold) return
+      response.writeHead(Number(url.slice('/v1/'.length)) || 200).end()
+    })
+    const now = Date.UTC(2026, 10, 20, 12)
+    const more = `${plans}\nbans: { strikes: 1000 }`
+    const { call, key, stores, app, url } = await startGateway(t, {
+      upstream,
+      more,
+      clock: () => now,
+    })
+    const one = await key({ name: 'One', limits: { perMinute: 9, perDay: 100 } })
+    const other = await key({ methods: ['POST'] })
+    for (const status of [200, 201, 204, 302, 404, 500, 503]) {
+      await call('GET', `/v1/${status}`, undefined, one.headers)
+    }
+    await call('GET', '/v1/quota', undefined, one.headers)
+    hold = true
+    const controller = new AbortController()
+    const left = fetch(`${url}/v1/slow`, {
+      headers: one.headers,
+      signal: controller.signal,
+    }).catch(() => 'left')
+    await until(() => upstream.seen.some(({ url }) => url === '/v1/slow'))
+    controller.abort()
+    t.equal(await left, 'left')
+    hold = false
+    for (let i = 0; i < 3; i++) await call('GET', '/v1/200', undefined, one.headers)
+    await call('GET', '/v1/200', undefined, other.headers)
+    await app.close()
+    const day = Math.floor(now / 86_400_000)
+    const found = await usage(stores, { fromDay: day - 6, toDay: day })
+    t.strictSame(found, [
+      {
+        key: one.key.id,
+        name: 'One',
+        admitted: 9,
+        refused: { rate_limit_exceeded: 2 },
+        answers: { '2xx': 4, '3xx': 1, '4xx': 4, '5xx': 2 },
+      },
+      {
+        key: other.key.id,
+        name: 'Test',
+        admitted: 0,
+        refused: { forbidden: 1 },
+        answers: { '4xx': 1 },
+      },
+    ])
+  },
+)
+
+/** A gateway and the animal store behind it, each with its log. */
+async function both(t: Test, level = 'info') {
+  // The gateway's own folder is made anew when it starts.
+  const folder = mkdtempSync(join(tmpdir(), 'animals-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const backend = startProcess(t, 'backend/main.js', {
+    env: { PORT: '0', DATABASE: join(folder, 'animals.db'), LOG_LEVEL: level },
+  })
+  const operated = await start(t, {
+    upstream: await backend.url,
+    more: plans,
+    environments: [{ LOG_LEVEL: level }],
+  })
+  const headers = await operated.key({ name: 'A' })
+  return { backend, headers, call: caller(operated.url), gateway: operated.gateway }
+}
+
+/** The lines of a log that say a text. */
+function said(log: string, text: string): Record<string, unknown>[] {
+  return log
+    .split('\n')
+    .filter((line) => line.includes(text))
+    .map((line) => json(line))
+}
+
+t.test('a request is one line in each log, with one id and one trace', async (t) => {
+  const { backend, gateway, headers, call } = await both(t)
+  const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
+  const more = { 'x-request-id': 'order-66', traceparent: `00-${trace}-00f067aa0ba902b7-01` }
+  await call('GET', '/v1/pets?limit=1', undefined, { ...headers, ...more })
+  await until(() => gateway.output().includes('order-66') && backend.output().includes('order-66'))
+  const [line, ...others] = said(gateway.output(), 'order-66')
+  t.strictSame(others, [])
+  t.match(line, {
+    ...{ level: 30, service: 'gateway', reqId: 'order-66', trace, key: /^\w{12}$/, plan: 'free' },
+    ...{ route: '/v1/*', method: 'GET', path: '/v1/pets', status: 200, decision: 'admitted' },
+    ...{ ms: Number, ownMs: Number, upstreamMs: Number, msg: 'answered' },
+  })
+  t.match(said(backend.output(), 'order-66'), [{ service: 'backend', trace, status: 200 }])
+
+  await call('GET', '/v1/pets', undefined, { 'x-request-id': 'no-key', traceparent: 'nonsense' })
+  await until(() => gateway.output().includes('no-key'))
+  const [refused] = said(gateway.output(), 'no-key')
+  t.match(refused, { status: 401, decision: 'missing_api_key', route: '/v1/*' })
+  t.notOk('trace' in (refused ?? {}) || 'upstreamMs' in (refused ?? {}) || 'key' in (refused ?? {}))
+})
+
+t.test('nothing that a caller sends can forge a line or show a token', async (t) => {
+  const { gateway, headers, call } = await both(t)
+  const { authorization } = headers
+  const token = authorization.slice('Bearer '.length)
+  const before = gateway.output().split('\n').length
+  for (const path of [
+    '/v1/a%0a{"level":50}',
+    `/v1/${token}`,
+    `/v1/x?key=${token}`,
+    '/v1/%1b[31m',
+  ]) {
+    await call('GET', path, undefined, {
+      ...headers,
+      'x-request-id': 'a b"\u00e9',
+      'x-canary': token,
+    })
+  }
+  await until(() => gateway.output().split('\n').length === before + 4)
+  const added = gateway
+    .output()
+    .split('\n')
+    .slice(before - 1, -1)
+  t.ok(added.every((line) => json(line)['level'] === 30))
+  t.notOk(gateway.output().includes(token.slice(20)), 'no part of its secret')
+})
+
+t.test('at the level warn nothing is written about requests', async (t) => {
+  const { gateway, headers, call } = await both(t, 'warn')
+  await call('GET', '/v1/pets', undefined, headers)
+  await call('GET', '/v1/pets')
+  t.equal(gateway.output(), '')
+})
+
+t.test('numbers of series stay as they are, whoever asks for what', async (t) => {
+  const { url: upstream } = await startUpstream(t)
+  const { url, operate, key, gateway } = await start(t, {
+    upstream,
+    environments: [{ LOG_LEVEL: 'warn' }],
+  })
+  const call = caller(url)
+  const series = async () =>
+    (await operate('GET', '/metrics')).text
+      .split('\n')
+      .filter((line) => line.startsWith('tollgate_'))
+      .map((line) => line.replace(/ \S+$/, ''))
+      .sort()
+  const keys = await Promise.all(Array.from({ length: 200 }, () => key()))
+  const ask = async (round: number): Promise<void> => {
+    await Promise.all(
+      keys.map(async (headers, i) => {
+        await call('GET', `/v1/${round}/${i}`, undefined, headers)
+        await call('GET', `/made/up/${round}/${i}`, undefined, headers)
+        await call('GET', '/v1/x', undefined, { authorization: `Bearer invented-${round}-${i}` })
+      }),
+    )
+  }
+  for (let i = 0; i < 5; i++) await ask(i)
+  const before = await series()
+  for (let i = 5; i < 15; i++) await ask(i)
+  t.strictSame(await series(), before)
+  t.ok(before.length < 100, `${before.length} series`)
+  t.equal(gateway.child.exitCode, null)
+})
+
+t.test('the plugin alone guards the routes of an app, and counts them', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const config = {
+    store: { file },
+    plans: { free: { perMinute: 2, perDay: 10 } },
+    routes: [],
+  }
+  const stores = openStores(configOf(config).store)
+  const app = Fastify()
+  await app.register(tollgate, { config, stores })
+  app.get('/open', () => 'open')
+  app.get('/mine', { config: { tollgate: true } }, ({ caller }) => ({ you: caller?.name }))
+  app.get('/dear', { config: { tollgate: true, cost: 2 } }, () => 'dear')
+  t.teardown(async () => {
+    await app.close()
+    await stores.close()
+  })
+  const { KeyDesk } = await import('../../gateway/index.ts')
+  const desk = new KeyDesk({ store: stores.keys, plans: configOf(config).plans, clock: Date.now })
+  const { token } = await desk.create({ name: 'Me', plan: 'free' })
+  const headers = { authorization: `Bearer ${token}` }
+  const ask = async (url: string, with_ = headers as Record<string, string>) => {
+    const { statusCode, headers, body } = await app.inject({ url, headers: with_ })
+    return { status: statusCode, left: headers['x-ratelimit-remaining'], body }
+  }
+  t.match(await ask('/open', {}), { status: 200, left: undefined, body: 'open' })
+  t.match(await ask('/mine', {}), { status: 401 })
+  t.match(await ask('/mine'), { status: 200, left: '1', body: '{"you":"Me"}' })
+  t.match(await ask('/dear'), { status: 429, left: '1' })
+  t.match(await ask('/mine'), { status: 200, left: '0' })
+  t.match(await ask('/mine'), { status: 429 })
+  t.match(json((await ask('/v1/quota')).body), { plan: 'free', minute: { remaining: 0 } })
+  t.throws(
+    () => configOf({ plans: { free: { perMinute: 0, perDay: 1 } }, routes: [] }),
+    /^plans\.free\.perMinute must be a whole number above 0 or "unlimited", got 0$/,
+  )
+})

@@ -1,0 +1,88 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { startUpstream } from './support/gateway.ts'
+import { caller, json } from './support/http.ts'
+import { root } from './support/process.ts'
+import { freePort, until } from './support/redis.ts'
+
+const readme = readFileSync(join(root, 'README.md'), 'utf8')
+const tsc = join(root, 'node_modules/typescript/bin/tsc')
+
+/** What stands between the marks of a code block, in the section of a heading. */
+function example(heading: string): string {
+  const section = readme.slice(readme.indexOf(`\n## ${heading}\n`))
+  const [, code] = /```ts\n([^]*?)```/.exec(section) ?? []
+  if (code === undefined) throw new Error(`README has no example under ${heading}`)
+  return code
+}
+
+t.test('the package works where it is installed: command, plugin and types', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'package-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  // tap's hooks in NODE_OPTIONS would be run by npm and by the example.
+  const env = { ...process.env, NODE_OPTIONS: undefined }
+  const run = (command: string, args: readonly string[], cwd = folder): string =>
+    execFileSync(command, args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+
+  const packed = run(
+    'npm',
+    ['pack', '--ignore-scripts', '--json', '--pack-destination', folder],
+    root,
+  )
+  const [{ filename, files }] = JSON.parse(packed) as [
+    { filename: string; files: { path: string }[] },
+  ]
+  const paths = files.map(({ path }) => path)
+  for (const path of ['README.md', 'LICENSE', 'CHANGELOG.md', 'config/gateway.yaml']) {
+    t.ok(paths.includes(path), path)
+  }
+  t.ok(paths.every((path) => !/^(?:test|backend|build\/(?:test|backend))\//.test(path)))
+  t.ok(paths.includes('build/gateway/stores/redis/quota.lua'))
+
+  writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
+  // Its native part is compiled already, for the same Node: a minute is spared.
+  const quiet = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
+  run('npm', ['install', ...quiet, filename])
+  const native = 'node_modules/better-sqlite3/build'
+  cpSync(join(root, native), join(folder, native), { recursive: true })
+
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    version: string
+  }
+  t.equal(run('node_modules/.bin/tollgate', ['--version']).trim(), version)
+  const config = 'node_modules/tollgate/config/gateway.yaml'
+  const create = ['keys', 'create', '--plan', 'free', '--name', 'Me', '--config', config, '--json']
+  const { key } = json(run('node_modules/.bin/tollgate', create)) as { key: string }
+  t.match(key, /^tg_/)
+
+  const upstream = await startUpstream(t)
+  const code = example('The plugin')
+  t.ok(code.includes('http://127.0.0.1:8090'), 'the example forwards to the animal store')
+  t.ok(code.split('\n').length <= 21, 'it has 20 lines')
+  mkdirSync(join(folder, 'src'))
+  writeFileSync(join(folder, 'src/app.ts'), code.replace('http://127.0.0.1:8090', upstream.url))
+  const strict = ['--strict', '--skipLibCheck', '--target', 'es2022', '--types', 'node']
+  const roots = ['--typeRoots', join(root, 'node_modules/@types')]
+  run(process.execPath, [
+    ...[tsc, ...strict, ...roots, '--module', 'nodenext', '--outDir', 'out', 'src/app.ts'],
+  ])
+
+  const port = await freePort()
+  const app = spawn(process.execPath, ['out/app.js'], {
+    ...{ cwd: folder, env: { ...env, PORT: String(port) }, stdio: 'ignore' },
+  })
+  t.teardown(() => app.kill('SIGKILL'))
+  const call = caller(`http://localhost:${port}`)
+  await until(async () => (await call('GET', '/open').catch(() => undefined))?.status === 200)
+  const headers = { authorization: `Bearer ${key}` }
+  t.match(await call('GET', '/mine', undefined, headers), { status: 200, text: '{"you":"Me"}' })
+  t.match(await call('GET', '/mine'), { status: 401 })
+  t.match(await call('GET', '/v1/pets', undefined, headers), {
+    status: 200,
+    text: '{"up":"stream"}',
+    headers: { 'x-ratelimit-remaining': '58' },
+  })
+})
