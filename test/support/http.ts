@@ -47,3 +47,16 @@ export function raw(url: string, bytes: string | Buffer, waitMs = 5_000): Promis
     socket.on('close', () => resolve(received))
   })
 }
+
+/** What came over a connection as bytes, read as one answer. */
+export function answerFrom(text: string): Answer {
+  const end = text.indexOf('\r\n\r\n')
+  const [start = '', ...lines] = text.slice(0, end).split('\r\n')
+  const headers: Record<string, string | string[]> = {}
+  for (const line of lines) {
+    const [, name = '', value = ''] = /^([^:]+):\s*(.*)$/.exec(line) ?? []
+    const before = headers[name.toLowerCase()]
+    headers[name.toLowerCase()] = before === undefined ? value : [before, value].flat()
+  }
+  return { status: Number(start.split(' ')[1]), headers, text: text.slice(end + 4) }
+}

@@ -1,0 +1,47 @@
+import { answerFrom, raw, type Call } from './http.ts'
+import type { Operation } from './openapi-document.ts'
+
+export type Asks = Readonly<{
+  headers?: Record<string, string>
+  /** In place of the documented example. */
+  body?: string | object
+  /** What follows the path; nothing unless told. */
+  query?: string
+  /** What stands for every parameter of a path; 1 unless told. */
+  id?: number
+}>
+
+/** Asks some operations once each, with the first documented example; gives the statuses that come. */
+export async function askAll(
+  call: Call,
+  operations: readonly Operation[],
+  { headers = {}, body, query = '', id = 1 }: Asks = {},
+): Promise<number[]> {
+  const answers = operations.map((operation) => {
+    const example = examplesOf(operation)[0]?.value
+    return call(operation.method, targetOf(operation, id) + query, body ?? example, headers)
+  })
+  const statuses = (await Promise.all(answers)).map(({ status }) => status)
+  return [...new Set(statuses)].sort()
+}
+
+/** The documented examples of an operation's request, by their media types. */
+export function examplesOf({ content }: Operation): { type: string; value: object }[] {
+  return Object.entries(content).flatMap(([type, { examples = {} }]) =>
+    Object.values(examples).map(({ value }) => ({ type, value })),
+  )
+}
+
+/** The path of an operation, with an id for each of its parameters. */
+export function targetOf({ path }: Operation, id: number): string {
+  return path.replace(/\{\w+\}/g, String(id))
+}
+
+/**
+ * A call that writes down its request as it is told: a version, then lines and what comes after. What
+ * has come is the answer when the connection ends, or when nothing more has come for a while.
+ */
+export function writtenCall(url: string, version: string, lines: string, waitMs = 5_000): Call {
+  return async (method, target) =>
+    answerFrom(await raw(url, `${method} ${target} ${version}\r\n${lines}`, waitMs))
+}

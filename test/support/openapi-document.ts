@@ -1,0 +1,109 @@
+import { createConfig, lint } from '@redocly/openapi-core'
+import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+
+export type Schema = Readonly<Record<string, unknown>>
+export type Header = Readonly<{ required?: boolean; schema: Schema }>
+export type Parameter = Readonly<{ name: string; in: string; schema: Schema }>
+
+/** Bodies by their media types. */
+export type Content = Readonly<
+  Record<string, Readonly<{ schema: Schema; examples?: Record<string, { value: object }> }>>
+>
+
+export type DocumentedResponse = Readonly<{
+  headers?: Readonly<Record<string, Header>>
+  content?: Content
+}>
+
+export type Operation = Readonly<{
+  method: string
+  /** Its parameters are in it as `{name}`. */
+  path: string
+  isDeprecated: boolean
+  parameters: readonly Parameter[]
+  /** What a request may bring; nothing, if it has no body. */
+  content: Content
+  /** By status, or `default`. */
+  responses: Readonly<Record<string, DocumentedResponse>>
+}>
+
+const methods = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options', 'trace']
+
+/** What is wrong with an OpenAPI document by itself: its structure, its references, its examples. */
+export async function lintFaults(file: string): Promise<string[]> {
+  const rules = { 'operation-tag-defined': 'error', 'parameter-description': 'error' } as const
+  const config = await createConfig({ extends: ['recommended-strict'], rules })
+  const problems = await lint({ ref: file, config })
+  return problems.map(({ ruleId, message, location }) => {
+    return `${location[0]?.pointer ?? file}: ${message} (${ruleId})`
+  })
+}
+
+/** The operations of an OpenAPI document, with what they refer to in place of each reference. */
+export function readOperations(file: string): Operation[] {
+  const { paths } = inlined(parse(readFileSync(file, 'utf8'))) as {
+    paths: Record<string, Record<string, unknown>>
+  }
+  return Object.entries(paths).flatMap(([path, item]) =>
+    methods.filter((method) => method in item).map((method) => operationAt(path, method, item)),
+  )
+}
+
+function operationAt(path: string, method: string, item: Record<string, unknown>): Operation {
+  const { parameters: common = [] } = item as { parameters?: Parameter[] }
+  const { deprecated, parameters, requestBody, responses } = item[method] as {
+    deprecated?: boolean
+    parameters?: Parameter[]
+    requestBody?: { content: Content }
+    responses: Operation['responses']
+  }
+  return {
+    method: method.toUpperCase(),
+    path,
+    isDeprecated: deprecated ?? false,
+    parameters: [...common, ...(parameters ?? [])],
+    content: requestBody?.content ?? {},
+    responses,
+  }
+}
+
+/**
+ * A document with what it refers to in place of each `$ref`: one and the same object, wherever it is
+ * referred to. Nothing in it may refer to itself.
+ */
+function inlined(document: unknown): unknown {
+  const known = new Map<string, unknown>()
+  const copy = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(copy)
+    if (!isObject(value)) return value
+    const { $ref } = value
+    if (typeof $ref !== 'string') return mapped(value, copy)
+    if (!known.has($ref)) known.set($ref, copy(placeAt(document, $ref)))
+    return known.get($ref)
+  }
+  return copy(document)
+}
+
+function placeAt(document: unknown, reference: string): unknown {
+  const [start, ...names] = reference.split('/')
+  let place = start === '#' ? document : undefined
+  for (const name of names) {
+    const plain = name.replaceAll('~1', '/').replaceAll('~0', '~')
+    place = isObject(place) ? place[plain] : undefined
+  }
+  if (place === undefined) throw new Error(`${reference} refers to nothing in this document`)
+  return place
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** An object with each of its values changed. */
+export function mapped(
+  object: Readonly<Record<string, unknown>>,
+  change: (value: unknown) => unknown,
+): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value)]))
+}
