@@ -1,0 +1,233 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import t, { type Test } from 'tap'
+import { parse, stringify } from 'yaml'
+import { openDatabase } from '../backend/database.ts'
+import { hashOf, newKeyId, newToken } from '../gateway/keys/token.ts'
+import { QuotaDesk } from '../gateway/limits/desk.ts'
+import { statusByCode } from '../shared/refusal.ts'
+import { newKey } from './contracts/keys.ts'
+import { startStore, type Store } from './support/backend.ts'
+import {
+  startGateway,
+  startUpstream,
+  type Gateway,
+  type GatewayOptions,
+} from './support/gateway.ts'
+import { caller, type Call } from './support/http.ts'
+import { contractOf } from './support/openapi.ts'
+import { askAll, examplesOf, targetOf, writtenCall } from './support/openapi-asks.ts'
+import { lintFaults } from './support/openapi-document.ts'
+import { root } from './support/process.ts'
+import { freePort } from './support/redis.ts'
+
+const file = join(root, 'config/openapi/animal-store.yaml')
+const contract = contractOf(file)
+const { operations } = contract
+const deprecated = operations.filter(({ isDeprecated }) => isDeprecated)
+/** What the animal store answers; the rest is the gateway's own. */
+const forwarded = operations.filter(({ path }) => path !== '/v1/quota')
+const paths = [...new Set(forwarded.map(({ path }) => path))]
+const bodied = forwarded.filter(({ method }) => method !== 'GET' && method !== 'HEAD')
+
+const shipped = parse(readFileSync(join(root, 'config/gateway.yaml'), 'utf8')) as {
+  deprecations: { operation: string; sunset: string }[]
+}
+const deprecations = stringify({ deprecations: shipped.deprecations })
+const noon = Date.UTC(2026, 10, 20, 12)
+/** Each request is to find out by itself that a target fails. */
+const neverOut = 'health: { unhealthyAfter: 1000 }'
+const plenty = { perMinute: 1_000, perDay: 1_000 }
+
+t.test('the document is sound by itself', async (t) => {
+  t.strictSame(await lintFaults(file), [])
+})
+
+t.test('it has every code, and deprecates what the shipped configuration does', (t) => {
+  t.strictSame([...contract.codes].sort(), Object.keys(statusByCode).sort())
+  const told = deprecated.filter(({ method }) => method !== 'HEAD')
+  t.strictSame(
+    told.map(({ method, path }) => `${method} ${path}`),
+    shipped.deprecations.map(({ operation }) => operation),
+  )
+  t.end()
+})
+
+t.test('the services answer all that is documented, and nothing else', async (t) => {
+  const store = await startStore(t)
+  const gateway = await start(t, {
+    upstream: { url: store.url, seen: [] },
+    store: `file: ${join(dirname(store.file), 'gateway.db')}`,
+  })
+  const { headers } = await gateway.key({ limits: plenty })
+  const call: Call = (method, target, body, more) =>
+    gateway.call(method, target, body, { ...headers, ...more })
+
+  await t.test('to what is asked well', (t) => askWell(t, call))
+  await t.test('to what is asked badly', (t) => askBadly(t, call, gateway))
+  await t.test('to whoever may not ask', (t) => askUnallowed(t, gateway))
+  await t.test('to what cannot be read', (t) => askUnreadably(t, gateway))
+  await t.test('while the store is in trouble', (t) => askInTrouble(t, call, store))
+  await t.test('while the store or the keys are out of reach', askOutOfReach)
+  await t.test('where a method is not let through, or an operation is gone', askInVain)
+  t.strictSame(contract.unseen(), [])
+})
+
+/** A gateway as it is shipped, but for what a test says; each of its answers is held to the document. */
+async function start(t: Test, options: GatewayOptions = {}): Promise<Gateway> {
+  const more = `${deprecations}strangers: { perMinute: 1000, perDay: 1000 }`
+  const gateway = await startGateway(t, { clock: () => noon, more, ...options })
+  return { ...gateway, call: contract.held(t, gateway.call) }
+}
+
+async function askWell(t: Test, call: Call): Promise<void> {
+  for (const operation of operations) {
+    const { method, path } = operation
+    // The first animal is there to be ordered, the second to be removed.
+    const target = targetOf(operation, method === 'DELETE' ? 2 : 1)
+    const examples = examplesOf(operation)
+    if (examples.length === 0) t.ok((await call(method, target)).status < 300, `${method} ${path}`)
+    for (const { type, value } of examples) {
+      const { status } = await call(method, target, value, { 'content-type': type })
+      t.ok(status < 300, `${method} ${path} takes the examples of what it takes: ${status}`)
+    }
+  }
+  await call('POST', '/v1/pets', { name: 'Kiwi', categoryId: 1 })
+  await call('POST', '/v1/store/orders', { petId: 3 })
+  for (const method of ['GET', 'HEAD']) {
+    for (const target of ['/v1/pets?limit=1&after=0', '/v1/store/orders?limit=1&after=0']) {
+      const { headers } = await call(method, target)
+      t.match(headers['link'], /rel="next"/, `${method} ${target} leads to the next page`)
+    }
+    t.equal((await call(method, '/v1/pets?status=pending')).status, 200)
+  }
+}
+
+async function askBadly(t: Test, call: Call, { url, key }: Gateway): Promise<void> {
+  const twoHosts = contract.held(t, writtenCall(url, 'HTTP/1.1', 'Host: x\r\nHost: y\r\n\r\n'))
+  t.strictSame(await askAll(twoHosts, operations), [400])
+  for (const query of ['limit=0', 'limit=101', 'after=-1', 'status=lost', 'limit=1&limit=2']) {
+    t.equal((await call('GET', `/v1/pets?${query}`)).status, 400, query)
+  }
+  t.strictSame(await askAll(call, bodied, { body: '{' }), [400])
+  t.strictSame(await askAll(call, bodied, { body: 'x'.repeat(1024 ** 2 + 1) }), [413])
+  t.strictSame(await askAll(call, bodied, { headers: { 'content-type': 'text/plain' } }), [415])
+  const single = forwarded.filter(({ path }) => path.includes('{'))
+  t.strictSame(await askAll(call, single, { id: 99 }), [404])
+  t.equal((await call('POST', '/v1/store/orders', { petId: 99 })).status, 404)
+  t.equal((await call('POST', '/v1/store/orders', { petId: 1 })).status, 409)
+  await askOtherwise(t, url, (await key({ limits: plenty })).headers)
+}
+
+/** What is no operation of a path is 405, and `Allow` names those that are. */
+async function askOtherwise(t: Test, url: string, headers: Record<string, string>): Promise<void> {
+  for (const path of paths) {
+    const documented = forwarded.filter((each) => each.path === path).map(({ method }) => method)
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      if (documented.includes(method)) continue
+      const answer = await caller(url)(method, path.replace(/\{\w+\}/, '1'), undefined, headers)
+      t.equal(answer.status, 405, `${method} ${path} is no operation`)
+      const allowed = answer.headers['allow']?.toString().split(', ')
+      t.strictSame(allowed?.sort(), documented.sort(), `${path} allows what is documented`)
+    }
+  }
+}
+
+async function askUnallowed(t: Test, { call, key, stores }: Gateway): Promise<void> {
+  t.strictSame(await askAll(call, operations), [401])
+  const nonsense = { authorization: 'Bearer nonsense' }
+  t.strictSame(await askAll(call, operations, { headers: nonsense }), [401])
+
+  const token = newToken(newKeyId())
+  await stores.keys.add([newKey({ plan: 'not offered', secrets: [{ hash: hashOf(token) }] })])
+  const unplanned = { authorization: `Bearer ${token}` }
+  t.strictSame(await askAll(call, operations, { headers: unplanned }), [403])
+  const { headers: elsewhere } = await key({ paths: ['/elsewhere'] })
+  t.strictSame(await askAll(call, forwarded, { headers: elsewhere }), [403])
+
+  const { headers: exhausted } = await key({ limits: { perMinute: 1, perDay: 1 } })
+  t.equal((await call('GET', '/v1/pets', undefined, exhausted)).status, 200)
+  t.strictSame(await askAll(call, forwarded, { headers: exhausted }), [429])
+  const { headers: banned, key: one } = await key()
+  const desk = new QuotaDesk({ keys: stores.keys, quota: stores.quota, clock: () => noon })
+  await desk.ban(one.id, 60_000)
+  t.strictSame(await askAll(call, forwarded, { headers: banned }), [429])
+  t.equal((await call('GET', '/v1/quota', undefined, banned)).status, 200)
+
+  await t.test('from an address that has tried too often', async (t) => {
+    const more = `${deprecations}strangers: { perMinute: 1, perDay: 1 }`
+    const { call } = await start(t, { more })
+    t.equal((await call('GET', '/v1/pets')).status, 401)
+    t.strictSame(await askAll(call, operations), [429])
+  })
+}
+
+async function askUnreadably(t: Test, { call, url, server }: Gateway): Promise<void> {
+  const written = (version: string, lines: string): Call =>
+    contract.held(t, writtenCall(url, version, lines))
+  t.strictSame(await askAll(call, operations, { query: `?${'x'.repeat(8_192)}` }), [414])
+  const many = Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`x-${i}`, 'x']))
+  t.strictSame(await askAll(call, operations, { headers: many }), [431])
+  const gzip = written('HTTP/1.1', 'Host: x\r\nTransfer-Encoding: gzip\r\n\r\n')
+  t.strictSame(await askAll(gzip, operations), [501])
+  t.strictSame(await askAll(written('HTTP/2.0', 'Host: x\r\n\r\n'), operations), [505])
+  server.headersTimeout = 200
+  // Nobody knows of a request that doesn't end that it is HEAD, and wants no body.
+  const others = operations.filter(({ method }) => method !== 'HEAD')
+  t.strictSame(await askAll(written('HTTP/1.1', 'Host: x\r\n'), others), [408])
+}
+
+async function askInTrouble(t: Test, call: Call, { database, file }: Store): Promise<void> {
+  const other = openDatabase(file)
+  other.exec('BEGIN IMMEDIATE')
+  t.strictSame(await askAll(call, bodied), [503], 'while another holds the lock')
+  other.exec('ROLLBACK')
+  other.close()
+  database.exec('ALTER TABLE pets RENAME TO lost; ALTER TABLE orders RENAME TO gone')
+  t.strictSame(await askAll(call, forwarded), [500], 'without its tables')
+}
+
+async function askOutOfReach(t: Test): Promise<void> {
+  await t.test('a store that takes no connections', async (t) => {
+    const upstream = { url: `http://127.0.0.1:${await freePort()}`, seen: [] }
+    const { call, key } = await start(t, { upstream, upstreamMore: neverOut })
+    const { headers } = await key()
+    t.strictSame(await askAll(call, forwarded, { headers }), [502])
+  })
+  await t.test('a store that does not answer', async (t) => {
+    const upstream = await startUpstream(t, () => undefined)
+    const upstreamMore = `timeout: { response: 100ms }, ${neverOut}`
+    const { call, key } = await start(t, { upstream, upstreamMore })
+    const { headers } = await key()
+    t.strictSame(await askAll(call, forwarded, { headers }), [504])
+  })
+  await t.test('a body that does not come', async (t) => {
+    const upstream = await startUpstream(t, () => undefined)
+    const { key, url } = await start(t, { upstream, upstreamMore: 'timeout: { request: 100ms }' })
+    const { headers } = await key()
+    const lines = `Host: x\r\nAuthorization: ${headers.authorization}\r\nContent-Length: 9\r\n\r\n{`
+    const call = contract.held(t, writtenCall(url, 'HTTP/1.1', lines, 1_000))
+    t.strictSame(await askAll(call, bodied), [408])
+  })
+  await t.test('keys that cannot be looked up', async (t) => {
+    const { call } = await start(t, { store: `redis: "redis://127.0.0.1:${await freePort()}"` })
+    const headers = { authorization: `Bearer ${newToken(newKeyId())}` }
+    t.strictSame(await askAll(call, operations, { headers }), [503])
+  })
+}
+
+async function askInVain(t: Test): Promise<void> {
+  await t.test('a method that is not let through', async (t) => {
+    const few = paths.map((path) => ({ path, upstream: 'animals', methods: ['OPTIONS'] }))
+    const routes = JSON.stringify([{ path: '/v1/*', upstream: 'animals' }, ...few])
+    const { call, key } = await start(t, { routes })
+    const { headers } = await key()
+    t.strictSame(await askAll(call, forwarded, { headers }), [405])
+  })
+  await t.test('an operation after its sunset', async (t) => {
+    const sunset = Date.parse(shipped.deprecations[0]?.sunset ?? '')
+    const { call, key } = await start(t, { clock: () => sunset })
+    const { headers } = await key()
+    t.strictSame(await askAll(call, deprecated, { headers }), [410])
+  })
+}
