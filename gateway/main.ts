@@ -89,7 +89,7 @@ async function main(): Promise<void> {
     endTelling()
   }
   try {
-    await serve(gateway, process, { ...config.listen, stopping })
+    await serve(gateway, process, { ...config.listen, stopping, times: () => gateway.config })
   } catch (error) {
     throw portInUse(error, 'listen.port in the configuration')
   }

@@ -20,13 +20,19 @@ export type Served = Readonly<{
   close(): Promise<unknown>
 }>
 
+/**
+ * How long connections that are open at a stop go on being answered before idle ones are cut, and how
+ * long requests in flight may take to finish.
+ */
+export type StopTimes = Readonly<{ drainMs: number; shutdownMs: number }>
+
+const usualTimes: StopTimes = { drainMs: 3_000, shutdownMs: 15_000 }
+
 export type ServeOptions = Readonly<{
   host: string
   port: number
-  /** How long connections that are open at a stop go on being answered before idle ones are cut. */
-  drainMs?: number
-  /** How long requests in flight may take to finish before they are cut. */
-  shutdownMs?: number
+  /** How long a stop may take; asked when it comes. */
+  times?: () => StopTimes
   /** Told at once when it is to stop. */
   stopping?: () => void
 }>
@@ -41,7 +47,7 @@ export async function serve(
   lifecycle: Lifecycle,
   options: ServeOptions,
 ): Promise<string> {
-  const { host, port, drainMs = 3_000, shutdownMs = 15_000 } = options
+  const { host, port } = options
   let stopping = false
   const stop = (reason: string): void => {
     if (stopping) {
@@ -52,6 +58,7 @@ export async function serve(
     stopping = true
     options.stopping?.()
     app.log.info({ reason }, 'stopping: requests in flight finish')
+    const { drainMs, shutdownMs } = options.times?.() ?? usualTimes
     void drain(app, drainMs, shutdownMs).then(
       () => lifecycle.exit(0),
       (error: unknown) => {

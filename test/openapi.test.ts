@@ -133,7 +133,7 @@ async function askOtherwise(t: Test, url: string, headers: Record<string, string
   }
 }
 
-async function askUnallowed(t: Test, { call, key, stores }: Gateway): Promise<void> {
+async function askUnallowed(t: Test, { call, key, stores, config }: Gateway): Promise<void> {
   t.strictSame(await askAll(call, operations), [401])
   const nonsense = { authorization: 'Bearer nonsense' }
   t.strictSame(await askAll(call, operations, { headers: nonsense }), [401])
@@ -149,7 +149,12 @@ async function askUnallowed(t: Test, { call, key, stores }: Gateway): Promise<vo
   t.equal((await call('GET', '/v1/pets', undefined, exhausted)).status, 200)
   t.strictSame(await askAll(call, forwarded, { headers: exhausted }), [429])
   const { headers: banned, key: one } = await key()
-  const desk = new QuotaDesk({ keys: stores.keys, quota: stores.quota, clock: () => noon })
+  const desk = new QuotaDesk({
+    plans: config.plans,
+    keys: stores.keys,
+    quota: stores.quota,
+    clock: () => noon,
+  })
   await desk.ban(one.id, 60_000)
   t.strictSame(await askAll(call, forwarded, { headers: banned }), [429])
   t.equal((await call('GET', '/v1/quota', undefined, banned)).status, 200)

@@ -86,6 +86,10 @@ export type Config = Readonly<{
   deprecations: readonly Deprecation[]
   trustedProxies: readonly string[]
   cors: CorsSettings
+  /** How long connections that are open at a stop go on being answered before idle ones are cut. */
+  drainMs: number
+  /** How long requests in flight may take to finish at a stop. */
+  shutdownMs: number
 }>
 
 /** Fills in the defaults of a file that has been checked, and turns its texts into values. */
@@ -117,6 +121,8 @@ export function configFrom(file: ConfigFile): Config {
     deprecations: (file.deprecations ?? []).map(deprecationFrom),
     trustedProxies: file.trustedProxies ?? [],
     cors: { origins: file.cors?.origins ?? [] },
+    drainMs: durationFrom(file.drain ?? '3s') ?? 0,
+    shutdownMs: durationFrom(file.shutdown ?? '15s') ?? 0,
   }
 }
 

@@ -177,6 +177,8 @@ export const fileSchema = section({
   cors: optional(
     section({ origins: Type.Array(origin, { expected: 'a list of origins, or of *' }) }),
   ),
+  drain: optional(duration),
+  shutdown: optional(duration),
   trustedProxies: optional(Type.Array(text, { expected: 'a list of addresses or CIDR ranges' })),
 })
 

@@ -1,0 +1,34 @@
+type Rule = Readonly<{
+  expected?: string
+  properties?: Readonly<Record<string, Rule>>
+  patternProperties?: Readonly<Record<string, Rule>>
+  items?: Rule
+  anyOf?: readonly Rule[]
+  const?: unknown
+}>
+
+/** Every setting of a schema by its place, such as `plans.NAME.perDay`, and what may stand there. */
+export function settingsOf(schema: object): Map<string, string> {
+  return new Map(settings(schema, ''))
+}
+
+function* settings(rule: Rule, place: string): Generator<[string, string]> {
+  const within = (name: string): string => (place === '' ? name : `${place}.${name}`)
+  const either = rule.anyOf ?? [rule]
+  const isSection = (each: Rule): boolean => Boolean(each.properties ?? each.patternProperties)
+  const items = (each: Rule): readonly Rule[] =>
+    each.items?.anyOf ?? (each.items ? [each.items] : [])
+  const isListOfSections = (each: Rule): boolean => items(each).some(isSection)
+  if (!either.every((each) => isSection(each) || isListOfSections(each))) {
+    yield [place, rule.expected ?? JSON.stringify(rule.const)]
+  }
+  for (const each of either) {
+    for (const [name, member] of Object.entries(each.properties ?? {})) {
+      yield* settings(member, within(name))
+    }
+    for (const member of Object.values(each.patternProperties ?? {})) {
+      yield* settings(member, within('NAME'))
+    }
+    if (each.items && isListOfSections(each)) yield* settings(each.items, `${place}[]`)
+  }
+}
