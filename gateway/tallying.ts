@@ -80,7 +80,9 @@ export class Tallying {
       if (tallies.length > 0) this.#batches.push({ id: randomUUID(), tallies })
       tallies = []
     }
-    for (const [key, whats] of this.#counted) {
+    // In the order of keys, so that a store in a file writes few pages a batch.
+    const sorted = [...this.#counted].sort(([a], [b]) => (a < b ? -1 : 1))
+    for (const [key, whats] of sorted) {
       for (const [what, counted] of whats) {
         tallies.push({ day: this.#day, key, what, ...counted })
         if (tallies.length === batchSize) full()

@@ -4,6 +4,8 @@ export type Load = Readonly<{
   url: string
   connections: number
   seconds: number
+  /** Goes on for longer, until so many requests are answered. */
+  atLeast?: number
   /** The bytes of the n-th request. */
   request: (n: number) => string
 }>
@@ -21,7 +23,13 @@ export type Outcome = Readonly<{
  * Keeps a number of keep-alive connections busy for a time, each with one request in flight. Written
  * on bare sockets because it shares the machine with what it measures, and must cost little.
  */
-export async function load({ url, connections, seconds, request }: Load): Promise<Outcome> {
+export async function load({
+  url,
+  connections,
+  seconds,
+  atLeast = 0,
+  request,
+}: Load): Promise<Outcome> {
   const { hostname, port } = new URL(url)
   const times: number[] = []
   const statuses: Record<string, number> = {}
@@ -35,7 +43,7 @@ export async function load({ url, connections, seconds, request }: Load): Promis
       let sentAt = 0
       let received = ''
       const send = (): void => {
-        if (performance.now() >= until) return void socket.end(resolve)
+        if (performance.now() >= until && n >= atLeast) return void socket.end(resolve)
         sentAt = performance.now()
         socket.write(request(n++))
       }

@@ -42,6 +42,16 @@ export const migrations: readonly string[] = [
      entry TEXT NOT NULL
    ) STRICT;
    CREATE INDEX auditBySubject ON audit (subject, seq);`,
+  `CREATE TABLE journal (
+     seq INTEGER PRIMARY KEY AUTOINCREMENT,
+     states TEXT NOT NULL
+   ) STRICT;
+   UPDATE quotas SET state =
+     json_extract(state, '$.minute') || ',' || json_extract(state, '$.minuteUsed') || ',' ||
+     json_extract(state, '$.day') || ',' || json_extract(state, '$.dayUsed') || ',' ||
+     json_extract(state, '$.dayGivenBack') || ',' || json_extract(state, '$.generation') ||
+     iif(json_array_length(state, '$.conducts') > 0, ',' || json_extract(state, '$.conducts'), '')
+   WHERE json_valid(state) AND json_type(state) = 'object';`,
 ]
 
 /** How long a change may wait for another process that is changing the same file. */

@@ -20,8 +20,14 @@ const saveEveryMs = 500
 /** How long a stop may wait for another process that has the file locked. */
 const closeTimeoutMs = 5_000
 
-/** Rows that are written in one go, so that requests are served in between. */
+/** How often what the journal says is put in its place. */
+const placeEveryMs = 10_000
+
+/** Counters that are written in one go, so that requests are served in between. */
 const batchSize = 250
+
+/** How much the journal may hold up before SQLite tidies up after it, in pages of 4 KiB. */
+const checkpointPages = 4_000
 
 /** How many quotas are held in memory; others are read again when they are asked for. */
 const mostInMemory = 100_000
@@ -43,7 +49,10 @@ export class EmbeddedQuotas implements QuotaStore {
   readonly #clock: Clock
   readonly #visits: boolean
   readonly #memory = new BoundedMap<QuotaState>(mostInMemory)
+  /** What is not in the file yet, what is in its journal, and what is on its way from there to its place. */
   readonly #unsaved = new Map<string, QuotaState>()
+  #journaled = new Map<string, QuotaState>()
+  #moving = new Map<string, QuotaState>()
   readonly #timers: NodeJS.Timeout[]
   readonly #listeners = new Set<BanListener>()
   readonly #file: QuotaFile
@@ -51,6 +60,7 @@ export class EmbeddedQuotas implements QuotaStore {
   #fileVersion: unknown
   #doneSeq: number
   #saving = false
+  #placeAtMs = performance.now() + placeEveryMs
   #isFailing = false
 
   constructor(database: Database, { clock = Date.now, visits = false }: EmbeddedOptions = {}) {
@@ -59,13 +69,16 @@ export class EmbeddedQuotas implements QuotaStore {
     this.#visits = visits
     // A crash of the process loses nothing that was written; only a power cut might, a second of it.
     database.pragma('synchronous = NORMAL')
+    database.pragma(`wal_autocheckpoint = ${checkpointPages}`)
     this.#claim = visits ? undefined : claim(database)
     this.#file = quotaFile(database)
     this.#doneSeq = this.#file.doneSeq()
+    // What a gateway that was killed has left in the journal.
+    this.#journaled = this.#file.journal()
     this.#timers = visits
       ? []
       : [
-          setInterval(() => void this.#save().then(this.#saved, this.#saved), saveEveryMs),
+          setInterval(() => void this.#write().then(this.#saved, this.#saved), saveEveryMs),
           setInterval(() => this.#look(), pollMs),
         ]
     for (const timer of this.#timers) timer.unref()
@@ -108,7 +121,10 @@ export class EmbeddedQuotas implements QuotaStore {
     const now = this.#clock()
     this.#follow()
     const states = new Map(this.#file.all())
-    for (const [quota, state] of this.#unsaved) states.set(quota, state)
+    const journaled = this.#visits ? this.#file.journal() : this.#journaled
+    for (const later of [this.#moving, journaled, this.#unsaved]) {
+      for (const [quota, state] of later) states.set(quota, state)
+    }
     const found: Ban[] = []
     for (const [quota, { conducts }] of states) {
       for (const [key, { bannedUntilMs }] of conducts ?? []) {
@@ -130,7 +146,9 @@ export class EmbeddedQuotas implements QuotaStore {
     try {
       for (let more = true; more;) {
         try {
-          more = this.#saveBatch()
+          more =
+            this.#saveBatch() || this.#placeBatch(this.#moving) || this.#placeBatch(this.#journaled)
+          if (!more && !this.#visits) this.#file.forget(this.#file.lastEntry(), this.#clock())
         } catch (error) {
           if (!isBusy(error) || performance.now() > giveUpAt) throw error
           await new Promise((resolve) => setTimeout(resolve, 50))
@@ -143,9 +161,11 @@ export class EmbeddedQuotas implements QuotaStore {
   }
 
   #state(quota: string): QuotaState {
-    const known = this.#memory.get(quota) ?? this.#unsaved.get(quota)
+    const known = this.#memory.get(quota)
     if (known) return known
-    const state = this.#file.read(quota) ?? newQuota()
+    const written =
+      this.#unsaved.get(quota) ?? this.#journaled.get(quota) ?? this.#moving.get(quota)
+    const state = written ?? this.#file.read(quota) ?? newQuota()
     this.#memory.set(quota, state)
     return state
   }
@@ -202,6 +222,14 @@ export class EmbeddedQuotas implements QuotaStore {
     this.#listeners.forEach(({ trouble }) => trouble?.(cause))
   }
 
+  /** Saves, and now and then puts in place what was saved; where that fails, again at the next tick. */
+  async #write(): Promise<void> {
+    await this.#save()
+    if (performance.now() < this.#placeAtMs) return
+    await this.#place()
+    this.#placeAtMs = performance.now() + placeEveryMs
+  }
+
   async #save(): Promise<void> {
     if (this.#saving) return
     this.#saving = true
@@ -212,18 +240,50 @@ export class EmbeddedQuotas implements QuotaStore {
     }
   }
 
-  /** Writes some of what is unsaved; whether there is more. */
+  /** Writes some of what is unsaved to the journal; whether there is more. */
   #saveBatch(): boolean {
     if (this.#visits || this.#unsaved.size === 0 || !this.#database.open) return false
     const batch: [string, QuotaState][] = []
     for (const entry of this.#unsaved) if (batch.push(entry) === batchSize) break
     const all = batch.length === this.#unsaved.size
-    // Orders are done when all that they have changed is written, not sooner.
     const began = performance.now()
-    this.#file.save(batch, all ? this.#doneSeq : undefined, this.#clock())
+    // Orders are done when all that they have changed is written, not sooner.
+    this.#file.append(batch, all ? this.#doneSeq : undefined)
     const milliseconds = performance.now() - began
     this.#listeners.forEach(({ took }) => took?.(milliseconds))
-    for (const [quota] of batch) this.#unsaved.delete(quota)
+    for (const [quota, state] of batch) {
+      this.#unsaved.delete(quota)
+      this.#journaled.set(quota, state)
+    }
     return !all
+  }
+
+  /** Puts what the journal says in its place, bit by bit, in the order in which the table has it. */
+  async #place(): Promise<void> {
+    if (this.#moving.size > 0 || this.#journaled.size === 0) return
+    const upTo = this.#file.lastEntry()
+    const sorted = [...this.#journaled].sort(([a], [b]) => (a < b ? -1 : 1))
+    this.#moving = new Map(sorted)
+    this.#journaled = new Map()
+    try {
+      while (this.#placeBatch(this.#moving)) await new Promise((go) => void setImmediate(go))
+      if (this.#database.open) this.#file.forget(upTo, this.#clock())
+    } finally {
+      // What could not be placed is in the journal still.
+      for (const [quota, state] of this.#moving) {
+        if (!this.#journaled.has(quota)) this.#journaled.set(quota, state)
+      }
+      this.#moving = new Map()
+    }
+  }
+
+  /** Writes some of what is in the journal to its place; whether there is more. */
+  #placeBatch(states: Map<string, QuotaState>): boolean {
+    if (this.#visits || states.size === 0 || !this.#database.open) return false
+    const batch: [string, QuotaState][] = []
+    for (const entry of states) if (batch.push(entry) === batchSize) break
+    this.#file.place(batch)
+    for (const [quota] of batch) states.delete(quota)
+    return states.size > 0
   }
 }
