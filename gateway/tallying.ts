@@ -5,7 +5,7 @@ import type { Tally, TallyStore } from './stores/tallies.ts'
 const dayMs = 86_400_000
 
 /** How often what has come together is added to the store: a crash loses that much of it. */
-const everyMs = 3_000
+const everyMs = 4_000
 
 /** How many tallies are handed over at once: requests are served in between. */
 const batchSize = 250

@@ -7,10 +7,11 @@ import Fastify, {
 } from 'fastify'
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { loggerOptions, logsRequests, withoutTokens, type LogTarget } from './log.ts'
+import { logsRequests, withoutTokens, type LogTarget } from './log.ts'
 import { afterAnswers, answerOn, hangUp, letArrive } from './linger.ts'
 import { jsonType, rawRefusal, type Refusal, refusalFrom, type RefusalCode } from './refusal.ts'
 import { requestIdFrom } from './request-id.ts'
+import { serviceLog } from './request-log.ts'
 import { traceIdFrom } from './trace.ts'
 
 export type LogSettings = Readonly<{ level: string; target: LogTarget }>
@@ -37,7 +38,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
     return503OnClosing: false,
     ...settings,
     logController: new LogController({ disableRequestLogging: true }),
-    logger: log ? loggerOptions(name, log.level, log.target) : false,
+    ...(log ? { loggerInstance: serviceLog(name, log.level, log.target) } : {}),
     genReqId: (request) => requestIdFrom(request.headers['x-request-id']),
     frameworkErrors: (error, request, reply: FastifyReply) => {
       const refusal = malformed(refusalFrom(error), request.raw.socket.remoteAddress)

@@ -15,7 +15,7 @@ export const usageCommands: readonly Command[] = [
     args: ['[KEY_ID]'],
     summary: 'Tell how much keys were used: each in all, or one by days',
     details:
-      'Counted by day (UTC), remembered for 90 days, and written down every three seconds. Requests\n' +
+      'Counted by day (UTC), remembered for 90 days, and written down every four seconds. Requests\n' +
       'without a valid key are nobody’s and not in here; the metrics have them.',
     options: { days: daysOption },
     run: async ({ stores, desks, clock }, input) => {

@@ -1,6 +1,6 @@
 import proxy from '@fastify/http-proxy'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { answer } from '../../shared/service.ts'
+import { answer, pathOf } from '../../shared/service.ts'
 import type { Route } from '../config/config.ts'
 import { notAllowed } from '../forwarding-refusals.ts'
 import { passageOf, type PassageOptions } from '../passage.ts'
@@ -45,6 +45,11 @@ async function serve(
     proxyPayloads: false,
     globalAgent: true,
     config,
+    // Where nothing is rewritten, there is nothing to reckon: the path was looked at when it came in.
+    // @fastify/http-proxy would look again, with three URLs made of it (4 µs of 50 a request).
+    ...(rewrite === undefined
+      ? { preHandler: (request, reply) => void pass(request, reply, pathOf(request)) }
+      : {}),
     // The query goes on byte for byte; taken apart and put together again it would not.
     preRewrite: (target) => target.split('?', 1)[0] ?? target,
     handler: (request, reply, destination) => pass(request, reply, destination),
