@@ -20,16 +20,31 @@ export type TallyingOptions = Readonly<{
   trouble: (error: Error | undefined) => void
 }>
 
-type Counted = { count: number; lastMs: number }
 type Batch = Readonly<{ id: string; tallies: readonly Tally[] }>
+
+/** What one key has done since it was last written down; kept from one time to the next, as it mostly goes on. */
+class Doings {
+  readonly key: string
+  /** What it has done, how often, and when last. */
+  readonly whats: string[] = []
+  readonly counts: number[] = []
+  readonly lastsMs: number[] = []
+
+  constructor(key: string) {
+    this.key = key
+  }
+}
 
 /** Counts what keys do in this process's memory, and adds it to the store once in a while. */
 export class Tallying {
   readonly #options: TallyingOptions
   readonly #timer: NodeJS.Timeout
-  /** What was counted on the running day, by key and by what was done. */
-  #counted = new Map<string, Map<string, Counted>>()
+  /** What was counted on the running day. */
+  readonly #doings = new Map<string, Doings>()
+  /** The same in the order of keys, so that a store in a file writes few pages a batch; none if that has changed. */
+  #sorted: readonly Doings[] | undefined
   #day = 0
+  /** How many tallies are counted or wait. */
   #size = 0
   #batches: Batch[] = []
   #adding: Promise<void> = Promise.resolve()
@@ -46,20 +61,22 @@ export class Tallying {
     const nowMs = this.#options.clock()
     const day = Math.floor(nowMs / dayMs)
     if (day !== this.#day) this.#closeDay(day)
-    let ofKey = this.#counted.get(key)
-    if (!ofKey) {
+    let doings = this.#doings.get(key)
+    if (!doings) {
       if (this.#size >= mostWaiting) return
-      ofKey = new Map<string, Counted>()
-      this.#counted.set(key, ofKey)
+      this.#doings.set(key, (doings = new Doings(key)))
+      this.#sorted = undefined
     }
-    const counted = ofKey.get(what)
-    if (counted) {
-      counted.count++
-      if (isDated) counted.lastMs = nowMs
-    } else if (this.#size < mostWaiting) {
-      this.#size++
-      ofKey.set(what, { count: 1, lastMs: isDated ? nowMs : 0 })
+    let place = doings.whats.indexOf(what)
+    if (place < 0) {
+      place = doings.whats.push(what) - 1
+      doings.counts.push(0)
+      doings.lastsMs.push(0)
     }
+    const before = doings.counts[place] ?? 0
+    if (before === 0) this.#size++
+    doings.counts[place] = before + 1
+    if (isDated) doings.lastsMs[place] = nowMs
   }
 
   /** Adds what waits; resolves when it is in the store, or has to wait for longer. */
@@ -80,16 +97,21 @@ export class Tallying {
       if (tallies.length > 0) this.#batches.push({ id: randomUUID(), tallies })
       tallies = []
     }
-    // In the order of keys, so that a store in a file writes few pages a batch.
-    const sorted = [...this.#counted].sort(([a], [b]) => (a < b ? -1 : 1))
-    for (const [key, whats] of sorted) {
-      for (const [what, counted] of whats) {
-        tallies.push({ day: this.#day, key, what, ...counted })
+    this.#sorted ??= [...this.#doings.values()].sort((a, b) => (a.key < b.key ? -1 : 1))
+    for (const { key, whats, counts, lastsMs } of this.#sorted) {
+      let isIdle = true
+      for (const [place, count] of counts.entries()) {
+        if (count === 0) continue
+        isIdle = false
+        const lastMs = lastsMs[place] ?? 0
+        tallies.push({ day: this.#day, key, what: whats[place] ?? '', count, lastMs })
+        counts[place] = 0
         if (tallies.length === batchSize) full()
       }
+      if (isIdle) this.#doings.delete(key)
     }
     full()
-    this.#counted = new Map()
+    if (this.#doings.size < this.#sorted.length) this.#sorted = undefined
     this.#day = next
   }
 
