@@ -1,5 +1,6 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../shared/clock.ts'
+import { answer } from '../shared/service.ts'
 import { Ranges } from './address.ts'
 import './caller.ts'
 import type { Config } from './config/config.ts'
@@ -9,6 +10,7 @@ import { openCore, type Core } from './core.ts'
 import './course.ts'
 import { recorder } from './recorder.ts'
 import { deprecationFinder } from './deprecations.ts'
+import { notAllowed } from './forwarding-refusals.ts'
 import { corsFrom } from './cors.ts'
 import { follow } from './stages/0-follow.ts'
 import { preflight } from './stages/0-preflight.ts'
@@ -116,7 +118,14 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
     route.onRequest = [...before, ...[route.onRequest ?? []].flat()]
     route.onSend = [...[route.onSend ?? []].flat(), ...onSend]
   })
-  app.get(config.quotaPath, { config: { tollgate: 'quota', cost: 0 } }, quotaView)
+  const { quotaPath: url } = config
+  app.get(url, { config: { tollgate: 'quota', cost: 0 } }, quotaView)
+  const asked = ['GET', 'HEAD']
+  app.route({
+    ...{ url, method: app.supportedMethods.filter((method) => !asked.includes(method)) },
+    config: { tollgate: true, cost: 0 },
+    handler: (_request, reply) => answer(reply, notAllowed(asked)),
+  })
   const { secret } = options
   const { routes } = config
   const { upstreamMeter } = record

@@ -1,4 +1,4 @@
-import { ServerResponse, type IncomingMessage } from 'node:http'
+import { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** How much of a body that nobody wants is read, so that whoever sends it gets to read the answer. */
@@ -6,6 +6,8 @@ const mostBytes = 256 * 1024
 
 /** A rest of a body that is quicker read than a new connection is made. */
 const smallBytes = 64 * 1024
+
+const tooSlow = 408
 
 /** How long a client may keep a connection open whose last answer it has. */
 export const lingerMs = 2_000
@@ -21,11 +23,16 @@ export function hasBody({ headers }: IncomingMessage): boolean {
  * connection at once would lose the answer, to read all of the body would be work for nothing: a
  * little is read, and then nothing more until the client hangs up or its time is over.
  */
-export function letArrive(request: IncomingMessage, response: ServerResponse): void {
+export function letArrive(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+): void {
   if (request.complete || !hasBody(request)) return
   const { socket, headers } = request
   const isSmall = Number(headers['content-length'] ?? Infinity) <= smallBytes
-  if (isSmall && headers.expect === undefined) return
+  // Who was too slow to send it is not waited for any longer.
+  if (isSmall && headers.expect === undefined && status !== tooSlow) return
   response.shouldKeepAlive = false
   // Node ends a connection this way after its last answer: by itself it would close it at once.
   socket.destroySoon = () => {
@@ -66,6 +73,14 @@ export function afterAnswers(socket: Socket, act: () => void): void {
     return
   }
   answering.once('close', () => setImmediate(() => afterAnswers(socket, act)))
+}
+
+/** Whether a connection has an answer to a request of which not all has come. */
+export function isAnsweredEarly(socket: Socket): boolean {
+  const parser: unknown = Reflect.get(socket, 'parser')
+  const asked: unknown =
+    typeof parser === 'object' && parser !== null ? Reflect.get(parser, 'incoming') : undefined
+  return asked instanceof IncomingMessage && !asked.complete && !answerOn(socket)
 }
 
 /** The answer that is being given on a connection, if there is one; Node has no better name for it. */

@@ -106,6 +106,7 @@ const refusalByErrorCode: Readonly<Record<string, readonly [RefusalCode, string]
     'payload_too_large',
     'The chunk extensions are larger than this service takes.',
   ],
+  HPE_INVALID_VERSION: ['http_version_not_supported', 'Only HTTP/1.1 and 1.0 are spoken here.'],
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
 }
 

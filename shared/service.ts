@@ -8,7 +8,7 @@ import Fastify, {
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { logsRequests, withoutTokens, type LogTarget } from './log.ts'
-import { afterAnswers, answerOn, hangUp, letArrive } from './linger.ts'
+import { afterAnswers, answerOn, hangUp, isAnsweredEarly, letArrive } from './linger.ts'
 import { jsonType, rawRefusal, type Refusal, refusalFrom, type RefusalCode } from './refusal.ts'
 import { requestIdFrom } from './request-id.ts'
 import { serviceLog } from './request-log.ts'
@@ -53,7 +53,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
     return answer(reply, refusal)
   })
   app.addHook('onSend', (request, reply, payload, done) => {
-    letArrive(request.raw, reply.raw)
+    letArrive(request.raw, reply.raw, reply.statusCode)
     done(null, payload)
   })
   if (log && logsRequests(log.level)) logEachAnswer(app, describe)
@@ -116,8 +116,9 @@ export function refuseUnparsed(
   const refuse = (): void => hangUp(socket, rawRefusal(malformed(refusal, socket.remoteAddress)))
   const answering = answerOn(socket)
   const isOfThis = answering !== undefined && !answering.req.complete
-  // An answer that has begun can't be broken into: its end is all that can be told.
-  if (isOfThis && answering.headersSent) socket.destroy()
+  // An answer that has begun can't be broken into, and a second one would be taken for the next: the end
+  // of the connection is all that can be told.
+  if (isAnsweredEarly(socket) || (isOfThis && answering.headersSent)) socket.destroy()
   else if (isOfThis) refuse()
   else afterAnswers(socket, refuse)
 }

@@ -1,7 +1,9 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { hasBody } from '../../shared/linger.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { answer } from '../../shared/service.ts'
 import type { Caller } from '../caller.ts'
+import { bodied } from '../forwarding-refusals.ts'
 import { retryAfter, tellingWindow, type Standing } from '../limits/headers.ts'
 import type { Quotas } from '../limits/quotas.ts'
 import type { Decision } from '../limits/step.ts'
@@ -41,7 +43,8 @@ export function admit({ quotas, cost, asksOnly, bans }: AdmitOptions): onRequest
 }
 
 /** What `GET /v1/quota` answers: where a caller stands. It costs nothing and never counts. */
-export function quotaView(request: FastifyRequest): object {
+export function quotaView(request: FastifyRequest, reply: FastifyReply): object {
+  if (hasBody(request.raw)) return answer(reply, bodied(request.method))
   const { caller, standing } = request
   if (!caller || !standing) throw new Error('a standing comes after admit')
   return standingView(caller.plan, standing)

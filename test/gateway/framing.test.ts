@@ -134,7 +134,7 @@ t.test(
       ['a NUL', `GET /v1/x HTTP/1.1\r\n${host}${auth}X: a\0b\r\n\r\n`, 400, 'invalid_request'],
       ['HTTP/0.9', 'GET /v1/x\r\n\r\n', 505, 'http_version_not_supported'],
       ['HTTP/2.0', `GET /v1/x HTTP/2.0\r\n${host}${auth}\r\n`, 505, 'http_version_not_supported'],
-      ['HTTP/1.2', `GET /v1/x HTTP/1.2\r\n${host}${auth}\r\n`, 400, 'invalid_request'],
+      ['HTTP/1.2', `GET /v1/x HTTP/1.2\r\n${host}${auth}\r\n`, 505, 'http_version_not_supported'],
       ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'invalid_request'],
       ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400, 'invalid_request'],
       [

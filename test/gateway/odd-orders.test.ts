@@ -148,3 +148,32 @@ t.test('a caller that hangs up while its key is looked for is not asked for', as
   await new Promise((go) => setTimeout(go, 200))
   t.equal(upstream.seen.length, 0)
 })
+
+t.test('a body that never comes has one answer, and the connection ends', async (t) => {
+  const { url, key, upstream } = await startGateway(t, {
+    upstreamMore: 'timeout: { request: 1s }',
+  })
+  const { headers } = await key()
+  for (const [authorization, status] of [
+    [`Authorization: ${headers.authorization}\r\n`, 408],
+    ['', 401],
+  ] as const) {
+    const head = `POST /v1/x HTTP/1.1\r\nHost: x\r\n${authorization}Content-Length: 10\r\n\r\n`
+    const answer = await raw(url, head, 10_000)
+    t.match(answer, new RegExp(`^HTTP/1.1 ${status} `))
+    t.equal(answer.split('HTTP/1.1 ').length, 2, `one answer, though nothing follows: ${status}`)
+  }
+  t.ok(upstream.seen.length <= 1)
+})
+
+t.test('where one stands is asked with GET, and without a body', async (t) => {
+  const { call, key, upstream } = await startGateway(t)
+  const { headers } = await key()
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+    const answer = await call(method, '/v1/quota', undefined, headers)
+    t.match(answer, { status: 405, headers: { allow: 'GET, HEAD' } }, method)
+    t.equal(answer.headers['x-ratelimit-remaining'], '60', 'it costs nothing')
+  }
+  t.match(await call('GET', '/v1/quota', '{}', headers), { status: 400 })
+  t.equal(upstream.seen.length, 0)
+})
