@@ -1,0 +1,67 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseConfig } from '../../gateway/config/load.ts'
+import { instructionsOf } from './dockerfile.ts'
+import { root } from './process.ts'
+
+export const folder = join(root, 'config/deploy')
+
+/** A file of config/deploy. */
+export function read(name: string): string {
+  return readFileSync(join(folder, name), 'utf8')
+}
+
+/** How long the backend may take to stop, as `serve` has it where nobody says otherwise. */
+export const backendStops =
+  Number(
+    /usualTimes.* shutdownMs: ([\d_]+)/
+      .exec(readFileSync(join(root, 'shared/serve.ts'), 'utf8'))?.[1]
+      ?.replaceAll('_', ''),
+  ) / 1_000
+
+/** How long a gateway with a configuration of config/deploy may take to stop, in seconds. */
+export function gatewayStops(config: string): number {
+  return parseConfig(config, { REDIS_URL: 'redis://redis' }, 'gateway.yaml').shutdownMs / 1_000
+}
+
+/** The names that a service says it takes from its environment. */
+export function namesReadBy(service: string): string[] {
+  const { stdout } = spawnSync(process.execPath, [join(root, 'build', service, 'main.js'), '-h'], {
+    env: {},
+    encoding: 'utf8',
+  })
+  const [, list = ''] = stdout.split('\nEnvironment:\n')
+  return [...list.matchAll(/^ {2}([A-Z_]+) /gm)].map(([, name = '']) => name)
+}
+
+/** The names that a configuration takes from its environment. */
+export function namesIn(text: string): string[] {
+  return [...text.matchAll(/^[^#\n]*\$\{(\w+)/gm)].map(([, name = '']) => name)
+}
+
+/** What a target of the Dockerfile says by one instruction, in its own stage. */
+export function saidBy(target: string, name: string): string[] {
+  let stage = ''
+  const said: string[] = []
+  for (const instruction of instructionsOf(read('Dockerfile'))) {
+    if (instruction.name === 'FROM') stage = instruction.rest.split(' ').at(-1) ?? ''
+    else if (stage === target && instruction.name === name) said.push(instruction.rest)
+  }
+  return said
+}
+
+/** The ports that an image listens on. */
+export function portsOf(target: string): number[] {
+  return saidBy(target, 'EXPOSE').flatMap((ports) => ports.split(' ').map(Number))
+}
+
+/** What an image sets in its environment. */
+export function environmentIn(target: string): Record<string, string> {
+  return Object.fromEntries(saidBy(target, 'ENV').map((pair) => pair.split('=')))
+}
+
+/** The version whose images are named. */
+export const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  version: string
+}
