@@ -1,0 +1,107 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import t from 'tap'
+import { backendStops, gatewayStops, namesReadBy, read } from '../support/deployment.ts'
+import { root } from '../support/process.ts'
+
+const services = ['gateway', 'backend'] as const
+const fileOf = (service: string) => `tollgate-${service}.service`
+
+/** What a unit says, by section and name; a name may be said more than once. */
+function settingsOf(text: string): Map<string, string[]> {
+  const settings = new Map<string, string[]>()
+  let section = ''
+  for (const line of text.split('\n')) {
+    if (/^(?:#|$)/.test(line)) continue
+    section = /^\[(\w+)\]$/.exec(line)?.[1] ?? section
+    const [, name = '', value = ''] = /^(\w+)=(.*)$/.exec(line) ?? []
+    if (name === '') continue
+    const key = `${section}.${name}`
+    settings.set(key, [...(settings.get(key) ?? []), value])
+  }
+  return settings
+}
+
+const onPath = (tool: string) =>
+  (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, tool)))
+
+const skip = !onPath('systemd-analyze') && 'NOT TRIED: this machine has no systemd-analyze'
+
+t.test('systemd finds nothing wrong with the units', { skip }, (t) => {
+  const folder = t.testdir()
+  const verify = (text: string, name: string): string => {
+    const file = join(folder, name)
+    // What is run lies elsewhere on this machine.
+    const here = text.replaceAll('/usr/bin/node /opt/tollgate/', `${process.execPath} ${root}`)
+    writeFileSync(file, here)
+    const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', file], {
+      env: { ...process.env, SYSTEMD_UNIT_PATH: `${folder}:` },
+      encoding: 'utf8',
+    })
+    // What it says of other units of this machine is not ours.
+    const said = `${stdout}${stderr}`.split('\n').filter((line) => line.includes('tollgate'))
+    return [...(status === 0 ? [] : [`exit code ${status}`]), ...said].join('\n')
+  }
+  for (const service of services) {
+    const text = read(fileOf(service))
+    t.equal(verify(text, fileOf(service)), '', service)
+    const misspelt = text.replace('TimeoutStopSec', 'TimeoutStoppSec')
+    t.match(verify(misspelt, 'tollgate-x.service'), /TimeoutStoppSec/, 'as it would say it')
+  }
+  t.end()
+})
+
+for (const service of services) {
+  const settings = settingsOf(read(fileOf(service)))
+  const said = (name: string) => settings.get(`Service.${name}`) ?? []
+  const is = (name: string, value: string) => [name, said(name), [value]] as const
+
+  t.test(`${service}: the unit runs what is built, with an environment that it reads`, (t) => {
+    const [program, file = '', ...more] = said('ExecStart')[0]?.split(' ') ?? []
+    t.strictSame([program, more], ['/usr/bin/node', []])
+    t.match(file, /^\/opt\/tollgate\/build\//)
+    t.ok(existsSync(join(root, file.replace('/opt/tollgate/', ''))), file)
+    const known = namesReadBy(service)
+    for (const pair of said('Environment')) t.ok(known.includes(pair.split('=')[0] ?? ''), pair)
+    const state = `tollgate-${service}`
+    for (const [name, got, expected] of [
+      is('EnvironmentFile', `/etc/tollgate/${service}.env`),
+      is('StateDirectory', state),
+      is('WorkingDirectory', `%S/${state}`),
+    ])
+      t.strictSame(got, expected, name)
+    if (service === 'backend')
+      t.strictSame(said('Environment'), [`DATABASE=%S/${state}/animals.db`])
+    t.end()
+  })
+
+  t.test(`${service}: there is time to stop, and a reason to start again`, (t) => {
+    const needed = service === 'gateway' ? gatewayStops(read('../gateway.yaml')) : backendStops
+    t.ok(Number(said('TimeoutStopSec')[0]) > needed, `longer than ${needed} s`)
+    t.strictSame(said('Restart'), ['on-failure'])
+    t.strictSame(said('RestartPreventExitStatus'), ['2'], 'what main.ts exits with')
+    t.strictSame(said('KillSignal'), [], 'SIGTERM, which it listens to')
+    const reload = service === 'gateway' ? ['/bin/kill -HUP $MAINPID'] : []
+    t.strictSame(said('ExecReload'), reload, 'the one that follows a configuration')
+    t.strictSame(settings.get('Install.WantedBy'), ['multi-user.target'])
+    t.end()
+  })
+
+  t.test(`${service}: the unit gives no rights that it doesn’t need`, (t) => {
+    const dynamic = service === 'backend' ? is('DynamicUser', 'yes') : is('User', 'tollgate')
+    for (const [name, got, expected] of [
+      dynamic,
+      is('NoNewPrivileges', 'yes'),
+      is('CapabilityBoundingSet', ''),
+      is('ProtectSystem', 'strict'),
+      is('ProtectHome', 'yes'),
+      is('PrivateTmp', 'yes'),
+      is('PrivateDevices', 'yes'),
+      is('StateDirectoryMode', '0700'),
+    ])
+      t.strictSame(got, expected, name)
+    t.strictSame(said('MemoryDenyWriteExecute'), [], 'V8 could not compile')
+    t.end()
+  })
+}
