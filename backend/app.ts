@@ -4,6 +4,7 @@ import { Refusal, refusalFrom } from '../shared/refusal.ts'
 import { createService, pathOf, type LogSettings } from '../shared/service.ts'
 import { signatureFault, signatureHeader } from '../shared/signature.ts'
 import type { Database } from '../shared/sqlite.ts'
+import { answerUnknownRoutes } from '../shared/unknown-routes.ts'
 import { readJsonExactly } from './body.ts'
 import { Commits } from './commits.ts'
 import { addOrders } from './orders.ts'
@@ -69,30 +70,4 @@ function requireSignature(app: FastifyInstance, secret: string, clock: Clock): v
     // A gateway hears by the header that it is its own fault, not the caller's.
     done(fault ? new Refusal('forbidden', fault, { [signatureHeader]: 'refused' }) : undefined)
   })
-}
-
-/** 404 for a path that there is not; 405 with `Allow` for one that there is, with other methods. */
-function answerUnknownRoutes(app: FastifyInstance): void {
-  const methodsByUrl = new Map<string, Set<string>>()
-  app.addHook('onRoute', ({ url, method }) => {
-    const methods = methodsByUrl.get(url) ?? new Set()
-    for (const name of [method].flat()) methods.add(name)
-    methodsByUrl.set(url, methods)
-  })
-  app.setNotFoundHandler((request) => {
-    const segments = pathOf(request).split('/')
-    for (const [url, methods] of methodsByUrl) {
-      if (!matches(url.split('/'), segments)) continue
-      const allow = [...methods].sort().join(', ')
-      throw new Refusal('method_not_allowed', `Here only ${allow} can be used.`, { allow })
-    }
-    throw new Refusal('not_found', 'There is nothing at this path.')
-  })
-}
-
-function matches(pattern: readonly string[], segments: readonly string[]): boolean {
-  return (
-    pattern.length === segments.length &&
-    pattern.every((part, index) => part.startsWith(':') || part === segments[index])
-  )
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../../shared/clock.ts'
 import { Refusal, refusalFrom } from '../../shared/refusal.ts'
 import { createService, type LogSettings } from '../../shared/service.ts'
+import { answerUnknownRoutes } from '../../shared/unknown-routes.ts'
 import type { Reloader } from '../config/reload.ts'
 import { desksFor, type Desks } from '../desks.ts'
 import { KeyMistake } from '../keys/mistake.ts'
@@ -57,9 +58,7 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
         : refusalFrom(thrown),
     describe: ({ admin }) => (admin ? { by: admin } : {}),
   })
-  app.setNotFoundHandler(() => {
-    throw new Refusal('not_found', 'There is nothing at this path.')
-  })
+  answerUnknownRoutes(app)
   app.decorateRequest('admin', '')
 
   app.get('/healthz', () => ({ status: 'alive' }))

@@ -1,0 +1,32 @@
+import type { FastifyInstance } from 'fastify'
+import { Refusal } from './refusal.ts'
+import { pathOf } from './service.ts'
+
+/**
+ * Answers 404 for a path that there is not, and 405 with `Allow` for one that there is with other
+ * methods. To be called before any route is added.
+ */
+export function answerUnknownRoutes(app: FastifyInstance): void {
+  const methodsByUrl = new Map<string, Set<string>>()
+  app.addHook('onRoute', ({ url, method }) => {
+    const methods = methodsByUrl.get(url) ?? new Set()
+    for (const name of [method].flat()) methods.add(name)
+    methodsByUrl.set(url, methods)
+  })
+  app.setNotFoundHandler((request) => {
+    const segments = pathOf(request).split('/')
+    for (const [url, methods] of methodsByUrl) {
+      if (!matches(url.split('/'), segments)) continue
+      const allow = [...methods].sort().join(', ')
+      throw new Refusal('method_not_allowed', `Here only ${allow} can be used.`, { allow })
+    }
+    throw new Refusal('not_found', 'There is nothing at this path.')
+  })
+}
+
+function matches(pattern: readonly string[], segments: readonly string[]): boolean {
+  return (
+    pattern.length === segments.length &&
+    pattern.every((part, index) => part.startsWith(':') || part === segments[index])
+  )
+}
