@@ -5,8 +5,10 @@ import { createService, type LogSettings } from '../../shared/service.ts'
 import { answerUnknownRoutes } from '../../shared/unknown-routes.ts'
 import type { Reloader } from '../config/reload.ts'
 import { desksFor, type Desks } from '../desks.ts'
+import { framingFault } from '../framing.ts'
 import { KeyMistake } from '../keys/mistake.ts'
 import type { Gateway } from '../server.ts'
+import { wire } from '../wire.ts'
 import { sentence, takeTexts } from './body.ts'
 import { addConfig } from './config.ts'
 import { addKeys } from './keys.ts'
@@ -57,7 +59,11 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
         ? new Refusal(thrown.code, sentence(thrown.message))
         : refusalFrom(thrown),
     describe: ({ admin }) => (admin ? { by: admin } : {}),
+    settings: { http: wire },
   })
+  // What Node would refuse by itself, without a body, is brought here and refused by the same rules.
+  app.server.on('checkExpectation', (request, response) => app.routing(request, response))
+  app.addHook('onRequest', ({ raw }, _reply, done) => done(framingFault(raw)))
   answerUnknownRoutes(app)
   app.decorateRequest('admin', '')
 

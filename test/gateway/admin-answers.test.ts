@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startAdmin } from '../support/admin.ts'
-import { json } from '../support/http.ts'
+import { json, raw } from '../support/http.ts'
 
 t.test('a method that a path doesn’t have is told with those that it has', async (t) => {
   const { operate } = await startAdmin(t)
@@ -19,4 +19,30 @@ t.test('a method that a path doesn’t have is told with those that it has', asy
   for (const path of ['/', '/admin', '/admin/nothing', '/admin/keys/x/explode', '/healthz/']) {
     t.match(json(await operate('GET', path)), { code: 'not_found', status: 404 }, path)
   }
+})
+
+t.test('a request is read as strictly as on the callers’ address', async (t) => {
+  const { url, admin } = await startAdmin(t)
+  admin.server.headersTimeout = 200
+  const many = 'x: y\r\n'.repeat(100)
+  for (const [start, lines, status, code] of [
+    ['GET /healthz HTTP/1.1', '\r\n', 400, 'invalid_request'],
+    ['GET /healthz HTTP/1.1', 'Host: x\r\nHost: y\r\n\r\n', 400, 'invalid_request'],
+    ['GET /healthz HTTP/2.0', 'Host: x\r\n\r\n', 505, 'http_version_not_supported'],
+    ['GET /healthz HTTP/1.1', `Host: x\r\n${many}\r\n`, 431, 'headers_too_large'],
+    [`GET /healthz?${'x'.repeat(8_192)} HTTP/1.1`, 'Host: x\r\n\r\n', 414, 'uri_too_long'],
+    [
+      'POST /admin/keys HTTP/1.1',
+      'Host: x\r\nTransfer-Encoding: gzip\r\n\r\n',
+      ...[501, 'not_implemented'],
+    ],
+    ['GET /healthz HTTP/1.1', 'Host: x\r\n', 408, 'request_timeout'],
+  ] as const) {
+    const answer = await raw(url, `${start}\r\n${lines}`)
+    t.match(json(answer.slice(answer.indexOf('{'))), { status, code }, `${start} ${lines}`)
+    t.ok(answer.startsWith(`HTTP/1.1 ${status} `), `${status}`)
+  }
+  const expecting = 'Host: x\r\nExpect: wonders\r\nConnection: close\r\n\r\n'
+  const answer = await raw(url, `GET /healthz HTTP/1.1\r\n${expecting}`)
+  t.match(answer, /^HTTP\/1\.1 200 .*\{"status":"alive"\}$/s, 'no expectation is in the way')
 })
