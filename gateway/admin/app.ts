@@ -15,7 +15,7 @@ import { addKeys } from './keys.ts'
 import type { Metrics } from './metrics.ts'
 import { addQuotas } from './quotas.ts'
 import { addReports } from './reports.ts'
-import { holderOf, type AdminTokens } from './token.ts'
+import { requireToken, type AdminTokens } from './token.ts'
 import { addUpstreams, upstreamStates } from './upstreams.ts'
 
 export type AdminOptions = Readonly<{
@@ -41,13 +41,6 @@ export type AdminContext = Readonly<{
   desks: (by: string) => Desks
 }>
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Whose admin token a request has. */
-    admin: string
-  }
-}
-
 /** What operators and their machines ask a gateway, at an address of its own. */
 export function createAdmin(options: AdminOptions): FastifyInstance {
   const { gateway, reloader, metrics, tokens, secret, log, clock = Date.now } = options
@@ -65,7 +58,6 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
   app.server.on('checkExpectation', (request, response) => app.routing(request, response))
   app.addHook('onRequest', ({ raw }, _reply, done) => done(framingFault(raw)))
   answerUnknownRoutes(app)
-  app.decorateRequest('admin', '')
 
   app.get('/healthz', () => ({ status: 'alive' }))
 
@@ -80,12 +72,7 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
   })
 
   void app.register((guarded, _options, done) => {
-    guarded.addHook('onRequest', (request, _reply, next) => {
-      const holder = holderOf(request.headers.authorization, tokens)
-      if (holder === undefined) return next(tokens.length === 0 ? closed() : unproven())
-      request.admin = holder
-      next()
-    })
+    requireToken(guarded, tokens)
     takeTexts(guarded)
     const desks = (by: string): Desks =>
       desksFor({ stores: gateway.core.stores, plans: gateway.config.plans, clock, by })
@@ -113,15 +100,4 @@ function readiness({ gateway, reloader, isStopping }: AdminOptions) {
     upstreams,
     config: { hash, ...(mistakes === undefined ? {} : { mistakes: mistakes.split('\n') }) },
   }
-}
-
-function closed(): Refusal {
-  return new Refusal('forbidden', 'Nothing is told here: no ADMIN_TOKEN is set.')
-}
-
-function unproven(): Refusal {
-  return new Refusal('invalid_api_key', 'Send the token: "Authorization: Bearer <ADMIN_TOKEN>".', {
-    'www-authenticate': 'Bearer realm="tollgate admin"',
-    'cache-control': 'no-store',
-  })
 }

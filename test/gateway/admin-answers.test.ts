@@ -46,3 +46,17 @@ t.test('a request is read as strictly as on the callers’ address', async (t) =
   const answer = await raw(url, `GET /healthz HTTP/1.1\r\n${expecting}`)
   t.match(answer, /^HTTP\/1\.1 200 .*\{"status":"alive"\}$/s, 'no expectation is in the way')
 })
+
+t.test('who sends no token, and who sends a wrong one, is told which', async (t) => {
+  const { operate, ask } = await startAdmin(t)
+  const realm = 'Bearer realm="tollgate admin"'
+  const missing = await operate('GET', '/admin/keys')
+  t.match(json(missing), { code: 'missing_api_key', message: /^Send the token/, status: 401 })
+  t.equal(missing.headers['www-authenticate'], realm)
+  for (const authorization of ['', 'Bearer', 'Bearer wrong', 'Basic operator']) {
+    const invalid = await ask('GET', '/admin/keys', undefined, { authorization })
+    t.match(json(invalid), { code: 'invalid_api_key', status: 401 }, authorization)
+    t.equal(invalid.headers['www-authenticate'], `${realm}, error="invalid_token"`)
+    t.equal(invalid.headers['cache-control'], 'no-store')
+  }
+})
