@@ -13,6 +13,7 @@ import { sentence, takeTexts } from './body.ts'
 import { addConfig } from './config.ts'
 import { addKeys } from './keys.ts'
 import type { Metrics } from './metrics.ts'
+import { requireKnownQueries } from './query.ts'
 import { addQuotas } from './quotas.ts'
 import { addReports } from './reports.ts'
 import { requireToken, type AdminTokens } from './token.ts'
@@ -73,6 +74,7 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
 
   void app.register((guarded, _options, done) => {
     requireToken(guarded, tokens)
+    requireKnownQueries(guarded)
     takeTexts(guarded)
     const desks = (by: string): Desks =>
       desksFor({ stores: gateway.core.stores, plans: gateway.config.plans, clock, by })

@@ -7,6 +7,7 @@ import type { KeySettings } from '../keys/settings.ts'
 import { keyView } from '../keys/view.ts'
 import type { AdminContext } from './app.ts'
 import { read, textOf } from './body.ts'
+import { isTrue } from './query.ts'
 
 const text = Type.String({ expected: 'a text' })
 const texts = Type.Array(text, { expected: 'a list of texts' })
@@ -75,12 +76,14 @@ type OfKey = { Params: { id: string } }
 export function addKeys(app: FastifyInstance, { desks, clock }: AdminContext): void {
   const view = (key: Key) => keyView(key, clock())
 
-  app.get<Listing>('/admin/keys', ({ query, admin }, reply) => {
-    const { plan, account, all } = query
+  const listing = { config: { parameters: ['plan', 'account', 'all'] } }
+  app.get<Listing>('/admin/keys', listing, ({ query, admin }, reply) => {
+    const { plan, account } = query
+    const all = isTrue('all', query.all)
     const isWanted = (key: Key): boolean =>
       (plan ?? key.plan) === key.plan &&
       (account ?? key.account) === key.account &&
-      (all !== undefined || key.revokedAtMs === undefined)
+      (all || key.revokedAtMs === undefined)
     const list = desks(admin).keys.list()
     return reply
       .type('application/json; charset=utf-8')

@@ -1,11 +1,14 @@
 import type { FastifyInstance } from 'fastify'
-import { Refusal } from '../../shared/refusal.ts'
 import { callsCsv, deprecatedCalls } from '../deprecated-calls.ts'
 import { usage } from '../usage.ts'
 import { auditView, callsView } from '../views.ts'
 import type { AdminContext } from './app.ts'
+import { wholeNumber } from './query.ts'
 
 const dayMs = 86_400_000
+
+const days = { config: { parameters: ['days'] } }
+const lines = { config: { parameters: ['days', 'limit', 'key'] } }
 
 type Query = { Querystring: { days?: string; limit?: string; key?: string } }
 
@@ -17,13 +20,14 @@ export function addReports(app: FastifyInstance, { gateway, desks, clock }: Admi
     return { fromDay: toDay - wholeNumber('days', text, 90) + 1, toDay }
   }
 
-  app.get<Query>('/admin/usage', async ({ query }) => {
+  app.get<Query>('/admin/usage', days, async ({ query }) => {
     await tallying.flush()
     return usage(stores, daysOf(query.days))
   })
 
   app.get<Query & { Params: { id: string } }>(
     '/admin/usage/:id',
+    days,
     async ({ params, query, admin }) => {
       const { id } = await desks(admin).keys.show(params.id)
       await tallying.flush()
@@ -31,7 +35,7 @@ export function addReports(app: FastifyInstance, { gateway, desks, clock }: Admi
     },
   )
 
-  app.get<Query>('/admin/deprecations', async ({ query, headers }, reply) => {
+  app.get<Query>('/admin/deprecations', days, async ({ query, headers }, reply) => {
     const { fromDay, toDay } = daysOf(query.days)
     await tallying.flush()
     const calls = await deprecatedCalls(stores, fromDay, toDay)
@@ -40,7 +44,7 @@ export function addReports(app: FastifyInstance, { gateway, desks, clock }: Admi
       : calls.map(callsView)
   })
 
-  app.get<Query>('/admin/audit', async ({ query }) => {
+  app.get<Query>('/admin/audit', lines, async ({ query }) => {
     const { days, limit = '100', key } = query
     const entries = await stores.audit.list({
       fromMs: daysOf(days).fromDay * dayMs,
@@ -49,10 +53,4 @@ export function addReports(app: FastifyInstance, { gateway, desks, clock }: Admi
     })
     return entries.map(auditView)
   })
-}
-
-function wholeNumber(name: string, text: string, most: number): number {
-  const number = /^\d{1,5}$/.test(text) ? Number(text) : 0
-  if (number >= 1 && number <= most) return number
-  throw new Refusal('invalid_request', `${name} must be a whole number from 1 to ${most}.`)
 }

@@ -60,3 +60,41 @@ t.test('who sends no token, and who sends a wrong one, is told which', async (t)
     t.equal(invalid.headers['cache-control'], 'no-store')
   }
 })
+
+t.test('a query with what is not known, or twice, is refused', async (t) => {
+  const { ask } = await startAdmin(t)
+  const { id } = json(await ask('POST', '/admin/keys', { name: 'A', plan: 'free' }))
+  for (const [method, target, message] of [
+    ['GET', '/admin/usage?dys=1', 'There is no parameter "dys"; did you mean days?'],
+    ['GET', '/admin/usage?days=1&days=2', 'days can be given once.'],
+    ['GET', '/admin/audit?key=a&key=b', 'key can be given once.'],
+    ['HEAD', '/admin/audit?key=a&key=b', undefined],
+    [
+      'GET',
+      '/admin/keys?revoked',
+      'There is no parameter "revoked"; there are plan, account, all.',
+    ],
+    ['GET', '/admin/keys?all=no', 'all must be true or false.'],
+    ['GET', '/admin/usage?days=', 'days must be a whole number from 1 to 90.'],
+    [
+      'POST',
+      `/admin/keys/${String(id)}/revoke?dry=true`,
+      'There is no parameter "dry"; this takes none.',
+    ],
+  ] as const) {
+    const answer = await ask(method, target)
+    t.equal(answer.status, 400, target)
+    if (message) t.match(json(answer), { code: 'invalid_request', message }, target)
+  }
+  t.match(json(await ask('GET', `/admin/keys/${String(id)}`)), { state: 'active' })
+  await ask('POST', `/admin/keys/${String(id)}/revoke`)
+  for (const [query, length] of [
+    ['', 0],
+    ['?all=false', 0],
+    ['?all=true', 1],
+    ['?all', 1],
+  ] as const) {
+    const keys: unknown = JSON.parse((await ask('GET', `/admin/keys${query}`)).text)
+    t.match(keys, { length }, query)
+  }
+})
