@@ -8,6 +8,7 @@ import { desksFor, type Desks } from '../desks.ts'
 import { framingFault } from '../framing.ts'
 import { KeyMistake } from '../keys/mistake.ts'
 import type { Gateway } from '../server.ts'
+import { isOutOfReach } from '../stores/out-of-reach.ts'
 import { wire } from '../wire.ts'
 import { sentence, takeTexts } from './body.ts'
 import { addConfig } from './config.ts'
@@ -18,6 +19,9 @@ import { addQuotas } from './quotas.ts'
 import { addReports } from './reports.ts'
 import { requireToken, type AdminTokens } from './token.ts'
 import { addUpstreams, upstreamStates } from './upstreams.ts'
+
+/** When to try again what the store could not be asked for. */
+const secondsUntilBack = '5'
 
 export type AdminOptions = Readonly<{
   gateway: Gateway
@@ -48,10 +52,7 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
   const app = createService({
     name: 'admin',
     log,
-    refusalFor: (thrown) =>
-      thrown instanceof KeyMistake
-        ? new Refusal(thrown.code, sentence(thrown.message))
-        : refusalFrom(thrown),
+    refusalFor,
     describe: ({ admin }) => (admin ? { by: admin } : {}),
     settings: { http: wire },
   })
@@ -87,6 +88,14 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
     done()
   })
   return app
+}
+
+/** What whatever is thrown is to an operator. */
+function refusalFor(thrown: unknown): Refusal {
+  if (thrown instanceof KeyMistake) return new Refusal(thrown.code, sentence(thrown.message))
+  if (!isOutOfReach(thrown)) return refusalFrom(thrown)
+  const message = `The store can’t be reached just now; a change may have been made or not. Try again in ${secondsUntilBack} seconds.`
+  return new Refusal('service_unavailable', message, { 'retry-after': secondsUntilBack }, thrown)
 }
 
 /** Whether requests should come here: not while it stops, nor if nothing could serve them. */

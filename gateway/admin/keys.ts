@@ -77,17 +77,15 @@ export function addKeys(app: FastifyInstance, { desks, clock }: AdminContext): v
   const view = (key: Key) => keyView(key, clock())
 
   const listing = { config: { parameters: ['plan', 'account', 'all'] } }
-  app.get<Listing>('/admin/keys', listing, ({ query, admin }, reply) => {
+  app.get<Listing>('/admin/keys', listing, async ({ query, admin }, reply) => {
     const { plan, account } = query
     const all = isTrue('all', query.all)
     const isWanted = (key: Key): boolean =>
       (plan ?? key.plan) === key.plan &&
       (account ?? key.account) === key.account &&
       (all || key.revokedAtMs === undefined)
-    const list = desks(admin).keys.list()
-    return reply
-      .type('application/json; charset=utf-8')
-      .send(Readable.from(jsonList(list, isWanted, view)))
+    const list = await begun(jsonList(desks(admin).keys.list(), isWanted, view))
+    return reply.type('application/json; charset=utf-8').send(list)
   })
 
   app.post('/admin/keys', async ({ body, admin }, reply) => {
@@ -138,7 +136,7 @@ async function* jsonList<Item>(
   items: AsyncIterable<Item>,
   isWanted: (item: Item) => boolean,
   view: (item: Item) => object,
-): AsyncGenerator<string> {
+): AsyncGenerator<string, void> {
   let before = '['
   for await (const item of items) {
     if (!isWanted(item)) continue
@@ -146,6 +144,16 @@ async function* jsonList<Item>(
     before = ',\n'
   }
   yield before === '[' ? '[]' : ']'
+}
+
+/** Texts as a stream: what fails before the first rejects, what fails later breaks it off. */
+async function begun(texts: AsyncGenerator<string, void>): Promise<Readable> {
+  const first = await texts.next()
+  const all = async function* () {
+    if (!first.done) yield first.value
+    yield* texts
+  }
+  return Readable.from(all())
 }
 
 function settingsFrom(body: Static<typeof changed>): Partial<KeySettings> {

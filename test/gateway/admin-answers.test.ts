@@ -1,6 +1,8 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { startAdmin } from '../support/admin.ts'
-import { json, raw } from '../support/http.ts'
+import { json, raw, type Call } from '../support/http.ts'
+import { startRedis, until, type RedisServer } from '../support/redis.ts'
 
 t.test('a method that a path doesn’t have is told with those that it has', async (t) => {
   const { operate } = await startAdmin(t)
@@ -97,4 +99,57 @@ t.test('a query with what is not known, or twice, is refused', async (t) => {
     const keys: unknown = JSON.parse((await ask('GET', `/admin/keys${query}`)).text)
     t.match(keys, { length }, query)
   }
+})
+
+/** Asks for something to be read, or to be changed, and is told that the store can't be reached. */
+async function unavailable(t: Test, ask: Call, method: string, path: string, body?: object) {
+  const { status, headers, text } = await ask(method, path, body)
+  t.equal(status, 503, `${method} ${path}: ${text}`)
+  t.equal(headers['retry-after'], '5')
+  if (method === 'HEAD') return
+  t.match(json(text), { code: 'service_unavailable', message: /can’t be reached/, status: 503 })
+  t.notMatch(text, /redis|sqlite|127\.0\.0\.1/i, 'and what it is, the log tells')
+}
+
+t.test('a Redis that can’t be asked is told, and when to try again', async (t) => {
+  const newKey = { name: 'A', plan: 'free' }
+  const reads = [
+    '/admin/keys',
+    '/admin/bans',
+    '/admin/usage',
+    '/admin/deprecations',
+    '/admin/audit',
+  ]
+  const troubles: Record<string, (redis: RedisServer) => Promise<unknown>> = {
+    ends: ({ kill }) => kill(),
+    'answers nothing': async ({ child }) => child().kill('SIGSTOP'),
+    'is full': ({ client }) => client.config('SET', 'maxmemory', '1'),
+    'is a replica': ({ client, port }) => client.replicaof('127.0.0.1', String(port)),
+  }
+  for (const [what, begin] of Object.entries(troubles)) {
+    await t.test(`that ${what}`, async (t) => {
+      const redis = await startRedis(t)
+      const { ask, operate } = await startAdmin(t, { store: `redis: "${redis.url}"` })
+      await until(async () => (await ask('POST', '/admin/keys', newKey)).status === 201)
+      await begin(redis)
+      await unavailable(t, ask, 'POST', '/admin/keys', newKey)
+      if (what !== 'is full' && what !== 'is a replica') {
+        for (const path of reads) {
+          await unavailable(t, ask, 'GET', path)
+          await unavailable(t, ask, 'HEAD', path)
+        }
+      }
+      t.equal((await operate('GET', '/healthz')).status, 200)
+    })
+  }
+})
+
+t.test('a file that another program has locked is told as well', async (t) => {
+  const { ask, gateway } = await startAdmin(t)
+  const other = openGatewayFile(gateway.config.store.file)
+  t.teardown(() => other.close())
+  other.exec('BEGIN IMMEDIATE')
+  await unavailable(t, ask, 'POST', '/admin/keys', { name: 'A', plan: 'free' })
+  other.exec('ROLLBACK')
+  t.equal((await ask('POST', '/admin/keys', { name: 'A', plan: 'free' })).status, 201)
 })
