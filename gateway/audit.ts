@@ -4,6 +4,17 @@ import type { AuditStore, Change } from './stores/audit.ts'
 /** Writes down what somebody has changed. */
 export type Noted = (change: Change) => Promise<void>
 
+/** What was changed, but could not be written down: it is not to be done again. */
+export class NotWrittenDown extends Error {
+  readonly what: string
+
+  constructor(what: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    super(`it is done (${what}), but could not be written down: ${why}`, { cause })
+    this.what = what
+  }
+}
+
 /** How often the log hears of what was changed. */
 const lookEveryMs = 1_000
 
@@ -13,10 +24,7 @@ export function noterFor(store: AuditStore, by: string, clock: Clock): Noted {
     try {
       await store.add({ atMs: clock(), by, ...change })
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error)
-      throw new Error(`it is done (${change.what}), but could not be written down: ${why}`, {
-        cause: error,
-      })
+      throw new NotWrittenDown(change.what, error)
     }
   }
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../../shared/clock.ts'
 import { Refusal, refusalFrom } from '../../shared/refusal.ts'
 import { createService, type LogSettings } from '../../shared/service.ts'
 import { answerUnknownRoutes } from '../../shared/unknown-routes.ts'
+import { NotWrittenDown } from '../audit.ts'
 import type { Reloader } from '../config/reload.ts'
 import { desksFor, type Desks } from '../desks.ts'
 import { framingFault } from '../framing.ts'
@@ -93,6 +94,10 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
 /** What whatever is thrown is to an operator. */
 function refusalFor(thrown: unknown): Refusal {
   if (thrown instanceof KeyMistake) return new Refusal(thrown.code, sentence(thrown.message))
+  if (thrown instanceof NotWrittenDown) {
+    const message = `It is done (${thrown.what}), but could not be written down for the audit.`
+    return new Refusal('internal_error', message, {}, thrown)
+  }
   if (!isOutOfReach(thrown)) return refusalFrom(thrown)
   const message = `The store can’t be reached just now; a change may have been made or not. Try again in ${secondsUntilBack} seconds.`
   return new Refusal('service_unavailable', message, { 'retry-after': secondsUntilBack }, thrown)

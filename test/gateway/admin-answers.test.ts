@@ -153,3 +153,15 @@ t.test('a file that another program has locked is told as well', async (t) => {
   other.exec('ROLLBACK')
   t.equal((await ask('POST', '/admin/keys', { name: 'A', plan: 'free' })).status, 201)
 })
+
+t.test('a change that is made but can’t be written down is told to be made', async (t) => {
+  const { ask, gateway } = await startAdmin(t)
+  const { id } = json(await ask('POST', '/admin/keys', { name: 'A', plan: 'free' }))
+  const file = openGatewayFile(gateway.config.store.file)
+  t.teardown(() => file.close())
+  file.exec('DROP TABLE audit')
+  const answer = await ask('POST', `/admin/keys/${String(id)}/disable`)
+  const message = 'It is done (keys.disable), but could not be written down for the audit.'
+  t.strictSame(json(answer), { code: 'internal_error', message, status: 500 })
+  t.match(json(await ask('GET', `/admin/keys/${String(id)}`)), { state: 'disabled' })
+})
