@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify'
+import { Refusal } from '../../shared/refusal.ts'
 import { differencesOf } from '../config/diff.ts'
 import { ConfigError, parseConfig } from '../config/load.ts'
 import { shownConfig } from '../config/show.ts'
 import type { AdminContext } from './app.ts'
-import { textOf } from './body.ts'
+import { sentence, textOf } from './body.ts'
 
 /** The configuration: what is in force, what another would change, and reading it again. */
 export function addConfig(app: FastifyInstance, { gateway, reloader }: AdminContext): void {
@@ -31,10 +32,16 @@ export function addConfig(app: FastifyInstance, { gateway, reloader }: AdminCont
     }
   })
 
-  app.post('/admin/config/reload', async ({ admin }, reply) => {
+  app.post('/admin/config/reload', async ({ admin }) => {
     const result = await reloader.reload(admin)
-    return reply.code(result === 'refused' ? 409 : 200).send({ result, ...shown() })
+    if (result === 'refused') throw refused(linesOf(reloader.state.mistakes))
+    return { result, ...shown() }
   })
+}
+
+function refused(mistakes: readonly string[]): Refusal {
+  const message = `The file is refused, and what was in force stays: ${mistakes.join('; ')}`
+  return new Refusal('conflict', sentence(message))
 }
 
 function linesOf(mistakes: string | undefined): readonly string[] {

@@ -165,3 +165,23 @@ t.test('a change that is made but can’t be written down is told to be made', a
   t.strictSame(json(answer), { code: 'internal_error', message, status: 500 })
   t.match(json(await ask('GET', `/admin/keys/${String(id)}`)), { state: 'disabled' })
 })
+
+t.test('a file that can’t be put in force is a conflict, in the form of every error', async (t) => {
+  const { ask, write } = await startAdmin(t)
+  t.match(json(await ask('POST', '/admin/config/reload')), { result: 'unchanged', mistakes: [] })
+  write((text) => text.replace('plans:', 'plams:'))
+  const answer = await ask('POST', '/admin/config/reload')
+  t.equal(answer.status, 409)
+  t.match(json(answer), {
+    code: 'conflict',
+    message: /^The file is refused, .* has no setting "plams"; did you mean plans\?$/,
+    status: 409,
+  })
+  t.strictSame(Object.keys(json(answer)), ['code', 'message', 'status'])
+  const { hash, mistakes } = json(await ask('GET', '/admin/config'))
+  t.match(mistakes, [/gateway\.yaml:\d+:\d+: the file has no setting "plams"/])
+  write((text) => text.replace('plams:', 'plans:').replace('perMinute: 60', 'perMinute: 61'))
+  const changed = json(await ask('POST', '/admin/config/reload'))
+  t.match(changed, { result: 'changed', mistakes: [] })
+  t.not(changed['hash'], hash)
+})
