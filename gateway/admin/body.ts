@@ -22,6 +22,12 @@ export function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?]$/.test(text) ? '' : '.'}`
 }
 
+/** Refuses a body where it would not be heeded; an empty object says nothing. */
+export function requireNothing(body: unknown): void {
+  if (['', '{}'].includes(textOf(body).trim())) return
+  throw new Refusal('invalid_request', 'A body says nothing here: send none.')
+}
+
 /** What a body of JSON says, or a refusal that tells everything that is wrong with it. */
 export function read<Schema extends TSchema>(body: unknown, schema: Schema): Static<Schema> {
   const text = textOf(body).trim() || '{}'

@@ -4,7 +4,7 @@ import { differencesOf } from '../config/diff.ts'
 import { ConfigError, parseConfig } from '../config/load.ts'
 import { shownConfig } from '../config/show.ts'
 import type { AdminContext } from './app.ts'
-import { sentence, textOf } from './body.ts'
+import { requireNothing, sentence, textOf } from './body.ts'
 
 /** The configuration: what is in force, what another would change, and reading it again. */
 export function addConfig(app: FastifyInstance, { gateway, reloader }: AdminContext): void {
@@ -32,7 +32,8 @@ export function addConfig(app: FastifyInstance, { gateway, reloader }: AdminCont
     }
   })
 
-  app.post('/admin/config/reload', async ({ admin }) => {
+  app.post('/admin/config/reload', async ({ body, admin }) => {
+    requireNothing(body)
     const result = await reloader.reload(admin)
     if (result === 'refused') throw refused(linesOf(reloader.state.mistakes))
     return { result, ...shown() }

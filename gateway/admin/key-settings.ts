@@ -3,7 +3,8 @@ import { instantFrom } from '../config/units.ts'
 import type { KeySettings } from '../keys/settings.ts'
 
 const text = Type.String({ expected: 'a text' })
-const texts = Type.Array(text, { expected: 'a list of texts' })
+/** An empty one would not mean "all", but "none": such a key could do nothing. */
+const texts = Type.Array(text, { minItems: 1, expected: 'a list of at least one text' })
 const limit = Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('unlimited')], {
   expected: 'a whole number above 0 or "unlimited"',
 })
@@ -39,18 +40,21 @@ export const changed = Type.Object(
     plan: Type.Optional(text),
     account: Type.Optional(orNull(text, 'a text')),
     limits: Type.Optional(
-      Type.Object(
-        {
-          perMinute: Type.Optional(orNull(limit, 'a whole number above 0 or "unlimited"')),
-          perDay: Type.Optional(orNull(limit, 'a whole number above 0 or "unlimited"')),
-        },
-        closed,
+      orNull(
+        Type.Object(
+          {
+            perMinute: Type.Optional(orNull(limit, 'a whole number above 0 or "unlimited"')),
+            perDay: Type.Optional(orNull(limit, 'a whole number above 0 or "unlimited"')),
+          },
+          closed,
+        ),
+        'an object',
       ),
     ),
     expiresAt: Type.Optional(orNull(date, 'a day such as 2030-12-31, or a time with its zone')),
-    methods: Type.Optional(orNull(texts, 'a list of texts')),
-    paths: Type.Optional(orNull(texts, 'a list of texts')),
-    addresses: Type.Optional(orNull(texts, 'a list of texts')),
+    methods: Type.Optional(orNull(texts, 'a list of at least one text')),
+    paths: Type.Optional(orNull(texts, 'a list of at least one text')),
+    addresses: Type.Optional(orNull(texts, 'a list of at least one text')),
     note: Type.Optional(orNull(text, 'a text')),
   },
   closed,
@@ -61,7 +65,8 @@ export function settingsFrom(body: Static<typeof changed>): Partial<KeySettings>
   const { expiresAt, limits, ...given } = body
   return {
     ...withoutNull(given),
-    ...(limits ? { limits: withoutNull(limits) } : {}),
+    ...(limits && Object.keys(limits).length > 0 ? { limits: withoutNull(limits) } : {}),
+    ...(limits === null ? { limits: { perMinute: undefined, perDay: undefined } } : {}),
     ...(expiresAt === undefined
       ? {}
       : { expiresAtMs: expiresAt === null ? undefined : instantFrom(expiresAt) }),

@@ -1,11 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
 import { Readable } from 'node:stream'
+import { Refusal } from '../../shared/refusal.ts'
 import { durationFrom } from '../config/units.ts'
 import type { Key } from '../keys/key.ts'
 import { keyView } from '../keys/view.ts'
 import type { AdminContext } from './app.ts'
-import { read, textOf } from './body.ts'
+import { read, requireNothing, textOf } from './body.ts'
 import { changed, created, settingsFrom } from './key-settings.ts'
 import { isTrue } from './query.ts'
 
@@ -56,9 +57,13 @@ export function addKeys(app: FastifyInstance, { desks, clock }: AdminContext): v
     view(await desks(admin).keys.show(params.id)),
   )
 
-  app.patch<OfKey>('/admin/keys/:id', async ({ params, body, admin }) =>
-    view(await desks(admin).keys.change(params.id, settingsFrom(read(body, changed)))),
-  )
+  app.patch<OfKey>('/admin/keys/:id', async ({ params, body, admin }) => {
+    const changes = settingsFrom(read(body, changed))
+    if (Object.keys(changes).length === 0) {
+      throw new Refusal('invalid_request', 'Nothing to change is given.')
+    }
+    return view(await desks(admin).keys.change(params.id, changes))
+  })
 
   app.post<OfKey>('/admin/keys/:id/rotate', async ({ params, body, admin }) => {
     const { overlap = '24h' } = read(body, rotated)
@@ -67,17 +72,19 @@ export function addKeys(app: FastifyInstance, { desks, clock }: AdminContext): v
     return { id: key.id, key: token, plan: key.plan, oldTokenUntil: view(key).oldTokenUntil }
   })
 
-  app.post<OfKey>('/admin/keys/:id/revoke', async ({ params, admin }) =>
-    view(await desks(admin).keys.revoke(params.id)),
-  )
+  app.post<OfKey>('/admin/keys/:id/revoke', async ({ params, body, admin }) => {
+    requireNothing(body)
+    return view(await desks(admin).keys.revoke(params.id))
+  })
 
   for (const [what, disabled] of [
     ['disable', true],
     ['enable', false],
   ] as const) {
-    app.post<OfKey>(`/admin/keys/:id/${what}`, async ({ params, admin }) =>
-      view(await desks(admin).keys.setDisabled(params.id, disabled)),
-    )
+    app.post<OfKey>(`/admin/keys/:id/${what}`, async ({ params, body, admin }) => {
+      requireNothing(body)
+      return view(await desks(admin).keys.setDisabled(params.id, disabled))
+    })
   }
 }
 

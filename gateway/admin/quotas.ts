@@ -3,11 +3,11 @@ import Type from 'typebox'
 import { durationFrom } from '../config/units.ts'
 import { banView } from '../views.ts'
 import type { AdminContext } from './app.ts'
-import { read } from './body.ts'
+import { read, requireNothing } from './body.ts'
 
 const duration = Type.Refine(
   Type.String({ expected: 'a duration such as 30m or 24h' }),
-  (value) => durationFrom(value) !== undefined,
+  (value) => (durationFrom(value) ?? 0) > 0,
   () => 'must be a duration such as 30m or 24h',
 )
 const ban = Type.Object(
@@ -26,14 +26,16 @@ export function addQuotas(app: FastifyInstance, { desks }: AdminContext): void {
     return banView(await desks(admin).quotas.ban(params.id, durationFrom(lasts) ?? 0))
   })
 
-  app.delete<OfKey>('/admin/bans/:id', async ({ params, admin }, reply) => {
+  app.delete<OfKey>('/admin/bans/:id', async ({ params, body, admin }, reply) => {
+    requireNothing(body)
     await desks(admin).quotas.lift(params.id)
     return reply.code(204).send()
   })
 
   app.get<OfKey>('/admin/quota/:id', ({ params, admin }) => desks(admin).quotas.show(params.id))
 
-  app.post<OfKey>('/admin/quota/:id/reset', async ({ params, admin }) => {
+  app.post<OfKey>('/admin/quota/:id/reset', async ({ params, body, admin }) => {
+    requireNothing(body)
     await desks(admin).quotas.reset(params.id)
     return desks(admin).quotas.show(params.id)
   })

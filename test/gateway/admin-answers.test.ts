@@ -185,3 +185,32 @@ t.test('a file that can’t be put in force is a conflict, in the form of every 
   t.match(changed, { result: 'changed', mistakes: [] })
   t.not(changed['hash'], hash)
 })
+
+t.test('a body that says nothing, or would not be heeded, is refused', async (t) => {
+  const { ask } = await startAdmin(t)
+  const limits = { perMinute: 5, perDay: 6 }
+  const made = await ask('POST', '/admin/keys', { name: 'A', plan: 'free', limits })
+  const key = `/admin/keys/${String(json(made)['id'])}`
+  const id = String(json(made)['id'])
+  for (const [method, path, body, message] of [
+    ['PATCH', key, {}, /^Nothing to change is given\.$/],
+    ['PATCH', key, '', /^Nothing to change is given\.$/],
+    ['PATCH', key, { limits: {} }, /^Nothing to change is given\.$/],
+    ['PATCH', key, { limits: 5 }, /limits must be an object, or null, got 5/],
+    ['PATCH', key, { methods: [] }, /methods must be a list of at least one text, or null/],
+    ['POST', '/admin/keys', { name: 'B', plan: 'free', paths: [] }, /paths must be a list of at/],
+    ['PUT', `/admin/bans/${id}`, { for: '0s' }, /for must be a duration such as 30m or 24h/],
+    ['POST', `${key}/revoke`, { at: '2030-01-01' }, /says nothing here/],
+    ['POST', `${key}/disable`, { for: '1h' }, /says nothing here/],
+    ['DELETE', `/admin/bans/${id}`, '[]', /says nothing here/],
+    ['POST', `/admin/quota/${id}/reset`, { window: 'day' }, /says nothing here/],
+    ['POST', '/admin/config/reload', 'plans: {}', /says nothing here/],
+  ] as const) {
+    const answer = json(await ask(method, path, body))
+    t.match(answer, { code: 'invalid_request', message, status: 400 }, `${method} ${path}`)
+  }
+  t.match(json(await ask('GET', key)), { state: 'active', limits })
+  t.equal(JSON.parse((await ask('GET', '/admin/audit')).text).length, 1, 'nothing was done')
+  t.notOk('limits' in json(await ask('PATCH', key, { limits: null })), 'all are taken away')
+  t.match(json(await ask('POST', `${key}/disable`, {})), { state: 'disabled' })
+})
