@@ -11,7 +11,7 @@ import { KeyMistake } from '../keys/mistake.ts'
 import type { Gateway } from '../server.ts'
 import { isOutOfReach } from '../stores/out-of-reach.ts'
 import { wire } from '../wire.ts'
-import { sentence, takeTexts } from './body.ts'
+import { jsonTypes, sentence, takeTexts } from './body.ts'
 import { addConfig } from './config.ts'
 import { addKeys } from './keys.ts'
 import type { Metrics } from './metrics.ts'
@@ -77,7 +77,7 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
   void app.register((guarded, _options, done) => {
     requireToken(guarded, tokens)
     requireKnownQueries(guarded)
-    takeTexts(guarded)
+    takeTexts(guarded, jsonTypes)
     const desks = (by: string): Desks =>
       desksFor({ stores: gateway.core.stores, plans: gateway.config.plans, clock, by })
     const context = { gateway, reloader, secret, clock, desks }

@@ -1,15 +1,43 @@
 import type { FastifyInstance } from 'fastify'
 import type { Static, TSchema } from 'typebox'
+import { isUtf8 } from 'node:buffer'
 import Value from 'typebox/value'
+import { hasBody } from '../../shared/linger.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { mistakesIn } from '../config/check.ts'
 import { ConfigDocument } from '../config/document.ts'
 
-/** Bodies are read by those who know what must be in them. */
-export function takeTexts(app: FastifyInstance): void {
+/** What bodies are of, unless their routes say otherwise. */
+export const jsonTypes = ['application/json']
+
+/**
+ * Takes bodies of some types as texts, for those to read who know what must be in them; who sends
+ * another is told which.
+ */
+export function takeTexts(app: FastifyInstance, types: readonly string[]): void {
   app.removeAllContentTypeParsers()
-  const types = ['application/json', 'text/plain', 'text/csv', 'application/yaml', 'text/yaml']
-  app.addContentTypeParser(types, { parseAs: 'string' }, (_request, text, done) => done(null, text))
+  app.addContentTypeParser<Buffer>([...types], { parseAs: 'buffer' }, (_request, bytes, done) => {
+    // Of what is in another encoding, names and notes would be kept with holes in them.
+    if (isUtf8(bytes)) done(null, bytes.toString())
+    else done(new Refusal('invalid_request', 'The body is not in UTF-8.'))
+  })
+  app.addContentTypeParser('*', ({ raw }, _payload, done) => {
+    if (!hasBody(raw)) return done(null, '')
+    done(new Refusal('unsupported_media_type', `Send the body as ${types.join(' or ')}.`))
+  })
+}
+
+/** Adds routes whose bodies are of other types than those of the routes around them. */
+export function addWithTypes(
+  app: FastifyInstance,
+  types: readonly string[],
+  add: (app: FastifyInstance) => void,
+): void {
+  void app.register((inner, _options, done) => {
+    takeTexts(inner, types)
+    add(inner)
+    done()
+  })
 }
 
 /** A body as a text; empty if there is none. */

@@ -4,7 +4,9 @@ import { differencesOf } from '../config/diff.ts'
 import { ConfigError, parseConfig } from '../config/load.ts'
 import { shownConfig } from '../config/show.ts'
 import type { AdminContext } from './app.ts'
-import { requireNothing, sentence, textOf } from './body.ts'
+import { addWithTypes, jsonTypes, requireNothing, sentence, textOf } from './body.ts'
+
+const yamlTypes = ['application/yaml', 'text/yaml', 'text/plain']
 
 /** The configuration: what is in force, what another would change, and reading it again. */
 export function addConfig(app: FastifyInstance, { gateway, reloader }: AdminContext): void {
@@ -21,16 +23,18 @@ export function addConfig(app: FastifyInstance, { gateway, reloader }: AdminCont
 
   app.get('/admin/config', shown)
 
-  app.post('/admin/config/check', ({ body }) => {
-    try {
-      const config = parseConfig(textOf(body), reloader.environment, 'body')
-      const differences = differencesOf(shownConfig(gateway.config), shownConfig(config))
-      return { sound: true, mistakes: [], differences }
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error
-      return { sound: false, mistakes: linesOf(error.message), differences: [] }
-    }
-  })
+  addWithTypes(app, [...yamlTypes, ...jsonTypes], (app) =>
+    app.post('/admin/config/check', ({ body }) => {
+      try {
+        const config = parseConfig(textOf(body), reloader.environment, 'body')
+        const differences = differencesOf(shownConfig(gateway.config), shownConfig(config))
+        return { sound: true, mistakes: [], differences }
+      } catch (error) {
+        if (!(error instanceof ConfigError)) throw error
+        return { sound: false, mistakes: linesOf(error.message), differences: [] }
+      }
+    }),
+  )
 
   app.post('/admin/config/reload', async ({ body, admin }) => {
     requireNothing(body)

@@ -6,9 +6,12 @@ import { durationFrom } from '../config/units.ts'
 import type { Key } from '../keys/key.ts'
 import { keyView } from '../keys/view.ts'
 import type { AdminContext } from './app.ts'
-import { read, requireNothing, textOf } from './body.ts'
+import { addWithTypes, jsonTypes, read, requireNothing, textOf } from './body.ts'
 import { changed, created, settingsFrom } from './key-settings.ts'
 import { isTrue } from './query.ts'
+
+/** What keys come in, from another system. */
+const rowTypes = ['text/csv', 'application/x-ndjson', 'text/plain']
 
 const duration = Type.Refine(
   Type.String({ expected: '0 or a duration such as 24h' }),
@@ -49,9 +52,11 @@ export function addKeys(app: FastifyInstance, { desks, clock }: AdminContext): v
       .send({ id: key.id, key: token, plan: key.plan })
   })
 
-  app.post('/admin/keys/import', { bodyLimit: 64 * 2 ** 20 }, async ({ body, admin }) => ({
-    imported: await desks(admin).keys.import(textOf(body)),
-  }))
+  addWithTypes(app, [...rowTypes, ...jsonTypes], (app) =>
+    app.post('/admin/keys/import', { bodyLimit: 64 * 2 ** 20 }, async ({ body, admin }) => ({
+      imported: await desks(admin).keys.import(textOf(body)),
+    })),
+  )
 
   app.get<OfKey>('/admin/keys/:id', async ({ params, admin }) =>
     view(await desks(admin).keys.show(params.id)),

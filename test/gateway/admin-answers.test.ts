@@ -214,3 +214,27 @@ t.test('a body that says nothing, or would not be heeded, is refused', async (t)
   t.notOk('limits' in json(await ask('PATCH', key, { limits: null })), 'all are taken away')
   t.match(json(await ask('POST', `${key}/disable`, {})), { state: 'disabled' })
 })
+
+t.test('a body of another type or encoding is refused, and told what to send', async (t) => {
+  const { ask } = await startAdmin(t)
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  for (const [path, types] of [
+    ['/admin/keys', 'application/json'],
+    ['/admin/keys/import', 'text/csv or application/x-ndjson or text/plain or application/json'],
+    ['/admin/config/check', 'application/yaml or text/yaml or text/plain or application/json'],
+  ] as const) {
+    const message = `Send the body as ${types}.`
+    const expected = { code: 'unsupported_media_type', message, status: 415 }
+    t.strictSame(json(await ask('POST', path, 'a=b', form)), expected, path)
+    const latin1 = Buffer.from('{ "name": "M\u00fcller", "plan": "free" }', 'latin1')
+    t.match(json(await ask('POST', path, latin1)), { message: /not in UTF-8/, status: 400 }, path)
+  }
+  const csv = { 'content-type': 'text/csv' }
+  t.equal((await ask('POST', '/admin/keys', '{"name":"A","plan":"free"}', csv)).status, 415)
+  t.equal((await ask('POST', '/admin/config/reload', '', form)).status, 200, 'none is of any type')
+  const lines =
+    '{"token":"an-older-1","plan":"free"}\n{"token":"an-older-2","plan":"pro","name":"Müller"}'
+  const ndjson = { 'content-type': 'application/x-ndjson; charset=utf-8' }
+  t.strictSame(json(await ask('POST', '/admin/keys/import', lines, ndjson)), { imported: 2 })
+  t.match((await ask('GET', '/admin/keys?plan=pro')).text, /"name":"Müller"/)
+})
