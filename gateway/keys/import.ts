@@ -49,6 +49,7 @@ export function rowsOf(text: string): Row[] {
   }
   const names = csvFields(first.content, first.line)
   for (const name of names) requireColumn(name, first.line)
+  if (rest.length === 0) throw new KeyMistake('the file has no rows but the names of its columns')
   return rest.map(({ content, line }) => {
     const values = csvFields(content, line)
     if (values.length !== names.length) {

@@ -238,3 +238,19 @@ t.test('a body of another type or encoding is refused, and told what to send', a
   t.strictSame(json(await ask('POST', '/admin/keys/import', lines, ndjson)), { imported: 2 })
   t.match((await ask('GET', '/admin/keys?plan=pro')).text, /"name":"Müller"/)
 })
+
+t.test('an import of nothing, or beside another one, is refused', async (t) => {
+  const redis = await startRedis(t)
+  const { ask } = await startAdmin(t, { store: `redis: "${redis.url}", timeout: 2s` })
+  const csv = { 'content-type': 'text/csv' }
+  const put = async (rows: readonly string[]) =>
+    json(await ask('POST', '/admin/keys/import', ['token,plan', ...rows].join('\n'), csv))
+  await until(async () => (await ask('GET', '/admin/keys')).status === 200)
+  t.match(await put([]), { status: 400, message: /has no rows but the names of its columns\.$/ })
+  const many = Array.from({ length: 501 }, (_, i) => `an-older-token-${i},free`)
+  await redis.client.set('tollgate:{keys}:import', 'another', 'PX', 60_000)
+  const message = 'Another import is running; wait until it has ended.'
+  t.strictSame(await put(many), { code: 'conflict', message, status: 409 })
+  await redis.client.del('tollgate:{keys}:import')
+  t.strictSame(await put(many), { imported: 501 })
+})

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../../shared/clock.ts'
+import { KeyMistake } from '../../keys/mistake.ts'
 import { intactKeyFrom, keyFrom, recordOf } from '../../keys/record.ts'
 import type { Key, StoredKey } from '../../keys/key.ts'
 import type { Added, KeyListener, KeyStore, Watch } from '../keys.ts'
@@ -23,7 +24,8 @@ const batchSize = 500
 /** How long an import may be silent before another one takes back what it has left. */
 const importLockMs = 30_000
 
-const interrupted = 'another import has begun meanwhile, and nothing was added; try again'
+const interrupted = (): KeyMistake =>
+  new KeyMistake('another import has begun meanwhile, and nothing was added; try again', 'conflict')
 
 /**
  * Keys in Redis. All names share one slot of a Cluster (the braces see to it), so that a change of a
@@ -56,7 +58,7 @@ export function redisKeys({
       return [key.id, recordOf(key), hashes.length, ...hashes]
     })
     const place = Number(await addKeys(owner, channel, ...args))
-    if (place < 0) throw new Error(interrupted)
+    if (place < 0) throw interrupted()
     return place > 0 ? { clash: place - 1 } : {}
   }
 
@@ -64,7 +66,7 @@ export function redisKeys({
   async function addMany(keys: readonly Key[], progress?: (n: number) => void): Promise<Added> {
     const owner = randomUUID()
     if (!(await connection.set(lock, owner, 'PX', importLockMs, 'NX'))) {
-      throw new Error('another import is running; wait until it has ended')
+      throw new KeyMistake('another import is running; wait until it has ended', 'conflict')
     }
     const takeBack = async (): Promise<void> => {
       while (Number(await forget(owner, batchSize)) > 0)
@@ -82,7 +84,7 @@ export function redisKeys({
         progress?.(start + batch.length)
         await connection.pexpire(lock, importLockMs)
       }
-      if (Number(await publish(owner)) === 0) throw new Error(interrupted)
+      if (Number(await publish(owner)) === 0) throw interrupted()
       return {}
     } catch (error) {
       await takeBack().catch(() => undefined)
