@@ -63,7 +63,8 @@ async function ask(target: Target, path: string): Promise<void> {
   }
 }
 
-function reach({ origin }: Target): Promise<void> {
+/** Rejects if a target can't be connected to. */
+export function reach({ origin }: Pick<Target, 'origin'>): Promise<void> {
   const { hostname, port, protocol } = new URL(origin)
   return new Promise((resolve, reject) => {
     const socket = connect({

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sign, signatureHeader } from '../../shared/signature.ts'
 import type { Config, Probe, Route, UpstreamSettings } from '../config/config.ts'
 import { pathExpression } from '../paths.ts'
+import { reach } from './health.ts'
 import { Target } from './target.ts'
 
 /** What one probe has found: what was expected, what came, and what of it would break callers. */
@@ -48,7 +49,8 @@ export async function holdAgainst(url: string, options: ProbeOptions): Promise<F
   const findings: Finding[] = []
   try {
     const { path } = upstream.health
-    if (path !== undefined) {
+    if (path === undefined) findings.push(await connected(wouldBe))
+    else {
       const reply = await request(wouldBe, 'GET', path, { secret: undefined, timeoutMs: 2_000 })
       const isFit = reply.status >= 200 && reply.status < 300
       findings.push(finding(`GET ${path}`, 'a 2xx', reply, isFit ? [] : ['it would be taken out']))
@@ -110,6 +112,22 @@ async function request(
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     return { status: 0, type: 'none', body: '', milliseconds: took(), error: why }
+  }
+}
+
+/** Without a path to ask for, health is whether it can be connected to, here as elsewhere. */
+async function connected(target: Target): Promise<Finding> {
+  const started = performance.now()
+  const why = await reach(target).then(
+    () => undefined,
+    (error: Error) => error.message,
+  )
+  const milliseconds = Math.round(performance.now() - started)
+  const breaks = why === undefined ? [] : ['it would be taken out']
+  return {
+    ...{ probe: 'a connection', expected: 'accepted', got: why ?? 'accepted' },
+    milliseconds,
+    breaks,
   }
 }
 

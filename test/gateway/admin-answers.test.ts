@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { startAdmin } from '../support/admin.ts'
 import { json, raw, type Call } from '../support/http.ts'
-import { startRedis, until, type RedisServer } from '../support/redis.ts'
+import { freePort, startRedis, until, type RedisServer } from '../support/redis.ts'
 
 t.test('a method that a path doesn’t have is told with those that it has', async (t) => {
   const { operate } = await startAdmin(t)
@@ -253,4 +253,18 @@ t.test('an import of nothing, or beside another one, is refused', async (t) => {
   t.strictSame(await put(many), { code: 'conflict', message, status: 409 })
   await redis.client.del('tollgate:{keys}:import')
   t.strictSame(await put(many), { imported: 501 })
+})
+
+t.test('a backend that nobody can connect to is not fit, even if nothing is probed', async (t) => {
+  const { ask, gateway } = await startAdmin(t)
+  const check = async (url: string) => json(await ask('POST', '/admin/upstreams/check', { url }))
+  const probe = 'a connection'
+  t.match(await check(gateway.upstream.url), {
+    fit: true,
+    findings: [{ probe, got: 'accepted', breaks: [] }],
+  })
+  t.match(await check(`http://127.0.0.1:${await freePort()}`), {
+    fit: false,
+    findings: [{ probe, got: /ECONNREFUSED/, breaks: ['it would be taken out'] }],
+  })
 })
