@@ -8,7 +8,7 @@ export type Asks = Readonly<{
   /** What follows the path; nothing unless told. */
   query?: string
   /** What stands for every parameter of a path; 1 unless told. */
-  id?: number
+  id?: number | string
 }>
 
 /** Asks some operations once each, with the first documented example; gives the statuses that come. */
@@ -26,14 +26,14 @@ export async function askAll(
 }
 
 /** The documented examples of an operation's request, by their media types. */
-export function examplesOf({ content }: Operation): { type: string; value: object }[] {
+export function examplesOf({ content }: Operation): { type: string; value: object | string }[] {
   return Object.entries(content).flatMap(([type, { examples = {} }]) =>
     Object.values(examples).map(({ value }) => ({ type, value })),
   )
 }
 
 /** The path of an operation, with an id for each of its parameters. */
-export function targetOf({ path }: Operation, id: number): string {
+export function targetOf({ path }: Operation, id: number | string): string {
   return path.replace(/\{\w+\}/g, String(id))
 }
 

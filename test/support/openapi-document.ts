@@ -8,7 +8,10 @@ export type Parameter = Readonly<{ name: string; in: string; schema: Schema }>
 
 /** Bodies by their media types. */
 export type Content = Readonly<
-  Record<string, Readonly<{ schema: Schema; examples?: Record<string, { value: object }> }>>
+  Record<
+    string,
+    Readonly<{ schema: Schema; examples?: Record<string, { value: object | string }> }>
+  >
 >
 
 export type DocumentedResponse = Readonly<{

@@ -57,7 +57,8 @@ export function bodyFaults(
   if (!type?.endsWith('json')) return []
   const body = parsed(text)
   if (body === undefined) return [`the body is no JSON: ${text.slice(0, 80)}`]
-  const isOther = status >= 400 && isObject(body) && body['status'] !== status
+  const told = isObject(body) ? body['status'] : undefined
+  const isOther = status >= 400 && told !== undefined && told !== status
   return [
     ...valueFaults(closedOf(schema), body, 'the body'),
     ...(isOther ? ['the status in the body is another'] : []),
@@ -65,7 +66,12 @@ export function bodyFaults(
 }
 
 /** What of a request that was answered well is not documented as what may be asked. */
-export function requestFaults(operation: Operation, query: string, body: unknown): string[] {
+export function requestFaults(
+  operation: Operation,
+  query: string,
+  body: unknown,
+  type: string,
+): string[] {
   const { parameters, content } = operation
   const queryFaults = [...new URLSearchParams(query)].flatMap(([name, value]) => {
     const known = parameters.find((each) => each.in === 'query' && each.name === name)
@@ -73,14 +79,16 @@ export function requestFaults(operation: Operation, query: string, body: unknown
     return textFaults(known.schema, value, `the parameter ${name}`)
   })
   if (body === undefined) return queryFaults
-  const sent = typeof body === 'string' ? parsed(body) : body
-  const schemas = Object.values(content).map(({ schema }) => schema)
-  if (schemas.length === 0) return [...queryFaults, 'a body of the request is not documented']
-  return [...queryFaults, ...schemas.flatMap((each) => valueFaults(each, sent, 'the request'))]
+  const schema = content[type]?.schema
+  if (!schema) return [...queryFaults, `a body of the request is not documented as ${type}`]
+  const isText = typeof body === 'string' || Buffer.isBuffer(body)
+  const sent =
+    isText && type.endsWith('json') && !type.endsWith('ndjson') ? parsed(String(body)) : body
+  return [...queryFaults, ...valueFaults(schema, sent, 'the request')]
 }
 
-/** The type of an answer's body, without parameters; none for an answer that has no body. */
-export function mediaType({ headers }: Answer): string | undefined {
+/** The type of a body, without parameters; none for a message that has no body. */
+export function mediaType({ headers }: Pick<Answer, 'headers'>): string | undefined {
   return headers['content-type']?.toString().split(';', 1)[0]?.trim()
 }
 

@@ -25,7 +25,9 @@ paths:
     head: { deprecated: true, responses: *answers }
     put:
       requestBody:
-        content: { application/json: { schema: { $ref: '#/components/schemas/Thing' } } }
+        content:
+          application/json: { schema: { $ref: '#/components/schemas/Thing' } }
+          text/csv: { schema: { type: string } }
       responses: { '204': { description: Done. } }
   /things/mine:
     get: { responses: { default: { $ref: '#/components/responses/NotFound' } } }
@@ -73,6 +75,7 @@ t.test('what is as documented has no fault', (t) => {
   t.strictSame(check('PUT', '/things/7', done, { id: 7 }), [])
   t.strictSame(check('GET', '/things/7', bare), [])
   t.strictSame(check('GET', '/things/mine', { ...bare, headers: { ...bare.headers } }), [])
+  t.strictSame(check('GET', '/things/7', { ...bare, text: '{"code":"lost"}' }), [])
   t.end()
 })
 
@@ -139,7 +142,14 @@ t.test('what is not as documented is told, with its operation and status', (t) =
   told('PUT', '/things/7', done, `${put}: the request/id must be integer {"type":"integer"}`, {
     id: '7',
   })
-  told('GET', '/things/7', thing, `${get} 200: a body of the request is not documented`, {})
+  const undocumented = 'a body of the request is not documented as application/json'
+  told('GET', '/things/7', thing, `${get} 200: ${undocumented}`, {})
+  const csv = `${put}: the request must be string {"type":"string"}`
+  t.strictSame(check('PUT', '/things/7', done, 'id\n7', 'text/csv'), [])
+  t.strictSame(check('PUT', '/things/7', done, { id: 7 }, 'text/csv'), [csv])
+  t.strictSame(check('PUT', '/things/7', done, '7', 'text/xml'), [
+    `${put}: a body of the request is not documented as text/xml`,
+  ])
   t.end()
 })
 

@@ -22,8 +22,11 @@ export type Contract = Readonly<{
   operations: readonly Operation[]
   /** Every code that a documented refusal can have. */
   codes: ReadonlySet<string>
-  /** What of an answer, and of the request that it answers, is not as documented: nothing if all is. */
-  check: (method: string, target: string, answer: Answer, body?: unknown) => string[]
+  /**
+   * What of an answer, and of the request that it answers, is not as documented: nothing if all is. A
+   * body of the request is JSON unless told.
+   */
+  check: (method: string, target: string, answer: Answer, body?: unknown, type?: string) => string[]
   /** A call that fails its test for each answer that is not as documented. */
   held: (t: Test, call: Call) => Call
   /** What is documented and never came: statuses, types of bodies, codes of refusals, headers. */
@@ -36,7 +39,7 @@ export function contractOf(file: string): Contract {
   const find = finderOf(operations)
   const seen = new Seen()
 
-  const check: Contract['check'] = (method, target, answer, body) => {
+  const check: Contract['check'] = (method, target, answer, body, type = 'application/json') => {
     const [path = '', query = ''] = target.split('?', 2)
     const operation = find(method, path)
     if (!operation) return [`${method} ${path} is not documented`]
@@ -51,7 +54,7 @@ export function contractOf(file: string): Contract {
       // What is refused before it could be read may not be known to be for a deprecated operation.
       ...(status === 'default' ? [] : deprecationFaults(operation, answer)),
       ...bodyFaults(operation, response, answer),
-      ...(answer.status < 300 ? requestFaults(operation, query, body) : []),
+      ...(answer.status < 300 ? requestFaults(operation, query, body, type) : []),
     ].map((fault) => `${name}: ${fault}`)
   }
 
@@ -63,7 +66,8 @@ export function contractOf(file: string): Contract {
     check,
     held: (t, call) => async (method, target, body, headers) => {
       const answer = await call(method, target, body, headers)
-      const faults = check(method, target, answer, body)
+      const type = headers && mediaType({ headers })
+      const faults = check(method, target, answer, body, type)
       if (faults.length > 0) t.fail(faults.join('; '))
       return answer
     },
