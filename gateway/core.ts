@@ -36,8 +36,10 @@ export type Core = Readonly<{
   close(): Promise<void>
 }>
 
-export function openCore({ config, stores: given, clock, log }: CoreOptions): Core {
+/** Opens it all; a store that can't be reached is waited for, but not for long. */
+export async function openCore({ config, stores: given, clock, log }: CoreOptions): Promise<Core> {
   const stores = given ?? openStores(config.store)
+  await stores.ready()
   for (const warning of stores.warnings) log.warn({}, warning)
   const meters = new Meters()
   const trouble =

@@ -33,6 +33,9 @@ try {
 }
 
 async function main(): Promise<void> {
+  // From the beginning, because by itself it ends the process; a file that is being read need not be read again.
+  let reload = (): void => undefined
+  process.on('SIGHUP', () => reload())
   const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h' } } })
   if (values.help) return void process.stdout.write(help)
   const { LOG_LEVEL = 'info', GATEWAY_SECRET: secret, ADMIN_TOKEN } = process.env
@@ -93,6 +96,6 @@ async function main(): Promise<void> {
   } catch (error) {
     throw portInUse(error, 'listen.port in the configuration')
   }
-  process.on('SIGHUP', () => void reloader.reload('SIGHUP'))
+  reload = () => void reloader.reload('SIGHUP')
   await reloader.watch()
 }

@@ -53,7 +53,7 @@ declare module 'fastify' {
 export async function tollgate(app: FastifyInstance, options: TollgateOptions): Promise<void> {
   const { clock = Date.now, stores } = options
   const config = configFrom(options.config)
-  const core = options.core ?? openCore({ config, stores, clock, log: app.log })
+  const core = options.core ?? (await openCore({ config, stores, clock, log: app.log }))
   const { directory, quotas, strangers } = core
   const upstreams = new Map(
     [...config.upstreams].map(([name, settings]) => [name, core.upstreams.take(settings)]),

@@ -71,7 +71,7 @@ export class Gateway {
   static async open(options: GatewayOptions): Promise<Gateway> {
     const { config, stores, clock = Date.now, log } = options
     const front = createService({ name: 'gateway', log })
-    const core = openCore({ config, stores, clock, log: front.log })
+    const core = await openCore({ config, stores, clock, log: front.log })
     try {
       const app = await build(options, core)
       return new Gateway(options, front, core, app)
@@ -145,8 +145,7 @@ export class Gateway {
 }
 
 /** Asks the stores what nobody wants to know, so that the first caller doesn't wait for what is cold. */
-async function warmUp({ keys, quota, ready }: Stores): Promise<void> {
-  await ready()
+async function warmUp({ keys, quota }: Stores): Promise<void> {
   const ask = { key: 'nobody', cost: 0, limits: { perMinute: 1, perDay: 1 }, bans: undefined }
   for (let i = 0; i < warmUps; i++) {
     await Promise.allSettled([keys.find('nothing'), quota.decide('nobody', ask)])
