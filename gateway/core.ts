@@ -2,10 +2,10 @@ import type { Clock } from '../shared/clock.ts'
 import type { Config } from './config/config.ts'
 import { KeyDirectory } from './keys/directory.ts'
 import { Quotas } from './limits/quotas.ts'
-import { Meters } from './meters.ts'
+import { Meters } from './records/meters.ts'
 import { Strangers } from './limits/strangers.ts'
 import { openStores, type Stores } from './stores/open.ts'
-import { Tallying } from './tallying.ts'
+import { Tallying } from './records/tallying.ts'
 import { Upstreams } from './upstreams/registry.ts'
 
 /** The part of a logger that is used outside of requests. */

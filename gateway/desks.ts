@@ -1,5 +1,5 @@
 import type { Clock } from '../shared/clock.ts'
-import { noterFor } from './audit.ts'
+import { noterFor } from './records/audit.ts'
 import { KeyDesk } from './keys/desk.ts'
 import { QuotaDesk } from './limits/desk.ts'
 import type { Plan } from './limits/limits.ts'

@@ -21,7 +21,7 @@ import {
   unsigned,
 } from './forwarding-refusals.ts'
 import { forwardedHeaders, passedBack, passedOn, type Headers } from './headers.ts'
-import type { Durations } from './meters.ts'
+import type { Durations } from './records/meters.ts'
 import { CallerBody } from './upstreams/caller-body.ts'
 import type { Answer, Failure } from './upstreams/exchange.ts'
 import type { Refused, Upstream } from './upstreams/upstream.ts'

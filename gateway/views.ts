@@ -1,4 +1,4 @@
-import type { DeprecatedCalls } from './deprecated-calls.ts'
+import type { DeprecatedCalls } from './records/deprecated-calls.ts'
 import type { Standing } from './limits/headers.ts'
 import { windows } from './limits/headers.ts'
 import type { AuditEntry } from './stores/audit.ts'

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Reloaded, Reloader } from '../config/reload.ts'
-import { bounds, type Durations } from '../meters.ts'
+import { bounds, type Durations } from '../records/meters.ts'
 import type { Gateway } from '../server.ts'
 
 export type Metrics = Readonly<{

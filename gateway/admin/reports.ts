@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { callsCsv, deprecatedCalls } from '../deprecated-calls.ts'
-import { usage } from '../usage.ts'
+import { callsCsv, deprecatedCalls } from '../records/deprecated-calls.ts'
+import { usage } from '../records/usage.ts'
 import { auditView, callsView } from '../views.ts'
 import type { AdminContext } from './app.ts'
 import { wholeNumber } from './query.ts'

@@ -1,6 +1,6 @@
-import { deprecatedCalls, type DeprecatedCalls } from '../deprecated-calls.ts'
+import { deprecatedCalls, type DeprecatedCalls } from '../records/deprecated-calls.ts'
 import { callsView } from '../views.ts'
-import { callsCsv } from '../deprecated-calls.ts'
+import { callsCsv } from '../records/deprecated-calls.ts'
 import { daysOption, lastDays, type Command } from './command.ts'
 import { aligned, timeText } from './table.ts'
 

@@ -1,4 +1,4 @@
-import { usage, type Usage } from '../usage.ts'
+import { usage, type Usage } from '../records/usage.ts'
 import { auditView } from '../views.ts'
 import { daysOption, lastDays, text, UsageError, type Command, type Input } from './command.ts'
 import { aligned, timeText } from './table.ts'

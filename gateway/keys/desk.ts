@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/clock.ts'
-import type { Noted } from '../audit.ts'
+import type { Noted } from '../records/audit.ts'
 import type { Plan } from '../limits/limits.ts'
 import type { KeyStore } from '../stores/keys.ts'
 import type { QuotaStore } from '../stores/quota.ts'

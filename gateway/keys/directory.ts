@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/clock.ts'
 import type { KeyStore, Watch } from '../stores/keys.ts'
 import { BloomFilter } from './bloom-filter.ts'
 import { KeyCache, type CachedKey } from './cache.ts'
-import type { Meters } from '../meters.ts'
+import type { Meters } from '../records/meters.ts'
 import type { StoredKey } from './key.ts'
 import { hashOf, isOurs, keyIdOf } from './token.ts'
 

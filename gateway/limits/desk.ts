@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/clock.ts'
-import type { Noted } from '../audit.ts'
+import type { Noted } from '../records/audit.ts'
 import { quotaOf, type Key } from '../keys/key.ts'
 import { KeyMistake } from '../keys/mistake.ts'
 import type { KeyStore } from '../stores/keys.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../shared/clock.ts'
 import { BoundedMap } from '../bounded-map.ts'
-import type { Meters } from '../meters.ts'
+import type { Meters } from '../records/meters.ts'
 import type { QuotaStore } from '../stores/quota.ts'
 import type { Limits } from './limits.ts'
 import {

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
-import '../course.ts'
+import '../records/course.ts'
 
 export type FollowOptions = Readonly<{
   /** The path of the route in the configuration. */

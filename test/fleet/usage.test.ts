@@ -1,7 +1,7 @@
 import t from 'tap'
 import { parseConfig } from '../../gateway/config/load.ts'
 import { openStores } from '../../gateway/stores/open.ts'
-import { usage } from '../../gateway/usage.ts'
+import { usage } from '../../gateway/records/usage.ts'
 import { startFleet, type Fleet } from '../support/fleet.ts'
 import { plans, startUpstream } from '../support/gateway.ts'
 import { caller } from '../support/http.ts'

@@ -1,5 +1,5 @@
-import type { KeyStore } from './stores/keys.ts'
-import type { TallyStore } from './stores/tallies.ts'
+import type { KeyStore } from '../stores/keys.ts'
+import type { TallyStore } from '../stores/tallies.ts'
 
 /** What calls of a deprecated operation are tallied by. */
 export function deprecatedCall(operation: string): string {

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
-import type { Caller } from './caller.ts'
-import type { Core } from './core.ts'
+import type { Caller } from '../caller.ts'
+import type { Core } from '../core.ts'
 import { statusOf } from './course.ts'
 import { deprecatedCall } from './deprecated-calls.ts'
 import type { Durations } from './meters.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock } from '../shared/clock.ts'
-import type { Tally, TallyStore } from './stores/tallies.ts'
+import type { Clock } from '../../shared/clock.ts'
+import type { Tally, TallyStore } from '../stores/tallies.ts'
 
 const dayMs = 86_400_000
 

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { statusByCode, type RefusalCode } from '../shared/refusal.ts'
+import { statusByCode, type RefusalCode } from '../../shared/refusal.ts'
 import { outcomeOf, statusOf } from './course.ts'
-import type { KeyStore } from './stores/keys.ts'
-import type { TallyStore } from './stores/tallies.ts'
+import type { KeyStore } from '../stores/keys.ts'
+import type { TallyStore } from '../stores/tallies.ts'
 
 /** What a request is tallied by: what became of it, and the class of its status or the reason. */
 export type Use = `admitted ${string}` | `refused ${RefusalCode}`

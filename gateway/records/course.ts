@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { RefusalCode } from '../shared/refusal.ts'
+import type { RefusalCode } from '../../shared/refusal.ts'
 
 /** How a request goes, for those who tell of it when its answer has ended. */
 export type Course = {
