@@ -41,6 +41,8 @@ class LoyalClient {
   }
 
   async #ask(): Promise<string> {
+    // One that was closed while nothing was asked on it has lost nothing.
+    if (this.#socket?.destroyed) this.#socket = undefined
     const socket = (this.#socket ??= await this.#connected())
     return new Promise((resolve) => {
       let text = ''
