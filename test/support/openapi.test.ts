@@ -37,7 +37,9 @@ components:
     Thing:
       allOf:
         - { type: object, required: [id], properties: { id: { type: integer } } }
-        - properties: { at: { type: string, format: date-time } }
+        - properties:
+            at: { type: string, format: date-time }
+            parts: { type: array, items: { properties: { name: { type: string } } } }
   responses:
     NotFound:
       headers: { Deprecation: { schema: { type: string } } }
@@ -58,7 +60,7 @@ const thing: Answer = {
     deprecation: '@1',
     link: ['</a>', '</b>'],
   },
-  text: '{"id":1,"at":"2026-11-20T09:30:00Z"}',
+  text: '{"id":1,"at":"2026-11-20T09:30:00Z","parts":[{"name":"a"}]}',
 }
 const lost = { ...thing, status: 404, text: '{"code":"lost","status":404}' }
 const done: Answer = { status: 204, headers: {}, text: '' }
@@ -180,6 +182,20 @@ t.test('what never came is told', (t) => {
   check('GET', '/things/7', lost)
   t.strictSame(check('GET', '/things/7', withHeaders({ 'content-type': 'text/csv' })), [])
   t.strictSame(unseen(), ['GET /things/{id} 404 never', 'GET /things/mine default never'])
+  t.end()
+})
+
+t.test('a member that never came is told, wherever it is', (t) => {
+  const { check, unseen } = contract(t)
+  const members = () => unseen().filter((name) => / 200 (at|id|parts)/.test(name))
+  check('HEAD', '/things/7', { ...thing, text: '' })
+  t.strictSame(members(), [])
+  check('GET', '/things/7', { ...thing, text: '{"id":1}' })
+  t.strictSame(members(), ['GET /things/{id} 200 at', 'GET /things/{id} 200 parts'])
+  check('GET', '/things/7', { ...thing, text: '{"id":1,"parts":[{}]}' })
+  t.strictSame(members(), ['GET /things/{id} 200 at', 'GET /things/{id} 200 parts.name'])
+  check('GET', '/things/7', thing)
+  t.strictSame(members(), [])
   t.end()
 })
 

@@ -1,21 +1,15 @@
 import type { Test } from 'tap'
 import { pathExpression } from '../../gateway/paths.ts'
 import type { Answer, Call } from './http.ts'
-import {
-  isObject,
-  readOperations,
-  type DocumentedResponse,
-  type Operation,
-  type Schema,
-} from './openapi-document.ts'
+import { readOperations, type Operation } from './openapi-document.ts'
 import {
   bodyFaults,
   deprecationFaults,
   headerFaults,
   mediaType,
-  parsed,
   requestFaults,
 } from './openapi-faults.ts'
+import { codesOf, Seen } from './openapi-seen.ts'
 
 /** An OpenAPI document that the answers of running services are held against, both ways. */
 export type Contract = Readonly<{
@@ -29,7 +23,7 @@ export type Contract = Readonly<{
   check: (method: string, target: string, answer: Answer, body?: unknown, type?: string) => string[]
   /** A call that fails its test for each answer that is not as documented. */
   held: (t: Test, call: Call) => Call
-  /** What is documented and never came: statuses, types of bodies, codes of refusals, headers. */
+  /** What is documented and never came: statuses, types of bodies and their members, codes, headers. */
   unseen: () => string[]
 }>
 
@@ -73,57 +67,6 @@ export function contractOf(file: string): Contract {
     },
     unseen: () => seen.missingOf(operations),
   }
-}
-
-/** What has come of what is documented. */
-class Seen {
-  readonly #names = new Set<string>()
-  readonly #headers = new Map<DocumentedResponse, Set<string>>()
-
-  add(operation: Operation, status: string, response: DocumentedResponse, answer: Answer): void {
-    const name = nameOf(operation, status)
-    const body = parsed(answer.text)
-    this.#names.add(name).add(`${name} ${mediaType(answer)}`)
-    if (isObject(body)) this.#names.add(`${name} ${String(body['code'])}`)
-    // A response that operations share has its headers for all of them.
-    const headers = this.#headers.get(response) ?? new Set()
-    for (const [header, value] of Object.entries(answer.headers)) if (value) headers.add(header)
-    this.#headers.set(response, headers)
-  }
-
-  missingOf(operations: readonly Operation[]): string[] {
-    const told = new Set<DocumentedResponse>()
-    return operations.flatMap((operation) =>
-      Object.entries(operation.responses).flatMap(([status, response]) => {
-        const name = nameOf(operation, status)
-        if (!this.#names.has(name)) return [name]
-        const codes = operation.method === 'HEAD' ? [] : codesOf(response)
-        const types = Object.keys(response.content ?? {})
-        const headers = told.has(response) ? [] : Object.keys(response.headers ?? {})
-        told.add(response)
-        return [
-          ...[...types, ...codes].filter((each) => !this.#names.has(`${name} ${each}`)),
-          ...headers.filter((header) => !this.#headers.get(response)?.has(header.toLowerCase())),
-        ].map((missing) => `${name} ${missing}`)
-      }),
-    )
-  }
-}
-
-function nameOf({ method, path }: Operation, status: string): string {
-  return `${method} ${path} ${status}`
-}
-
-/** The codes that a refusal can have; none for an answer that is no refusal. */
-function codesOf({ content = {} }: DocumentedResponse): string[] {
-  return Object.values(content).flatMap(({ schema }) => codesIn(schema))
-}
-
-function codesIn({ properties, allOf }: Schema): string[] {
-  const code = isObject(properties) ? properties['code'] : undefined
-  const listed = isObject(code) && Array.isArray(code['enum']) ? code['enum'].map(String) : []
-  const parts = Array.isArray(allOf) ? allOf.filter(isObject) : []
-  return [...listed, ...parts.flatMap(codesIn)]
 }
 
 /** Finds the operation of a request; a path without parameters goes before one that has some. */
