@@ -15,8 +15,9 @@ export function answerUnknownRoutes(app: FastifyInstance): void {
   })
   app.setNotFoundHandler((request) => {
     const segments = pathOf(request).split('/')
-    for (const [url, methods] of methodsByUrl) {
-      if (!matches(url.split('/'), segments)) continue
+    const fitting = [...methodsByUrl].filter(([url]) => matches(url.split('/'), segments))
+    if (fitting.length > 0) {
+      const methods = new Set(fitting.flatMap(([, names]) => [...names]))
       const allow = [...methods].sort().join(', ')
       throw new Refusal('method_not_allowed', `Here only ${allow} can be used.`, { allow })
     }

@@ -13,6 +13,7 @@ t.test('a method that a path doesn’t have is told with those that it has', asy
     ['GET', '/admin/bans/x', 'DELETE, PUT'],
     ['GET', '/admin/config/reload', 'POST'],
     ['OPTIONS', '/admin/audit', 'GET, HEAD'],
+    ['DELETE', '/admin/keys/import', 'GET, HEAD, PATCH, POST'],
   ] as const) {
     const answer = await operate(method, path)
     t.match(json(answer), { code: 'method_not_allowed', status: 405 }, `${method} ${path}`)

@@ -18,8 +18,10 @@ export async function askAll(
   { headers = {}, body, query = '', id = 1 }: Asks = {},
 ): Promise<number[]> {
   const answers = operations.map((operation) => {
-    const example = examplesOf(operation)[0]?.value
-    return call(operation.method, targetOf(operation, id) + query, body ?? example, headers)
+    const [example] = body === undefined ? examplesOf(operation) : []
+    const type = example ? { 'content-type': example.type } : {}
+    const target = targetOf(operation, id) + query
+    return call(operation.method, target, body ?? example?.value, { ...type, ...headers })
   })
   const statuses = (await Promise.all(answers)).map(({ status }) => status)
   return [...new Set(statuses)].sort()
