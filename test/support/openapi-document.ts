@@ -24,6 +24,8 @@ export type Operation = Readonly<{
   /** Its parameters are in it as `{name}`. */
   path: string
   isDeprecated: boolean
+  /** Whether anybody may ask for it, unlike others. */
+  isOpen: boolean
   parameters: readonly Parameter[]
   /** What a request may bring; nothing, if it has no body. */
   content: Content
@@ -55,16 +57,18 @@ export function readOperations(file: string): Operation[] {
 
 function operationAt(path: string, method: string, item: Record<string, unknown>): Operation {
   const { parameters: common = [] } = item as { parameters?: Parameter[] }
-  const { deprecated, parameters, requestBody, responses } = item[method] as {
+  const { deprecated, parameters, requestBody, responses, security } = item[method] as {
     deprecated?: boolean
     parameters?: Parameter[]
     requestBody?: { content: Content }
     responses: Operation['responses']
+    security?: readonly object[]
   }
   return {
     method: method.toUpperCase(),
     path,
     isDeprecated: deprecated ?? false,
+    isOpen: security?.length === 0,
     parameters: [...common, ...(parameters ?? [])],
     content: requestBody?.content ?? {},
     responses,

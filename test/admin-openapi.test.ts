@@ -1,0 +1,250 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { pathExpression } from '../gateway/paths.ts'
+import { openGatewayFile } from '../gateway/stores/embedded/database.ts'
+import { startAdmin, type AdminOptions } from './support/admin.ts'
+import { selfSigned } from './support/certificate.ts'
+import { caller, json, type Call } from './support/http.ts'
+import { contractOf } from './support/openapi.ts'
+import { askAll, examplesOf, targetOf, writtenCall } from './support/openapi-asks.ts'
+import { lintFaults } from './support/openapi-document.ts'
+import { holdBodies, holdQueries } from './support/openapi-requests.ts'
+import { token } from './support/operator.ts'
+import { root } from './support/process.ts'
+import { freePort, startRedis, until } from './support/redis.ts'
+
+const file = join(root, 'config/openapi/admin.yaml')
+const contract = contractOf(file)
+const { operations } = contract
+const open = operations.filter(({ isOpen }) => isOpen)
+const guarded = operations.filter(({ isOpen }) => !isOpen)
+const single = guarded.filter(({ path }) => path.includes('{id}'))
+const bodied = guarded.filter(({ method }) => method !== 'GET' && method !== 'HEAD')
+/** What asks the store, as it is documented. */
+const stored = guarded.filter(({ responses }) => '503' in responses)
+/** What changes a key that is there. */
+const edits = bodied.filter(({ path }) => path.startsWith('/admin/keys/{id}'))
+const nobody = 'k3yVb0TQnW8e'
+
+type Admin = Awaited<ReturnType<typeof start>>
+
+/** A gateway and its admin address; each answer to an operator is held to the document. */
+async function start(t: Test, options: AdminOptions = {}) {
+  const admin = await startAdmin(t, options)
+  const ask = contract.held(t, admin.ask)
+  const written = (version: string, lines: string): Call =>
+    contract.held(t, writtenCall(admin.url, version, lines))
+  const fresh = async () => (await admin.gateway.key()).key.id
+  return { ...admin, operate: contract.held(t, admin.operate), ask, written, fresh }
+}
+
+t.test('the document is sound by itself', async (t) => {
+  t.strictSame(await lintFaults(file), [])
+})
+
+t.test('its operations are the routes of the admin address', async (t) => {
+  const { admin } = await startAdmin(t)
+  const documented = operations.map(({ method, path }) => `${method} ${path}`)
+  t.strictSame(routesIn(admin.printRoutes({ commonPrefix: false })).sort(), documented.sort())
+})
+
+/** The routes of a tree such as Fastify prints, with their parameters as a document has them. */
+function routesIn(tree: string): string[] {
+  const above: string[] = []
+  return [...tree.matchAll(/^(.*)── (\S+) \((.+)\)$/gm)].flatMap(
+    ([, indent = '', part = '', methods = '']) => {
+      const depth = Math.floor(indent.length / 4)
+      const path = (above[depth - 1] ?? '') + part.replace(/:(\w+)/g, '{$1}')
+      above[depth] = path
+      return methods.split(', ').map((method) => `${method} ${path}`)
+    },
+  )
+}
+
+t.test('the admin address answers all that is documented, and nothing else', async (t) => {
+  const admin = await start(t, {
+    more: 'deprecations: [ { operation: "GET /v1/old", since: 2025-12-05 } ]',
+  })
+  await t.test('to what is asked well', (t) => askWell(t, admin))
+  await t.test('to what is asked badly', (t) => askBadly(t, admin))
+  await t.test('to what is asked oddly', (t) => askOddly(t, admin))
+  await t.test('to whoever may not ask', (t) => askUnallowed(t, admin))
+  await t.test('to what cannot be read', (t) => askUnreadably(t, admin))
+  await t.test('of a file that is unsound, and while it stops', (t) => askUnsoundly(t, admin))
+  await t.test('while its own file is damaged', (t) => askDamaged(t, admin))
+  await t.test('where others change the same, and when the store is gone', askInRedis)
+  t.strictSame(contract.unseen(), [])
+})
+
+async function askWell(t: Test, { ask, gateway, fresh }: Admin): Promise<void> {
+  const busy = await busyKey(gateway)
+  await ask('PUT', `/admin/bans/${busy}`, { for: '1m' })
+  for (const operation of operations) {
+    const { method, path } = operation
+    const isRead = method === 'GET' || method === 'HEAD'
+    const id = isRead ? busy : await fresh()
+    if (method === 'DELETE') await ask('PUT', `/admin/bans/${id}`, { for: '1m' })
+    const examples = examplesOf(operation)
+    if (examples.length === 0) {
+      const { status, text } = await ask(method, targetOf(operation, id))
+      t.ok(status < 300, `${method} ${path}: ${status}`)
+      if (method === 'GET') t.not(text, '[]', `${path} tells of something`)
+    }
+    for (const { type, value } of examples) {
+      const target = targetOf(operation, id)
+      const { status, text } = await ask(method, target, value, { 'content-type': type })
+      t.ok(status < 300, `${method} ${path} takes the examples of what it takes: ${text}`)
+    }
+  }
+  t.match(json(await ask('POST', `/admin/keys/${busy}/rotate`)), { oldTokenUntil: /Z$/ })
+  const csv = { accept: 'text/csv' }
+  for (const method of ['GET', 'HEAD']) {
+    await ask(method, '/admin/keys?all=true')
+    t.equal((await ask(method, '/admin/deprecations', undefined, csv)).status, 200)
+  }
+}
+
+/** A key that has done what can be told of: it was let in, and refused. */
+async function busyKey({ call, key, desk }: Admin['gateway']): Promise<string> {
+  const { key: one, headers } = await key({ limits: { perMinute: 1 } })
+  await call('GET', '/v1/old', undefined, headers)
+  await call('GET', '/v1/pets', undefined, headers)
+  await desk.rotate(one.id, 60_000)
+  return one.id
+}
+
+async function askBadly(t: Test, admin: Admin): Promise<void> {
+  const { ask, written, fresh } = admin
+  const twoHosts = written('HTTP/1.1', 'Host: x\r\nHost: y\r\n\r\n')
+  t.strictSame(await askAll(twoHosts, operations), [400])
+  const lines = `Host: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`
+  const large = written('HTTP/1.1', `${lines}Content-Length: ${64 * 2 ** 20 + 1}\r\n\r\n`)
+  t.strictSame(await askAll(large, bodied), [413])
+  t.strictSame(await askAll(ask, single, { id: nobody }), [404])
+  const revoked = await fresh()
+  t.equal((await ask('POST', `/admin/keys/${revoked}/revoke`)).status, 200)
+  t.strictSame(await askAll(ask, edits, { id: revoked }), [200, 409], 'only revoking it goes on')
+  await askOtherwise(t, admin)
+}
+
+async function askOddly(t: Test, { ask, fresh }: Admin): Promise<void> {
+  const id = await fresh()
+  const parameters = new Set(operations.flatMap((each) => each.parameters))
+  const known = [...parameters].filter((each) => each.in === 'query')
+  for (const operation of guarded) {
+    const { method, path, content } = operation
+    const asked = { ask, operation, target: targetOf(operation, id) }
+    if (!bodied.includes(operation)) {
+      await holdQueries(t, asked, known)
+      continue
+    }
+    const types = Object.keys(content)
+    const said = (types.length > 0 ? types : ['application/json']).join(' or ')
+    const xml = json(await ask(method, asked.target, '<x/>', { 'content-type': 'text/xml' }))
+    t.match(xml, { message: `Send the body as ${said}.`, status: 415 }, `${method} ${path}`)
+    // What is checked is told to be unsound, which is an answer; a token can be imported once.
+    const isChecked = path === '/admin/config/check'
+    if (!isChecked) await holdBodies(t, asked, path === '/admin/keys/import')
+  }
+  t.strictSame(await askAll(ask, bodied, { id, query: '?all=true' }), [400])
+}
+
+async function askUnallowed(t: Test, { operate }: Admin): Promise<void> {
+  t.strictSame(await askAll(operate, guarded), [401])
+  const headers = { authorization: 'Bearer nonsense' }
+  t.strictSame(await askAll(operate, guarded, { headers }), [401])
+  await t.test('where there is no token', async (t) => {
+    const { ask } = await start(t, { tokens: '' })
+    t.strictSame(await askAll(ask, guarded), [403])
+    t.strictSame(await askAll(ask, open), [200])
+  })
+}
+
+/** What is no operation of a path is 405, and `Allow` names those that are. */
+async function askOtherwise(t: Test, { url }: Admin): Promise<void> {
+  const call = caller(url)
+  for (const path of new Set(operations.map((each) => each.path))) {
+    const target = path.replace('{id}', nobody)
+    const fitting = operations.filter((each) => pathExpression(each.path).test(target))
+    const documented = fitting.map(({ method }) => method).sort()
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      if (documented.includes(method)) continue
+      const { status, headers } = await call(method, target)
+      t.equal(status, 405, `${method} ${path} is no operation`)
+      t.equal(headers['allow'], documented.join(', '), `${path} allows what is documented`)
+    }
+  }
+}
+
+async function askUnreadably(t: Test, { ask, written, admin }: Admin): Promise<void> {
+  t.strictSame(await askAll(ask, operations, { query: `?${'x'.repeat(8_192)}` }), [414])
+  const many = Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`x-${i}`, 'x']))
+  t.strictSame(await askAll(ask, operations, { headers: many }), [431])
+  const gzip = written('HTTP/1.1', 'Host: x\r\nTransfer-Encoding: gzip\r\n\r\n')
+  t.strictSame(await askAll(gzip, operations), [501])
+  t.strictSame(await askAll(written('HTTP/2.0', 'Host: x\r\n\r\n'), operations), [505])
+  admin.server.headersTimeout = 200
+  // Nobody knows of a request that doesn't end that it is HEAD, and wants no body.
+  const others = operations.filter(({ method }) => method !== 'HEAD')
+  t.strictSame(await askAll(written('HTTP/1.1', 'Host: x\r\n'), others), [408])
+}
+
+async function askUnsoundly(t: Test, { ask, write, stop }: Admin): Promise<void> {
+  write((text) => text.replace('plans:', 'plams:'))
+  t.equal((await ask('POST', '/admin/config/reload')).status, 409)
+  t.match(json(await ask('GET', '/readyz')), { ready: true, config: { mistakes: [/plams/] } })
+  write((text) => text.replace('plams:', 'plans:'))
+  stop()
+  t.strictSame(await askAll(ask, open), [200, 503])
+  t.match(json(await ask('GET', '/readyz')), { ready: false, stopping: true })
+}
+
+async function askDamaged(t: Test, { ask, gateway, fresh }: Admin): Promise<void> {
+  const id = await fresh()
+  const other = openGatewayFile(gateway.config.store.file)
+  t.teardown(() => other.close())
+  const tables = ['keys', 'quotas', 'tallies', 'audit']
+  for (const table of tables) other.exec(`ALTER TABLE ${table} RENAME TO lost_${table}`)
+  t.strictSame(await askAll(ask, stored, { id }), [500])
+  for (const table of tables) other.exec(`ALTER TABLE lost_${table} RENAME TO ${table}`)
+  const others = guarded.filter((each) => !stored.includes(each))
+  t.strictSame(await askAll(ask, others), [200], 'what does not ask the store goes on')
+
+  const ca = join(t.testdir(), 'ca.pem')
+  writeFileSync(ca, selfSigned().cert)
+  await t.test('or a certificate is gone that upstreams are checked with', async (t) => {
+    const targets = `[ "https://127.0.0.1:${await freePort()}" ]`
+    const { ask } = await start(t, { targets, upstreamMore: `tls: { ca: "${ca}" }` })
+    const check = () => ask('POST', '/admin/upstreams/check', { url: 'https://127.0.0.1:9' })
+    t.match(json(await check()), { fit: false })
+    rmSync(ca)
+    t.equal((await check()).status, 500)
+  })
+}
+
+async function askInRedis(t: Test): Promise<void> {
+  const redis = await startRedis(t)
+  const { ask, fresh } = await start(t, { store: `redis: "${redis.url}", timeout: 2s` })
+  await until(async () => (await ask('GET', '/admin/bans')).status === 200)
+  for (const operation of edits) {
+    const target = targetOf(operation, await fresh())
+    const body = examplesOf(operation)[0]?.value
+    const statuses = new Set<number>()
+    for (let round = 0; round < 10 && statuses.size < 2; round++) {
+      const asked = Array.from({ length: 40 }, () => ask(operation.method, target, body))
+      for (const { status } of await Promise.all(asked)) statuses.add(status)
+    }
+    t.strictSame([...statuses].sort(), [200, 409], `${target}, by forty at a time`)
+  }
+  await redis.client.set('tollgate:{keys}:import', 'another', 'PX', 60_000)
+  const rows = Array.from({ length: 501 }, (_, i) => `many-tokens-${i},free`)
+  const csv = { 'content-type': 'text/csv' }
+  const many = ['token,plan', ...rows].join('\n')
+  t.equal((await ask('POST', '/admin/keys/import', many, csv)).status, 409)
+  const id = await fresh()
+  await redis.kill()
+  t.strictSame(await askAll(ask, stored, { id }), [503])
+  const others = operations.filter((each) => !stored.includes(each))
+  t.strictSame(await askAll(ask, others, { id }), [200], 'what does not ask the store goes on')
+}
