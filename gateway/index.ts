@@ -1,6 +1,7 @@
 export type { Caller } from './caller.ts'
 export type { Config } from './config/config.ts'
 export { ConfigError, configOf, loadConfig } from './config/load.ts'
+export { desksFor, type Desks, type DesksOptions } from './desks.ts'
 export type { ConfigFile } from './config/schema.ts'
 export { KeyDesk, type DeskOptions, type Issued } from './keys/desk.ts'
 export type { Key, Secret, StoredKey } from './keys/key.ts'

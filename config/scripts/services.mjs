@@ -34,10 +34,10 @@ export async function runServices() {
 
 /** One key for each plan if the store has none yet: somebody is trying Tollgate for the first time. */
 async function firstKeys() {
-  const { KeyDesk, loadConfig, openStores } = await import('../../build/gateway/index.js')
+  const { desksFor, loadConfig, openStores } = await import('../../build/gateway/index.js')
   const { plans, store } = loadConfig(process.env.TOLLGATE_CONFIG || 'config/gateway.yaml')
   const stores = openStores(store, { visits: true })
-  const desk = new KeyDesk({ store: stores.keys, plans, clock: Date.now })
+  const { keys: desk } = desksFor({ stores, plans, clock: Date.now, by: 'npm start' })
   const issued = []
   try {
     for await (const key of desk.list()) if (key) return []

@@ -444,4 +444,11 @@ t.test('a gateway that cannot start says why', async (t) => {
     code: 2,
     output: /LOG_LEVEL must be one of/,
   })
+  const open = sound.replace('admin: { host: 127.0.0.1', 'admin: { host: 0.0.0.0')
+  for (const env of [{}, { ADMIN_TOKEN: '' }, { ADMIN_TOKEN: ' , ' }]) {
+    t.match(await start(open, env), {
+      code: 2,
+      output: /admin\.host is 0\.0\.0\.0, which others can reach: set ADMIN_TOKEN/,
+    })
+  }
 })
