@@ -13,7 +13,7 @@ export function serviceLog(service: string, level: string, target: LogTarget): F
 
 /**
  * A logger that is made when it first has something to say. Fastify wants one for each request, most of
- * which say nothing: pino's own child costs 1.5 µs, this one 0.05.
+ * which say nothing: pino's own child costs 0.2 µs and its memory, this one 0.03.
  */
 class LazyLog implements FastifyBaseLogger {
   readonly #make: () => Logger

@@ -41,7 +41,7 @@ export class RouteMeter {
 
 /**
  * What a gateway counts of its own doing, in plain numbers, so that counting costs a request next to
- * nothing: prom-client looks its labels up on every call (1 µs for a histogram, 0.05 µs here).
+ * nothing: prom-client looks its labels up on every call (0.24 µs for a histogram, 0.01 µs here).
  *
  * Whatever tells counts apart comes from the configuration or from a list of ours, never from a caller.
  */

@@ -46,7 +46,7 @@ async function serve(
     globalAgent: true,
     config,
     // Where nothing is rewritten, there is nothing to reckon: the path was looked at when it came in.
-    // @fastify/http-proxy would look again, with three URLs made of it (4 µs of 50 a request).
+    // @fastify/http-proxy would look again, with three URLs made of it (2.8 µs a request).
     ...(rewrite === undefined
       ? { preHandler: (request, reply) => void pass(request, reply, pathOf(request)) }
       : {}),

@@ -22,8 +22,8 @@ type Entry = readonly [quota: string, state: QuotaState]
  * Counters and orders as they stand in the gateway's file.
  *
  * What was counted is first written into a journal, in the order in which it comes, and later to its
- * place in the table: 10,000 counters all over the table are 8,000 pages to write, and 150 in the
- * journal (7 against 50 µs of processor time a counter, when it is done twice a second).
+ * place in the table: of 10,000 counters in no order, 250 at a time, one takes 6.4 µs of processor time to
+ * its place, and 0.6 µs into the journal.
  */
 export type QuotaFile = Readonly<{
   /** A quota as it stands in the table. */
