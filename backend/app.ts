@@ -3,7 +3,7 @@ import type { Clock } from '../shared/clock.ts'
 import { Refusal, refusalFrom } from '../shared/refusal.ts'
 import { createService, pathOf, type LogSettings } from '../shared/service.ts'
 import { signatureFault, signatureHeader } from '../shared/signature.ts'
-import type { Database } from '../shared/sqlite.ts'
+import { isTrouble, type Database } from '../shared/sqlite.ts'
 import { answerUnknownRoutes } from '../shared/unknown-routes.ts'
 import { readJsonExactly } from './body.ts'
 import { Commits } from './commits.ts'
@@ -28,7 +28,7 @@ export function createBackend(options: BackendOptions): FastifyInstance {
   const app = createService({
     name: 'backend',
     log,
-    refusalFor: (thrown) => (isStoreTrouble(thrown) ? storeRefusal(thrown) : refusalFrom(thrown)),
+    refusalFor: (thrown) => (isTrouble(thrown) ? storeRefusal(thrown) : refusalFrom(thrown)),
     settings: { bodyLimit },
   })
   if (secret) requireSignature(app, secret, clock)
@@ -47,11 +47,6 @@ export function createBackend(options: BackendOptions): FastifyInstance {
 function storeRefusal(cause: unknown): Refusal {
   const sentence = 'The store can take no changes just now. Try again in a moment.'
   return new Refusal('service_unavailable', sentence, { 'retry-after': '1' }, cause)
-}
-
-function isStoreTrouble(error: unknown): boolean {
-  if (!(error instanceof Error) || !('code' in error)) return false
-  return /^SQLITE_(?:BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|NOMEM)/.test(String(error.code))
 }
 
 function requireSignature(app: FastifyInstance, secret: string, clock: Clock): void {

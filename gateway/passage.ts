@@ -85,7 +85,8 @@ export function passageOf(options: PassageOptions, route: Route, upstream: Upstr
           goOn(request, reply, headers, socket)
         },
         failed: (failure) => {
-          timed(request)
+          // What is refused here was never sent.
+          if (typeof failure !== 'string') timed(request)
           fail(request, reply, failure)
         },
       },

@@ -73,6 +73,14 @@ export function answer(reply: FastifyReply, refusal: Refusal): FastifyReply {
   return reply.code(refusal.status).headers(refusal.headers).type(jsonType).send(refusal.body)
 }
 
+/** The status of a caller that has gone before its answer began; nginx calls it so, too. */
+const goneStatus = 499
+
+/** The status that a request was answered with. */
+export function statusOf({ raw, statusCode }: FastifyReply): number {
+  return raw.headersSent ? statusCode : goneStatus
+}
+
 /** The path of a request, without its query. */
 export function pathOf(request: FastifyRequest): string {
   const { url } = request
@@ -86,7 +94,7 @@ function logEachAnswer(app: FastifyInstance, describe: ServiceOptions['describe'
   const tell = (request: FastifyRequest, reply: FastifyReply): void => {
     const ms = Math.round(reply.elapsedTime * 10) / 10
     const { method, headers } = request
-    const { statusCode: status } = reply
+    const status = statusOf(reply)
     const path = withoutTokens(pathOf(request))
     // Whoever asks every other second whether all is well is no news, if it is.
     if (probes.has(path) && status === 200) return

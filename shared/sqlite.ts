@@ -40,6 +40,12 @@ export function isBusy(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
 }
 
+/** Whether SQLite can't do something just now: a full disk, a lock held elsewhere. Later it will work. */
+export function isTrouble(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false
+  return /^SQLITE_(?:BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|NOMEM)/.test(String(error.code))
+}
+
 /** The row that a statement always gives. */
 export function found<Row>(row: Row | undefined): Row {
   if (row === undefined) throw new Error('SQLite gave no row')

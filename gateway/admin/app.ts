@@ -37,16 +37,6 @@ export type AdminOptions = Readonly<{
   isStopping: () => boolean
 }>
 
-/** What the resources work on. */
-export type AdminContext = Readonly<{
-  gateway: Gateway
-  reloader: Reloader
-  secret: string | undefined
-  clock: Clock
-  /** Where whoever has that token changes things. */
-  desks: (by: string) => Desks
-}>
-
 /** What operators and their machines ask a gateway, at an address of its own. */
 export function createAdmin(options: AdminOptions): FastifyInstance {
   const { gateway, reloader, metrics, tokens, secret, log, clock = Date.now } = options

@@ -3,7 +3,7 @@ import { Refusal } from '../../shared/refusal.ts'
 import { differencesOf } from '../config/diff.ts'
 import { ConfigError, parseConfig } from '../config/load.ts'
 import { shownConfig } from '../config/show.ts'
-import type { AdminContext } from './app.ts'
+import type { AdminContext } from './context.ts'
 import { addWithTypes, jsonTypes, requireNothing, sentence, textOf } from './body.ts'
 
 const yamlTypes = ['application/yaml', 'text/yaml', 'text/plain']

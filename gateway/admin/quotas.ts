@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
 import { durationFrom } from '../config/units.ts'
 import { banView } from '../views.ts'
-import type { AdminContext } from './app.ts'
+import type { AdminContext } from './context.ts'
 import { read, requireNothing } from './body.ts'
 
 const duration = Type.Refine(

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { callsCsv, deprecatedCalls } from '../records/deprecated-calls.ts'
-import { usage } from '../records/usage.ts'
+import { dayMs } from '../limits/step.ts'
+import { latestDays, usage } from '../records/usage.ts'
+import { rememberedDays } from '../stores/tallies.ts'
 import { auditView, callsView } from '../views.ts'
-import type { AdminContext } from './app.ts'
+import type { AdminContext } from './context.ts'
 import { wholeNumber } from './query.ts'
-
-const dayMs = 86_400_000
 
 const days = { config: { parameters: ['days'] } }
 const lines = { config: { parameters: ['days', 'limit', 'key'] } }
@@ -15,10 +15,8 @@ type Query = { Querystring: { days?: string; limit?: string; key?: string } }
 /** What was done: by callers, and by operators. */
 export function addReports(app: FastifyInstance, { gateway, desks, clock }: AdminContext): void {
   const { stores, tallying } = gateway.core
-  const daysOf = (text = '90') => {
-    const toDay = Math.floor(clock() / dayMs)
-    return { fromDay: toDay - wholeNumber('days', text, 90) + 1, toDay }
-  }
+  const daysOf = (text = String(rememberedDays)) =>
+    latestDays(wholeNumber('days', text, rememberedDays), clock())
 
   app.get<Query>('/admin/usage', days, async ({ query }) => {
     await tallying.flush()

@@ -3,7 +3,7 @@ import Type from 'typebox'
 import { Refusal } from '../../shared/refusal.ts'
 import type { Gateway } from '../server.ts'
 import { holdAgainst, isTargetUrl } from '../upstreams/probe.ts'
-import type { AdminContext } from './app.ts'
+import type { AdminContext } from './context.ts'
 import { read } from './body.ts'
 
 const wouldBe = Type.Object(

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { Config } from '../config/config.ts'
 import type { Desks } from '../desks.ts'
+import { latestDays } from '../records/usage.ts'
 import type { Stores } from '../stores/open.ts'
 
 /** An option of a command: with a `value` it takes one, without it is a switch. */
@@ -130,6 +131,5 @@ export function lastDays(input: Input, nowMs: number): { fromDay: number; toDay:
   if (!/^(?:[1-9]|[1-8]\d|90)$/.test(given)) {
     throw new UsageError(`--days must be a whole number from 1 to 90, got "${given}"`)
   }
-  const toDay = Math.floor(nowMs / 86_400_000)
-  return { fromDay: toDay - Number(given) + 1, toDay }
+  return latestDays(Number(given), nowMs)
 }

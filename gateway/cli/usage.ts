@@ -1,9 +1,8 @@
+import { dayMs } from '../limits/step.ts'
 import { usage, type Usage } from '../records/usage.ts'
 import { auditView } from '../views.ts'
 import { daysOption, lastDays, text, UsageError, type Command, type Input } from './command.ts'
 import { aligned, timeText } from './table.ts'
-
-const dayMs = 86_400_000
 
 /** How many lines of the audit are shown unless told otherwise. */
 const usualLines = 100

@@ -31,14 +31,6 @@ export function outcomeOf(
   return caller ? 'admitted' : 'preflight'
 }
 
-/** The status of a caller that has gone before its answer began; nginx calls it so, too. */
-const goneStatus = 499
-
-/** The status that a request was answered with. */
-export function statusOf({ raw, statusCode }: FastifyReply): number {
-  return raw.headersSent ? statusCode : goneStatus
-}
-
 /** Where the time of a request went, in milliseconds: how long it took here until it was sent on, and then until its backend answered. */
 export function timesOf({ beganAtMs, sentAtMs, answeredAtMs }: Course, nowMs: number) {
   const sentOrEnded = sentAtMs || nowMs

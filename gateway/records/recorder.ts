@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import { statusOf } from '../../shared/service.ts'
 import type { Caller } from '../caller.ts'
 import type { Core } from '../core.ts'
-import { statusOf } from './course.ts'
 import { deprecatedCall } from './deprecated-calls.ts'
 import type { Durations } from './meters.ts'
 import { useOf } from './usage.ts'

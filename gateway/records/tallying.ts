@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../shared/clock.ts'
+import { dayMs } from '../limits/step.ts'
 import type { Tally, TallyStore } from '../stores/tallies.ts'
-
-const dayMs = 86_400_000
 
 /** How often what has come together is added to the store: a crash loses that much of it. */
 const everyMs = 4_000

@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { statusByCode, type RefusalCode } from '../../shared/refusal.ts'
-import { outcomeOf, statusOf } from './course.ts'
+import { statusOf } from '../../shared/service.ts'
+import { dayMs } from '../limits/step.ts'
+import { outcomeOf } from './course.ts'
 import type { KeyStore } from '../stores/keys.ts'
 import type { TallyStore } from '../stores/tallies.ts'
 
@@ -44,6 +46,12 @@ type Summed = {
 }
 
 export type UsageQuery = Readonly<{ fromDay: number; toDay: number; key?: string | undefined }>
+
+/** The latest days, today included, counted from 1970 in UTC. */
+export function latestDays(count: number, nowMs: number): { fromDay: number; toDay: number } {
+  const toDay = Math.floor(nowMs / dayMs)
+  return { fromDay: toDay - count + 1, toDay }
+}
 
 /** Usage in some days: of one key, a line a day; else a line for each key, those used most first. */
 export async function usage(
@@ -89,5 +97,5 @@ function classAt(status: number): number {
 }
 
 function dayText(day: number): string {
-  return new Date(day * 86_400_000).toISOString().slice(0, 10)
+  return new Date(day * dayMs).toISOString().slice(0, 10)
 }

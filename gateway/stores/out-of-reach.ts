@@ -1,3 +1,4 @@
+import { isTrouble } from '../../shared/sqlite.ts'
 import { isOfOneName, OutageError } from './redis/breaker.ts'
 
 /** How ioredis, and whoever waits for it here, say that Redis can't be asked: with a name of its own, */
@@ -15,9 +16,5 @@ export function isOutOfReach(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (error instanceof OutageError || named.has(error.name)) return true
   if (error.name === 'ReplyError') return !isOfOneName(error)
-  const code = 'code' in error ? String(error.code) : ''
-  return (
-    /^SQLITE_(?:BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|NOMEM)/.test(code) ||
-    unnamed.test(error.message)
-  )
+  return isTrouble(error) || unnamed.test(error.message)
 }

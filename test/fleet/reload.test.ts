@@ -301,7 +301,7 @@ t.test(
 
 t.test('the admin address is for those who have the token', async (t) => {
   const { url: upstream } = await startUpstream(t)
-  const { operate, url } = await start(t, { upstream })
+  const { operate, url, key } = await start(t, { upstream })
   t.match(await operate('GET', '/healthz'), { status: 200 })
   for (const authorization of [
     '',
@@ -313,7 +313,14 @@ t.test('the admin address is for those who have the token', async (t) => {
     const answer = await operate('GET', '/admin/config', undefined, { authorization })
     t.match(answer, { status: 401, text: /"invalid_api_key"/ })
   }
-  t.equal((await caller(url)('GET', '/readyz')).status, 401, 'and not on the callers’ address')
+  const known = { ...(await key()) }
+  for (const path of ['/healthz', '/readyz', '/metrics', '/admin/keys', '/admin/config']) {
+    const call = caller(url)
+    t.equal((await call('GET', path)).status, 401, `not on the callers’ address: ${path}`)
+    t.equal((await call('GET', path, undefined, known)).status, 404, `with a key neither: ${path}`)
+    const asOperator = { authorization: `Bearer ${token}` }
+    t.equal((await call('GET', path, undefined, asOperator)).status, 401, 'nor with the token')
+  }
   const { operate: other } = await (async () => {
     const admin = `http://127.0.0.1:${await freePort()}`
     await startFleet(t, { upstream, admin: `{ host: 127.0.0.1, port: ${new URL(admin).port} }` })

@@ -194,6 +194,21 @@ t.test('a request is one line in each log, with one id and one trace', async (t)
   t.notOk('trace' in (refused ?? {}) || 'upstreamMs' in (refused ?? {}) || 'key' in (refused ?? {}))
 })
 
+t.test('of a caller that left before it was answered the log says so', async (t) => {
+  const upstream = await startUpstream(t, () => undefined)
+  const { url, key, gateway } = await start(t, { upstream: upstream.url })
+  const controller = new AbortController()
+  const headers = { ...(await key()), 'x-request-id': 'impatient' }
+  const left = fetch(`${url}/v1/x`, { headers, signal: controller.signal }).catch(() => 'left')
+  await until(() => upstream.seen.length === 1)
+  controller.abort()
+  t.equal(await left, 'left')
+  await until(() => gateway.output().includes('impatient'))
+  t.match(said(gateway.output(), 'impatient'), [
+    { status: 499, decision: 'admitted', msg: 'left before the answer ended' },
+  ])
+})
+
 t.test('nothing that a caller sends can forge a line or show a token', async (t) => {
   const { gateway, headers, call } = await both(t)
   const { authorization } = headers
