@@ -91,7 +91,7 @@ export function passageOf(options: PassageOptions, route: Route, upstream: Upstr
         },
       },
     )
-    if (course) course.cancel = () => sent.cancel()
+    if (course) course.sent = sent
     return reply
   }
 

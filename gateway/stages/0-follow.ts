@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
-import '../records/course.ts'
+import type { Course } from '../records/course.ts'
 
 export type FollowOptions = Readonly<{
   /** The path of the route in the configuration. */
@@ -12,12 +12,17 @@ export type FollowOptions = Readonly<{
 export function follow({ route, ended }: FollowOptions): onRequestHookHandler {
   return function follow(request, reply, done): void {
     const beganAtMs = performance.now()
-    const course = { route, beganAtMs, sentAtMs: 0, answeredAtMs: 0, cancel: undefined }
+    const course: Course = { route, beganAtMs, sentAtMs: 0, answeredAtMs: 0, sent: undefined }
     request.course = course
     reply.raw.on('close', () => {
-      request.course?.cancel?.()
+      if (request.course) end(request.course)
       ended(request, reply)
     })
     done()
   }
+}
+
+function end(course: Course): void {
+  course.sent?.cancel()
+  course.sent = undefined
 }
