@@ -1,5 +1,5 @@
 const longestToken = 512
-const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i
+const bearer = /^bearer +[A-Za-z0-9\-._~+/]+=*$/i
 
 /** The token of the one `Authorization` header; `undefined` if there is none, `null` if it is no bearer's. */
 export function bearerToken(rawHeaders: readonly string[]): string | null | undefined {
@@ -12,6 +12,7 @@ export function bearerToken(rawHeaders: readonly string[]): string | null | unde
     found = rawHeaders[i + 1]
   }
   if (found === undefined) return undefined
-  const token = bearer.exec(found)?.[1]
-  return token !== undefined && token.length <= longestToken ? token : null
+  if (!bearer.test(found)) return null
+  const token = found.slice(found.lastIndexOf(' ') + 1)
+  return token.length <= longestToken ? token : null
 }

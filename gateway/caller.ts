@@ -19,11 +19,11 @@ export type Caller = Readonly<{
   bans: BanRules | undefined
 }>
 
-/** A caller, and what its key is restricted to. */
-export type KnownCaller = Readonly<{
-  caller: Caller
-  allows: (method: string, path: string, address: () => string) => boolean
-}>
+/** Whether a key is for some operation from some address. */
+export type Restriction = (method: string, path: string, address: () => string) => boolean
+
+/** A caller, and what its key is restricted to, if it is. */
+export type KnownCaller = Readonly<{ caller: Caller; allows: Restriction | undefined }>
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -52,8 +52,8 @@ export function callerFrom(
   return { caller, allows: restriction(key) }
 }
 
-function restriction({ methods, paths, addresses }: Key): KnownCaller['allows'] {
-  if (!methods && !paths && !addresses) return () => true
+function restriction({ methods, paths, addresses }: Key): Restriction | undefined {
+  if (!methods && !paths && !addresses) return undefined
   const someMethods = methods && new Set(methods)
   const somePaths = paths && pathMatcher(paths)
   const someAddresses = addresses && new Ranges(addresses)

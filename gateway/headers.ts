@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { plainAddress, type Ranges } from './address.ts'
+import { BoundedMap } from './bounded-map.ts'
 
 /** For one connection only, in either direction. */
 const hopByHop =
@@ -32,34 +33,47 @@ const unsendable = /[^\t\x20-\x7e\x80-\xff]/
 /** Headers of an answer by their names in small letters. */
 export type Headers = Record<string, string | string[]>
 
-/** The headers of a caller's request that its backend sees, names and values in turn. */
+/** Whether headers are the backend's to see, by their names as they are spelled: many requests spell few. */
+const isPassedOn = new BoundedMap<boolean>(1_000)
+
+/**
+ * The headers of a caller's request that its backend sees, names and values in turn. They begin with
+ * Host, which is for whoever sends them to fill in.
+ */
 export function passedOn({ rawHeaders, headers }: IncomingMessage): string[] {
   const named = namesIn(headers.connection)
   const passed: string[] = []
+  passed.push('host', '')
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const [name = '', value = ''] = [rawHeaders[i], rawHeaders[i + 1]]
-    const spelled = plainName(name)
-    if (kept.has(spelled) || keptFamilies.test(spelled) || named?.has(spelled)) continue
-    passed.push(name, value)
+    if (isForBackend(name) && !named?.has(plainName(name))) passed.push(name, value)
   }
   return passed
 }
 
-/** Who has asked, by which way and for what: of a trusted proxy, what it says, and one hop more. */
-export function forwardedHeaders({ headers, socket }: IncomingMessage, trusted: Ranges): string[] {
+function isForBackend(name: string): boolean {
+  const known = isPassedOn.get(name)
+  if (known !== undefined) return known
+  const spelled = plainName(name)
+  const is = !kept.has(spelled) && !keptFamilies.test(spelled)
+  isPassedOn.set(name, is)
+  return is
+}
+
+/** Adds who has asked, by which way and for what: of a trusted proxy, what it says, and one hop more. */
+export function addForwarded(
+  passed: string[],
+  { headers, socket }: IncomingMessage,
+  trusted: Ranges,
+): void {
   const peer = plainAddress(socket.remoteAddress ?? '')
-  const isTrusted = trusted.has(peer)
-  const said = (name: string): string | undefined =>
-    isTrusted ? headers[name]?.toString() || undefined : undefined
-  const before = said('x-forwarded-for')
-  return [
-    'x-forwarded-for',
-    before === undefined ? peer : `${before}, ${peer}`,
-    'x-forwarded-proto',
-    said('x-forwarded-proto') ?? ('encrypted' in socket ? 'https' : 'http'),
-    'x-forwarded-host',
-    said('x-forwarded-host') ?? headers.host ?? '',
-  ]
+  const said = trusted.has(peer) ? headers : undefined
+  const before = said?.['x-forwarded-for']?.toString() || undefined
+  const proto = said?.['x-forwarded-proto']?.toString() || undefined
+  const host = said?.['x-forwarded-host']?.toString() || undefined
+  passed.push('x-forwarded-for', before === undefined ? peer : `${before}, ${peer}`)
+  passed.push('x-forwarded-proto', proto ?? ('encrypted' in socket ? 'https' : 'http'))
+  passed.push('x-forwarded-host', host ?? headers.host ?? '')
 }
 
 /** The headers of a backend's answer that its caller sees; `undefined` if they can't be sent on. */

@@ -82,7 +82,8 @@ async function main(): Promise<void> {
     gateway.log.info(about, message),
   )
   try {
-    await admin.listen({ ...config.admin })
+    const url = await admin.listen({ ...config.admin })
+    gateway.log.info({ url }, 'listening for operators')
   } catch (error) {
     throw portInUse(error, 'admin.port in the configuration')
   }

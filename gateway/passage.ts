@@ -20,11 +20,11 @@ import {
   unsendable,
   unsigned,
 } from './forwarding-refusals.ts'
-import { forwardedHeaders, passedBack, passedOn, type Headers } from './headers.ts'
+import { addForwarded, passedBack, passedOn, type Headers } from './headers.ts'
 import type { Durations } from './records/meters.ts'
 import { CallerBody } from './upstreams/caller-body.ts'
-import type { Answer, Failure } from './upstreams/exchange.ts'
-import type { Refused, Upstream } from './upstreams/upstream.ts'
+import type { Answer, Failure, Outgoing } from './upstreams/exchange.ts'
+import type { Refused, Sent, Upstream, Waiter } from './upstreams/upstream.ts'
 import { becomesWebSocket } from './wire.ts'
 
 export type PassageOptions = Readonly<{
@@ -41,89 +41,88 @@ export type PassageOptions = Readonly<{
 /** Takes a request to its backend at a path, and the answer back. */
 export type Passage = (request: FastifyRequest, reply: FastifyReply, path: string) => FastifyReply
 
+/** What all requests of a route have in common on their way. */
+type Way = PassageOptions & Readonly<{ route: Route; upstream: Upstream; meter: Durations }>
+
 /** The way of one route's requests to its upstream and back, streaming in both directions. */
 export function passageOf(options: PassageOptions, route: Route, upstream: Upstream): Passage {
-  const { trustedProxies, secret, clock, unanswered } = options
-  const { name } = upstream.settings
-  const meter = options.upstreamMeter(name)
+  const meter = options.upstreamMeter(upstream.settings.name)
+  const way = { ...options, route, upstream, meter }
 
   return function pass(request, reply, path) {
     const { raw, method } = request
     // Who has gone while its key or quota was looked up is not asked for any more.
     if (reply.raw.destroyed) return reply.hijack()
-    const length = raw.headers['content-length']
     const isBodied = hasBody(raw)
     if (isBodied && (method === 'GET' || method === 'HEAD')) return answer(reply, bodied(method))
+    const length = isBodied ? raw.headers['content-length'] : undefined
     if (Number(length ?? 0) > route.bodyLimit) return answer(reply, tooLarge(route.bodyLimit))
     const target = path + request.url.slice(pathOf(request).length)
-    const headers = headersFor(request, target)
-    if (isBodied && length !== undefined) headers.push('content-length', length)
+    const headers = headersFor(way, request, target)
+    if (length !== undefined) headers.push('content-length', length)
+    const passing = new Passing(way, request, reply)
     const body = isBodied
       ? new CallerBody(raw, {
           limit: route.bodyLimit,
           wanted: () => {
             if (isToBeInvited(raw)) reply.raw.writeContinue()
           },
-          tooLarge: () => {
-            sent.cancel()
-            if (reply.raw.headersSent) raw.destroy()
-            else void answer(reply, tooLarge(route.bodyLimit))
-          },
+          tooLarge: () => passing.tooLarge(),
         })
       : undefined
-    const { course } = request
-    if (course) course.sentAtMs = performance.now()
-    const sent = upstream.send(
-      { method, target, headers, body, upgrade: becomesWebSocket(raw) },
-      {
-        answered: (answered) => {
-          timed(request)
-          passBack(request, reply, answered)
-        },
-        upgraded: (headers, socket) => {
-          timed(request)
-          goOn(request, reply, headers, socket)
-        },
-        failed: (failure) => {
-          // What is refused here was never sent.
-          if (typeof failure !== 'string') timed(request)
-          fail(request, reply, failure)
-        },
-      },
-    )
-    if (course) course.sent = sent
+    const [sentAtMs, upgrade] = [performance.now(), becomesWebSocket(raw)]
+    passing.begin({ method, target, headers, body, sentAtMs, upgrade })
     return reply
   }
+}
 
-  function timed({ course }: FastifyRequest): void {
-    if (!course) return
-    course.answeredAtMs = performance.now()
-    meter.add(course.answeredAtMs - course.sentAtMs)
+/** What a backend is told: what its caller has sent and may tell, and who that is. */
+function headersFor(
+  { secret, clock, trustedProxies }: Way,
+  { raw, method, id: requestId, caller }: FastifyRequest,
+  target: string,
+): string[] {
+  const headers = passedOn(raw)
+  addForwarded(headers, raw, trustedProxies)
+  const { id: callerId = '', plan = '' } = caller ?? {}
+  headers.push('x-request-id', requestId, 'x-caller-id', callerId, 'x-caller-plan', plan)
+  if (!secret) return headers
+  const signature = sign(secret, { method, target, callerId, plan, requestId }, clock())
+  headers.push(signatureHeader, signature)
+  return headers
+}
+
+/** One request on its way, and what becomes of its answer. */
+class Passing implements Waiter {
+  readonly #way: Way
+  readonly #request: FastifyRequest
+  readonly #reply: FastifyReply
+  #sent: Sent | undefined
+
+  constructor(way: Way, request: FastifyRequest, reply: FastifyReply) {
+    this.#way = way
+    this.#request = request
+    this.#reply = reply
   }
 
-  function headersFor(request: FastifyRequest, target: string): string[] {
-    const { raw, method, id: requestId, caller } = request
-    const headers = [...passedOn(raw), ...forwardedHeaders(raw, trustedProxies)]
-    const { id: callerId = '', plan = '' } = caller ?? {}
-    headers.push('x-request-id', requestId, 'x-caller-id', callerId, 'x-caller-plan', plan)
-    if (!secret) return headers
-    const signature = sign(secret, { method, target, callerId, plan, requestId }, clock())
-    headers.push(signatureHeader, signature)
-    return headers
+  begin(outgoing: Outgoing): void {
+    const { course } = this.#request
+    if (course) course.sentAtMs = outgoing.sentAtMs
+    this.#sent = this.#way.upstream.send(outgoing, this)
+    if (course) course.sent = this.#sent
   }
 
-  function passBack(request: FastifyRequest, reply: FastifyReply, answered: Answer): void {
+  answered(answered: Answer): void {
+    this.#noteTime()
+    const reply = this.#reply
     const { status, body } = answered
-    const giveUp = (refusal: Refusal, why: string): void => {
-      if (body instanceof Readable) body.destroy()
-      refuse(request, reply, refusal, why)
-    }
     if (answered.headers[signatureHeader] !== undefined) {
-      return giveUp(unsigned(), 'the backend takes nothing that is signed with this GATEWAY_SECRET')
+      const why = 'the backend takes nothing that is signed with this GATEWAY_SECRET'
+      return this.#giveUp(body, unsigned(), why)
     }
     const headers = passedBack(answered.headers, status)
-    if (!headers) return giveUp(broken(), 'a header of the answer is none')
-    relocate(headers)
+    if (!headers) return this.#giveUp(body, broken(), 'a header of the answer is none')
+    this.#relocate(headers)
     reply.code(status).headers(headers)
     // Fastify would give a type to bytes that have none, but not to a stream of them.
     const isPlain = !Buffer.isBuffer(body) || headers['content-type'] !== undefined
@@ -132,22 +131,58 @@ export function passageOf(options: PassageOptions, route: Route, upstream: Upstr
     if (body instanceof Readable) body.once('resume', () => reply.raw.flushHeaders())
   }
 
+  /** Lets a connection become the WebSocket that both ends have agreed on. */
+  upgraded(answered: IncomingHttpHeaders, backend: Duplex): void {
+    this.#noteTime()
+    const { socket } = this.#request.raw
+    if (socket.destroyed) return void backend.destroy()
+    const headers = passedBack(answered, 101) ?? {}
+    this.#reply.raw.once('finish', this.#way.upstream.join(socket, backend))
+    void this.#reply
+      .code(101)
+      .headers({ ...headers, connection: 'Upgrade', upgrade: 'websocket' })
+      .send()
+  }
+
+  failed(failure: Failure | Refused): void {
+    // What is refused here was never sent.
+    if (failure === 'none healthy') return this.#refuse(unhealthy())
+    if (failure === 'overloaded') return this.#refuse(overloaded())
+    this.#noteTime()
+    const { kind, cause } = failure
+    if (kind === 'unsendable') return void answer(this.#reply, unsendable())
+    if (kind === 'slow') return void answer(this.#reply, slow())
+    this.#refuse(kind === 'late' ? late() : kind === 'broken' ? broken() : unreachable(), cause)
+  }
+
+  /** More of the body has come than the route takes. */
+  tooLarge(): void {
+    this.#sent?.cancel()
+    if (this.#reply.raw.headersSent) this.#request.raw.destroy()
+    else void answer(this.#reply, tooLarge(this.#way.route.bodyLimit))
+  }
+
+  #noteTime(): void {
+    const { course } = this.#request
+    if (!course) return
+    course.answeredAtMs = performance.now()
+    this.#way.meter.add(course.answeredAtMs - course.sentAtMs)
+  }
+
   /** What a backend says of places of its own is said of the gateway's. */
-  function relocate(headers: Headers): void {
+  #relocate(headers: Headers): void {
     const { location } = headers
     if (typeof location !== 'string') return
-    const path = pathAt(location)
+    const path = this.#pathAt(location)
     if (path === undefined) return
-    const { rewrite } = route
+    const { rewrite, path: own } = this.#way.route
     const isRewritten = rewrite !== undefined && path.startsWith(rewrite.slice(0, -1))
-    headers['location'] = isRewritten
-      ? route.path.slice(0, -1) + path.slice(rewrite.length - 1)
-      : path
+    headers['location'] = isRewritten ? own.slice(0, -1) + path.slice(rewrite.length - 1) : path
   }
 
   /** The path of a place that is the backend's own; none for a place elsewhere. */
-  function pathAt(location: string): string | undefined {
-    const origin = upstream.targets.find(
+  #pathAt(location: string): string | undefined {
+    const origin = this.#way.upstream.targets.find(
       (target) => location === target.origin || location.startsWith(`${target.origin}/`),
     )?.origin
     const path = origin === undefined ? location : location.slice(origin.length) || '/'
@@ -155,52 +190,20 @@ export function passageOf(options: PassageOptions, route: Route, upstream: Upstr
     return path.startsWith('/') && !/^\/[/\\]/.test(path) ? path : undefined
   }
 
-  /** Lets a connection become the WebSocket that both ends have agreed on. */
-  function goOn(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    answered: IncomingHttpHeaders,
-    backend: Duplex,
-  ): void {
-    const { socket } = request.raw
-    if (socket.destroyed) return void backend.destroy()
-    const headers = passedBack(answered, 101) ?? {}
-    reply.raw.once('finish', upstream.join(socket, backend))
-    void reply
-      .code(101)
-      .headers({ ...headers, connection: 'Upgrade', upgrade: 'websocket' })
-      .send()
-  }
-
-  function fail(request: FastifyRequest, reply: FastifyReply, failure: Failure | Refused): void {
-    if (failure === 'none healthy') {
-      return refuse(request, reply, unhealthy())
-    }
-    if (failure === 'overloaded') {
-      return refuse(request, reply, overloaded())
-    }
-    const { kind, cause } = failure
-    if (kind === 'unsendable') return void answer(reply, unsendable())
-    if (kind === 'slow') return void answer(reply, slow())
-    refuse(
-      request,
-      reply,
-      kind === 'late' ? late() : kind === 'broken' ? broken() : unreachable(),
-      cause,
-    )
+  #giveUp(body: Answer['body'], refusal: Refusal, why: string): void {
+    if (body instanceof Readable) body.destroy()
+    this.#refuse(refusal, why)
   }
 
   /** There is no answer: the cause, if there is news in it, is for the log; the day's point comes back. */
-  function refuse(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    refusal: Refusal,
-    cause?: Error | string,
-  ): void {
+  #refuse(refusal: Refusal, cause?: Error | string): void {
     const why = typeof cause === 'string' ? { cause } : { err: cause }
-    if (cause !== undefined) request.log.error({ upstream: name, ...why }, refusal.message)
-    unanswered(request)
-    void answer(reply, refusal)
+    const { upstream, unanswered } = this.#way
+    const { log } = this.#request
+    if (cause !== undefined)
+      log.error({ upstream: upstream.settings.name, ...why }, refusal.message)
+    unanswered(this.#request)
+    void answer(this.#reply, refusal)
   }
 }
 

@@ -7,11 +7,21 @@ const hidden = /%(?:2f|5c|2e|25|[01][0-9a-f]|7f)/i
 /** An escape of a character that needs none. */
 const needless = /%(?:2d|3[0-9]|4[1-9a-f]|5[0-9a]|5f|6[1-9a-f]|7[0-9a]|7e)/gi
 
+/** The last target that was found to be plain; it is asked for again as it goes through the stages. */
+let lastPlain = '/'
+
 /**
  * A request's target with its path spelled in the one way that all readers agree on: needless escapes
  * are undone, once, and the query stays byte for byte. `undefined` if there is no such way.
  */
 export function plainTarget(target: string): string | undefined {
+  if (target === lastPlain) return target
+  const plain = plainlySpelled(target)
+  if (plain !== undefined) lastPlain = plain
+  return plain
+}
+
+function plainlySpelled(target: string): string | undefined {
   const query = target.indexOf('?')
   const path = query < 0 ? target : target.slice(0, query)
   if (!path.startsWith('/') || ambiguous.test(path)) return undefined

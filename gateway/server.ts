@@ -121,7 +121,7 @@ export class Gateway {
   #take(request: IncomingMessage, response: Parameters<FastifyInstance['routing']>[1]): void {
     const generation = this.#generation
     generation.open++
-    response.once('close', () => {
+    response.on('close', () => {
       generation.open--
       if (generation.open === 0 && !generation.isLast) void generation.app.close()
     })

@@ -71,6 +71,7 @@ export async function serve(
     if (stopping) response.shouldKeepAlive = false
   })
   const url = await app.listen({ host, port })
+  app.log.info({ url }, 'listening')
   lifecycle.on('SIGTERM', () => stop('SIGTERM'))
   lifecycle.on('SIGINT', () => stop('SIGINT'))
   lifecycle.on('disconnect', () => stopping || stop('parent gone'))

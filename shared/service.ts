@@ -1,5 +1,5 @@
 import Fastify, {
-  LogController,
+  type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
@@ -32,21 +32,21 @@ export type ServiceOptions = Readonly<{
 export function createService(options: ServiceOptions): FastifyInstance {
   const { name, log, refusalFor = refusalFrom, describe, settings } = options
   const { malformed = (refusal: Refusal) => refusal } = options
+  const ownLog = log && serviceLog(name, log.level, log.target)
   const app = Fastify({
     routerOptions: { maxParamLength: 16_384 },
     requestTimeout: 30_000,
     return503OnClosing: false,
     ...settings,
-    logController: new LogController({ disableRequestLogging: true }),
-    ...(log ? { loggerInstance: serviceLog(name, log.level, log.target) } : {}),
     genReqId: (request) => requestIdFrom(request.headers['x-request-id']),
     frameworkErrors: (error, request, reply: FastifyReply) => {
       const refusal = malformed(refusalFrom(error), request.raw.socket.remoteAddress)
-      request.log.info({ status: refusal.status }, 'malformed request')
+      ownLog?.info({ reqId: request.id, status: refusal.status }, 'malformed request')
       void answer(reply, refusal)
     },
     clientErrorHandler: (error, socket) => refuseUnparsed(error, socket, malformed),
   })
+  if (ownLog) useLog(app, ownLog)
   app.setErrorHandler((error, request, reply) => {
     const refusal = refusalFor(error)
     if (refusal.status >= 500) request.log.error({ err: error }, refusal.message)
@@ -58,6 +58,18 @@ export function createService(options: ServiceOptions): FastifyInstance {
   })
   if (log && logsRequests(log.level)) logEachAnswer(app, describe)
   return app
+}
+
+/**
+ * Puts a log where Fastify has a silent one. If it were given ours, it would wait for the end of each answer
+ * to write lines that we don't want: with two listeners a request, which is 4 % of a gateway's whole time.
+ */
+function useLog(app: FastifyInstance, log: FastifyBaseLogger): void {
+  app.log = log
+  app.addHook('onRequest', (request, reply, done) => {
+    request.log = reply.log = log.child({ reqId: request.id })
+    done()
+  })
 }
 
 declare module 'fastify' {
@@ -91,8 +103,8 @@ export function pathOf(request: FastifyRequest): string {
 const probes = new Set(['/healthz', '/readyz', '/metrics'])
 
 function logEachAnswer(app: FastifyInstance, describe: ServiceOptions['describe']): void {
-  const tell = (request: FastifyRequest, reply: FastifyReply): void => {
-    const ms = Math.round(reply.elapsedTime * 10) / 10
+  const tell = (request: FastifyRequest, reply: FastifyReply, beganAtMs: number): void => {
+    const ms = Math.round((performance.now() - beganAtMs) * 10) / 10
     const { method, headers } = request
     const status = statusOf(reply)
     const path = withoutTokens(pathOf(request))
@@ -104,8 +116,9 @@ function logEachAnswer(app: FastifyInstance, describe: ServiceOptions['describe'
     request.log.info({ ...line, ...describe?.(request, reply) }, message)
   }
   app.addHook('onRequest', (request, reply, done) => {
+    const beganAtMs = performance.now()
     // Also of those who leave before they are answered.
-    reply.raw.on('close', () => tell(request, reply))
+    reply.raw.on('close', () => tell(request, reply, beganAtMs))
     done()
   })
 }

@@ -11,7 +11,8 @@ export type Window = Readonly<{
 
 /** The window that the X-RateLimit headers describe; `undefined` if nothing limits the caller. */
 export function tellingWindow(decision: Decision, limits: Limits): Window | undefined {
-  const { minute, day } = windows(decision, limits)
+  const minute = minuteWindow(decision, limits)
+  const day = dayWindow(decision, limits)
   if (decision.verdict === 'banned') return bannedWindow(decision, minute ?? day)
   if (!minute || !day) return minute ?? day
   if (decision.verdict === 'refused') return day.remaining < decision.cost ? day : minute
@@ -19,16 +20,10 @@ export function tellingWindow(decision: Decision, limits: Limits): Window | unde
 }
 
 /** Both windows; one that has no limit is left out. */
-export function windows(
-  { seen, minuteUsed, dayUsed }: Decision,
-  { perMinute, perDay }: Limits,
-): { minute?: Window; day?: Window } {
-  return {
-    ...(perMinute === Infinity
-      ? {}
-      : { minute: window('minute', perMinute, minuteUsed, seen.minute) }),
-    ...(perDay === Infinity ? {} : { day: window('day', perDay, dayUsed, seen.day) }),
-  }
+export function windows(decision: Decision, limits: Limits): { minute?: Window; day?: Window } {
+  const minute = minuteWindow(decision, limits)
+  const day = dayWindow(decision, limits)
+  return { ...(minute ? { minute } : {}), ...(day ? { day } : {}) }
 }
 
 /** A decision, and the limits that it was made by: all that an answer's headers tell. */
@@ -59,10 +54,25 @@ export function secondsToWait(resetMs: number, nowMs: number): number {
   return Math.max(1, Math.ceil((Math.ceil(resetMs / 1000) * 1000 - nowMs) / 1000))
 }
 
-function window(name: Window['name'], limit: number, used: number, number: number): Window {
+function minuteWindow({ seen, minuteUsed }: Decision, { perMinute }: Limits): Window | undefined {
+  return window('minute', minuteMs, perMinute, minuteUsed, seen.minute)
+}
+
+function dayWindow({ seen, dayUsed }: Decision, { perDay }: Limits): Window | undefined {
+  return window('day', dayMs, perDay, dayUsed, seen.day)
+}
+
+function window(
+  name: Window['name'],
+  lengthMs: number,
+  limit: number,
+  used: number,
+  number: number,
+): Window | undefined {
+  if (limit === Infinity) return undefined
   // A limit that was lowered below what is used leaves nothing, not less than nothing.
   const remaining = Math.max(0, limit - used)
-  return { name, limit, remaining, resetMs: (number + 1) * lengths[name] }
+  return { name, limit, remaining, resetMs: (number + 1) * lengthMs }
 }
 
 function bannedWindow({ bannedUntilMs }: Decision, told: Window | undefined): Window | undefined {

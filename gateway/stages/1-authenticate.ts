@@ -1,9 +1,14 @@
-import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type {
+  FastifyReply,
+  FastifyRequest,
+  HookHandlerDoneFunction as Done,
+  onRequestHookHandler,
+} from 'fastify'
 import type { Clock } from '../../shared/clock.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { answer, pathOf } from '../../shared/service.ts'
 import { bearerToken } from '../bearer.ts'
-import { callerFrom, type KnownCaller } from '../caller.ts'
+import { callerFrom, type KnownCaller, type Restriction } from '../caller.ts'
 import type { CachedKey } from '../keys/cache.ts'
 import type { Found, KeyDirectory } from '../keys/directory.ts'
 import type { StoredKey } from '../keys/key.ts'
@@ -36,33 +41,40 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
     if (token === undefined) return refuseStranger(request, reply, missing)
     if (token === null) return refuseStranger(request, reply, invalid)
     const cached = directory.recall(token)
-    if (cached) return admit(cached)
+    if (cached) return letIn(cached, request, reply, done)
     if (isOurs(token) && !isWellFormed(token)) return refuseStranger(request, reply, invalid)
     if (strangers.isOver(addressOf(request)) && !directory.mayExist(token)) {
       return refuseStranger(request, reply, invalid)
     }
-    const found = directory.look(token)
-    if (found instanceof Promise) found.then(decide).catch(done)
-    else decide(found)
+    lookUp(token, request, reply, done)
+  }
 
-    function decide(found: Found): void {
+  function lookUp(token: string, request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    const found = directory.look(token)
+    const decide = (found: Found): void => {
       if (found === 'unavailable') refuseUnchecked(request, reply)
       else if (found === 'unknown') refuseStranger(request, reply, invalid)
-      else admit(found)
+      else letIn(found, request, reply, done)
     }
+    if (found instanceof Promise) found.then(decide).catch(done)
+    else decide(found)
+  }
 
-    function admit(key: CachedKey): void {
-      if (key.validUntilMs <= clock()) return refuseStranger(request, reply, invalid)
-      const known = callerOf(key.stored)
-      if (known === 'unplanned') {
-        const { id, plan } = key.stored.key
-        request.log.error({ key: id, plan }, 'the plan of a key is not in the configuration')
-        return refuseStranger(request, reply, unplanned)
-      }
-      request.caller = known.caller
-      request.forbidden = !known.allows(request.method, pathOf(request), () => addressOf(request))
-      done()
+  function letIn(key: CachedKey, request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    if (key.validUntilMs <= clock()) return refuseStranger(request, reply, invalid)
+    const known = callerOf(key.stored)
+    if (known === 'unplanned') {
+      const { id, plan } = key.stored.key
+      request.log.error({ key: id, plan }, 'the plan of a key is not in the configuration')
+      return refuseStranger(request, reply, unplanned)
     }
+    request.caller = known.caller
+    request.forbidden = known.allows !== undefined && !isWithin(known.allows, request)
+    done()
+  }
+
+  function isWithin(allows: Restriction, request: FastifyRequest): boolean {
+    return allows(request.method, pathOf(request), () => addressOf(request))
   }
 
   function callerOf(stored: StoredKey): KnownCaller | 'unplanned' {

@@ -1,4 +1,9 @@
-import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type {
+  FastifyReply,
+  FastifyRequest,
+  HookHandlerDoneFunction as Done,
+  onRequestHookHandler,
+} from 'fastify'
 import { hasBody } from '../../shared/linger.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { answer } from '../../shared/service.ts'
@@ -26,19 +31,36 @@ export function admit({ quotas, cost, asksOnly, bans }: AdmitOptions): onRequest
   return function admit(request, reply, done): void {
     const { caller, forbidden } = request
     if (!caller) throw new Error('admit comes after authenticate')
-    const act = (decision: Decision): void => {
-      const standing = (request.standing = { decision, limits: caller.limits })
-      if (decision.verdict === 'unavailable') return refuse(reply, unavailable())
-      if (asksOnly) return done()
-      if (decision.bans) bans(caller, decision.bannedUntilMs)
-      if (decision.verdict === 'banned') return refuse(reply, banned(standing))
-      if (decision.verdict === 'refused') return refuse(reply, exceeded(standing))
-      if (forbidden) return refuse(reply, notForThis())
-      done()
-    }
     const decided = asksOnly ? quotas.stand(caller) : quotas.decide(caller, forbidden ? 0 : cost)
-    if (decided instanceof Promise) decided.then(act).catch(done)
-    else act(decided)
+    if (decided instanceof Promise) waitFor(decided, caller, request, reply, done)
+    else act(decided, caller, request, reply, done)
+  }
+
+  function waitFor(
+    decided: Promise<Decision>,
+    caller: Caller,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: Done,
+  ): void {
+    decided.then((decision) => act(decision, caller, request, reply, done)).catch(done)
+  }
+
+  function act(
+    decision: Decision,
+    caller: Caller,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: Done,
+  ): void {
+    const standing = (request.standing = { decision, limits: caller.limits })
+    if (decision.verdict === 'unavailable') return refuse(reply, unavailable())
+    if (asksOnly) return done()
+    if (decision.bans) bans(caller, decision.bannedUntilMs)
+    if (decision.verdict === 'banned') return refuse(reply, banned(standing))
+    if (decision.verdict === 'refused') return refuse(reply, exceeded(standing))
+    if (request.forbidden) return refuse(reply, notForThis())
+    done()
   }
 }
 

@@ -11,7 +11,7 @@ export function announce({ ietf, find, cors }: AnnounceOptions): onSendHookHandl
   return function announce(request, reply, payload, done): void {
     reply.header('x-request-id', request.id)
     if (request.standing) reply.headers(rateHeaders(request.standing, ietf))
-    if (reply.statusCode < 400) reply.removeHeader('retry-after')
+    if (reply.statusCode < 400 && reply.hasHeader('retry-after')) reply.removeHeader('retry-after')
     const forPages = cors.headersFor(request.raw)
     if (forPages) reply.headers(forPages)
     const deprecated = find(request.method, pathOf(request))

@@ -10,9 +10,11 @@ export type Outgoing = Readonly<{
   method: string
   /** Path and query. */
   target: string
-  /** Names and values in turn, but for Host and what is for one connection alone. */
-  headers: readonly string[]
+  /** Names and values in turn, without what is for one connection alone; the first is Host, yet to be filled in. */
+  headers: string[]
   body: CallerBody | undefined
+  /** When it is sent, by the clock of `performance`. */
+  sentAtMs: number
   /** Whether it asks to go on as a WebSocket. */
   upgrade: boolean
 }>
@@ -36,14 +38,19 @@ export type Failure = Readonly<{
   isUnsent: boolean
 }>
 
-/** Whoever wants to know what becomes of a request: exactly one of these is called, once. */
-export type Receiver = Readonly<{
-  answered: (answer: Answer) => void
-  upgraded: (headers: IncomingHttpHeaders, socket: Duplex) => void
-  failed: (failure: Failure) => void
-}>
+/** Whoever wants to know what becomes of a request: exactly one of the first three is called, once. */
+export type Receiver = {
+  answered(answer: Answer): void
+  upgraded(headers: IncomingHttpHeaders, socket: Duplex): void
+  failed(failure: Failure): void
+  /** Told when it is over, in whichever way. */
+  ended(): void
+}
 
 type Controller = Dispatcher.DispatchController
+
+/** What is done by `atOnce.then` is done before anything else happens; `queueMicrotask` costs twice as much (0.2 µs). */
+const atOnce = Promise.resolve()
 
 /** How long a caller may take nothing of an answer that waits for it. */
 export const stalledMs = 120_000
@@ -57,45 +64,32 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #outgoing: Outgoing
   readonly #timeouts: Timeouts
   readonly #receiver: Receiver
-  readonly #ended: () => void
   #controller: Controller | undefined
   #timer: NodeJS.Timeout | undefined
   #requestTimer: NodeJS.Timeout | undefined
   #status = 0
   #headers: IncomingHttpHeaders = {}
-  #early: Buffer[] = []
+  /** What has come of the body before it was told of. */
+  #early: Buffer[] | undefined
   #stream: Readable | undefined
   #isTold = false
   #isOver = false
 
-  constructor(options: {
-    target: Target
-    outgoing: Outgoing
-    timeouts: Timeouts
-    receiver: Receiver
-    /** Told when it is over, in whichever way. */
-    ended: () => void
-  }) {
-    this.#target = options.target
-    this.#outgoing = options.outgoing
-    this.#timeouts = options.timeouts
-    this.#receiver = options.receiver
-    this.#ended = options.ended
+  constructor(target: Target, outgoing: Outgoing, timeouts: Timeouts, receiver: Receiver) {
+    this.#target = target
+    this.#outgoing = outgoing
+    this.#timeouts = timeouts
+    this.#receiver = receiver
   }
 
   begin(): void {
     const { method, target: path, headers, body, upgrade } = this.#outgoing
     const { pool, host } = this.#target
+    headers[1] = host
     if (body) this.#waitForBody(body)
     else this.#waitForAnswer()
-    const options: Dispatcher.DispatchOptions = {
-      method,
-      path,
-      headers: ['host', host, ...headers],
-      body: body ?? null,
-      ...(upgrade ? { upgrade: 'websocket' } : {}),
-    }
-    pool.dispatch(options, this)
+    const options = { method, path, headers, body: body ?? null }
+    pool.dispatch(upgrade ? { ...options, upgrade: 'websocket' } : options, this)
   }
 
   /** Gives up: nobody waits for the answer any more. */
@@ -121,12 +115,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // undici takes the length that such an answer may tell of for a body that is missing.
     if (status === 204 || status === 304) return this.onResponseEnd()
     // What has come in one piece is handed on in one piece; more is to come if it hasn't ended by then.
-    queueMicrotask(() => this.#answer())
+    void atOnce.then(() => this.#answer())
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
-    if (!this.#stream) return void this.#early.push(chunk)
-    if (this.#stream.push(chunk)) this.#timer?.refresh()
+    if (!this.#stream) this.#early = this.#early ? [...this.#early, chunk] : [chunk]
+    else if (this.#stream.push(chunk)) this.#timer?.refresh()
     else this.#pause(controller)
   }
 
@@ -161,13 +155,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#isTold || this.#isOver) return
     this.#isTold = true
     this.#target.answered()
-    const [first, ...more] = this.#early
-    const body = isWhole ? (more.length > 0 ? Buffer.concat(this.#early) : first) : this.#open()
+    const early = this.#early
+    const first = early && early.length > 1 ? Buffer.concat(early) : early?.[0]
+    const body = isWhole ? first : this.#open(first)
     this.#receiver.answered({ status: this.#status, headers: this.#headers, body })
   }
 
   /** A stream of what has come and what comes; it ends with the exchange, and the exchange with it. */
-  #open(): Readable {
+  #open(first: Buffer | undefined): Readable {
     const stream = new Readable({
       read: () => this.#resume(),
       destroy: (error, done) => {
@@ -179,7 +174,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // Whoever reads it hears of its end by itself; who has given up on it must not be hit by it.
     stream.on('error', () => undefined)
     this.#wait(this.#timeouts.idleMs, 'the backend has paused for too long')
-    for (const chunk of this.#early) stream.push(chunk)
+    if (first) stream.push(first)
     return stream
   }
 
@@ -248,7 +243,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#isOver = true
     clearTimeout(this.#timer)
     clearTimeout(this.#requestTimer)
-    this.#ended()
+    this.#receiver.ended()
   }
 }
 

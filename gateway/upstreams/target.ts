@@ -19,6 +19,8 @@ export class Target {
   readonly host: string
   readonly weight: number
   readonly pool: Pool
+  /** A list of this target alone: most requests are tried nowhere else. */
+  readonly alone: readonly Target[] = [this]
   /** How its turn is reckoned among others of its upstream. */
   turn = 0
   readonly #unhealthyAfter: number

@@ -1,7 +1,8 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { lingerMs } from '../../shared/linger.ts'
 import type { UpstreamSettings } from '../config/config.ts'
-import { Exchange, type Failure, type Outgoing, type Receiver } from './exchange.ts'
+import { Exchange, type Answer, type Failure, type Outgoing, type Receiver } from './exchange.ts'
 import { HealthWatch } from './health.ts'
 import { Target } from './target.ts'
 
@@ -12,7 +13,8 @@ export type UpstreamLog = Readonly<{
 }>
 
 /** Whoever wants to know what becomes of a request; `failed` also if nobody is asked. */
-export type Waiter = Receiver & Readonly<{ failed: (failure: Failure | Refused) => void }>
+export type Waiter = Omit<Receiver, 'failed' | 'ended'> &
+  Readonly<{ failed: (failure: Failure | Refused) => void }>
 
 /** Why a request is not sent at all. */
 export type Refused = 'none healthy' | 'overloaded'
@@ -52,44 +54,23 @@ export class Upstream {
    * Sends a request to the target whose turn it is. If that can't be connected to, and asking again
    * can do no harm, the next one is tried, within the time that one answer may take.
    */
-  send(outgoing: Outgoing, waiter: Waiter): Sent {
-    const { timeouts, maxInFlight } = this.settings
-    if (this.#open >= maxInFlight) {
+  send(outgoing: Outgoing, waiter: Waiter): Sent | undefined {
+    if (this.#open >= this.settings.maxInFlight) {
       waiter.failed('overloaded')
-      return { cancel: () => undefined }
+      return undefined
     }
-    const tried: Target[] = []
-    const mayRetry = !outgoing.body && idempotent.has(outgoing.method)
-    const endMs = mayRetry ? performance.now() + timeouts.responseMs : 0
-    let exchange: Exchange | undefined
+    const sending = new Sending(this, outgoing, waiter)
+    sending.attempt('none healthy')
+    return sending
+  }
 
-    const attempt = (failure: Failure | Refused): void => {
-      const target = this.#choose(tried)
-      if (!target) return waiter.failed(failure)
-      tried.push(target)
-      this.#open++
-      exchange = new Exchange({
-        target,
-        outgoing,
-        // Another try has the time that is left.
-        timeouts:
-          tried.length > 1 ? { ...timeouts, responseMs: endMs - performance.now() } : timeouts,
-        receiver: {
-          answered: waiter.answered,
-          upgraded: waiter.upgraded,
-          failed: (failure) => {
-            const again = mayRetry && failure.isUnsent && performance.now() < endMs
-            if (again) attempt(failure)
-            else waiter.failed(failure)
-          },
-        },
-        ended: this.#ended,
-      })
-      exchange.begin()
-    }
+  /** A try of a request begins; it ends by `ended`. */
+  began(): void {
+    this.#open++
+  }
 
-    attempt('none healthy')
-    return { cancel: () => exchange?.cancel() }
+  ended(): void {
+    if (--this.#open === 0) this.#idle?.()
   }
 
   /**
@@ -105,7 +86,7 @@ export class Upstream {
       end.once('close', () => {
         other.destroy()
         this.#tunnels.delete(end)
-        if (end === caller) this.#ended()
+        if (end === caller) this.ended()
       })
     }
     link(caller, backend)
@@ -128,7 +109,7 @@ export class Upstream {
   }
 
   /** Whose turn it is: each target gains its weight a round, and the one who has most pays for all. */
-  #choose(tried: readonly Target[]): Target | undefined {
+  choose(tried: readonly Target[]): Target | undefined {
     let best: Target | undefined
     let weights = 0
     for (const target of this.targets) {
@@ -140,8 +121,63 @@ export class Upstream {
     if (best) best.turn -= weights
     return best
   }
+}
 
-  readonly #ended = (): void => {
-    if (--this.#open === 0) this.#idle?.()
+const none: readonly Target[] = []
+
+/** A request with its tries, of which there is mostly one. */
+class Sending implements Receiver, Sent {
+  readonly #upstream: Upstream
+  readonly #outgoing: Outgoing
+  readonly #waiter: Waiter
+  #tried = none
+  #exchange: Exchange | undefined
+
+  constructor(upstream: Upstream, outgoing: Outgoing, waiter: Waiter) {
+    this.#upstream = upstream
+    this.#outgoing = outgoing
+    this.#waiter = waiter
+  }
+
+  /** Asks a target that was not asked yet; if there is none, that is the failure that stays. */
+  attempt(failure: Failure | Refused): void {
+    const upstream = this.#upstream
+    const { timeouts } = upstream.settings
+    const target = upstream.choose(this.#tried)
+    if (!target) return this.#waiter.failed(failure)
+    const isFirst = this.#tried.length === 0
+    this.#tried = isFirst ? target.alone : [...this.#tried, target]
+    upstream.began()
+    // Another try has the time that is left.
+    const times = isFirst ? timeouts : { ...timeouts, responseMs: this.#leftMs() }
+    this.#exchange = new Exchange(target, this.#outgoing, times, this)
+    this.#exchange.begin()
+  }
+
+  cancel(): void {
+    this.#exchange?.cancel()
+  }
+
+  answered(answer: Answer): void {
+    this.#waiter.answered(answer)
+  }
+
+  upgraded(headers: IncomingHttpHeaders, socket: Duplex): void {
+    this.#waiter.upgraded(headers, socket)
+  }
+
+  failed(failure: Failure): void {
+    const { method, body } = this.#outgoing
+    const mayRetry = failure.isUnsent && !body && idempotent.has(method) && this.#leftMs() > 0
+    if (mayRetry) this.attempt(failure)
+    else this.#waiter.failed(failure)
+  }
+
+  ended(): void {
+    this.#upstream.ended()
+  }
+
+  #leftMs(): number {
+    return this.#outgoing.sentAtMs + this.#upstream.settings.timeouts.responseMs - performance.now()
   }
 }
