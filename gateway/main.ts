@@ -1,5 +1,8 @@
+import cluster from 'node:cluster'
 import { parseArgs } from 'node:util'
 import { logLevels } from '../shared/log.ts'
+import type { LogSettings } from '../shared/service.ts'
+import { serviceLog } from '../shared/request-log.ts'
 import { isLoopback, portInUse, serve } from '../shared/serve.ts'
 import { createAdmin } from './admin/app.ts'
 import { createMetrics } from './admin/metrics.ts'
@@ -8,6 +11,7 @@ import { noterFor, tellChanges } from './records/audit.ts'
 import { changeOf } from './config/diff.ts'
 import { configFile, readConfig } from './config/load.ts'
 import { Reloader } from './config/reload.ts'
+import { Crew, Member } from './crew.ts'
 import { Gateway } from './server.ts'
 
 const help = `The gateway: authenticates callers, enforces their plans, forwards to a backend.
@@ -15,7 +19,8 @@ const help = `The gateway: authenticates callers, enforces their plans, forwards
   npm run gateway              serve
   npm run -s gateway -- --help this text
 
-It reads its configuration again when the file is saved, or on SIGHUP.
+It reads its configuration again when the file is saved, or on SIGHUP. With several workers, SIGUSR2
+puts new ones in their place, one after the other.
 
 Environment:
   TOLLGATE_CONFIG  the configuration file     config/gateway.yaml
@@ -52,8 +57,19 @@ async function main(): Promise<void> {
     )
   }
   const log = { level, target: process.stdout }
+  if (config.workers > 1 && cluster.isPrimary) {
+    const crew = oversee(config.workers, log)
+    reload = () => crew.reload()
+    return
+  }
+  const member = cluster.worker && new Member(cluster.worker, process.env)
+  // A worker that does not serve yet has nothing to finish, and nobody left to ask for a port.
+  const leave = (): void => process.exit(0)
+  if (member) process.on('disconnect', leave)
+  // What is there once for all workers.
+  const isLeader = member?.isLeader ?? true
   const gateway = await Gateway.open({ config, secret, log })
-  const metrics = createMetrics(gateway, () => reloader.state)
+  const metrics = createMetrics(gateway, () => reloader.state, member)
   const reloader: Reloader = new Reloader({
     file,
     environment: process.env,
@@ -61,7 +77,7 @@ async function main(): Promise<void> {
     change: (config) => gateway.change(config),
     told: (result, { hash, mistakes }, { by, before, after }) => {
       metrics.reloaded(result)
-      if (result === 'changed') {
+      if (result === 'changed' && isLeader) {
         const noted = noterFor(gateway.core.stores.audit, by, Date.now)
         noted(changeOf(file, before, after)).catch((err: unknown) => {
           gateway.log.error({ err }, 'a change of the configuration is missing in the audit')
@@ -75,17 +91,19 @@ async function main(): Promise<void> {
     },
   })
   let isStopping = false
-  const admin = createAdmin({
-    ...{ gateway, reloader, metrics, tokens, secret, log, isStopping: () => isStopping },
-  })
-  const endTelling = tellChanges(gateway.core.stores.audit, (about, message) =>
-    gateway.log.info(about, message),
-  )
-  try {
-    const url = await admin.listen({ ...config.admin })
-    gateway.log.info({ url }, 'listening for operators')
-  } catch (error) {
-    throw portInUse(error, 'admin.port in the configuration')
+  let endTelling = (): void => undefined
+  if (isLeader) {
+    const admin = createAdmin({
+      ...{ gateway, reloader, metrics, tokens, secret, log, isStopping: () => isStopping },
+    })
+    endTelling = tellChanges(gateway.core.stores.audit, (about, message) =>
+      gateway.log.info(about, message),
+    )
+    try {
+      await admin.listen({ ...config.admin })
+    } catch (error) {
+      throw portInUse(error, 'admin.port in the configuration')
+    }
   }
   const stopping = (): void => {
     isStopping = true
@@ -94,9 +112,33 @@ async function main(): Promise<void> {
   }
   try {
     await serve(gateway, process, { ...config.listen, stopping, times: () => gateway.config })
+    process.off('disconnect', leave)
   } catch (error) {
     throw portInUse(error, 'listen.port in the configuration')
   }
   reload = () => void reloader.reload('SIGHUP')
+  member?.serve(reload, metrics.own)
   await reloader.watch()
+}
+
+/** Starts workers and sees to them; each of them comes here again, and goes the other way. */
+function oversee(size: number, { level, target }: LogSettings): Crew {
+  const log = serviceLog('overseer', level, target)
+  let isStopping = false
+  const crew = new Crew({
+    ...{ size, log },
+    listening: (url) => process.send?.({ listening: url }),
+    ended: (code) => process.exit(code),
+  })
+  const stop = (reason: string): void => {
+    if (isStopping) return process.exit(1)
+    isStopping = true
+    log.info({ reason }, 'stopping: all workers finish')
+    crew.stop()
+  }
+  process.on('SIGTERM', () => stop('SIGTERM'))
+  process.on('SIGINT', () => stop('SIGINT'))
+  process.on('disconnect', () => isStopping || stop('parent gone'))
+  process.on('SIGUSR2', () => void crew.restart())
+  return crew
 }

@@ -92,7 +92,9 @@ export class Gateway {
       this.server.listen(port, host, () => {
         this.server.off('error', reject)
         const { address, family, port } = this.server.address() as AddressInfo
-        resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${port}`)
+        const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+        this.log.info({}, `Server listening at ${url}`)
+        resolve(url)
       })
     })
   }

@@ -5,6 +5,8 @@ import { Server as TcpServer } from 'node:net'
 export type Lifecycle = {
   on(event: 'SIGTERM' | 'SIGINT' | 'disconnect', listener: () => void): unknown
   exit(code: number): void
+  /** Whether the parent is there; not defined where there is none to begin with. */
+  connected?: boolean
   send?: ((message: unknown) => unknown) | undefined
 }
 
@@ -71,11 +73,11 @@ export async function serve(
     if (stopping) response.shouldKeepAlive = false
   })
   const url = await app.listen({ host, port })
-  app.log.info({ url }, 'listening')
   lifecycle.on('SIGTERM', () => stop('SIGTERM'))
   lifecycle.on('SIGINT', () => stop('SIGINT'))
   lifecycle.on('disconnect', () => stopping || stop('parent gone'))
   lifecycle.send?.({ listening: url })
+  if (lifecycle.connected === false) stop('parent gone')
   return url
 }
 

@@ -1,17 +1,33 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import {
+  AggregatorRegistry,
+  collectDefaultMetrics,
+  Counter,
+  Gauge,
+  Histogram,
+  Registry,
+} from 'prom-client'
 import type { Reloaded, Reloader } from '../config/reload.ts'
 import { bounds, type Durations } from '../records/meters.ts'
 import type { Gateway } from '../server.ts'
 
 export type Metrics = Readonly<{
-  /** The type and the text of what Prometheus reads. */
+  /** The type and the text of what Prometheus reads: of this gateway, and of others at the same port. */
   read: () => Promise<{ type: string; text: string }>
+  /** The numbers of this gateway alone. */
+  own: () => Promise<object[]>
   /** A configuration was read again. */
   reloaded: (result: Reloaded) => void
 }>
 
+/** Who gathers the numbers of other workers. */
+type Gatherer = Readonly<{ gather: () => Promise<readonly unknown[]> }>
+
 /** What a gateway tells of itself in numbers. No label ever holds a key, a key's id or an address. */
-export function createMetrics(gateway: Gateway, state: () => Reloader['state']): Metrics {
+export function createMetrics(
+  gateway: Gateway,
+  state: () => Reloader['state'],
+  others?: Gatherer,
+): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   addRequests(registry, gateway)
@@ -27,14 +43,22 @@ export function createMetrics(gateway: Gateway, state: () => Reloader['state']):
     name: 'tollgate_config_info',
     help: 'Which configuration is in force; always 1',
     labelNames: ['hash'] as const,
+    aggregator: 'first',
     registers: [registry],
     collect() {
       this.reset()
       this.set({ hash: state().hash }, 1)
     },
   })
+  const own = (): Promise<object[]> => registry.getMetricsAsJSON()
+  const whole = async (): Promise<Registry> => {
+    if (!others) return registry
+    const told = await Promise.all([own(), others.gather()])
+    return AggregatorRegistry.aggregate([told[0], ...(told[1] as object[][])])
+  }
   return {
-    read: async () => ({ type: registry.contentType, text: await registry.metrics() }),
+    own,
+    read: async () => ({ type: registry.contentType, text: await (await whole()).metrics() }),
     reloaded: (result) => reloads.inc({ result }),
   }
 }
@@ -103,6 +127,7 @@ function addStores(registry: Registry, { core: { meters, quotas } }: Gateway): v
   new Gauge({
     name: 'tollgate_store_fallback',
     help: '1 while limits are not decided by the store',
+    aggregator: 'max',
     registers: [registry],
     collect() {
       this.set(quotas.isReachable ? 0 : 1)
@@ -120,6 +145,7 @@ function addUpstreams(registry: Registry, gateway: Gateway): void {
     name: 'tollgate_upstream_healthy',
     help: 'Whether a target is fit to be asked',
     labelNames: ['upstream', 'target'] as const,
+    aggregator: 'min',
     registers: [registry],
     collect() {
       this.reset()

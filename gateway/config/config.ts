@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import type { CorsSettings } from '../cors.ts'
 import type { Deprecation } from '../deprecations.ts'
 import type { Limits, Plan } from '../limits/limits.ts'
@@ -86,6 +87,8 @@ export type Config = Readonly<{
   deprecations: readonly Deprecation[]
   trustedProxies: readonly string[]
   cors: CorsSettings
+  /** How many processes serve at the same port. */
+  workers: number
   /** How long connections that are open at a stop go on being answered before idle ones are cut. */
   drainMs: number
   /** How long requests in flight may take to finish at a stop. */
@@ -121,6 +124,7 @@ export function configFrom(file: ConfigFile): Config {
     deprecations: (file.deprecations ?? []).map(deprecationFrom),
     trustedProxies: file.trustedProxies ?? [],
     cors: { origins: file.cors?.origins ?? [] },
+    workers: file.workers === 'auto' ? availableParallelism() : (file.workers ?? 1),
     drainMs: durationFrom(file.drain ?? '3s') ?? 0,
     shutdownMs: durationFrom(file.shutdown ?? '15s') ?? 0,
   }

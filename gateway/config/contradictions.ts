@@ -19,6 +19,7 @@ export function contradictionsIn(document: ConfigDocument): Mistake[] {
   const file = section(document.value(document.root))
   const said = [
     ...addressSayings(file),
+    ...workerSayings(file),
     ...banSayings(section(file['bans'])),
     ...upstreamSayings(file),
     ...routeSayings(file),
@@ -36,6 +37,17 @@ function* addressSayings({ listen, admin }: Section): Generator<Saying> {
   const isSame = callers['port'] === operators['port'] && callers['host'] === operators['host']
   if (isSame && Number(callers['port']) > 0) {
     yield [['admin', 'port'], 'must be another one than listen.port']
+  }
+}
+
+function* workerSayings({ workers, store }: Section): Generator<Saying> {
+  const { redis = '' } = section(store)
+  const isMany = workers === 'auto' || Number(workers) > 1
+  if (isMany && redis === '') {
+    yield [
+      ['workers'],
+      'needs a store in Redis: what is counted in a file is counted by one process. Set store.redis, or workers: 1',
+    ]
   }
 }
 

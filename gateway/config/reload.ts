@@ -42,6 +42,7 @@ const fixed: readonly (readonly [Path, (config: Config) => unknown])[] = [
   [['admin'], ({ admin }) => admin],
   [['store'], ({ store }) => store],
   [['keys'], ({ keys }) => keys],
+  [['workers'], ({ workers }) => workers],
 ]
 
 /**

@@ -6,6 +6,9 @@ const cost = Type.Integer({ minimum: 0, maximum: 1_000_000, expected: 'a whole n
 const limit = Type.Union([count, Type.Literal('unlimited')], {
   expected: 'a whole number above 0 or "unlimited"',
 })
+const workers = Type.Union([Type.Integer({ minimum: 1, maximum: 256 }), Type.Literal('auto')], {
+  expected: 'a whole number from 1 to 256, or auto',
+})
 const text = Type.String({ minLength: 1, expected: 'a text' })
 const port = Type.Integer({ minimum: 0, maximum: 65_535, expected: 'a port from 0 to 65535' })
 const duration = Type.Refine(
@@ -177,6 +180,7 @@ export const fileSchema = section({
   cors: optional(
     section({ origins: Type.Array(origin, { expected: 'a list of origins, or of *' }) }),
   ),
+  workers: optional(workers),
   drain: optional(duration),
   shutdown: optional(duration),
   trustedProxies: optional(Type.Array(text, { expected: 'a list of addresses or CIDR ranges' })),

@@ -1,0 +1,160 @@
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { Pool } from 'undici'
+import { startUpstream } from '../support/gateway.ts'
+import { start, unlimited } from '../support/operator.ts'
+import { startProcess, type Service } from '../support/process.ts'
+import { startRedis, until } from '../support/redis.ts'
+import { pause, startTraffic, statusesOf } from '../support/traffic.ts'
+
+const size = 3
+
+/** A gateway of several workers, on a Redis of its own. */
+async function startWorkers(t: Test, plans = unlimited) {
+  const redis = await startRedis(t)
+  const upstream = await startUpstream(t)
+  const gateway = await start(t, {
+    upstream: upstream.url,
+    store: `redis: "${redis.url}", timeout: 1s`,
+    more: `${plans}\nworkers: ${size}\ndrain: 500ms\nshutdown: 5s`,
+  })
+  return { ...gateway, upstream }
+}
+
+/** The processes that a process has started. */
+function childrenOf({ child: { pid } }: Service): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return text.trim().split(' ').filter(Boolean).map(Number)
+}
+
+function sumOf(metrics: string, name: string): number {
+  const lines = metrics.split('\n').filter((line) => line.startsWith(`${name}{`))
+  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+}
+
+t.test('all workers together admit what one limit allows', async (t) => {
+  const { url, key, gateway, ask } = await startWorkers(
+    t,
+    'plans: { p: { perMinute: 200, perDay: 200, bans: off } }',
+  )
+  t.equal(childrenOf(gateway).length, size)
+  const headers = await key()
+  const pool = new Pool(url, { connections: 32, pipelining: 1 })
+  const statuses: Record<number, number> = {}
+  await Promise.all(
+    Array.from({ length: 600 }, async () => {
+      const { statusCode, body } = await pool.request({ method: 'GET', path: '/v1/x', headers })
+      await body.dump()
+      statuses[statusCode] = (statuses[statusCode] ?? 0) + 1
+    }),
+  )
+  await pool.close()
+  t.strictSame(statuses, { 200: 200, 429: 400 })
+
+  const { text } = await ask('GET', '/metrics')
+  t.equal(sumOf(text, 'tollgate_requests_total'), 600, 'numbers are those of all workers')
+  t.equal(sumOf(text, 'tollgate_refusals_total'), 400)
+  t.equal(sumOf(text, 'tollgate_request_duration_seconds_count'), 600)
+  t.match(
+    text,
+    /^tollgate_upstream_healthy\{.*\} 1$/m,
+    'and what is no number of things is not added',
+  )
+  t.match(text, /^tollgate_config_info\{.*\} 1$/m)
+  t.match(text, /^tollgate_store_fallback 0$/m)
+})
+
+t.test('a worker that is killed takes only its own connections along', async (t) => {
+  const { url, key, gateway, ask } = await startWorkers(t)
+  const traffic = startTraffic(url, await key(), { connections: 24 })
+  await until(() => traffic.asked.length > 500)
+  const before = childrenOf(gateway)
+  const [, victim = 0] = before
+  process.kill(victim, 'SIGKILL')
+  await until(() => childrenOf(gateway).filter((pid) => !before.includes(pid)).length === 1)
+  const atMs = performance.now()
+  await until(() => traffic.between(atMs).length > 1_000)
+  await traffic.stop()
+  const { 200: fine = 0, ...others } = statusesOf(traffic.asked)
+  const lost = Object.values(others).reduce((sum, count) => sum + count, 0)
+  t.ok(lost < 24, `${lost} of ${fine} requests lost, on 24 connections: ${JSON.stringify(others)}`)
+  t.notOk(childrenOf(gateway).includes(victim))
+  t.equal(childrenOf(gateway).length, size)
+  t.match(gateway.output(), 'a worker has ended; another one takes its place')
+
+  const [leader = 0] = before
+  process.kill(leader, 'SIGKILL')
+  await until(async () => {
+    const answer = await ask('GET', '/readyz').catch(() => undefined)
+    return answer?.status === 200 && !childrenOf(gateway).includes(leader)
+  })
+  t.pass('operators are served again when the worker that did so was killed')
+})
+
+t.test('new workers take the place of all without a lost request', async (t) => {
+  const { url, key, gateway, write, state, runJson } = await startWorkers(t)
+  const traffic = startTraffic(url, await key(), { connections: 24 })
+  await until(() => traffic.asked.length > 500)
+  const before = childrenOf(gateway)
+  gateway.child.kill('SIGUSR2')
+  await until(() => childrenOf(gateway).every((pid) => !before.includes(pid)), 30_000)
+  t.equal(childrenOf(gateway).length, size)
+  const { hash } = (await state()) as { hash: string }
+  write((text) => text.replace('1000000', '1000001'))
+  await until(async () => ((await state()) as { hash: string }).hash !== hash)
+  await pause(300)
+  const changes = gateway.output().match(/the configuration is changed/g) ?? []
+  t.equal(changes.length, size, 'each follows the configuration')
+  const audit = (await runJson('audit')) as { what: string }[]
+  t.equal(audit.filter(({ what }) => what === 'config.change').length, 1, 'one writes it down')
+  gateway.child.kill('SIGHUP')
+  await until(() => (gateway.output().match(/configuration is unchanged/g) ?? []).length === size)
+
+  gateway.child.kill('SIGTERM')
+  await pause(400)
+  await traffic.stop()
+  t.strictSame(await gateway.ended, { code: 0, signal: null })
+  const { 200: fine = 0, ...others } = statusesOf(traffic.asked.filter(({ status }) => status))
+  const lost = Object.entries(others).filter(([status]) => !/ECONNREFUSED/.test(status))
+  t.strictSame(lost, [], `${fine} requests were answered`)
+})
+
+t.test('a crew that can’t begin says why, and ends', async (t) => {
+  const { url } = await startRedis(t)
+  const taken = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => taken.once('listening', resolve))
+  t.teardown(() => taken.close())
+  const { port } = taken.address() as AddressInfo
+  const folder = t.testdir({
+    'gateway.yaml': `
+plans: { free: { perMinute: 60, perDay: 1000 } }
+listen: { host: 127.0.0.1, port: ${port} }
+admin: { host: 127.0.0.1, port: 0 }
+store: { redis: "${url}" }
+upstreams: { animals: { targets: ['http://127.0.0.1:9'] } }
+routes: [ { path: /v1/*, upstream: animals } ]
+workers: 2
+`,
+  })
+  const env = { TOLLGATE_CONFIG: `${folder}/gateway.yaml` }
+  const gateway = startProcess(t, 'gateway/main.js', { env })
+  t.strictSame(await gateway.ended, { code: 2, signal: null })
+  t.match(gateway.output(), 'set another port with listen.port in the configuration')
+})
+
+t.test('with a file for a store there is one worker', async (t) => {
+  const folder = t.testdir({
+    'gateway.yaml': `
+plans: { free: { perMinute: 60, perDay: 1000 } }
+upstreams: { animals: { targets: ['http://127.0.0.1:9'] } }
+routes: [ { path: /v1/*, upstream: animals } ]
+workers: auto
+`,
+  })
+  const env = { TOLLGATE_CONFIG: `${folder}/gateway.yaml` }
+  const gateway = startProcess(t, 'gateway/main.js', { env })
+  t.strictSame(await gateway.ended, { code: 2, signal: null })
+  t.match(gateway.output(), 'workers needs a store in Redis')
+})
