@@ -23,6 +23,7 @@ export function findReference(name) {
   const places = `${process.env.PATH ?? ''}${delimiter}/usr/sbin`.split(delimiter)
   const found = places.find((place) => existsSync(join(place, name)))
   if (found) return join(found, name)
+  if (!packages[name]) return ''
   try {
     const target = unpackDebian(name, packages[name])
     const wrapper = join(root, '.cache', name, name)

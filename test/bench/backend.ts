@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { openDatabase } from '../../backend/database.ts'
 import { seed } from '../../backend/seed.ts'
 import { bytes } from './load.ts'
-import { measure, table, type Contestant } from './measure.ts'
+import { measure, table, type Contestant, type Settings } from './measure.ts'
 
 const program = 'test/bench/store.js'
 const json = { 'Content-Type': 'application/json' }
@@ -12,9 +12,9 @@ const insert = bytes('POST', '/v1/pets', json, '{"name":"Rex","categoryId":90071
 
 /** The animal store beside a bare Fastify route that answers with the same bytes. */
 export async function benchBackend(
-  settings: { rounds: number; seconds: number; connections: number },
+  settings: Settings,
   say: (line: string) => void,
-): Promise<void> {
+): Promise<object> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
   try {
     const file = join(folder, 'animals.db')
@@ -28,8 +28,10 @@ export async function benchBackend(
       status = 200,
     ): Contestant => ({
       name,
-      program,
-      args: [kind, kind === 'alone' || kind === 'together' ? join(folder, `${kind}.db`) : file],
+      server: {
+        program,
+        args: [kind, kind === 'alone' || kind === 'together' ? join(folder, `${kind}.db`) : file],
+      },
       request,
       status,
     })
@@ -57,6 +59,7 @@ export async function benchBackend(
     say(
       `\ngroup commit: ${((together?.perSecond ?? NaN) / (alone?.perSecond ?? NaN)).toFixed(1)} × the inserts a second`,
     )
+    return rows
   } finally {
     rmSync(folder, { recursive: true })
   }

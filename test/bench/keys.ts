@@ -6,23 +6,21 @@ import type { KeyStore } from '../../gateway/stores/keys.ts'
 import { openStores } from '../../gateway/stores/open.ts'
 import { until } from '../support/redis.ts'
 import { bytes } from './load.ts'
-import { measure, table } from './measure.ts'
+import { measure, table, type Settings } from './measure.ts'
 import { withRedis } from './redis.ts'
 
-type Settings = { rounds: number; seconds: number; connections: number }
 type Say = (line: string) => void
 
 const store = { prefix: 'bench:', timeoutMs: 5_000, whenUnreachable: 'local', file: '' } as const
 
 /** What knowing one's callers costs: a request, a look-up, a refusal, and a million keys. */
-export async function benchKeys(settings: Settings, say: Say): Promise<void> {
+export async function benchKeys(settings: Settings, say: Say): Promise<object> {
   const token = newToken(newKeyId())
   const authorized = (token: string) => () =>
     bytes('GET', '/', { Authorization: `Bearer ${token}` })
   const ask = (name: string, kind: string, token: string, status: number) => ({
     name,
-    program: 'test/bench/guarded.js',
-    args: [kind, token],
+    server: { program: 'test/bench/guarded.js', args: [kind, token] },
     request: authorized(kind === 'guarded' && status === 200 ? token : `${token}x`),
     status,
   })
@@ -36,7 +34,8 @@ export async function benchKeys(settings: Settings, say: Say): Promise<void> {
     say,
   )
   say(`\n${table(rows)}\n`)
-  await benchStores(say, settings.rounds > 1 ? [100_000, 1_000_000] : [100_000])
+  await benchStores(say, settings.rounds > 3 ? [100_000, 1_000_000] : [100_000])
+  return rows
 }
 
 async function benchStores(say: Say, counts: readonly number[]): Promise<void> {

@@ -1,52 +1,86 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { benchBackend } from './backend.ts'
+import { chart } from './chart.ts'
 import { benchConfig } from './config.ts'
 import { benchKeys } from './keys.ts'
 import { benchLimits } from './limits.ts'
+import type { Row } from './measure.ts'
+import { noise } from './noise.ts'
 import { benchProxy } from './proxy.ts'
 
 const benches = {
+  proxy: benchProxy,
   backend: benchBackend,
   keys: benchKeys,
   limits: benchLimits,
   config: benchConfig,
-  proxy: benchProxy,
 }
 
 const help = `Measures processor time, requests a second and latency, side by side, on this machine.
 
-  npm run bench                 everything, three rounds of three seconds each
-  npm run bench -- backend      only that; there are ${Object.keys(benches).join(', ')}
-  npm run bench -- --quick      one short round
-  npm run bench -- --rounds 5 --seconds 4 --connections 64
+  npm run bench                 everything: rounds of a second each, all contestants in turn
+  npm run bench -- proxy        only that; there are ${Object.keys(benches).join(', ')}
+  npm run bench -- --quick      what it costs to stand in between, in a minute
+  npm run bench -- --rounds 9 --seconds 2 --connections 64
+  npm run bench -- proxy --out FOLDER
+
+Writes bench.json, and bench.svg of the proxies, into .cache, or where --out says.
 `
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    quick: { type: 'boolean' },
+    quick: { type: 'boolean', default: false },
     rounds: { type: 'string' },
     seconds: { type: 'string' },
     connections: { type: 'string', default: '64' },
+    out: { type: 'string', default: '.cache' },
     help: { type: 'boolean', short: 'h' },
   },
 })
-if (values.help) {
-  process.stdout.write(help)
-} else {
+const unknown = positionals.filter((name) => !(name in benches))
+if (values.help) process.stdout.write(help)
+else if (unknown.length > 0) {
+  process.stderr.write(`bench: there is no ${unknown.join(', ')}. See npm run bench -- --help\n`)
+  process.exitCode = 2
+} else await run()
+
+async function run(): Promise<void> {
+  const { quick, out } = values
   const settings = {
-    rounds: Number(values.rounds ?? (values.quick ? 1 : 3)),
-    seconds: Number(values.seconds ?? (values.quick ? 2 : 3)),
+    rounds: Number(values.rounds ?? (quick ? 3 : 7)),
+    seconds: Number(values.seconds ?? (quick ? 0.5 : 1)),
     connections: Number(values.connections),
   }
   const say = (line: string): void => void process.stdout.write(`${line}\n`)
-  say(
-    `Node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model}, load ${loadavg()[0]?.toFixed(1)}`,
-  )
+  const machine = `Node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model ?? 'processor'}`
+  const date = new Date().toISOString().slice(0, 10)
+  const before = noise()
+  say(`${machine}, ${date}, load ${loadavg()[0]?.toFixed(1)}`)
+  const wanted = positionals.length > 0 ? positionals : quick ? ['proxy'] : Object.keys(benches)
+  const results: Record<string, unknown> = {}
   for (const [name, bench] of Object.entries(benches)) {
-    if (positionals.length > 0 && !positionals.includes(name)) continue
+    if (!wanted.includes(name)) continue
     say(`\n${name}`)
-    await bench(settings, say)
+    results[name] = await bench(settings, say)
   }
+  const after = noise()
+  const spread = Math.max(before.most, after.most) / Math.min(before.least, after.least)
+  const sentence = `The same work took up to ${spread.toFixed(1)} times as long as at best`
+  say(
+    `${sentence}: ${spread < 1.3 ? 'a quiet machine.' : 'a noisy machine; trust ratios, not times.'}`,
+  )
+  mkdirSync(out, { recursive: true })
+  const whole = { machine, date, settings, noise: { before, after, spread }, results }
+  writeFileSync(join(out, 'bench.json'), `${JSON.stringify(whole, null, 2)}\n`)
+  const rows = results['proxy'] as readonly Row[] | undefined
+  if (rows) {
+    const about = `${machine}, ${date}; ${settings.connections} connections, medians of ${settings.rounds} rounds in turn. ${sentence}.`
+    const title = 'Processor time a request, beside bare Fastify with @fastify/http-proxy'
+    writeFileSync(join(out, 'bench.svg'), chart(rows, title, about))
+  }
+  say(`Written to ${join(out, 'bench.json')}${rows ? ` and ${join(out, 'bench.svg')}` : ''}.`)
 }

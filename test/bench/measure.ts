@@ -1,112 +1,182 @@
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { load, type Outcome } from './load.ts'
 
-/** One thing to measure: a server in a process of its own, and what it is asked. */
-export type Contestant = Readonly<{
-  name: string
-  /** A program of the build, and its arguments. It sends `{ listening: url }` to its parent. */
-  program: string
+/** A server in a process of its own. */
+export type Server = Readonly<{
+  /** A program of the build, which sends `{ listening: url }` to its parent; or a file, by its whole path. */
+  program?: string
   args?: readonly string[]
   env?: Readonly<Record<string, string>>
+  /** Some other program, and where it will listen. */
+  command?: string
+  url?: string
+}>
+
+/** One thing to measure: a server, and what it is asked. */
+export type Contestant = Readonly<{
+  name: string
+  /** Several may ask one server: it is started once. */
+  server: Server
   request: (n: number) => string
-  /** The status of each answer; any other spoils the measurement, which says so. */
+  /** The status of each answer; more than a few others spoil the measurement, which says so. */
   status: number
 }>
 
 export type Row = Readonly<{
   name: string
-  /** Microseconds of processor time (user and system) of the server's process, a request. */
+  /** Microseconds of processor time (user and system) of the server's processes, a request. */
   cpuMicros: number
   /** Least and most of the rounds. */
   cpuSpread: readonly [number, number]
+  /** Beside the first row, in the same round: the median of all rounds. */
+  ratio: number
   perSecond: number
   p50Ms: number
   p99Ms: number
 }>
 
+export type Settings = Readonly<{ rounds: number; seconds: number; connections: number }>
+
 type Round = Outcome & { cpuMicros: number }
 
 /** Requests before it counts: each of 10,000 keys has been met twice by then, and code is compiled. */
 const warmUp = 25_000
+const quickWarmUp = 5_000
+
+/** How many of a hundred answers may have another status: a window may end, and begin with room. */
+const mostOthers = 0.02
 
 /** Ticks a second in /proc; Linux has had 100 for every program since it was asked. */
 const ticksPerSecond = 100
 
-/** Measures contestants in turn, round after round, so that a noisy minute hits all of them alike. */
+/**
+ * Measures contestants in turn, round after round, forwards and backwards, so that a noisy minute hits all of
+ * them alike. All of them run all the time; one at a time has something to do.
+ */
 export async function measure(
   contestants: readonly Contestant[],
-  { rounds, seconds, connections }: { rounds: number; seconds: number; connections: number },
+  { rounds, seconds, connections }: Settings,
   say: (line: string) => void,
 ): Promise<Row[]> {
+  const servers = new Map<Server, Started>()
   const results = contestants.map((): Round[] => [])
-  for (let round = 0; round < rounds; round++) {
-    for (const [index, contestant] of contestants.entries()) {
-      say(`round ${round + 1} of ${rounds}: ${contestant.name}`)
-      results[index]?.push(await runOnce(contestant, seconds, connections))
+  const atLeast = rounds * seconds < 5 ? quickWarmUp : warmUp
+  try {
+    for (const { server, name, request } of contestants) {
+      say(name)
+      const running = servers.get(server) ?? (await started(server))
+      servers.set(server, running)
+      await load({ url: running.url, connections, seconds: 0.2, atLeast, request })
     }
+    const order = [...contestants.entries()]
+    for (let round = 0; round < rounds; round++) {
+      say(`round ${round + 1} of ${rounds}`)
+      for (const [index, contestant] of round % 2 ? order.toReversed() : order) {
+        const running = servers.get(contestant.server)
+        if (!running) throw new Error(`${contestant.name} does not run`)
+        results[index]?.push(await runOnce(contestant, running, seconds, connections))
+      }
+    }
+  } finally {
+    for (const { end } of servers.values()) await end()
   }
-  return contestants.map(({ name }, index) => summary(name, results[index] ?? []))
+  return contestants.map(({ name }, i) => summary(name, results[i] ?? [], results[0] ?? []))
 }
 
 async function runOnce(
-  contestant: Contestant,
+  { name, request, status }: Contestant,
+  { url, pid }: Started,
   seconds: number,
   connections: number,
 ): Promise<Round> {
-  const { request, status, name } = contestant
-  const { url, pid, end } = await started(contestant)
-  try {
-    await load({ url, connections, seconds: Math.min(1, seconds / 2), atLeast: warmUp, request })
-    const before = cpuSeconds(pid)
-    const outcome = await load({ url, connections, seconds, request })
-    const cpu = cpuSeconds(pid) - before
-    const others = Object.keys(outcome.statuses).filter((seen) => Number(seen) !== status)
-    if (others.length > 0) throw new Error(`${name} answered ${others.join(', ')}, not ${status}`)
-    return { ...outcome, cpuMicros: (cpu / outcome.requests) * 1e6 }
-  } finally {
-    await end()
+  const before = cpuSeconds(pid)
+  const outcome = await load({ url, connections, seconds, request })
+  const cpu = cpuSeconds(pid) - before
+  const { [status]: asExpected = 0, ...others } = outcome.statuses
+  if (asExpected < outcome.requests * (1 - mostOthers)) {
+    throw new Error(`${name} answered ${JSON.stringify(others)}, not ${status}`)
   }
+  return { ...outcome, cpuMicros: (cpu / outcome.requests) * 1e6 }
 }
 
-/** Starts a program of the build that tells where it listens; `end` ends it at once. */
+export type Started = Readonly<{ url: string; pid: number | undefined; end: () => Promise<void> }>
+
+/** Starts a server; `end` ends it at once. */
 export async function started({
-  program,
+  program = '',
   args = [],
   env = {},
-}: Pick<Contestant, 'program' | 'args' | 'env'>): Promise<{
-  url: string
-  pid: number | undefined
-  end: () => Promise<void>
-}> {
-  const file = fileURLToPath(new URL(`../../${program}`, import.meta.url))
-  const server = spawn(process.execPath, [file, ...args], {
+  command,
+  url,
+}: Server): Promise<Started> {
+  const file = program.startsWith('/')
+    ? program
+    : fileURLToPath(new URL(`../../${program}`, import.meta.url))
+  const server = spawn(command ?? process.execPath, [...(command ? [] : [file]), ...args], {
     env: { PATH: process.env['PATH'] ?? '', NODE_ENV: 'production', ...env },
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    stdio: command ? 'ignore' : ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   const end = async (): Promise<void> => {
     server.kill('SIGKILL')
     if (server.exitCode === null && server.signalCode === null) await once(server, 'exit')
   }
-  const [{ listening }] = (await once(server, 'message')) as [{ listening: string }]
-  return { url: listening, pid: server.pid, end }
+  return { url: url ? await isUp(url) : await listeningOf(server, program), pid: server.pid, end }
 }
 
-/** Processor time of a process so far, as the operating system counts it. */
+async function listeningOf(server: ChildProcess, program: string): Promise<string> {
+  const ended = once(server, 'exit').then(() => {
+    throw new Error(`${program} ended before it listened`)
+  })
+  const [{ listening }] = (await Promise.race([once(server, 'message'), ended])) as [
+    { listening: string },
+  ]
+  ended.catch(() => undefined)
+  return listening
+}
+
+/** Waits until something listens. */
+async function isUp(url: string): Promise<string> {
+  const { hostname, port } = new URL(url)
+  for (let i = 0; i < 100; i++) {
+    const socket = connect(Number(port), hostname)
+    const isThere = await Promise.race([
+      once(socket, 'connect').then(() => true),
+      once(socket, 'error').then(() => false),
+    ]).catch(() => false)
+    socket.destroy()
+    if (isThere) return url
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error(`nothing listens at ${url}`)
+}
+
+/** Processor time of a process and of those that it has started, as the operating system counts it. */
 export function cpuSeconds(pid: number | undefined): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
+  const own = (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  if (children === '') return own
+  return children.split(' ').reduce((sum, child) => sum + cpuSeconds(Number(child)), own)
 }
 
-function summary(name: string, rounds: readonly Round[]): Row {
+/** The memory that a process has, in MB. */
+export function memoryOf(pid: number | undefined): number {
+  const [, size] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(size) / 1_024
+}
+
+function summary(name: string, rounds: readonly Round[], reference: readonly Round[]): Row {
   const cpu = rounds.map(({ cpuMicros }) => cpuMicros)
   return {
     name,
     cpuMicros: median(cpu),
     cpuSpread: [Math.min(...cpu), Math.max(...cpu)],
+    ratio: median(cpu.map((micros, i) => micros / (reference[i]?.cpuMicros ?? NaN))),
     perSecond: median(rounds.map(({ perSecond }) => perSecond)),
     p50Ms: median(rounds.map(({ p50Ms }) => p50Ms)),
     p99Ms: median(rounds.map(({ p99Ms }) => p99Ms)),
@@ -123,11 +193,10 @@ export function median(values: readonly number[]): number {
 
 /** The rows as a table for a terminal; ratios are to the first row. */
 export function table(rows: readonly Row[]): string {
-  const reference = rows[0]?.cpuMicros ?? NaN
   const cells = rows.map((row) => [
     row.name,
     `${row.cpuMicros.toFixed(1)} (${row.cpuSpread.map((value) => value.toFixed(1)).join('–')})`,
-    (row.cpuMicros / reference).toFixed(2),
+    row.ratio.toFixed(2),
     row.perSecond.toFixed(0),
     row.p50Ms.toFixed(2),
     row.p99Ms.toFixed(2),

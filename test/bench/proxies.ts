@@ -1,25 +1,17 @@
 import proxy from '@fastify/http-proxy'
 import Fastify from 'fastify'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Redis } from 'ioredis'
+import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible'
 import { Pool } from 'undici'
-import { parseConfig } from '../../gateway/config/load.ts'
-import { Gateway } from '../../gateway/server.ts'
 
-// What is compared as a proxy, each in a process of its own: proxies.js KIND UPSTREAM [STORE]
+// What is compared as a proxy, each in a process of its own: proxies.js KIND UPSTREAM TOKENS REDIS
 
-const [kind = '', upstream = '', store = ''] = process.argv.slice(2)
+const [kind = '', upstream = '', tokenFile = '', redisUrl = ''] = process.argv.slice(2)
 
 const kinds: Record<string, () => Promise<string>> = {
-  /** What stands behind: 150 bytes of JSON, at no cost worth a word. */
-  upstream: () => {
-    const body = JSON.stringify({ animals: ['x'.repeat(134)] })
-    const head = { 'content-type': 'application/json', 'content-length': String(body.length) }
-    return listening(
-      createServer((_request, response) => void response.writeHead(200, head).end(body)),
-    )
-  },
-
   /** Node's floor: streams joined by hand, nothing looked at. */
   node: () => {
     const pool = new Pool(upstream, { connections: 128, pipelining: 1 })
@@ -43,26 +35,37 @@ const kinds: Record<string, () => Promise<string>> = {
     return app.listen({ host: '127.0.0.1', port: 0 })
   },
 
-  tollgate: async () => {
-    const count = Number(process.env['ROUTES'] ?? 1) - 1
-    const moreRoutes = Array.from(
-      { length: count },
-      (_, i) => `, { path: /r${i}/*, upstream: animals, cost: ${i % 5} }`,
-    ).join('')
-    const yaml = `
-      plans: { bench: { perMinute: unlimited, perDay: 1000000000 } }
-      strangers: { perMinute: unlimited, perDay: 1000000000 }
-      upstreams: { animals: { targets: [ "${upstream}" ], health: { path: / } } }
-      routes: [ { path: /v1/*, upstream: animals }${moreRoutes} ]
-      deprecations: [ { operation: "GET /v1/old/{id}", since: 2025-12-05 } ]
-      store: { ${store} }`
-    const app = await Gateway.open({
-      config: parseConfig(yaml, {}, 'bench'),
-      secret: process.env['GATEWAY_SECRET'],
-      log: { level: process.env['LOG_LEVEL'] ?? 'warn', target: { write: () => undefined } },
+  /** The least that knows its callers: a key in a Map, a minute and a day in memory. */
+  memory: () => guarded((points, duration) => new RateLimiterMemory({ points, duration })),
+
+  /** The same for a fleet, as the library's manual has it. */
+  redis: () => {
+    const storeClient = new Redis(redisUrl)
+    return guarded((points, duration) => {
+      return new RateLimiterRedis({ storeClient, keyPrefix: `l${duration}`, points, duration })
     })
-    return app.listen({ host: '127.0.0.1', port: 0 })
   },
+}
+
+/** http-proxy behind a hook that finds the key's owner and asks two limiters. */
+async function guarded(
+  limiter: (points: number, duration: number) => RateLimiterMemory | RateLimiterRedis,
+): Promise<string> {
+  const owners = new Map(tokens().map((token) => [`Bearer ${token}`, token]))
+  const [minute, day] = [limiter(1e9, 60), limiter(1e9, 86_400)]
+  const app = Fastify()
+  app.addHook('onRequest', async (request, reply) => {
+    const owner = owners.get(request.headers.authorization ?? '')
+    if (owner === undefined) return reply.code(401).send({ error: 'unknown' })
+    const [ofMinute] = await Promise.all([minute.consume(owner), day.consume(owner)])
+    reply.header('x-ratelimit-remaining', ofMinute.remainingPoints)
+  })
+  await app.register(proxy, { upstream })
+  return app.listen({ host: '127.0.0.1', port: 0 })
+}
+
+function tokens(): string[] {
+  return readFileSync(tokenFile, 'utf8').trim().split('\n')
 }
 
 const start = kinds[kind]

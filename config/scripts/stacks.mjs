@@ -1,0 +1,28 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { digestOf, root } from './shared.mjs'
+
+const source = join(root, 'test', 'bench', 'stacks')
+const target = join(root, '.cache', 'stacks')
+const stampFile = join(target, '.stamp')
+
+/**
+ * Fetches what the benchmark compares with and nothing else needs; gives its folder, or nothing where it
+ * can't be had: then the benchmark goes without.
+ */
+export function findStacks() {
+  const stamp = digestOf([join(source, 'package.json'), join(source, 'stack.mjs')])
+  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return target
+  cpSync(source, target, { recursive: true })
+  process.stderr.write('Fetching what to compare with\n')
+  const args = ['install', '--no-audit', '--no-fund', '--no-package-lock']
+  const env = { ...process.env, npm_config_loglevel: 'error' }
+  const { status, stderr } = spawnSync('npm', args, { cwd: target, env, encoding: 'utf8' })
+  if (status !== 0) {
+    process.stderr.write(`Other stacks are left out, npm can't fetch them: ${stderr.trim()}\n`)
+    return ''
+  }
+  writeFileSync(stampFile, stamp)
+  return target
+}

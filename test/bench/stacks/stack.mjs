@@ -1,0 +1,66 @@
+// What is compared and is no dependency of ours: stack.mjs KIND UPSTREAM REDIS
+const [kind, upstream, redis] = process.argv.slice(2)
+
+const kinds = {
+  /** @fastify/rate-limit by key, a minute and a day in Redis, and @fastify/http-proxy. */
+  async 'rate-limit'() {
+    const { default: Fastify } = await import('fastify')
+    const { default: proxy } = await import('@fastify/http-proxy')
+    const { default: rateLimit } = await import('@fastify/rate-limit')
+    const { Redis } = await import('ioredis')
+    const app = Fastify()
+    const client = new Redis(redis, { enableOfflineQueue: true, maxRetriesPerRequest: 1 })
+    const keyGenerator = ({ headers }) => headers.authorization ?? ''
+    const limit = (nameSpace, timeWindow) => ({
+      max: 1e9,
+      timeWindow,
+      redis: client,
+      nameSpace,
+      keyGenerator,
+    })
+    await app.register(rateLimit, { global: false })
+    const minute = app.rateLimit(limit('minute', 60_000))
+    const day = app.rateLimit(limit('day', 86_400_000))
+    app.addHook('onRequest', minute)
+    app.addHook('onRequest', day)
+    await app.register(proxy, { upstream })
+    return app.listen({ host: '127.0.0.1', port: 0 })
+  },
+
+  /** fast-gateway as it comes: a proxy, no keys, no limits. */
+  async 'fast-gateway'() {
+    const { default: gateway } = await import('fast-gateway')
+    const app = gateway({ routes: [{ prefix: '/v1', target: upstream, prefixRewrite: '/v1' }] })
+    const server = await app.start(0, '127.0.0.1')
+    return `http://127.0.0.1:${(server.address?.() ?? app.server.address()).port}`
+  },
+
+  /** Express with express-rate-limit, twice, in Redis, and http-proxy-middleware. */
+  async express() {
+    const { default: express } = await import('express')
+    const { rateLimit } = await import('express-rate-limit')
+    const { RedisStore } = await import('rate-limit-redis')
+    const { createProxyMiddleware } = await import('http-proxy-middleware')
+    const { Agent } = await import('node:http')
+    const { Redis } = await import('ioredis')
+    const client = new Redis(redis)
+    const limit = (prefix, windowMs) =>
+      rateLimit({
+        windowMs,
+        limit: 1e9,
+        standardHeaders: false,
+        keyGenerator: (request) => request.headers.authorization ?? '',
+        store: new RedisStore({ prefix, sendCommand: (...args) => client.call(...args) }),
+      })
+    const app = express()
+    app.use(limit('minute:', 60_000), limit('day:', 86_400_000))
+    app.use(createProxyMiddleware({ target: upstream, agent: new Agent({ keepAlive: true }) }))
+    return new Promise((resolve) => {
+      const server = app.listen(0, '127.0.0.1', () =>
+        resolve(`http://127.0.0.1:${server.address().port}`),
+      )
+    })
+  },
+}
+
+process.send({ listening: await kinds[kind]() })
