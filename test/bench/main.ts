@@ -8,7 +8,6 @@ import { benchConfig } from './config.ts'
 import { benchKeys } from './keys.ts'
 import { benchLimits } from './limits.ts'
 import type { Row } from './measure.ts'
-import { noise } from './noise.ts'
 import { benchProxy } from './proxy.ts'
 
 const benches = {
@@ -58,7 +57,6 @@ async function run(): Promise<void> {
   const say = (line: string): void => void process.stdout.write(`${line}\n`)
   const machine = `Node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model ?? 'processor'}`
   const date = new Date().toISOString().slice(0, 10)
-  const before = noise()
   say(`${machine}, ${date}, load ${loadavg()[0]?.toFixed(1)}`)
   const wanted = positionals.length > 0 ? positionals : quick ? ['proxy'] : Object.keys(benches)
   const results: Record<string, unknown> = {}
@@ -67,20 +65,26 @@ async function run(): Promise<void> {
     say(`\n${name}`)
     results[name] = await bench(settings, say)
   }
-  const after = noise()
-  const spread = Math.max(before.most, after.most) / Math.min(before.least, after.least)
-  const sentence = `The same work took up to ${spread.toFixed(1)} times as long as at best`
-  say(
-    `${sentence}: ${spread < 1.3 ? 'a quiet machine.' : 'a noisy machine; trust ratios, not times.'}`,
-  )
+  const proxies = results['proxy'] as readonly Row[] | undefined
+  const sentence = noiseOf(proxies)
+  say(sentence)
   mkdirSync(out, { recursive: true })
-  const whole = { machine, date, settings, noise: { before, after, spread }, results }
+  const whole = { machine, date, settings, noise: sentence, results }
   writeFileSync(join(out, 'bench.json'), `${JSON.stringify(whole, null, 2)}\n`)
-  const rows = results['proxy'] as readonly Row[] | undefined
-  if (rows) {
-    const about = `${machine}, ${date}; ${settings.connections} connections, medians of ${settings.rounds} rounds in turn. ${sentence}.`
+  if (proxies) {
+    const about = `${machine}, ${date}; ${settings.connections} connections, medians of ${settings.rounds} rounds in turn. ${sentence}`
     const title = 'Processor time a request, beside bare Fastify with @fastify/http-proxy'
-    writeFileSync(join(out, 'bench.svg'), chart(rows, title, about))
+    writeFileSync(join(out, 'bench.svg'), chart(proxies, title, about))
   }
-  say(`Written to ${join(out, 'bench.json')}${rows ? ` and ${join(out, 'bench.svg')}` : ''}.`)
+  say(`Written to ${join(out, 'bench.json')}${proxies ? ` and ${join(out, 'bench.svg')}` : ''}.`)
+}
+
+/** How steady the machine was: what is measured again and again should cost the same again and again. */
+function noiseOf(rows: readonly Row[] = []): string {
+  const [least = NaN, most = NaN] = rows[0]?.cpuSpread ?? []
+  const spread = most / least
+  if (Number.isNaN(spread)) return 'How noisy the machine was is not known without the proxies.'
+  const told = `The reference itself took between ${least.toFixed(0)} and ${most.toFixed(0)} µs`
+  if (spread < 1.25) return `${told}: a quiet machine.`
+  return `${told}: a noisy machine. Ratios are rough, and times are the neighbours’.`
 }
