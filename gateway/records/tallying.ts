@@ -25,12 +25,20 @@ type Batch = Readonly<{ id: string; tallies: readonly Tally[] }>
 class Doings {
   readonly key: string
   /** What it has done, how often, and when last. */
-  readonly whats: string[] = []
-  readonly counts: number[] = []
-  readonly lastsMs: number[] = []
+  whats: readonly string[] = []
+  counts: number[] = []
+  lastsMs: number[] = []
 
   constructor(key: string) {
     this.key = key
+  }
+
+  /** The place of something that it has not done before. Whatever else appends makes room for 17, for each key. */
+  add(what: string): number {
+    this.whats = this.whats.concat(what)
+    this.counts = this.counts.concat(0)
+    this.lastsMs = this.lastsMs.concat(0)
+    return this.whats.length - 1
   }
 }
 
@@ -67,11 +75,7 @@ export class Tallying {
       this.#sorted = undefined
     }
     let place = doings.whats.indexOf(what)
-    if (place < 0) {
-      place = doings.whats.push(what) - 1
-      doings.counts.push(0)
-      doings.lastsMs.push(0)
-    }
+    if (place < 0) place = doings.add(what)
     const before = doings.counts[place] ?? 0
     if (before === 0) this.#size++
     doings.counts[place] = before + 1
