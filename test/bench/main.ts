@@ -50,7 +50,7 @@ else if (unknown.length > 0) {
 async function run(): Promise<void> {
   const { quick, out } = values
   const settings = {
-    rounds: Number(values.rounds ?? (quick ? 3 : 7)),
+    rounds: Number(values.rounds ?? (quick ? 2 : 7)),
     seconds: Number(values.seconds ?? (quick ? 0.5 : 1)),
     connections: Number(values.connections),
   }
