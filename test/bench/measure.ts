@@ -45,7 +45,9 @@ type Round = Outcome & { cpuMicros: number }
 
 /** Requests before it counts: each of 10,000 keys has been met twice by then, and code is compiled. */
 const warmUp = 25_000
-const quickWarmUp = 5_000
+
+/** The same where a server is warm, and is asked something else. */
+const furtherWarmUp = 5_000
 
 /** How many of a hundred answers may have another status: a window may end, and begin with room. */
 const mostOthers = 0.02
@@ -64,10 +66,10 @@ export async function measure(
 ): Promise<Row[]> {
   const servers = new Map<Server, Started>()
   const results = contestants.map((): Round[] => [])
-  const atLeast = rounds * seconds < 5 ? quickWarmUp : warmUp
   try {
     for (const { server, name, request } of contestants) {
       say(name)
+      const atLeast = servers.has(server) ? furtherWarmUp : warmUp
       const running = servers.get(server) ?? (await started(server))
       servers.set(server, running)
       await load({ url: running.url, connections, seconds: 0.2, atLeast, request })
