@@ -77,6 +77,8 @@ export class Crew {
         next.once('exit', () => resolve())
       })
       if (this.#listening.has(next)) this.#dismiss(worker)
+      // Who could not take over leaves everything with the one before.
+      else if (this.#leader === next) this.#leader = worker
     }
   }
 
