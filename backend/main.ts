@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { logLevels } from '../shared/log.ts'
+import { logLevels, standardLog } from '../shared/log.ts'
 import { progressBar } from '../shared/progress.ts'
 import { isLoopback, portInUse, serve } from '../shared/serve.ts'
 import type { Database } from '../shared/sqlite.ts'
@@ -45,7 +45,7 @@ async function main(): Promise<void> {
   const database = openDatabase(DATABASE)
   if (count !== undefined) return fill(database, count)
 
-  const log = { level, target: process.stdout }
+  const log = { level, target: standardLog(process) }
   const app = createBackend({ database, secret: GATEWAY_SECRET, log })
   app.addHook('onClose', () => void database.close())
   if (!GATEWAY_SECRET && !isLoopback(HOST)) {

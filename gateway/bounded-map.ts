@@ -1,14 +1,14 @@
 /**
- * A map that forgets what was not used for longest, half of it at a time: what is used moves to the
- * young half, and when that is full, the old one goes. Cheaper than keeping an exact order.
+ * A map that remembers the latest so many for sure, and at most twice as many: what is used moves to the
+ * young ones, and when those are so many, the old ones go. Cheaper than keeping an exact order.
  */
 export class BoundedMap<Value> {
-  readonly #half: number
+  readonly #size: number
   #young = new Map<string, Value>()
   #old = new Map<string, Value>()
 
   constructor(size: number) {
-    this.#half = Math.max(1, Math.floor(size / 2))
+    this.#size = size
   }
 
   get(name: string): Value | undefined {
@@ -20,7 +20,7 @@ export class BoundedMap<Value> {
   }
 
   set(name: string, value: Value): void {
-    if (this.#young.size >= this.#half && !this.#young.has(name)) {
+    if (this.#young.size >= this.#size && !this.#young.has(name)) {
       this.#old = this.#young
       this.#young = new Map()
     }

@@ -17,13 +17,18 @@ export type Caller = Readonly<{
   limits: Limits
   /** When strikes become a ban; none for a plan without bans. */
   bans: BanRules | undefined
+  /** What its key is restricted to, if it is. */
+  allows: Restriction | undefined
 }>
 
 /** Whether a key is for some operation from some address. */
 export type Restriction = (method: string, path: string, address: () => string) => boolean
 
-/** A caller, and what its key is restricted to, if it is. */
-export type KnownCaller = Readonly<{ caller: Caller; allows: Restriction | undefined }>
+/** What of a key tells who its caller is: all that a gateway keeps of it. */
+export type Grant = Pick<
+  Key,
+  'id' | 'name' | 'plan' | 'account' | 'limits' | 'methods' | 'paths' | 'addresses'
+>
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -38,21 +43,21 @@ declare module 'fastify' {
 
 /** The caller that a key stands for; `undefined` if the configuration has no limits for it. */
 export function callerFrom(
-  key: Key,
+  key: Grant,
   plans: ReadonlyMap<string, Plan>,
   rules: BanRules,
-): KnownCaller | undefined {
+): Caller | undefined {
   const plan = plans.get(key.plan)
   const limits = plan && effectiveLimits(plan, key.limits)
   if (!limits) return undefined
   const { id, name, account } = key
   const quota = quotaOf(key)
   const bans = plan.bans ? rules : undefined
-  const caller = Object.freeze({ id, name, plan: key.plan, account, quota, limits, bans })
-  return { caller, allows: restriction(key) }
+  const allows = restriction(key)
+  return Object.freeze({ id, name, plan: key.plan, account, quota, limits, bans, allows })
 }
 
-function restriction({ methods, paths, addresses }: Key): Restriction | undefined {
+function restriction({ methods, paths, addresses }: Grant): Restriction | undefined {
   if (!methods && !paths && !addresses) return undefined
   const someMethods = methods && new Set(methods)
   const somePaths = paths && pathMatcher(paths)

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { parseArgs } from 'node:util'
-import { logLevels } from '../shared/log.ts'
+import { logLevels, standardLog } from '../shared/log.ts'
 import type { LogSettings } from '../shared/service.ts'
 import { serviceLog } from '../shared/request-log.ts'
 import { isLoopback, portInUse, serve } from '../shared/serve.ts'
@@ -56,7 +56,7 @@ async function main(): Promise<void> {
       `admin.host is ${config.admin.host}, which others can reach: set ADMIN_TOKEN, or take 127.0.0.1`,
     )
   }
-  const log = { level, target: process.stdout }
+  const log = { level, target: standardLog(process) }
   if (config.workers > 1 && cluster.isPrimary) {
     const crew = oversee(config.workers, log)
     reload = () => crew.reload()

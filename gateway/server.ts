@@ -4,10 +4,10 @@ import { Socket, type AddressInfo } from 'node:net'
 import type { Clock } from '../shared/clock.ts'
 import { Refusal } from '../shared/refusal.ts'
 import { requestIdFrom } from '../shared/request-id.ts'
-import { createService, refuseUnparsed, type LogSettings } from '../shared/service.ts'
+import { createService, refuseUnparsed, type LogLine, type LogSettings } from '../shared/service.ts'
 import type { Config } from './config/config.ts'
 import { openCore, type Core } from './core.ts'
-import { outcomeOf, timesOf } from './records/course.ts'
+import { addTimes, outcomeOf } from './records/course.ts'
 import { rateHeaders } from './limits/headers.ts'
 import { plainTarget } from './paths.ts'
 import { tollgate } from './plugin.ts'
@@ -183,13 +183,16 @@ async function build(options: GatewayOptions, core: Core): Promise<FastifyInstan
 }
 
 /** What the log says of a request besides what it says of any. */
-function describe(request: FastifyRequest, reply: FastifyReply): object {
+function describe(line: LogLine, request: FastifyRequest, reply: FastifyReply): void {
   const { caller, course } = request
-  return {
-    ...(caller ? { key: caller.id, plan: caller.plan } : {}),
-    ...(course ? { route: course.route, decision: outcomeOf(request, reply) } : {}),
-    ...(course ? timesOf(course, performance.now()) : {}),
+  if (caller) {
+    line['key'] = caller.id
+    line['plan'] = caller.plan
   }
+  if (!course) return
+  line['route'] = course.route
+  line['decision'] = outcomeOf(request, reply)
+  addTimes(line, course, performance.now())
 }
 
 function malformed(refusal: Refusal, address: string, core: Core, config: Config): Refusal {

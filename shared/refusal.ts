@@ -36,6 +36,7 @@ export class Refusal extends Error {
   readonly code: RefusalCode
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
+  #body: string | undefined
 
   constructor(
     code: RefusalCode,
@@ -46,7 +47,7 @@ export class Refusal extends Error {
     // A refusal is an answer: where in the code it was made interests nobody, and costs to find out.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
-    super(message, { cause })
+    super(message, cause === undefined ? undefined : { cause })
     Error.stackTraceLimit = stackTraceLimit
     this.code = code
     this.status = statusByCode[code]
@@ -60,7 +61,8 @@ export class Refusal extends Error {
 
   /** The body that the interface calls Error. */
   get body(): string {
-    return JSON.stringify({ code: this.code, message: this.message, status: this.status })
+    const { code, message, status } = this
+    return (this.#body ??= JSON.stringify({ code, message, status }))
   }
 }
 

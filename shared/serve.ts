@@ -70,7 +70,7 @@ export async function serve(
     )
   }
   app.server.prependListener('request', (_request, response) => {
-    if (stopping) response.shouldKeepAlive = false
+    if (!app.server.listening) response.shouldKeepAlive = false
   })
   const url = await app.listen({ host, port })
   lifecycle.on('SIGTERM', () => stop('SIGTERM'))
@@ -84,15 +84,34 @@ export async function serve(
 /** Ends a listening app without dropping a request, then closes it. */
 export async function drain(app: Served, drainMs: number, shutdownMs: number): Promise<void> {
   const { server } = app
+  const began = performance.now()
+  const left = (milliseconds: number): number =>
+    Math.max(0, milliseconds - (performance.now() - began))
+  await takeWaiting(server)
   // The close of node:http would cut idle connections at once, under clients that are just sending.
   const closed = new Promise<void>((resolve) =>
     TcpServer.prototype.close.call(server, () => resolve()),
   )
-  await within(drainMs, closed)
+  await within(left(drainMs), closed)
   server.closeIdleConnections()
-  await within(Math.max(0, shutdownMs - drainMs), closed)
+  await within(left(shutdownMs), closed)
   server.closeAllConnections()
   await app.close()
+}
+
+/**
+ * Takes the connections that wait to be accepted, which the system would reset when listening ends.
+ * Node takes one in a turn of its loop, so after a turn or two without one there are none left.
+ */
+async function takeWaiting(server: Server): Promise<void> {
+  let quiet = 0
+  const came = (): void => void (quiet = 0)
+  const until = performance.now() + 1_000
+  server.on('connection', came)
+  while (quiet++ < 2 && performance.now() < until) {
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  server.off('connection', came)
 }
 
 async function within(milliseconds: number, done: Promise<void>): Promise<void> {

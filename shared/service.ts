@@ -16,13 +16,19 @@ import { traceIdFrom } from './trace.ts'
 
 export type LogSettings = Readonly<{ level: string; target: LogTarget }>
 
+/**
+ * What a line in the log says, by name. It is filled in rather than put together from parts: spread into one
+ * another, five small objects cost 15 µs a line, most of it in V8's dictionaries.
+ */
+export type LogLine = Record<string, string | number>
+
 export type ServiceOptions = Readonly<{
   name: string
   log?: LogSettings | undefined
   /** What a thrown value is to the caller, where that is for this service to know. */
   refusalFor?: (thrown: unknown) => Refusal
-  /** What else is known of an answered request that its log line should say. */
-  describe?: (request: FastifyRequest, reply: FastifyReply) => object
+  /** Adds to the log line of an answered request what else is known of it. */
+  describe?: (line: LogLine, request: FastifyRequest, reply: FastifyReply) => void
   /** What becomes of the refusal of a request that could not even be parsed, from an address. */
   malformed?: (refusal: Refusal, address: string | undefined) => Refusal
   settings?: FastifyHttpOptions<Server>
@@ -56,7 +62,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
     letArrive(request.raw, reply.raw, reply.statusCode)
     done(null, payload)
   })
-  if (log && logsRequests(log.level)) logEachAnswer(app, describe)
+  if (ownLog && logsRequests(log.level)) logEachAnswer(app, ownLog, describe)
   return app
 }
 
@@ -102,7 +108,11 @@ export function pathOf(request: FastifyRequest): string {
 
 const probes = new Set(['/healthz', '/readyz', '/metrics'])
 
-function logEachAnswer(app: FastifyInstance, describe: ServiceOptions['describe']): void {
+function logEachAnswer(
+  app: FastifyInstance,
+  log: FastifyBaseLogger,
+  describe: ServiceOptions['describe'],
+): void {
   const tell = (request: FastifyRequest, reply: FastifyReply, beganAtMs: number): void => {
     const ms = Math.round((performance.now() - beganAtMs) * 10) / 10
     const { method, headers } = request
@@ -111,9 +121,10 @@ function logEachAnswer(app: FastifyInstance, describe: ServiceOptions['describe'
     // Whoever asks every other second whether all is well is no news, if it is.
     if (probes.has(path) && status === 200) return
     const trace = traceIdFrom(headers['traceparent'])
-    const line = { method, path, status, ms, ...(trace === undefined ? {} : { trace }) }
-    const message = reply.raw.writableFinished ? 'answered' : 'left before the answer ended'
-    request.log.info({ ...line, ...describe?.(request, reply) }, message)
+    const line: LogLine = { reqId: request.id, method, path, status, ms }
+    if (trace !== undefined) line['trace'] = trace
+    describe?.(line, request, reply)
+    log.info(line, reply.raw.writableFinished ? 'answered' : 'left before the answer ended')
   }
   app.addHook('onRequest', (request, reply, done) => {
     const beganAtMs = performance.now()

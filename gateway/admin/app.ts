@@ -44,7 +44,7 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
     name: 'admin',
     log,
     refusalFor,
-    describe: ({ admin }) => (admin ? { by: admin } : {}),
+    describe: (line, { admin }) => void (admin && (line['by'] = admin)),
     settings: { http: wire },
   })
   // What Node would refuse by itself, without a body, is brought here and refused by the same rules.

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { CorsSettings } from '../cors.ts'
 import type { Deprecation } from '../deprecations.ts'
+import type { WhenUnreachable } from '../limits/alone.ts'
 import type { Limits, Plan } from '../limits/limits.ts'
 import { limitFrom } from '../limits/limits.ts'
 import type { BanRules } from '../limits/step.ts'
@@ -18,7 +19,7 @@ export type StoreSettings = Readonly<{
   redis: RedisSettings | undefined
   prefix: string
   timeoutMs: number
-  whenUnreachable: 'local' | 'allow' | 'deny'
+  whenUnreachable: WhenUnreachable
 }>
 
 /** One place that serves an upstream's requests, and its share of them. */

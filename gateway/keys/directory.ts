@@ -70,7 +70,7 @@ export class KeyDirectory {
     if (asked) return asked
     const hash = hashOf(token)
     const answer = (stored: StoredKey | undefined): Found =>
-      stored ? this.#cache.add(token, hash, stored) : 'unknown'
+      stored ? this.#cache.add(token, stored) : 'unknown'
     try {
       const stored = this.#store.find(hash)
       if (!(stored instanceof Promise)) return answer(stored)

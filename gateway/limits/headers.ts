@@ -76,7 +76,7 @@ function window(
 }
 
 function bannedWindow({ bannedUntilMs }: Decision, told: Window | undefined): Window | undefined {
-  return told && { ...told, remaining: 0, resetMs: bannedUntilMs }
+  return told && { name: told.name, limit: told.limit, remaining: 0, resetMs: bannedUntilMs }
 }
 
 const lengths = { minute: minuteMs, day: dayMs } as const

@@ -18,6 +18,7 @@ export type LimitSettings = Readonly<{
 /** The limits of a key: its own, else its plan's; `undefined` where a custom plan leaves one open. */
 export function effectiveLimits(plan: Plan, own: LimitSettings = {}): Limits | undefined {
   const base = plan.limits === 'custom' ? undefined : plan.limits
+  if (own.perMinute === undefined && own.perDay === undefined) return base
   const perMinute = limitFrom(own.perMinute) ?? base?.perMinute
   const perDay = limitFrom(own.perDay) ?? base?.perDay
   return perMinute === undefined || perDay === undefined ? undefined : { perMinute, perDay }

@@ -1,36 +1,13 @@
-import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../shared/clock.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import type { Meters } from '../records/meters.ts'
 import type { QuotaStore } from '../stores/quota.ts'
+import { Alone, type WhenUnreachable } from './alone.ts'
 import type { Limits } from './limits.ts'
-import {
-  dayMs,
-  minuteMs,
-  newQuota,
-  step,
-  type BanRules,
-  type Decision,
-  type Owed,
-  type QuotaState,
-  type Seen,
-} from './step.ts'
+import type { BanRules, Decision, Seen } from './step.ts'
 
-/** How many quotas and bans a gateway remembers beside a store that is elsewhere. */
-const mostRemembered = 100_000
-
-/** What is counted while the store is out of reach, from what was known of it at last. */
-type Alone = {
-  readonly state: QuotaState
-  readonly base: Seen | undefined
-  /** What was admitted since. */
-  owed: Admitted | undefined
-  /** What the store is being told of it. */
-  told: Owed | undefined
-  isTelling: boolean
-}
-
-type Admitted = Omit<Owed, 'by' | 'number'>
+/** How many quotas and bans a gateway remembers for sure beside a store that is elsewhere. */
+const remembered = 100_000
 
 /** Whose quota is asked, and by which limits and rules. */
 export type Asker = Readonly<{
@@ -42,7 +19,7 @@ export type Asker = Readonly<{
 
 export type QuotasOptions = Readonly<{
   store: QuotaStore
-  whenUnreachable: 'local' | 'allow' | 'deny'
+  whenUnreachable: WhenUnreachable
   clock: Clock
   /** Told when the store begins to fail, and with `undefined` when it is back. */
   trouble?: (error: Error | undefined) => void
@@ -59,32 +36,29 @@ export type QuotasOptions = Readonly<{
  */
 export class Quotas {
   readonly #store: QuotaStore
-  readonly #mode: QuotasOptions['whenUnreachable']
   readonly #trouble: QuotasOptions['trouble']
   readonly #ticks: Clock
   readonly #meters: QuotasOptions['meters']
   readonly #endWatch: () => void
-  readonly #seen = new BoundedMap<Seen>(mostRemembered)
-  readonly #alone = new BoundedMap<Alone>(mostRemembered)
-  #bannedUntilMs = new BoundedMap<number>(mostRemembered)
+  readonly #seen = new BoundedMap<Seen>(remembered)
+  readonly #alone: Alone
+  #bannedUntilMs = new BoundedMap<number>(remembered)
   /** What to add to the ticks for the store's time. */
   #offsetMs: number
   /** What fails just now: the store itself says of what it does, or a decision that it could not make. */
   readonly #failing = new Set<'store' | 'decision'>()
-  readonly #name = randomUUID()
-  #settled = 0
 
   constructor({ store, whenUnreachable, clock, trouble, meters, ticks }: QuotasOptions) {
     this.#store = store
     this.#meters = meters
-    this.#mode = whenUnreachable
+    this.#alone = new Alone({ whenUnreachable, remembered })
     this.#trouble = trouble
     this.#ticks = ticks ?? (store.isLocal ? clock : () => performance.now())
     this.#offsetMs = clock() - this.#ticks()
     this.#endWatch = store.watch({
       banned: ({ key, untilMs }) => this.#bannedUntilMs.set(key, untilMs),
       forgiven: () => {
-        this.#bannedUntilMs = new BoundedMap(mostRemembered)
+        this.#bannedUntilMs = new BoundedMap(remembered)
       },
       trouble: (cause) => this.#tell('store', cause),
       took: (milliseconds) => this.#meters?.store.add(milliseconds),
@@ -143,8 +117,8 @@ export class Quotas {
   async #decideElsewhere(asker: Asker, cost: number): Promise<Decision> {
     const { id, quota, limits, bans } = asker
     const seen = this.#seen.get(quota)
-    const alone = this.#alone.get(quota)
-    const owed = alone && this.#settling(alone)
+    const account = this.#alone.accountOf(quota)
+    const owed = account?.tell()
     const askedAtTicks = this.#ticks()
     try {
       const ask = { key: id, cost, limits, bans, seen, owed }
@@ -153,72 +127,23 @@ export class Quotas {
       this.#offsetMs = decision.nowMs - ticks
       this.#meters?.store.add(ticks - askedAtTicks)
       this.#remember(quota, decision)
-      if (alone && owed) alone.told = undefined
-      if (alone && !alone.told && !alone.owed) this.#alone.delete(quota)
+      if (owed) account?.told(true)
+      if (account) this.#alone.close(quota, account)
       return this.#keepBan(id, decision)
     } catch {
+      if (owed) account?.told(false)
       return this.#decideAlone(asker, cost)
-    } finally {
-      if (alone && owed) alone.isTelling = false
     }
   }
 
-  /**
-   * What to tell the store of what was admitted without it: by one request at a time, and the same again
-   * until it is known to have heard it.
-   */
-  #settling(alone: Alone): Owed | undefined {
-    if (alone.isTelling) return undefined
-    if (!alone.told && alone.owed) {
-      alone.told = { ...alone.owed, by: this.#name, number: ++this.#settled }
-      alone.owed = undefined
-    }
-    alone.isTelling = alone.told !== undefined
-    return alone.told
-  }
-
-  /** Goes on from what was last seen; what is counted here the store hears of when it is back. */
   #decideAlone({ id, quota, limits, bans }: Asker, cost: number): Decision {
     if (this.#meters) this.#meters.storeErrors++
-    let alone = this.#alone.get(quota)
-    if (!alone) {
-      const base = this.#seen.get(quota)
-      alone = { state: newQuota(), base, owed: undefined, told: undefined, isTelling: false }
-      this.#alone.set(quota, alone)
+    const known = {
+      seen: this.#seen.get(quota),
+      nowMs: Math.floor(this.#ticks() + this.#offsetMs),
+      gateways: this.#store.gateways,
     }
-    const nowMs = Math.floor(this.#ticks() + this.#offsetMs)
-    const denied = this.#mode === 'deny'
-    const share = this.#mode === 'local' ? this.#shareOf(limits, alone.base, nowMs) : limits
-    const ask = { key: id, cost: denied ? 0 : cost, limits: share, bans, seen: alone.base }
-    const counted = step(alone.state, ask, nowMs)
-    // The others' shares are as good as used: what the headers tell is what this gateway would admit.
-    const decision = {
-      ...counted,
-      minuteUsed: counted.minuteUsed + gap(limits.perMinute, share.perMinute),
-      dayUsed: counted.dayUsed + gap(limits.perDay, share.perDay),
-    }
-    if (denied) return { ...decision, verdict: 'unavailable' }
-    if (counted.verdict === 'admitted' && cost > 0) {
-      const { minute, day, generation } = counted.seen
-      const more = { minute, minuteUsed: cost, day, dayUsed: cost, generation }
-      alone.owed = sumOf(more, alone.owed)
-    }
-    if (this.#mode === 'allow') return { ...decision, verdict: 'admitted', bans: false }
-    return this.#keepBan(id, decision)
-  }
-
-  /** How far this gateway may go by itself: its part of what all together had left. */
-  #shareOf(limits: Limits, base: Seen | undefined, nowMs: number): Limits {
-    const { gateways } = this.#store
-    if (gateways === 1) return limits
-    const part = (limit: number, used: number): number =>
-      limit === Infinity || used >= limit ? limit : used + Math.ceil((limit - used) / gateways)
-    const isThisMinute = base?.minute === Math.floor(nowMs / minuteMs)
-    const isThisDay = base?.day === Math.floor(nowMs / dayMs)
-    return {
-      perMinute: part(limits.perMinute, isThisMinute ? base.minuteUsed : 0),
-      perDay: part(limits.perDay, isThisDay ? base.dayUsed - base.dayGivenBack : 0),
-    }
+    return this.#keepBan(id, this.#alone.decide(quota, { key: id, cost, limits, bans }, known))
   }
 
   #keepBan(id: string, decision: Decision): Decision {
@@ -234,7 +159,8 @@ export class Quotas {
       seen.generation > known.generation ||
       (seen.generation === known.generation && isLater(seen, known))
     // A ban is a key's, and the quota may be an account's: it is remembered by the key instead.
-    if (isNewer) this.#seen.set(quota, { ...seen, bannedUntilMs: 0 })
+    if (!isNewer) return
+    this.#seen.set(quota, seen.bannedUntilMs === 0 ? seen : { ...seen, bannedUntilMs: 0 })
   }
 
   #tell(what: 'store' | 'decision', error: Error | undefined): void {
@@ -247,7 +173,6 @@ export class Quotas {
 
 /** The answer for a ban that is known: nothing else about the quota matters while it runs. */
 function bannedDecision(nowMs: number, bannedUntilMs: number, cost: number): Decision {
-  const state = newQuota()
   return {
     verdict: 'banned',
     nowMs,
@@ -257,27 +182,16 @@ function bannedDecision(nowMs: number, bannedUntilMs: number, cost: number): Dec
     strikes: 0,
     bannedUntilMs,
     bans: false,
-    seen: { ...state, bannedUntilMs },
+    seen: {
+      minute: 0,
+      minuteUsed: 0,
+      day: 0,
+      dayUsed: 0,
+      dayGivenBack: 0,
+      generation: 0,
+      bannedUntilMs,
+    },
   }
-}
-
-/** What is owed in all, in the later of the windows. */
-function sumOf(one: Admitted, other: Admitted | undefined): Admitted {
-  if (!other) return one
-  const minute = Math.max(one.minute, other.minute)
-  const day = Math.max(one.day, other.day)
-  const both = [one, other]
-  return {
-    minute,
-    minuteUsed: both.reduce((sum, each) => sum + (each.minute === minute ? each.minuteUsed : 0), 0),
-    day,
-    dayUsed: both.reduce((sum, each) => sum + (each.day === day ? each.dayUsed : 0), 0),
-    generation: Math.max(one.generation, other.generation),
-  }
-}
-
-function gap(limit: number, share: number): number {
-  return limit === Infinity ? 0 : limit - share
 }
 
 /** Windows only go forward, and what is used of them only grows. */

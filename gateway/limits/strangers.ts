@@ -6,8 +6,8 @@ import { retryAfter, type Standing } from './headers.ts'
 import type { Limits } from './limits.ts'
 import { newQuota, standing, step, type Decision, type QuotaState } from './step.ts'
 
-/** How many addresses are remembered; those that were quiet longest make room for new ones. */
-const mostAddresses = 20_000
+/** How many addresses are remembered for sure; those that were quiet longest make room for new ones. */
+const leastAddresses = 10_000
 
 /** Counts what comes without a valid key, by address, in this process's memory alone. */
 export class Strangers {
@@ -15,7 +15,7 @@ export class Strangers {
   limits: Limits
   readonly #clock: Clock
   readonly #told: (code: RefusalCode) => void
-  readonly #quotas = new BoundedMap<QuotaState>(mostAddresses)
+  readonly #quotas = new BoundedMap<QuotaState>(leastAddresses)
 
   /** `told` hears what each of them is told. */
   constructor(limits: Limits, clock: Clock, told: (code: RefusalCode) => void = () => undefined) {

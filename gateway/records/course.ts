@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RefusalCode } from '../../shared/refusal.ts'
+import type { LogLine } from '../../shared/service.ts'
 
 /** How a request goes, for those who tell of it when its answer has ended. */
 export type Course = {
@@ -36,12 +37,10 @@ export function outcomeOf(
 }
 
 /** Where the time of a request went, in milliseconds: how long it took here until it was sent on, and then until its backend answered. */
-export function timesOf({ beganAtMs, sentAtMs, answeredAtMs }: Course, nowMs: number) {
-  const sentOrEnded = sentAtMs || nowMs
-  return {
-    ownMs: rounded(sentOrEnded - beganAtMs),
-    ...(sentAtMs > 0 ? { upstreamMs: rounded((answeredAtMs || nowMs) - sentAtMs) } : {}),
-  }
+export function addTimes(line: LogLine, course: Course, nowMs: number): void {
+  const { beganAtMs, sentAtMs, answeredAtMs } = course
+  line['ownMs'] = rounded((sentAtMs || nowMs) - beganAtMs)
+  if (sentAtMs > 0) line['upstreamMs'] = rounded((answeredAtMs || nowMs) - sentAtMs)
 }
 
 function rounded(milliseconds: number): number {

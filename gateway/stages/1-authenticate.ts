@@ -8,10 +8,9 @@ import type { Clock } from '../../shared/clock.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { answer, pathOf } from '../../shared/service.ts'
 import { bearerToken } from '../bearer.ts'
-import { callerFrom, type KnownCaller, type Restriction } from '../caller.ts'
+import { callerFrom, type Caller, type Restriction } from '../caller.ts'
 import type { CachedKey } from '../keys/cache.ts'
 import type { Found, KeyDirectory } from '../keys/directory.ts'
-import type { StoredKey } from '../keys/key.ts'
 import { isOurs, isWellFormed } from '../keys/token.ts'
 import type { Plan } from '../limits/limits.ts'
 import type { BanRules } from '../limits/step.ts'
@@ -34,7 +33,6 @@ const secondsUntilBack = '5'
 /** Finds out who sends a request, before a byte of its body is read; refuses who can't be known. */
 export function authenticate(options: AuthenticateOptions): onRequestHookHandler {
   const { directory, strangers, plans, bans, addressOf, refuseStranger, clock } = options
-  const callers = new WeakMap<StoredKey, KnownCaller | 'unplanned'>()
 
   return function authenticate(request, reply, done): void {
     const token = bearerToken(request.raw.rawHeaders)
@@ -62,14 +60,14 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
 
   function letIn(key: CachedKey, request: FastifyRequest, reply: FastifyReply, done: Done): void {
     if (key.validUntilMs <= clock()) return refuseStranger(request, reply, invalid)
-    const known = callerOf(key.stored)
-    if (known === 'unplanned') {
-      const { id, plan } = key.stored.key
+    const caller = callerOf(key)
+    if (!caller) {
+      const { id, plan } = key.grant
       request.log.error({ key: id, plan }, 'the plan of a key is not in the configuration')
       return refuseStranger(request, reply, unplanned)
     }
-    request.caller = known.caller
-    request.forbidden = known.allows !== undefined && !isWithin(known.allows, request)
+    request.caller = caller
+    request.forbidden = caller.allows !== undefined && !isWithin(caller.allows, request)
     done()
   }
 
@@ -77,12 +75,12 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
     return allows(request.method, pathOf(request), () => addressOf(request))
   }
 
-  function callerOf(stored: StoredKey): KnownCaller | 'unplanned' {
-    const known = callers.get(stored)
-    if (known) return known
-    const made = callerFrom(stored.key, plans, bans) ?? 'unplanned'
-    callers.set(stored, made)
-    return made
+  function callerOf(key: CachedKey): Caller | undefined {
+    if (key.plans !== plans) {
+      key.caller = callerFrom(key.grant, plans, bans)
+      key.plans = plans
+    }
+    return key.caller
   }
 
   function refuseUnchecked(request: FastifyRequest, reply: FastifyReply): void {
@@ -94,20 +92,26 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
   }
 }
 
-function unplanned(): Refusal {
-  return new Refusal('forbidden', 'The plan of your key is not offered any more.')
+// Made once: to make one for each request is a twentieth of what refusing costs.
+const unplanned = refusing('forbidden', 'The plan of your key is not offered any more.')
+
+const missing = refusing(
+  'missing_api_key',
+  'Send your API key: "Authorization: Bearer <API_KEY>".',
+  challenging(challenge),
+)
+
+const invalid = refusing(
+  'invalid_api_key',
+  'The API key is not valid.',
+  challenging(`${challenge}, error="invalid_token"`),
+)
+
+function refusing(...about: ConstructorParameters<typeof Refusal>): () => Refusal {
+  const refusal = new Refusal(...about)
+  return () => refusal
 }
 
-function missing(): Refusal {
-  return new Refusal('missing_api_key', 'Send your API key: "Authorization: Bearer <API_KEY>".', {
-    'www-authenticate': challenge,
-    'cache-control': 'no-store',
-  })
-}
-
-function invalid(): Refusal {
-  return new Refusal('invalid_api_key', 'The API key is not valid.', {
-    'www-authenticate': `${challenge}, error="invalid_token"`,
-    'cache-control': 'no-store',
-  })
+function challenging(challenge: string): Readonly<Record<string, string>> {
+  return { 'www-authenticate': challenge, 'cache-control': 'no-store' }
 }

@@ -73,7 +73,10 @@ export function openStores(settings: StoreSettings, options: OpenOptions = {}): 
     const breaker = visits
       ? undefined
       : new Breaker(() =>
-          within(timeoutMs, connection.set(`${prefix}probe`, Date.now(), 'PX', probeKeptMs)),
+          within(timeoutMs, (answered, failed) => {
+            const written = connection.set(`${prefix}probe`, Date.now(), 'PX', probeKeptMs)
+            written.then(answered, failed)
+          }),
         )
     const options = { connection, prefix, timeoutMs, breaker }
     const keys = redisKeys({ ...options, clock })

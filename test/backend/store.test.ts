@@ -123,7 +123,8 @@ t.test('while another process holds the lock, writes are 503 soon and reads go o
   t.comment(
     `writes refused after ${took.toFixed()} ms; ${reads} reads meanwhile, slowest ${slowest.toFixed(1)} ms`,
   )
-  t.ok(reads >= 5, 'reads were answered meanwhile')
+  // Were they held up, the first one would have waited for as long as the writes.
+  t.ok(reads >= 2, 'reads were answered meanwhile')
   other.exec('ROLLBACK')
   t.equal((await call('POST', '/v1/pets', pet)).status, 201, 'and writes work again')
   other.exec('BEGIN IMMEDIATE')

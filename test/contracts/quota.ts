@@ -325,6 +325,21 @@ export function quotaStoreContract(
       t.match(await ask(quota), { verdict: 'refused', dayUsed: 3 })
     })
 
+    t.test('nor is what a gateway has seen of one minute counted in another', async (t) => {
+      for (const [afterMs, minuteUsed, dayUsed] of [
+        [-50, 2, 2],
+        [-2 * minuteMs, 1, 2],
+        [minuteMs, 1, 2],
+        [dayMs, 1, 1],
+      ] as const) {
+        const quota = newName()
+        setTime(start)
+        const { seen } = await ask(quota)
+        setTime(start + afterMs)
+        t.match(await ask(quota, { seen }), { minuteUsed, dayUsed }, `${afterMs} ms later`)
+      }
+    })
+
     t.test('a ban outlasts what sister keys do, however long it is', async (t) => {
       const quota = newName()
       setTime(start)
@@ -420,6 +435,7 @@ export function quotaStoreContract(
           const quota = newName()
           const model = newModel()
           let now = start + ++runs * dayMs * 3
+          let known: Decision | undefined
           for (const happens of events) {
             now += happens.afterMs
             setTime(now)
@@ -433,12 +449,11 @@ export function quotaStoreContract(
               await store.ban(quota, 'k', now + 7_000)
               Object.assign(model, { until: now + 7_000, strikes: [], refused: 0 })
             } else {
-              const decision = await ask(quota, {
-                cost: happens.cost,
-                limits: happens.limits,
-                bans: rules,
-              })
-              same(decision, model, modelStep(model, happens.cost, happens.limits, now))
+              const { cost, limits } = happens
+              const seen = happens.knows && known ? { ...known.seen, bannedUntilMs: 0 } : undefined
+              const decision = await ask(quota, { cost, limits, bans: rules, seen })
+              same(decision, model, modelStep(model, cost, limits, now))
+              if (happens.notes) known = decision
             }
           }
         }),
@@ -510,6 +525,9 @@ const event = fc.record({
     { weight: 30, arbitrary: fc.constant('ask') },
     { weight: 1, arbitrary: fc.constantFrom('reset', 'lift', 'ban', 'reopen') },
   ),
+  // Whether a gateway asks that has asked before, and whether it is the one that asks next.
+  knows: fc.boolean(),
+  notes: fc.boolean(),
   cost: fc.oneof(
     { weight: 5, arbitrary: fc.constant(1) },
     { weight: 1, arbitrary: fc.integer({ min: 0, max: 4 }) },

@@ -20,7 +20,9 @@ t.test('a fail-over to a replica that has lost writes', async (t) => {
   const calls = urls.map((url) => caller(url))
   const [headers, others] = [await key(), await key({ plan: 'q' })]
   for (const call of calls) {
-    for (const each of [headers, others]) await call('GET', '/v1/quota', undefined, each)
+    for (const each of [headers, others]) {
+      await until(async () => (await call('GET', '/v1/quota', undefined, each)).status === 200)
+    }
   }
   const left = 60_000 - (Date.now() % 60_000)
   if (left < 20_000) await pause(left + 100)

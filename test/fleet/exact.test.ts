@@ -19,7 +19,7 @@ async function startFleet(
 ): Promise<Fleet> {
   const { url } = await startUpstream(t)
   // All processes of the test share two processors: what is late then is no outage of Redis.
-  const patient = `${store}, timeout: 1s`
+  const patient = `${store}, timeout: 5s`
   return startGateways(t, { upstream: url, store: patient, more: planOf(limit), environments })
 }
 
@@ -57,9 +57,14 @@ async function earlyInAMinute(leftMs = 15_000): Promise<void> {
 
 async function isExact(t: Test, fleet: Fleet, limit: number, requests: number): Promise<void> {
   await earlyInAMinute()
-  const { statuses, quota } = await storm(fleet, requests, 64)
-  t.strictSame(statuses, { 200: limit, 429: requests - limit })
-  t.match(quota, { minute: { limit, remaining: 0 }, day: { remaining: 100_000 - limit } })
+  const { statuses, admitted, quota } = await storm(fleet, requests, 64)
+  const all = admitted.reduce((sum, count) => sum + count, 0)
+  t.strictSame(statuses, { 200: all, 429: requests - all })
+  t.equal(admitted[0], limit)
+  t.match(quota, { minute: { limit }, day: { remaining: 100_000 - all } })
+  // Where the machine stalls, the end of a minute may come in between: then each admits its own.
+  if (admitted.length === 1) t.match(quota, { minute: { remaining: 0 } })
+  t.ok(admitted.length <= 2 && admitted.every((count) => count <= limit), admitted.join(' + '))
 }
 
 t.test('four gateways × 64 connections × 8,000 requests on one Redis', async (t) => {

@@ -7,6 +7,7 @@ import { jsonSchema } from '../../gateway/config/json-schema.ts'
 import { nearest } from '../../gateway/config/near.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../gateway/config/units.ts'
 import { root, startProcess } from '../support/process.ts'
+import { bound } from '../support/promises.ts'
 
 const folder = join(root, 'test/gateway/configs')
 const shipped = readFileSync(join(root, 'config/gateway.yaml'), 'utf8')
@@ -101,7 +102,7 @@ t.test('what can’t be read is a sentence', async (t) => {
   }
   const started = performance.now()
   t.throws(() => loadConfig(bomb), { message: /:1:1: its aliases make too much of it$/ })
-  t.ok(performance.now() - started < 1_000, 'a bomb of aliases does not go off')
+  t.ok(performance.now() - started < bound(1_000), 'a bomb of aliases does not go off')
   const locked = join(dir, 'locked.yaml')
   writeFileSync(locked, shipped)
   chmodSync(locked, 0)
@@ -111,7 +112,7 @@ t.test('what can’t be read is a sentence', async (t) => {
   })
   const begun = performance.now()
   t.equal((await ended).code, 2, 'and a gateway does not start with it')
-  t.ok(performance.now() - begun < 2_000)
+  t.ok(performance.now() - begun < bound(2_000))
   t.equal(output().trim().split('\n').length, 5, 'but tells all of it')
   mkdirSync(join(dir, 'more'))
 })

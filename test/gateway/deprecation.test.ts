@@ -180,3 +180,38 @@ t.test('what keys do is not lost while the store is out of reach', async (t) => 
     'each day by itself',
   )
 })
+
+t.test('keys that pause are forgotten, and not what they did', async (t) => {
+  const sums = new Map<string, number>()
+  const tallying = new Tallying({
+    store: {
+      add: (_batch, tallies) => {
+        for (const { key, what, count } of tallies) {
+          const name = `${key} ${what}`
+          sums.set(name, (sums.get(name) ?? 0) + count)
+        }
+        return Promise.resolve()
+      },
+      async *list() {
+        yield* await Promise.resolve([])
+      },
+    },
+    clock: () => 0,
+    trouble: () => undefined,
+  })
+  const all = Array.from({ length: 100_001 }, (_, i) => `k${i}`)
+  for (const key of all) tallying.count(key, 'x')
+  await tallying.flush()
+  for (const key of ['k1', 'k2']) tallying.count(key, 'y')
+  const flushed = tallying.flush()
+  tallying.count('k3', 'x')
+  await flushed
+  for (const key of all) tallying.count(key, 'x')
+  tallying.count('k2', 'y')
+  await tallying.close()
+  t.equal(sums.get('k2 y'), 2)
+  t.equal(sums.get('k1 y'), 1)
+  t.equal(sums.get('k3 x'), 3)
+  t.ok(all.every((key) => key === 'k3' || sums.get(`${key} x`) === 2))
+  t.equal(sums.size, 100_003)
+})

@@ -18,31 +18,91 @@ const plans = new Map<string, Plan>([
 ])
 
 t.test('the cache', (t) => {
-  const stored = (version: number, more = {}) => ({
-    key: newKey({ secrets: [{ hash: 'h' }], ...more }),
+  const stored = (version: number, id: string, more = {}) => ({
+    key: newKey({ id, secrets: [{ hash: hashOf('token') }, { hash: hashOf('other') }], ...more }),
     version,
   })
   t.test('never holds more than its size, and keeps what is used', (t) => {
     const cache = new KeyCache(100)
-    cache.add('used', 'used', stored(1))
+    cache.add('used', stored(1, 'used'))
     for (let i = 0; i < 10_000; i++) {
-      cache.add(`t${i}`, `h${i}`, stored(1))
+      cache.add(`t${i}`, stored(1, `k${i}`))
       if (i % 20 === 0 && !cache.get('used')) t.fail(`gone after ${i}`)
-      if (cache.size > 101) t.fail(`${cache.size} are held`)
+      if (cache.size > 100) t.fail(`${cache.size} are held`)
     }
     t.ok(cache.get('used'))
     t.notOk(cache.get('t5'))
     t.end()
   })
+  t.test('loses none as long as all fit, in whatever order they come', (t) => {
+    const cache = new KeyCache(100)
+    let lookUps = 0
+    for (let i = 0; i < 1_000; i++) {
+      if (cache.get(`t${i % 100}`)) continue
+      lookUps++
+      cache.add(`t${i % 100}`, stored(1, `k${i % 100}`))
+    }
+    t.equal(lookUps, 100)
+    t.end()
+  })
   t.test('takes a change to heart, and no older one after it', (t) => {
     const cache = new KeyCache(100)
-    const entry = cache.add('token', 'h', stored(5))
+    const entry = cache.add('token', stored(5, 'k'))
     t.equal(entry.validUntilMs, Infinity)
-    cache.update(stored(7, { revokedAtMs: 1 }))
+    cache.update(stored(7, 'k', { revokedAtMs: 1 }))
     t.equal(cache.get('token')?.validUntilMs, 0)
-    cache.update(stored(6))
+    cache.update(stored(6, 'k'))
     t.equal(cache.get('token')?.validUntilMs, 0, 'a change that was overtaken')
-    t.equal(cache.add('token', 'h', stored(5)).validUntilMs, 0, 'a look-up that was overtaken')
+    t.equal(cache.add('token', stored(5, 'k')).validUntilMs, 0, 'a look-up that was overtaken')
+    t.end()
+  })
+  t.test('knows all tokens of a key, and which of them are gone', (t) => {
+    const cache = new KeyCache(3)
+    for (const token of ['token', 'other']) cache.add(token, stored(1, 'k'))
+    cache.update(stored(2, 'k', { disabled: true }))
+    t.equal(cache.get('token')?.validUntilMs, 0)
+    t.equal(cache.get('other')?.validUntilMs, 0)
+    for (const gone of ['token', 'other']) {
+      const left = gone === 'token' ? 'other' : 'token'
+      const some = new KeyCache(3)
+      some.add('first', stored(1, 'first'))
+      for (const token of ['token', 'other']) some.add(token, stored(1, 'k'))
+      some.add('third', stored(1, 'third'))
+      t.notOk(some.get('first'), 'the oldest has made room')
+      t.ok(some.get(left))
+      some.add('fourth', stored(1, 'fourth'))
+      t.notOk(some.get(gone), `${gone} has made room`)
+      some.update(stored(2, 'k', { revokedAtMs: 1 }))
+      t.equal(some.get(left)?.validUntilMs, 0, 'the other one still hears of changes')
+      for (let i = 0; i < 9; i++) {
+        some.add(`more${i}`, stored(1, `more${i}`))
+        t.equal(some.size, 3)
+      }
+      some.update(stored(3, 'k'))
+      t.notOk(some.get(left), 'it is gone too')
+    }
+    t.end()
+  })
+  t.test('comes to those that fell silent, however many were busy', (t) => {
+    const cache = new KeyCache(1_000)
+    const look = (token: string): number => {
+      if (cache.get(token)) return 0
+      cache.add(token, stored(1, token))
+      return 1
+    }
+    for (let i = 0; i < 5_000; i++) look(`silent${i % 995}`)
+    let lookUps = 0
+    for (let i = 0; i < 10_000; i++) lookUps += look(`new${i % 20}`)
+    t.ok(lookUps < 100, `${lookUps} look-ups of 20 keys`)
+    t.end()
+  })
+  t.test('holds no more of a token than the token', (t) => {
+    const cache = new KeyCache(3)
+    const header = `Bearer ${'t'.repeat(50)}`
+    const token = header.slice(7)
+    const entry = cache.add(token, stored(1, 'k'))
+    t.equal(entry.token, token)
+    t.ok(cache.get(token))
     t.end()
   })
   t.end()

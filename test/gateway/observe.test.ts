@@ -213,7 +213,12 @@ t.test('nothing that a caller sends can forge a line or show a token', async (t)
   const { gateway, headers, call } = await both(t)
   const { authorization } = headers
   const token = authorization.slice('Bearer '.length)
-  const before = gateway.output().split('\n').length
+  const answered = () =>
+    gateway
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('"msg":"answered"'))
+  const before = answered().length
   for (const path of [
     '/v1/a%0a{"level":50}',
     `/v1/${token}`,
@@ -226,12 +231,9 @@ t.test('nothing that a caller sends can forge a line or show a token', async (t)
       'x-canary': token,
     })
   }
-  await until(() => gateway.output().split('\n').length === before + 4)
-  const added = gateway
-    .output()
-    .split('\n')
-    .slice(before - 1, -1)
-  t.ok(added.every((line) => json(line)['level'] === 30))
+  await until(() => answered().length === before + 4)
+  const lines = gateway.output().split('\n').slice(0, -1)
+  t.ok(lines.every((line) => json(line)['level'] === 30))
   t.notOk(gateway.output().includes(token.slice(20)), 'no part of its secret')
 })
 

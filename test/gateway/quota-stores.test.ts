@@ -1,11 +1,18 @@
+import { Redis } from 'ioredis'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { RedisSettings } from '../../gateway/config/config.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
+import { HeldQuotas } from '../../gateway/stores/embedded/held.ts'
+import { newQuota } from '../../gateway/limits/step.ts'
 import { EmbeddedQuotas } from '../../gateway/stores/embedded/quota.ts'
 import { connect } from '../../gateway/stores/redis/connect.ts'
 import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
+import { keyedScript } from '../../gateway/stores/redis/script.ts'
 import { quotaStoreContract, type MovableStore } from '../contracts/quota.ts'
+import { startFaultProxy } from '../support/fault-proxy.ts'
+import { json } from '../support/http.ts'
+import { startProcess } from '../support/process.ts'
 import { startCluster, startRedis, startSentinel, until } from '../support/redis.ts'
 
 async function inRedis(t: Test, settings: RedisSettings): Promise<MovableStore> {
@@ -91,6 +98,95 @@ t.test('embedded, a stop waits for who has the file locked', async (t) => {
   const again = new EmbeddedQuotas(openGatewayFile(file))
   t.teardown(() => again.close())
   t.equal(again.decide('q', { key: 'k', cost: 0, limits }).dayUsed, 3)
+})
+
+t.test('embedded, what pauses leaves memory, but not what the file lacks', (t) => {
+  const written = newQuota()
+  written.dayUsed = 7
+  const held = new HeldQuotas((quota) => (quota === 'key:5' ? written : undefined))
+  for (let i = 0; i < 100_003; i++) held.get(`key:${i}`)
+  t.equal(held.get('key:5').state, written, 'read from the file')
+  held.tidy()
+  t.equal(held.all.length, 100_003, 'what was asked for lately stays')
+  const used = held.get('key:1')
+  const unsaved = held.all.find(({ quota }) => quota === 'key:2')
+  const journaled = held.all.find(({ quota }) => quota === 'key:3')
+  if (!unsaved || !journaled) return t.fail('it is not held')
+  unsaved.isUnsaved = true
+  journaled.isJournaled = true
+  held.tidy()
+  t.strictSame(new Set(held.all), new Set([used, unsaved, journaled]))
+  t.equal(held.get('key:1'), used)
+  t.equal(held.get('key:5').state, written, 'what has left is read again')
+  held.get('key:10')
+  held.get('key:4')
+  held.sort()
+  t.strictSame(
+    held.all.map(({ quota }) => quota),
+    ['key:1', 'key:10', 'key:2', 'key:3', 'key:4', 'key:5'],
+  )
+  t.end()
+})
+
+t.test('embedded, thousands of quotas come through a stop and a crash', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const limits = { perMinute: 10, perDay: 10 }
+  const names = Array.from({ length: 2_003 }, (_, i) => `key:${i}`)
+  const ask = (store: EmbeddedQuotas, cost: number) =>
+    names.map((name) => store.decide(name, { key: name, cost, limits }).dayUsed)
+  const first = new EmbeddedQuotas(openGatewayFile(file))
+  ask(first, 1)
+  await first.close()
+  const database = openGatewayFile(file)
+  t.equal(database.prepare('SELECT count(*) FROM quotas').pluck().get(), 2_003, 'all in place')
+  t.equal(database.prepare('SELECT count(*) FROM journal').pluck().get(), 0, 'and none in between')
+  const second = new EmbeddedQuotas(openGatewayFile(file))
+  t.teardown(() => second.close())
+  ask(second, 1)
+  await until(() => database.prepare('SELECT count(*) FROM journal').pluck().get() === 9)
+  database.close()
+  // The one that still runs is as good as dead: what it has not written yet, nobody will know.
+  const third = new EmbeddedQuotas(openGatewayFile(file))
+  t.teardown(() => third.close())
+  t.ok(ask(third, 0).every((used) => used === 2))
+})
+
+t.test('embedded, a save in the middle of placing loses nothing to a crash', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const placing = startProcess(t, 'test/support/placing.js', { args: [file] })
+  t.equal((await placing.ended).code, 0, placing.output())
+  t.strictSame(json(placing.stdout()), { quotas: 102_001, lost: 0 })
+})
+
+t.test('redis, what was given up is not done after all', async (t) => {
+  const { url } = await startRedis(t)
+  const connection = new Redis(url)
+  t.teardown(() => connection.disconnect())
+  const run = keyedScript({ connection, timeoutMs: 50, file: 'quota.lua' })
+  const ask = () => run('q', '', '', 0, '1,10,10,;k')
+  // It has lost its scripts, and says so only after the time limit.
+  await connection.call('CLIENT', 'PAUSE', '200', 'ALL')
+  await t.rejects(ask(), /did not answer within 50 ms/)
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  t.equal(await connection.exists('q'), 0, 'it is not counted later')
+  t.match(await ask(), /,1,\d+,1,0,0$/, 'and the next one is')
+})
+
+t.test('redis is asked in one piece for all that comes at once', async (t) => {
+  const { port } = await startRedis(t)
+  const wire = await startFaultProxy(t, port)
+  const connection = connect({ url: `redis://127.0.0.1:${wire.port}` }, { timeoutMs: 2_000 })
+  const store = redisQuotas({ connection, prefix: 'test:', timeoutMs: 2_000 })
+  t.teardown(() => store.close())
+  await until(() => connection.status === 'ready')
+  const limits = { perMinute: 1_000, perDay: 1_000 }
+  const ask = async () => store.decide('q', { key: 'k', cost: 1, limits })
+  await ask()
+  const before = wire.pieces()
+  const decisions = await Promise.all(Array.from({ length: 64 }, ask))
+  t.equal(new Set(decisions.map(({ dayUsed }) => dayUsed)).size, 64)
+  // Besides, a gateway tells that it is there.
+  t.ok(wire.pieces() - before <= 4, `${wire.pieces() - before} pieces`)
 })
 
 quotaStoreContract(t, 'redis, a single server', async (t) =>

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
+import { EventEmitter } from 'node:events'
 import t from 'tap'
 import { int64From } from '../../shared/int64.ts'
 import { parseJsonObject } from '../../shared/json.ts'
-import { loggerOptions, pretty } from '../../shared/log.ts'
+import { loggerOptions, pretty, standardLog } from '../../shared/log.ts'
 import { progressBar } from '../../shared/progress.ts'
 import { rawRefusal, Refusal, refusalFrom, statusByCode } from '../../shared/refusal.ts'
 import { requestIdFrom } from '../../shared/request-id.ts'
@@ -147,6 +148,39 @@ t.test('request ids', (t) => {
     )
   }
   t.end()
+})
+
+t.test('the log on standard output', async (t) => {
+  const written: string[] = []
+  const stdout = { write: (text: string) => written.push(text), isTTY: false }
+  const fake = Object.assign(new EventEmitter(), { stdout })
+  const log = standardLog(fake)
+  const nextTurn = () => new Promise<void>((resolve) => void setImmediate(resolve))
+
+  log.write('one\n')
+  log.write('two\n')
+  t.strictSame(written, [], 'nothing is written at once')
+  await nextTurn()
+  t.strictSame(written.splice(0), ['one\ntwo\n'], 'what one turn has to say is one write')
+  await nextTurn()
+  t.strictSame(written, [], 'and it is said once')
+
+  const line = `${'ü'.repeat(499)}\n`
+  for (let i = 0; i < 9; i++) log.write(line)
+  await nextTurn()
+  const pieces = written.splice(0)
+  t.equal(pieces.join(''), line.repeat(9), 'all lines come, in their order')
+  for (const piece of pieces) {
+    t.ok(Buffer.byteLength(piece) <= 4_096, 'a piece is as small as a pipe takes whole')
+    t.ok(piece.endsWith('\n'), 'and ends where a line does')
+  }
+
+  const long = `${'x'.repeat(10_000)}\n`
+  log.write('before\n')
+  log.write(long)
+  log.write('after\n')
+  fake.emit('exit')
+  t.equal(written.join(''), `before\n${long}after\n`, 'what waits at the end is written')
 })
 
 t.test('what people see', (t) => {

@@ -3,6 +3,8 @@ import type { Test } from 'tap'
 
 export type FaultProxy = Readonly<{
   port: number
+  /** How many pieces have come from clients. */
+  pieces: () => number
   /** How long each piece waits on its way, in either direction. */
   delay: (milliseconds: number) => void
   /** Whether pieces are held back for good, with all connections left as they are. */
@@ -15,6 +17,7 @@ export type FaultProxy = Readonly<{
 export async function startFaultProxy(t: Test, target: number): Promise<FaultProxy> {
   let delayMs = 0
   let isHanging = false
+  let pieces = 0
   const held: (() => void)[] = []
   const sockets = new Set<Socket>()
   const server = createServer((near) => {
@@ -30,6 +33,7 @@ export async function startFaultProxy(t: Test, target: number): Promise<FaultPro
         to.destroy()
       })
       from.on('data', (piece) => {
+        if (from === near) pieces++
         const pass = (): void => {
           if (isHanging) held.push(pass)
           else to.write(piece)
@@ -47,6 +51,7 @@ export async function startFaultProxy(t: Test, target: number): Promise<FaultPro
   })
   return {
     port: (server.address() as AddressInfo).port,
+    pieces: () => pieces,
     delay: (milliseconds) => {
       delayMs = milliseconds
     },

@@ -1,5 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import type { Test } from 'tap'
+import { timeOf, type Asked } from './traffic.ts'
 
 /** Whether the long form runs: `npm run faults`. */
 export const isLong = process.env['FAULTS'] === 'long'
@@ -14,4 +15,25 @@ export function held(t: Test, promise: string, seen: string, isHeld: boolean): v
   t.ok(isHeld, `${promise}: ${seen}`)
   const file = process.env['FAULTS_FILE']
   if (file) appendFileSync(file, `${JSON.stringify({ promise, seen, held: isHeld })}\n`)
+}
+
+/**
+ * How long requests take: nearly all of them in the long form. Beside other tests, where anything may
+ * stall for a moment, the middle one, which tells as well whether each waits for something.
+ */
+export function usualWait(asked: readonly Asked[]): number {
+  return timeOf(asked, isLong ? 0.99 : 0.5)
+}
+
+/** That requests take hardly longer than they usually do; 40 ms is less than a store is waited for. */
+export function heldQuick(
+  t: Test,
+  promise: string,
+  asked: readonly Asked[],
+  { usual, most }: Readonly<{ usual: number; most: number }>,
+): void {
+  const added = usualWait(asked) - usual
+  const sign = added < 0 ? '−' : '+'
+  const seen = `${isLong ? 'p99' : 'median'} ${sign}${Math.abs(added).toFixed(1)} ms`
+  held(t, promise, seen, added < (isLong ? most : 40))
 }

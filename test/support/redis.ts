@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import type { Test } from 'tap'
 import { root } from './process.ts'
+import { bound } from './promises.ts'
 
 export type RedisServer = Readonly<{
   url: string
@@ -119,6 +120,9 @@ export type RedisSentinel = Readonly<{ sentinel: string; name: string; servers: 
 export async function startSentinel(t: Test): Promise<RedisSentinel> {
   const master = await startRedis(t, '--repl-diskless-sync-delay', '0')
   const replica = await startRedis(t, '--replicaof', '127.0.0.1', String(master.port))
+  // A sentinel asks its master for replicas when it starts, and then every ten seconds.
+  const isJoined = async () => (await master.client.info('replication')).includes('state=online')
+  await until(isJoined, 30_000)
   const port = await freePort()
   const dir = mkdtempSync(join(tmpdir(), 'tollgate-sentinel-'))
   const file = join(dir, 'sentinel.conf')
@@ -138,7 +142,7 @@ export async function startSentinel(t: Test): Promise<RedisSentinel> {
   await until(async () => {
     const replicas = await client.call('SENTINEL', 'REPLICAS', 'gw')
     return Array.isArray(replicas) && replicas.length === 1
-  })
+  }, 30_000)
   return { sentinel: `127.0.0.1:${port}`, name: 'gw', servers: [master, replica] }
 }
 
@@ -146,12 +150,12 @@ function valueOf(config: unknown): unknown {
   return Array.isArray(config) ? config[1] : Object.values(config as object)[0]
 }
 
-/** Waits until something has become true; fails after ten seconds. */
+/** Waits until something has become true; fails after ten seconds, or as many as a shared machine may need. */
 export async function until(
   holds: () => boolean | Promise<boolean>,
   waitMs = 10_000,
 ): Promise<void> {
-  const end = performance.now() + waitMs
+  const end = performance.now() + bound(waitMs)
   while (!(await holds())) {
     if (performance.now() > end)
       throw new Error(`after ${waitMs} ms it is still not so: ${holds.toString()}`)

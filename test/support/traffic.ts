@@ -42,9 +42,10 @@ export function startTraffic(
   }
 }
 
-export function p99(asked: readonly Asked[]): number {
+/** The time within which a share of what was asked was answered. */
+export function timeOf(asked: readonly Asked[], share: number): number {
   const times = asked.map(({ ms }) => ms).sort((a, b) => a - b)
-  return times[Math.floor(times.length * 0.99)] ?? NaN
+  return times[Math.floor(times.length * share)] ?? NaN
 }
 
 export function statusesOf(asked: readonly Asked[]): Record<string, number> {
@@ -55,9 +56,4 @@ export function statusesOf(asked: readonly Asked[]): Record<string, number> {
 
 export function pause(milliseconds: number): Promise<void> {
   return new Promise((go) => setTimeout(go, milliseconds))
-}
-
-/** A difference, with its sign. */
-export function signed(value: number): string {
-  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(1)}`
 }

@@ -1,17 +1,10 @@
 import type { Clock } from '../../../shared/clock.ts'
 import { isBusy, type Database } from '../../../shared/sqlite.ts'
-import { BoundedMap } from '../../bounded-map.ts'
-import {
-  giveBack,
-  newConduct,
-  newQuota,
-  step,
-  type Conduct,
-  type QuotaState,
-} from '../../limits/step.ts'
+import { giveBack, newConduct, step, type Conduct } from '../../limits/step.ts'
 import { pollMs } from '../keys.ts'
 import type { Ban, BanListener, QuotaStore } from '../quota.ts'
 import { claim } from './claim.ts'
+import { HeldQuotas, type Held } from './held.ts'
 import { quotaFile, type Order, type QuotaFile } from './quota-file.ts'
 
 /** How often what was counted is written down: a crash loses at most that much and a little. */
@@ -29,9 +22,6 @@ const batchSize = 250
 /** How much the journal may hold up before SQLite tidies up after it, in pages of 4 KiB. */
 const checkpointPages = 4_000
 
-/** How many quotas are held in memory; others are read again when they are asked for. */
-const mostInMemory = 100_000
-
 export type EmbeddedOptions = Readonly<{
   clock?: Clock
   /** For a command line: it looks and leaves orders, and writes no counters over those of a gateway. */
@@ -48,11 +38,8 @@ export class EmbeddedQuotas implements QuotaStore {
   readonly #database: Database
   readonly #clock: Clock
   readonly #visits: boolean
-  readonly #memory = new BoundedMap<QuotaState>(mostInMemory)
-  /** What is not in the file yet, what is in its journal, and what is on its way from there to its place. */
-  readonly #unsaved = new Map<string, QuotaState>()
-  #journaled = new Map<string, QuotaState>()
-  #moving = new Map<string, QuotaState>()
+  readonly #held: HeldQuotas
+  #unsaved: Held[] = []
   readonly #timers: NodeJS.Timeout[]
   readonly #listeners = new Set<BanListener>()
   readonly #file: QuotaFile
@@ -60,6 +47,7 @@ export class EmbeddedQuotas implements QuotaStore {
   #fileVersion: unknown
   #doneSeq: number
   #saving = false
+  #placing = false
   #placeAtMs = performance.now() + placeEveryMs
   #isFailing = false
 
@@ -72,9 +60,11 @@ export class EmbeddedQuotas implements QuotaStore {
     database.pragma(`wal_autocheckpoint = ${checkpointPages}`)
     this.#claim = visits ? undefined : claim(database)
     this.#file = quotaFile(database)
+    this.#held = new HeldQuotas(this.#file.read)
     this.#doneSeq = this.#file.doneSeq()
     // What a gateway that was killed has left in the journal.
-    this.#journaled = this.#file.journal()
+    for (const [quota, state] of this.#file.journal())
+      this.#held.add(quota, state).isJournaled = true
     this.#timers = visits
       ? []
       : [
@@ -91,16 +81,16 @@ export class EmbeddedQuotas implements QuotaStore {
   }
 
   decide(quota: string, ask: Parameters<QuotaStore['decide']>[1]) {
-    const state = this.#state(quota)
-    const decision = step(state, ask, this.#clock())
-    if (decision.verdict !== 'banned' || decision.bans) this.#unsaved.set(quota, state)
+    const held = this.#held.get(quota)
+    const decision = step(held.state, ask, this.#clock())
+    if (decision.verdict !== 'banned' || decision.bans) this.#changed(held)
     return decision
   }
 
   giveBack(quota: string, cost: number, day: number): void {
-    const state = this.#state(quota)
-    giveBack(state, cost, day)
-    this.#unsaved.set(quota, state)
+    const held = this.#held.get(quota)
+    giveBack(held.state, cost, day)
+    this.#changed(held)
   }
 
   async reset(quota: string): Promise<void> {
@@ -121,10 +111,9 @@ export class EmbeddedQuotas implements QuotaStore {
     const now = this.#clock()
     this.#follow()
     const states = new Map(this.#file.all())
-    const journaled = this.#visits ? this.#file.journal() : this.#journaled
-    for (const later of [this.#moving, journaled, this.#unsaved]) {
-      for (const [quota, state] of later) states.set(quota, state)
-    }
+    if (this.#visits) for (const [quota, state] of this.#file.journal()) states.set(quota, state)
+    const newer = this.#visits ? this.#unsaved : this.#held.all
+    for (const { quota, state } of newer) states.set(quota, state)
     const found: Ban[] = []
     for (const [quota, { conducts }] of states) {
       for (const [key, { bannedUntilMs }] of conducts ?? []) {
@@ -144,13 +133,19 @@ export class EmbeddedQuotas implements QuotaStore {
     for (const timer of this.#timers) clearInterval(timer)
     const giveUpAt = performance.now() + closeTimeoutMs
     try {
-      for (let more = true; more;) {
+      for (let at = 0, isDone = this.#visits; !isDone;) {
         try {
-          more =
-            this.#saveBatch() || this.#placeBatch(this.#moving) || this.#placeBatch(this.#journaled)
-          if (!more && !this.#visits) this.#file.forget(this.#file.lastEntry(), this.#clock())
+          // What is saved has to be put into its place before the journal is emptied.
+          if (this.#saveSome()) at = 0
+          else if (at < Infinity) at = this.#placeSome(at)
+          else {
+            this.#file.forget(this.#file.lastEntry(), this.#clock())
+            isDone = true
+          }
         } catch (error) {
           if (!isBusy(error) || performance.now() > giveUpAt) throw error
+          // Meanwhile anything may have been saved or placed by what was under way.
+          at = 0
           await new Promise((resolve) => setTimeout(resolve, 50))
         }
       }
@@ -160,14 +155,10 @@ export class EmbeddedQuotas implements QuotaStore {
     }
   }
 
-  #state(quota: string): QuotaState {
-    const known = this.#memory.get(quota)
-    if (known) return known
-    const written =
-      this.#unsaved.get(quota) ?? this.#journaled.get(quota) ?? this.#moving.get(quota)
-    const state = written ?? this.#file.read(quota) ?? newQuota()
-    this.#memory.set(quota, state)
-    return state
+  #changed(held: Held): void {
+    if (held.isUnsaved) return
+    held.isUnsaved = true
+    this.#unsaved.push(held)
   }
 
   async #order(order: Omit<Order, 'seq'>): Promise<void> {
@@ -187,7 +178,8 @@ export class EmbeddedQuotas implements QuotaStore {
   }
 
   #obey({ what, quota, key, untilMs }: Order): void {
-    const state = this.#state(quota)
+    const held = this.#held.get(quota)
+    const { state } = held
     state.generation = Math.max(state.generation + 1, this.#clock())
     if (what === 'reset') {
       state.minuteUsed = 0
@@ -200,7 +192,7 @@ export class EmbeddedQuotas implements QuotaStore {
     } else {
       state.conducts?.delete(key)
     }
-    this.#unsaved.set(quota, state)
+    this.#changed(held)
   }
 
   #look(): void {
@@ -225,65 +217,71 @@ export class EmbeddedQuotas implements QuotaStore {
   /** Saves, and now and then puts in place what was saved; where that fails, again at the next tick. */
   async #write(): Promise<void> {
     await this.#save()
-    if (performance.now() < this.#placeAtMs) return
-    await this.#place()
-    this.#placeAtMs = performance.now() + placeEveryMs
+    if (this.#placing || performance.now() < this.#placeAtMs) return
+    this.#placing = true
+    try {
+      await this.#place()
+      this.#placeAtMs = performance.now() + placeEveryMs
+    } finally {
+      this.#placing = false
+    }
   }
 
   async #save(): Promise<void> {
     if (this.#saving) return
     this.#saving = true
     try {
-      while (this.#saveBatch()) await new Promise((resolve) => setImmediate(resolve))
+      while (this.#saveSome() && this.#unsaved.length > 0)
+        await new Promise((resolve) => setImmediate(resolve))
     } finally {
       this.#saving = false
     }
   }
 
-  /** Writes some of what is unsaved to the journal; whether there is more. */
-  #saveBatch(): boolean {
-    if (this.#visits || this.#unsaved.size === 0 || !this.#database.open) return false
-    const batch: [string, QuotaState][] = []
-    for (const entry of this.#unsaved) if (batch.push(entry) === batchSize) break
-    const all = batch.length === this.#unsaved.size
+  /** Writes some of what is unsaved to the journal; `false` if there was nothing. */
+  #saveSome(): boolean {
+    if (this.#visits || this.#unsaved.length === 0 || !this.#database.open) return false
+    const batch = this.#unsaved.slice(-batchSize)
+    const left = this.#unsaved.length - batch.length
     const began = performance.now()
     // Orders are done when all that they have changed is written, not sooner.
-    this.#file.append(batch, all ? this.#doneSeq : undefined)
+    this.#file.append(batch, left === 0 ? this.#doneSeq : undefined)
     const milliseconds = performance.now() - began
     this.#listeners.forEach(({ took }) => took?.(milliseconds))
-    for (const [quota, state] of batch) {
-      this.#unsaved.delete(quota)
-      this.#journaled.set(quota, state)
+    this.#unsaved.length = left
+    for (const held of batch) {
+      held.isUnsaved = false
+      held.isJournaled = true
     }
-    return !all
+    return true
   }
 
   /** Puts what the journal says in its place, bit by bit, in the order in which the table has it. */
   async #place(): Promise<void> {
-    if (this.#moving.size > 0 || this.#journaled.size === 0) return
     const upTo = this.#file.lastEntry()
-    const sorted = [...this.#journaled].sort(([a], [b]) => (a < b ? -1 : 1))
-    this.#moving = new Map(sorted)
-    this.#journaled = new Map()
-    try {
-      while (this.#placeBatch(this.#moving)) await new Promise((go) => void setImmediate(go))
-      if (this.#database.open) this.#file.forget(upTo, this.#clock())
-    } finally {
-      // What could not be placed is in the journal still.
-      for (const [quota, state] of this.#moving) {
-        if (!this.#journaled.has(quota)) this.#journaled.set(quota, state)
+    if (upTo > 0) {
+      this.#held.sort()
+      for (let at = 0; at < Infinity && this.#database.open;) {
+        at = this.#placeSome(at)
+        await new Promise((resolve) => void setImmediate(resolve))
       }
-      this.#moving = new Map()
+      if (this.#database.open) this.#file.forget(upTo, this.#clock())
     }
+    this.#held.tidy()
   }
 
-  /** Writes some of what is in the journal to its place; whether there is more. */
-  #placeBatch(states: Map<string, QuotaState>): boolean {
-    if (this.#visits || states.size === 0 || !this.#database.open) return false
-    const batch: [string, QuotaState][] = []
-    for (const entry of states) if (batch.push(entry) === batchSize) break
+  /** Writes some of what is in the journal to its place, from somewhere on; where to go on. */
+  #placeSome(from: number): number {
+    const { all } = this.#held
+    const batch: Held[] = []
+    let at = from
+    for (; at < all.length && batch.length < batchSize; at++) {
+      const held = all[at]
+      if (held?.isJournaled) batch.push(held)
+    }
+    if (batch.length === 0) return Infinity
     this.#file.place(batch)
-    for (const [quota] of batch) states.delete(quota)
-    return states.size > 0
+    for (const held of batch) held.isJournaled = false
+    return at
   }
 }

@@ -12,12 +12,12 @@ else
 end
 local what = ARGV[1]
 local kept = redis.call('HGET', KEYS[1], 'c') or '0,0,0,0,0,0'
-local minute, minuteUsed, day, dayUsed, givenBack, generation =
-  string.match(kept, '^(%d+),(%d+),(%d+),(%d+),(%d+),(%d+)$')
+local minute, minuteUsed, day, dayUsed, givenBack, generation, mark =
+  string.match(kept, '^(%d+),(%d+),(%d+),(%d+),(%d+),(%d+)(,?k?)$')
 
 local function keep(used, usedOfDay, back, number)
   redis.call('HSET', KEYS[1], 'c', minute .. ',' .. used .. ',' .. day .. ',' .. usedOfDay
-    .. ',' .. back .. ',' .. number)
+    .. ',' .. back .. ',' .. number .. mark)
 end
 
 if what == 'giveBack' then
@@ -41,6 +41,7 @@ if what == 'reset' then
   return 1
 end
 
+if what == 'ban' then mark = ',k' end
 keep(minuteUsed, dayUsed, givenBack, nextGeneration)
 local field = 'k:' .. ARGV[2]
 local conduct = redis.call('HGET', KEYS[1], field) or '0,0,0,'

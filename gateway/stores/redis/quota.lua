@@ -2,73 +2,100 @@
 -- gateway/limits/step.ts does the same, line by line, and says why.
 --
 -- KEYS: the quota's hash
--- ARGV: key, cost, limit a minute (-1: none), limit a day (-1: none),
---       ban rules "strikes,within,grace,for,factor,atMost,memory" or '',
---       what the gateway has seen, as the field c or '', and the end of the ban it has seen or 0,
+-- ARGV: what the gateway has seen, as the field c, or '';
+--       what becomes of that if the request is let in, or '', and the second in which its minute ends;
+--       "cost,limit a minute,limit a day,ban rules;key": no limit is -1, and ban rules are
+--       "strikes,within,grace,for,factor,atMost,memory" or nothing;
+--       and only if there is something to say: the end of the ban it has seen or 0,
 --       the time, for tests only, or '',
 --       what the gateway has admitted without the store,
 --       "minute,used,day,used,generation,gateway,number", or ''
--- Fields: c: "minute,used,day,used,givenBack,generation";
+-- Fields: c: "minute,used,day,used,givenBack,generation", and ",k" if there are fields of keys;
 --         k:<key>: "refusedAt,bannedUntil,bans,strikes" of a key;
 --         s:<gateway>: which number it has settled last
-local now
-if ARGV[8] == '' then
-  local time = redis.call('TIME')
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
+-- Returns: "seconds,micros", if what the gateway has seen has become what it says; else besides
+--          ",minute,used,day,used,givenBack,generation", for who is let in and has no strikes; for others
+--          besides ",verdict,bannedUntil,strikes,bansNow"
+--
+-- In instructions, by callgrind: an argument costs 1,400, a list of 11 numbers as answer 10,000 (one text 500),
+-- a number made into a text 3,000 (by format 1,900), a text into a number by tonumber 1,800 (by "+ 0" 800).
+local call, floor, format, match = redis.call, math.floor, string.format, string.match
+local seconds, micros
+if (ARGV[6] or '') == '' then
+  local time = call('TIME')
+  seconds, micros = time[1], time[2]
 else
-  now = tonumber(ARGV[8])
+  seconds, micros = floor(ARGV[6] / 1000), ARGV[6] % 1000 * 1000
 end
-local conductField = 'k:' .. ARGV[1]
-local cost, perMinute, perDay = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local kept = redis.call('HMGET', KEYS[1], 'c', conductField)
-local counters = '^(%d+),(%d+),(%d+),(%d+),(%d+),(%d+)$'
+local kept = call('HGET', KEYS[1], 'c')
+
+-- Where nothing has happened since the gateway has asked last, it has reckoned already: half the work.
+-- A clock that is set back a little doesn't begin a window again.
+if ARGV[2] ~= '' and kept == ARGV[1] then
+  local left = ARGV[3] - seconds
+  if left > 0 and left <= 120 then
+    call('HSET', KEYS[1], 'c', ARGV[2])
+    return seconds .. ',' .. micros
+  end
+end
+
+local cost, perMinute, perDay, rules, key = match(ARGV[4], '^([^,]+),([^,]+),([^,]+),([^;]*);(.*)$')
+cost, perMinute, perDay = cost + 0, perMinute + 0, perDay + 0
+local conductField = 'k:' .. key
+local now = seconds * 1000 + floor(micros / 1000)
+local fields = '^(%d+),(%d+),(%d+),(%d+),(%d+),(%d+)(,?k?)$'
 
 -- Roll: new windows where the old ones have ended.
-local minute, day = math.floor(now / 60000), math.floor(now / 86400000)
+local minute, day = floor(now / 60000), floor(now / 86400000)
 local minuteUsed, dayUsed, dayGivenBack, generation = 0, 0, 0, 0
-local rolled = true
-if kept[1] then
-  local m, mu, d, du, db, g = string.match(kept[1], counters)
-  m, d = tonumber(m), tonumber(d)
-  -- A clock that is set back a little doesn't begin a window again.
-  if m == minute or m == minute + 1 then minute, minuteUsed, rolled = m, tonumber(mu), false end
-  if d == day or d == day + 1 then day, dayUsed, dayGivenBack = d, tonumber(du), tonumber(db) end
-  generation = tonumber(g)
+local rolled, rolledDay = true, true
+local m, mu, d, du, db, g
+local mark = ''
+if kept then
+  m, mu, d, du, db, g, mark = match(kept, fields)
+  local known = m + 0
+  if known == minute or known == minute + 1 then minute, minuteUsed, rolled = known, mu + 0, false end
+  known = d + 0
+  if known == day or known == day + 1 then
+    day, dayUsed, dayGivenBack, rolledDay = known, du + 0, db + 0, false
+  end
+  generation = g + 0
 end
 local refusedAt, bannedUntil, bans, strikes = 0, 0, 0, ''
-if kept[2] then
-  local a, b, c, s = string.match(kept[2], '^(%d+),(%d+),(%d+),(%d*)$')
-  refusedAt, bannedUntil, bans, strikes = tonumber(a), tonumber(b), tonumber(c), s
+local conduct = mark == ',k' and call('HGET', KEYS[1], conductField)
+if conduct then
+  local a, b, c, s = match(conduct, '^(%d+),(%d+),(%d+),(%d*)$')
+  refusedAt, bannedUntil, bans, strikes = a + 0, b + 0, c + 0, s
 end
 
 -- Heal: the larger of what is kept and what the gateway has seen; mostly they are the same text.
 local healed, conductChanged = false, false
-if ARGV[6] ~= '' and (ARGV[6] ~= kept[1] or ARGV[7] ~= '0') then
-  local m, mu, d, du, db, g = string.match(ARGV[6], counters)
-  mu, du, db, g = tonumber(mu), tonumber(du), tonumber(db), tonumber(g)
+local seenBan = (ARGV[5] or 0) + 0
+if ARGV[1] ~= '' and (ARGV[1] ~= kept or seenBan > 0) then
+  local m, mu, d, du, db, g = match(ARGV[1], fields)
+  mu, du, db, g = mu + 0, du + 0, db + 0, g + 0
   if g >= generation then
     if g > generation then
       conductChanged = bannedUntil > 0
       generation, minuteUsed, dayUsed, dayGivenBack, bannedUntil = g, 0, 0, 0, 0
       healed = true
     end
-    if tonumber(m) == minute and mu > minuteUsed then minuteUsed, healed = mu, true end
-    if tonumber(d) == day then
+    if m + 0 == minute and mu > minuteUsed then minuteUsed, healed = mu, true end
+    if d + 0 == day then
       if du > dayUsed then dayUsed, healed = du, true end
       if db > dayGivenBack then dayGivenBack, healed = db, true end
     end
-    local seenBan = tonumber(ARGV[7])
     if seenBan > bannedUntil then bannedUntil, conductChanged = seenBan, true end
   end
 end
 
 -- Settle: what was admitted without the store comes on top, once, however often it is told.
-if ARGV[9] ~= '' then
+if (ARGV[7] or '') ~= '' then
   local m, mu, d, du, g, by, number =
-    string.match(ARGV[9], '^(%d+),(%d+),(%d+),(%d+),(%d+),([^,]+),(%d+)$')
-  local known = tonumber(redis.call('HGET', KEYS[1], 's:' .. by) or 0)
-  if tonumber(number) > known and tonumber(g) >= generation then
-    redis.call('HSET', KEYS[1], 's:' .. by, number)
+    match(ARGV[7], '^(%d+),(%d+),(%d+),(%d+),(%d+),([^,]+),(%d+)$')
+  local known = tonumber(call('HGET', KEYS[1], 's:' .. by) or 0)
+  if number + 0 > known and g + 0 >= generation then
+    call('HSET', KEYS[1], 's:' .. by, number)
     if tonumber(m) == minute then minuteUsed, healed = minuteUsed + tonumber(mu), true end
     if tonumber(d) == day then dayUsed, healed = dayUsed + tonumber(du), true end
   end
@@ -83,20 +110,20 @@ if bannedUntil > now then
   verdict = 2
 elseif not fits then
   verdict = 1
-  if ARGV[5] ~= '' then
+  if rules ~= '' then
     local most, within, grace, lasts, factor, atMost, memory =
-      string.match(ARGV[5], '^(%d+),(%d+),(%d+),(%d+),([%d.]+),(%d+),(%d+)$')
+      match(rules, '^(%d+),(%d+),(%d+),(%d+),([%d.]+),(%d+),(%d+)$')
     most, remembered = tonumber(most), math.max(remembered, tonumber(memory))
     if refusedAt == 0 then refusedAt, conductChanged = now, true end
     if now - refusedAt > tonumber(grace) then
       conductChanged = true
       -- Thirteen digits a strike, so that the oldest of the latest ones is where the text begins.
-      strikes = string.sub(strikes .. string.format('%013d', now), -13 * most)
+      strikes = string.sub(strikes .. format('%013d', now), -13 * most)
       if #strikes == 13 * most and now - tonumber(string.sub(strikes, 1, 13)) < tonumber(within) then
         local follows = bannedUntil > 0 and now - bannedUntil <= tonumber(memory)
         bans = follows and bans + 1 or 0
         bannedUntil = now
-          + math.floor(math.min(tonumber(lasts) * tonumber(factor) ^ bans, tonumber(atMost)))
+          + floor(math.min(tonumber(lasts) * tonumber(factor) ^ bans, tonumber(atMost)))
         strikes, refusedAt, verdict, bansNow = '', 0, 2, 1
       end
     end
@@ -108,19 +135,31 @@ elseif cost > 0 then
 end
 
 -- Keep, until nothing of it can matter any more.
-if (cost > 0 and verdict == 0) or healed then
-  redis.call('HSET', KEYS[1], 'c', minute .. ',' .. minuteUsed .. ',' .. day .. ',' .. dayUsed
-    .. ',' .. dayGivenBack .. ',' .. generation)
+local counted = cost > 0 and verdict == 0
+local counters
+if rolled or rolledDay or healed then
+  counters = format('%.0f,%.0f,%.0f,%.0f,%.0f,%.0f',
+    minute, minuteUsed, day, dayUsed, dayGivenBack, generation)
+elseif counted then
+  counters = m .. ',' .. format('%d', minuteUsed) .. ',' .. d .. ',' .. format('%d', dayUsed)
+    .. ',' .. db .. ',' .. g
+else
+  counters = string.sub(kept, 1, #kept - #mark)
 end
+local marked = conductChanged and mark == ''
+if marked then mark = ',k' end
+if counted or healed or marked then call('HSET', KEYS[1], 'c', counters .. mark) end
 if conductChanged then
-  redis.call('HSET', KEYS[1], conductField,
-    string.format('%.0f,%.0f,%.0f,%s', refusedAt, bannedUntil, bans, strikes))
+  call('HSET', KEYS[1], conductField,
+    format('%.0f,%.0f,%.0f,%s', refusedAt, bannedUntil, bans, strikes))
 end
 if rolled or conductChanged then
   local lasts = (day + 1) * 86400000 - now
   if bannedUntil > 0 then lasts = math.max(lasts, bannedUntil + remembered - now) end
   if strikes ~= '' then lasts = math.max(lasts, remembered) end
   -- Never sooner than it was to be kept for another key of the same account.
-  if redis.call('PTTL', KEYS[1]) < lasts then redis.call('PEXPIRE', KEYS[1], lasts) end
+  if call('PTTL', KEYS[1]) < lasts then call('PEXPIRE', KEYS[1], lasts) end
 end
-return { verdict, now, minute, minuteUsed, day, dayUsed, dayGivenBack, generation, bannedUntil, #strikes / 13, bansNow }
+local told = seconds .. ',' .. micros .. ',' .. counters
+if verdict == 0 and strikes == '' then return told end
+return told .. format(',%d,%.0f,%d,%d', verdict, bannedUntil, #strikes / 13, bansNow)

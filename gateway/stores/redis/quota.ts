@@ -1,11 +1,11 @@
 import type { Clock } from '../../../shared/clock.ts'
 import type { Ask, BanRules, Decision, Owed, Seen } from '../../limits/step.ts'
-import { pollMs } from '../keys.ts'
-import type { Ban, BanListener, QuotaStore } from '../quota.ts'
+import type { Ban, QuotaStore } from '../quota.ts'
 import type { Breaker } from './breaker.ts'
-import { duplicate, type Connection } from './connect.ts'
+import type { Connection } from './connect.ts'
 import { Fleet } from './fleet.ts'
 import { keyedScript } from './script.ts'
+import { watchBans } from './watch-bans.ts'
 
 const verdicts = ['admitted', 'refused', 'banned'] as const
 
@@ -31,6 +31,13 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
   const endings = new Set<() => void>()
   const fleet = new Set<Fleet>()
 
+  /** What is asked, and for whom. */
+  function asked({ key, cost, limits, bans }: Ask): string {
+    const perMinute = limits.perMinute === Infinity ? -1 : limits.perMinute
+    const perDay = limits.perDay === Infinity ? -1 : limits.perDay
+    return `${cost},${perMinute},${perDay},${packed(bans)};${key}`
+  }
+
   function packed(bans: BanRules | undefined): string {
     if (!bans) return ''
     const known = rules.get(bans)
@@ -39,6 +46,13 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
     const text = [strikes, withinMs, graceMs, forMs, factor, atMostMs, memoryMs].join()
     rules.set(bans, text)
     return text
+  }
+
+  /** What there is mostly nothing to say of. */
+  function rarely({ seen, owed }: Ask): (string | number)[] {
+    const bannedUntilMs = seen?.bannedUntilMs ?? 0
+    if (bannedUntilMs === 0 && !owed && !testClock) return []
+    return [bannedUntilMs, now(), owed ? packedOwed(owed) : '']
   }
 
   /** Kept beside the hashes, which may be anywhere in a Cluster, so that bans can be listed. */
@@ -61,22 +75,19 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
     },
 
     async decide(quota, ask) {
-      const { key, cost, limits, bans, seen, owed } = ask
+      const { seen } = ask
+      const next = nextOf(ask)
       const answer = await run(
         hashOf(quota),
-        key,
-        cost,
-        limits.perMinute === Infinity ? -1 : limits.perMinute,
-        limits.perDay === Infinity ? -1 : limits.perDay,
-        packed(bans),
         seen ? packedSeen(seen) : '',
-        seen?.bannedUntilMs ?? 0,
-        now(),
-        owed ? packedOwed(owed) : '',
+        next ? packedSeen(next) : '',
+        next ? (next.minute + 1) * 60 : 0,
+        asked(ask),
+        ...rarely(ask),
       )
-      const decision = decisionFrom(answer, ask)
+      const decision = decisionFrom(answer, ask, next)
       // The decision stands whether or not this comes through: others meet the ban when they ask.
-      if (decision.bans) void note(quota, key, decision.bannedUntilMs).catch(() => undefined)
+      if (decision.bans) void note(quota, ask.key, decision.bannedUntilMs).catch(() => undefined)
       return decision
     },
 
@@ -131,44 +142,6 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
   }
 }
 
-/** Hears of bans and lifts by publish and subscribe, and asks for the latest lift besides. */
-function watchBans(
-  connection: Connection,
-  { lifts, channel }: { lifts: string; channel: string },
-  { banned, forgiven }: BanListener,
-): () => void {
-  const subscriber = duplicate(connection)
-  let seen: number | undefined
-  subscriber.on('ready', () => void subscriber.subscribe(channel).catch(() => undefined))
-  subscriber.on('message', (_channel: string, message: string) => {
-    const told = message.split(' ')
-    const [untilMs = NaN, key = '', quota = ''] = [
-      Number(told[0]),
-      told[1],
-      told.slice(2).join(' '),
-    ]
-    if (message === '') forgiven()
-    else if (Number.isSafeInteger(untilMs) && key !== '') banned({ key, quota, untilMs })
-  })
-  const look = async (): Promise<void> => {
-    // The time of the latest lift. A Redis that has lost it has lifted nothing.
-    const latest = Number((await connection.get(lifts)) ?? 0)
-    if (seen !== undefined && latest > seen) forgiven()
-    seen = Math.max(seen ?? 0, latest)
-  }
-  const tryLook = (): void => void look().catch(() => undefined)
-  const timer = setInterval(tryLook, pollMs)
-  timer.unref()
-  // At once, so that a lift that comes right now is not taken for an old one.
-  connection.on('ready', tryLook)
-  if (connection.status === 'ready') tryLook()
-  return () => {
-    clearInterval(timer)
-    connection.off('ready', tryLook)
-    subscriber.disconnect()
-  }
-}
-
 /** As the script keeps counters, so that in most cases it need only compare. */
 function packedSeen(seen: Seen): string {
   const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation } = seen
@@ -180,21 +153,39 @@ function packedOwed(owed: Owed): string {
   return [minute, minuteUsed, day, dayUsed, generation, by, number].join()
 }
 
-function decisionFrom(answer: unknown, { cost }: Ask): Decision {
-  if (!Array.isArray(answer) || answer.length !== 11) throw new Error('Redis gave no decision')
-  const [verdict, nowMs = 0, minute = 0, minuteUsed = 0, day = 0, dayUsed = 0, ...more] =
-    answer.map(Number)
-  const [dayGivenBack = 0, generation = 0, until = 0, strikes = 0, bans] = more
+/** What is seen next if a request is let in, and nobody else has been meanwhile; unless that can't be. */
+function nextOf({ seen, cost, limits, owed }: Ask): Seen | undefined {
+  if (!seen || owed || cost === 0 || seen.bannedUntilMs > 0) return undefined
+  const { minute, day, dayGivenBack, generation, bannedUntilMs } = seen
+  const minuteUsed = seen.minuteUsed + cost
+  const dayUsed = seen.dayUsed + cost
+  if (minuteUsed > limits.perMinute || dayUsed - dayGivenBack > limits.perDay) return undefined
+  return { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, bannedUntilMs }
+}
+
+function decisionFrom(answer: unknown, { cost }: Ask, next: Seen | undefined): Decision {
+  const numbers = typeof answer === 'string' ? answer.split(',').map(Number) : []
+  const [seconds = 0, micros = 0] = numbers
+  const nowMs = seconds * 1_000 + Math.floor(micros / 1_000)
+  const until = numbers[9] ?? 0
   const bannedUntilMs = until > nowMs ? until : 0
+  const seen = numbers.length === 2 && next ? next : seenFrom(numbers, bannedUntilMs)
   return {
-    verdict: verdicts[verdict ?? 1] ?? 'refused',
+    verdict: verdicts[numbers[8] ?? 0] ?? 'refused',
     nowMs,
     cost,
-    minuteUsed,
-    dayUsed: dayUsed - dayGivenBack,
-    strikes,
+    minuteUsed: seen.minuteUsed,
+    dayUsed: seen.dayUsed - seen.dayGivenBack,
+    strikes: numbers[10] ?? 0,
     bannedUntilMs,
-    bans: bans === 1,
-    seen: { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, bannedUntilMs },
+    bans: numbers[11] === 1,
+    seen,
   }
+}
+
+function seenFrom(numbers: readonly number[], bannedUntilMs: number): Seen {
+  if (numbers.length !== 8 && numbers.length !== 12) throw new Error('Redis gave no decision')
+  const [, , minute = 0, minuteUsed = 0, day = 0, dayUsed = 0, dayGivenBack = 0] = numbers
+  const generation = numbers[7] ?? 0
+  return { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, bannedUntilMs }
 }

@@ -1,0 +1,78 @@
+import { Counter, Histogram, type Registry } from 'prom-client'
+import { bounds, type Durations } from '../records/meters.ts'
+
+/** A counter of what is counted elsewhere: `read` gives each count and the values of its labels. */
+export function counter(
+  registry: Registry,
+  name: string,
+  options: Readonly<{
+    help: string
+    labels: readonly string[]
+    read: () => Iterable<readonly [number, ...(string | number)[]]>
+  }>,
+): void {
+  const { help, labels, read } = options
+  new Counter({
+    name,
+    help,
+    labelNames: [...labels],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [count, ...values] of read()) {
+        this.inc(Object.fromEntries(labels.map((label, i) => [label, values[i] ?? ''])), count)
+      }
+    },
+  })
+}
+
+type Measured = Readonly<{
+  help: string
+  label?: string
+  read: () => Iterable<readonly [Durations, string?]>
+}>
+
+export function histogram(registry: Registry, name: string, options: Measured): void {
+  new MeasuredHistogram(registry, name, options)
+}
+
+/** A histogram of what is measured elsewhere. */
+class MeasuredHistogram extends Histogram {
+  readonly #options: Measured
+  readonly #name: string
+
+  constructor(registry: Registry, name: string, options: Measured) {
+    const { help, label } = options
+    super({ name, help, labelNames: label ? [label] : [], registers: [registry] })
+    this.#name = name
+    this.#options = options
+  }
+
+  override get() {
+    return this.getForPromString()
+  }
+
+  /** What prom-client asks when it writes metrics down; its types don't tell of it, nor of names of types. */
+  getForPromString(): ReturnType<Histogram['get']> {
+    const { help, read } = this.#options
+    const values = [...read()].flatMap((series) => this.#lines(...series))
+    const written: object = { name: this.#name, help, type: 'histogram', values, aggregator: 'sum' }
+    return Promise.resolve(written as Awaited<ReturnType<Histogram['get']>>)
+  }
+
+  #lines({ counts, sum }: Durations, value = '') {
+    const { label } = this.#options
+    const labels = label ? { [label]: value } : {}
+    let count = 0
+    const buckets = counts.map((more, i) => ({
+      metricName: `${this.#name}_bucket`,
+      labels: { ...labels, le: bounds[i] ?? '+Inf' },
+      value: (count += more),
+    }))
+    return [
+      ...buckets,
+      { metricName: `${this.#name}_sum`, labels, value: sum },
+      { metricName: `${this.#name}_count`, labels, value: count },
+    ]
+  }
+}
