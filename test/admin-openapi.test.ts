@@ -225,7 +225,7 @@ async function askDamaged(t: Test, { ask, gateway, fresh }: Admin): Promise<void
 
 async function askInRedis(t: Test): Promise<void> {
   const redis = await startRedis(t)
-  const { ask, fresh } = await start(t, { store: `redis: "${redis.url}", timeout: 2s` })
+  const { ask, fresh } = await start(t, { store: `redis: "${redis.url}"` })
   await until(async () => (await ask('GET', '/admin/bans')).status === 200)
   for (const operation of edits) {
     const target = targetOf(operation, await fresh())

@@ -126,6 +126,15 @@ function addStores(registry: Registry, { core: { meters, quotas } }: Gateway): v
       this.set(quotas.isReachable ? 0 : 1)
     },
   })
+  new Gauge({
+    name: 'tollgate_gateways',
+    help: 'Gateways that count in this store: a limit’s share of each while it is out of reach',
+    aggregator: 'max',
+    registers: [registry],
+    collect() {
+      this.set(quotas.gateways)
+    },
+  })
 }
 
 function addUpstreams(registry: Registry, gateway: Gateway): void {

@@ -70,6 +70,11 @@ export class Quotas {
     return this.#failing.size === 0
   }
 
+  /** How many gateways count in the store, as far as is known. */
+  get gateways(): number {
+    return this.#store.gateways
+  }
+
   /** Decides and counts. It never throws: what the store can't decide is decided here. */
   decide(asker: Asker, cost: number): Decision | Promise<Decision> {
     const { id } = asker
@@ -141,7 +146,7 @@ export class Quotas {
     const known = {
       seen: this.#seen.get(quota),
       nowMs: Math.floor(this.#ticks() + this.#offsetMs),
-      gateways: this.#store.gateways,
+      gateways: this.gateways,
     }
     return this.#keepBan(id, this.#alone.decide(quota, { key: id, cost, limits, bans }, known))
   }

@@ -60,7 +60,7 @@ t.test('a backend hangs: its own callers are told in time, others notice nothing
     routes: '[ { path: /v1/*, upstream: animals }, { path: /hung/*, upstream: hung } ]',
   })
   const { headers } = await key()
-  const traffic = startTraffic(url, headers, { connections: 8 })
+  const traffic = startTraffic(t, url, headers, { connections: 8 })
   await pause(500)
   const usual = usualWait(traffic.asked)
   const from = performance.now()

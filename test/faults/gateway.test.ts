@@ -31,7 +31,7 @@ class LoyalClient {
     while (this.#isOn) {
       const status = await this.#ask()
       this.statuses[status] = (this.statuses[status] ?? 0) + 1
-      await pause(2)
+      await pause(isLong ? 2 : 20)
     }
     this.#socket?.destroy()
   }
@@ -93,7 +93,7 @@ t.test('rolling restarts lose no request', async (t) => {
   const folder = t.testdir()
   const start = (port: number): Service => {
     const file = join(folder, `${port}.yaml`)
-    const store = `redis: "${redis.url}", timeout: 1s`
+    const store = `redis: "${redis.url}"`
     const yaml = configFor(upstream, store, { more: plan })
     writeFileSync(
       file,
@@ -110,6 +110,7 @@ t.test('rolling restarts lose no request', async (t) => {
   const urls = await Promise.all(services.map(({ url }) => url))
   const clients = Array.from({ length: 64 }, (_, i) => new LoyalClient(urls, authorization, i))
   const running = clients.map((client) => client.run())
+  t.teardown(() => clients.forEach((client) => client.stop()))
   await pause(500)
   const times: number[] = []
   const codes = new Set<number | null>()
@@ -149,14 +150,14 @@ t.test('one of four is killed: the others notice nothing', async (t) => {
   const { url: upstream } = await startUpstream(t)
   const { urls, processes, key } = await startFleet(t, {
     upstream,
-    store: `redis: "${redis.url}", timeout: 1s`,
+    store: `redis: "${redis.url}"`,
     more: plan,
     environments: [{}, {}, {}, {}],
   })
   const headers = await key()
   const [dying = '', ...others] = urls
-  const last = startTraffic(dying, headers, { connections: 4 })
-  const traffics = others.map((url) => startTraffic(url, headers, { connections: 4 }))
+  const last = startTraffic(t, dying, headers, { connections: 4 })
+  const traffics = others.map((url) => startTraffic(t, url, headers, { connections: 4 }))
   await pause(1_000)
   processes[0]?.child.kill('SIGKILL')
   await pause(1_000)
@@ -218,7 +219,7 @@ t.test('bad clients do not slow down a good one', async (t) => {
   if (!gateway) return
   const headers = await key()
   const { authorization } = headers
-  const traffic = startTraffic(url, headers, { connections: 4, pauseMs: 10 })
+  const traffic = startTraffic(t, url, headers, { connections: 4, pauseMs: 10 })
   await pause(1_500)
   const usual = usualWait(traffic.between(performance.now() - 1_000))
   const memory = peakMemory(gateway)
@@ -304,7 +305,7 @@ t.test('a gateway whose file may not grow goes on', async (t) => {
   const blocks = Math.ceil(statSync(database).size / 512) + 4
   const gateway = startProcess(t, 'gateway/main.js', { env, shell: `ulimit -S -f ${blocks}` })
   const url = await gateway.url
-  const traffic = startTraffic(url, { authorization: `Bearer ${token}` }, { connections: 4 })
+  const traffic = startTraffic(t, url, { authorization: `Bearer ${token}` }, { connections: 4 })
   await until(() => gateway.output().includes('can’t be written down'))
   await pause(1_000)
   await traffic.stop()

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { startFaultProxy } from '../support/fault-proxy.ts'
-import { startFleet, type FleetOptions } from '../support/fleet.ts'
+import { gatewaysSeenBy, startFleet, type FleetOptions } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { caller, type Call } from '../support/http.ts'
 import { bound, held, heldQuick, isLong, usualWait } from '../support/promises.ts'
@@ -16,7 +16,7 @@ async function start(t: Test, options: Partial<FleetOptions> = {}, more: string[
   const { url: upstream } = await startUpstream(t)
   const fleet = await startFleet(t, {
     upstream,
-    store: `redis: "redis://127.0.0.1:${wire.port}"`,
+    store: `redis: "redis://127.0.0.1:${wire.port}", timeout: 50ms`,
     more: plan,
     ...options,
   })
@@ -24,8 +24,7 @@ async function start(t: Test, options: Partial<FleetOptions> = {}, more: string[
   const headers = await fleet.key()
   // What is asked first is slow, of whomever: nothing has been compiled yet.
   for (let i = 0; i < 50; i++) await caller(url)('GET', '/v1/x', undefined, headers)
-  const traffic = startTraffic(url, headers)
-  t.teardown(() => traffic.stop())
+  const traffic = startTraffic(t, url, headers)
   await pause(1_000)
   const usual = usualWait(traffic.asked)
   return { ...fleet, redis, wire, url, headers, traffic, usual }
@@ -190,7 +189,7 @@ t.test('one damaged quota hurts nobody else', async (t) => {
   const { url: upstream } = await startUpstream(t)
   const { urls, key, processes } = await startFleet(t, {
     upstream,
-    store: `redis: "${redis.url}", timeout: 1s`,
+    store: `redis: "${redis.url}"`,
     more: 'plans: { p: { perMinute: 30, perDay: 1000, bans: off } }',
   })
   const call = caller(urls[0] ?? '')
@@ -213,23 +212,23 @@ t.test('one damaged quota hurts nobody else', async (t) => {
 })
 
 t.test('without Redis a fleet admits no more than with it', async (t) => {
+  const logged = { LOG_LEVEL: 'info' }
   const redis = await startRedis(t)
   const { url: upstream } = await startUpstream(t)
   const { urls, key, processes } = await startFleet(t, {
     upstream,
     store: `redis: "${redis.url}"`,
     more: 'plans: { p: { perMinute: 100, perDay: 1000, bans: off } }',
-    environments: [{}, {}, {}],
+    environments: [logged, logged, logged],
   })
   const [seen, fresh] = [await key(), await key()]
   const calls = urls.map((url) => caller(url))
   const stands = async (call: Call, headers: Record<string, string>) =>
     until(async () => (await call('GET', '/v1/quota', undefined, headers)).status === 200)
   for (const headers of [seen, fresh]) for (const call of calls) await stands(call, headers)
-  await until(async () => (await redis.client.zcard('tollgate:gateways')) === 3)
-  await pause(1_500)
   const left = 60_000 - (Date.now() % 60_000)
-  if (left < 8_000) await pause(left + 100)
+  if (left < 30_000) await pause(left + 100)
+  for (const each of processes) await until(async () => (await gatewaysSeenBy(each)) === 3)
   for (let i = 0; i < 40; i++) await calls[i % 3]?.('GET', '/v1/x', undefined, seen)
   for (const call of calls) await stands(call, seen)
   await redis.kill()
@@ -277,7 +276,7 @@ t.test(
     t.equal((await call('GET', '/v1/x', undefined, known)).status, 200)
     const answer = await call('GET', '/v1/x', undefined, unknown)
     t.match(answer, { status: 503, headers: { 'retry-after': '5' } })
-    const traffic = startTraffic(urls[0] ?? '', unknown, { connections: 1 })
+    const traffic = startTraffic(t, urls[0] ?? '', unknown, { connections: 1 })
     await until(() => traffic.asked.length >= 20)
     await traffic.stop()
     heldQuick(t, 'Redis gone, unknown keys: told at once', traffic.asked, { usual: 0, most: 40 })

@@ -18,9 +18,7 @@ async function startFleet(
   environments: readonly Record<string, string>[],
 ): Promise<Fleet> {
   const { url } = await startUpstream(t)
-  // All processes of the test share two processors: what is late then is no outage of Redis.
-  const patient = `${store}, timeout: 5s`
-  return startGateways(t, { upstream: url, store: patient, more: planOf(limit), environments })
+  return startGateways(t, { upstream: url, store, more: planOf(limit), environments })
 }
 
 /** Sends many requests over many connections, and counts the answers by status and window. */

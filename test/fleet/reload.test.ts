@@ -265,7 +265,7 @@ t.test(
     const { url: upstream } = await startUpstream(t)
     const fleet: Fleet = await startFleet(t, {
       upstream,
-      store: `redis: "${redis}", timeout: 1s`,
+      store: `redis: "${redis}"`,
       more: 'plans: { p: { perMinute: unlimited, perDay: 10 } }',
       environments: [{}, {}],
     })

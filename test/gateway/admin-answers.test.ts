@@ -242,7 +242,7 @@ t.test('a body of another type or encoding is refused, and told what to send', a
 
 t.test('an import of nothing, or beside another one, is refused', async (t) => {
   const redis = await startRedis(t)
-  const { ask } = await startAdmin(t, { store: `redis: "${redis.url}", timeout: 2s` })
+  const { ask } = await startAdmin(t, { store: `redis: "${redis.url}"` })
   const csv = { 'content-type': 'text/csv' }
   const put = async (rows: readonly string[]) =>
     json(await ask('POST', '/admin/keys/import', ['token,plan', ...rows].join('\n'), csv))

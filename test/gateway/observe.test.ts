@@ -63,6 +63,7 @@ t.test('the metrics tell what has happened', async (t) => {
     'tollgate_upstream_duration_seconds_count{upstream="animals"} 2',
     'tollgate_store_errors_total 0',
     'tollgate_store_fallback 0',
+    'tollgate_gateways 1',
     `tollgate_upstream_healthy{upstream="animals",target="${upstream}"} 1`,
   ]) {
     const [name = '', value] = line.split(/ (?=\S+$)/)

@@ -6,6 +6,7 @@ import { KeyDesk } from '../../gateway/keys/desk.ts'
 import type { KeySettings } from '../../gateway/keys/settings.ts'
 import { openStores } from '../../gateway/stores/open.ts'
 import { configFor, type Written } from './gateway.ts'
+import { caller } from './http.ts'
 import { startProcess, type Service } from './process.ts'
 
 export type Fleet = Readonly<{
@@ -54,4 +55,11 @@ export async function startFleet(t: Test, options: FleetOptions): Promise<Fleet>
 export function peakMemory({ child }: Service): number {
   const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
   return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1_024
+}
+
+/** How many gateways count in the store, as one of them sees it; its log is at info. */
+export async function gatewaysSeenBy({ output }: Service): Promise<number> {
+  const [, admin = ''] = /Server listening at ([^"]+)/.exec(output()) ?? []
+  const { text } = await caller(admin)('GET', '/metrics')
+  return Number(/^tollgate_gateways (\d+)$/m.exec(text)?.[1])
 }

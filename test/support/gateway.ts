@@ -32,8 +32,9 @@ export type Written = Readonly<{
   upstreamMore?: string
 }>
 
-/** A configuration in front of one upstream. */
+/** A configuration in front of one upstream. Redis may take its time, unless the test says how much. */
 export function configFor(upstream: string, store: string, written: Written = {}): string {
+  const patience = store.startsWith('redis:') && !/\btimeout:/.test(store) ? ', timeout: 5s' : ''
   const { more = '', routes = '[ { path: /v1/*, upstream: animals } ]' } = written
   const { targets = `[ "${upstream}" ]`, upstreamMore } = written
   const { admin = '{ host: 127.0.0.1, port: 0 }' } = written
@@ -41,7 +42,7 @@ export function configFor(upstream: string, store: string, written: Written = {}
   return `${/^plans:/m.test(more) ? '' : plans}
 listen: { host: 127.0.0.1, port: 0 }
 admin: ${admin}
-store: { ${store} }
+store: { ${store}${patience} }
 upstreams: { animals: { ${members} } }
 routes: ${routes}
 ${more}

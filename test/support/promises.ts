@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import type { Test } from 'tap'
-import { timeOf, type Asked } from './traffic.ts'
+import type { Asked } from './traffic.ts'
 
 /** Whether the long form runs: `npm run faults`. */
 export const isLong = process.env['FAULTS'] === 'long'
@@ -36,4 +36,10 @@ export function heldQuick(
   const sign = added < 0 ? '−' : '+'
   const seen = `${isLong ? 'p99' : 'median'} ${sign}${Math.abs(added).toFixed(1)} ms`
   held(t, promise, seen, added < (isLong ? most : 40))
+}
+
+/** The time within which a share of what was asked was answered. */
+function timeOf(asked: readonly Asked[], share: number): number {
+  const times = asked.map(({ ms }) => ms).sort((a, b) => a - b)
+  return times[Math.floor(times.length * share)] ?? NaN
 }

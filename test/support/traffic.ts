@@ -1,4 +1,6 @@
+import type { Test } from 'tap'
 import { Pool } from 'undici'
+import { isLong } from './promises.ts'
 
 export type Asked = Readonly<{ atMs: number; ms: number; status: string }>
 
@@ -10,11 +12,12 @@ export type Traffic = Readonly<{
   stop: () => Promise<void>
 }>
 
-/** Asks again and again over some connections, with a short pause, and notes what comes of it. */
+/** Asks again and again over some connections, with a short pause, and notes what comes of it; ends with its test. */
 export function startTraffic(
+  t: Test,
   url: string,
   headers: Record<string, string>,
-  { connections = 16, pauseMs = 4, path = '/v1/x' } = {},
+  { connections = 16, pauseMs = isLong ? 4 : 20, path = '/v1/x' } = {},
 ): Traffic {
   const pool = new Pool(url, { connections, pipelining: 1 })
   const asked: Asked[] = []
@@ -31,21 +34,17 @@ export function startTraffic(
     }
   }
   const asking = Array.from({ length: connections }, ask)
+  const stop = async (): Promise<void> => {
+    isOn = false
+    await Promise.all(asking)
+    if (!pool.closed) await pool.close()
+  }
+  t.teardown(stop)
   return {
     asked,
     between: (fromMs, toMs = Infinity) => asked.filter(({ atMs }) => atMs >= fromMs && atMs < toMs),
-    stop: async () => {
-      isOn = false
-      await Promise.all(asking)
-      await pool.close()
-    },
+    stop,
   }
-}
-
-/** The time within which a share of what was asked was answered. */
-export function timeOf(asked: readonly Asked[], share: number): number {
-  const times = asked.map(({ ms }) => ms).sort((a, b) => a - b)
-  return times[Math.floor(times.length * share)] ?? NaN
 }
 
 export function statusesOf(asked: readonly Asked[]): Record<string, number> {
