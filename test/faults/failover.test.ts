@@ -1,4 +1,6 @@
 import t from 'tap'
+import { connect, disconnect } from '../../gateway/stores/redis/connect.ts'
+import { startFaultProxy } from '../support/fault-proxy.ts'
 import { startFleet } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { caller } from '../support/http.ts'
@@ -75,4 +77,23 @@ t.test('a fail-over to a replica that has lost writes', async (t) => {
     `${admitted} of 100`,
     admitted >= 98 && admitted <= 101,
   )
+})
+
+t.test('a Sentinel tells of a new master while it is asked for one', async (t) => {
+  const { sentinel, name, servers } = await startSentinel(t)
+  // What it says comes late: so that it is being asked, or soon will be, when the news are on their way.
+  const wire = await startFaultProxy(t, Number(sentinel.split(':')[1]))
+  const settings = { sentinels: [`127.0.0.1:${wire.port}`], name }
+  const connections = Array.from({ length: 12 }, () => connect(settings, { timeoutMs: 1_000 }))
+  t.teardown(() => connections.forEach(disconnect))
+  const areReady = (): boolean => connections.every(({ status }) => status === 'ready')
+  await until(areReady, 20_000)
+  // Each hears of fail-overs on a connection of its own, which begins when it is ready.
+  await pause(500)
+  wire.delay(100)
+  await servers[0]?.kill()
+  await until(() => !areReady())
+  const set = () => Promise.all(connections.map((connection) => connection.set('x', 1)))
+  await until(async () => areReady() && (await set().catch(() => [])).length > 0, 30_000)
+  t.pass('all of them are back')
 })

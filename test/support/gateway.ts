@@ -32,13 +32,17 @@ export type Written = Readonly<{
   upstreamMore?: string
 }>
 
-/** A configuration in front of one upstream. Redis may take its time, unless the test says how much. */
+/**
+ * A configuration in front of one upstream. On a machine that stalls, Redis and the upstream may take
+ * their time, unless the test says how much.
+ */
 export function configFor(upstream: string, store: string, written: Written = {}): string {
   const patience = store.startsWith('redis:') && !/\btimeout:/.test(store) ? ', timeout: 5s' : ''
   const { more = '', routes = '[ { path: /v1/*, upstream: animals } ]' } = written
-  const { targets = `[ "${upstream}" ]`, upstreamMore } = written
+  const { targets = `[ "${upstream}" ]`, upstreamMore = '' } = written
   const { admin = '{ host: 127.0.0.1, port: 0 }' } = written
-  const members = [`targets: ${targets}`, ...(upstreamMore ? [upstreamMore] : [])].join(', ')
+  const calm = /\btimeout:/.test(upstreamMore) ? '' : 'timeout: { connect: 20s }'
+  const members = [`targets: ${targets}`, calm, upstreamMore].filter(Boolean).join(', ')
   return `${/^plans:/m.test(more) ? '' : plans}
 listen: { host: 127.0.0.1, port: 0 }
 admin: ${admin}

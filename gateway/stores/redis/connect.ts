@@ -22,9 +22,29 @@ export function connect(settings: RedisSettings, options: ConnectOptions): Conne
   const connection = create(settings, options)
   // Without a listener, ioredis would print each failure; whoever uses the connection sees them.
   connection.on('error', () => undefined)
+  if (!options.patient) persevere(connection)
   if (connection instanceof Cluster) connection.on('+node', gatherOn)
   else gatherOn(connection)
   return connection
+}
+
+const ended = new WeakSet<Connection>()
+
+/** Ends a connection for good. */
+export function disconnect(connection: Connection): void {
+  ended.add(connection)
+  connection.disconnect()
+}
+
+/**
+ * Sets a connection going again that nobody has ended: ioredis gives one up for good if a Sentinel tells of
+ * a new master just while it is being asked for one.
+ */
+function persevere(connection: Connection): void {
+  const again = (): void => {
+    if (!ended.has(connection)) connection.connect().catch(() => undefined)
+  }
+  connection.on('end', () => void setTimeout(again, retryAfter(1, false) ?? 0).unref())
 }
 
 function gatherOn(redis: Redis): void {
@@ -79,6 +99,8 @@ function create(
       ...common,
       sentinels: settings.sentinels.map(hostAndPort),
       name: settings.name,
+      // One that takes connections and says nothing is passed over.
+      sentinelCommandTimeout: common.commandTimeout,
       sentinelRetryStrategy: (attempt) => retryAfter(attempt, patient),
       failoverDetector: true,
     })
@@ -96,6 +118,7 @@ function create(
 export function duplicate(connection: Connection): Connection {
   const second = connection instanceof Cluster ? connection.duplicate() : connection.duplicate()
   second.on('error', () => undefined)
+  persevere(second)
   return second
 }
 
