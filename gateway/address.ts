@@ -61,7 +61,8 @@ export function plainAddress(address: string): string {
 
 /** What strangers are counted by: an IPv4 address, or the /64 that one customer has of IPv6. */
 export function neighbourhoodOf(address: string): string {
-  if (!isIPv6(address)) return address
+  // Looked at first because Node's own test takes 0.2 µs.
+  if (!address.includes(':') || !isIPv6(address)) return address
   const [head = '', tail = ''] = (address.split('%', 1)[0] ?? '').split('::')
   const front = head ? head.split(':') : []
   const back = tail ? tail.split(':') : []

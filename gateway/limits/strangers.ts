@@ -1,8 +1,9 @@
 import type { Clock } from '../../shared/clock.ts'
-import { Refusal, type RefusalCode } from '../../shared/refusal.ts'
+import type { Refusal, RefusalCode } from '../../shared/refusal.ts'
 import { neighbourhoodOf } from '../address.ts'
 import { BoundedMap } from '../bounded-map.ts'
-import { retryAfter, type Standing } from './headers.ts'
+import { comeBack } from './come-back.ts'
+import type { Standing } from './headers.ts'
 import type { Limits } from './limits.ts'
 import { newQuota, standing, step, type Decision, type QuotaState } from './step.ts'
 
@@ -28,7 +29,7 @@ export class Strangers {
   refuse(address: string, why: () => Refusal): { refusal: Refusal; standing: Standing } {
     const standing = { decision: this.#take(neighbourhoodOf(address)), limits: this.limits }
     const fits = standing.decision.verdict === 'admitted'
-    const refusal = fits ? why() : tooMany(retryAfter(standing))
+    const refusal = fits ? why() : comeBack('too_many_failed_attempts', standing)
     this.#told(refusal.code)
     return { refusal, standing }
   }
@@ -50,12 +51,4 @@ export class Strangers {
     if (!quota) this.#quotas.set(name, (quota = newQuota()))
     return step(quota, { key: name, cost: 1, limits: this.limits }, this.#clock())
   }
-}
-
-function tooMany(seconds: number): Refusal {
-  const sentence = `Too many requests without a valid key came from your address. Try again in ${seconds} seconds.`
-  return new Refusal('too_many_failed_attempts', sentence, {
-    'retry-after': String(seconds),
-    'cache-control': 'no-store',
-  })
 }

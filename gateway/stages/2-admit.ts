@@ -9,7 +9,7 @@ import { Refusal } from '../../shared/refusal.ts'
 import { answer } from '../../shared/service.ts'
 import type { Caller } from '../caller.ts'
 import { bodied } from '../forwarding-refusals.ts'
-import { retryAfter, tellingWindow, type Standing } from '../limits/headers.ts'
+import { comeBack } from '../limits/come-back.ts'
 import type { Quotas } from '../limits/quotas.ts'
 import type { Decision } from '../limits/step.ts'
 import { standingView } from '../views.ts'
@@ -57,8 +57,10 @@ export function admit({ quotas, cost, asksOnly, bans }: AdmitOptions): onRequest
     if (decision.verdict === 'unavailable') return refuse(reply, unavailable())
     if (asksOnly) return done()
     if (decision.bans) bans(caller, decision.bannedUntilMs)
-    if (decision.verdict === 'banned') return refuse(reply, banned(standing))
-    if (decision.verdict === 'refused') return refuse(reply, exceeded(standing))
+    if (decision.verdict === 'banned') return refuse(reply, comeBack('key_banned', standing))
+    if (decision.verdict === 'refused') {
+      return refuse(reply, comeBack('rate_limit_exceeded', standing))
+    }
     if (request.forbidden) return refuse(reply, notForThis())
     done()
   }
@@ -70,32 +72,6 @@ export function quotaView(request: FastifyRequest, reply: FastifyReply): object 
   const { caller, standing } = request
   if (!caller || !standing) throw new Error('a standing comes after admit')
   return standingView(caller.plan, standing)
-}
-
-function exceeded(standing: Standing): Refusal {
-  const { name, limit = 0 } = tellingWindow(standing.decision, standing.limits) ?? {}
-  const used = `${limit.toLocaleString('en')} requests a ${name} are used up.`
-  return refusal('rate_limit_exceeded', used, standing)
-}
-
-function banned(standing: Standing): Refusal {
-  return refusal('key_banned', 'Your key is banned for a while.', standing)
-}
-
-function refusal(
-  code: 'rate_limit_exceeded' | 'key_banned',
-  why: string,
-  standing: Standing,
-): Refusal {
-  const seconds = retryAfter(standing)
-  return new Refusal(
-    code,
-    `${why} Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`,
-    {
-      'retry-after': String(seconds),
-      'cache-control': 'no-store',
-    },
-  )
 }
 
 function notForThis(): Refusal {

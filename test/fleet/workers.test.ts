@@ -18,7 +18,7 @@ async function startWorkers(t: Test, plans = unlimited) {
   const gateway = await start(t, {
     upstream: upstream.url,
     store: `redis: "${redis.url}"`,
-    more: `${plans}\nworkers: ${size}\ndrain: 500ms\nshutdown: 5s`,
+    more: `${plans}\nworkers: ${size}\ndrain: 3s\nshutdown: 15s`,
   })
   return { ...gateway, upstream }
 }
