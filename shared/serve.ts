@@ -87,12 +87,14 @@ export async function drain(app: Served, drainMs: number, shutdownMs: number): P
   const began = performance.now()
   const left = (milliseconds: number): number =>
     Math.max(0, milliseconds - (performance.now() - began))
-  await takeWaiting(server)
+  await takeWaiting(server, drainMs)
   // The close of node:http would cut idle connections at once, under clients that are just sending.
   const closed = new Promise<void>((resolve) =>
     TcpServer.prototype.close.call(server, () => resolve()),
   )
   await within(left(drainMs), closed)
+  // A process that was held up finds its timers due before it has read what was sent to it meanwhile.
+  await aTurn()
   server.closeIdleConnections()
   await within(left(shutdownMs), closed)
   server.closeAllConnections()
@@ -103,15 +105,20 @@ export async function drain(app: Served, drainMs: number, shutdownMs: number): P
  * Takes the connections that wait to be accepted, which the system would reset when listening ends.
  * Node takes one in a turn of its loop, so after a turn or two without one there are none left.
  */
-async function takeWaiting(server: Server): Promise<void> {
+async function takeWaiting(server: Server, longestMs: number): Promise<void> {
   let quiet = 0
   const came = (): void => void (quiet = 0)
-  const until = performance.now() + 1_000
+  const until = performance.now() + longestMs
   server.on('connection', came)
   while (quiet++ < 2 && performance.now() < until) {
-    await new Promise((resolve) => setImmediate(resolve))
+    await aTurn()
   }
   server.off('connection', came)
+}
+
+/** One turn of the event loop, in which what has come is read. */
+function aTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }
 
 async function within(milliseconds: number, done: Promise<void>): Promise<void> {

@@ -111,7 +111,7 @@ t.test('rolling restarts lose no request', async (t) => {
   const clients = Array.from({ length: 64 }, (_, i) => new LoyalClient(urls, authorization, i))
   const running = clients.map((client) => client.run())
   t.teardown(() => clients.forEach((client) => client.stop()))
-  await pause(500)
+  await until(() => clients.every(({ statuses }) => (statuses['200'] ?? 0) > 1), 20_000)
   const times: number[] = []
   const codes = new Set<number | null>()
   for (let round = 0; round < (isLong ? 5 : 2); round++) {

@@ -41,7 +41,7 @@ export function configFor(upstream: string, store: string, written: Written = {}
   const { more = '', routes = '[ { path: /v1/*, upstream: animals } ]' } = written
   const { targets = `[ "${upstream}" ]`, upstreamMore = '' } = written
   const { admin = '{ host: 127.0.0.1, port: 0 }' } = written
-  const calm = /\btimeout:/.test(upstreamMore) ? '' : 'timeout: { connect: 20s }'
+  const calm = /\btimeout:/.test(upstreamMore) ? '' : 'timeout: { connect: 30s, response: 30s }'
   const members = [`targets: ${targets}`, calm, upstreamMore].filter(Boolean).join(', ')
   return `${/^plans:/m.test(more) ? '' : plans}
 listen: { host: 127.0.0.1, port: 0 }
