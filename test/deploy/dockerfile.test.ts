@@ -83,9 +83,6 @@ function start(
   return { isHealthy, stop, output: () => output }
 }
 
-// Packages are installed and all is compiled; a machine that is busy takes its time.
-t.setTimeout(300_000)
-
 t.test(
   'the steps of the Dockerfile, carried out in folders with SQLite’s native part from this checkout, make two services that work',
   async (t) => {
