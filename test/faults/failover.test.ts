@@ -1,5 +1,5 @@
 import t from 'tap'
-import { connect, disconnect } from '../../gateway/stores/redis/connect.ts'
+import { connect } from '../../gateway/stores/redis/connect.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
 import { startFleet } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
@@ -85,7 +85,7 @@ t.test('a Sentinel tells of a new master while it is asked for one', async (t) =
   const wire = await startFaultProxy(t, Number(sentinel.split(':')[1]))
   const settings = { sentinels: [`127.0.0.1:${wire.port}`], name }
   const connections = Array.from({ length: 12 }, () => connect(settings, { timeoutMs: 1_000 }))
-  t.teardown(() => connections.forEach(disconnect))
+  t.teardown(() => connections.forEach((connection) => connection.disconnect()))
   const areReady = (): boolean => connections.every(({ status }) => status === 'ready')
   await until(areReady, 20_000)
   // Each hears of fail-overs on a connection of its own, which begins when it is ready.

@@ -28,21 +28,19 @@ export function connect(settings: RedisSettings, options: ConnectOptions): Conne
   return connection
 }
 
-const ended = new WeakSet<Connection>()
-
-/** Ends a connection for good. */
-export function disconnect(connection: Connection): void {
-  ended.add(connection)
-  connection.disconnect()
-}
-
 /**
  * Sets a connection going again that nobody has ended: ioredis gives one up for good if a Sentinel tells of
  * a new master just while it is being asked for one.
  */
 function persevere(connection: Connection): void {
+  const disconnect = connection.disconnect.bind(connection)
+  let isOver = false
+  connection.disconnect = (reconnect = false) => {
+    isOver ||= !reconnect
+    disconnect(reconnect)
+  }
   const again = (): void => {
-    if (!ended.has(connection)) connection.connect().catch(() => undefined)
+    if (!isOver) connection.connect().catch(() => undefined)
   }
   connection.on('end', () => void setTimeout(again, retryAfter(1, false) ?? 0).unref())
 }

@@ -5,7 +5,7 @@ import { intactKeyFrom, keyFrom, recordOf } from '../../keys/record.ts'
 import type { Key, StoredKey } from '../../keys/key.ts'
 import type { Added, KeyListener, KeyStore, Watch } from '../keys.ts'
 import type { Breaker } from './breaker.ts'
-import { disconnect, type Connection } from './connect.ts'
+import type { Connection } from './connect.ts'
 import { script } from './script.ts'
 import { watchKeys } from './watch-keys.ts'
 
@@ -141,7 +141,7 @@ export function redisKeys({
 
     close() {
       watches.forEach((watch) => watch.close())
-      disconnect(connection)
+      connection.disconnect()
       return Promise.resolve()
     },
   }

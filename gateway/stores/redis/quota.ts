@@ -2,7 +2,7 @@ import type { Clock } from '../../../shared/clock.ts'
 import type { Ask, BanRules, Decision, Owed, Seen } from '../../limits/step.ts'
 import type { Ban, QuotaStore } from '../quota.ts'
 import type { Breaker } from './breaker.ts'
-import { disconnect, type Connection } from './connect.ts'
+import type { Connection } from './connect.ts'
 import { Fleet } from './fleet.ts'
 import { keyedScript } from './script.ts'
 import { watchBans } from './watch-bans.ts'
@@ -136,7 +136,7 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
 
     close() {
       endings.forEach((end) => end())
-      disconnect(connection)
+      connection.disconnect()
       return Promise.resolve()
     },
   }

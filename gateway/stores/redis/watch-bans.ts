@@ -1,6 +1,6 @@
 import { pollMs } from '../keys.ts'
 import type { BanListener } from '../quota.ts'
-import { disconnect, duplicate, type Connection } from './connect.ts'
+import { duplicate, type Connection } from './connect.ts'
 
 /** Hears of bans and lifts by publish and subscribe, and asks for the latest lift besides. */
 export function watchBans(
@@ -36,6 +36,6 @@ export function watchBans(
   return () => {
     clearInterval(timer)
     connection.off('ready', tryLook)
-    disconnect(subscriber)
+    subscriber.disconnect()
   }
 }

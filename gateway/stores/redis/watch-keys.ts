@@ -1,7 +1,7 @@
 import type { Clock } from '../../../shared/clock.ts'
 import { intactKeyFrom } from '../../keys/record.ts'
 import { pollMs, type KeyListener, type Watch } from '../keys.ts'
-import { disconnect, duplicate, type Connection } from './connect.ts'
+import { duplicate, type Connection } from './connect.ts'
 
 type Names = Readonly<{
   connection: Connection
@@ -93,7 +93,7 @@ export function watchKeys(names: Names, listener: KeyListener): Watch {
     close() {
       clearInterval(timer)
       connection.off('ready', pollAtOnce)
-      disconnect(subscriber)
+      subscriber.disconnect()
     },
   }
 }
