@@ -97,3 +97,14 @@ t.test('a Sentinel tells of a new master while it is asked for one', async (t) =
   await until(async () => areReady() && (await set().catch(() => [])).length > 0, 30_000)
   t.pass('all of them are back')
 })
+
+t.test('a Sentinel that takes connections and says nothing is passed over', async (t) => {
+  const { sentinel, name } = await startSentinel(t)
+  const wire = await startFaultProxy(t, Number(sentinel.split(':')[1]))
+  wire.hang(true)
+  const settings = { sentinels: [`127.0.0.1:${wire.port}`, sentinel], name }
+  const connection = connect(settings, { timeoutMs: 200 })
+  t.teardown(() => connection.disconnect())
+  await until(() => connection.status === 'ready')
+  t.equal(await connection.set('x', 1), 'OK')
+})
