@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../shared/clock.ts'
 import { Refusal, refusalFrom } from '../shared/refusal.ts'
 import { createService, pathOf, type LogSettings } from '../shared/service.ts'
-import { signatureFault, signatureHeader } from '../shared/signature.ts'
+import { signatureChecker, signatureHeader } from '../shared/signature.ts'
 import { isTrouble, type Database } from '../shared/sqlite.ts'
 import { answerUnknownRoutes } from '../shared/unknown-routes.ts'
 import { readJsonExactly } from './body.ts'
@@ -50,6 +50,7 @@ function storeRefusal(cause: unknown): Refusal {
 }
 
 function requireSignature(app: FastifyInstance, secret: string, clock: Clock): void {
+  const signatureFault = signatureChecker(secret)
   app.addHook('onRequest', (request, _reply, done) => {
     // Health checks come from whoever runs the service, not through the gateway.
     if (pathOf(request) === '/healthz') return done()
@@ -61,7 +62,7 @@ function requireSignature(app: FastifyInstance, secret: string, clock: Clock): v
       plan: header('x-caller-plan'),
       requestId: header('x-request-id'),
     }
-    const fault = signatureFault(secret, signed, header(signatureHeader), clock())
+    const fault = signatureFault(signed, header(signatureHeader), clock())
     // A gateway hears by the header that it is its own fault, not the caller's.
     done(fault ? new Refusal('forbidden', fault, { [signatureHeader]: 'refused' }) : undefined)
   })

@@ -5,7 +5,7 @@ import type { Clock } from '../shared/clock.ts'
 import { hasBody } from '../shared/linger.ts'
 import type { Refusal } from '../shared/refusal.ts'
 import { answer, pathOf } from '../shared/service.ts'
-import { sign, signatureHeader } from '../shared/signature.ts'
+import { signatureHeader, type Sign } from '../shared/signature.ts'
 import type { Ranges } from './address.ts'
 import type { Route } from './config/config.ts'
 import {
@@ -29,8 +29,8 @@ import { becomesWebSocket } from './wire.ts'
 
 export type PassageOptions = Readonly<{
   trustedProxies: Ranges
-  /** Shared with the backends, which take only what was signed with it; without it, nothing is signed. */
-  secret: string | undefined
+  /** Signs what is sent on, where backends take only what is signed. */
+  sign: Sign | undefined
   clock: Clock
   /** Told of a request that was admitted and then could not be answered. */
   unanswered: (request: FastifyRequest) => void
@@ -78,7 +78,7 @@ export function passageOf(options: PassageOptions, route: Route, upstream: Upstr
 
 /** What a backend is told: what its caller has sent and may tell, and who that is. */
 function headersFor(
-  { secret, clock, trustedProxies }: Way,
+  { sign, clock, trustedProxies }: Way,
   { raw, method, id: requestId, caller }: FastifyRequest,
   target: string,
 ): string[] {
@@ -86,8 +86,8 @@ function headersFor(
   addForwarded(headers, raw, trustedProxies)
   const { id: callerId = '', plan = '' } = caller ?? {}
   headers.push('x-request-id', requestId, 'x-caller-id', callerId, 'x-caller-plan', plan)
-  if (!secret) return headers
-  const signature = sign(secret, { method, target, callerId, plan, requestId }, clock())
+  if (!sign) return headers
+  const signature = sign({ method, target, callerId, plan, requestId }, clock())
   headers.push(signatureHeader, signature)
   return headers
 }

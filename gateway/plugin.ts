@@ -1,6 +1,7 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../shared/clock.ts'
 import { answer } from '../shared/service.ts'
+import { signer } from '../shared/signature.ts'
 import { Ranges } from './address.ts'
 import './caller.ts'
 import type { Config } from './config/config.ts'
@@ -126,11 +127,11 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
     config: { tollgate: true, cost: 0 },
     handler: (_request, reply) => answer(reply, notAllowed(asked)),
   })
-  const { secret } = options
+  const sign = options.secret ? signer(options.secret) : undefined
   const { routes } = config
   const { upstreamMeter } = record
   await forward(app, {
-    ...{ routes, upstreams, trustedProxies, secret, clock, unanswered, upstreamMeter },
+    ...{ routes, upstreams, trustedProxies, sign, clock, unanswered, upstreamMeter },
   })
 }
 

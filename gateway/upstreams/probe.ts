@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { sign, signatureHeader } from '../../shared/signature.ts'
+import { signatureHeader, signer } from '../../shared/signature.ts'
 import type { Config, Probe, Route, UpstreamSettings } from '../config/config.ts'
 import { pathExpression } from '../paths.ts'
 import { reach } from './health.ts'
@@ -99,7 +99,7 @@ async function request(
     'x-request-id': requestId,
     'x-caller-id': signed.callerId,
     'x-caller-plan': signed.plan,
-    ...(secret ? { [signatureHeader]: sign(secret, signed, Date.now()) } : {}),
+    ...(secret ? { [signatureHeader]: signer(secret)(signed, Date.now()) } : {}),
   }
   const started = performance.now()
   const took = (): number => Math.round(performance.now() - started)

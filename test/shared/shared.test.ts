@@ -1,13 +1,15 @@
 import fc from 'fast-check'
+import { createHmac } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import t from 'tap'
+import { hmacBy } from '../../shared/hmac.ts'
 import { int64From } from '../../shared/int64.ts'
 import { parseJsonObject } from '../../shared/json.ts'
 import { loggerOptions, pretty, standardLog } from '../../shared/log.ts'
 import { progressBar } from '../../shared/progress.ts'
 import { rawRefusal, Refusal, refusalFrom, statusByCode } from '../../shared/refusal.ts'
 import { requestIdFrom } from '../../shared/request-id.ts'
-import { sign, signatureFault } from '../../shared/signature.ts'
+import { signatureChecker, signer } from '../../shared/signature.ts'
 
 t.test('int64', (t) => {
   for (const text of [
@@ -94,6 +96,17 @@ t.test('JSON objects', (t) => {
   t.end()
 })
 
+t.test('an HMAC is the one that Node makes', (t) => {
+  for (const secret of ['', 's', 'é'.repeat(32), 'é'.repeat(33), 'x'.repeat(64), 'x'.repeat(65)]) {
+    const hmac = hmacBy(secret)
+    for (const text of ['', 'a\nb', 'ü\u0000😀\ud800', 'y'.repeat(20_000), 'a\nb']) {
+      const expected = createHmac('sha256', secret).update(text).digest('hex')
+      t.equal(hmac(text), expected, `${secret.length} and ${text.length} characters`)
+    }
+  }
+  t.end()
+})
+
 t.test('signatures', (t) => {
   const request = {
     method: 'GET',
@@ -104,17 +117,20 @@ t.test('signatures', (t) => {
   }
   const now = 1_790_000_000_000
   const fault = (signature: string | undefined, at = now, changed = {}) =>
-    signatureFault('s3cret', { ...request, ...changed }, signature, at)
+    signatureChecker('s3cret')({ ...request, ...changed }, signature, at)
+  const sign = (secret: string): string => signer(secret)(request, now)
 
-  t.match(sign('s3cret', request, now), /^t=1790000000,v1=[0-9a-f]{64}$/)
-  t.equal(fault(sign('s3cret', request, now)), undefined, 'a fresh one is right')
-  t.equal(fault(sign('s3cret', request, now), now + 60_000), undefined, '60 s old is fresh')
-  t.match(fault(sign('s3cret', request, now), now + 60_001), /out of date/)
-  t.match(fault(sign('s3cret', request, now), now - 60_001), /out of date/, 'nor from the future')
-  t.match(fault(sign('other', request, now)), /wrong/, 'another secret')
+  t.match(sign('s3cret'), /^t=1790000000,v1=[0-9a-f]{64}$/)
+  t.equal(fault(sign('s3cret')), undefined, 'a fresh one is right')
+  t.equal(fault(sign('s3cret'), now + 60_000), undefined, '60 s old is fresh')
+  t.match(fault(sign('s3cret'), now + 60_001), /out of date/)
+  t.match(fault(sign('s3cret'), now - 60_001), /out of date/, 'nor from the future')
+  t.match(fault(sign('other')), /wrong/, 'another secret')
   for (const changed of [{ method: 'PUT' }, { target: '/' }, { callerId: 'j' }, { plan: 'free' }]) {
-    t.match(fault(sign('s3cret', request, now), now, changed), /wrong/, JSON.stringify(changed))
+    t.match(fault(sign('s3cret'), now, changed), /wrong/, JSON.stringify(changed))
   }
+  t.equal(signatureChecker('new,s3cret')(request, sign('s3cret'), now), undefined, 'both are right')
+  t.equal(fault(sign('s3cret,new')), undefined, 'the first one signs')
   t.match(fault(undefined), /missing/)
   t.match(fault('t=1,v1=00'), /malformed/)
   t.end()
