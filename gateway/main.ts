@@ -1,5 +1,6 @@
 import cluster from 'node:cluster'
 import { parseArgs } from 'node:util'
+import { setFlagsFromString } from 'node:v8'
 import { logLevels, standardLog } from '../shared/log.ts'
 import type { LogSettings } from '../shared/service.ts'
 import { serviceLog } from '../shared/request-log.ts'
@@ -29,6 +30,11 @@ Environment:
   GATEWAY_SECRET   shared with the backend, which then takes only what this gateway has signed
   LOG_LEVEL        ${logLevels.join(' ')}   info
 `
+
+// While a process starts, V8 may take what a few requests leave behind for what lives for ever, and make it from
+// then on where only full collections look: of 320 starts, 15 spent 1.6 times as much on each request ever after,
+// in twice the memory. Told not to, none of 220 did.
+setFlagsFromString('--no-allocation-site-pretenuring')
 
 try {
   await main()
