@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { afterAnswers, hangUp } from '../shared/linger.ts'
 import { rawRefusal, Refusal } from '../shared/refusal.ts'
+import { InOne } from './in-one.ts'
 
 /** How long a caller may take for its headers, and keep a connection on which it asks nothing. */
 const headersMs = 5_000
@@ -41,6 +42,7 @@ function isWebSocket({ method, headers, httpVersion }: IncomingMessage): boolean
 /** How Node is to treat connections. What it refuses by itself it refuses without a word of ours. */
 export const wire: ServerOptions = {
   IncomingMessage: Incoming,
+  ServerResponse: InOne,
   requireHostHeader: false,
   headersTimeout: headersMs,
   connectionsCheckingInterval: 1_000,

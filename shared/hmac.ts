@@ -7,8 +7,8 @@ const blockLength = 64
 const hashLength = 32
 
 /**
- * Put together from two plain hashes, as RFC 2104 has it. Node's `createHmac` makes three objects a call
- * that only a full collection frees wholly: 7 µs of a gateway's request under load, and this 1.
+ * Put together from two plain hashes, as RFC 2104 has it. Node's `createHmac` leaves objects behind that only
+ * a full collection frees: a signed request cost 5.5 µs more with it (1.4 µs by itself, beside 0.9).
  */
 export function hmacBy(secret: string): Hmac {
   const key = keyOf(secret)

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
+import { createServer as createHttpServer, ServerResponse, type IncomingMessage } from 'node:http'
 import { createServer } from 'node:https'
 import { connect, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'undici'
+import { InOne } from '../../gateway/in-one.ts'
 import { drain } from '../../shared/serve.ts'
 import { selfSigned } from '../support/certificate.ts'
 import { startGateway } from '../support/gateway.ts'
@@ -189,4 +190,52 @@ t.test('a backend’s certificate is believed if it is known, and else not', asy
   t.equal(await ask('127.0.0.1', `tls: { ca: "${ca}" }`), 200)
   t.equal(await ask('127.0.0.2', `tls: { ca: "${ca}" }`), 502, 'it is for another name')
   await t.rejects(ask('localhost', 'tls: { ca: /nowhere.pem }'), /tls\.ca.*can't be read/)
+})
+
+t.test('an answer that leaves in one piece is byte for byte what Node sends', async (t) => {
+  const everyByte = Buffer.from(Array.from({ length: 256 }, (_, i) => i))
+  const large = 'x'.repeat(100_000)
+  const answers: Record<string, (response: ServerResponse) => void> = {
+    '/text': (response) => response.writeHead(200, { 'content-length': 5 }).end('hello'),
+    '/beyond-ascii': (response) => response.writeHead(200, { 'content-length': 6 }).end('grüß'),
+    '/every-byte': (response) => response.writeHead(200, { 'content-length': 256 }).end(everyByte),
+    '/empty': (response) => response.writeHead(200, { 'content-length': 0 }).end(''),
+    '/nothing': (response) => response.writeHead(200, { 'content-length': 0 }).end(),
+    '/large': (response) => response.writeHead(200, { 'content-length': 100_000 }).end(large),
+    '/no-head': (response) => response.end('hello'),
+    '/chunked': (response) => response.writeHead(200).end('hello'),
+    '/written': (response) => {
+      response.writeHead(200, { 'content-length': 10 }).write('hello')
+      response.end('hello')
+    },
+    '/base64': (response) =>
+      response.writeHead(200, { 'content-length': 5 }).end('aGVsbG8=', 'base64'),
+    '/no-content': (response) => response.writeHead(204).end(),
+    '/latin1-head': (response) =>
+      response.writeHead(200, { 'content-length': 2, 'x-y': 'ü' }).end(Buffer.from('ok')),
+  }
+  const said = async (Response: typeof ServerResponse): Promise<string[]> => {
+    const ended: string[] = []
+    const server = createHttpServer({ ServerResponse: Response }, (request, response) => {
+      response.sendDate = false
+      response.once('finish', () => ended.push(request.url ?? ''))
+      answers[request.url ?? '']?.(response)
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const rest = 'HTTP/1.1\r\nHost: x\r\n'
+    const asked = Object.keys(answers).flatMap((path) => [
+      `GET ${path} ${rest}Connection: close\r\n\r\n`,
+      `HEAD ${path} ${rest}Connection: close\r\n\r\n`,
+      `GET ${path} ${rest}\r\nGET ${path} ${rest}Connection: close\r\n\r\n`,
+    ])
+    const all = await Promise.all(asked.map((bytes) => raw(url, bytes, 5_000, 'latin1')))
+    return [...all, ended.sort().join(' ')]
+  }
+
+  const [own, nodes] = [await said(InOne), await said(ServerResponse)]
+  t.strictSame(own, nodes)
+  t.equal(nodes.length, Object.keys(answers).length * 3 + 1)
+  t.match(own[6], `\r\n\r\n${everyByte.toString('latin1')}`, 'the body is there')
 })

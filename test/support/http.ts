@@ -35,12 +35,17 @@ export function json(answer: Answer | string): Record<string, unknown> {
 }
 
 /** Writes bytes to a server as they stand and gives back all that comes until it hangs up. */
-export function raw(url: string, bytes: string | Buffer, waitMs = 5_000): Promise<string> {
+export function raw(
+  url: string,
+  bytes: string | Buffer,
+  waitMs = 5_000,
+  encoding: BufferEncoding = 'utf8',
+): Promise<string> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
     let received = ''
     const socket = connect(Number(port), hostname, () => socket.write(bytes))
-    socket.setEncoding('utf8')
+    socket.setEncoding(encoding)
     socket.setTimeout(waitMs, () => socket.destroy())
     socket.on('data', (text: string) => (received += text))
     socket.on('error', reject)
