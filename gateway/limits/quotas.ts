@@ -3,19 +3,11 @@ import { BoundedMap } from '../bounded-map.ts'
 import type { Meters } from '../records/meters.ts'
 import type { QuotaStore } from '../stores/quota.ts'
 import { Alone, type WhenUnreachable } from './alone.ts'
-import type { Limits } from './limits.ts'
-import type { BanRules, Decision, Seen } from './step.ts'
+import { Foregone, type Asker, type Now } from './foregone.ts'
+import type { Decision, Seen } from './step.ts'
 
-/** How many quotas and bans a gateway remembers for sure beside a store that is elsewhere. */
+/** How many quotas, and how many refusals, a gateway remembers for sure beside a store that is elsewhere. */
 const remembered = 100_000
-
-/** Whose quota is asked, and by which limits and rules. */
-export type Asker = Readonly<{
-  id: string
-  quota: string
-  limits: Limits
-  bans: BanRules | undefined
-}>
 
 export type QuotasOptions = Readonly<{
   store: QuotaStore
@@ -42,9 +34,11 @@ export class Quotas {
   readonly #endWatch: () => void
   readonly #seen = new BoundedMap<Seen>(remembered)
   readonly #alone: Alone
-  #bannedUntilMs = new BoundedMap<number>(remembered)
+  readonly #foregone = new Foregone(remembered)
   /** What to add to the ticks for the store's time. */
   #offsetMs: number
+  /** How long the question took by which that was found, at any time within which the store had its time. */
+  #lagMs = 0
   /** What fails just now: the store itself says of what it does, or a decision that it could not make. */
   readonly #failing = new Set<'store' | 'decision'>()
 
@@ -56,10 +50,8 @@ export class Quotas {
     this.#ticks = ticks ?? (store.isLocal ? clock : () => performance.now())
     this.#offsetMs = clock() - this.#ticks()
     this.#endWatch = store.watch({
-      banned: ({ key, untilMs }) => this.#bannedUntilMs.set(key, untilMs),
-      forgiven: () => {
-        this.#bannedUntilMs = new BoundedMap(remembered)
-      },
+      banned: ({ key, untilMs }) => this.#foregone.banned(key, untilMs),
+      forgiven: () => this.#foregone.forget(),
       trouble: (cause) => this.#tell('store', cause),
       took: (milliseconds) => this.#meters?.store.add(milliseconds),
     })
@@ -77,15 +69,13 @@ export class Quotas {
 
   /** Decides and counts. It never throws: what the store can't decide is decided here. */
   decide(asker: Asker, cost: number): Decision | Promise<Decision> {
-    const { id } = asker
     if (this.#store.isLocal) return this.#decideHere(asker, cost)
-    const bannedUntilMs = this.#bannedUntilMs.get(id)
-    if (bannedUntilMs !== undefined) {
-      const nowMs = Math.floor(this.#ticks() + this.#offsetMs)
-      if (bannedUntilMs > nowMs) return bannedDecision(nowMs, bannedUntilMs, cost)
-      this.#bannedUntilMs.delete(id)
-    }
-    return this.#decideElsewhere(asker, cost)
+    return (
+      this.#foregone.ofBan(asker, cost, this.#now) ??
+      // While the store can't be asked, whoever decides in its place does.
+      (this.isReachable ? this.#foregone.ofMinute(asker, cost, this.#now) : undefined) ??
+      this.#decideElsewhere(asker, cost)
+    )
   }
 
   /** Where a caller stands, from the store even while a ban that is known runs; counts nothing. */
@@ -129,31 +119,35 @@ export class Quotas {
       const ask = { key: id, cost, limits, bans, seen, owed }
       const decision = await this.#store.decide(quota, ask)
       const ticks = this.#ticks()
+      this.#lagMs = ticks - askedAtTicks
       this.#offsetMs = decision.nowMs - ticks
-      this.#meters?.store.add(ticks - askedAtTicks)
+      this.#meters?.store.add(this.#lagMs)
       this.#remember(quota, decision)
       if (owed) account?.told(true)
       if (account) this.#alone.close(quota, account)
-      return this.#keepBan(id, decision)
+      this.#foregone.note(asker, decision)
+      return decision
     } catch {
       if (owed) account?.told(false)
       return this.#decideAlone(asker, cost)
     }
   }
 
-  #decideAlone({ id, quota, limits, bans }: Asker, cost: number): Decision {
+  #decideAlone(asker: Asker, cost: number): Decision {
+    const { id, quota, limits, bans } = asker
     if (this.#meters) this.#meters.storeErrors++
     const known = {
       seen: this.#seen.get(quota),
-      nowMs: Math.floor(this.#ticks() + this.#offsetMs),
+      nowMs: this.#now().nowMs,
       gateways: this.gateways,
     }
-    return this.#keepBan(id, this.#alone.decide(quota, { key: id, cost, limits, bans }, known))
+    const decision = this.#alone.decide(quota, { key: id, cost, limits, bans }, known)
+    if (decision.verdict === 'banned') this.#foregone.banned(id, decision.bannedUntilMs)
+    return decision
   }
 
-  #keepBan(id: string, decision: Decision): Decision {
-    if (decision.verdict === 'banned') this.#bannedUntilMs.set(id, decision.bannedUntilMs)
-    return decision
+  readonly #now = (): Now => {
+    return { nowMs: Math.floor(this.#ticks() + this.#offsetMs), lagMs: this.#lagMs }
   }
 
   /** Answers may overtake each other: what was seen never becomes less within a generation. */
@@ -173,29 +167,6 @@ export class Quotas {
     if (error) this.#failing.add(what)
     else this.#failing.delete(what)
     if (this.isReachable !== wasReachable) this.#trouble?.(error)
-  }
-}
-
-/** The answer for a ban that is known: nothing else about the quota matters while it runs. */
-function bannedDecision(nowMs: number, bannedUntilMs: number, cost: number): Decision {
-  return {
-    verdict: 'banned',
-    nowMs,
-    cost,
-    minuteUsed: 0,
-    dayUsed: 0,
-    strikes: 0,
-    bannedUntilMs,
-    bans: false,
-    seen: {
-      minute: 0,
-      minuteUsed: 0,
-      day: 0,
-      dayUsed: 0,
-      dayGivenBack: 0,
-      generation: 0,
-      bannedUntilMs,
-    },
   }
 }
 

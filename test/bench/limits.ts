@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { RateLimiterRedis, RateLimiterUnion } from 'rate-limiter-flexible'
-import { Quotas, type Asker } from '../../gateway/limits/quotas.ts'
+import type { Asker } from '../../gateway/limits/foregone.ts'
+import { Quotas } from '../../gateway/limits/quotas.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { EmbeddedQuotas } from '../../gateway/stores/embedded/quota.ts'
 import { connect } from '../../gateway/stores/redis/connect.ts'

@@ -2,7 +2,10 @@ import t, { type Test } from 'tap'
 import { Pool } from 'undici'
 import { connect } from '../../gateway/stores/redis/connect.ts'
 import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
+import type { Clock } from '../../shared/clock.ts'
+import { Foregone, type Asker } from '../../gateway/limits/foregone.ts'
 import { Quotas } from '../../gateway/limits/quotas.ts'
+import type { QuotaStore } from '../../gateway/stores/quota.ts'
 import { startFleet as startGateways, type Fleet } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
@@ -222,6 +225,11 @@ t.test('while slots of a Cluster move nothing is admitted twice', async (t) => {
   t.ok(failed <= 60)
 })
 
+const usualBans = {
+  ...{ strikes: 2, withinMs: 60_000, graceMs: 100, forMs: 300_000 },
+  ...{ factor: 2, atMostMs: 3_600_000, memoryMs: 1 },
+}
+
 t.test(
   'a Redis that has lost everything costs one request a gateway at most, and no ban',
   async (t) => {
@@ -231,34 +239,9 @@ t.test(
       id: 'k',
       quota: 'q',
       limits: { perMinute: 60, perDay: 1_000 },
-      bans: {
-        strikes: 2,
-        withinMs: 60_000,
-        graceMs: 100,
-        forMs: 300_000,
-        factor: 2,
-        atMostMs: 3_600_000,
-        memoryMs: 1,
-      },
+      bans: usualBans,
     }
-    const gateways = await Promise.all(
-      [1, 2].map(async () => {
-        const connection = connect({ url: redis.url }, { timeoutMs: 2_000 })
-        await until(() => connection.status === 'ready')
-        const store = redisQuotas({
-          connection,
-          prefix: 'lost:',
-          timeoutMs: 2_000,
-          testClock: () => now,
-        })
-        t.teardown(() => store.close())
-        return new Quotas({ store, whenUnreachable: 'local', clock: () => now, ticks: () => now })
-      }),
-    )
-    t.teardown(() => gateways.forEach((gateway) => gateway.close()))
-    await until(
-      async () => Number((await redis.client.pubsub('NUMSUB', 'lost:bans:told'))[1]) === 2,
-    )
+    const gateways = await twoGateways(t, redis, () => now)
     const ask = async (i: number) => {
       const decision = await gateways[i % 2]?.decide(asker, 1)
       return decision?.verdict
@@ -278,3 +261,77 @@ t.test(
     t.equal(await ask(0), 'banned', 'every gateway knows of the ban')
   },
 )
+
+t.test(
+  'a minute that is used up is refused without a question, where it is no strike',
+  async (t) => {
+    const redis: RedisServer = await startRedis(t)
+    const minute = Date.UTC(2026, 5, 15, 12)
+    let now = minute + 10_000
+    const asker = { id: 'k', quota: 'q', limits: { perMinute: 3, perDay: 1_000 }, bans: undefined }
+    const [one, two] = await twoGateways(t, redis, () => now)
+    const admitted = { ...asker, limits: { perMinute: 4, perDay: 1_000 } }
+    const ask = async (gateway: Quotas | undefined, whose: Asker = asker, cost = 1) =>
+      gateway?.decide(whose, cost)
+    const questions = async () => {
+      const found = /cmdstat_evalsha:calls=(\d+)/.exec(await redis.client.info('commandstats'))
+      return Number(found?.[1])
+    }
+    const verdicts: unknown[] = []
+    for (let i = 0; i < 4; i++) verdicts.push((await ask(i % 2 ? one : two))?.verdict)
+    t.strictSame(verdicts, ['admitted', 'admitted', 'admitted', 'refused'])
+
+    const before = await questions()
+    for (let i = 0; i < 50; i++) {
+      const decision = await ask(one)
+      t.match(decision, { verdict: 'refused', nowMs: now, minuteUsed: 3, dayUsed: 3, bans: false })
+      now += 900
+    }
+    t.equal(await questions(), before, 'fifty refusals, and nobody was asked')
+    t.equal((await ask(one, { ...asker, bans: usualBans }))?.verdict, 'refused')
+    t.equal(await questions(), before + 1, 'what may be a strike is asked')
+    t.equal((await ask(one, asker, 0))?.verdict, 'admitted', 'what costs nothing is let in')
+    t.equal((await ask(one, admitted))?.verdict, 'admitted', 'a limit that was raised has room')
+    t.equal((await ask(one))?.verdict, 'refused')
+
+    now = minute + 59_999
+    t.equal((await ask(one))?.verdict, 'refused', 'the last millisecond is of the minute')
+    now = minute + 60_000
+    t.equal((await ask(one))?.verdict, 'admitted', 'the next is not')
+    for (let i = 0; i < 3; i++) await ask(one)
+    t.equal((await ask(one))?.verdict, 'refused')
+    const operator = await storeOf(t, redis, () => now)
+    await operator.reset('q')
+    await until(async () => (await ask(one))?.verdict === 'admitted', 1_000)
+
+    const foregone = new Foregone(1)
+    const refused = await two?.decide({ ...asker, limits: { perMinute: 1, perDay: 9 } }, 1)
+    if (!refused) throw new Error('there are two')
+    foregone.note(asker, { ...refused, seen: { ...refused.seen, minuteUsed: 3 } })
+    const at = (lagMs: number) =>
+      foregone.ofMinute(asker, 1, () => ({ nowMs: minute + 117_000, lagMs }))?.verdict
+    t.equal(at(2_999), 'refused', 'the store may be later by as much as its answer took')
+    t.equal(at(3_000), undefined, 'so the minute may be over there')
+  },
+)
+
+async function twoGateways(t: Test, redis: RedisServer, clock: Clock): Promise<Quotas[]> {
+  const gateways = await Promise.all(
+    [1, 2].map(async () => {
+      const store = await storeOf(t, redis, clock)
+      return new Quotas({ store, whenUnreachable: 'local', clock, ticks: clock })
+    }),
+  )
+  t.teardown(() => gateways.forEach((gateway) => gateway.close()))
+  const told = async () => Number((await redis.client.pubsub('NUMSUB', 'lost:bans:told'))[1])
+  await until(async () => (await told()) === gateways.length)
+  return gateways
+}
+
+async function storeOf(t: Test, redis: RedisServer, testClock: Clock): Promise<QuotaStore> {
+  const connection = connect({ url: redis.url }, { timeoutMs: 2_000 })
+  await until(() => connection.status === 'ready')
+  const store = redisQuotas({ connection, prefix: 'lost:', timeoutMs: 2_000, testClock })
+  t.teardown(() => store.close())
+  return store
+}
