@@ -11,6 +11,7 @@ import { addTimes, outcomeOf } from './records/course.ts'
 import { rateHeaders } from './limits/headers.ts'
 import { plainTarget } from './paths.ts'
 import { tollgate } from './plugin.ts'
+import { endQuietOnes } from './quiet.ts'
 import { noPlan, noRoute } from './records/recorder.ts'
 import { stalledMs } from './upstreams/exchange.ts'
 import type { Stores } from './stores/open.ts'
@@ -55,6 +56,7 @@ export class Gateway {
     this.core = core
     this.#generation = { app, config: options.config, open: 0, isLast: true }
     this.server = createServer({ ...wire, keepAliveTimeout: idleMs })
+    endQuietOnes(this.server)
     this.#listenFor(options.config)
     this.server.on('clientError', (error, socket) => {
       refuseUnparsed(error, socket as Socket, this.#malformed)

@@ -1,9 +1,12 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { startGateway, type GatewayOptions } from '../support/gateway.ts'
+import { startGateway, startUpstream, type GatewayOptions } from '../support/gateway.ts'
 import { raw } from '../support/http.ts'
 import { bound } from '../support/promises.ts'
+import { until } from '../support/redis.ts'
 
 async function startFor(t: Test, options: GatewayOptions = {}) {
   const gateway = await startGateway(t, {
@@ -277,4 +280,43 @@ t.test('who is slow is not waited for', async (t) => {
   socket.resume()
   await once(socket, 'close')
   t.ok(performance.now() - started < bound(4_000), 'and not longer')
+})
+
+t.test('a caller may take its answer slowly, but not leave it', async (t) => {
+  const piece = Buffer.alloc(64 * 1_024, 'x')
+  const upstream = await startUpstream(t, (_request, response) => {
+    response.on('error', () => undefined)
+    const more = (): void => {
+      while (!response.destroyed && response.write(piece));
+      response.once('drain', more)
+    }
+    more()
+  })
+  const { url, auth, server } = await startFor(t, { upstream })
+  server.timeout = 1_500
+  const { hostname, port } = new URL(url)
+  const ask = (): Socket => {
+    const socket = connect(Number(port), hostname)
+    t.teardown(() => socket.destroy())
+    socket.on('error', () => undefined)
+    socket.pause()
+    socket.write(`GET /v1/x HTTP/1.1\r\nHost: x\r\n${auth}\r\n`)
+    return socket
+  }
+  const connections = promisify(server.getConnections.bind(server))
+  ask()
+  await until(async () => (await connections()) === 1)
+  await until(async () => (await connections()) === 0, bound(10_000))
+  const slow = ask()
+  await until(async () => (await connections()) === 1)
+  const [began, taken] = [performance.now(), slow.bytesRead]
+  while (performance.now() - began < 5_000) {
+    await setTimeout(100)
+    slow.resume()
+    // The system tells the other end of room only when there is much of it.
+    for (let i = 0; i < 20; i++) await once(slow, 'data')
+    slow.pause()
+  }
+  t.ok(slow.bytesRead > taken, 'some of it came')
+  t.equal(await connections(), 1, 'and it still comes')
 })
