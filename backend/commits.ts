@@ -26,6 +26,7 @@ export class Commits {
   readonly #database: Database
   readonly #isRefusal: IsRefusal
   readonly #batchSize: number
+  readonly #looking: Statement
   readonly #beginning: Statement
   readonly #ending: Statement
   #waiting: Write[] = []
@@ -36,8 +37,21 @@ export class Commits {
     this.#database = database
     this.#isRefusal = isRefusal
     this.#batchSize = batched ? batchSize : 1
+    this.#looking = database.prepare('BEGIN')
     this.#beginning = database.prepare('BEGIN IMMEDIATE')
     this.#ending = database.prepare('COMMIT')
+  }
+
+  /**
+   * Runs a read. Those of one turn of the event loop look at the file together: to lock it and let go of it
+   * for each alone takes 1.9 of the 7.7 µs of a list of 20.
+   */
+  read<T>(run: () => T): T {
+    if (!this.#database.inTransaction) {
+      this.#looking.run()
+      setImmediate(() => this.#endLooking())
+    }
+    return run()
   }
 
   /** Runs a write; the promise settles once it is on disk or has failed. */
@@ -71,9 +85,15 @@ export class Commits {
     if (this.#waiting.length > 0) this.#schedule()
   }
 
+  /** Ends what reads have begun, unless a write or a failure has done so, or the end of it all. */
+  #endLooking(): void {
+    if (this.#database.open && this.#database.inTransaction) this.#ending.run()
+  }
+
   /** Takes the write lock; gives back the error that says why it can't be had. */
   #begin(): Error | undefined {
     try {
+      this.#endLooking()
       this.#beginning.run()
       return undefined
     } catch (error) {

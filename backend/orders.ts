@@ -7,7 +7,7 @@ import { jsonType, Refusal } from '../shared/refusal.ts'
 import { bodyReader } from './body.ts'
 import type { Commits } from './commits.ts'
 import { found, type Database } from '../shared/sqlite.ts'
-import { pageFrom, pageSql, parameter, sendPage, type Page } from './page.ts'
+import { pageFrom, pageSql, parameter, sendPage, type Page, type Rows } from './page.ts'
 import { int64, noSuchPet } from './pets.ts'
 
 const newOrder = Type.Object({ petId: int64 })
@@ -24,7 +24,12 @@ export function addOrders(
 
   app.get('/v1/store/orders', (request, reply) => {
     const page = pageFrom(request.query)
-    return sendPage(reply, '/v1/store/orders', page, rows.list(page))
+    return sendPage(
+      reply,
+      '/v1/store/orders',
+      page,
+      commits.read(() => rows.list(page)),
+    )
   })
 
   app.post('/v1/store/orders', async (request, reply) => {
@@ -36,7 +41,7 @@ export function addOrders(
   app.get('/v1/store/orders/:orderId', (request, reply) => {
     const text = parameter(request.params, 'orderId') ?? ''
     const id = int64From(text)
-    const body = id === undefined ? undefined : rows.read(id)
+    const body = id === undefined ? undefined : commits.read(() => rows.read(id))
     if (!body) throw new Refusal('not_found', `There is no order with the id ${shown(text)}.`)
     return reply.type(jsonType).send(body)
   })
@@ -52,7 +57,7 @@ function orderRows(database: Database, clock: Clock) {
     )
     .safeIntegers()
   const read = database.prepare<bigint, string>(`SELECT ${json} FROM orders WHERE id = ?`).pluck()
-  const list = database.prepare<unknown[], string>(pageSql('orders', json)).pluck()
+  const list = database.prepare<unknown[], Rows>(pageSql('orders', json)).raw()
 
   return {
     /** Orders an animal and reserves it: both or neither. */
@@ -66,6 +71,6 @@ function orderRows(database: Database, clock: Clock) {
       return found(insert.get(petId, new Date(clock()).toISOString()))
     },
     read: (id: bigint) => read.get(id),
-    list: (page: Page) => list.all(page),
+    list: (page: Page) => found(list.get(page)),
   }
 }

@@ -6,6 +6,9 @@ import { jsonType, Refusal } from '../shared/refusal.ts'
 const defaultLimit = 20
 const largestLimit = 100
 
+/** How the JSON of each row begins; its id follows. */
+const rowBegin = '{"id":'
+
 type Query = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** Where a page of a list begins and how long it is. */
@@ -25,33 +28,37 @@ export function parameter(query: unknown, name: string): string | undefined {
   throw new Refusal('invalid_request', `${name} is given more than once.`)
 }
 
-/** The query behind a list: one row more than the page holds tells whether there is a next one. */
-export function pageSql(table: string, json: string, filter = ''): string {
-  return `SELECT ${json} FROM ${table} WHERE ${filter} id > :after ORDER BY id LIMIT :limit + 1`
-}
+/** The rows of a page as JSON, one after the other, and how many they are. */
+export type Rows = readonly [json: string | null, count: number]
 
 /**
- * Answers with a page, and with a `Link` to the next one while there is more. The rows come as JSON
- * texts that SQLite wrote: joined here they cost a third less than an array made by SQLite.
+ * The query behind a list: one row more than the page holds tells whether there is a next one. SQLite joins
+ * the rows in the order in which it finds them: as one text they cost an eighth less than one by one, and
+ * a third less than as an array that SQLite makes.
  */
+export function pageSql(table: string, json: string, filter = ''): string {
+  const rows = `SELECT ${json} AS row FROM ${table} WHERE ${filter} id > :after ORDER BY id LIMIT :limit + 1`
+  return `SELECT group_concat(row, ','), count(*) FROM (${rows})`
+}
+
+/** Answers with a page, and with a `Link` to the next one while there is more. */
 export function sendPage(
   reply: FastifyReply,
   path: string,
   { limit }: Page,
-  rows: string[],
+  [json, count]: Rows,
   filter = '',
 ): FastifyReply {
-  if (rows.length > limit) {
-    rows.pop()
-    const link = `${path}?limit=${limit}&after=${idOf(rows[limit - 1])}${filter}`
+  let rows = json ?? ''
+  if (count > limit) {
+    // No text of a row's can look like its beginning: in JSON, its quotes are escaped.
+    rows = rows.slice(0, rows.lastIndexOf(`,${rowBegin}`))
+    const last = rows.slice(rows.lastIndexOf(rowBegin) + rowBegin.length)
+    const lastId = last.slice(0, last.indexOf(','))
+    const link = `${path}?limit=${limit}&after=${lastId}${filter}`
     reply.header('link', `<${link}>; rel="next"`)
   }
-  return reply.type(jsonType).send(`[${rows.join(',')}]`)
-}
-
-/** The id that leads each row's JSON. */
-function idOf(row: string | undefined): string {
-  return /^\{"id":(\d+)/.exec(row ?? '')?.[1] ?? '0'
+  return reply.type(jsonType).send(`[${rows}]`)
 }
 
 function limitFrom(text: string | undefined): number {

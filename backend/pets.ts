@@ -6,7 +6,7 @@ import { jsonType, Refusal } from '../shared/refusal.ts'
 import { bodyReader } from './body.ts'
 import type { Commits } from './commits.ts'
 import { found, type Database } from '../shared/sqlite.ts'
-import { pageFrom, pageSql, parameter, sendPage, type Page } from './page.ts'
+import { pageFrom, pageSql, parameter, sendPage, type Page, type Rows } from './page.ts'
 
 export const petStatuses = ['available', 'pending', 'sold'] as const
 
@@ -43,8 +43,8 @@ export function addPets(app: FastifyInstance, database: Database, commits: Commi
   app.get('/v1/pets', (request, reply) => {
     const page = pageFrom(request.query)
     const status = statusFrom(parameter(request.query, 'status'))
-    const row = status ? rows.listByStatus(page, status) : rows.list(page)
-    return sendPage(reply, '/v1/pets', page, row, status ? `&status=${status}` : '')
+    const listed = commits.read(() => (status ? rows.listByStatus(page, status) : rows.list(page)))
+    return sendPage(reply, '/v1/pets', page, listed, status ? `&status=${status}` : '')
   })
 
   app.post('/v1/pets', async (request, reply) => {
@@ -54,7 +54,8 @@ export function addPets(app: FastifyInstance, database: Database, commits: Commi
   })
 
   app.get('/v1/pets/:petId', (request, reply) => {
-    const body = rows.read(petIdFrom(request))
+    const id = petIdFrom(request)
+    const body = commits.read(() => rows.read(id))
     return reply.type(jsonType).send(body)
   })
 
@@ -114,10 +115,10 @@ function petRows(database: Database) {
     )
     .pluck()
   const remove = database.prepare('DELETE FROM pets WHERE id = ?')
-  const list = database.prepare<unknown[], string>(pageSql('pets', json)).pluck()
+  const list = database.prepare<unknown[], Rows>(pageSql('pets', json)).raw()
   const listByStatus = database
-    .prepare<unknown[], string>(pageSql('pets', json, 'status = :status AND'))
-    .pluck()
+    .prepare<unknown[], Rows>(pageSql('pets', json, 'status = :status AND'))
+    .raw()
 
   return {
     insert: ({ name, categoryId, status }: NewPet) =>
@@ -126,8 +127,8 @@ function petRows(database: Database) {
     update: (id: bigint, { name, categoryId, status }: PetChange) =>
       update.get(name?.trim(), categoryId, status, id) ?? refuse(noSuchPet(id)),
     remove: (id: bigint) => remove.run(id).changes > 0 || refuse(noSuchPet(id)),
-    list: (page: Page) => list.all(page),
-    listByStatus: (page: Page, status: string) => listByStatus.all({ ...page, status }),
+    list: (page: Page) => found(list.get(page)),
+    listByStatus: (page: Page, status: string) => found(listByStatus.get({ ...page, status })),
   }
 }
 
