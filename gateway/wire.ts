@@ -1,9 +1,9 @@
 import { IncomingMessage, ServerResponse, type Server, type ServerOptions } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { InOne } from '../shared/in-one.ts'
 import { afterAnswers, hangUp } from '../shared/linger.ts'
 import { rawRefusal, Refusal } from '../shared/refusal.ts'
-import { InOne } from './in-one.ts'
 
 /** How long a caller may take for its headers, and keep a connection on which it asks nothing. */
 const headersMs = 5_000

@@ -7,8 +7,10 @@ import Fastify, {
 } from 'fastify'
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import { InOne } from './in-one.ts'
 import { logsRequests, withoutTokens, type LogTarget } from './log.ts'
 import { afterAnswers, answerOn, hangUp, isAnsweredEarly, letArrive } from './linger.ts'
+import { endQuietOnes } from './quiet.ts'
 import { jsonType, rawRefusal, type Refusal, refusalFrom, type RefusalCode } from './refusal.ts'
 import { requestIdFrom } from './request-id.ts'
 import { serviceLog } from './request-log.ts'
@@ -43,6 +45,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
     routerOptions: { maxParamLength: 16_384 },
     requestTimeout: 30_000,
     return503OnClosing: false,
+    http: { ServerResponse: InOne },
     ...settings,
     genReqId: (request) => requestIdFrom(request.headers['x-request-id']),
     frameworkErrors: (error, request, reply: FastifyReply) => {
@@ -52,6 +55,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
     },
     clientErrorHandler: (error, socket) => refuseUnparsed(error, socket, malformed),
   })
+  endQuietOnes(app.server)
   if (ownLog) useLog(app, ownLog)
   app.setErrorHandler((error, request, reply) => {
     const refusal = refusalFor(error)
