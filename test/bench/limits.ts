@@ -61,7 +61,7 @@ export function benchLimits(
         ],
         ['their RateLimiterUnion', (i) => union.consume(i % keys)],
         ['Tollgate, Redis: admitted', (i) => inRedis.decide(asker(i), 1)],
-        ['Tollgate, Redis: refused', () => inRedis.decide(refused, 1)],
+        ['Tollgate, Redis: refused, no bans', () => inRedis.decide(refused, 1)],
         ['Tollgate, Redis: banned', () => inRedis.decide(banned, 1)],
         ['Tollgate, embedded: admitted', (i) => inMemory.decide(asker(i), 1)],
         [
