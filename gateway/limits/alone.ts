@@ -91,7 +91,8 @@ export class Account {
   #isTelling = false
 
   constructor(base: Seen | undefined, teller: Teller) {
-    this.base = base
+    // What is seen later is noted in the same place.
+    this.base = base && { ...base }
     this.#teller = teller
   }
 

@@ -4,10 +4,13 @@ import type { Meters } from '../records/meters.ts'
 import type { QuotaStore } from '../stores/quota.ts'
 import { Alone, type WhenUnreachable } from './alone.ts'
 import { Foregone, type Asker, type Now } from './foregone.ts'
-import type { Decision, Seen } from './step.ts'
+import type { Counters, Decision, Seen } from './step.ts'
 
 /** How many quotas, and how many refusals, a gateway remembers for sure beside a store that is elsewhere. */
 const remembered = 100_000
+
+/** What was last seen of a quota. A ban is a key's, and the quota may be an account's: it is remembered by the key. */
+type Remembered = Counters & { bannedUntilMs: 0 }
 
 export type QuotasOptions = Readonly<{
   store: QuotaStore
@@ -32,7 +35,7 @@ export class Quotas {
   readonly #ticks: Clock
   readonly #meters: QuotasOptions['meters']
   readonly #endWatch: () => void
-  readonly #seen = new BoundedMap<Seen>(remembered)
+  readonly #seen = new BoundedMap<Remembered>(remembered)
   readonly #alone: Alone
   readonly #foregone = new Foregone(remembered)
   /** What to add to the ticks for the store's time. */
@@ -122,7 +125,7 @@ export class Quotas {
       this.#lagMs = ticks - askedAtTicks
       this.#offsetMs = decision.nowMs - ticks
       this.#meters?.store.add(this.#lagMs)
-      this.#remember(quota, decision)
+      this.#remember(quota, seen ?? this.#seen.get(quota), decision.seen)
       if (owed) account?.told(true)
       if (account) this.#alone.close(quota, account)
       this.#foregone.note(asker, decision)
@@ -150,16 +153,20 @@ export class Quotas {
     return { nowMs: Math.floor(this.#ticks() + this.#offsetMs), lagMs: this.#lagMs }
   }
 
-  /** Answers may overtake each other: what was seen never becomes less within a generation. */
-  #remember(quota: string, { seen }: Decision): void {
-    const known = this.#seen.get(quota)
-    const isNewer =
-      !known ||
-      seen.generation > known.generation ||
-      (seen.generation === known.generation && isLater(seen, known))
-    // A ban is a key's, and the quota may be an account's: it is remembered by the key instead.
-    if (!isNewer) return
-    this.#seen.set(quota, seen.bannedUntilMs === 0 ? seen : { ...seen, bannedUntilMs: 0 })
+  /**
+   * Answers may overtake each other: what was seen never becomes less within a generation. It is noted in
+   * place, because what is new for each request and outlives it is left for the full collections.
+   */
+  #remember(quota: string, known: Remembered | undefined, seen: Seen): void {
+    if (!known) this.#seen.set(quota, { ...seen, bannedUntilMs: 0 })
+    else if (isNewer(seen, known)) {
+      known.minute = seen.minute
+      known.minuteUsed = seen.minuteUsed
+      known.day = seen.day
+      known.dayUsed = seen.dayUsed
+      known.dayGivenBack = seen.dayGivenBack
+      known.generation = seen.generation
+    }
   }
 
   #tell(what: 'store' | 'decision', error: Error | undefined): void {
@@ -168,6 +175,11 @@ export class Quotas {
     else this.#failing.delete(what)
     if (this.isReachable !== wasReachable) this.#trouble?.(error)
   }
+}
+
+function isNewer(seen: Seen, known: Seen): boolean {
+  if (seen.generation !== known.generation) return seen.generation > known.generation
+  return isLater(seen, known)
 }
 
 /** Windows only go forward, and what is used of them only grows. */

@@ -163,13 +163,52 @@ t.test('redis, what was given up is not done after all', async (t) => {
   const connection = new Redis(url)
   t.teardown(() => connection.disconnect())
   const run = keyedScript({ connection, timeoutMs: 50, file: 'quota.lua' })
-  const ask = () => run('q', '', '', 0, '1,10,10,;k')
+  const ask = () => run('q', '', ';;0;1,10,10,;0;;k')
   // It has lost its scripts, and says so only after the time limit.
   await connection.call('CLIENT', 'PAUSE', '200', 'ALL')
   await t.rejects(ask(), /did not answer within 50 ms/)
   await new Promise((resolve) => setTimeout(resolve, 500))
   t.equal(await connection.exists('q'), 0, 'it is not counted later')
-  t.match(await ask(), /,1,\d+,1,0,0$/, 'and the next one is')
+  t.match(await ask(), [/^\d+,\d+$/, /,1,\d+,1,0,0$/], 'and the next one is')
+})
+
+t.test('redis, a damaged quota hurts none that are asked with it', async (t) => {
+  const { url, client } = await startRedis(t)
+  const connection = connect({ url }, { timeoutMs: 2_000 })
+  const store = redisQuotas({ connection, prefix: 'test:', timeoutMs: 2_000 })
+  t.teardown(() => store.close())
+  await until(() => connection.status === 'ready')
+  const limits = { perMinute: 10, perDay: 10 }
+  const ask = async (quota: string) => store.decide(quota, { key: 'k', cost: 1, limits })
+  const calls = async () => {
+    const found = /cmdstat_evalsha:calls=(\d+)/.exec(await client.info('commandstats'))
+    return Number(found?.[1] ?? 0)
+  }
+  await ask('before')
+  await client.set('test:quota:string', 'x')
+  await client.hset('test:quota:nonsense', 'c', 'x')
+  const before = await calls()
+  const names = ['sound', 'string', 'nonsense', 'sound', 'other']
+  const answers = await Promise.allSettled(names.map(ask))
+  t.equal(await calls(), before + 1, 'all in one call')
+  t.match(answers, [
+    { value: { dayUsed: 1 } },
+    { reason: /WRONGTYPE/ },
+    { reason: /arithmetic/ },
+    { value: { dayUsed: 2 } },
+    { value: { dayUsed: 1 } },
+  ])
+  await client.config('SET', 'maxmemory', '1')
+  const full = await Promise.allSettled(names.map(ask))
+  t.match(full, Array(5).fill({ reason: /^ReplyError: OOM|OOM command not allowed/ }))
+  await client.config('SET', 'maxmemory', '0')
+  t.match(await ask('other'), { dayUsed: 2 }, 'what was refused as a whole counts nothing')
+  const many = await Promise.all(Array.from({ length: 200 }, () => ask('many')))
+  t.equal(
+    many.filter(({ verdict }) => verdict === 'admitted').length,
+    10,
+    'more than one call takes',
+  )
 })
 
 t.test('redis is asked in one piece for all that comes at once', async (t) => {

@@ -1,0 +1,171 @@
+import { Cluster } from 'ioredis'
+import type { Ask, BanRules, Decision, Owed, Seen } from '../../limits/step.ts'
+import { keyedScript, type ScriptOptions } from './script.ts'
+
+/** How many decisions one call makes at most, so that it never holds up those of other gateways for long. */
+const atOnce = 64
+
+const verdicts = ['admitted', 'refused', 'banned'] as const
+
+type Waiting = Readonly<{
+  quota: string
+  ask: Ask
+  /** What is seen next, if nobody else has been there meanwhile. */
+  next: Seen | undefined
+  resolve: (decision: Decision) => void
+  reject: (error: Error) => void
+}>
+
+/** Decides and counts one request of a quota. */
+export type Decide = (quota: string, ask: Ask) => Promise<Decision>
+
+export type DecisionOptions = Omit<ScriptOptions, 'file'> &
+  Readonly<{
+    hashOf: (quota: string) => string
+    /** The time, where it is not Redis' own. */
+    now: () => number | ''
+    /** Told of a decision that has banned its key. */
+    banned: (quota: string, key: string, untilMs: number) => void
+  }>
+
+/**
+ * Decisions in Redis. All that are asked for in one turn of the loop go in one call, each still a step of
+ * its own: at 64 connections that halves what a decision costs here. In a Cluster, where hashes
+ * are in different places, each goes by itself.
+ */
+export function decisionsIn(options: DecisionOptions): Decide {
+  const { hashOf, now, banned } = options
+  const run = keyedScript({ ...options, file: 'quota.lua' })
+  const most = options.connection instanceof Cluster ? 1 : atOnce
+  let hashes: string[] = []
+  let asks: string[] = []
+  let waiting: Waiting[] = []
+
+  function send(): void {
+    const [asked, names, told] = [waiting, hashes, asks]
+    if (asked.length === 0) return
+    hashes = []
+    asks = []
+    waiting = []
+    run(names, now(), ...told).then(
+      (answers) => settle(asked, answers, banned),
+      (error: Error) => asked.forEach(({ reject }) => reject(error)),
+    )
+  }
+
+  return (quota, ask) =>
+    new Promise((resolve, reject) => {
+      const next = nextOf(ask)
+      if (waiting.length === 0 && most > 1) setImmediate(send)
+      hashes.push(hashOf(quota))
+      asks.push(packed(ask, next))
+      waiting.push({ quota, ask, next, resolve, reject })
+      if (waiting.length >= most) send()
+    })
+}
+
+function settle(
+  asked: readonly Waiting[],
+  answers: unknown,
+  banned: DecisionOptions['banned'],
+): void {
+  const told: readonly unknown[] = Array.isArray(answers) ? answers : []
+  const [seconds, micros] = String(told[0]).split(',').map(Number)
+  const nowMs = (seconds ?? NaN) * 1_000 + Math.floor((micros ?? NaN) / 1_000)
+  for (let i = 0; i < asked.length; i++) {
+    const waiting = asked[i]
+    if (waiting) settleOne(waiting, told[i + 1], nowMs, banned)
+  }
+}
+
+function settleOne(
+  { quota, ask, next, resolve, reject }: Waiting,
+  answer: unknown,
+  nowMs: number,
+  banned: DecisionOptions['banned'],
+): void {
+  if (answer === '' && next) {
+    const used = { minuteUsed: next.minuteUsed, dayUsed: next.dayUsed - next.dayGivenBack }
+    resolve({
+      verdict: 'admitted',
+      nowMs,
+      cost: ask.cost,
+      ...used,
+      strikes: 0,
+      bannedUntilMs: 0,
+      bans: false,
+      seen: next,
+    })
+    return
+  }
+  if (answer instanceof Error) return reject(answer)
+  const numbers = typeof answer === 'string' ? answer.split(',').map(Number) : []
+  if (numbers.length !== 6 && numbers.length !== 10) {
+    return reject(new Error('Redis gave no decision'))
+  }
+  const decision = decisionFrom(numbers, ask.cost, nowMs)
+  if (decision.bans) banned(quota, ask.key, decision.bannedUntilMs)
+  resolve(decision)
+}
+
+function decisionFrom(numbers: readonly number[], cost: number, nowMs: number): Decision {
+  const [minute = 0, minuteUsed = 0, day = 0, dayUsed = 0, dayGivenBack = 0, generation = 0] =
+    numbers
+  const [verdict = 0, until = 0, strikes = 0, bans = 0] = numbers.slice(6)
+  const bannedUntilMs = until > nowMs ? until : 0
+  return {
+    verdict: verdicts[verdict] ?? 'refused',
+    nowMs,
+    cost,
+    minuteUsed,
+    dayUsed: dayUsed - dayGivenBack,
+    strikes,
+    bannedUntilMs,
+    bans: bans === 1,
+    seen: { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, bannedUntilMs },
+  }
+}
+
+/** What is asked, as the script takes it. */
+function packed({ key, cost, limits, bans, seen, owed }: Ask, next: Seen | undefined): string {
+  const counters = next
+    ? `${packedSeen(seen)};${packedSeen(next)};${(next.minute + 1) * 60}`
+    : `${packedSeen(seen)};;0`
+  const perMinute = limits.perMinute === Infinity ? -1 : limits.perMinute
+  const perDay = limits.perDay === Infinity ? -1 : limits.perDay
+  const what = `${cost},${perMinute},${perDay},${bans ? packedRules(bans) : ''}`
+  return `${counters};${what};${seen?.bannedUntilMs ?? 0};${owed ? packedOwed(owed) : ''};${key}`
+}
+
+const rules = new WeakMap<BanRules, string>()
+
+function packedRules(bans: BanRules): string {
+  const known = rules.get(bans)
+  if (known) return known
+  const { strikes, withinMs, graceMs, forMs, factor, atMostMs, memoryMs } = bans
+  const text = [strikes, withinMs, graceMs, forMs, factor, atMostMs, memoryMs].join()
+  rules.set(bans, text)
+  return text
+}
+
+/** As the script keeps counters, so that in most cases it need only compare. */
+function packedSeen(seen: Seen | undefined): string {
+  if (!seen) return ''
+  const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation } = seen
+  return `${minute},${minuteUsed},${day},${dayUsed},${dayGivenBack},${generation}`
+}
+
+function packedOwed(owed: Owed): string {
+  const { minute, minuteUsed, day, dayUsed, generation, by, number } = owed
+  return [minute, minuteUsed, day, dayUsed, generation, by, number].join()
+}
+
+/** What is seen next if a request is let in, and nobody else has been meanwhile; unless that can't be. */
+function nextOf({ seen, cost, limits, owed }: Ask): Seen | undefined {
+  if (!seen || owed || cost === 0 || seen.bannedUntilMs > 0) return undefined
+  const { minute, day, dayGivenBack, generation, bannedUntilMs } = seen
+  const minuteUsed = seen.minuteUsed + cost
+  const dayUsed = seen.dayUsed + cost
+  if (minuteUsed > limits.perMinute || dayUsed - dayGivenBack > limits.perDay) return undefined
+  return { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, bannedUntilMs }
+}
