@@ -64,8 +64,14 @@ export class KeyDirectory {
     return this.#known?.mayHave(isOurs(token) ? keyIdOf(token) : hashOf(token)) ?? true
   }
 
-  /** Asks the store; at once if it can answer at once, and once for all who ask at the same time. */
+  /** Whether memory is sure enough of its denial: the store has told of all its changes, just now if need be. */
+  #isDenied(token: string): boolean {
+    return !this.mayExist(token) && this.#watch.isUpToDate() && !this.mayExist(token)
+  }
+
+  /** Asks the store, if it has to be asked; at once if it can answer at once, and once for all who ask at the same time. */
   look(token: string): Found | Promise<Found> {
+    if (this.#isDenied(token)) return 'unknown'
     const asked = this.#asked.get(token)
     if (asked) return asked
     const hash = hashOf(token)

@@ -29,10 +29,11 @@ export function isOurs(token: string): boolean {
 
 /** Whether a token of ours is well formed: a mistyped or invented one is told by its check. */
 export function isWellFormed(token: string): boolean {
+  // The shape costs more to look at than the check, and is seldom what is wrong.
   return (
     token.length === tokenLength &&
-    shape.test(token) &&
-    token.endsWith(checkOf(token.slice(0, -checkLength)))
+    token.endsWith(checkOf(token.slice(0, -checkLength))) &&
+    shape.test(token)
   )
 }
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import t from 'tap'
 import { BloomFilter } from '../../gateway/keys/bloom-filter.ts'
 import { KeyCache } from '../../gateway/keys/cache.ts'
@@ -7,6 +8,7 @@ import { hashOf, newKeyId, newToken } from '../../gateway/keys/token.ts'
 import { effectiveLimits, type Plan } from '../../gateway/limits/limits.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { embeddedKeys } from '../../gateway/stores/embedded/keys.ts'
+import type { KeyStore } from '../../gateway/stores/keys.ts'
 import { newKey } from '../contracts/keys.ts'
 import { json } from '../support/http.ts'
 import { startProcess } from '../support/process.ts'
@@ -249,3 +251,68 @@ t.test('what is created while the names are still being read is known too', asyn
   await until(() => !directory.mayExist(newToken(newKeyId())))
   t.ok(directory.mayExist(newToken(key.id)))
 })
+
+t.test(
+  'what the filter denies is asked of no file, and what is new is found at once',
+  async (t) => {
+    const file = join(t.testdir(), 'gateway.db')
+    const [here, elsewhere] = [
+      embeddedKeys(openGatewayFile(file)),
+      embeddedKeys(openGatewayFile(file)),
+    ]
+    t.teardown(() => Promise.all([here.close(), elsewhere.close()]))
+    let finds = 0
+    const counted: KeyStore = {
+      ...here,
+      find: (hash) => {
+        finds++
+        return here.find(hash)
+      },
+    }
+    const known = newKey()
+    await here.add([known])
+    const directory = new KeyDirectory({ store: counted, cacheSize: 1_000, clock: Date.now })
+    t.teardown(() => directory.close())
+    t.equal(directory.look(newToken(newKeyId())), 'unknown')
+    t.equal(finds, 1, 'until the names are known, the file is asked')
+    await until(() => !directory.mayExist(newToken(newKeyId())))
+    for (let i = 0; i < 1_000; i++) directory.look(newToken(newKeyId()))
+    // One in ten thousand is taken for known.
+    t.ok(finds <= 3, `${finds} of 1,000 were asked for`)
+
+    let missed = 0
+    for (let i = 0; i < 200; i++) {
+      const id = newKeyId()
+      const tokens = [newToken(id), `imported-${id}`]
+      directory.look(newToken(newKeyId()))
+      await elsewhere.add([
+        newKey({ id, secrets: tokens.map((token) => ({ hash: hashOf(token) })) }),
+      ])
+      // The next turn of the loop, in which a request with it could come at the earliest.
+      await new Promise((resolve) => setImmediate(resolve))
+      missed += tokens.filter((token) => directory.look(token) === 'unknown').length
+    }
+    t.equal(missed, 0)
+    const before = finds
+    t.equal(directory.look(newToken(known.id)), 'unknown')
+    t.equal(finds, before + 1, 'who knows an id has to be looked up')
+
+    const strange = openGatewayFile(file)
+    t.teardown(() => strange.close())
+    strange.exec('ALTER TABLE keys RENAME TO gone')
+    await new Promise((resolve) => setImmediate(resolve))
+    t.equal(directory.look(newToken(newKeyId())), 'unavailable', 'nobody is denied unseen')
+    strange.exec('ALTER TABLE gone RENAME TO keys')
+    await new Promise((resolve) => setImmediate(resolve))
+    t.equal(directory.look(newToken(newKeyId())), 'unknown')
+    t.ok(finds > before + 1)
+    const settled = finds
+    const row = strange.prepare('SELECT version FROM keys WHERE id = ?').pluck().get(known.id)
+    strange
+      .prepare('UPDATE keys SET record = ?, version = ? WHERE id = ?')
+      .run('{', Number(row) * 2, known.id)
+    await new Promise((resolve) => setImmediate(resolve))
+    t.equal(directory.look(newToken(newKeyId())), 'unknown')
+    t.equal(finds, settled + 1, 'a record that can’t be read might be anybody’s')
+  },
+)

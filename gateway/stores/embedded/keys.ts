@@ -125,6 +125,8 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
     let upToDateAtMs = clock()
     let failing = false
     let unread = false
+    let hasMissed = false
+    let isLookedAt = false
     const look = (): void => {
       const rows = since.all(seen)
       seen = rows.at(-1)?.version ?? seen
@@ -133,6 +135,8 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
         return key ? [{ key, version }] : []
       })
       if (intact.length > 0) listener.changed(intact)
+      // What can't be read can't be told of.
+      hasMissed ||= intact.length < rows.length
       unread = rows.length === batchSize
       if (unread) setImmediate(poll)
     }
@@ -156,6 +160,15 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
       look,
       get upToDateAtMs() {
         return upToDateAtMs
+      },
+      isUpToDate() {
+        // Once a turn of the loop: what has come in it was sent before.
+        if (!isLookedAt) {
+          isLookedAt = true
+          setImmediate(() => (isLookedAt = false))
+          poll()
+        }
+        return database.open && !failing && !unread && !hasMissed
       },
       close() {
         clearInterval(timer)

@@ -90,6 +90,7 @@ export function watchKeys(names: Names, listener: KeyListener): Watch {
     get upToDateAtMs() {
       return upToDateAtMs
     },
+    isUpToDate: () => false,
     close() {
       clearInterval(timer)
       connection.off('ready', pollAtOnce)
