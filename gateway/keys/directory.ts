@@ -61,12 +61,15 @@ export class KeyDirectory {
 
   /** Whether a token can be one of the store's, as far as memory can tell without asking it. */
   mayExist(token: string): boolean {
-    return this.#known?.mayHave(isOurs(token) ? keyIdOf(token) : hashOf(token)) ?? true
+    const known = this.#known
+    if (!known) return true
+    // A token of another Tollgate that was imported has an id that is not its key's.
+    return (isOurs(token) && known.mayHave(keyIdOf(token))) || known.mayHave(hashOf(token))
   }
 
   /** Whether memory is sure enough of its denial: the store has told of all its changes, just now if need be. */
   #isDenied(token: string): boolean {
-    return !this.mayExist(token) && this.#watch.isUpToDate() && !this.mayExist(token)
+    return this.#watch.isUpToDate?.() === true && !this.mayExist(token)
   }
 
   /** Asks the store, if it has to be asked; at once if it can answer at once, and once for all who ask at the same time. */

@@ -53,8 +53,8 @@ export type KeyListener = Readonly<{
 export interface Watch {
   /** When this process last knew that it had heard of every change; milliseconds since 1970. */
   readonly upToDateAtMs: number
-  /** Whether it has heard of every change there is just now; `false` where that can't be said at once. */
-  isUpToDate(): boolean
+  /** Whether it has heard of every change there is by now; left out where that can't be said at once. */
+  isUpToDate?(): boolean
   close(): void
 }
 

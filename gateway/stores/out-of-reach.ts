@@ -1,5 +1,5 @@
 import { isTrouble } from '../../shared/sqlite.ts'
-import { isOfOneName, OutageError } from './redis/breaker.ts'
+import { isOfNames, OutageError } from './redis/breaker.ts'
 
 /** How ioredis, and whoever waits for it here, say that Redis can't be asked: with a name of its own, */
 const named = new Set(['MaxRetriesPerRequestError', 'ClusterAllFailedError'])
@@ -15,6 +15,6 @@ const unnamed =
 export function isOutOfReach(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (error instanceof OutageError || named.has(error.name)) return true
-  if (error.name === 'ReplyError') return !isOfOneName(error)
+  if (error.name === 'ReplyError') return !isOfNames(error)
   return isTrouble(error) || unnamed.test(error.message)
 }

@@ -297,6 +297,17 @@ t.test(
     t.equal(directory.look(newToken(known.id)), 'unknown')
     t.equal(finds, before + 1, 'who knows an id has to be looked up')
 
+    const foreign = [newToken(newKeyId()), newToken(newKeyId())]
+    const hex = Buffer.from(hashOf(foreign[1] ?? ''), 'base64url').toString('hex')
+    const text = `token,sha256,plan\n${foreign[0]},,free\n,${hex},free\n`
+    await importKeys(text, { store: elsewhere, plans, clock: Date.now })
+    await new Promise((resolve) => setImmediate(resolve))
+    const found = foreign.map((token) => directory.look(token))
+    t.notOk(
+      found.includes('unknown'),
+      'tokens of another Tollgate, whose ids are not those of their keys',
+    )
+
     const strange = openGatewayFile(file)
     t.teardown(() => strange.close())
     strange.exec('ALTER TABLE keys RENAME TO gone')
@@ -314,5 +325,47 @@ t.test(
     await new Promise((resolve) => setImmediate(resolve))
     t.equal(directory.look(newToken(newKeyId())), 'unknown')
     t.equal(finds, settled + 1, 'a record that can’t be read might be anybody’s')
+  },
+)
+
+t.test('what was put in place of a file is heard of, however old it is', async (t) => {
+  const folder = t.testdir()
+  const [older, file] = [join(folder, 'older.db'), join(folder, 'gateway.db')]
+  const before = openGatewayFile(older)
+  const kept = newKey()
+  await embeddedKeys(before, () => 1_000).add([kept])
+  const store = embeddedKeys(openGatewayFile(file))
+  t.teardown(() => store.close())
+  await store.add([newKey()])
+  const directory = new KeyDirectory({ store, cacheSize: 10, clock: Date.now })
+  t.teardown(() => directory.close())
+  await until(() => !directory.mayExist(newToken(newKeyId())))
+  t.notOk(directory.mayExist(newToken(kept.id)))
+  await before.backup(file)
+  before.close()
+  await until(() => directory.mayExist(newToken(kept.id)), 1_000)
+})
+
+t.test(
+  'many changes are read a piece a turn, however often is asked whether all are',
+  async (t) => {
+    const file = join(t.testdir(), 'gateway.db')
+    const [here, elsewhere] = [
+      embeddedKeys(openGatewayFile(file)),
+      embeddedKeys(openGatewayFile(file)),
+    ]
+    t.teardown(() => Promise.all([here.close(), elsewhere.close()]))
+    let pieces = 0
+    const watch = here.watch({ changed: () => pieces++ })
+    t.teardown(() => watch.close())
+    await elsewhere.add(Array.from({ length: 50_000 }, () => newKey()))
+    let most = 0
+    for (let before = 0; !watch.isUpToDate?.(); before = pieces) {
+      most = Math.max(most, pieces - before)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    t.ok(pieces >= 25)
+    // One by itself, and one when the time to look has come.
+    t.ok(most <= 3, `${most} in one turn`)
   },
 )

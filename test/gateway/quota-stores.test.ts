@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import type { RedisSettings } from '../../gateway/config/config.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { HeldQuotas } from '../../gateway/stores/embedded/held.ts'
-import { newQuota } from '../../gateway/limits/step.ts'
+import { newQuota, type Ask } from '../../gateway/limits/step.ts'
 import { EmbeddedQuotas } from '../../gateway/stores/embedded/quota.ts'
 import { connect } from '../../gateway/stores/redis/connect.ts'
 import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
@@ -209,6 +209,49 @@ t.test('redis, a damaged quota hurts none that are asked with it', async (t) => 
     10,
     'more than one call takes',
   )
+})
+
+t.test('redis, what can’t be asked hurts none that are asked with it', async (t) => {
+  const { url, client } = await startRedis(t)
+  const connection = connect({ url }, { timeoutMs: 2_000 })
+  const store = redisQuotas({ connection, prefix: 'test:', timeoutMs: 2_000 })
+  t.teardown(() => store.close())
+  await until(() => connection.status === 'ready')
+  const limits = { perMinute: 10, perDay: 10 }
+  const ask = async (quota: string) => store.decide(quota, { key: 'k', cost: 1, limits })
+  // As an app that is not written in TypeScript might.
+  const bad = async () => store.decide('bad', json('{"key":"k","cost":1}') as unknown as Ask)
+  await t.rejects(bad())
+  const [first, refused, second, other] = await Promise.allSettled([
+    ...[ask('alice'), bad(), ask('alice'), ask('bob')],
+  ])
+  t.match(
+    [first, second, other],
+    [{ value: { dayUsed: 1 } }, { value: { dayUsed: 2 } }, { value: { dayUsed: 1 } }],
+  )
+  t.match(refused, { status: 'rejected' })
+  t.strictSame((await client.keys('test:quota:*')).sort(), ['test:quota:alice', 'test:quota:bob'])
+})
+
+t.test('redis, a server of a Cluster that is not named as one', async (t) => {
+  const { url, client } = await startRedis(t, '--cluster-enabled', 'yes')
+  await client.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+  await until(async () =>
+    ((await client.call('CLUSTER', 'INFO')) as string).includes('cluster_state:ok'),
+  )
+  const connection = connect({ url }, { timeoutMs: 2_000 })
+  const store = redisQuotas({ connection, prefix: 'test:', timeoutMs: 2_000 })
+  t.teardown(() => store.close())
+  await until(() => connection.status === 'ready')
+  const limits = { perMinute: 10, perDay: 10 }
+  const ask = async (quota: string) => store.decide(quota, { key: 'k', cost: 1, limits })
+  for (const used of [1, 2]) {
+    const decisions = await Promise.all(['a', 'b', 'c'].map(ask))
+    t.strictSame(
+      decisions.map(({ dayUsed }) => dayUsed),
+      [used, used, used],
+    )
+  }
 })
 
 t.test('redis is asked in one piece for all that comes at once', async (t) => {

@@ -109,7 +109,7 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
 
     watch(listener) {
       const watch = watchFile(listener)
-      listeners.add(watch.look)
+      listeners.add(watch.hear)
       return watch
     },
 
@@ -119,15 +119,18 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
     },
   }
 
-  function watchFile(listener: KeyListener): Watch & { look: () => void } {
+  function watchFile(listener: KeyListener): Watch & { hear: () => void } {
     let seen = latest.get() ?? 0
     let fileVersion = dataVersion.get()
     let upToDateAtMs = clock()
     let failing = false
-    let unread = false
+    let isUnread = false
+    let isPlanned = false
     let hasMissed = false
     let isLookedAt = false
     const look = (): void => {
+      // Where an older file was put in place of this one, all of it is news.
+      if ((latest.get() ?? 0) < seen) seen = 0
       const rows = since.all(seen)
       seen = rows.at(-1)?.version ?? seen
       const intact = rows.flatMap(({ record, version }) => {
@@ -137,16 +140,24 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
       if (intact.length > 0) listener.changed(intact)
       // What can't be read can't be told of.
       hasMissed ||= intact.length < rows.length
-      unread = rows.length === batchSize
-      if (unread) setImmediate(poll)
+      isUnread = rows.length === batchSize
+      if (isUnread) readOn()
+    }
+    const readOn = (): void => {
+      if (isPlanned) return
+      isPlanned = true
+      setImmediate(() => {
+        isPlanned = false
+        poll()
+      })
     }
     const poll = (): void => {
       if (!database.open) return
       try {
         const version = dataVersion.get()
-        if (version !== fileVersion || unread) look()
+        if (version !== fileVersion || isUnread) look()
         fileVersion = version
-        upToDateAtMs = clock()
+        if (!isUnread) upToDateAtMs = clock()
         if (failing) listener.trouble?.(undefined)
         failing = false
       } catch (error) {
@@ -154,25 +165,30 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
         failing = true
       }
     }
+    /** After a change by this process itself, of which the file's version says nothing. */
+    const hear = (): void => {
+      isUnread = true
+      poll()
+    }
     const timer = setInterval(poll, pollMs)
     timer.unref()
     return {
-      look,
+      hear,
       get upToDateAtMs() {
         return upToDateAtMs
       },
       isUpToDate() {
-        // Once a turn of the loop: what has come in it was sent before.
-        if (!isLookedAt) {
+        // Once a turn of the loop: what is asked in it was mostly sent before.
+        if (!isLookedAt && !isUnread) {
           isLookedAt = true
           setImmediate(() => (isLookedAt = false))
           poll()
         }
-        return database.open && !failing && !unread && !hasMissed
+        return database.open && !failing && !isUnread && !hasMissed
       },
       close() {
         clearInterval(timer)
-        listeners.delete(look)
+        listeners.delete(hear)
       },
     }
   }

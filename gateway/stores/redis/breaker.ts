@@ -45,7 +45,7 @@ export class Breaker {
 
   /** What was asked at a time has failed. Of many that fail at one moment, one counts. */
   failed(error: unknown, askedAtMs: number): void {
-    if (isOfOneName(error) || askedAtMs < this.#lastFailureMs || this.#timer) return
+    if (isOfNames(error) || askedAtMs < this.#lastFailureMs || this.#timer) return
     this.#lastFailureMs = performance.now()
     if (++this.#failures < mostFailures) return
     this.#cause = error
@@ -81,7 +81,7 @@ export class Breaker {
   }
 }
 
-/** Whether an error tells of one damaged name, rather than of a Redis that is in trouble. */
-export function isOfOneName(error: unknown): boolean {
-  return error instanceof Error && /^(?:ERR|WRONGTYPE)\b/.test(error.message)
+/** Whether an error tells of the names that were asked for, rather than of a Redis that is in trouble. */
+export function isOfNames(error: unknown): boolean {
+  return error instanceof Error && /^(?:ERR|WRONGTYPE|CROSSSLOT)\b/.test(error.message)
 }

@@ -9,6 +9,9 @@ const verdicts = ['admitted', 'refused', 'banned'] as const
 
 type Waiting = Readonly<{
   quota: string
+  /** What it is kept by, and what the script is asked. */
+  hash: string
+  text: string
   ask: Ask
   /** What is seen next, if nobody else has been there meanwhile. */
   next: Seen | undefined
@@ -36,30 +39,40 @@ export type DecisionOptions = Omit<ScriptOptions, 'file'> &
 export function decisionsIn(options: DecisionOptions): Decide {
   const { hashOf, now, banned } = options
   const run = keyedScript({ ...options, file: 'quota.lua' })
-  const most = options.connection instanceof Cluster ? 1 : atOnce
-  let hashes: string[] = []
-  let asks: string[] = []
+  let most = options.connection instanceof Cluster ? 1 : atOnce
   let waiting: Waiting[] = []
 
   function send(): void {
-    const [asked, names, told] = [waiting, hashes, asks]
-    if (asked.length === 0) return
-    hashes = []
-    asks = []
+    if (waiting.length === 0) return
+    const asked = waiting
     waiting = []
-    run(names, now(), ...told).then(
+    decideAll(asked)
+  }
+
+  function decideAll(asked: readonly Waiting[]): void {
+    const hashes = asked.map(({ hash }) => hash)
+    const texts = asked.map(({ text }) => text)
+    run(hashes, now(), ...texts).then(
       (answers) => settle(asked, answers, banned),
-      (error: Error) => asked.forEach(({ reject }) => reject(error)),
+      (error: Error) => {
+        if (asked.length > 1 && error.message.startsWith('CROSSSLOT')) askOneByOne(asked)
+        else for (const { reject } of asked) reject(error)
+      },
     )
+  }
+
+  /** A server of a Cluster that is not named as one takes no two hashes at once, and has counted none of them. */
+  function askOneByOne(asked: readonly Waiting[]): void {
+    most = 1
+    for (const one of asked) decideAll([one])
   }
 
   return (quota, ask) =>
     new Promise((resolve, reject) => {
       const next = nextOf(ask)
+      const [hash, text] = [hashOf(quota), packed(ask, next)]
       if (waiting.length === 0 && most > 1) setImmediate(send)
-      hashes.push(hashOf(quota))
-      asks.push(packed(ask, next))
-      waiting.push({ quota, ask, next, resolve, reject })
+      waiting.push({ quota, hash, text, ask, next, resolve, reject })
       if (waiting.length >= most) send()
     })
 }

@@ -150,12 +150,13 @@ local function decide(hash, ask)
   end
   local marked = conductChanged and mark == ''
   if marked then mark = ',k' end
-  if counted or healed or marked then call('HSET', hash, 'c', counters .. mark) end
+  local changed = counted or healed or marked
+  if changed then call('HSET', hash, 'c', counters .. mark) end
   if conductChanged then
     call('HSET', hash, conductField,
       format('%.0f,%.0f,%.0f,%s', refusedAt, bannedUntil, bans, strikes))
   end
-  if rolled or conductChanged then
+  if conductChanged or rolled and changed then
     local lasts = (day + 1) * 86400000 - now
     if bannedUntil > 0 then lasts = math.max(lasts, bannedUntil + remembered - now) end
     if strikes ~= '' then lasts = math.max(lasts, remembered) end

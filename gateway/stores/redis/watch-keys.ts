@@ -90,7 +90,6 @@ export function watchKeys(names: Names, listener: KeyListener): Watch {
     get upToDateAtMs() {
       return upToDateAtMs
     },
-    isUpToDate: () => false,
     close() {
       clearInterval(timer)
       connection.off('ready', pollAtOnce)
