@@ -1,4 +1,5 @@
 import Fastify from 'fastify'
+import { setFlagsFromString } from 'node:v8'
 import { parseConfig } from '../../gateway/config/load.ts'
 import { hashOf, keyIdOf } from '../../gateway/keys/token.ts'
 import { tollgate } from '../../gateway/plugin.ts'
@@ -15,6 +16,8 @@ routes: []
 store: { file: ":memory:" }
 `
 
+// As the gateway does for itself: else one start in twenty is measured at 1.6 times its cost.
+setFlagsFromString('--no-allocation-site-pretenuring')
 const app = Fastify()
 if (kind === 'guarded') {
   const config = parseConfig(yaml, {}, 'bench')

@@ -20,7 +20,7 @@ const benches = {
 
 const help = `Measures processor time, requests a second and latency, side by side, on this machine.
 
-  npm run bench                 everything: rounds of a second each, all contestants in turn
+  npm run bench                 everything: rounds of half a second, all contestants in turn
   npm run bench -- proxy        only that; there are ${Object.keys(benches).join(', ')}
   npm run bench -- --quick      what it costs to stand in between, in a minute
   npm run bench -- --rounds 9 --seconds 2 --connections 64
@@ -50,8 +50,8 @@ else if (unknown.length > 0) {
 async function run(): Promise<void> {
   const { quick, out } = values
   const settings = {
-    rounds: Number(values.rounds ?? (quick ? 2 : 7)),
-    seconds: Number(values.seconds ?? (quick ? 0.5 : 1)),
+    rounds: Number(values.rounds ?? (quick ? 2 : 15)),
+    seconds: Number(values.seconds ?? 0.5),
     connections: Number(values.connections),
   }
   const say = (line: string): void => void process.stdout.write(`${line}\n`)

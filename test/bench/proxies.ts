@@ -3,6 +3,7 @@ import Fastify from 'fastify'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
 import { Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible'
 import { Pool } from 'undici'
@@ -68,6 +69,8 @@ function tokens(): string[] {
   return readFileSync(tokenFile, 'utf8').trim().split('\n')
 }
 
+// As the gateway does for itself: else one start in twenty is measured at 1.6 times its cost.
+setFlagsFromString('--no-allocation-site-pretenuring')
 const start = kinds[kind]
 if (!start) throw new Error(`there is no ${kind}`)
 process.send?.({ listening: await start() })
