@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { BloomFilter } from '../../gateway/keys/bloom-filter.ts'
 import { KeyCache } from '../../gateway/keys/cache.ts'
 import { KeyDirectory } from '../../gateway/keys/directory.ts'
@@ -252,15 +252,19 @@ t.test('what is created while the names are still being read is known too', asyn
   t.ok(directory.mayExist(newToken(key.id)))
 })
 
+/** One file, as a gateway and another process have it open. */
+function twoViews(t: Test) {
+  const file = join(t.testdir(), 'gateway.db')
+  const open = () => embeddedKeys(openGatewayFile(file))
+  const [here, elsewhere] = [open(), open()]
+  t.teardown(() => Promise.all([here.close(), elsewhere.close()]))
+  return { file, here, elsewhere }
+}
+
 t.test(
   'what the filter denies is asked of no file, and what is new is found at once',
   async (t) => {
-    const file = join(t.testdir(), 'gateway.db')
-    const [here, elsewhere] = [
-      embeddedKeys(openGatewayFile(file)),
-      embeddedKeys(openGatewayFile(file)),
-    ]
-    t.teardown(() => Promise.all([here.close(), elsewhere.close()]))
+    const { file, here, elsewhere } = twoViews(t)
     let finds = 0
     const counted: KeyStore = {
       ...here,
@@ -349,12 +353,7 @@ t.test('what was put in place of a file is heard of, however old it is', async (
 t.test(
   'many changes are read a piece a turn, however often is asked whether all are',
   async (t) => {
-    const file = join(t.testdir(), 'gateway.db')
-    const [here, elsewhere] = [
-      embeddedKeys(openGatewayFile(file)),
-      embeddedKeys(openGatewayFile(file)),
-    ]
-    t.teardown(() => Promise.all([here.close(), elsewhere.close()]))
+    const { here, elsewhere } = twoViews(t)
     let pieces = 0
     const watch = here.watch({ changed: () => pieces++ })
     t.teardown(() => watch.close())

@@ -172,14 +172,20 @@ t.test('redis, what was given up is not done after all', async (t) => {
   t.match(await ask(), [/^\d+,\d+$/, /,1,\d+,1,0,0$/], 'and the next one is')
 })
 
-t.test('redis, a damaged quota hurts none that are asked with it', async (t) => {
-  const { url, client } = await startRedis(t)
+/** Quotas of so many a minute and a day, by Redis' own clock. */
+async function quotasAt(t: Test, url: string, limit = 10) {
   const connection = connect({ url }, { timeoutMs: 2_000 })
   const store = redisQuotas({ connection, prefix: 'test:', timeoutMs: 2_000 })
   t.teardown(() => store.close())
   await until(() => connection.status === 'ready')
-  const limits = { perMinute: 10, perDay: 10 }
+  const limits = { perMinute: limit, perDay: limit }
   const ask = async (quota: string) => store.decide(quota, { key: 'k', cost: 1, limits })
+  return { store, ask }
+}
+
+t.test('redis, a damaged quota hurts none that are asked with it', async (t) => {
+  const { url, client } = await startRedis(t)
+  const { ask } = await quotasAt(t, url)
   const calls = async () => {
     const found = /cmdstat_evalsha:calls=(\d+)/.exec(await client.info('commandstats'))
     return Number(found?.[1] ?? 0)
@@ -213,12 +219,7 @@ t.test('redis, a damaged quota hurts none that are asked with it', async (t) => 
 
 t.test('redis, what can’t be asked hurts none that are asked with it', async (t) => {
   const { url, client } = await startRedis(t)
-  const connection = connect({ url }, { timeoutMs: 2_000 })
-  const store = redisQuotas({ connection, prefix: 'test:', timeoutMs: 2_000 })
-  t.teardown(() => store.close())
-  await until(() => connection.status === 'ready')
-  const limits = { perMinute: 10, perDay: 10 }
-  const ask = async (quota: string) => store.decide(quota, { key: 'k', cost: 1, limits })
+  const { store, ask } = await quotasAt(t, url)
   // As an app that is not written in TypeScript might.
   const bad = async () => store.decide('bad', json('{"key":"k","cost":1}') as unknown as Ask)
   await t.rejects(bad())
@@ -239,12 +240,7 @@ t.test('redis, a server of a Cluster that is not named as one', async (t) => {
   await until(async () =>
     ((await client.call('CLUSTER', 'INFO')) as string).includes('cluster_state:ok'),
   )
-  const connection = connect({ url }, { timeoutMs: 2_000 })
-  const store = redisQuotas({ connection, prefix: 'test:', timeoutMs: 2_000 })
-  t.teardown(() => store.close())
-  await until(() => connection.status === 'ready')
-  const limits = { perMinute: 10, perDay: 10 }
-  const ask = async (quota: string) => store.decide(quota, { key: 'k', cost: 1, limits })
+  const { ask } = await quotasAt(t, url)
   for (const used of [1, 2]) {
     const decisions = await Promise.all(['a', 'b', 'c'].map(ask))
     t.strictSame(
@@ -257,15 +253,10 @@ t.test('redis, a server of a Cluster that is not named as one', async (t) => {
 t.test('redis is asked in one piece for all that comes at once', async (t) => {
   const { port } = await startRedis(t)
   const wire = await startFaultProxy(t, port)
-  const connection = connect({ url: `redis://127.0.0.1:${wire.port}` }, { timeoutMs: 2_000 })
-  const store = redisQuotas({ connection, prefix: 'test:', timeoutMs: 2_000 })
-  t.teardown(() => store.close())
-  await until(() => connection.status === 'ready')
-  const limits = { perMinute: 1_000, perDay: 1_000 }
-  const ask = async () => store.decide('q', { key: 'k', cost: 1, limits })
-  await ask()
+  const { ask } = await quotasAt(t, `redis://127.0.0.1:${wire.port}`, 1_000)
+  await ask('q')
   const before = wire.pieces()
-  const decisions = await Promise.all(Array.from({ length: 64 }, ask))
+  const decisions = await Promise.all(Array.from({ length: 64 }, () => ask('q')))
   t.equal(new Set(decisions.map(({ dayUsed }) => dayUsed)).size, 64)
   // Besides, a gateway tells that it is there.
   t.ok(wire.pieces() - before <= 4, `${wire.pieces() - before} pieces`)

@@ -33,7 +33,7 @@ export type DecisionOptions = Omit<ScriptOptions, 'file'> &
 
 /**
  * Decisions in Redis. All that are asked for in one turn of the loop go in one call, each still a step of
- * its own: of 64 at a time, one costs a gateway 2.5 µs instead of 6.1, and Redis 2.3 instead of 3.5. In a
+ * its own: of 64 at a time, one costs a gateway 2.3 µs instead of 6.1, and Redis 2.2 instead of 3.5. In a
  * Cluster, where hashes are in different places, each goes by itself.
  */
 export function decisionsIn(options: DecisionOptions): Decide {
@@ -97,45 +97,40 @@ function settleOne(
   nowMs: number,
   banned: DecisionOptions['banned'],
 ): void {
-  if (answer === '' && next) {
-    const used = { minuteUsed: next.minuteUsed, dayUsed: next.dayUsed - next.dayGivenBack }
-    resolve({
-      verdict: 'admitted',
-      nowMs,
-      cost: ask.cost,
-      ...used,
-      strikes: 0,
-      bannedUntilMs: 0,
-      bans: false,
-      seen: next,
-    })
-    return
-  }
+  if (answer === '' && next) return resolve(decisionOf(next, ask.cost, nowMs))
   if (answer instanceof Error) return reject(answer)
   const numbers = typeof answer === 'string' ? answer.split(',').map(Number) : []
   if (numbers.length !== 6 && numbers.length !== 10) {
     return reject(new Error('Redis gave no decision'))
   }
-  const decision = decisionFrom(numbers, ask.cost, nowMs)
-  if (decision.bans) banned(quota, ask.key, decision.bannedUntilMs)
+  const [minute = 0, minuteUsed = 0, day = 0, dayUsed = 0, dayGivenBack = 0, generation = 0] =
+    numbers
+  const [verdict, until = 0, strikes, bans] = numbers.slice(6)
+  const bannedUntilMs = until > nowMs ? until : 0
+  const seen = { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, bannedUntilMs }
+  const decision = decisionOf(seen, ask.cost, nowMs, verdict, strikes, bans === 1)
+  if (decision.bans) banned(quota, ask.key, bannedUntilMs)
   resolve(decision)
 }
 
-function decisionFrom(numbers: readonly number[], cost: number, nowMs: number): Decision {
-  const [minute = 0, minuteUsed = 0, day = 0, dayUsed = 0, dayGivenBack = 0, generation = 0] =
-    numbers
-  const [verdict = 0, until = 0, strikes = 0, bans = 0] = numbers.slice(6)
-  const bannedUntilMs = until > nowMs ? until : 0
+function decisionOf(
+  seen: Seen,
+  cost: number,
+  nowMs: number,
+  verdict = 0,
+  strikes = 0,
+  bans = false,
+): Decision {
   return {
     verdict: verdicts[verdict] ?? 'refused',
     nowMs,
     cost,
-    minuteUsed,
-    dayUsed: dayUsed - dayGivenBack,
+    minuteUsed: seen.minuteUsed,
+    dayUsed: seen.dayUsed - seen.dayGivenBack,
     strikes,
-    bannedUntilMs,
-    bans: bans === 1,
-    seen: { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, bannedUntilMs },
+    bannedUntilMs: seen.bannedUntilMs,
+    bans,
+    seen,
   }
 }
 
