@@ -1,34 +1,94 @@
-import { Ranges } from './address.ts'
-import { quotaOf, type Key } from './keys/key.ts'
+import { accountOf, quotaOf, validUntil, type StoredKey } from './keys/key.ts'
+import { hashOf } from './keys/token.ts'
 import type { Standing } from './limits/headers.ts'
-import { effectiveLimits, type Limits, type Plan } from './limits/limits.ts'
+import type { Limits } from './limits/limits.ts'
 import type { BanRules } from './limits/step.ts'
-import { pathMatcher } from './paths.ts'
+import type { Doing } from './records/tallying.ts'
+import { specialOf, type Offer, type Restriction, type Special, type Terms } from './terms.ts'
 
-/** All that is known of who sends a request, once its key has been found. */
-export type Caller = Readonly<{
-  /** The key's id: what logs, metrics and the backend see. */
-  id: string
-  name: string
-  plan: string
-  account: string | undefined
+/**
+ * All that is known of who sends a request, once its key has been found.
+ *
+ * There are many, and each request asks for another one: what a gateway keeps of a caller is in one record,
+ * because each other place that a request has to look at is a wait for memory.
+ */
+export class Caller {
+  #terms: Terms | undefined
+  /** When its token stops letting it in; 0 if it already has, `undefined` if it never does. */
+  readonly #endsAtMs: number | undefined
+  /** Whether it has sent something since the cache's hand last passed. */
+  isUsed = false
   /** Whose requests are counted together: those of an account, or of this key alone. */
-  quota: string
-  limits: Limits
+  readonly quota: string
+  /** What is counted of it, and what it does: for those who count. */
+  found: object | undefined
+  doing: Doing | undefined
+  /** The key's id: what logs, metrics and the backend see. */
+  readonly id: string
+  readonly plan: string
+  readonly name: string
+  readonly #token: string
+  readonly #special: Special | undefined
+  /** The number of the change that made its key what it is. */
+  readonly version: number
+  /** The caller of another token of the same key. */
+  next: Caller | undefined
+
+  constructor(token: string, { key, version }: StoredKey) {
+    const endsAtMs = validUntil(key, hashOf(token))
+    this.#endsAtMs = endsAtMs === Infinity ? undefined : endsAtMs
+    this.quota = quotaOf(key)
+    this.id = key.id
+    this.plan = key.plan
+    this.name = key.name
+    this.#token = token
+    this.#special = specialOf(key)
+    this.version = version
+  }
+
+  isValidAt(nowMs: number): boolean {
+    return this.#endsAtMs === undefined || this.#endsAtMs > nowMs
+  }
+
+  /** Takes the terms of a configuration, if it has others; `false` if that has none for it. */
+  takes(offer: Offer): boolean {
+    if (this.#terms?.offer !== offer) this.#terms = offer.termsOf(this.plan, this.#special)
+    return this.#terms !== undefined
+  }
+
+  get limits(): Limits {
+    return agreed(this.#terms).limits
+  }
+
   /** When strikes become a ban; none for a plan without bans. */
-  bans: BanRules | undefined
+  get bans(): BanRules | undefined {
+    return agreed(this.#terms).bans
+  }
+
   /** What its key is restricted to, if it is. */
-  allows: Restriction | undefined
-}>
+  get allows(): Restriction | undefined {
+    return agreed(this.#terms).allows
+  }
 
-/** Whether a key is for some operation from some address. */
-export type Restriction = (method: string, path: string, address: () => string) => boolean
+  get account(): string | undefined {
+    return accountOf(this.quota)
+  }
 
-/** What of a key tells who its caller is: all that a gateway keeps of it. */
-export type Grant = Pick<
-  Key,
-  'id' | 'name' | 'plan' | 'account' | 'limits' | 'methods' | 'paths' | 'addresses'
->
+  /** What it sends to be known; it is nobody else's business, and so is left out where a caller is printed. */
+  get token(): string {
+    return this.#token
+  }
+
+  toJSON(): object {
+    const { id, name, plan, account, quota, limits, bans } = this
+    return { id, name, plan, account, quota, limits, bans }
+  }
+}
+
+function agreed(terms: Terms | undefined): Terms {
+  if (!terms) throw new Error('a caller has terms when it is let in')
+  return terms
+}
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -39,31 +99,4 @@ declare module 'fastify' {
     /** How the caller, or the stranger, stands after this request: what the headers tell. */
     standing: Standing | null
   }
-}
-
-/** The caller that a key stands for; `undefined` if the configuration has no limits for it. */
-export function callerFrom(
-  key: Grant,
-  plans: ReadonlyMap<string, Plan>,
-  rules: BanRules,
-): Caller | undefined {
-  const plan = plans.get(key.plan)
-  const limits = plan && effectiveLimits(plan, key.limits)
-  if (!limits) return undefined
-  const { id, name, account } = key
-  const quota = quotaOf(key)
-  const bans = plan.bans ? rules : undefined
-  const allows = restriction(key)
-  return Object.freeze({ id, name, plan: key.plan, account, quota, limits, bans, allows })
-}
-
-function restriction({ methods, paths, addresses }: Grant): Restriction | undefined {
-  if (!methods && !paths && !addresses) return undefined
-  const someMethods = methods && new Set(methods)
-  const somePaths = paths && pathMatcher(paths)
-  const someAddresses = addresses && new Ranges(addresses)
-  return (method, path, address) =>
-    (someMethods?.has(method) ?? true) &&
-    (somePaths?.(path) ?? true) &&
-    (someAddresses?.has(address()) ?? true)
 }

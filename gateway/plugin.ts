@@ -23,6 +23,7 @@ import { forward } from './stages/4-forward.ts'
 import { announce } from './stages/5-announce.ts'
 import type { Stores } from './stores/open.ts'
 import { addressFinder, strangerRefuser } from './stranger.ts'
+import { Offer } from './terms.ts'
 
 export type TollgateOptions = Readonly<{
   /** The path of a configuration file, or what one would say, or a configuration that was loaded. */
@@ -88,8 +89,7 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
     authenticate({
       directory,
       strangers,
-      plans: config.plans,
-      bans: config.bans,
+      offer: new Offer(config.plans, config.bans),
       addressOf,
       refuseStranger,
       clock,

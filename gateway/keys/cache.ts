@@ -1,36 +1,19 @@
-import type { Caller, Grant } from '../caller.ts'
-import type { Plan } from '../limits/limits.ts'
-import { validUntil, type Key, type StoredKey } from './key.ts'
-import { hashOf } from './token.ts'
-
-/** A token that was looked up and found: what is known of its key, kept up to date. */
-export type CachedKey = {
-  readonly token: string
-  grant: Grant
-  version: number
-  validUntilMs: number
-  /** Whom it stands for, and by which plans; made when it is first asked for, and again when either changes. */
-  caller: Caller | undefined
-  plans: ReadonlyMap<string, Plan> | undefined
-  /** Whether it was asked for since the hand last passed. */
-  isUsed: boolean
-  /** Another token of the same key. */
-  next: CachedKey | undefined
-}
+import { Caller } from '../caller.ts'
+import type { StoredKey } from './key.ts'
 
 /**
- * The keys that a gateway has met lately, so that their requests cost no look-up and no hash. Only
+ * The callers that a gateway has met lately, so that their requests cost no look-up and no hash. Only
  * tokens of keys that exist get in, so invented ones can neither fill it nor push others out.
  *
  * When it is full, a hand goes round like a clock's: what was used since it last came by stays, and
- * the first that was not makes room. What is kept of a key is little, because there are many of them:
- * 0.5 KB each, where all that a store knows of one, by token and by hash, took 1.2.
+ * the first that was not makes room.
  */
-export class KeyCache {
+export class CallerCache {
   readonly #size: number
-  readonly #byToken = new Map<string, CachedKey>()
-  readonly #byId = new Map<string, CachedKey>()
-  #hand: Iterator<CachedKey, undefined> | undefined
+  readonly #byToken = new Map<string, Caller>()
+  /** By the id of their key. */
+  readonly #byId = new Map<string, Caller>()
+  #hand: Iterator<Caller, undefined> | undefined
   /** How many the hand has yet to come to in this round. */
   #left = 0
 
@@ -38,34 +21,47 @@ export class KeyCache {
     this.#size = size
   }
 
-  /** The key of a token, if it was met; whether it is valid is for the caller to see. */
-  get(token: string): CachedKey | undefined {
-    const entry = this.#byToken.get(token)
-    if (entry) entry.isUsed = true
-    return entry
+  /** The caller of a token, if it was met; whether it is valid is for the caller to see. */
+  get(token: string): Caller | undefined {
+    const caller = this.#byToken.get(token)
+    if (caller) caller.isUsed = true
+    return caller
   }
 
-  add(token: string, stored: StoredKey): CachedKey {
-    const known = this.#byToken.get(token)
+  add(token: string, stored: StoredKey): Caller {
     // A look-up may be overtaken by news of a change, and by another look-up.
-    if (known) {
-      refresh(known, stored)
-      return known
-    }
+    this.update(stored)
+    const known = this.#byToken.get(token)
+    if (known) return known
     if (this.#byToken.size >= this.#size) this.#makeRoom()
-    const entry = entryOf(inOnePiece(token), stored, this.#byId.get(stored.key.id))
-    this.#byToken.set(entry.token, entry)
-    this.#byId.set(entry.grant.id, entry)
-    return entry
+    const caller = new Caller(inOnePiece(token), stored)
+    caller.next = this.#byId.get(stored.key.id)
+    this.#put(caller)
+    return caller
   }
 
   /** Takes a change of a key to heart, for all of its tokens that are known here. */
   update(stored: StoredKey): void {
-    for (let each = this.#byId.get(stored.key.id); each; each = each.next) refresh(each, stored)
+    const { key, version } = stored
+    const first = this.#byId.get(key.id)
+    if (!first || first.version > version) return
+    this.#byId.delete(key.id)
+    for (let old: Caller | undefined = first; old; old = old.next) {
+      const caller = new Caller(old.token, stored)
+      caller.isUsed = old.isUsed
+      caller.doing = old.doing
+      caller.next = this.#byId.get(key.id)
+      this.#put(caller)
+    }
   }
 
   get size(): number {
     return this.#byToken.size
+  }
+
+  #put(caller: Caller): void {
+    this.#byToken.set(caller.token, caller)
+    this.#byId.set(caller.id, caller)
   }
 
   #makeRoom(): void {
@@ -75,51 +71,25 @@ export class KeyCache {
         this.#hand = this.#byToken.values()
         this.#left = this.#byToken.size - 1
       }
-      const entry = this.#hand?.next().value
-      if (!entry) this.#left = 0
-      else if (entry.isUsed) entry.isUsed = false
-      else return this.#drop(entry)
+      const caller = this.#hand?.next().value
+      if (!caller) this.#left = 0
+      else if (caller.isUsed) caller.isUsed = false
+      else return this.#drop(caller)
     }
   }
 
-  #drop(entry: CachedKey): void {
-    const { id } = entry.grant
-    this.#byToken.delete(entry.token)
+  #drop(caller: Caller): void {
+    const { id, token, next } = caller
+    this.#byToken.delete(token)
     let before = this.#byId.get(id)
-    if (before === entry) {
-      if (entry.next) this.#byId.set(id, entry.next)
+    if (before === caller) {
+      if (next) this.#byId.set(id, next)
       else this.#byId.delete(id)
       return
     }
-    while (before && before.next !== entry) before = before.next
-    if (before) before.next = entry.next
+    while (before && before.next !== caller) before = before.next
+    if (before) before.next = next
   }
-}
-
-function entryOf(token: string, { key, version }: StoredKey, next?: CachedKey): CachedKey {
-  return {
-    token,
-    grant: grantOf(key),
-    version,
-    validUntilMs: validUntil(key, hashOf(token)),
-    caller: undefined,
-    plans: undefined,
-    isUsed: false,
-    next,
-  }
-}
-
-function refresh(entry: CachedKey, { key, version }: StoredKey): void {
-  if (version < entry.version) return
-  entry.version = version
-  entry.grant = grantOf(key)
-  entry.validUntilMs = validUntil(key, hashOf(entry.token))
-  entry.plans = undefined
-}
-
-/** Its secrets, and whatever else is for operators alone, stay in the store. */
-function grantOf({ id, name, plan, account, limits, methods, paths, addresses }: Key): Grant {
-  return { id, name, plan, account, limits, methods, paths, addresses }
 }
 
 /** A part of a header line keeps the whole line in memory; its copy doesn't. */

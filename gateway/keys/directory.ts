@@ -1,7 +1,8 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { KeyStore, Watch } from '../stores/keys.ts'
 import { BloomFilter } from './bloom-filter.ts'
-import { KeyCache, type CachedKey } from './cache.ts'
+import type { Caller } from '../caller.ts'
+import { CallerCache } from './cache.ts'
 import type { Meters } from '../records/meters.ts'
 import type { StoredKey } from './key.ts'
 import { hashOf, isOurs, keyIdOf } from './token.ts'
@@ -12,8 +13,8 @@ const longestStaleMs = 10 * 60_000
 /** How long to wait before the names of a store that was out of reach are asked for again. */
 const relearnMs = 1_000
 
-/** What is found for a token: its key, that it is no key, or that nobody can say at present. */
-export type Found = CachedKey | 'unknown' | 'unavailable'
+/** What is found for a token: its caller, that it is no key, or that nobody can say at present. */
+export type Found = Caller | 'unknown' | 'unavailable'
 
 export type DirectoryOptions = Readonly<{
   store: KeyStore
@@ -26,10 +27,10 @@ export type DirectoryOptions = Readonly<{
   trouble?: (error: Error | undefined) => void
 }>
 
-/** Finds the keys of tokens for one gateway: from its memory where it can, from the store else. */
+/** Finds the callers of tokens for one gateway: from its memory where it can, from the store else. */
 export class KeyDirectory {
   readonly #store: KeyStore
-  readonly #cache: KeyCache
+  readonly #cache: CallerCache
   readonly #clock: Clock
   readonly #watch: Watch
   readonly #meters: DirectoryOptions['meters']
@@ -44,7 +45,7 @@ export class KeyDirectory {
     this.#meters = meters
     this.#store = store
     this.#clock = clock
-    this.#cache = new KeyCache(cacheSize)
+    this.#cache = new CallerCache(cacheSize)
     this.#watch = store.watch({
       changed: (keys) => this.#hear(keys),
       ...(trouble ? { trouble } : {}),
@@ -53,7 +54,7 @@ export class KeyDirectory {
   }
 
   /** What memory knows of a token: nothing of one that was not met lately. */
-  recall(token: string): CachedKey | undefined {
+  recall(token: string): Caller | undefined {
     const cached = this.#cache.get(token)
     const stale = cached && this.#clock() - this.#watch.upToDateAtMs > longestStaleMs
     return stale ? undefined : cached

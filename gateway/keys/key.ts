@@ -33,7 +33,14 @@ export function validUntil(key: Key, hash: string): number {
   return Math.min(key.expiresAtMs ?? Infinity, secret.untilMs ?? Infinity)
 }
 
+const ofAccount = 'account:'
+
 /** The name under which a key's requests are counted. */
 export function quotaOf({ id, account }: Pick<Key, 'id' | 'account'>): string {
-  return account === undefined ? `key:${id}` : `account:${account}`
+  return account === undefined ? `key:${id}` : `${ofAccount}${account}`
+}
+
+/** The account whose requests are counted under a name, if they are an account's. */
+export function accountOf(quota: string): string | undefined {
+  return quota.startsWith(ofAccount) ? quota.slice(ofAccount.length) : undefined
 }

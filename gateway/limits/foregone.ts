@@ -1,6 +1,6 @@
 import { BoundedMap } from '../bounded-map.ts'
 import type { Limits } from './limits.ts'
-import { minuteMs, type BanRules, type Decision, type Seen } from './step.ts'
+import { minuteMs, type BanRules, type Decision, type Place, type Seen } from './step.ts'
 
 /** Whose quota is asked, and by which limits and rules. */
 export type Asker = Readonly<{
@@ -8,7 +8,8 @@ export type Asker = Readonly<{
   quota: string
   limits: Limits
   bans: BanRules | undefined
-}>
+}> &
+  Place
 
 /** The store's time as a gateway reckons it: it may be later by up to `lagMs`, and is never sooner. */
 export type Now = Readonly<{ nowMs: number; lagMs: number }>

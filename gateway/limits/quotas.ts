@@ -103,7 +103,7 @@ export class Quotas {
   #decideHere(asker: Asker, cost: number): Decision | Promise<Decision> {
     const { id, quota, limits, bans } = asker
     try {
-      const decision = this.#store.decide(quota, { key: id, cost, limits, bans })
+      const decision = this.#store.decide(quota, { key: id, cost, limits, bans, place: asker })
       this.#tell('decision', undefined)
       return decision
     } catch (error) {

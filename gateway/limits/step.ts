@@ -68,7 +68,11 @@ export type Ask = Readonly<{
   bans?: BanRules | undefined
   seen?: Seen | undefined
   owed?: Owed | undefined
+  place?: Place | undefined
 }>
+
+/** Where a store may leave what it has found for who asks, to find it there the next time. */
+export type Place = { found?: object | undefined }
 
 /** One decision, with all that headers and later decisions need to know of it. */
 export type Decision = Readonly<{

@@ -34,7 +34,7 @@ export function recorder({ meters, tallying }: Core, log: FastifyBaseLogger): Re
         if (course) durations.add(performance.now() - course.beganAtMs)
         if (reply.refusal) meters.refusals.add(plan, reply.refusal)
         const use = caller && !isFree ? useOf(request, reply) : undefined
-        if (caller && use) tallying.count(caller.id, use)
+        if (caller && use) tallying.count(caller, use)
       }
     },
 
@@ -46,7 +46,7 @@ export function recorder({ meters, tallying }: Core, log: FastifyBaseLogger): Re
     deprecatedCall({ caller }, operation) {
       if (!caller) return
       meters.deprecated.add(operation, caller.plan)
-      tallying.count(caller.id, deprecatedCall(operation), true)
+      tallying.count(caller, deprecatedCall(operation), true)
     },
 
     upstreamMeter: (upstream) => meters.upstream(upstream),

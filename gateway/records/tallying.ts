@@ -24,90 +24,30 @@ export type TallyingOptions = Readonly<{
 
 type Batch = Readonly<{ id: string; tallies: readonly Tally[] }>
 
-/**
- * What one key does in one way. It is kept from one time to the next, as it mostly goes on: forgotten
- * whenever it paused, 100,000 keys left 500 bytes a request for the full collections.
- */
-type Doing = {
+/** What one key does in one way on one day. */
+export type Doing = {
   readonly key: string
   readonly what: string
+  /** `forgotten` where it paused for so long that it is not looked at any more. */
+  day: number
   count: number
   lastMs: number | undefined
-  /** Whether it was counted since the last tidying. */
-  isUsed: boolean
-  /** What else the same key does. */
+  /** What else the same key does on the same day. */
   readonly next: Doing | undefined
 }
 
-/** What keys did on one day. */
-class Day {
-  readonly number: number
-  readonly #doings = new Map<string, Doing>()
-  /** In the order of keys when they are taken, so that a store in a file writes few pages a batch. */
-  #all: Doing[] = []
-  #isSorted = true
+/** Whose doing is counted. What it does is kept with it from one time to the next, as it mostly goes on. */
+export type Doer = { readonly id: string; doing: Doing | undefined }
 
-  constructor(number: number) {
-    this.number = number
-  }
-
-  get(key: string, what: string): Doing | undefined {
-    let doing = this.#doings.get(key)
-    while (doing && doing.what !== what) doing = doing.next
-    return doing
-  }
-
-  add(key: string, what: string): Doing {
-    const next = this.#doings.get(key)
-    const doing = { key, what, count: 0, lastMs: undefined, isUsed: true, next }
-    this.#doings.set(key, doing)
-    this.#all.push(doing)
-    this.#isSorted = false
-    return doing
-  }
-
-  /** Takes what was counted, a batch at a time: made all at once, 100,000 of them would outlive many requests. */
-  *take(): Generator<Batch> {
-    let tallies: Tally[] = []
-    // What was sorted before and what came since: V8 sorts such in one pass.
-    if (!this.#isSorted) this.#all.sort((a, b) => (a.key < b.key ? -1 : 1))
-    this.#isSorted = true
-    for (const doing of this.#all) {
-      const { key, what, count, lastMs } = doing
-      if (count === 0) continue
-      tallies.push({ day: this.number, key, what, count, lastMs: lastMs ?? 0 })
-      doing.count = 0
-      if (tallies.length < batchSize) continue
-      yield { id: randomUUID(), tallies }
-      tallies = []
-    }
-    if (tallies.length > 0) yield { id: randomUUID(), tallies }
-  }
-
-  /** Makes room where keys have done nothing since it was last done, if there are so many that it matters. */
-  tidy(): void {
-    if (this.#all.length > mostIdle) {
-      for (const [key, first] of this.#doings) if (isIdle(first)) this.#doings.delete(key)
-      this.#all = this.#all.filter(({ key }) => this.#doings.has(key))
-    }
-    for (const doing of this.#all) doing.isUsed = false
-  }
-}
-
-function isIdle(first: Doing): boolean {
-  for (let each: Doing | undefined = first; each; each = each.next) {
-    if (each.isUsed || each.count > 0) return false
-  }
-  return true
-}
+const forgotten = -1
 
 /** Counts what keys do in this process's memory, and adds it to the store once in a while. */
 export class Tallying {
   readonly #options: TallyingOptions
   readonly #timer: NodeJS.Timeout
-  #today = new Day(0)
-  /** Days that are over, but not in the store yet. */
-  #before: Day[] = []
+  /** In the order of keys when they are taken, so that a store in a file writes few pages a batch. */
+  #all: Doing[] = []
+  #isSorted = true
   /** What was handed in, and is not known to have been added. */
   #handedIn: Batch | undefined
   /** How many tallies are counted or handed in. */
@@ -122,21 +62,21 @@ export class Tallying {
   }
 
   /** A key has done something; whether it matters when it did so last. */
-  count(key: string, what: string, isDated = false): void {
+  count(doer: Doer, what: string, isDated = false): void {
     const nowMs = this.#options.clock()
     const day = Math.floor(nowMs / dayMs)
-    if (day !== this.#today.number) {
-      this.#before.push(this.#today)
-      this.#today = new Day(day)
-    }
-    let doing = this.#today.get(key, what)
-    if (!doing || doing.count === 0) {
+    let doing = doer.doing
+    while (doing && doing.day === day && doing.what !== what) doing = doing.next
+    if (doing?.day !== day || doing.count === 0) {
       if (this.#size >= mostWaiting) return
       this.#size++
-      doing ??= this.#today.add(key, what)
+    }
+    if (doing?.day !== day) {
+      // With what is forgotten or of another day goes all that hangs on it; it is counted anew.
+      doing = this.#begin(doer.id, what, day, doing ? undefined : doer.doing)
+      doer.doing = doing
     }
     doing.count++
-    doing.isUsed = true
     if (isDated) doing.lastMs = nowMs
   }
 
@@ -151,17 +91,42 @@ export class Tallying {
     await this.flush()
   }
 
-  /** What waits, the oldest first. */
+  #begin(key: string, what: string, day: number, next: Doing | undefined): Doing {
+    const doing = { key, what, day, count: 0, lastMs: undefined, next }
+    this.#all.push(doing)
+    this.#isSorted = false
+    return doing
+  }
+
+  /**
+   * Takes what was counted, a batch at a time: made all at once, 100,000 tallies would outlive many requests.
+   * Forgets who has paused, if there are so many that it matters, and days that are over.
+   */
   *#batches(): Generator<Batch> {
     // It may have been added nevertheless, so it is handed in again as it is, by the same id.
     if (this.#handedIn) yield this.#handedIn
-    for (let day = this.#before[0]; day; day = this.#before[0]) {
-      yield* day.take()
-      this.#before.shift()
+    // What was sorted before and what came since: V8 sorts such in one pass.
+    if (!this.#isSorted) this.#all.sort(byKey)
+    this.#isSorted = true
+    const isLong = this.#all.length > mostIdle
+    const today = Math.floor(this.#options.clock() / dayMs)
+    let someForgotten = false
+    let tallies: Tally[] = []
+    for (const doing of this.#all) {
+      const { key, what, day, count, lastMs } = doing
+      if (count > 0) {
+        tallies.push({ day, key, what, count, lastMs: lastMs ?? 0 })
+        doing.count = 0
+      } else if (isLong || day !== today) {
+        doing.day = forgotten
+        someForgotten = true
+      }
+      if (tallies.length < batchSize) continue
+      yield { id: randomUUID(), tallies }
+      tallies = []
     }
-    const today = this.#today
-    yield* today.take()
-    today.tidy()
+    if (tallies.length > 0) yield { id: randomUUID(), tallies }
+    if (someForgotten) this.#all = this.#all.filter(({ day }) => day !== forgotten)
   }
 
   async #add(): Promise<void> {
@@ -180,4 +145,8 @@ export class Tallying {
       this.#isFailing = true
     }
   }
+}
+
+function byKey(a: Doing, b: Doing): number {
+  return a.key < b.key ? -1 : a.key > b.key ? 1 : 0
 }

@@ -8,20 +8,17 @@ import type { Clock } from '../../shared/clock.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { answer, pathOf } from '../../shared/service.ts'
 import { bearerToken } from '../bearer.ts'
-import { callerFrom, type Caller, type Restriction } from '../caller.ts'
-import type { CachedKey } from '../keys/cache.ts'
+import type { Caller } from '../caller.ts'
 import type { Found, KeyDirectory } from '../keys/directory.ts'
 import { isOurs, isWellFormed } from '../keys/token.ts'
-import type { Plan } from '../limits/limits.ts'
-import type { BanRules } from '../limits/step.ts'
 import type { Strangers } from '../limits/strangers.ts'
 import type { AddressOf, RefuseStranger } from '../stranger.ts'
+import type { Offer, Restriction } from '../terms.ts'
 
 export type AuthenticateOptions = Readonly<{
   directory: KeyDirectory
   strangers: Strangers
-  plans: ReadonlyMap<string, Plan>
-  bans: BanRules
+  offer: Offer
   addressOf: AddressOf
   refuseStranger: RefuseStranger
   clock: Clock
@@ -32,14 +29,14 @@ const secondsUntilBack = '5'
 
 /** Finds out who sends a request, before a byte of its body is read; refuses who can't be known. */
 export function authenticate(options: AuthenticateOptions): onRequestHookHandler {
-  const { directory, strangers, plans, bans, addressOf, refuseStranger, clock } = options
+  const { directory, strangers, offer, addressOf, refuseStranger, clock } = options
 
   return function authenticate(request, reply, done): void {
     const token = bearerToken(request.raw.rawHeaders)
     if (token === undefined) return refuseStranger(request, reply, missing)
     if (token === null) return refuseStranger(request, reply, invalid)
-    const cached = directory.recall(token)
-    if (cached) return letIn(cached, request, reply, done)
+    const known = directory.recall(token)
+    if (known) return letIn(known, request, reply, done)
     if (isOurs(token) && !isWellFormed(token)) return refuseStranger(request, reply, invalid)
     if (strangers.isOver(addressOf(request)) && !directory.mayExist(token)) {
       return refuseStranger(request, reply, invalid)
@@ -58,29 +55,21 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
     else decide(found)
   }
 
-  function letIn(key: CachedKey, request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    if (key.validUntilMs <= clock()) return refuseStranger(request, reply, invalid)
-    const caller = callerOf(key)
-    if (!caller) {
-      const { id, plan } = key.grant
+  function letIn(caller: Caller, request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    if (!caller.isValidAt(clock())) return refuseStranger(request, reply, invalid)
+    if (!caller.takes(offer)) {
+      const { id, plan } = caller
       request.log.error({ key: id, plan }, 'the plan of a key is not in the configuration')
       return refuseStranger(request, reply, unplanned)
     }
     request.caller = caller
-    request.forbidden = caller.allows !== undefined && !isWithin(caller.allows, request)
+    const { allows } = caller
+    request.forbidden = allows !== undefined && !isWithin(allows, request)
     done()
   }
 
   function isWithin(allows: Restriction, request: FastifyRequest): boolean {
     return allows(request.method, pathOf(request), () => addressOf(request))
-  }
-
-  function callerOf(key: CachedKey): Caller | undefined {
-    if (key.plans !== plans) {
-      key.caller = callerFrom(key.grant, plans, bans)
-      key.plans = plans
-    }
-    return key.caller
   }
 
   function refuseUnchecked(request: FastifyRequest, reply: FastifyReply): void {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { BloomFilter } from '../../gateway/keys/bloom-filter.ts'
-import { KeyCache } from '../../gateway/keys/cache.ts'
+import { CallerCache } from '../../gateway/keys/cache.ts'
 import { KeyDirectory } from '../../gateway/keys/directory.ts'
 import { importKeys, rowsOf } from '../../gateway/keys/import.ts'
 import { hashOf, newKeyId, newToken } from '../../gateway/keys/token.ts'
@@ -25,7 +25,7 @@ t.test('the cache', (t) => {
     version,
   })
   t.test('never holds more than its size, and keeps what is used', (t) => {
-    const cache = new KeyCache(100)
+    const cache = new CallerCache(100)
     cache.add('used', stored(1, 'used'))
     for (let i = 0; i < 10_000; i++) {
       cache.add(`t${i}`, stored(1, `k${i}`))
@@ -37,7 +37,7 @@ t.test('the cache', (t) => {
     t.end()
   })
   t.test('loses none as long as all fit, in whatever order they come', (t) => {
-    const cache = new KeyCache(100)
+    const cache = new CallerCache(100)
     let lookUps = 0
     for (let i = 0; i < 1_000; i++) {
       if (cache.get(`t${i % 100}`)) continue
@@ -48,25 +48,25 @@ t.test('the cache', (t) => {
     t.end()
   })
   t.test('takes a change to heart, and no older one after it', (t) => {
-    const cache = new KeyCache(100)
-    const entry = cache.add('token', stored(5, 'k'))
-    t.equal(entry.validUntilMs, Infinity)
+    const cache = new CallerCache(100)
+    const caller = cache.add('token', stored(5, 'k'))
+    t.ok(caller.isValidAt(Number.MAX_VALUE))
     cache.update(stored(7, 'k', { revokedAtMs: 1 }))
-    t.equal(cache.get('token')?.validUntilMs, 0)
+    t.equal(cache.get('token')?.isValidAt(0), false)
     cache.update(stored(6, 'k'))
-    t.equal(cache.get('token')?.validUntilMs, 0, 'a change that was overtaken')
-    t.equal(cache.add('token', stored(5, 'k')).validUntilMs, 0, 'a look-up that was overtaken')
+    t.equal(cache.get('token')?.isValidAt(0), false, 'a change that was overtaken')
+    t.equal(cache.add('token', stored(5, 'k')).isValidAt(0), false, 'a look-up that was overtaken')
     t.end()
   })
   t.test('knows all tokens of a key, and which of them are gone', (t) => {
-    const cache = new KeyCache(3)
+    const cache = new CallerCache(3)
     for (const token of ['token', 'other']) cache.add(token, stored(1, 'k'))
     cache.update(stored(2, 'k', { disabled: true }))
-    t.equal(cache.get('token')?.validUntilMs, 0)
-    t.equal(cache.get('other')?.validUntilMs, 0)
+    t.equal(cache.get('token')?.isValidAt(0), false)
+    t.equal(cache.get('other')?.isValidAt(0), false)
     for (const gone of ['token', 'other']) {
       const left = gone === 'token' ? 'other' : 'token'
-      const some = new KeyCache(3)
+      const some = new CallerCache(3)
       some.add('first', stored(1, 'first'))
       for (const token of ['token', 'other']) some.add(token, stored(1, 'k'))
       some.add('third', stored(1, 'third'))
@@ -75,7 +75,7 @@ t.test('the cache', (t) => {
       some.add('fourth', stored(1, 'fourth'))
       t.notOk(some.get(gone), `${gone} has made room`)
       some.update(stored(2, 'k', { revokedAtMs: 1 }))
-      t.equal(some.get(left)?.validUntilMs, 0, 'the other one still hears of changes')
+      t.equal(some.get(left)?.isValidAt(0), false, 'the other one still hears of changes')
       for (let i = 0; i < 9; i++) {
         some.add(`more${i}`, stored(1, `more${i}`))
         t.equal(some.size, 3)
@@ -86,7 +86,7 @@ t.test('the cache', (t) => {
     t.end()
   })
   t.test('comes to those that fell silent, however many were busy', (t) => {
-    const cache = new KeyCache(1_000)
+    const cache = new CallerCache(1_000)
     const look = (token: string): number => {
       if (cache.get(token)) return 0
       cache.add(token, stored(1, token))
@@ -99,11 +99,11 @@ t.test('the cache', (t) => {
     t.end()
   })
   t.test('holds no more of a token than the token', (t) => {
-    const cache = new KeyCache(3)
+    const cache = new CallerCache(3)
     const header = `Bearer ${'t'.repeat(50)}`
     const token = header.slice(7)
-    const entry = cache.add(token, stored(1, 'k'))
-    t.equal(entry.token, token)
+    const caller = cache.add(token, stored(1, 'k'))
+    t.equal(caller.token, token)
     t.ok(cache.get(token))
     t.end()
   })

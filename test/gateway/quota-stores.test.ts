@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import type { RedisSettings } from '../../gateway/config/config.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { HeldQuotas } from '../../gateway/stores/embedded/held.ts'
-import { newQuota, type Ask } from '../../gateway/limits/step.ts'
+import { minuteMs, newQuota, type Ask } from '../../gateway/limits/step.ts'
 import { EmbeddedQuotas } from '../../gateway/stores/embedded/quota.ts'
 import { connect } from '../../gateway/stores/redis/connect.ts'
 import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
@@ -105,25 +105,32 @@ t.test('embedded, what pauses leaves memory, but not what the file lacks', (t) =
   written.dayUsed = 7
   const held = new HeldQuotas((quota) => (quota === 'key:5' ? written : undefined))
   for (let i = 0; i < 100_003; i++) held.get(`key:${i}`)
-  t.equal(held.get('key:5').state, written, 'read from the file')
-  held.tidy()
+  t.match(held.get('key:5'), written, 'read from the file')
+  const [place, other] = [{}, {}]
+  const left = held.of('key:6', other)
+  held.tidy(2 * minuteMs - 1)
   t.equal(held.all.length, 100_003, 'what was asked for lately stays')
-  const used = held.get('key:1')
+  const used = held.of('key:1', place)
+  used.minute = 1
   const unsaved = held.all.find(({ quota }) => quota === 'key:2')
   const journaled = held.all.find(({ quota }) => quota === 'key:3')
   if (!unsaved || !journaled) return t.fail('it is not held')
   unsaved.isUnsaved = true
   journaled.isJournaled = true
-  held.tidy()
+  held.tidy(2 * minuteMs)
   t.strictSame(new Set(held.all), new Set([used, unsaved, journaled]))
+  t.equal(held.of('key:1', place), used)
+  t.not(held.of('key:6', other), left, 'what has left is asked for anew')
+  t.equal(held.of('key:6', other), held.get('key:6'), 'and there is one of it')
+  t.equal(held.of('key:1', other), used, 'a place that was taken along to another quota')
   t.equal(held.get('key:1'), used)
-  t.equal(held.get('key:5').state, written, 'what has left is read again')
+  t.match(held.get('key:5'), written, 'what has left is read again')
   held.get('key:10')
   held.get('key:4')
   held.sort()
   t.strictSame(
     held.all.map(({ quota }) => quota),
-    ['key:1', 'key:10', 'key:2', 'key:3', 'key:4', 'key:5'],
+    ['key:1', 'key:10', 'key:2', 'key:3', 'key:4', 'key:5', 'key:6'],
   )
   t.end()
 })

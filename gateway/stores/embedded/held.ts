@@ -1,17 +1,34 @@
-import { newQuota, type QuotaState } from '../../limits/step.ts'
+import { minuteMs, newQuota, type Conduct, type Place, type QuotaState } from '../../limits/step.ts'
 
 /** How many quotas are held though nobody asks for them; beyond, they are read again when they are asked for. */
 const mostIdle = 100_000
 
-/** A quota in memory, and how far what was counted of it has come. */
-export type Held = {
+/** A quota in memory, and how far what was counted of it has come: one record, because there are many. */
+export class Held implements QuotaState {
   readonly quota: string
-  readonly state: QuotaState
-  /** Whether it was asked for since the last tidying. */
-  isUsed: boolean
+  minute: number
+  minuteUsed: number
+  day: number
+  dayUsed: number
+  dayGivenBack: number
+  generation: number
+  conducts: Map<string, Conduct> | undefined
   /** Whether the file doesn't have it yet, and whether it has it in its journal rather than in its place. */
-  isUnsaved: boolean
-  isJournaled: boolean
+  isUnsaved = false
+  isJournaled = false
+  /** Whether it has left: who still knows it has to ask for the one that has come in its stead. */
+  hasLeft = false
+
+  constructor(quota: string, state: QuotaState) {
+    this.quota = quota
+    this.minute = state.minute
+    this.minuteUsed = state.minuteUsed
+    this.day = state.day
+    this.dayUsed = state.dayUsed
+    this.dayGivenBack = state.dayGivenBack
+    this.generation = state.generation
+    this.conducts = state.conducts
+  }
 }
 
 /** The quotas that a gateway has in memory. */
@@ -27,13 +44,18 @@ export class HeldQuotas {
   }
 
   get(quota: string): Held {
-    const held = this.#byName.get(quota) ?? this.add(quota, this.#read(quota) ?? newQuota())
-    held.isUsed = true
-    return held
+    return this.#byName.get(quota) ?? this.add(quota, this.#read(quota) ?? newQuota())
+  }
+
+  /** The same for who asks again and again: what was found is kept with it, and need not be looked for. */
+  of(quota: string, place: Place): Held {
+    const { found } = place
+    if (found instanceof Held && found.quota === quota && !found.hasLeft) return found
+    return (place.found = this.get(quota))
   }
 
   add(quota: string, state: QuotaState): Held {
-    const held = { quota, state, isUsed: true, isUnsaved: false, isJournaled: false }
+    const held = new Held(quota, state)
     this.#byName.set(quota, held)
     this.#all.push(held)
     this.#isSorted = false
@@ -51,14 +73,14 @@ export class HeldQuotas {
     this.#isSorted = true
   }
 
-  /** Lets go of those that were not asked for lately, if there are many, and the file has them. */
-  tidy(): void {
-    if (this.#all.length > mostIdle) {
-      for (const { quota, isUsed, isUnsaved, isJournaled } of this.#all) {
-        if (!isUsed && !isUnsaved && !isJournaled) this.#byName.delete(quota)
-      }
-      this.#all = this.#all.filter(({ quota }) => this.#byName.has(quota))
+  /** Lets go of those that nobody asked for in this minute or the last, if there are many, and the file has them. */
+  tidy(nowMs: number): void {
+    if (this.#all.length <= mostIdle) return
+    const lately = Math.floor(nowMs / minuteMs) - 1
+    for (const held of this.#all) {
+      held.hasLeft = held.minute < lately && !held.isUnsaved && !held.isJournaled
+      if (held.hasLeft) this.#byName.delete(held.quota)
     }
-    for (const held of this.#all) held.isUsed = false
+    this.#all = this.#all.filter(({ hasLeft }) => !hasLeft)
   }
 }

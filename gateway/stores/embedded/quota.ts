@@ -1,6 +1,13 @@
 import type { Clock } from '../../../shared/clock.ts'
 import { isBusy, type Database } from '../../../shared/sqlite.ts'
-import { giveBack, newConduct, step, type Conduct } from '../../limits/step.ts'
+import {
+  giveBack,
+  newConduct,
+  step,
+  type Ask,
+  type Conduct,
+  type Decision,
+} from '../../limits/step.ts'
 import { pollMs } from '../keys.ts'
 import type { Ban, BanListener, QuotaStore } from '../quota.ts'
 import { claim } from './claim.ts'
@@ -80,16 +87,17 @@ export class EmbeddedQuotas implements QuotaStore {
     return this.#visits || this.#claim !== undefined
   }
 
-  decide(quota: string, ask: Parameters<QuotaStore['decide']>[1]) {
-    const held = this.#held.get(quota)
-    const decision = step(held.state, ask, this.#clock())
+  decide(quota: string, ask: Ask): Decision {
+    const { place } = ask
+    const held = place ? this.#held.of(quota, place) : this.#held.get(quota)
+    const decision = step(held, ask, this.#clock())
     if (decision.verdict !== 'banned' || decision.bans) this.#changed(held)
     return decision
   }
 
   giveBack(quota: string, cost: number, day: number): void {
     const held = this.#held.get(quota)
-    giveBack(held.state, cost, day)
+    giveBack(held, cost, day)
     this.#changed(held)
   }
 
@@ -112,8 +120,7 @@ export class EmbeddedQuotas implements QuotaStore {
     this.#follow()
     const states = new Map(this.#file.all())
     if (this.#visits) for (const [quota, state] of this.#file.journal()) states.set(quota, state)
-    const newer = this.#visits ? this.#unsaved : this.#held.all
-    for (const { quota, state } of newer) states.set(quota, state)
+    for (const held of this.#visits ? this.#unsaved : this.#held.all) states.set(held.quota, held)
     const found: Ban[] = []
     for (const [quota, { conducts }] of states) {
       for (const [key, { bannedUntilMs }] of conducts ?? []) {
@@ -179,18 +186,17 @@ export class EmbeddedQuotas implements QuotaStore {
 
   #obey({ what, quota, key, untilMs }: Order): void {
     const held = this.#held.get(quota)
-    const { state } = held
-    state.generation = Math.max(state.generation + 1, this.#clock())
+    held.generation = Math.max(held.generation + 1, this.#clock())
     if (what === 'reset') {
-      state.minuteUsed = 0
-      state.dayUsed = 0
-      state.dayGivenBack = 0
+      held.minuteUsed = 0
+      held.dayUsed = 0
+      held.dayGivenBack = 0
     } else if (what === 'ban') {
-      const conduct = state.conducts?.get(key) ?? newConduct()
+      const conduct = held.conducts?.get(key) ?? newConduct()
       const banned = { ...conduct, bannedUntilMs: untilMs, refusedAtMs: 0, strikesMs: [] }
-      state.conducts = (state.conducts ?? new Map<string, Conduct>()).set(key, banned)
+      held.conducts = (held.conducts ?? new Map<string, Conduct>()).set(key, banned)
     } else {
-      state.conducts?.delete(key)
+      held.conducts?.delete(key)
     }
     this.#changed(held)
   }
@@ -267,7 +273,7 @@ export class EmbeddedQuotas implements QuotaStore {
       }
       if (this.#database.open) this.#file.forget(upTo, this.#clock())
     }
-    this.#held.tidy()
+    this.#held.tidy(this.#clock())
   }
 
   /** Writes some of what is in the journal to its place, from somewhere on; where to go on. */
