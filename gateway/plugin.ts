@@ -24,6 +24,7 @@ import { announce } from './stages/5-announce.ts'
 import type { Stores } from './stores/open.ts'
 import { addressFinder, strangerRefuser } from './stranger.ts'
 import { Offer } from './terms.ts'
+import type { UnderWay } from './under-way.ts'
 
 export type TollgateOptions = Readonly<{
   /** The path of a configuration file, or what one would say, or a configuration that was loaded. */
@@ -35,6 +36,8 @@ export type TollgateOptions = Readonly<{
   /** Shared with the backends: every forwarded request is signed with it. */
   secret?: string | undefined
   clock?: Clock
+  /** Where guarded requests are counted for as long as they last. */
+  underWay?: UnderWay
 }>
 
 declare module 'fastify' {
@@ -53,7 +56,7 @@ declare module 'fastify' {
  * `config: { tollgate: true }`. All others are left as they are.
  */
 export async function tollgate(app: FastifyInstance, options: TollgateOptions): Promise<void> {
-  const { clock = Date.now, stores } = options
+  const { clock = Date.now, stores, underWay } = options
   const config = configFrom(options.config)
   const core = options.core ?? (await openCore({ config, stores, clock, log: app.log }))
   const { directory, quotas, strangers } = core
@@ -100,7 +103,7 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
     const route = label ?? url
     const asksOnly = tollgate === 'quota'
     return [
-      follow({ route, ended: record.answersOf(route, asksOnly) }),
+      follow({ route, underWay, ended: record.answersOf(route, asksOnly) }),
       ...known,
       admit({ quotas, cost, asksOnly, bans: record.banned }),
       retired,

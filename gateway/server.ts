@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { createServer, METHODS, type IncomingMessage, type Server } from 'node:http'
+import { createServer, METHODS, type Server } from 'node:http'
 import { Socket, type AddressInfo } from 'node:net'
 import type { Clock } from '../shared/clock.ts'
 import { endQuietOnes } from '../shared/quiet.ts'
@@ -15,6 +15,7 @@ import { tollgate } from './plugin.ts'
 import { noPlan, noRoute } from './records/recorder.ts'
 import { stalledMs } from './upstreams/exchange.ts'
 import type { Stores } from './stores/open.ts'
+import { UnderWay } from './under-way.ts'
 import { bringAll, idleMs, wire } from './wire.ts'
 
 export type GatewayOptions = Readonly<{
@@ -31,8 +32,8 @@ const warmUps = 10
 /** How long a request may take to arrive where there is no upstream to say so. */
 const requestTimeoutMs = 30_000
 
-/** An app that was built from one configuration, and how many requests it is answering. */
-type Generation = { app: FastifyInstance; config: Config; open: number; isLast: boolean }
+/** An app that was built from one configuration, and the requests that it is answering. */
+type Generation = Readonly<{ app: FastifyInstance; config: Config; underWay: UnderWay }>
 
 /**
  * The gateway as a server of its own. A change of the configuration builds a new app beside the old
@@ -49,12 +50,12 @@ export class Gateway {
     options: GatewayOptions,
     front: FastifyInstance,
     core: Core,
-    app: FastifyInstance,
+    generation: Generation,
   ) {
     this.#options = options
     this.log = front.log
     this.core = core
-    this.#generation = { app, config: options.config, open: 0, isLast: true }
+    this.#generation = generation
     this.server = createServer({ ...wire, keepAliveTimeout: idleMs })
     endQuietOnes(this.server)
     this.#listenFor(options.config)
@@ -63,7 +64,7 @@ export class Gateway {
     })
     bringAll(
       this.server,
-      (request, response) => this.#take(request, response),
+      (request, response) => this.#generation.app.routing(request, response),
       (refusal, socket) =>
         this.#malformed(refusal, socket instanceof Socket ? socket.remoteAddress : undefined),
     )
@@ -75,8 +76,7 @@ export class Gateway {
     const front = createService({ name: 'gateway', log })
     const core = await openCore({ config, stores, clock, log: front.log })
     try {
-      const app = await build(options, core)
-      return new Gateway(options, front, core, app)
+      return new Gateway(options, front, core, await build(options, core))
     } catch (error) {
       await core.close()
       throw error
@@ -103,13 +103,12 @@ export class Gateway {
 
   /** Goes by another configuration from the next request on. If that can't be built, nothing changes. */
   async change(config: Config): Promise<void> {
-    const app = await build({ ...this.#options, config }, this.core)
+    const generation = await build({ ...this.#options, config }, this.core)
     const before = this.#generation
-    this.#generation = { app, config, open: 0, isLast: true }
+    this.#generation = generation
     this.core.strangers.limits = config.strangers
     this.#listenFor(config)
-    before.isLast = false
-    if (before.open === 0) void before.app.close()
+    void before.underWay.none().then(() => before.app.close())
   }
 
   /** Ends what is open, and closes the stores. */
@@ -120,16 +119,6 @@ export class Gateway {
     }
     await this.#generation.app.close()
     await this.core.close()
-  }
-
-  #take(request: IncomingMessage, response: Parameters<FastifyInstance['routing']>[1]): void {
-    const generation = this.#generation
-    generation.open++
-    response.on('close', () => {
-      generation.open--
-      if (generation.open === 0 && !generation.isLast) void generation.app.close()
-    })
-    generation.app.routing(request, response)
   }
 
   #listenFor({ upstreams }: Config): void {
@@ -156,7 +145,7 @@ async function warmUp({ keys, quota }: Stores): Promise<void> {
   }
 }
 
-async function build(options: GatewayOptions, core: Core): Promise<FastifyInstance> {
+async function build(options: GatewayOptions, core: Core): Promise<Generation> {
   const { config, log, secret, clock = Date.now } = options
   const app = createService({
     name: 'gateway',
@@ -171,13 +160,14 @@ async function build(options: GatewayOptions, core: Core): Promise<FastifyInstan
   for (const method of METHODS) {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   }
+  const underWay = new UnderWay()
   try {
-    await app.register(tollgate, { config, core, secret, clock })
+    await app.register(tollgate, { config, core, secret, clock, underWay })
     app.all('*', { config: { tollgate: true, label: noRoute } }, () => {
       throw new Refusal('not_found', 'There is nothing at this path.')
     })
     await app.ready()
-    return app
+    return { app, config, underWay }
   } catch (error) {
     await app.close()
     throw error

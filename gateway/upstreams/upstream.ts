@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { lingerMs } from '../../shared/linger.ts'
 import type { UpstreamSettings } from '../config/config.ts'
+import { UnderWay } from '../under-way.ts'
 import { Exchange, type Answer, type Failure, type Outgoing, type Receiver } from './exchange.ts'
 import { HealthWatch } from './health.ts'
 import { Target } from './target.ts'
@@ -31,9 +32,9 @@ export class Upstream {
   readonly targets: readonly Target[]
   readonly #watches: readonly HealthWatch[]
   readonly #tunnels = new Set<Duplex>()
-  #open = 0
+  /** Its tries of requests, and what has become of connections. */
+  readonly underWay = new UnderWay()
   #isCut = false
-  #idle: (() => void) | undefined
 
   constructor(settings: UpstreamSettings, log: UpstreamLog) {
     this.settings = settings
@@ -55,7 +56,7 @@ export class Upstream {
    * can do no harm, the next one is tried, within the time that one answer may take.
    */
   send(outgoing: Outgoing, waiter: Waiter): Sent | undefined {
-    if (this.#open >= this.settings.maxInFlight) {
+    if (this.underWay.count >= this.settings.maxInFlight) {
       waiter.failed('overloaded')
       return undefined
     }
@@ -64,21 +65,12 @@ export class Upstream {
     return sending
   }
 
-  /** A try of a request begins; it ends by `ended`. */
-  began(): void {
-    this.#open++
-  }
-
-  ended(): void {
-    if (--this.#open === 0) this.#idle?.()
-  }
-
   /**
    * Takes the two ends of a connection that becomes something else than HTTP: when one ends, so does the
    * other. What it gives back lets them flow into each other.
    */
   join(caller: Duplex, backend: Duplex): () => void {
-    this.#open++
+    this.underWay.began()
     const link = (end: Duplex, other: Duplex): void => {
       this.#tunnels.add(end)
       end.on('error', () => other.destroy())
@@ -86,7 +78,7 @@ export class Upstream {
       end.once('close', () => {
         other.destroy()
         this.#tunnels.delete(end)
-        if (end === caller) this.ended()
+        if (end === caller) this.underWay.ended()
       })
     }
     link(caller, backend)
@@ -104,7 +96,7 @@ export class Upstream {
   /** Lets requests on their way finish, and then closes all connections. */
   async close(): Promise<void> {
     this.#watches.forEach((watch) => watch.stop())
-    if (this.#open > 0) await new Promise<void>((resolve) => (this.#idle = resolve))
+    await this.underWay.none()
     await Promise.all(this.targets.map(({ pool }) => pool.destroy()))
   }
 
@@ -147,7 +139,7 @@ class Sending implements Receiver, Sent {
     if (!target) return this.#waiter.failed(failure)
     const isFirst = this.#tried.length === 0
     this.#tried = isFirst ? target.alone : [...this.#tried, target]
-    upstream.began()
+    upstream.underWay.began()
     // Another try has the time that is left.
     const times = isFirst ? timeouts : { ...timeouts, responseMs: this.#leftMs() }
     this.#exchange = new Exchange(target, this.#outgoing, times, this)
@@ -174,7 +166,7 @@ class Sending implements Receiver, Sent {
   }
 
   ended(): void {
-    this.#upstream.ended()
+    this.#upstream.underWay.ended()
   }
 
   #leftMs(): number {
