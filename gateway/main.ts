@@ -38,6 +38,10 @@ setFlagsFromString('--no-allocation-site-pretenuring')
 // Garbage beside what lives: 10 % of it, where V8 would let it become 150 %. With 100,000 callers a gateway stays
 // at 200 MB; with 30 % it took 218, and half a microsecond less for a request. With 10,000 there is no difference.
 setFlagsFromString('--heap-growing-percent=10')
+// A request goes through many small functions, ours and those of others: V8 is to join twice as many of them into one
+// as it would. A request that is forwarded takes 5 % less (35.1 in place of 37.4 µs); bare http-proxy gains nothing.
+setFlagsFromString('--max-inlined-bytecode-size=1000')
+setFlagsFromString('--max-inlined-bytecode-size-cumulative=2000')
 
 try {
   await main()
