@@ -52,8 +52,11 @@ export class Caller {
 
   /** Takes the terms of a configuration, if it has others; `false` if that has none for it. */
   takes(offer: Offer): boolean {
-    if (this.#terms?.offer !== offer) this.#terms = offer.termsOf(this.plan, this.#special)
-    return this.#terms !== undefined
+    if (this.#terms?.offer === offer) return true
+    const terms = offer.termsOf(this.plan, this.#special)
+    // Those that it had are left to requests that were let in by them.
+    this.#terms = terms ?? this.#terms
+    return terms !== undefined
   }
 
   get limits(): Limits {

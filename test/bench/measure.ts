@@ -52,6 +52,9 @@ const furtherWarmUp = 5_000
 /** How many of a hundred answers may have another status: a window may end, and begin with room. */
 const mostOthers = 0.02
 
+/** How often all are started anew: two starts of the same program may differ by a tenth for as long as they run. */
+const mostStarts = 3
+
 /** Ticks a second in /proc; Linux has had 100 for every program since it was asked. */
 const ticksPerSecond = 100
 
@@ -64,29 +67,38 @@ export async function measure(
   { rounds, seconds, connections }: Settings,
   say: (line: string) => void,
 ): Promise<Row[]> {
-  const servers = new Map<Server, Started>()
   const results = contestants.map((): Round[] => [])
-  try {
-    for (const { server, name, request } of contestants) {
-      say(name)
-      const atLeast = servers.has(server) ? furtherWarmUp : warmUp
-      const running = servers.get(server) ?? (await started(server))
-      servers.set(server, running)
-      await load({ url: running.url, connections, seconds: 0.2, atLeast, request })
-    }
-    const order = [...contestants.entries()]
-    for (let round = 0; round < rounds; round++) {
-      say(`round ${round + 1} of ${rounds}`)
-      for (const [index, contestant] of round % 2 ? order.toReversed() : order) {
-        const running = servers.get(contestant.server)
-        if (!running) throw new Error(`${contestant.name} does not run`)
-        results[index]?.push(await runOnce(contestant, running, seconds, connections))
-      }
-    }
-  } finally {
-    for (const { end } of servers.values()) await end()
+  const starts = rounds < 9 ? 1 : mostStarts
+  for (let start = 0; start < starts; start++) {
+    const from = Math.round((rounds * start) / starts)
+    const to = Math.round((rounds * (start + 1)) / starts)
+    await measureOnce(from, to)
   }
   return contestants.map(({ name }, i) => summary(name, results[i] ?? [], results[0] ?? []))
+
+  async function measureOnce(from: number, to: number): Promise<void> {
+    const servers = new Map<Server, Started>()
+    try {
+      for (const { server, name, request } of contestants) {
+        say(name)
+        const atLeast = servers.has(server) ? furtherWarmUp : warmUp
+        const running = servers.get(server) ?? (await started(server))
+        servers.set(server, running)
+        await load({ url: running.url, connections, seconds: 0.2, atLeast, request })
+      }
+      const order = [...contestants.entries()]
+      for (let round = from; round < to; round++) {
+        say(`round ${round + 1} of ${rounds}`)
+        for (const [index, contestant] of round % 2 ? order.toReversed() : order) {
+          const running = servers.get(contestant.server)
+          if (!running) throw new Error(`${contestant.name} does not run`)
+          results[index]?.push(await runOnce(contestant, running, seconds, connections))
+        }
+      }
+    } finally {
+      for (const { end } of servers.values()) await end()
+    }
+  }
 }
 
 async function runOnce(

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
 import { BloomFilter } from '../../gateway/keys/bloom-filter.ts'
 import { CallerCache } from '../../gateway/keys/cache.ts'
@@ -9,6 +10,7 @@ import { effectiveLimits, type Plan } from '../../gateway/limits/limits.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { embeddedKeys } from '../../gateway/stores/embedded/keys.ts'
 import type { KeyStore } from '../../gateway/stores/keys.ts'
+import { Offer } from '../../gateway/terms.ts'
 import { newKey } from '../contracts/keys.ts'
 import { json } from '../support/http.ts'
 import { startProcess } from '../support/process.ts'
@@ -18,6 +20,11 @@ const plans = new Map<string, Plan>([
   ['free', { name: 'free', limits: { perMinute: 60, perDay: 1_000 }, bans: true }],
   ['enterprise', { name: 'enterprise', limits: 'custom', bans: true }],
 ])
+
+const rules = {
+  ...{ strikes: 3, withinMs: 60_000, graceMs: 0, forMs: 1_000, factor: 2, atMostMs: 60_000 },
+  memoryMs: 60_000,
+}
 
 t.test('the cache', (t) => {
   const stored = (version: number, id: string, more = {}) => ({
@@ -83,6 +90,19 @@ t.test('the cache', (t) => {
       some.update(stored(3, 'k'))
       t.notOk(some.get(left), 'it is gone too')
     }
+    t.end()
+  })
+  t.test('leaves to requests on their way what their caller had', (t) => {
+    const cache = new CallerCache(100)
+    const caller = cache.add('a-secret', stored(1, 'k', { account: 'acme', plan: 'free' }))
+    t.ok(caller.takes(new Offer(plans, rules)))
+    const { limits } = caller
+    t.equal(caller.takes(new Offer(new Map(), rules)), false)
+    t.equal(caller.limits, limits, 'its plan has gone from the configuration')
+    cache.update(stored(2, 'k', { plan: 'free' }))
+    t.match(caller, { quota: 'account:acme', account: 'acme' }, 'its key is of no account now')
+    t.match(cache.get('a-secret'), { quota: 'key:k', account: undefined })
+    t.notMatch(inspect(caller) + JSON.stringify(caller), caller.token, 'its token is not printed')
     t.end()
   })
   t.test('comes to those that fell silent, however many were busy', (t) => {
