@@ -84,14 +84,22 @@ export function passedBack(headers: IncomingHttpHeaders, status: number): Header
   for (const name in headers) {
     const value = headers[name]
     if (value === undefined || dropped.has(name) || droppedFamilies.test(name)) continue
-    if (named?.has(name) || (name === 'content-length' && isBodiless)) continue
+    if (named?.has(name) || name === 'content-length') continue
     if (
       typeof value === 'string' ? unsendable.test(value) : value.some((v) => unsendable.test(v))
     ) {
       return undefined
     }
-    passed[name] = value
+    if (name === 'content-type' && typeof value !== 'string') {
+      // The same twice is one. Which of two types is meant, nobody can say.
+      const [type = ''] = value
+      if (value.some((each) => each !== type)) return undefined
+      passed[name] = type
+    } else passed[name] = value
   }
+  // Behind a length, Node takes a Content-Disposition for bytes of UTF-8: it garbles some and refuses others.
+  const length = headers['content-length']
+  if (length !== undefined && !isBodiless) passed['content-length'] = length
   return passed
 }
 

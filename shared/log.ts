@@ -37,8 +37,9 @@ export function standardLog(output: Output): LogTarget {
 
 /** Fastify's logger settings: JSON lines for programs, short lines for the people at a terminal. */
 export function loggerOptions(service: string, level: string, target: LogTarget) {
-  const stream = target.isTTY ? { write: (line: string) => target.write(pretty(line)) } : target
-  return { level, base: { service }, stream: { write: (line: string) => void stream.write(line) } }
+  const shown = target.isTTY ? pretty : (line: string) => line
+  const write = (line: string): void => void target.write(shown(withoutTokens(line)))
+  return { level, base: { service }, stream: { write } }
 }
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -48,9 +49,73 @@ export function logsRequests(level: string): boolean {
   return ['trace', 'debug', 'info'].includes(level)
 }
 
-/** A text of a caller's with the secret part of any token in it left out. */
+/** A text with the secret part of any token in it left out. */
 export function withoutTokens(text: string): string {
   return text.includes('tg_') ? text.replace(/tg_(\w{12})_\w+/g, 'tg_$1_…') : text
+}
+
+/** How much of a caller's text goes into a line. */
+const longestText = 512
+
+/** How long the secret of a token is with its check: a run of letters and digits of just this length may be one. */
+const secretAlone = /(?<![0-9A-Za-z])[0-9A-Za-z]{38}(?![0-9A-Za-z])/g
+
+/** A caller's text as it may be logged: no secret of a token in it, however it is spelled, and not long. */
+export function loggable(text: string): string {
+  const spelled = text.includes('%') ? withoutEscapes(text) : text
+  const masked = withoutTokens(spelled).replace(secretAlone, '…')
+  return masked.length > longestText ? `${masked.slice(0, longestText)}…` : masked
+}
+
+function withoutEscapes(text: string): string {
+  return text.replace(/%(3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])/gi, (_escape, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  )
+}
+
+/** How deep a line may be nested. */
+const deepest = 4
+
+/**
+ * The members of a log line as plain data. Objects of a class are told by its name alone: a request, or an
+ * error that carries one, holds the caller's token.
+ */
+export function dataOf(line: Record<string, unknown>): Record<string, unknown> {
+  // Nearly all lines are flat, and stay as they are.
+  for (const name in line) {
+    if (typeof line[name] === 'object' && line[name] !== null) return membersOf(line, 0)
+  }
+  return line
+}
+
+function membersOf(object: object, depth: number): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(object).map(([name, value]) => [name, plainly(value, depth + 1)]),
+  )
+}
+
+function plainly(value: unknown, depth: number): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (value instanceof Error) return errorData(value, depth)
+  if (value instanceof Date) return value
+  if (depth > deepest) return '…'
+  if (Array.isArray(value)) return value.map((each) => plainly(each, depth + 1))
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype === Object.prototype || prototype === null) return membersOf(value, depth)
+  return `[${value.constructor.name}]`
+}
+
+/** An error by its type, message, code, stack and causes; whatever else it carries stays out. */
+function errorData(error: Error, depth: number): object {
+  const { name, message, stack, cause } = error
+  const code: unknown = Reflect.get(error, 'code')
+  return {
+    type: error.constructor.name || name,
+    message,
+    stack,
+    ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
+    ...(cause !== undefined && depth < deepest ? { cause: plainly(cause, depth + 1) } : {}),
+  }
 }
 
 const colourByLevel = { 40: 'yellow', 50: 'red', 60: 'magenta' } as const
@@ -77,5 +142,6 @@ export function pretty(line: string): string {
 function causeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return ''
   const stack: unknown = Reflect.get(error, 'stack')
-  return `${styleText('gray', typeof stack === 'string' ? stack : JSON.stringify(error))}\n`
+  const told = styleText('gray', typeof stack === 'string' ? stack : JSON.stringify(error))
+  return `${told}\n${causeOf(Reflect.get(error, 'cause'))}`
 }

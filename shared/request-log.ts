@@ -1,14 +1,15 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { pino, type Logger } from 'pino'
-import { loggerOptions, type LogTarget } from './log.ts'
+import { dataOf, loggerOptions, type LogTarget } from './log.ts'
 
 type Bindings = Parameters<FastifyBaseLogger['child']>[0]
 
 /** The log of a service. */
 export function serviceLog(service: string, level: string, target: LogTarget): FastifyBaseLogger {
   const { stream, ...options } = loggerOptions(service, level, target)
-  const serializers = { err: pino.stdSerializers.err }
-  return new LazyLog(() => pino({ ...options, serializers }, stream))
+  // What is written is data already: pino's own reading of errors would add what they carry.
+  const serializers = { err: (data: unknown) => data }
+  return new LazyLog(() => pino({ ...options, serializers, formatters: { log: dataOf } }, stream))
 }
 
 /**

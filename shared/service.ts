@@ -8,7 +8,7 @@ import Fastify, {
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { InOne } from './in-one.ts'
-import { logsRequests, withoutTokens, type LogTarget } from './log.ts'
+import { loggable, logsRequests, type LogTarget } from './log.ts'
 import { afterAnswers, answerOn, hangUp, isAnsweredEarly, letArrive } from './linger.ts'
 import { endQuietOnes } from './quiet.ts'
 import { jsonType, rawRefusal, type Refusal, refusalFrom, type RefusalCode } from './refusal.ts'
@@ -121,7 +121,7 @@ function logEachAnswer(
     const ms = Math.round((performance.now() - beganAtMs) * 10) / 10
     const { method, headers } = request
     const status = statusOf(reply)
-    const path = withoutTokens(pathOf(request))
+    const path = loggable(pathOf(request))
     // Whoever asks every other second whether all is well is no news, if it is.
     if (probes.has(path) && status === 200) return
     const trace = traceIdFrom(headers['traceparent'])

@@ -5,7 +5,7 @@ import t from 'tap'
 import { hmacBy } from '../../shared/hmac.ts'
 import { int64From } from '../../shared/int64.ts'
 import { parseJsonObject } from '../../shared/json.ts'
-import { loggerOptions, pretty, standardLog } from '../../shared/log.ts'
+import { loggable, loggerOptions, pretty, standardLog } from '../../shared/log.ts'
 import { progressBar } from '../../shared/progress.ts'
 import { rawRefusal, Refusal, refusalFrom, statusByCode } from '../../shared/refusal.ts'
 import { requestIdFrom } from '../../shared/request-id.ts'
@@ -231,5 +231,28 @@ t.test('what people see', (t) => {
   tell(1)
   tell(2)
   t.strictSame(file, ['animals: 2 of 2\n'], 'a file gets one line at the end')
+  t.end()
+})
+
+t.test('a token in a path is not logged, however it is spelled', (t) => {
+  const id = 'A'.repeat(12)
+  const secret = `${'s3cr3T'.repeat(6)}xy`
+  const token = `tg_${id}_${secret}`
+  for (const path of [
+    `/v1/${token}`,
+    `//%74g_${id}_${secret}`,
+    `/v1/%74%67%5f${id}%5F${secret}`,
+    `/v1/tg_${id}/${secret}`,
+    `/v1/${secret}`,
+    `/v1/tg_${id}_${secret.slice(0, 20)}`,
+    `/v1/${[...token].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('')}`,
+  ]) {
+    t.notMatch(loggable(path), secret.slice(0, 20), path)
+  }
+  t.equal(loggable('/v1/pets/%20x?a=b'), '/v1/pets/%20x?a=b', 'all else stays as it is')
+  t.equal(loggable(`/v1/${'a'.repeat(64)}`), `/v1/${'a'.repeat(64)}`)
+  t.equal(loggable(`/v1/${'a/'.repeat(600)}`).length, 513, 'but no line is long')
+  t.not(requestIdFrom(token), token, 'nor is it taken for an id')
+  t.equal(requestIdFrom('tg_order-66'), 'tg_order-66')
   t.end()
 })
