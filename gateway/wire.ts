@@ -2,8 +2,10 @@ import { IncomingMessage, ServerResponse, type Server, type ServerOptions } from
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { InOne } from '../shared/in-one.ts'
+import { takeNoMore } from '../shared/last-answer.ts'
 import { afterAnswers, hangUp } from '../shared/linger.ts'
 import { rawRefusal, Refusal } from '../shared/refusal.ts'
+import { Pipelines, type Take } from './pipelines.ts'
 
 /** How long a caller may take for its headers, and keep a connection on which it asks nothing. */
 const headersMs = 5_000
@@ -48,17 +50,19 @@ export const wire: ServerOptions = {
   connectionsCheckingInterval: 1_000,
 }
 
-export type Take = (request: IncomingMessage, response: ServerResponse) => void
-
 /** Brings before the stages what Node would answer, or drop, without asking anybody. */
 export function bringAll(
   server: Server,
   take: Take,
   refuse: (why: Refusal, socket: Duplex) => Refusal,
 ): void {
+  const pipelines = new Pipelines(take)
   const takeIt = (request: IncomingMessage, response: ServerResponse): void => {
     if (losesTheRest(request)) response.shouldKeepAlive = false
-    take(request, response)
+    if (!response.shouldKeepAlive) takeNoMore(request.socket)
+    // Only the answer whose turn it is has the connection.
+    if (response.socket === null) pipelines.add(request, response)
+    else take(request, response)
   }
   server.on('request', takeIt)
   // Whether a body is invited is decided when somebody wants it; other expectations are not heeded.

@@ -1,12 +1,14 @@
 import { ServerResponse, type IncomingMessage } from 'node:http'
+import { endWithThis } from './last-answer.ts'
 
 /** How large the body of an answer may be to go with its head: of 4 KiB, copying it costs as much as it spares. */
 const mostInOne = 2_048
 
+type WriteHead = Parameters<ServerResponse['writeHead']>
 type End = Parameters<ServerResponse['end']>
 
 /**
- * An answer whose head and body leave as one text. Node would hand the system a head, a body and an end in
+ * An answer whose head and body leave as one text, and behind which nothing is taken if it is the last. Node would hand the system a head, a body and an end in
  * a list, which costs 1 µs more: a twentieth of what it takes to refuse.
  */
 export class InOne<Asked extends IncomingMessage> extends ServerResponse<Asked> {
@@ -14,6 +16,14 @@ export class InOne<Asked extends IncomingMessage> extends ServerResponse<Asked> 
   declare _header: string | null
   declare _headerSent: boolean
   declare _hasBody: boolean
+  /** Whether its head says that the connection ends with it. */
+  declare _last: boolean
+
+  override writeHead(...given: unknown[]): this {
+    super.writeHead(...(given as WriteHead))
+    if (this._last) endWithThis(this.req.socket)
+    return this
+  }
 
   override end(...given: unknown[]): this {
     const [body, how] = given

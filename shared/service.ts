@@ -9,6 +9,7 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { InOne } from './in-one.ts'
 import { loggable, logsRequests, type LogTarget } from './log.ts'
+import { takesNoMore } from './last-answer.ts'
 import { afterAnswers, answerOn, hangUp, isAnsweredEarly, letArrive } from './linger.ts'
 import { endQuietOnes } from './quiet.ts'
 import { jsonType, rawRefusal, type Refusal, refusalFrom, type RefusalCode } from './refusal.ts'
@@ -156,5 +157,7 @@ export function refuseUnparsed(
   // of the connection is all that can be told.
   if (isAnsweredEarly(socket) || (isOfThis && answering.headersSent)) socket.destroy()
   else if (isOfThis) refuse()
-  else afterAnswers(socket, refuse)
+  else if (!takesNoMore(socket)) afterAnswers(socket, refuse)
+  // Behind the last request there may be anything; its answer ends the connection.
+  else if (!answering && socket.readableEnded) socket.destroy()
 }
