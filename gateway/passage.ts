@@ -71,7 +71,8 @@ export function passageOf(options: PassageOptions, route: Route, upstream: Upstr
         })
       : undefined
     const [sentAtMs, upgrade] = [performance.now(), becomesWebSocket(raw)]
-    passing.begin({ method, target, headers, body, sentAtMs, upgrade })
+    const callerId = request.caller?.id ?? ''
+    passing.begin({ method, target, callerId, headers, body, sentAtMs, upgrade })
     return reply
   }
 }

@@ -10,6 +10,8 @@ export type Outgoing = Readonly<{
   method: string
   /** Path and query. */
   target: string
+  /** The id of the key that it is sent for. */
+  callerId: string
   /** Names and values in turn, without what is for one connection alone; the first is Host, yet to be filled in. */
   headers: string[]
   body: CallerBody | undefined
@@ -234,7 +236,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // A backend may hang up on a body that it doesn't want: that alone is no failure.
     const isUnwanted = kind === 'broken' && body !== undefined && !body.hasEnded
     const isCallers = kind === 'slow' || kind === 'unsendable'
-    if (!isUnwanted && !isCallers) this.#target.failed(cause)
+    if (!isUnwanted && !isCallers) {
+      this.#target.failed(cause, this.#controller ? this.#outgoing.callerId : undefined)
+    }
     this.#receiver.failed({ kind, cause, isUnsent: !this.#controller && kind !== 'unsendable' })
   }
 

@@ -84,7 +84,14 @@ function pathBehind(target: string, config: Config, upstream: UpstreamSettings):
 
 function targetAt(url: string, { timeouts, health, ca: caFile }: UpstreamSettings): Target {
   const settings = { url, weight: 1 }
-  return new Target({ settings, timeouts, health, caFile, changed: () => undefined })
+  return new Target({
+    settings,
+    timeouts,
+    health,
+    caFile,
+    changed: () => undefined,
+    suspected: () => undefined,
+  })
 }
 
 async function request(

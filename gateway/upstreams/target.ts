@@ -10,6 +10,8 @@ export type TargetOptions = Readonly<{
   caFile: string | undefined
   /** Told when the target is taken out, and when it is let back in. */
   changed: (target: Target, cause?: Error) => void
+  /** Told when so many requests in a row have failed that somebody should find out whether it is the target. */
+  suspected: (target: Target, cause: Error) => void
 }>
 
 /** One place that serves requests: its connections, and whether it is fit to be asked. */
@@ -25,17 +27,24 @@ export class Target {
   turn = 0
   readonly #unhealthyAfter: number
   readonly #changed: TargetOptions['changed']
+  readonly #suspected: TargetOptions['suspected']
+  readonly #countsCallers: boolean
+  /** How many requests in a row have failed, and whose. */
   #failures = 0
+  #callers: string[] = []
   #failedChecks = 0
   #isHealthy = true
 
-  constructor({ settings, timeouts, health, caFile, changed }: TargetOptions) {
+  constructor(options: TargetOptions) {
+    const { settings, timeouts, health, caFile } = options
     const url = new URL(settings.url)
     this.origin = url.origin
     this.host = url.host
     this.weight = settings.weight
     this.#unhealthyAfter = health.unhealthyAfter
-    this.#changed = changed
+    this.#countsCallers = health.path === undefined
+    this.#changed = options.changed
+    this.#suspected = options.suspected
     this.pool = new Pool(url.origin, {
       pipelining: 1,
       // Time is kept by each exchange, exactly; undici's own limits are coarse.
@@ -55,25 +64,43 @@ export class Target {
 
   /** It has answered a request: whatever failed before was not the beginning of a row. */
   answered(): void {
-    this.#failures = 0
+    if (this.#failures > 0) this.#forgive()
   }
 
-  /** It has refused a request, broken it off or dawdled; so many times in a row take it out. */
-  failed(cause: Error): void {
-    if (++this.#failures >= this.#unhealthyAfter) this.#become(false, cause)
+  /**
+   * It has broken off a request of a caller, or was late; without a caller: it took no connection. One caller may
+   * provoke the former as often as it likes, so where no check can tell, it counts once in a row.
+   */
+  failed(cause: Error, caller?: string): void {
+    if (caller !== undefined && this.#countsCallers) {
+      if (this.#callers.includes(caller)) return
+      this.#callers.push(caller)
+    }
+    if (++this.#failures < this.#unhealthyAfter) return
+    this.#forgive()
+    this.#suspected(this, cause)
   }
 
-  /** It has failed a check. What it answers to requests meanwhile doesn't excuse that. */
+  /** It has failed a check; what it answers to requests meanwhile doesn't excuse that. */
   failedCheck(cause: Error): void {
-    if (++this.#failedChecks >= this.#unhealthyAfter) this.#become(false, cause)
+    if (++this.#failedChecks >= this.#unhealthyAfter) this.takeOut(cause)
   }
 
   /** It has passed a check, which is the one way back in. */
   passedCheck(): void {
     this.#failedChecks = 0
     if (this.#isHealthy) return
-    this.#failures = 0
+    this.#forgive()
     this.#become(true)
+  }
+
+  takeOut(cause: Error): void {
+    this.#become(false, cause)
+  }
+
+  #forgive(): void {
+    this.#failures = 0
+    this.#callers = []
   }
 
   #become(isHealthy: boolean, cause?: Error): void {

@@ -44,10 +44,13 @@ export class Upstream {
       if (target.isHealthy) log.back(name, target.origin)
       else log.out(name, target.origin, cause)
     }
-    this.targets = settings.targets.map(
-      (target) => new Target({ settings: target, timeouts, health, caFile: settings.ca, changed }),
+    const suspected = (target: Target, cause: Error): void =>
+      this.#watches[this.targets.indexOf(target)]?.suspect(cause)
+    const common = { timeouts, health, caFile: settings.ca, changed, suspected }
+    this.targets = settings.targets.map((target) => new Target({ ...common, settings: target }))
+    this.#watches = this.targets.map(
+      (target) => new HealthWatch(target, health, () => this.#isLastHealthy(target)),
     )
-    this.#watches = this.targets.map((target) => new HealthWatch(target, health))
     this.#watches.forEach((watch) => watch.plan())
   }
 
@@ -98,6 +101,10 @@ export class Upstream {
     this.#watches.forEach((watch) => watch.stop())
     await this.underWay.none()
     await Promise.all(this.targets.map(({ pool }) => pool.destroy()))
+  }
+
+  #isLastHealthy(target: Target): boolean {
+    return !this.targets.some((other) => other !== target && other.isHealthy)
   }
 
   /** Whose turn it is: each target gains its weight a round, and the one who has most pays for all. */

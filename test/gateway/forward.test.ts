@@ -11,6 +11,7 @@ import {
 } from '../support/gateway.ts'
 import { bound } from '../support/promises.ts'
 import { until } from '../support/redis.ts'
+import { pause } from '../support/traffic.ts'
 
 const plenty = { limits: { perMinute: 100_000, perDay: 1_000_000 } }
 
@@ -539,8 +540,9 @@ t.test('targets', async (t) => {
         log: { level: 'info', target: { write: (line: string) => void log.push(line) } },
       })
       const statuses = []
-      for (let i = 0; i < 20; i++) statuses.push((await get('/v1/x')).status)
-      t.equal(statuses.filter((status) => status === 502).length, 3, 'three in a row')
+      for (let i = 0; i < 40; i++) statuses.push((await get('/v1/x')).status)
+      const failed = statuses.filter((status) => status === 502).length
+      t.ok(failed >= 3 && failed <= 6, `three in a row, and a check that fails: ${failed}`)
       t.equal(log.filter((line) => line.includes('a target is taken out')).length, 1)
       isIll = false
       await until(() => log.some((line) => line.includes('a target is let back in')))
@@ -567,14 +569,75 @@ t.test('targets', async (t) => {
   })
 
   t.test('without a path to ask for are back when they can be connected to', async (t) => {
-    const first = await startUpstream(t, named('x'))
-    const { port } = new URL(first.url)
     const closing = await startRawUpstream(t, (socket) => socket.destroy())
-    const { get } = await startFor(t, { upstream: closing })
+    const well = await startUpstream(t, named('well'))
+    const gateway = await startFor(t, { targets: `[ "${closing.url}", "${well.url}" ]` })
+    const others = await Promise.all([1, 2, 3].map(() => gateway.key(plenty)))
+    const ask = async (): Promise<number[]> => {
+      const statuses = []
+      for (let i = 0; i < 12; i++) {
+        const { headers } = others[i % 3] ?? gateway
+        statuses.push((await gateway.call('GET', '/v1/x', undefined, headers)).status)
+      }
+      return statuses.filter((status) => status === 502)
+    }
+    const failed = (await ask()).length
+    t.ok(failed >= 3 && failed <= 4, `three callers in a row: ${failed}`)
+    await until(async () => (await ask()).length > 0, 3_000)
+  })
+
+  t.test('are not taken out by what one caller asks for', async (t) => {
+    const upstream = await startUpstream(t, (request, response) => {
+      if (request.url === '/v1/reset') request.socket.destroy()
+      else if (request.url !== '/v1/late') response.end('ok')
+    })
+    for (const path of ['path: /healthz, every: 2s', 'every: 2s']) {
+      const gateway = await startFor(t, {
+        upstream,
+        upstreamMore: `timeout: { response: 150ms }, health: { ${path}, unhealthyAfter: 3 }`,
+        log: { level: 'silent', target: { write: () => undefined } },
+      })
+      const { headers } = await gateway.key(plenty)
+      for (const poison of ['/v1/reset', '/v1/late']) {
+        let isOver = false
+        // In one turn, so that no honest answer in between ends the row.
+        const attack = async (): Promise<void> => {
+          while (!isOver) await Promise.all([1, 2, 3, 4, 5, 6].map(() => gateway.get(poison)))
+        }
+        const attacking = attack()
+        const refused: number[] = []
+        for (let i = 0; i < 100; i++) {
+          const { status } = await gateway.call('GET', '/v1/x', undefined, headers)
+          if (status !== 200) refused.push(status)
+          await pause(5)
+        }
+        isOver = true
+        await attacking
+        t.same(refused, [], `${poison}, ${path}: nobody else is refused`)
+      }
+    }
+  })
+
+  t.test('that are the last to be had stay, unless checks fail again and again', async (t) => {
+    let isIll = false
+    let checks = 0
+    const upstream = await startUpstream(t, (request, response) => {
+      if (request.url === '/healthz') checks++
+      if (isIll) request.socket.destroy()
+      else response.end('ok')
+    })
+    const { get } = await startFor(t, {
+      upstream,
+      upstreamMore: 'health: { path: /healthz, every: 1h, unhealthyAfter: 3 }',
+    })
+    isIll = true
     for (let i = 0; i < 3; i++) t.equal((await get('/v1/x')).status, 502)
-    t.equal((await get('/v1/x')).status, 503, 'taken out')
-    await until(async () => (await get('/v1/x')).status === 502, 2_000)
-    t.ok(port)
+    await until(() => checks === 1)
+    t.equal((await get('/v1/x')).status, 502, 'one failed check is not enough')
+    await until(async () => (await get('/v1/x')).status === 503, 3_000)
+    t.equal(checks, 3)
+    isIll = false
+    await until(async () => (await get('/v1/x')).status === 200, 3_000)
   })
 })
 
