@@ -6,6 +6,7 @@ import { Meters } from './records/meters.ts'
 import { Strangers } from './limits/strangers.ts'
 import { openStores, type Stores } from './stores/open.ts'
 import { Tallying } from './records/tallying.ts'
+import { Tunnels } from './tunnels.ts'
 import { Upstreams } from './upstreams/registry.ts'
 
 /** The part of a logger that is used outside of requests. */
@@ -31,6 +32,7 @@ export type Core = Readonly<{
   strangers: Strangers
   tallying: Tallying
   upstreams: Upstreams
+  tunnels: Tunnels
   meters: Meters
   /** Lets requests that are on their way finish, then writes down and closes everything. */
   close(): Promise<void>
@@ -70,6 +72,7 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
     clock,
     trouble: trouble('what keys do can’t be written down; it is kept in memory'),
   })
+  const tunnels = new Tunnels({ directory, quotas, clock })
   const upstreams = new Upstreams({
     out: (upstream, target, err) =>
       log.error({ upstream, target, err }, 'a target is taken out: it failed too often'),
@@ -82,9 +85,11 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
     strangers: new Strangers(config.strangers, clock, (code) => meters.strangers.add(code, '')),
     tallying,
     upstreams,
+    tunnels,
     meters,
     async close() {
       await upstreams.close()
+      tunnels.close()
       await tallying.close()
       directory.close()
       quotas.close()

@@ -53,6 +53,16 @@ export function unhealthy(): Refusal {
   return new Refusal('service_unavailable', sentence, { 'retry-after': '1' })
 }
 
+/** More of one quota on its way than its share, while others want to be served, too. */
+export function tooManyAtOnce(): Refusal {
+  const sentence =
+    'Too many of your requests are on their way at once. Wait for some of them to be answered, and try again.'
+  return new Refusal('too_many_at_once', sentence, {
+    'retry-after': '1',
+    'cache-control': 'no-store',
+  })
+}
+
 /** More on its way than may be. */
 export function overloaded(): Refusal {
   const sentence = 'Too many requests are on their way to the backend. Try again in a moment.'

@@ -22,8 +22,9 @@ import {
 } from './forwarding-refusals.ts'
 import { addForwarded, passedBack, passedOn, type Headers } from './headers.ts'
 import type { Durations } from './records/meters.ts'
-import { CallerBody } from './upstreams/caller-body.ts'
-import type { Answer, Failure, Outgoing } from './upstreams/exchange.ts'
+import type { Tunnels } from './tunnels.ts'
+import { CallerBody, gather, smallBytes } from './upstreams/caller-body.ts'
+import type { Answer, Failure } from './upstreams/exchange.ts'
 import type { Refused, Sent, Upstream, Waiter } from './upstreams/upstream.ts'
 import { becomesWebSocket } from './wire.ts'
 
@@ -34,6 +35,7 @@ export type PassageOptions = Readonly<{
   clock: Clock
   /** Told of a request that was admitted and then could not be answered. */
   unanswered: (request: FastifyRequest) => void
+  tunnels: Tunnels
   /** Where the times until an upstream answers are written down. */
   upstreamMeter: (upstream: string) => Durations
 }>
@@ -58,21 +60,9 @@ export function passageOf(options: PassageOptions, route: Route, upstream: Upstr
     const length = isBodied ? raw.headers['content-length'] : undefined
     if (Number(length ?? 0) > route.bodyLimit) return answer(reply, tooLarge(route.bodyLimit))
     const target = path + request.url.slice(pathOf(request).length)
-    const headers = headersFor(way, request, target)
-    if (length !== undefined) headers.push('content-length', length)
-    const passing = new Passing(way, request, reply)
-    const body = isBodied
-      ? new CallerBody(raw, {
-          limit: route.bodyLimit,
-          wanted: () => {
-            if (isToBeInvited(raw)) reply.raw.writeContinue()
-          },
-          tooLarge: () => passing.tooLarge(),
-        })
-      : undefined
-    const [sentAtMs, upgrade] = [performance.now(), becomesWebSocket(raw)]
-    const callerId = request.caller?.id ?? ''
-    passing.begin({ method, target, callerId, headers, body, sentAtMs, upgrade })
+    const passing = new Passing(way, request, reply, target)
+    if (isBodied) passing.wait(length === undefined ? Infinity : Number(length))
+    else passing.send(undefined)
     return reply
   }
 }
@@ -82,13 +72,14 @@ function headersFor(
   { sign, clock, trustedProxies }: Way,
   { raw, method, id: requestId, caller }: FastifyRequest,
   target: string,
+  body: Buffer | undefined,
 ): string[] {
   const headers = passedOn(raw)
   addForwarded(headers, raw, trustedProxies)
   const { id: callerId = '', plan = '' } = caller ?? {}
   headers.push('x-request-id', requestId, 'x-caller-id', callerId, 'x-caller-plan', plan)
   if (!sign) return headers
-  const signature = sign({ method, target, callerId, plan, requestId }, clock())
+  const signature = sign({ method, target, callerId, plan, requestId, body }, clock())
   headers.push(signatureHeader, signature)
   return headers
 }
@@ -98,19 +89,69 @@ class Passing implements Waiter {
   readonly #way: Way
   readonly #request: FastifyRequest
   readonly #reply: FastifyReply
+  readonly #target: string
   #sent: Sent | undefined
+  #timer: NodeJS.Timeout | undefined
 
-  constructor(way: Way, request: FastifyRequest, reply: FastifyReply) {
+  constructor(way: Way, request: FastifyRequest, reply: FastifyReply, target: string) {
     this.#way = way
     this.#request = request
     this.#reply = reply
+    this.#target = target
   }
 
-  begin(outgoing: Outgoing): void {
-    const { course } = this.#request
-    if (course) course.sentAtMs = outgoing.sentAtMs
-    this.#sent = this.#way.upstream.send(outgoing, this)
+  /**
+   * Waits for a body: for all of a small one, else for its first byte. Until then the backend hears nothing of it,
+   * so that bodies that never come take none of its room.
+   */
+  wait(length: number): void {
+    const { raw, course } = this.#request
+    const { requestMs } = this.#way.upstream.settings.timeouts
+    this.#timer = setTimeout(() => void answer(this.#reply, slow()), requestMs)
+    if (course) course.sent = this
+    if (isToBeInvited(raw)) this.#reply.raw.writeContinue()
+    if (length <= smallBytes) return gather(raw, (body) => this.send(body))
+    const body = new CallerBody(raw, {
+      limit: this.#way.route.bodyLimit,
+      came: () => this.send(body),
+      tooLarge: () => this.#tooLarge(),
+    })
+  }
+
+  send(body: CallerBody | Buffer | undefined): void {
+    clearTimeout(this.#timer)
+    const { raw, method, course, caller } = this.#request
+    // Whoever was too slow has been told so.
+    if (this.#reply.sent) return
+    const headers = headersFor(
+      this.#way,
+      this.#request,
+      this.#target,
+      Buffer.isBuffer(body) ? body : undefined,
+    )
+    const length = body && raw.headers['content-length']
+    if (length !== undefined) headers.push('content-length', length)
+    const sentAtMs = performance.now()
+    if (course) course.sentAtMs = sentAtMs
+    this.#sent = this.#way.upstream.send(
+      {
+        method,
+        target: this.#target,
+        callerId: caller?.id ?? '',
+        headers,
+        body,
+        sentAtMs,
+        upgrade: becomesWebSocket(raw),
+      },
+      this,
+    )
     if (course) course.sent = this.#sent
+  }
+
+  /** The caller has gone while its body was waited for. */
+  cancel(): void {
+    clearTimeout(this.#timer)
+    this.#sent?.cancel()
   }
 
   answered(answered: Answer): void {
@@ -135,10 +176,16 @@ class Passing implements Waiter {
   /** Lets a connection become the WebSocket that both ends have agreed on. */
   upgraded(answered: IncomingHttpHeaders, backend: Duplex): void {
     this.#noteTime()
-    const { socket } = this.#request.raw
-    if (socket.destroyed) return void backend.destroy()
+    const { raw, caller } = this.#request
+    const { socket } = raw
+    if (socket.destroyed || !caller) return void backend.destroy()
     const headers = passedBack(answered, 101) ?? {}
-    this.#reply.raw.once('finish', this.#way.upstream.join(socket, backend))
+    const { upstream, tunnels } = this.#way
+    this.#reply.raw.once('finish', upstream.join(socket, backend, caller.quota))
+    socket.once(
+      'close',
+      tunnels.watch(caller, () => socket.destroy()),
+    )
     void this.#reply
       .code(101)
       .headers({ ...headers, connection: 'Upgrade', upgrade: 'websocket' })
@@ -150,15 +197,16 @@ class Passing implements Waiter {
     if (failure === 'none healthy') return this.#refuse(unhealthy())
     if (failure === 'overloaded') return this.#refuse(overloaded())
     this.#noteTime()
-    const { kind, cause } = failure
+    const { kind, cause, isUnwanted } = failure
     if (kind === 'unsendable') return void answer(this.#reply, unsendable())
     if (kind === 'slow') return void answer(this.#reply, slow())
+    if (isUnwanted) return this.#tell(broken(), cause)
     this.#refuse(kind === 'late' ? late() : kind === 'broken' ? broken() : unreachable(), cause)
   }
 
   /** More of the body has come than the route takes. */
-  tooLarge(): void {
-    this.#sent?.cancel()
+  #tooLarge(): void {
+    this.cancel()
     if (this.#reply.raw.headersSent) this.#request.raw.destroy()
     else void answer(this.#reply, tooLarge(this.#way.route.bodyLimit))
   }
@@ -196,14 +244,17 @@ class Passing implements Waiter {
     this.#refuse(refusal, why)
   }
 
-  /** There is no answer: the cause, if there is news in it, is for the log; the day's point comes back. */
+  /** There is no answer, and the day's point comes back. */
   #refuse(refusal: Refusal, cause?: Error | string): void {
+    this.#way.unanswered(this.#request)
+    this.#tell(refusal, cause)
+  }
+
+  /** Tells a refusal; its cause, if there is news in it, is for the log. */
+  #tell(refusal: Refusal, cause: Error | string | undefined): void {
     const why = typeof cause === 'string' ? { cause } : { err: cause }
-    const { upstream, unanswered } = this.#way
-    const { log } = this.#request
-    if (cause !== undefined)
-      log.error({ upstream: upstream.settings.name, ...why }, refusal.message)
-    unanswered(this.#request)
+    const { name: upstream } = this.#way.upstream.settings
+    if (cause !== undefined) this.#request.log.error({ upstream, ...why }, refusal.message)
     void answer(this.#reply, refusal)
   }
 }

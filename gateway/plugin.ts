@@ -48,6 +48,8 @@ declare module 'fastify' {
     cost?: number
     /** What the route is called in logs and metrics; its URL unless told. */
     label?: string
+    /** The upstream that a forwarded route leads to. */
+    upstream?: string
   }
 }
 
@@ -99,13 +101,15 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
     }),
   ]
   const retired = retire({ find, clock, called: record.deprecatedCall, unanswered })
-  const onRequest = ({ tollgate, cost = 1, label }: FastifyContextConfig, url: string) => {
+  const onRequest = (settings: FastifyContextConfig, url: string) => {
+    const { tollgate, cost = 1, label, upstream = '' } = settings
+    const share = upstreams.get(upstream)?.share
     const route = label ?? url
     const asksOnly = tollgate === 'quota'
     return [
       follow({ route, underWay, ended: record.answersOf(route, asksOnly) }),
       ...known,
-      admit({ quotas, cost, asksOnly, bans: record.banned }),
+      admit({ quotas, cost, asksOnly, share, bans: record.banned }),
       retired,
     ]
   }
@@ -135,6 +139,7 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
   const { upstreamMeter } = record
   await forward(app, {
     ...{ routes, upstreams, trustedProxies, sign, clock, unanswered, upstreamMeter },
+    tunnels: core.tunnels,
   })
 }
 

@@ -16,6 +16,7 @@ export const statusByCode = {
   unsupported_media_type: 415,
   rate_limit_exceeded: 429,
   key_banned: 429,
+  too_many_at_once: 429,
   too_many_failed_attempts: 429,
   headers_too_large: 431,
   internal_error: 500,

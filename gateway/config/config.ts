@@ -50,6 +50,8 @@ export type UpstreamSettings = Readonly<{
   health: HealthSettings
   /** Requests that may be on their way at once; what is over it is refused at once. */
   maxInFlight: number
+  /** Whether no caller gets more than its share of that while it is half taken. */
+  isFair: boolean
   /** A file with the certificates to believe, in place of those that everybody believes. */
   ca: string | undefined
   probes: readonly Probe[]
@@ -159,6 +161,7 @@ function upstreamFrom(
       unhealthyAfter: health.unhealthyAfter ?? 3,
     },
     maxInFlight: written.maxInFlight ?? 1_000,
+    isFair: written.fair !== 'off',
     ca: tls?.ca,
     probes: probes.map(({ request, status }) => {
       const [method = '', target = ''] = request.split(' ')

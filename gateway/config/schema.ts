@@ -143,6 +143,7 @@ export const fileSchema = section({
           }),
         ),
         maxInFlight: optional(count),
+        fair: optional(Type.Enum(['on', 'off'], { expected: 'on or off' })),
         tls: optional(section({ ca: text })),
         probes: optional(
           Type.Array(section({ request: probe, status: optional(status) }), {

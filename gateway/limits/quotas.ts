@@ -86,6 +86,13 @@ export class Quotas {
     return this.#store.isLocal ? this.#decideHere(asker, 0) : this.#decideElsewhere(asker, 0)
   }
 
+  /** Whether a ban of a key runs, as far as this gateway knows; asks nobody. */
+  isBanned(asker: Asker): boolean {
+    if (!this.#store.isLocal) return this.#foregone.ofBan(asker, 0, this.#now) !== undefined
+    const decision = this.#decideHere(asker, 0)
+    return !(decision instanceof Promise) && decision.verdict === 'banned'
+  }
+
   /** Gives the day's part of what a request has cost back, because it could not be answered. */
   async giveBack(quota: string, { cost, seen }: Decision): Promise<void> {
     if (cost === 0) return

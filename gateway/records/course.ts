@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RefusalCode } from '../../shared/refusal.ts'
 import type { LogLine } from '../../shared/service.ts'
+import type { FairShare } from '../upstreams/fair-share.ts'
 
 /** How a request goes, for those who tell of it when its answer has ended. */
 export type Course = {
@@ -16,6 +17,8 @@ export type Course = {
    * looks. A third of all memory outlived its request so, and each collection took 13 ms instead of 3.
    */
   sent: { cancel(): void } | undefined
+  /** Where it is counted as on its way for its quota, until its answer has ended. */
+  share: FairShare | undefined
 }
 
 declare module 'fastify' {

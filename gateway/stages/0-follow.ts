@@ -17,11 +17,18 @@ export type FollowOptions = Readonly<{
 export function follow({ route, underWay, ended }: FollowOptions): onRequestHookHandler {
   return function follow(request, reply, done): void {
     const beganAtMs = performance.now()
-    const course: Course = { route, beganAtMs, sentAtMs: 0, answeredAtMs: 0, sent: undefined }
+    const course: Course = {
+      route,
+      beganAtMs,
+      sentAtMs: 0,
+      answeredAtMs: 0,
+      sent: undefined,
+      share: undefined,
+    }
     request.course = course
     underWay?.began()
     reply.raw.on('close', () => {
-      if (request.course) end(request.course)
+      if (request.course) end(request.course, request.caller?.quota)
       ended(request, reply)
       underWay?.ended()
     })
@@ -29,7 +36,9 @@ export function follow({ route, underWay, ended }: FollowOptions): onRequestHook
   }
 }
 
-function end(course: Course): void {
+function end(course: Course, quota = ''): void {
   course.sent?.cancel()
   course.sent = undefined
+  course.share?.leave(quota)
+  course.share = undefined
 }

@@ -8,10 +8,11 @@ import { hasBody } from '../../shared/linger.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { answer } from '../../shared/service.ts'
 import type { Caller } from '../caller.ts'
-import { bodied } from '../forwarding-refusals.ts'
+import { bodied, tooManyAtOnce } from '../forwarding-refusals.ts'
 import { comeBack } from '../limits/come-back.ts'
 import type { Quotas } from '../limits/quotas.ts'
 import type { Decision } from '../limits/step.ts'
+import type { FairShare } from '../upstreams/fair-share.ts'
 import { standingView } from '../views.ts'
 
 const secondsUntilBack = '5'
@@ -22,18 +23,45 @@ export type AdmitOptions = Readonly<{
   cost: number
   /** Whether the route tells where a caller stands, and nothing else: it is open even to who is banned. */
   asksOnly: boolean
+  /** The upstream of the route, as far as its callers share it. */
+  share: FairShare | undefined
   /** Told when a request has banned its key. */
   bans: (caller: Caller, untilMs: number) => void
 }>
 
 /** Lets a request in if its caller's quota has room for it, and counts it: one step, or 429. */
-export function admit({ quotas, cost, asksOnly, bans }: AdmitOptions): onRequestHookHandler {
+export function admit(options: AdmitOptions): onRequestHookHandler {
+  const { quotas, cost, asksOnly, share, bans } = options
+
   return function admit(request, reply, done): void {
-    const { caller, forbidden } = request
-    if (!caller) throw new Error('admit comes after authenticate')
+    const { caller, course, forbidden } = request
+    if (!caller || !course) throw new Error('admit comes after follow and authenticate')
+    if (share) {
+      if (!share.enter(caller.quota)) return holdBack(caller, request, reply, done)
+      course.share = share
+    }
     const decided = asksOnly ? quotas.stand(caller) : quotas.decide(caller, forbidden ? 0 : cost)
     if (decided instanceof Promise) waitFor(decided, caller, request, reply, done)
     else act(decided, caller, request, reply, done)
+  }
+
+  /** Nothing is counted of what is held back; a ban that runs is the better reason. */
+  function holdBack(
+    caller: Caller,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: Done,
+  ): void {
+    const refuseAt = (decision: Decision): void => {
+      const standing = (request.standing = { decision, limits: caller.limits })
+      refuse(
+        reply,
+        decision.verdict === 'banned' ? comeBack('key_banned', standing) : tooManyAtOnce(),
+      )
+    }
+    const decided = quotas.stand(caller)
+    if (decided instanceof Promise) decided.then(refuseAt).catch(done)
+    else refuseAt(decided)
   }
 
   function waitFor(

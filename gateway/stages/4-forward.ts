@@ -31,7 +31,7 @@ async function serve(
   const base = rewrite === undefined ? '' : withoutRest(path)
   const url = path.slice(base.length).replace(/\{(\w+)\}/g, ':$1')
   const methods = withHead(route.methods ?? usualMethods)
-  const config = { tollgate: true, cost, label: path }
+  const config = { tollgate: true, cost, label: path, upstream: upstream.settings.name }
   const pass = passageOf(options, route, upstream)
   // Bodies go through as they come, whatever their type.
   app.removeAllContentTypeParsers()

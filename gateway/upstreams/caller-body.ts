@@ -1,11 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 
+/** A body that is not longer is waited for, and sent on in one piece. */
+export const smallBytes = 64 * 1024
+
 export type CallerBodyOptions = Readonly<{
   /** Bytes it may have. */
   limit: number
-  /** Told once the first byte is wanted. */
-  wanted: () => void
+  /** Told once when the first byte is there, or the end. */
+  came: () => void
   /** Told once more than the limit has come; what is over it has gone nowhere. */
   tooLarge: () => void
 }>
@@ -21,7 +24,7 @@ export class CallerBody extends Readable {
   readonly #request: IncomingMessage
   readonly #options: CallerBodyOptions
   #size = 0
-  #isWanted = false
+  #hasCome = false
   #isHeldUp = false
 
   constructor(request: IncomingMessage, options: CallerBodyOptions) {
@@ -30,7 +33,6 @@ export class CallerBody extends Readable {
     this.#options = options
     request.on('data', this.#take)
     request.once('end', this.#end)
-    request.pause()
     // Whoever sends it destroys it with what went wrong, which is told elsewhere.
     this.on('error', () => undefined)
   }
@@ -41,10 +43,6 @@ export class CallerBody extends Readable {
   }
 
   override _read(): void {
-    if (!this.#isWanted) {
-      this.#isWanted = true
-      this.#options.wanted()
-    }
     this.#isHeldUp = false
     this.#request.resume()
   }
@@ -61,14 +59,34 @@ export class CallerBody extends Readable {
     if (this.#size > this.#options.limit) {
       this.#request.pause()
       this.#options.tooLarge()
-    } else if (!this.push(chunk)) {
+      return
+    }
+    if (!this.push(chunk)) {
       this.#isHeldUp = true
       this.#request.pause()
     }
+    this.#tell()
   }
 
   readonly #end = (): void => {
     this.hasEnded = true
     this.push(null)
+    this.#tell()
   }
+
+  #tell(): void {
+    if (this.#hasCome) return
+    this.#hasCome = true
+    this.#options.came()
+  }
+}
+
+/** Waits for all of a body whose length is known and small. */
+export function gather(request: IncomingMessage, came: (body: Buffer) => void): void {
+  const chunks: Buffer[] = []
+  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  request.once('end', () => {
+    const [first] = chunks
+    came(chunks.length === 1 && first ? first : Buffer.concat(chunks))
+  })
 }

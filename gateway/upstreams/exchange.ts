@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Readable, type Duplex } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { Timeouts } from '../config/config.ts'
-import type { CallerBody } from './caller-body.ts'
+import { CallerBody } from './caller-body.ts'
 import type { Target } from './target.ts'
 
 /** A request as it goes to a backend. */
@@ -14,7 +14,7 @@ export type Outgoing = Readonly<{
   callerId: string
   /** Names and values in turn, without what is for one connection alone; the first is Host, yet to be filled in. */
   headers: string[]
-  body: CallerBody | undefined
+  body: CallerBody | Buffer | undefined
   /** When it is sent, by the clock of `performance`. */
   sentAtMs: number
   /** Whether it asks to go on as a WebSocket. */
@@ -38,6 +38,8 @@ export type Failure = Readonly<{
   cause: Error
   /** Whether nothing of the request has left, so that another target may be tried. */
   isUnsent: boolean
+  /** Whether the backend has hung up on a body that was still on its way. */
+  isUnwanted: boolean
 }>
 
 /** Whoever wants to know what becomes of a request: exactly one of the first three is called, once. */
@@ -88,7 +90,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { method, target: path, headers, body, upgrade } = this.#outgoing
     const { pool, host } = this.#target
     headers[1] = host
-    if (body) this.#waitForBody(body)
+    if (body instanceof CallerBody) this.#waitForBody(body)
     else this.#waitForAnswer()
     const options = { method, path, headers, body: body ?? null }
     pool.dispatch(upgrade ? { ...options, upgrade: 'websocket' } : options, this)
@@ -234,12 +236,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // An answer that has begun can't be taken back: it is broken off.
     if (this.#isTold) return void this.#stream?.destroy(cause)
     // A backend may hang up on a body that it doesn't want: that alone is no failure.
-    const isUnwanted = kind === 'broken' && body !== undefined && !body.hasEnded
+    const isUnwanted = kind === 'broken' && body instanceof CallerBody && !body.hasEnded
     const isCallers = kind === 'slow' || kind === 'unsendable'
     if (!isUnwanted && !isCallers) {
       this.#target.failed(cause, this.#controller ? this.#outgoing.callerId : undefined)
     }
-    this.#receiver.failed({ kind, cause, isUnsent: !this.#controller && kind !== 'unsendable' })
+    const isUnsent = !this.#controller && kind !== 'unsendable'
+    this.#receiver.failed({ kind, cause, isUnsent, isUnwanted })
   }
 
   #end(): void {

@@ -4,6 +4,7 @@ import { lingerMs } from '../../shared/linger.ts'
 import type { UpstreamSettings } from '../config/config.ts'
 import { UnderWay } from '../under-way.ts'
 import { Exchange, type Answer, type Failure, type Outgoing, type Receiver } from './exchange.ts'
+import { FairShare } from './fair-share.ts'
 import { HealthWatch } from './health.ts'
 import { Target } from './target.ts'
 
@@ -34,11 +35,14 @@ export class Upstream {
   readonly #tunnels = new Set<Duplex>()
   /** Its tries of requests, and what has become of connections. */
   readonly underWay = new UnderWay()
+  /** How its callers share it, unless they don't. */
+  readonly share: FairShare | undefined
   #isCut = false
 
   constructor(settings: UpstreamSettings, log: UpstreamLog) {
     this.settings = settings
-    const { name, timeouts, health } = settings
+    const { name, timeouts, health, maxInFlight, isFair } = settings
+    this.share = isFair ? new FairShare(maxInFlight) : undefined
     const changed = (target: Target, cause?: Error): void => {
       this.#watches.forEach((watch) => watch.plan())
       if (target.isHealthy) log.back(name, target.origin)
@@ -72,8 +76,9 @@ export class Upstream {
    * Takes the two ends of a connection that becomes something else than HTTP: when one ends, so does the
    * other. What it gives back lets them flow into each other.
    */
-  join(caller: Duplex, backend: Duplex): () => void {
+  join(caller: Duplex, backend: Duplex, quota: string): () => void {
     this.underWay.began()
+    this.share?.add(quota)
     const link = (end: Duplex, other: Duplex): void => {
       this.#tunnels.add(end)
       end.on('error', () => other.destroy())
@@ -81,7 +86,9 @@ export class Upstream {
       end.once('close', () => {
         other.destroy()
         this.#tunnels.delete(end)
-        if (end === caller) this.underWay.ended()
+        if (end !== caller) return
+        this.underWay.ended()
+        this.share?.leave(quota)
       })
     }
     link(caller, backend)

@@ -321,7 +321,7 @@ t.test('a caller that hangs up ends the work of its backend', async (t) => {
   for (const [line, more] of [
     ['GET /v1/waiting', ''],
     ['GET /v1/begun', ''],
-    ['POST /v1/sending', 'Content-Length: 10\r\n'],
+    ['POST /v1/sending', 'Content-Length: 100000\r\n'],
   ] as const) {
     const before = upstream.seen.length
     const socket = connect(Number(port), hostname, () => socket.write(head(line, more) + 'x'))
@@ -594,7 +594,7 @@ t.test('targets', async (t) => {
     for (const path of ['path: /healthz, every: 2s', 'every: 2s']) {
       const gateway = await startFor(t, {
         upstream,
-        upstreamMore: `timeout: { response: 150ms }, health: { ${path}, unhealthyAfter: 3 }`,
+        upstreamMore: `timeout: { response: 300ms }, health: { ${path}, unhealthyAfter: 3 }`,
         log: { level: 'silent', target: { write: () => undefined } },
       })
       const { headers } = await gateway.key(plenty)

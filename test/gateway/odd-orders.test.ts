@@ -119,7 +119,7 @@ t.test(
       upstreamMore: 'timeout: { request: 200ms }, health: { unhealthyAfter: 1 }',
     })
     const { token, headers } = await key(plenty)
-    const head = `POST /v1/x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Length: 10\r\n\r\nx`
+    const head = `POST /v1/x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Length: 100000\r\n\r\nx`
     const answer = await raw(url, head, 3_000)
     t.match(answer, /^HTTP\/1\.1 200 [^]*begun/)
     t.equal(answer.match(/HTTP\/1\.1/g)?.length, 1, 'one answer')
