@@ -1,7 +1,7 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../shared/clock.ts'
 import { answer } from '../shared/service.ts'
-import { signer } from '../shared/signature.ts'
+import { secretWarning, signer } from '../shared/signature.ts'
 import { Ranges } from './address.ts'
 import './caller.ts'
 import type { Config } from './config/config.ts'
@@ -58,6 +58,9 @@ declare module 'fastify' {
 export async function tollgate(app: FastifyInstance, options: TollgateOptions): Promise<void> {
   const { clock = Date.now, stores, underWay } = options
   const config = configFrom(options.config)
+  const sign = options.secret ? signer(options.secret) : undefined
+  const weakness = options.core ? undefined : secretWarning(options.secret)
+  if (weakness) app.log.warn(weakness)
   const core = options.core ?? (await openCore({ config, stores, clock, log: app.log }))
   const { directory, quotas, strangers } = core
   const upstreams = new Map(
@@ -130,7 +133,6 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
     config: { tollgate: true, cost: 0 },
     handler: (_request, reply) => answer(reply, notAllowed(asked)),
   })
-  const sign = options.secret ? signer(options.secret) : undefined
   const { routes } = config
   const { upstreamMeter } = record
   await forward(app, {

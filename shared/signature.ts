@@ -26,9 +26,29 @@ export type SignatureFault = (
   nowMs: number,
 ) => string | undefined
 
-/** Of two secrets, separated by a comma, the first signs, so that a secret can be changed on one side at a time. */
+/** A secret of fewer characters can be guessed by who has seen one signature. */
+const shortSecret = 16
+
+/** What keeps a GATEWAY_SECRET from being one, as a sentence for whoever has set it. */
+export function secretFault(secrets: string | undefined): string | undefined {
+  if (!secrets || secrets.split(',').every((secret) => secret.trim() !== '')) return undefined
+  // Anybody can sign with the empty secret.
+  return 'GATEWAY_SECRET has an empty part: write one secret, or NEW,OLD while it is being changed (is a variable in it not set?)'
+}
+
+/** What is weak about a GATEWAY_SECRET, as a sentence that doesn't tell it. */
+export function secretWarning(secrets: string | undefined): string | undefined {
+  if (!secrets || secrets.split(',').every((secret) => secret.trim().length >= shortSecret))
+    return undefined
+  return `GATEWAY_SECRET has fewer than ${shortSecret} characters, which can be guessed; openssl rand -hex 32 makes a good one`
+}
+
+/**
+ * Of two secrets, separated by a comma, the first signs, so that a secret can be changed on one side at a time.
+ * Throws the fault of a secret that has one.
+ */
 export function signer(secrets: string): Sign {
-  const [secret = ''] = secrets.split(',', 1)
+  const [secret = ''] = secretsFrom(secrets)
   const hmac = hmacBy(secret)
   return (request, nowMs) => {
     const seconds = String(Math.floor(nowMs / 1000))
@@ -36,9 +56,9 @@ export function signer(secrets: string): Sign {
   }
 }
 
-/** Of two secrets, separated by a comma, both are believed. */
+/** Of two secrets, separated by a comma, both are believed. Throws the fault of a secret that has one. */
 export function signatureChecker(secrets: string): SignatureFault {
-  const hmacs: readonly Hmac[] = secrets.split(',').map(hmacBy)
+  const hmacs: readonly Hmac[] = secretsFrom(secrets).map(hmacBy)
   return (request, signature, nowMs) => {
     if (!signature) return 'The signature of the gateway is missing.'
     const parts = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(signature)
@@ -51,6 +71,12 @@ export function signatureChecker(secrets: string): SignatureFault {
     const age = Math.abs(nowMs / 1000 - Number(seconds))
     return age > toleranceSeconds ? 'The signature of the gateway is out of date.' : undefined
   }
+}
+
+function secretsFrom(secrets: string): string[] {
+  const fault = secretFault(secrets)
+  if (fault) throw new Error(fault)
+  return secrets.split(',')
 }
 
 function signedText(request: Signed, seconds: string): string {

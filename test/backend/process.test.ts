@@ -198,6 +198,11 @@ t.test('the command line', async (t) => {
     output: /^backend: the database .* can't be used/,
   })
   t.match(await run([], { HOST: '203.0.113.1' }), { code: 2, output: /EADDRNOTAVAIL/ })
+  for (const GATEWAY_SECRET of ['between the two,', ',between the two', 'one,,two']) {
+    const { code, output } = await run([], { GATEWAY_SECRET })
+    t.equal(code, 2, GATEWAY_SECRET)
+    t.match(output, /^backend: GATEWAY_SECRET has an empty part[^\n]*\n$/)
+  }
   t.match(await run(['--seed', '25000']), { code: 0, output: /animals: 25,000 of 25,000/ })
 
   const open = startProcess(t, program, {
@@ -206,6 +211,14 @@ t.test('the command line', async (t) => {
   open.child.kill('SIGTERM')
   t.comment('listening beyond loopback is tested without connecting to it')
   await open.ended
+  const weak = startProcess(t, program, {
+    env: { PORT: '0', DATABASE: join(folder, 'a.db'), GATEWAY_SECRET: 'hunter2' },
+  })
+  await weak.url
+  weak.child.kill('SIGTERM')
+  await weak.ended
+  t.match(weak.output(), /"level":40.*GATEWAY_SECRET has fewer than 16 characters/)
+  t.notMatch(weak.output(), 'hunter2', 'which is not told')
   const service = startProcess(t, program, { env: { PORT: '0', DATABASE: join(folder, 'a.db') } })
   const call = caller(await service.url)
   t.match(await call('GET', '/v1/pets?limit=1&after=24999'), { status: 200, text: /"id":25000/ })

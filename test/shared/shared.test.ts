@@ -9,7 +9,7 @@ import { loggerOptions, pretty, standardLog } from '../../shared/log.ts'
 import { progressBar } from '../../shared/progress.ts'
 import { rawRefusal, Refusal, refusalFrom, statusByCode } from '../../shared/refusal.ts'
 import { requestIdFrom } from '../../shared/request-id.ts'
-import { signatureChecker, signer } from '../../shared/signature.ts'
+import { secretFault, secretWarning, signatureChecker, signer } from '../../shared/signature.ts'
 
 t.test('int64', (t) => {
   for (const text of [
@@ -131,6 +131,19 @@ t.test('signatures', (t) => {
   }
   t.equal(signatureChecker('new,s3cret')(request, sign('s3cret'), now), undefined, 'both are right')
   t.equal(fault(sign('s3cret,new')), undefined, 'the first one signs')
+  for (const empty of ['s3cret,', ',s3cret', 'a,,b', ',', ' ', 's3cret, ', '\t,s3cret']) {
+    t.match(secretFault(empty), /has an empty part/, JSON.stringify(empty))
+    t.throws(() => signer(empty), { message: /has an empty part/ }, JSON.stringify(empty))
+    t.throws(() => signatureChecker(empty), { message: /has an empty part/ })
+  }
+  for (const sound of [undefined, '', 's3cret', 'new,s3cret'])
+    t.equal(secretFault(sound), undefined)
+  const [short, long] = ['fifteen letters', 'sixteen letters!']
+  t.match(secretWarning(short), /fewer than 16 characters/)
+  t.match(secretWarning(`${long},${short}`), /fewer than 16 characters/)
+  t.notMatch(secretWarning(short), short, 'it is not told')
+  for (const good of [undefined, '', long, `${long},${long}`])
+    t.equal(secretWarning(good), undefined)
   t.match(fault(undefined), /missing/)
   t.match(fault('t=1,v1=00'), /malformed/)
   t.end()
