@@ -10,7 +10,8 @@ import { Commits } from './commits.ts'
 import { addOrders } from './orders.ts'
 import { addPets } from './pets.ts'
 
-const bodyLimit = 1024 * 1024
+/** An animal has 1.2 KB at most; the rest is for what is not looked at. */
+const bodyLimit = 64 * 1024
 
 export type BackendOptions = Readonly<{
   database: Database

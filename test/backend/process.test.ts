@@ -114,6 +114,44 @@ t.test('where the file may not grow, writes are 503 until it may, without a rest
   t.equal(integrity(file), 'ok')
 })
 
+t.test('bodies that are hard to read hold nobody else up', async (t) => {
+  const env = { PORT: '0', DATABASE: join(t.testdir(), 'a.db'), LOG_LEVEL: 'warn' }
+  const call = caller(await startProcess(t, program, { env }).url)
+  await call('POST', '/v1/pets', pet)
+  /** How long another caller waits at most while thirty bodies of a shape are read. */
+  const waitBeside = async (body: string, statuses: readonly number[]): Promise<number> => {
+    let isOver = false
+    const bodies = Promise.all(Array.from({ length: 30 }, () => call('POST', '/v1/pets', body)))
+    const answered = bodies.finally(() => (isOver = true))
+    let longest = 0
+    do {
+      const began = performance.now()
+      t.equal((await call('GET', '/v1/pets/1')).status, 200)
+      longest = Math.max(longest, performance.now() - began)
+    } while (!isOver)
+    const answers = await answered
+    t.ok(
+      answers.every(({ status }) => statuses.includes(status)),
+      `answered with ${String(statuses)}`,
+    )
+    return longest
+  }
+  const deep = (bytes: number) =>
+    `{"name":"x","categoryId":1,"x":${'['.repeat(bytes / 2 - 20)}${']'.repeat(bytes / 2 - 20)}}`
+  const members = (count: number) =>
+    `{"name":"x","categoryId":1${Array.from({ length: count }, (_, i) => `,"m${i}":1`).join('')}}`
+  const usual = await waitBeside(JSON.stringify(pet), [201])
+  for (const [shape, body, statuses] of [
+    ['a list of half a million levels', deep(1024 * 1024), [413]],
+    ['90,000 members', members(90_000), [413]],
+    ['as many levels as 64 KiB hold', deep(64 * 1024), [400]],
+    ['as many members as 64 KiB hold', members(6_300), [201]],
+  ] as const) {
+    const wait = await waitBeside(body, statuses)
+    t.ok(wait < usual + bound(300), `${shape}: ${wait.toFixed(0)} ms, usually ${usual.toFixed(0)}`)
+  }
+})
+
 t.test('SIGTERM', async (t) => {
   const start = (env = {}) =>
     startProcess(t, program, {

@@ -86,8 +86,27 @@ t.test('JSON objects', (t) => {
     const members = parseJsonObject('{"__proto__":{"name":"x"},"constructor":5}').members
     t.equal(members['name'], undefined)
     t.equal(Reflect.getPrototypeOf(members), Object.prototype)
-    const deep = `{"a":${'['.repeat(400_000)}${']'.repeat(400_000)}}`
-    t.equal(parseJsonObject(deep).source.get('a')?.length, 800_000)
+    const deep = (levels: number) => `{"a":${'[{"b":'.repeat(levels)}1${'}]'.repeat(levels)}}`
+    t.equal(parseJsonObject(deep(15)).source.get('a')?.length, 15 * 8 + 1)
+    const tooDeep = { message: 'The body has more than 32 levels of objects and lists.' }
+    t.throws(() => parseJsonObject(deep(16)), tooDeep)
+    t.throws(() => parseJsonObject('{"a":'.repeat(100_000)), tooDeep)
+    t.throws(() => parseJsonObject('['.repeat(33)), tooDeep)
+    const wide = `{"a":[${'[],'.repeat(1_000)}[]],"b":"${'['.repeat(99)}\\"${'['.repeat(99)}"}`
+    t.equal(parseJsonObject(wide).source.size, 2, 'brackets beside one another, or in a text')
+    for (const cut of [
+      '{"a',
+      '{"a\\',
+      '{"a":',
+      '{"a":1',
+      '{"a":1,',
+      ':',
+      '{:1}',
+      ']}',
+      '{"a":1}}',
+    ]) {
+      t.throws(() => parseJsonObject(cut), { message: 'The body is not valid JSON.' }, cut)
+    }
     const escapes = `{"a":"${'\\n'.repeat(500_000)}"}`
     t.equal(String(parseJsonObject(escapes).members['a']).length, 500_000)
     t.equal(parseJsonObject(`{"a":${'9'.repeat(1_000_000)}}`).members['a'], Infinity)
