@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import { hmacBy, type Hmac } from './hmac.ts'
 
 /** Seconds that a signature's time may differ from the clock of whoever checks it. */
@@ -12,14 +12,30 @@ export type Signed = Readonly<{
   callerId: string
   plan: string
   requestId: string
+  /** The body, where all of it is known; of a request without it, the body is not vouched for. */
+  body?: Buffer | undefined
 }>
 
 export const signatureHeader = 'x-gateway-signature'
 
-/** Makes the value of `X-Gateway-Signature` for a request at a time. */
+/**
+ * What a backend answers under that name if it doesn't believe the gateway. A backend that sends back
+ * the headers that it got, as some do, can't seem to say so: no signature is such a word.
+ */
+export const signatureRefused = 'refused'
+
+/**
+ * Makes the value of `X-Gateway-Signature` for a request at a time: `t=<unix seconds>,v1=<HMAC>`, and with a
+ * body `t=<unix seconds>,v1=<HMAC>,b=<SHA-256 of the body>`, both in hexadecimal. The HMAC is of `t`, method,
+ * target, caller id, plan and request id, and of `b` where there is one, joined by newlines: so a
+ * `b` can be neither changed nor left out.
+ */
 export type Sign = (request: Signed, nowMs: number) => string
 
-/** Says what is wrong with a signature, as a sentence; `undefined` if it is right and fresh. */
+/**
+ * Says what is wrong with a signature, as a sentence; `undefined` if it is right and fresh. The body
+ * has mostly not come by then: `bodyFault` is for when it has.
+ */
 export type SignatureFault = (
   request: Signed,
   signature: string | undefined,
@@ -52,7 +68,9 @@ export function signer(secrets: string): Sign {
   const hmac = hmacBy(secret)
   return (request, nowMs) => {
     const seconds = String(Math.floor(nowMs / 1000))
-    return `t=${seconds},v1=${hmac(signedText(request, seconds))}`
+    const digest = request.body && digestOf(request.body)
+    const v1 = hmac(signedText(request, seconds, digest))
+    return digest === undefined ? `t=${seconds},v1=${v1}` : `t=${seconds},v1=${v1},b=${digest}`
   }
 }
 
@@ -61,10 +79,10 @@ export function signatureChecker(secrets: string): SignatureFault {
   const hmacs: readonly Hmac[] = secretsFrom(secrets).map(hmacBy)
   return (request, signature, nowMs) => {
     if (!signature) return 'The signature of the gateway is missing.'
-    const parts = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(signature)
+    const parts = /^t=(\d{1,12}),v1=([0-9a-f]{64})(?:,b=([0-9a-f]{64}))?$/.exec(signature)
     if (!parts?.[1] || !parts[2]) return 'The signature of the gateway is malformed.'
-    const [, seconds, given] = parts
-    const text = signedText(request, seconds)
+    const [, seconds, given, digest] = parts
+    const text = signedText(request, seconds, digest)
     if (!hmacs.some((hmac) => isSame(given, hmac(text)))) {
       return 'The signature of the gateway is wrong.'
     }
@@ -73,15 +91,30 @@ export function signatureChecker(secrets: string): SignatureFault {
   }
 }
 
+/**
+ * Says whether a body is another one than a signature is for, whose own fault was looked for before;
+ * any body fits one that says nothing of it.
+ */
+export function bodyFault(signature: string, body: Buffer): string | undefined {
+  const [, digest] = /,b=([0-9a-f]{64})$/.exec(signature) ?? []
+  if (digest === undefined || digest === digestOf(body)) return undefined
+  return 'The signature of the gateway is for another body.'
+}
+
+function digestOf(body: Buffer): string {
+  return hash('sha256', body, 'hex')
+}
+
 function secretsFrom(secrets: string): string[] {
   const fault = secretFault(secrets)
   if (fault) throw new Error(fault)
   return secrets.split(',')
 }
 
-function signedText(request: Signed, seconds: string): string {
+function signedText(request: Signed, seconds: string, digest: string | undefined): string {
   const { method, target, callerId, plan, requestId } = request
-  return [seconds, method, target, callerId, plan, requestId].join('\n')
+  const text = [seconds, method, target, callerId, plan, requestId].join('\n')
+  return digest === undefined ? text : `${text}\n${digest}`
 }
 
 /** Whether two texts of one length are the same, in a time that doesn't tell where they differ. */

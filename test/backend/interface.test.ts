@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import t, { type Test } from 'tap'
+import { signer } from '../../shared/signature.ts'
 import { json, raw, type Answer } from '../support/http.ts'
 import { startStore } from '../support/backend.ts'
 
@@ -386,6 +387,53 @@ t.test('with a secret, only what the gateway signed is served', async (t) => {
     403,
     'forbidden',
     /out of date/,
+  )
+})
+
+t.test('a signature that was captured is good for its own body alone', async (t) => {
+  const { call } = await startStore(t, { secret: 's3cret' })
+  const sign = signer('s3cret')
+  const captured = (method: string, target: string, body?: string) => {
+    const signed = { method, target, callerId: 'key1', plan: 'pro', requestId: 'req1' }
+    const signature = sign(
+      { ...signed, body: body === undefined ? body : Buffer.from(body) },
+      Date.now(),
+    )
+    return {
+      'x-caller-id': 'key1',
+      'x-caller-plan': 'pro',
+      'x-request-id': 'req1',
+      'x-gateway-signature': signature,
+    }
+  }
+  const rex = '{"name":"Rex","categoryId":1}'
+  const tom = '{"name":"Tom","categoryId":1}'
+  const headers = captured('POST', '/v1/pets', rex)
+  t.equal((await call('POST', '/v1/pets', rex, headers)).status, 201)
+  for (const [what, body, more] of [
+    ['another body', tom, {}],
+    ['a longer one', `${rex} `, {}],
+    ['one that is no JSON', 'nonsense', {}],
+    ['one in other words', tom, { 'content-type': 'application/merge-patch+json' }],
+    ['none', '', {}],
+    ['none at all', undefined, {}],
+  ] as const) {
+    const answer = await call('POST', '/v1/pets', body, { ...headers, ...more })
+    isError(t, answer, 403, 'forbidden', /for another body/)
+    t.equal(answer.headers['x-gateway-signature'], 'refused', what)
+  }
+  const stripped = headers['x-gateway-signature'].replace(/,b=.*/, '')
+  const without = { ...headers, 'x-gateway-signature': stripped }
+  isError(t, await call('POST', '/v1/pets', tom, without), 403, 'forbidden', /wrong/)
+  const typed = { ...headers, 'content-type': 'text/plain' }
+  isError(t, await call('POST', '/v1/pets', tom, typed), 415, 'unsupported_media_type')
+  const old = captured('POST', '/v1/pets')
+  t.equal((await call('POST', '/v1/pets', tom, old)).status, 201, 'the form without it is believed')
+  const removed = captured('DELETE', '/v1/pets/2', '')
+  t.equal((await call('DELETE', '/v1/pets/2', undefined, removed)).status, 204, 'of no body')
+  t.match(
+    JSON.parse((await call('GET', '/v1/pets', undefined, captured('GET', '/v1/pets'))).text),
+    [{ name: 'Rex' }],
   )
 })
 
