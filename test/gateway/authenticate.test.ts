@@ -13,7 +13,7 @@ import { newKeyId, newToken } from '../../gateway/keys/token.ts'
 import { tollgate } from '../../gateway/plugin.ts'
 import { json, raw, type Answer } from '../support/http.ts'
 import { startStore } from '../support/backend.ts'
-import { startGateway } from '../support/gateway.ts'
+import { startGateway, startUpstream } from '../support/gateway.ts'
 
 const minute = 60_000
 
@@ -450,6 +450,24 @@ t.test('what is forwarded is signed, so that the animal store believes it', asyn
   })
   const third = await older.key()
   t.equal((await older.call('GET', '/v1/pets', undefined, third.headers)).status, 200)
+})
+
+t.test('a backend that sends back what it got does not refuse the gateway', async (t) => {
+  const upstream = await startUpstream(t, (request, response) => {
+    for (const name of Object.keys(request.headers)) {
+      if (name.startsWith('x-')) response.setHeader(name, request.headers[name] ?? '')
+    }
+    const isRefusal = request.url === '/v1/refused'
+    if (isRefusal) response.setHeader('x-gateway-signature', 'refused')
+    response.writeHead(isRefusal ? 403 : 200).end('{}')
+  })
+  const { call, key } = await startGateway(t, { upstream, secret: 's3cret' })
+  const { headers } = await key()
+  const answer = await call('GET', '/v1/echo', undefined, headers)
+  t.equal(answer.status, 200)
+  t.match(upstream.seen[0]?.headers['x-gateway-signature'], /^t=/)
+  t.equal(answer.headers['x-gateway-signature'], undefined, 'and nobody else learns what it got')
+  t.equal((await call('GET', '/v1/refused', undefined, headers)).status, 502, 'one that does, does')
 })
 
 t.test('a damaged record hurts its own key alone', async (t) => {
