@@ -25,6 +25,7 @@ import type { Stores } from './stores/open.ts'
 import { addressFinder, strangerRefuser } from './stranger.ts'
 import { Offer } from './terms.ts'
 import type { UnderWay } from './under-way.ts'
+import { guarded, markForwarding, refuseUnguarded } from './unguarded.ts'
 
 export type TollgateOptions = Readonly<{
   /** The path of a configuration file, or what one would say, or a configuration that was loaded. */
@@ -53,7 +54,8 @@ declare module 'fastify' {
 
 /**
  * Guards the routes that the configuration forwards, and those of the app that ask for it with
- * `config: { tollgate: true }`. All others are left as they are.
+ * `config: { tollgate: true }`. All others are left as they are. Routes that ask for it and were there
+ * before are refused.
  */
 export async function tollgate(app: FastifyInstance, options: TollgateOptions): Promise<void> {
   const { clock = Date.now, stores, underWay } = options
@@ -122,6 +124,7 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
     const { config: settings } = route
     if (!settings?.tollgate) return
     const before = onRequest(settings, route.url)
+    route.config = { ...settings, [guarded]: true }
     route.onRequest = [...before, ...[route.onRequest ?? []].flat()]
     route.onSend = [...[route.onSend ?? []].flat(), ...onSend]
   })
@@ -135,9 +138,14 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
   })
   const { routes } = config
   const { upstreamMeter } = record
-  await forward(app, {
-    ...{ routes, upstreams, trustedProxies, sign, clock, unanswered, upstreamMeter },
+  await app.register(async (scope) => {
+    markForwarding(scope)
+    await forward(scope, {
+      ...{ routes, upstreams, trustedProxies, sign, clock, unanswered, upstreamMeter },
+    })
   })
+  // The gateway's own app awaits this, and has no routes before.
+  if (!options.core) app.addHook('onRequest', refuseUnguarded)
 }
 
 function configFrom(given: TollgateOptions['config']): Config {
