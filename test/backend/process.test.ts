@@ -1,11 +1,12 @@
 import Sqlite from 'better-sqlite3'
 import { execFileSync } from 'node:child_process'
+import { chmodSync, readdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { caller, json } from '../support/http.ts'
 import { bound, held, isLong } from '../support/promises.ts'
-import { startProcess } from '../support/process.ts'
+import { modesIn, startProcess } from '../support/process.ts'
 
 const program = 'backend/main.js'
 const pet = { name: 'Rex', categoryId: 1 }
@@ -112,6 +113,35 @@ t.test('where the file may not grow, writes are 503 until it may, without a rest
   execFileSync('prlimit', ['--pid', String(service.child.pid), '--fsize=unlimited'])
   t.equal((await call('POST', '/v1/pets', { name, categoryId: 1 })).status, 201, 'and writes again')
   t.equal(integrity(file), 'ok')
+})
+
+t.test('nobody else may read the files, whatever the umask', async (t) => {
+  for (const umask of ['000', '022', '077', '0477']) {
+    const folder = join(t.testdir(), 'made', umask)
+    const service = startProcess(t, program, {
+      env: { PORT: '0', DATABASE: join(folder, 'animals.db') },
+      shell: `umask ${umask}`,
+    })
+    await caller(await service.url)('POST', '/v1/pets', pet)
+    t.strictSame(modesIn(folder), {
+      '.': '700',
+      'animals.db': '600',
+      'animals.db-shm': '600',
+      'animals.db-wal': '600',
+    })
+  }
+  // As an older version has left them, in a folder of somebody's own.
+  const folder = t.testdir({ 'animals.db': '', 'animals.db-wal': '', 'notes.txt': 'mine' })
+  chmodSync(folder, 0o755)
+  for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o644)
+  const env = { PORT: '0', DATABASE: join(folder, 'animals.db') }
+  await startProcess(t, program, { env, shell: 'umask 000' }).url
+  t.match(modesIn(folder), {
+    '.': '755',
+    'animals.db': '600',
+    'animals.db-wal': '600',
+    'notes.txt': '644',
+  })
 })
 
 t.test('bodies that are hard to read hold nobody else up', async (t) => {

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { hashOf } from '../../gateway/keys/token.ts'
 import { configFor, startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
-import { startProcess } from '../support/process.ts'
+import { modesIn, startProcess } from '../support/process.ts'
 import { bound } from '../support/promises.ts'
 import { startRedis, until } from '../support/redis.ts'
 
@@ -423,6 +423,26 @@ async function everything(
     ]),
   )
 }
+
+t.test('nobody else may read the file of keys, nor what is beside it', async (t) => {
+  const file = join(t.testdir(), 'gateway.yaml')
+  const folder = join(t.testdirName, 'made')
+  writeFileSync(file, configFor('http://127.0.0.1:1', `file: ${join(folder, 'gateway.db')}`))
+  const env = { TOLLGATE_CONFIG: file }
+  const shell = 'umask 000'
+  const { url } = startProcess(t, 'gateway/main.js', { env, shell })
+  await url
+  const args = ['keys', 'create', '--plan', 'free', '--name', 'Me']
+  t.match(await startProcess(t, 'gateway/cli/main.js', { args, env, shell }).ended, { code: 0 })
+  t.strictSame(modesIn(folder), {
+    '.': '700',
+    'gateway.db': '600',
+    'gateway.db-counting': '600',
+    'gateway.db-counting-journal': '600',
+    'gateway.db-shm': '600',
+    'gateway.db-wal': '600',
+  })
+})
 
 t.test('a secret that can be guessed is warned of, and not told', async (t) => {
   const file = join(t.testdir(), 'gateway.yaml')
