@@ -1,16 +1,17 @@
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../shared/clock.ts'
 import { Refusal, refusalFrom } from '../shared/refusal.ts'
-import { createService, pathOf, type LogSettings } from '../shared/service.ts'
-import { signatureChecker, signatureHeader } from '../shared/signature.ts'
+import { createService, type LogSettings } from '../shared/service.ts'
 import { isTrouble, type Database } from '../shared/sqlite.ts'
 import { answerUnknownRoutes } from '../shared/unknown-routes.ts'
 import { readJsonExactly } from './body.ts'
 import { Commits } from './commits.ts'
 import { addOrders } from './orders.ts'
 import { addPets } from './pets.ts'
+import { requireSignature } from './signed.ts'
 
-const bodyLimit = 1024 * 1024
+/** An animal has 1.2 KB at most; the rest is for what is not looked at. */
+const bodyLimit = 64 * 1024
 
 export type BackendOptions = Readonly<{
   database: Database
@@ -31,8 +32,8 @@ export function createBackend(options: BackendOptions): FastifyInstance {
     refusalFor: (thrown) => (isTrouble(thrown) ? storeRefusal(thrown) : refusalFrom(thrown)),
     settings: { bodyLimit },
   })
-  if (secret) requireSignature(app, secret, clock)
-  readJsonExactly(app)
+  const look = secret ? requireSignature(app, secret, clock) : undefined
+  readJsonExactly(app, look)
   answerUnknownRoutes(app)
 
   const commits = new Commits(database, (thrown) => thrown instanceof Refusal, batched)
@@ -47,23 +48,4 @@ export function createBackend(options: BackendOptions): FastifyInstance {
 function storeRefusal(cause: unknown): Refusal {
   const sentence = 'The store can take no changes just now. Try again in a moment.'
   return new Refusal('service_unavailable', sentence, { 'retry-after': '1' }, cause)
-}
-
-function requireSignature(app: FastifyInstance, secret: string, clock: Clock): void {
-  const signatureFault = signatureChecker(secret)
-  app.addHook('onRequest', (request, _reply, done) => {
-    // Health checks come from whoever runs the service, not through the gateway.
-    if (pathOf(request) === '/healthz') return done()
-    const header = (name: string): string => String(request.headers[name] ?? '')
-    const signed = {
-      method: request.method,
-      target: request.url,
-      callerId: header('x-caller-id'),
-      plan: header('x-caller-plan'),
-      requestId: header('x-request-id'),
-    }
-    const fault = signatureFault(signed, header(signatureHeader), clock())
-    // A gateway hears by the header that it is its own fault, not the caller's.
-    done(fault ? new Refusal('forbidden', fault, { [signatureHeader]: 'refused' }) : undefined)
-  })
 }

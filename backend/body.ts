@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'
 import type { Static, TObject } from 'typebox'
 import { Compile } from 'typebox/compile'
@@ -7,14 +7,18 @@ import { Refusal } from '../shared/refusal.ts'
 
 const byteOrderMark = /^\ufeff/
 
+/** Sees a body as it came, before it is read; throws what refuses it. */
+export type LookAtBytes = (request: FastifyRequest, bytes: Buffer) => void
+
 /** Makes an app read JSON bodies with their whole numbers exact; everything else is a 415. */
-export function readJsonExactly(app: FastifyInstance): void {
+export function readJsonExactly(app: FastifyInstance, look: LookAtBytes = () => undefined): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<Buffer>(
     ['application/json', 'application/merge-patch+json'],
     { parseAs: 'buffer' },
     (request, bytes, done) => {
       try {
+        look(request, bytes)
         done(null, jsonFrom(request.headers['content-type'], bytes))
       } catch (error) {
         done(error instanceof Error ? error : new Error(String(error)))

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { logLevels, standardLog } from '../shared/log.ts'
 import { progressBar } from '../shared/progress.ts'
 import { isLoopback, portInUse, serve } from '../shared/serve.ts'
+import { secretFault, secretWarning } from '../shared/signature.ts'
 import type { Database } from '../shared/sqlite.ts'
 import { createBackend } from './app.ts'
 import { openDatabase } from './database.ts'
@@ -42,6 +43,8 @@ async function main(): Promise<void> {
   const count = values.seed === undefined ? undefined : wholeNumber('--seed', values.seed, 1e9)
   const port = wholeNumber('PORT', process.env['PORT'] ?? '8090', 65_535)
   const level = levelFrom(LOG_LEVEL ?? 'info')
+  const fault = secretFault(GATEWAY_SECRET)
+  if (fault) throw new Error(fault)
   const database = openDatabase(DATABASE)
   if (count !== undefined) return fill(database, count)
 
@@ -51,6 +54,8 @@ async function main(): Promise<void> {
   if (!GATEWAY_SECRET && !isLoopback(HOST)) {
     app.log.warn(`listening on ${HOST} without GATEWAY_SECRET: whoever reaches it is served`)
   }
+  const weakness = secretWarning(GATEWAY_SECRET)
+  if (weakness) app.log.warn(weakness)
   try {
     await serve(app, process, { host: HOST, port })
   } catch (error) {

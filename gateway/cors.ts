@@ -4,6 +4,8 @@ import type { IncomingMessage } from 'node:http'
 export type CorsSettings = Readonly<{ origins: readonly string[] }>
 
 export type Cors = Readonly<{
+  /** Whether answers differ by the origin that asks, so that caches must keep them apart. */
+  varies: boolean
   /** The headers that let a page read an answer; none for an origin that may not. */
   headersFor: (request: IncomingMessage) => Readonly<Record<string, string>> | undefined
   /** The same for a browser that asks whether it may ask; none for what is no such question. */
@@ -27,16 +29,14 @@ export function corsFrom({ origins }: CorsSettings): Cors {
   function headersFor({ headers }: IncomingMessage): Record<string, string> | undefined {
     const { origin } = headers
     if (origin === undefined || !(all || some.has(origin))) return undefined
-    const allowed = all ? '*' : origin
-    const vary = all ? {} : { vary: 'Origin' }
     return {
-      ...vary,
-      'access-control-allow-origin': allowed,
+      'access-control-allow-origin': all ? '*' : origin,
       'access-control-expose-headers': exposed,
     }
   }
 
   return {
+    varies: !all && some.size > 0,
     headersFor,
     preflightHeaders: (request) => {
       const { method, headers } = request

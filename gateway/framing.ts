@@ -25,9 +25,8 @@ export function framingFault(request: IncomingMessage): Refusal | undefined {
   }
   const { host } = headers
   if (host === undefined) {
-    return httpVersion === '1.0' ? undefined : fault('invalid_request', framings.hostless)
-  }
-  if (!hostPattern.test(host) || isTwice('host', rawHeaders)) {
+    if (httpVersion !== '1.0') return fault('invalid_request', framings.hostless)
+  } else if (!hostPattern.test(host) || isTwice('host', rawHeaders)) {
     return fault('invalid_request', framings.host)
   }
   if (method === 'TRACE') {

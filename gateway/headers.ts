@@ -8,24 +8,40 @@ const hopByHop =
 
 /**
  * Never a backend's to see: what is for this connection alone, what a caller proves itself with, and
- * what would tell a backend who or what is asking in another way than the gateway does.
+ * what would tell a backend who or what is asking in another way than the gateway does. Proxies of many makes
+ * say so under many names, and some backend believes each of them.
  */
 const kept = new Set(
   [
     hopByHop,
-    'host content-length expect authorization cookie proxy',
-    'forwarded x-real-ip x-client-ip x-cluster-client-ip true-client-ip cf-connecting-ip',
-    'fastly-client-ip x-original-url x-original-host x-rewrite-url',
-    'x-http-method x-http-method-override x-method-override x-request-id',
+    'host content-length expect authorization cookie proxy x-request-id',
+    // From which address.
+    'x-real-ip x-client-ip client-ip x-cluster-client-ip true-client-ip x-true-client-ip x-originating-ip',
+    'cf-connecting-ip cf-connecting-ipv6 cf-pseudo-ipv4 fastly-client-ip fly-client-ip do-connecting-ip',
+    'incap-client-ip x-sucuri-clientip x-azure-clientip x-azure-socketip x-nf-client-connection-ip',
+    'x-vercel-forwarded-for x-vercel-proxied-for x-proxyuser-ip wl-proxy-client-ip',
+    // For which place, by which method.
+    'x-rewrite-url x-rewrite-uri x-override-url x-host x-http-host-override x-http-destinationurl',
+    'x-scheme x-url-scheme front-end-https x-http-method x-http-method-override x-method-override',
+    // By whom, as found out by somebody who is not there.
+    'x-anonymous-consumer x-credential-identifier x-arr-clientcert x-client-cert',
   ]
     .join(' ')
     .split(' '),
 )
-const keptFamilies = /^(?:x-(?:caller|gateway|forwarded)-|x-forwarded$|proxy-)/
+const keptFamilies = new RegExp(
+  `^(?:${[
+    'x-caller|x-gateway|proxy',
+    '(?:x-)?forwarded|x-original|x-envoy|x-appengine',
+    '(?:x-)?remote|x-webauth|x-auth-request|x-authenticated|x-authentik|x-consumer|x-pomerium|tailscale-user',
+    'cf-access|x-goog-iap|x-goog-authenticated-user|x-ms-client-principal|x-ms-token|x-amzn-oidc|x-amzn-mtls',
+    '(?:x-)?ssl|client-cert',
+  ].join('|')})(?:-|$)`,
+)
 
 /** Never a backend's to say: how a caller stands, what runs behind the gateway, how its connection goes on. */
 const dropped = new Set(`${hopByHop} server x-powered-by x-request-id`.split(' '))
-const droppedFamilies = /^(?:(?:x-)?ratelimit|proxy-|x-gateway-)/
+const droppedFamilies = /^(?:(?:x-)?rate-?limit|proxy-|x-gateway-)/
 
 /** What Node refuses to send in a header. */
 const unsendable = /[^\t\x20-\x7e\x80-\xff]/
@@ -33,8 +49,9 @@ const unsendable = /[^\t\x20-\x7e\x80-\xff]/
 /** Headers of an answer by their names in small letters. */
 export type Headers = Record<string, string | string[]>
 
-/** Whether headers are the backend's to see, by their names as they are spelled: many requests spell few. */
+/** Whether headers go on, and back, by their names as they are spelled: many requests spell few. */
 const isPassedOn = new BoundedMap<boolean>(1_000)
+const isPassedBack = new BoundedMap<boolean>(1_000)
 
 /**
  * The headers of a caller's request that its backend sees, names and values in turn. They begin with
@@ -57,6 +74,15 @@ function isForBackend(name: string): boolean {
   const spelled = plainName(name)
   const is = !kept.has(spelled) && !keptFamilies.test(spelled)
   isPassedOn.set(name, is)
+  return is
+}
+
+function isForCaller(name: string): boolean {
+  const known = isPassedBack.get(name)
+  if (known !== undefined) return known
+  const spelled = plainName(name)
+  const is = !dropped.has(spelled) && !droppedFamilies.test(spelled)
+  isPassedBack.set(name, is)
   return is
 }
 
@@ -83,8 +109,8 @@ export function passedBack(headers: IncomingHttpHeaders, status: number): Header
   const passed: Headers = {}
   for (const name in headers) {
     const value = headers[name]
-    if (value === undefined || dropped.has(name) || droppedFamilies.test(name)) continue
-    if (named?.has(name) || name === 'content-length') continue
+    if (value === undefined || !isForCaller(name)) continue
+    if (named?.has(plainName(name)) || name === 'content-length') continue
     if (
       typeof value === 'string' ? unsendable.test(value) : value.some((v) => unsendable.test(v))
     ) {
@@ -103,10 +129,15 @@ export function passedBack(headers: IncomingHttpHeaders, status: number): Header
   return passed
 }
 
-/** A name as everybody reads it: some take `_` for `-`. */
+/**
+ * A name as everybody reads it: servers that make variables of names write `_` for `-`, and some for
+ * anything else that is neither letter nor digit.
+ */
 function plainName(name: string): string {
-  const small = name.toLowerCase()
-  return small.includes('_') ? small.replaceAll('_', '-') : small
+  return name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
 }
 
 /** The names that a `Connection` header keeps to its connection; none, if it only says how that goes on. */

@@ -5,6 +5,7 @@ import { logLevels, standardLog } from '../shared/log.ts'
 import type { LogSettings } from '../shared/service.ts'
 import { serviceLog } from '../shared/request-log.ts'
 import { isLoopback, portInUse, serve } from '../shared/serve.ts'
+import { secretFault, secretWarning } from '../shared/signature.ts'
 import { createAdmin } from './admin/app.ts'
 import { createMetrics } from './admin/metrics.ts'
 import { adminTokensFrom } from './admin/token.ts'
@@ -57,6 +58,8 @@ async function main(): Promise<void> {
   const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h' } } })
   if (values.help) return void process.stdout.write(help)
   const { LOG_LEVEL = 'info', GATEWAY_SECRET: secret, ADMIN_TOKEN } = process.env
+  const fault = secretFault(secret)
+  if (fault) throw new Error(fault)
   const tokens = adminTokensFrom(ADMIN_TOKEN)
   const level = logLevels.find((level) => level === LOG_LEVEL)
   if (!level)
@@ -82,6 +85,8 @@ async function main(): Promise<void> {
   // What is there once for all workers.
   const isLeader = member?.isLeader ?? true
   const gateway = await Gateway.open({ config, secret, log })
+  const weakness = secretWarning(secret)
+  if (weakness && isLeader) gateway.log.warn(weakness)
   const metrics = createMetrics(gateway, () => reloader.state, member)
   const reloader: Reloader = new Reloader({
     file,

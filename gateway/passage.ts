@@ -5,7 +5,7 @@ import type { Clock } from '../shared/clock.ts'
 import { hasBody } from '../shared/linger.ts'
 import type { Refusal } from '../shared/refusal.ts'
 import { answer, pathOf } from '../shared/service.ts'
-import { signatureHeader, type Sign } from '../shared/signature.ts'
+import { signatureHeader, signatureRefused, type Sign } from '../shared/signature.ts'
 import type { Ranges } from './address.ts'
 import type { Route } from './config/config.ts'
 import {
@@ -158,7 +158,7 @@ class Passing implements Waiter {
     this.#noteTime()
     const reply = this.#reply
     const { status, body } = answered
-    if (answered.headers[signatureHeader] !== undefined) {
+    if (answered.headers[signatureHeader] === signatureRefused) {
       const why = 'the backend takes nothing that is signed with this GATEWAY_SECRET'
       return this.#giveUp(body, unsigned(), why)
     }

@@ -1,5 +1,8 @@
-/** What makes a path mean different things to different readers, but for escapes. */
-const ambiguous = /[\\#]|\/\/|\/\.\.?(?:\/|$)/
+/**
+ * What makes a path mean different things to different readers. To some, Tomcat among them, a segment ends
+ * at its first `;`, so that `/..;x/` leads up; some undo `%3b` before they look for one.
+ */
+const ambiguous = /[\\#]|\/\/|\/\.\.?(?:[/;]|%3[Bb]|$)/
 
 /** Escapes that hide what is ambiguous, or a control character: / \ . % and everything below a space. */
 const hidden = /%(?:2f|5c|2e|25|[01][0-9a-f]|7f)/i

@@ -1,7 +1,7 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../shared/clock.ts'
 import { answer } from '../shared/service.ts'
-import { signer } from '../shared/signature.ts'
+import { secretWarning, signer } from '../shared/signature.ts'
 import { Ranges } from './address.ts'
 import './caller.ts'
 import type { Config } from './config/config.ts'
@@ -25,6 +25,7 @@ import type { Stores } from './stores/open.ts'
 import { addressFinder, strangerRefuser } from './stranger.ts'
 import { Offer } from './terms.ts'
 import type { UnderWay } from './under-way.ts'
+import { guarded, markForwarding, refuseUnguarded } from './unguarded.ts'
 
 export type TollgateOptions = Readonly<{
   /** The path of a configuration file, or what one would say, or a configuration that was loaded. */
@@ -55,11 +56,15 @@ declare module 'fastify' {
 
 /**
  * Guards the routes that the configuration forwards, and those of the app that ask for it with
- * `config: { tollgate: true }`. All others are left as they are.
+ * `config: { tollgate: true }`. All others are left as they are. Routes that ask for it and were there
+ * before are refused.
  */
 export async function tollgate(app: FastifyInstance, options: TollgateOptions): Promise<void> {
   const { clock = Date.now, stores, underWay } = options
   const config = configFrom(options.config)
+  const sign = options.secret ? signer(options.secret) : undefined
+  const weakness = options.core ? undefined : secretWarning(options.secret)
+  if (weakness) app.log.warn(weakness)
   const core = options.core ?? (await openCore({ config, stores, clock, log: app.log }))
   const { directory, quotas, strangers } = core
   const upstreams = new Map(
@@ -123,6 +128,7 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
     const { config: settings } = route
     if (!settings?.tollgate) return
     const before = onRequest(settings, route.url)
+    route.config = { ...settings, [guarded]: true }
     route.onRequest = [...before, ...[route.onRequest ?? []].flat()]
     route.onSend = [...[route.onSend ?? []].flat(), ...onSend]
   })
@@ -134,13 +140,17 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
     config: { tollgate: true, cost: 0 },
     handler: (_request, reply) => answer(reply, notAllowed(asked)),
   })
-  const sign = options.secret ? signer(options.secret) : undefined
   const { routes } = config
   const { upstreamMeter } = record
-  await forward(app, {
-    ...{ routes, upstreams, trustedProxies, sign, clock, unanswered, upstreamMeter },
-    tunnels: core.tunnels,
+  await app.register(async (scope) => {
+    markForwarding(scope)
+    await forward(scope, {
+      ...{ routes, upstreams, trustedProxies, sign, clock, unanswered, upstreamMeter },
+      tunnels: core.tunnels,
+    })
   })
+  // The gateway's own app awaits this, and has no routes before.
+  if (!options.core) app.addHook('onRequest', refuseUnguarded)
 }
 
 function configFrom(given: TollgateOptions['config']): Config {

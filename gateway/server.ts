@@ -1,11 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createServer, METHODS, type Server } from 'node:http'
-import { Socket, type AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Clock } from '../shared/clock.ts'
 import { endQuietOnes } from '../shared/quiet.ts'
 import { Refusal } from '../shared/refusal.ts'
 import { requestIdFrom } from '../shared/request-id.ts'
-import { createService, refuseUnparsed, type LogLine, type LogSettings } from '../shared/service.ts'
+import {
+  createService,
+  refuseUnparsed,
+  type LogLine,
+  type LogSettings,
+  type Malformed,
+} from '../shared/service.ts'
+import { clientAddress, Ranges } from './address.ts'
 import type { Config } from './config/config.ts'
 import { openCore, type Core } from './core.ts'
 import { addTimes, outcomeOf } from './records/course.ts'
@@ -33,7 +40,12 @@ const warmUps = 10
 const requestTimeoutMs = 30_000
 
 /** An app that was built from one configuration, and the requests that it is answering. */
-type Generation = Readonly<{ app: FastifyInstance; config: Config; underWay: UnderWay }>
+type Generation = Readonly<{
+  app: FastifyInstance
+  config: Config
+  underWay: UnderWay
+  refuseMalformed: Malformed
+}>
 
 /**
  * The gateway as a server of its own. A change of the configuration builds a new app beside the old
@@ -65,8 +77,7 @@ export class Gateway {
     bringAll(
       this.server,
       (request, response) => this.#generation.app.routing(request, response),
-      (refusal, socket) =>
-        this.#malformed(refusal, socket instanceof Socket ? socket.remoteAddress : undefined),
+      (refusal, socket) => this.#malformed(refusal, { socket: socket as Socket }),
     )
   }
 
@@ -133,8 +144,8 @@ export class Gateway {
   }
 
   /** No hook has seen such a request: whoever sends it is a stranger, and counted as one. */
-  readonly #malformed = (refusal: Refusal, address = ''): Refusal =>
-    malformed(refusal, address, this.core, this.config)
+  readonly #malformed: Malformed = (refusal, sender) =>
+    this.#generation.refuseMalformed(refusal, sender)
 }
 
 /** Asks the stores what nobody wants to know, so that the first caller doesn't wait for what is cold. */
@@ -147,6 +158,7 @@ async function warmUp({ keys, quota }: Stores): Promise<void> {
 
 async function build(options: GatewayOptions, core: Core): Promise<Generation> {
   const { config, log, secret, clock = Date.now } = options
+  const refuseMalformed = malformedRefuser(core, config)
   const app = createService({
     name: 'gateway',
     log,
@@ -155,7 +167,7 @@ async function build(options: GatewayOptions, core: Core): Promise<Generation> {
       rewriteUrl: ({ url = '' }) => plainTarget(url) ?? url,
     },
     describe,
-    malformed: (refusal, address) => malformed(refusal, address ?? '', core, config),
+    malformed: refuseMalformed,
   })
   for (const method of METHODS) {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
@@ -167,7 +179,7 @@ async function build(options: GatewayOptions, core: Core): Promise<Generation> {
       throw new Refusal('not_found', 'There is nothing at this path.')
     })
     await app.ready()
-    return { app, config, underWay }
+    return { app, config, underWay, refuseMalformed }
   } catch (error) {
     await app.close()
     throw error
@@ -187,10 +199,14 @@ function describe(line: LogLine, request: FastifyRequest, reply: FastifyReply): 
   addTimes(line, course, performance.now())
 }
 
-function malformed(refusal: Refusal, address: string, core: Core, config: Config): Refusal {
-  const counted = core.strangers.refuse(address, () => refusal)
-  core.meters.route(noRoute).answers.add(noPlan, counted.refusal.status)
-  core.meters.refusals.add(noPlan, counted.refusal.code)
-  const id = { 'x-request-id': requestIdFrom(undefined) }
-  return counted.refusal.with({ ...rateHeaders(counted.standing, config.ietfHeaders), ...id })
+function malformedRefuser(core: Core, config: Config): Malformed {
+  const trustedProxies = new Ranges(config.trustedProxies)
+  return (why, sender) => {
+    const address = clientAddress(sender, trustedProxies)
+    const { refusal, standing } = core.strangers.refuse(address, () => why)
+    core.meters.route(noRoute).answers.add(noPlan, refusal.status)
+    core.meters.refusals.add(noPlan, refusal.code)
+    const id = { 'x-request-id': requestIdFrom(undefined) }
+    return refusal.with({ ...rateHeaders(standing, config.ietfHeaders), ...id })
+  }
 }

@@ -8,8 +8,7 @@ import type { Strangers } from './limits/strangers.ts'
 export type AddressOf = (request: FastifyRequest) => string
 
 export function addressFinder(trustedProxies: Ranges): AddressOf {
-  return ({ raw }) =>
-    clientAddress(raw.socket.remoteAddress, raw.headers['x-forwarded-for'], trustedProxies)
+  return ({ raw }) => clientAddress(raw, trustedProxies)
 }
 
 /** Refuses whoever can't be known, and counts it against the address: for what it lacks, or with 429. */

@@ -8,16 +8,22 @@ export type JsonObject = Readonly<{
   source: ReadonlyMap<string, string>
 }>
 
+/** How many levels of objects and lists a body may have, the outermost one among them. */
+const mostLevels = 32
+
 /**
  * Reads a JSON text whose top level is an object. Throws a `SyntaxError` with a sentence for the
- * sender if the text isn't JSON, isn't an object, or names a member twice.
+ * sender if the text isn't JSON, isn't an object, has too many levels, or names a member twice.
  *
- * `JSON.parse` judges the syntax, so the walk over the text that finds the digits may trust it.
+ * The text is walked before `JSON.parse` gets it, which needs 6 ms for 64 KiB of brackets; of the
+ * members that are found in passing, those of a text that isn't JSON are never looked at.
  */
 export function parseJsonObject(text: string): JsonObject {
+  const written = membersIn(text)
   const members = parse(text)
   const source = new Map<string, string>()
-  for (const [name, raw] of topLevelMembers(text)) {
+  for (const [quoted, raw] of written) {
+    const name = quoted.includes('\\') ? String(JSON.parse(quoted)) : quoted.slice(1, -1)
     if (source.has(name)) throw new SyntaxError(`The body names ${shown(name)} twice.`)
     source.set(name, raw)
     const exact = int64From(raw)
@@ -42,27 +48,46 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Names and raw values of the outermost object of a text that is known to be valid JSON. */
-function* topLevelMembers(text: string): Generator<[string, string]> {
-  const token = /"(?:[^"\\]+|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gs
-  let depth = 0
-  let name: string | undefined
-  let start = -1
-  for (let found = token.exec(text); found; found = token.exec(text)) {
-    const [word] = found
-    const ends = word === '}' || word === ']'
-    if (ends) depth--
-    if ((depth === 0 || (depth === 1 && word === ',')) && name !== undefined) {
-      yield [name, text.slice(start, found.index).trim()]
-      name = undefined
-    } else if (depth === 1 && word === ':') {
-      start = token.lastIndex
-    } else if (depth === 1 && !ends && start < 0) {
-      name = String(JSON.parse(word))
+const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a]
+const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d]
+
+/** The members of the outermost object as they are written: names in their quotes, and values. */
+function membersIn(text: string): [name: string, value: string][] {
+  const members: [string, string][] = []
+  let levels = 0
+  let name = ''
+  let valueAt = -1
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === quote) {
+      const end = endOfString(text, i)
+      if (levels === 1 && valueAt < 0) name = text.slice(i, end + 1)
+      i = end
+    } else if (code === openBrace || code === openBracket) {
+      if (++levels > mostLevels) {
+        throw new SyntaxError(`The body has more than ${mostLevels} levels of objects and lists.`)
+      }
+    } else if (code === colon && levels === 1 && valueAt < 0) {
+      valueAt = i + 1
+    } else if (code === closeBrace || code === closeBracket || code === comma) {
+      if (levels === 1 && valueAt >= 0) {
+        members.push([name, text.slice(valueAt, i).trim()])
+        valueAt = -1
+      }
+      if (code !== comma) levels--
     }
-    if (name === undefined) start = -1
-    if (word === '{' || word === '[') depth++
   }
+  return members
+}
+
+/** Where the string ends that begins at a quote: at its other quote, or where the text does. */
+function endOfString(text: string, start: number): number {
+  for (let i = start + 1; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === backslash) i++
+    else if (code === quote) return i
+  }
+  return text.length
 }
 
 /** A text of the sender's as it may appear in a message: quoted, and cut where it is long. */

@@ -5,7 +5,7 @@ import Fastify, {
   type FastifyRequest,
   type FastifyHttpOptions,
 } from 'fastify'
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { InOne } from './in-one.ts'
 import { loggable, logsRequests, type LogTarget } from './log.ts'
@@ -32,10 +32,16 @@ export type ServiceOptions = Readonly<{
   refusalFor?: (thrown: unknown) => Refusal
   /** Adds to the log line of an answered request what else is known of it. */
   describe?: (line: LogLine, request: FastifyRequest, reply: FastifyReply) => void
-  /** What becomes of the refusal of a request that could not even be parsed, from an address. */
-  malformed?: (refusal: Refusal, address: string | undefined) => Refusal
+  /** What becomes of the refusal of a request that could not even be parsed. */
+  malformed?: Malformed
   settings?: FastifyHttpOptions<Server>
 }>
+
+/** Gets the whole request where its headers could be read, and only its socket where they couldn't. */
+export type Malformed = (
+  refusal: Refusal,
+  sender: IncomingMessage | Readonly<{ socket: Socket }>,
+) => Refusal
 
 /** A Fastify app as both services want it: one form of error, one line in the log a request. */
 export function createService(options: ServiceOptions): FastifyInstance {
@@ -50,7 +56,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
     ...settings,
     genReqId: (request) => requestIdFrom(request.headers['x-request-id']),
     frameworkErrors: (error, request, reply: FastifyReply) => {
-      const refusal = malformed(refusalFrom(error), request.raw.socket.remoteAddress)
+      const refusal = malformed(refusalFrom(error), request.raw)
       ownLog?.info({ reqId: request.id, status: refusal.status }, 'malformed request')
       void answer(reply, refusal)
     },
@@ -140,17 +146,13 @@ function logEachAnswer(
 }
 
 /** What the parser of HTTP could make nothing of gets a last answer, if anybody is there to read it. */
-export function refuseUnparsed(
-  error: Error,
-  socket: Socket,
-  malformed: NonNullable<ServiceOptions['malformed']>,
-): void {
+export function refuseUnparsed(error: Error, socket: Socket, malformed: Malformed): void {
   if (!socket.writable || ('code' in error && error.code === 'ECONNRESET')) {
     socket.destroy()
     return
   }
   const refusal = refusalFrom(Object.assign(error, { statusCode: 400 }))
-  const refuse = (): void => hangUp(socket, rawRefusal(malformed(refusal, socket.remoteAddress)))
+  const refuse = (): void => hangUp(socket, rawRefusal(malformed(refusal, { socket })))
   const answering = answerOn(socket)
   const isOfThis = answering !== undefined && !answering.req.complete
   // An answer that has begun can't be broken into, and a second one would be taken for the next: the end

@@ -1,5 +1,5 @@
 import Sqlite from 'better-sqlite3'
-import { mkdirSync } from 'node:fs'
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 export type { Database, Statement } from 'better-sqlite3'
@@ -35,6 +35,29 @@ export function openSqlite(file: string, options: SqliteOptions): Sqlite.Databas
   }
 }
 
+/**
+ * Makes a file, and what SQLite has put beside it, readable for its owner alone, whatever the umask says: they
+ * hold hashes of tokens, names and the audit. A folder that isn't there is made so, one that is stays as it is.
+ * SQLite gives what it makes beside the file later the mode of the file.
+ */
+export function makePrivate(file: string): void {
+  const folder = dirname(file)
+  if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined) chmodSync(folder, 0o700)
+  // Who may not do it is told by SQLite why the file can't be used, or may use it, but is not its owner.
+  unlessItFails(() => closeSync(openSync(file, 'ax', 0o600)))
+  for (const beside of ['', '-journal', '-wal', '-shm']) {
+    unlessItFails(() => chmodSync(file + beside, 0o600))
+  }
+}
+
+function unlessItFails(act: () => void): void {
+  try {
+    act()
+  } catch {
+    // Nothing depends on it.
+  }
+}
+
 /** Whether SQLite says that another process holds a lock. */
 export function isBusy(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
@@ -53,7 +76,7 @@ export function found<Row>(row: Row | undefined): Row {
 }
 
 function open(file: string, { migrations, busyTimeoutMs }: SqliteOptions): Sqlite.Database {
-  if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
+  if (file !== ':memory:') makePrivate(file)
   const database = new Sqlite(file, { timeout: openTimeoutMs })
   try {
     requireKnownVersion(database, migrations)

@@ -110,6 +110,7 @@ async function askBadly(t: Test, call: Call, { url, key }: Gateway): Promise<voi
     t.equal((await call('GET', `/v1/pets?${query}`)).status, 400, query)
   }
   t.strictSame(await askAll(call, bodied, { body: '{' }), [400])
+  t.strictSame(await askAll(call, bodied, { body: 'x'.repeat(64 * 1024 + 1) }), [413])
   t.strictSame(await askAll(call, bodied, { body: 'x'.repeat(1024 ** 2 + 1) }), [413])
   t.strictSame(await askAll(call, bodied, { headers: { 'content-type': 'text/plain' } }), [415])
   const single = forwarded.filter(({ path }) => path.includes('{'))

@@ -1,3 +1,4 @@
+import { secretFault } from '../../shared/signature.ts'
 import type { UpstreamSettings } from '../config/config.ts'
 import { holdAgainst, isTargetUrl, type Finding } from '../upstreams/probe.ts'
 import { text, UsageError, type Command, type Context, type Input } from './command.ts'
@@ -17,6 +18,8 @@ export const upstreamCommands: readonly Command[] = [
       const url = urlFrom(input.args[0] ?? '')
       const upstream = upstreamFrom(context, input)
       const { config, secret } = context
+      const fault = secretFault(secret)
+      if (fault) throw new UsageError(fault)
       const findings = await holdAgainst(url, { config, upstream, secret })
       const broken = findings.filter(({ breaks }) => breaks.length > 0).length
       return {

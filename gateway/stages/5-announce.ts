@@ -14,6 +14,7 @@ export function announce({ ietf, find, cors }: AnnounceOptions): onSendHookHandl
     if (reply.statusCode < 400 && reply.hasHeader('retry-after')) reply.removeHeader('retry-after')
     const forPages = cors.headersFor(request.raw)
     if (forPages) reply.headers(forPages)
+    if (cors.varies) reply.header('vary', withOrigin(reply.getHeader('vary')))
     const deprecated = find(request.method, pathOf(request))
     if (deprecated) {
       reply.headers(deprecated.headers)
@@ -21,6 +22,13 @@ export function announce({ ietf, find, cors }: AnnounceOptions): onSendHookHandl
     }
     done(null, payload)
   }
+}
+
+/** A `Vary` with the origin in it, also of an answer that is for none: a cache would give it to all. */
+function withOrigin(vary: ReturnType<FastifyReply['getHeader']>): string {
+  if (vary === undefined) return 'Origin'
+  const before = [vary].flat().join(', ')
+  return /^\*$|(?:^|,)\s*origin\s*(?:,|$)/i.test(before) ? before : `${before}, Origin`
 }
 
 /** Beside what the backend links to, not in its place. */

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import t, { type Test } from 'tap'
+import { signer } from '../../shared/signature.ts'
 import { json, raw, type Answer } from '../support/http.ts'
 import { startStore } from '../support/backend.ts'
 
@@ -201,11 +202,8 @@ t.test('bodies are checked, never coerced', async (t) => {
   await refused('"text"', /must be a JSON object/)
   await refused('{"name":"x","name":"y","categoryId":1}', /names "name" twice/)
   await refused(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), /not valid UTF-8/)
-  await refused(
-    `{"name":${'['.repeat(20_000)}${']'.repeat(20_000)},"categoryId":1}`,
-    /^name must be text/,
-  )
-  await refused(`${'['.repeat(20_000)}`, /not valid JSON/)
+  await refused(`{"name":${'['.repeat(31)}${']'.repeat(31)},"categoryId":1}`, /^name must be text/)
+  await refused(`${'['.repeat(32)}`, /not valid JSON/)
   await refused('{"__proto__":{"name":"x","categoryId":1}}', /^name is missing/)
 
   const added = async (body: string | Buffer, name: string, headers = {}) => {
@@ -215,7 +213,7 @@ t.test('bodies are checked, never coerced', async (t) => {
   }
   await added('{"name":"x","categoryId":1,"unknown":{"deep":[1,{}]},"id":77}', 'x')
   await added('{"name":"x","categoryId":1,"__proto__":{"status":"sold"},"constructor":1}', 'x')
-  await added(`{"name":"x","categoryId":1,"z":${'['.repeat(20_000)}${']'.repeat(20_000)}}`, 'x')
+  await added(`{"name":"x","categoryId":1,"z":${'['.repeat(31)}${']'.repeat(31)}}`, 'x')
   await added(Buffer.from('\ufeff{"name":"BOM","categoryId":1}'), 'BOM')
   await added('{"name":"utf8","categoryId":1}', 'utf8', {
     'content-type': 'application/json; charset=UTF-8',
@@ -239,6 +237,19 @@ t.test('bodies are checked, never coerced', async (t) => {
     await call('POST', '/v1/pets', `{"name":"${'x'.repeat(1024 * 1024)}"`),
     413,
     'payload_too_large',
+  )
+  const ofSize = (bytes: number) => `{"name":"x","categoryId":1,"x":"${'x'.repeat(bytes - 34)}"}`
+  t.equal((await call('POST', '/v1/pets', ofSize(64 * 1024))).status, 201, '64 KiB are taken')
+  isError(t, await call('POST', '/v1/pets', ofSize(64 * 1024 + 1)), 413, 'payload_too_large')
+  const nested = (levels: number) =>
+    `{"name":"x","categoryId":1,"x":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
+  t.equal((await call('POST', '/v1/pets', nested(32))).status, 201, '32 levels are taken')
+  isError(
+    t,
+    await call('POST', '/v1/pets', nested(33)),
+    400,
+    'invalid_request',
+    /more than 32 levels of objects and lists/,
   )
   t.equal((await call('GET', '/v1/pets')).status, 200, 'and the service is well')
 })
@@ -376,6 +387,53 @@ t.test('with a secret, only what the gateway signed is served', async (t) => {
     403,
     'forbidden',
     /out of date/,
+  )
+})
+
+t.test('a signature that was captured is good for its own body alone', async (t) => {
+  const { call } = await startStore(t, { secret: 's3cret' })
+  const sign = signer('s3cret')
+  const captured = (method: string, target: string, body?: string) => {
+    const signed = { method, target, callerId: 'key1', plan: 'pro', requestId: 'req1' }
+    const signature = sign(
+      { ...signed, body: body === undefined ? body : Buffer.from(body) },
+      Date.now(),
+    )
+    return {
+      'x-caller-id': 'key1',
+      'x-caller-plan': 'pro',
+      'x-request-id': 'req1',
+      'x-gateway-signature': signature,
+    }
+  }
+  const rex = '{"name":"Rex","categoryId":1}'
+  const tom = '{"name":"Tom","categoryId":1}'
+  const headers = captured('POST', '/v1/pets', rex)
+  t.equal((await call('POST', '/v1/pets', rex, headers)).status, 201)
+  for (const [what, body, more] of [
+    ['another body', tom, {}],
+    ['a longer one', `${rex} `, {}],
+    ['one that is no JSON', 'nonsense', {}],
+    ['one in other words', tom, { 'content-type': 'application/merge-patch+json' }],
+    ['none', '', {}],
+    ['none at all', undefined, {}],
+  ] as const) {
+    const answer = await call('POST', '/v1/pets', body, { ...headers, ...more })
+    isError(t, answer, 403, 'forbidden', /for another body/)
+    t.equal(answer.headers['x-gateway-signature'], 'refused', what)
+  }
+  const foreign = headers['x-gateway-signature'].replace(/b=.{8}/, 'b=00000000')
+  const changed = { ...headers, 'x-gateway-signature': foreign }
+  isError(t, await call('POST', '/v1/pets', rex, changed), 403, 'forbidden', /another body/)
+  const typed = { ...headers, 'content-type': 'text/plain' }
+  isError(t, await call('POST', '/v1/pets', tom, typed), 415, 'unsupported_media_type')
+  const old = captured('POST', '/v1/pets')
+  t.equal((await call('POST', '/v1/pets', tom, old)).status, 201, 'the form without it is believed')
+  const removed = captured('DELETE', '/v1/pets/2', '')
+  t.equal((await call('DELETE', '/v1/pets/2', undefined, removed)).status, 204, 'of no body')
+  t.match(
+    JSON.parse((await call('GET', '/v1/pets', undefined, captured('GET', '/v1/pets'))).text),
+    [{ name: 'Rex' }],
   )
 })
 

@@ -1,11 +1,12 @@
 import Sqlite from 'better-sqlite3'
 import { execFileSync } from 'node:child_process'
+import { chmodSync, readdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { caller, json } from '../support/http.ts'
 import { bound, held, isLong } from '../support/promises.ts'
-import { startProcess } from '../support/process.ts'
+import { modesIn, startProcess } from '../support/process.ts'
 
 const program = 'backend/main.js'
 const pet = { name: 'Rex', categoryId: 1 }
@@ -114,6 +115,73 @@ t.test('where the file may not grow, writes are 503 until it may, without a rest
   t.equal(integrity(file), 'ok')
 })
 
+t.test('nobody else may read the files, whatever the umask', async (t) => {
+  for (const umask of ['000', '022', '077', '0477']) {
+    const folder = join(t.testdir(), 'made', umask)
+    const service = startProcess(t, program, {
+      env: { PORT: '0', DATABASE: join(folder, 'animals.db') },
+      shell: `umask ${umask}`,
+    })
+    await caller(await service.url)('POST', '/v1/pets', pet)
+    t.strictSame(modesIn(folder), {
+      '.': '700',
+      'animals.db': '600',
+      'animals.db-shm': '600',
+      'animals.db-wal': '600',
+    })
+  }
+  // As an older version has left them, in a folder of somebody's own.
+  const folder = t.testdir({ 'animals.db': '', 'animals.db-wal': '', 'notes.txt': 'mine' })
+  chmodSync(folder, 0o755)
+  for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o644)
+  const env = { PORT: '0', DATABASE: join(folder, 'animals.db') }
+  await startProcess(t, program, { env, shell: 'umask 000' }).url
+  t.match(modesIn(folder), {
+    '.': '755',
+    'animals.db': '600',
+    'animals.db-wal': '600',
+    'notes.txt': '644',
+  })
+})
+
+t.test('bodies that are hard to read hold nobody else up', async (t) => {
+  const env = { PORT: '0', DATABASE: join(t.testdir(), 'a.db'), LOG_LEVEL: 'warn' }
+  const call = caller(await startProcess(t, program, { env }).url)
+  await call('POST', '/v1/pets', pet)
+  /** How long another caller waits at most while thirty bodies of a shape are read. */
+  const waitBeside = async (body: string, statuses: readonly number[]): Promise<number> => {
+    let isOver = false
+    const bodies = Promise.all(Array.from({ length: 30 }, () => call('POST', '/v1/pets', body)))
+    const answered = bodies.finally(() => (isOver = true))
+    let longest = 0
+    do {
+      const began = performance.now()
+      t.equal((await call('GET', '/v1/pets/1')).status, 200)
+      longest = Math.max(longest, performance.now() - began)
+    } while (!isOver)
+    const answers = await answered
+    t.ok(
+      answers.every(({ status }) => statuses.includes(status)),
+      `answered with ${String(statuses)}`,
+    )
+    return longest
+  }
+  const deep = (bytes: number) =>
+    `{"name":"x","categoryId":1,"x":${'['.repeat(bytes / 2 - 20)}${']'.repeat(bytes / 2 - 20)}}`
+  const members = (count: number) =>
+    `{"name":"x","categoryId":1${Array.from({ length: count }, (_, i) => `,"m${i}":1`).join('')}}`
+  const usual = await waitBeside(JSON.stringify(pet), [201])
+  for (const [shape, body, statuses] of [
+    ['a list of half a million levels', deep(1024 * 1024), [413]],
+    ['90,000 members', members(90_000), [413]],
+    ['as many levels as 64 KiB hold', deep(64 * 1024), [400]],
+    ['as many members as 64 KiB hold', members(6_300), [201]],
+  ] as const) {
+    const wait = await waitBeside(body, statuses)
+    t.ok(wait < usual + bound(300), `${shape}: ${wait.toFixed(0)} ms, usually ${usual.toFixed(0)}`)
+  }
+})
+
 t.test('SIGTERM', async (t) => {
   const start = (env = {}) =>
     startProcess(t, program, {
@@ -198,6 +266,11 @@ t.test('the command line', async (t) => {
     output: /^backend: the database .* can't be used/,
   })
   t.match(await run([], { HOST: '203.0.113.1' }), { code: 2, output: /EADDRNOTAVAIL/ })
+  for (const GATEWAY_SECRET of ['between the two,', ',between the two', 'one,,two']) {
+    const { code, output } = await run([], { GATEWAY_SECRET })
+    t.equal(code, 2, GATEWAY_SECRET)
+    t.match(output, /^backend: GATEWAY_SECRET has an empty part[^\n]*\n$/)
+  }
   t.match(await run(['--seed', '25000']), { code: 0, output: /animals: 25,000 of 25,000/ })
 
   const open = startProcess(t, program, {
@@ -206,6 +279,14 @@ t.test('the command line', async (t) => {
   open.child.kill('SIGTERM')
   t.comment('listening beyond loopback is tested without connecting to it')
   await open.ended
+  const weak = startProcess(t, program, {
+    env: { PORT: '0', DATABASE: join(folder, 'a.db'), GATEWAY_SECRET: 'hunter2' },
+  })
+  await weak.url
+  weak.child.kill('SIGTERM')
+  await weak.ended
+  t.match(weak.output(), /"level":40.*GATEWAY_SECRET has fewer than 16 characters/)
+  t.notMatch(weak.output(), 'hunter2', 'which is not told')
   const service = startProcess(t, program, { env: { PORT: '0', DATABASE: join(folder, 'a.db') } })
   const call = caller(await service.url)
   t.match(await call('GET', '/v1/pets?limit=1&after=24999'), { status: 200, text: /"id":25000/ })

@@ -1,5 +1,5 @@
 import { DCLinter } from 'dclint'
-import { existsSync, writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
@@ -27,11 +27,17 @@ type Service = Readonly<{
   depends_on?: Record<string, { condition: string }>
   healthcheck?: object
   pull_policy?: string
+  networks?: string[]
+  command?: string[]
   stop_grace_period?: string
 }>
 
 const text = read('compose.yaml')
-const secrets = { GATEWAY_SECRET: 'between the two', ADMIN_TOKEN: 'operator' }
+const secrets = {
+  GATEWAY_SECRET: 'between the two',
+  ADMIN_TOKEN: 'operator',
+  REDIS_PASSWORD: 'p4ss',
+}
 
 /** The file as Compose understands it in an environment. */
 function composed(environment: Record<string, string>): Record<string, Service> {
@@ -82,12 +88,17 @@ t.test('without its secrets it does not start, and says which one is missing', (
   for (const name of Object.keys(secrets)) {
     t.throws(() => composed({ ...secrets, [name]: '' }), { message: `${name} must be set` })
   }
-  t.strictSame([...new Set(namesIn(text))].sort(), ['ADMIN_TOKEN', 'GATEWAY_SECRET', 'LOG_LEVEL'])
+  t.strictSame([...new Set(namesIn(text))].sort(), [
+    'ADMIN_TOKEN',
+    'GATEWAY_SECRET',
+    'LOG_LEVEL',
+    'REDIS_PASSWORD',
+  ])
   t.end()
 })
 
 t.test('two gateways and a backend find each other and their Redis', (t) => {
-  const config = read('gateway.yaml')
+  const config = read('etc/gateway.yaml')
   t.equal(gateways.length, 2)
   const published = gateways.flatMap(([, { ports = [] }]) => ports)
   t.equal(new Set(published.map((port) => port.split(':')[1])).size, 4, 'no port is taken twice')
@@ -101,7 +112,7 @@ t.test('two gateways and a backend find each other and their Redis', (t) => {
     )
     t.strictSame(portsOf('gateway'), [listen.port, admin.port])
     t.match([listen.host, admin.host], ['0.0.0.0', '0.0.0.0'])
-    t.match(store.redis, { url: 'redis://redis:6379' })
+    t.match(store.redis, { url: 'redis://:p4ss@redis:6379' })
     t.ok(services['redis'], 'that is a service')
     const [target] = upstreams.get('animals')?.targets ?? []
     t.equal(target?.url, `http://backend:${portsOf('backend')[0]}`)
@@ -125,12 +136,39 @@ t.test('the configuration is a folder’s, and what is to stay is in volumes', (
   for (const [name, { volumes }] of gateways) {
     const [from = '', to = '', mode] = volumes[0]?.split(':') ?? []
     t.strictSame([to, mode], [dirname(file), 'ro'], name)
-    t.ok(existsSync(resolve(folder, from, 'gateway.yaml')), 'and the file is in it')
+    t.strictSame(readdirSync(resolve(folder, from)), ['gateway.yaml'], 'and nothing else is in it')
   }
   const { volumes } = parse(text) as { volumes: object }
   t.strictSame(backend?.volumes, [`animals:${saidBy('backend', 'VOLUME')[0]}`])
   t.strictSame(services['redis']?.volumes, ['redis:/data'])
   t.strictSame(Object.keys(volumes), ['animals', 'redis'])
+  t.end()
+})
+
+t.test('only gateways reach Redis, which has a password', (t) => {
+  const { networks } = parse(text) as { networks: Record<string, { internal?: boolean }> }
+  const within = (network: string): string[] =>
+    Object.entries(services).flatMap(([name, { networks = ['default'] }]) =>
+      networks.includes(network) ? [name] : [],
+    )
+  t.strictSame(within('counting'), ['gateway-1', 'gateway-2', 'redis'])
+  t.strictSame(within('animals'), ['gateway-1', 'gateway-2', 'backend'])
+  t.strictSame(within('default'), [], 'all are in one of these alone')
+  t.match(networks, { counting: { internal: true } })
+  const { command = [], environment } = services['redis'] ?? {}
+  t.equal(command[command.indexOf('--requirepass') + 1], secrets.REDIS_PASSWORD)
+  t.equal(environment?.['REDISCLI_AUTH'], secrets.REDIS_PASSWORD, 'which its health check sends')
+  t.end()
+})
+
+t.test('base images are of one version each', (t) => {
+  const whole = /:\d+\.\d+\.\d+-bookworm$/
+  t.match(services['redis']?.image, whole)
+  t.match(read('kubernetes.yaml'), `image: ${services['redis']?.image}\n`, 'the same one there')
+  const dockerfile = read('Dockerfile')
+  const [, node] = /^ARG NODE=(.*)$/m.exec(dockerfile) ?? []
+  t.match(node, /^\d+\.\d+\.\d+$/)
+  t.equal(dockerfile.match(/^FROM node:\$\{NODE\}-bookworm(?:-slim)? /gm)?.length, 3)
   t.end()
 })
 
@@ -162,14 +200,14 @@ t.test('there is time to stop', (t) => {
   const time = ({ stop_grace_period = '' }: Partial<Service> = {}) =>
     Number(/^(\d+)s$/.exec(stop_grace_period)?.[1])
   for (const [name, service] of gateways)
-    t.ok(time(service) > gatewayStops(read('gateway.yaml')), `${name}: ${time(service)} s`)
+    t.ok(time(service) > gatewayStops(read('etc/gateway.yaml')), `${name}: ${time(service)} s`)
   t.ok(time(backend) > backendStops, `backend: ${time(backend)} s`)
   t.end()
 })
 
 t.test('the configuration for containers is the shipped one, but for where things are', (t) => {
   const environment = services['gateway-1']?.environment ?? {}
-  const deployed = parseConfig(read('gateway.yaml'), environment, 'gateway.yaml')
+  const deployed = parseConfig(read('etc/gateway.yaml'), environment, 'gateway.yaml')
   const shipped = parseConfig(read('../gateway.yaml'), environment, '../gateway.yaml')
   const animals = shipped.upstreams.get('animals')
   const targets = deployed.upstreams.get('animals')?.targets
@@ -180,6 +218,6 @@ t.test('the configuration for containers is the shipped one, but for where thing
     store: { ...shipped.store, redis: deployed.store.redis },
     upstreams: new Map([['animals', { ...animals, targets }]]),
   })
-  t.throws(() => parseConfig(read('gateway.yaml'), {}, 'gateway.yaml'), /REDIS_URL/)
+  t.throws(() => parseConfig(read('etc/gateway.yaml'), {}, 'gateway.yaml'), /REDIS_URL/)
   t.end()
 })

@@ -101,7 +101,10 @@ function typed(file: string): string {
   const manifests = JSON.parse(file) as Manifest[]
   const lines = manifests.map((manifest, i) => {
     const { apiVersion, kind } = manifest
-    const module = apiVersion.includes('/') ? apiVersion : `core/${apiVersion}`
+    const [group = '', version = 'v1'] = apiVersion.split('/')
+    const module = apiVersion.includes('/')
+      ? `${group.split('.')[0]}/${version}`
+      : `core/${apiVersion}`
     const type = `import('kubernetes-types/${module}').${kind}`
     return `export const manifest${i}: ${type} = ${JSON.stringify(manifest)}\n`
   })
@@ -126,7 +129,7 @@ t.test('the ConfigMap says what gateway.yaml says, and the gateway follows it', 
   const environment = { REDIS_URL: 'redis://:x@redis:6379' }
   const config = found('ConfigMap', 'gateway').data['gateway.yaml'] ?? ''
   const parsed = parseConfig(config, environment, 'ConfigMap')
-  t.strictSame(parsed, parseConfig(read('gateway.yaml'), environment, 'gateway.yaml'))
+  t.strictSame(parsed, parseConfig(read('etc/gateway.yaml'), environment, 'gateway.yaml'))
   const { container, volumes } = podOf('gateway')
   const file = environmentIn('gateway')['TOLLGATE_CONFIG'] ?? ''
   const mount = container.volumeMounts.find(({ mountPath }) => mountPath === dirname(file))
@@ -138,7 +141,7 @@ t.test('the ConfigMap says what gateway.yaml says, and the gateway follows it', 
 
 t.test('services lead to ports that are listened on, and names to what there is', (t) => {
   const environment = { REDIS_URL: 'redis://:x@redis:6379' }
-  const config = parseConfig(read('gateway.yaml'), environment, 'gateway.yaml')
+  const config = parseConfig(read('etc/gateway.yaml'), environment, 'gateway.yaml')
   const { listen, admin, upstreams } = config
   const numbers = ({ ports }: Container) => ports.map(({ containerPort }) => containerPort)
   t.strictSame(numbers(podOf('gateway').container), [listen.port, admin.port])
@@ -162,6 +165,48 @@ t.test('services lead to ports that are listened on, and names to what there is'
   t.end()
 })
 
+t.test('only who should reaches gateways’ admin port, the animal store and Redis', (t) => {
+  type Peer = Readonly<{
+    podSelector?: { matchLabels: Labels }
+    namespaceSelector?: { matchLabels: Labels }
+  }>
+  type Rule = Readonly<{ from?: Peer[]; ports: { port: string }[] }>
+  type Policy = Readonly<{
+    podSelector: { matchLabels: Labels }
+    policyTypes: string[]
+    ingress: Rule[]
+    egress?: unknown[]
+  }>
+  const policyOf = (name: string) => found('NetworkPolicy', name).spec as unknown as Policy
+  for (const { metadata } of all('Deployment')) {
+    const { name } = metadata
+    const { podSelector, policyTypes, ingress } = policyOf(name)
+    const { template } = found('Deployment', name).spec
+    t.match(template.metadata.labels, podSelector.matchLabels, `${name}: its pods`)
+    t.ok(policyTypes.includes('Ingress'), `${name}: who is not named is not let in`)
+    const ports = podOf(name).container.ports.map((port) => port.name)
+    const told = ingress.flatMap(({ ports }) => ports.map(({ port }) => port))
+    t.strictSame(told, ports, `${name}: each of its ports`)
+  }
+  const gateways = { podSelector: found('Deployment', 'gateway').spec.selector }
+  for (const name of ['backend', 'redis']) {
+    const { ingress, policyTypes, egress } = policyOf(name)
+    t.strictSame(
+      ingress.map(({ from }) => from),
+      [[gateways]],
+      `${name}: gateways alone`,
+    )
+    t.ok(policyTypes.includes('Egress'))
+    t.strictSame(egress, [], `${name}: goes nowhere`)
+  }
+  const [callers, operators] = policyOf('gateway').ingress
+  t.equal(callers?.from, undefined, 'callers are anywhere')
+  const matchLabels = { 'tollgate/operators': 'true' }
+  t.strictSame(operators?.from, [{ namespaceSelector: { matchLabels } }])
+  t.match(text, 'kubectl label namespace monitoring tollgate/operators=true')
+  t.end()
+})
+
 t.test('a gateway is asked for its readiness and its life where it tells them', (t) => {
   const gateway = podOf('gateway').container
   t.strictSame(gateway.readinessProbe.httpGet, { path: '/readyz', port: 'admin' })
@@ -176,14 +221,14 @@ t.test('there is time to leave the service, and then to stop', (t) => {
   const { container, terminationGracePeriodSeconds: seconds } = podOf('gateway')
   const [command, pause] = container.lifecycle?.preStop.exec.command ?? []
   t.equal(command, 'sleep')
-  t.ok(seconds > Number(pause) + gatewayStops(read('gateway.yaml')), `${seconds} s`)
+  t.ok(seconds > Number(pause) + gatewayStops(read('etc/gateway.yaml')), `${seconds} s`)
   t.ok(podOf('backend').terminationGracePeriodSeconds > backendStops)
   t.end()
 })
 
 t.test('every name in an environment is read, and every secret is one that is made', (t) => {
   const known = {
-    gateway: [...namesReadBy('gateway'), ...namesIn(read('gateway.yaml'))],
+    gateway: [...namesReadBy('gateway'), ...namesIn(read('etc/gateway.yaml'))],
     backend: namesReadBy('backend'),
     redis: ['REDISCLI_AUTH'],
   }

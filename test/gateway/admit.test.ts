@@ -461,6 +461,48 @@ t.test('a refused body is not waited for', async (t) => {
   t.match(await first(post), /^HTTP\/1\.1 429/)
 })
 
+t.test(
+  'caches keep answers for different origins apart, and what else a backend says',
+  async (t) => {
+    const vary: Record<string, string | string[]> = {
+      '/v1/language': 'Accept-Language',
+      '/v1/two': ['Accept-Language', 'Accept-Encoding'],
+      '/v1/origin': 'accept, origin',
+      '/v1/other': 'X-Origin',
+      '/v1/all': '*',
+    }
+    const upstream = await startUpstream(t, ({ url = '' }, response) => {
+      const said = vary[url]
+      if (said !== undefined) response.setHeader('vary', said)
+      response.end('{}')
+    })
+    const startWith = async (origins: string) => {
+      const more = `cors: { origins: ${origins} }`
+      const { call, key } = await startGateway(t, { upstream, more, store: 'file: ":memory:"' })
+      const { headers } = await key()
+      return async (path: string, origin?: string, authorized = true) => {
+        const sent = { ...(authorized ? headers : {}), ...(origin ? { origin } : {}) }
+        return (await call('GET', path, undefined, sent)).headers['vary']
+      }
+    }
+    const varyOf = await startWith('[ "https://app.example" ]')
+    for (const origin of ['https://app.example', 'https://evil.example', undefined]) {
+      t.equal(await varyOf('/v1/language', origin), 'Accept-Language, Origin', String(origin))
+      t.equal(await varyOf('/v1/two', origin), 'Accept-Language, Accept-Encoding, Origin')
+      t.equal(await varyOf('/v1/origin', origin), 'accept, origin')
+      t.equal(await varyOf('/v1/other', origin), 'X-Origin, Origin')
+      t.equal(await varyOf('/v1/all', origin), '*')
+      t.equal(await varyOf('/v1/none', origin), 'Origin')
+      t.equal(await varyOf('/v1/none', origin, false), 'Origin', 'a refusal')
+    }
+    for (const origins of ['[ "*" ]', '[]']) {
+      const varyOf = await startWith(origins)
+      t.equal(await varyOf('/v1/language', 'https://app.example'), 'Accept-Language', origins)
+      t.equal(await varyOf('/v1/none', 'https://app.example'), undefined, origins)
+    }
+  },
+)
+
 t.test('pages of origins that are configured may ask, from browsers', async (t) => {
   const { call, key, upstream } = await startGateway(t, {
     more: 'cors: { origins: [ "https://app.example" ] }\nstrangers: { perMinute: 5, perDay: 1000 }',
@@ -487,7 +529,7 @@ t.test('pages of origins that are configured may ask, from browsers', async (t) 
     })
   }
   t.equal(upstream.seen.length, 0, 'the backend is not asked')
-  t.equal((await ask('https://evil.example')).status, 401)
+  t.match(await ask('https://evil.example'), { status: 401, headers: { vary: 'Origin' } })
   const answer = await call('GET', '/v1/pets', undefined, {
     ...headers,
     origin: 'https://app.example',

@@ -1,13 +1,22 @@
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import Fastify from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { execFileSync } from 'node:child_process'
 import { crc32 } from 'node:zlib'
-import { clientAddress, neighbourhoodOf, plainAddress, Ranges } from '../../gateway/address.ts'
+import {
+  clientAddress,
+  neighbourhoodOf,
+  plainAddress,
+  Ranges,
+  unreadableAddress,
+} from '../../gateway/address.ts'
 import { newKeyId, newToken } from '../../gateway/keys/token.ts'
 import { tollgate } from '../../gateway/plugin.ts'
 import { json, raw, type Answer } from '../support/http.ts'
+import { root } from '../support/process.ts'
 import { startStore } from '../support/backend.ts'
-import { startGateway } from '../support/gateway.ts'
+import { startGateway, startUpstream } from '../support/gateway.ts'
 
 const minute = 60_000
 
@@ -238,6 +247,35 @@ t.test('strangers', async (t) => {
     t.equal(await from('9.9.9.9, 127.0.0.1'), 429, 'a trusted hop is passed over')
   })
 
+  t.test('gain nothing by twenty invented hops', async (t) => {
+    const { url, key } = await startGateway(t, {
+      more: 'strangers: { perMinute: 2, perDay: 100 }\ntrustedProxies: [127.0.0.0/8]',
+    })
+    const { token } = await key({ addresses: ['127.0.0.0/8'] })
+    const ask = async (hops: string, more = '') =>
+      Number(
+        (
+          await raw(
+            url,
+            `GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${hops}${more}\r\n\r\n`,
+          )
+        ).slice(9, 12),
+      )
+    const authorized = `Authorization: Bearer ${token}\r\n`
+    const invented = Array.from({ length: 20 }, (_, i) => `127.0.0.${i + 1}`).join(', ')
+    t.equal(await ask('', authorized), 200, 'the proxy itself')
+    t.equal(await ask('X-Forwarded-For: 127.0.0.9\r\n', authorized), 200, 'its neighbour')
+    for (const hops of ['203.0.113.9', `${invented}, 203.0.113.9`, '', 'unknown', '[::1]:1']) {
+      const header = `X-Forwarded-For: ${hops}\r\n`
+      t.equal(await ask(header, authorized), 403, `the key, from "${hops}"`)
+    }
+    const statuses = []
+    for (let i = 0; i < 3; i++) {
+      statuses.push(await ask(`X-Forwarded-For: ${invented}, 10.0.${i}.1, 203.0.113.9\r\n`))
+    }
+    t.strictSame(statuses, [401, 401, 429], 'and it is counted')
+  })
+
   t.test('cannot forge their address where no proxy is trusted', async (t) => {
     const { call } = await startGateway(t, { more: 'strangers: { perMinute: 1, perDay: 100 }' })
     const statuses = []
@@ -249,19 +287,66 @@ t.test('strangers', async (t) => {
 
 t.test('addresses', (t) => {
   const trusted = new Ranges(['10.0.0.0/8', '127.0.0.1', '2001:db8::/32'])
-  const client = (socket: string, forwarded?: string) => clientAddress(socket, forwarded, trusted)
+  const client = (socket: string, forwarded?: string | string[]) =>
+    clientAddress(
+      {
+        socket: { remoteAddress: socket },
+        headers: { ...(forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }) },
+      },
+      trusted,
+    )
   t.equal(client('8.8.8.8', '1.2.3.4'), '8.8.8.8', 'nobody is believed who is not trusted')
-  t.equal(client('::ffff:10.0.0.1', '1.2.3.4'), '1.2.3.4', 'IPv4 that was mapped is IPv4')
-  t.equal(client('10.0.0.1', '1.2.3.4, 10.9.9.9, ::ffff:10.1.1.1'), '1.2.3.4')
-  t.equal(client('10.0.0.1', '5.5.5.5, nonsense, 10.1.1.1'), '10.1.1.1', 'up to what is no address')
-  t.equal(client('10.0.0.1', ''), '10.0.0.1')
+  t.equal(client('10.0.0.1'), '10.0.0.1', 'a proxy that asks by itself is itself')
   t.equal(client('10.0.0.1', '10.2.2.2'), '10.2.2.2', 'all trusted: the first of them')
-  t.equal(
-    client('10.0.0.1', Array(30).fill('1.1.1.1').join(',')),
-    '10.0.0.1',
-    'a list too long to be true',
-  )
+  t.equal(clientAddress({ socket: {} }, trusted), '', 'who has gone has no address')
+  const invented = Array<string>(30).fill('10.1.1.1').join(',')
+  for (const [forwarded, address] of [
+    ['1.2.3.4', '1.2.3.4'],
+    ['1.2.3.4, 10.9.9.9, ::ffff:10.1.1.1', '1.2.3.4'],
+    [['1.1.1.1', '1.2.3.4'], '1.2.3.4'],
+    // As some proxies write it.
+    ['203.0.113.9:5678', '203.0.113.9'],
+    ['[2001:db9::1]:443', '2001:db9::1'],
+    ['[2001:db9::1]', '2001:db9::1'],
+    ['[::1]', '::1'],
+    ['203.0.113.9,10.1.1.1:80', '203.0.113.9'],
+    ['203.0.113.9, [2001:db8::7]:443', '203.0.113.9'],
+    ['[::ffff:203.0.113.9]:80', '203.0.113.9'],
+    ['  203.0.113.9\t', '203.0.113.9'],
+    // However IPv4 is mapped into IPv6, it is IPv4.
+    ['::ffff:c000:201', '192.0.2.1'],
+    ['::FFFF:C000:0201', '192.0.2.1'],
+    ['0:0:0:0:0:ffff:192.0.2.1', '192.0.2.1'],
+    ['0000:0000:0000:0000:0000:ffff:c000:0201', '192.0.2.1'],
+    ['0::ffff:192.0.2.1', '192.0.2.1'],
+    ['203.0.113.9, ::ffff:a01:101', '203.0.113.9'],
+    ['::ffff:0:c000:201', '::ffff:0:c000:201'],
+    ['1::ffff:c000:201', '1::ffff:c000:201'],
+    // Of invented hops none counts but the last, which the proxy has written.
+    [`${invented}, 203.0.113.9`, '203.0.113.9'],
+    [`203.0.113.9, ${invented}`, '10.1.1.1'],
+    [`${'x,'.repeat(5_000)}203.0.113.9`, '203.0.113.9'],
+    // What can't be read is nobody, and never the proxy.
+    ['5.5.5.5, nonsense, 10.1.1.1', unreadableAddress],
+    ['', unreadableAddress],
+    [' ', unreadableAddress],
+    [',', unreadableAddress],
+    ['203.0.113.9,', unreadableAddress],
+    ['unknown', unreadableAddress],
+    ['_hidden', unreadableAddress],
+    ['203.0.113.9:', unreadableAddress],
+    ['203.0.113.9:80:80', unreadableAddress],
+    ['1.2.3.256', unreadableAddress],
+    ['[203.0.113.9', unreadableAddress],
+    ['[]:80', unreadableAddress],
+    ['[::1]x', unreadableAddress],
+    ['::ffff:1.2.3.4.5', unreadableAddress],
+  ] as const) {
+    t.equal(client('10.0.0.1', forwarded as string | string[]), address, JSON.stringify(forwarded))
+  }
+  t.equal(client('::ffff:10.0.0.1', '1.2.3.4'), '1.2.3.4', 'a proxy at a socket for both')
   t.equal(client('2001:db8::1', '2a00::5'), '2a00::5')
+  t.notOk(new Ranges(['0.0.0.0/0', '::/0']).has(unreadableAddress), 'it is in no range')
   t.equal(plainAddress('::FFFF:1.2.3.4'), '1.2.3.4')
   t.equal(neighbourhoodOf('1.2.3.4'), '1.2.3.4')
   for (const address of [
@@ -273,6 +358,8 @@ t.test('addresses', (t) => {
     t.equal(neighbourhoodOf(address), '2001:db8:1:2::/64', address)
   }
   t.equal(neighbourhoodOf('::1'), '0:0:0:0::/64')
+  t.equal(neighbourhoodOf('1::2:3:4:5:1.2.3.4'), '1:0:2:3::/64')
+  t.equal(neighbourhoodOf(unreadableAddress), unreadableAddress, 'a name of its own')
   for (const bad of ['10.0.0.0/33', 'x', '10.0.0.0/8/8', '::/129', '10.0.0.0/', '']) {
     t.throws(() => new Ranges([bad]), { message: `"${bad}" is no address and no range` }, bad)
   }
@@ -314,6 +401,119 @@ t.test('the plugin in an app of somebody else', async (t) => {
   })
   t.equal((await app.inject('/nothing')).json().error, 'Not Found', 'and its 404s')
   t.equal((await app.inject({ url: '/v1/pets', headers })).statusCode, 200, 'and forwards its own')
+})
+
+t.test('what asks the plugin to be guarded is never open', async (t) => {
+  const { config, stores, key } = await startGateway(t)
+  const { headers } = await key()
+  const options = { config, stores }
+  const mine = { config: { tollgate: true } } as const
+  const serve = () => 'OPEN'
+  const start = async (declare: (app: FastifyInstance) => unknown) => {
+    const log: string[] = []
+    const app = Fastify({ logger: { level: 'error', stream: { write: (text) => log.push(text) } } })
+    t.teardown(() => app.close())
+    app.get('/open', serve)
+    await declare(app)
+    await app.ready()
+    return { app, log }
+  }
+  const sibling = async (scope: FastifyInstance): Promise<void> => {
+    scope.get('/mine', mine, serve)
+    scope.post('/mine', mine, serve)
+  }
+  for (const [name, declare] of [
+    [
+      'a register that is not awaited',
+      (app) => {
+        void app.register(tollgate, options)
+        app.get('/mine', mine, serve)
+        app.post('/mine', mine, serve)
+      },
+    ],
+    [
+      'a route before the register',
+      async (app) => {
+        app.get('/mine', mine, serve)
+        app.post('/mine', mine, serve)
+        await app.register(tollgate, options)
+      },
+    ],
+    [
+      'a plugin with routes that was registered before',
+      async (app) => {
+        await app.register(sibling)
+        await app.register(tollgate, options)
+      },
+    ],
+    [
+      'plugins in plugins that were registered before, and nothing awaited',
+      (app) => {
+        void app.register(async (scope) => void scope.register(sibling))
+        void app.register(tollgate, options)
+      },
+    ],
+    [
+      'a scope of its own, with a route before it',
+      async (app) => {
+        await app.register(async (scope) => {
+          await sibling(scope)
+          await scope.register(tollgate, options)
+        })
+      },
+    ],
+  ] as readonly [string, (app: FastifyInstance) => unknown][]) {
+    const { app, log } = await start(declare)
+    for (const method of ['GET', 'HEAD', 'POST'] as const) {
+      const answer = await app.inject({ method, url: '/mine', headers })
+      t.equal(answer.statusCode, 500, `${name}: ${method}`)
+      t.notMatch(answer.body, 'OPEN')
+    }
+    t.match(log[0], /"level":50.*the route GET \/mine asks to be guarded.*\\"await\\"/, name)
+    t.equal((await app.inject('/open')).statusCode, 200, `${name}: what asks for nothing is open`)
+    t.equal((await app.inject('/v1/pets')).statusCode, 401, `${name}: what is forwarded is guarded`)
+    t.equal((await app.inject({ url: '/v1/pets', headers })).statusCode, 200)
+    t.equal((await app.inject({ url: '/v1/quota', headers })).statusCode, 200)
+    t.equal(log.length, 3, 'a line for each that was refused')
+  }
+  const { app, log } = await start(async (app) => {
+    await app.register(tollgate, options)
+    await app.register(sibling)
+    app.get('/dear', { config: { tollgate: true, cost: 5 } }, serve)
+  })
+  for (const url of ['/mine', '/dear']) {
+    t.equal((await app.inject(url)).statusCode, 401)
+    t.equal((await app.inject({ url, headers })).body, 'OPEN', 'what comes after it is guarded')
+    t.equal((await app.inject({ method: 'HEAD', url, headers })).statusCode, 200)
+  }
+  t.strictSame(log, [])
+  const outside = await start(async (app) => {
+    await app.register(async (scope) => void (await scope.register(tollgate, options)))
+    app.get('/mine', mine, serve)
+  })
+  t.equal((await outside.app.inject('/mine')).body, 'OPEN', 'but out of its reach, as README says')
+})
+
+t.test('nor is it in CommonJS, where nothing can be awaited', async (t) => {
+  const folder = t.testdir({
+    'app.cjs': `
+      const { default: tollgate } = require(process.argv[2])
+      const app = require('fastify')()
+      const plans = { free: { perMinute: 60, perDay: 1000 } }
+      const guarded = { config: { tollgate: true } }
+      const options = { config: { plans, store: { file: ':memory:' }, routes: [] } }
+      app.register(tollgate, options).after(() => void app.get('/after', guarded, () => 'OPEN'))
+      app.get('/mine', guarded, () => 'OPEN')
+      Promise.all(['/mine', '/after'].map((url) => app.inject(url))).then((answers) => {
+        console.log(...answers.map(({ statusCode }) => statusCode))
+        return app.close()
+      })
+    `,
+  })
+  const env = { PATH: process.env['PATH'] ?? '' }
+  const args = [join(folder, 'app.cjs'), join(root, 'build/gateway/index.js')]
+  const output = execFileSync(process.execPath, args, { env, encoding: 'utf8', stdio: 'pipe' })
+  t.equal(output, '500 401\n')
 })
 
 t.test('a key whose plan is gone, or that a store cannot check', async (t) => {
@@ -366,6 +566,24 @@ t.test('what is forwarded is signed, so that the animal store believes it', asyn
   })
   const third = await older.key()
   t.equal((await older.call('GET', '/v1/pets', undefined, third.headers)).status, 200)
+})
+
+t.test('a backend that sends back what it got does not refuse the gateway', async (t) => {
+  const upstream = await startUpstream(t, (request, response) => {
+    for (const name of Object.keys(request.headers)) {
+      if (name.startsWith('x-')) response.setHeader(name, request.headers[name] ?? '')
+    }
+    const isRefusal = request.url === '/v1/refused'
+    if (isRefusal) response.setHeader('x-gateway-signature', 'refused')
+    response.writeHead(isRefusal ? 403 : 200).end('{}')
+  })
+  const { call, key } = await startGateway(t, { upstream, secret: 's3cret' })
+  const { headers } = await key()
+  const answer = await call('GET', '/v1/echo', undefined, headers)
+  t.equal(answer.status, 200)
+  t.match(upstream.seen[0]?.headers['x-gateway-signature'], /^t=/)
+  t.equal(answer.headers['x-gateway-signature'], undefined, 'and nobody else learns what it got')
+  t.equal((await call('GET', '/v1/refused', undefined, headers)).status, 502, 'one that does, does')
 })
 
 t.test('a damaged record hurts its own key alone', async (t) => {

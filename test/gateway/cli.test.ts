@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { hashOf } from '../../gateway/keys/token.ts'
 import { configFor, startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
-import { startProcess } from '../support/process.ts'
+import { modesIn, startProcess } from '../support/process.ts'
 import { bound } from '../support/promises.ts'
 import { startRedis, until } from '../support/redis.ts'
 
@@ -67,6 +67,10 @@ t.test('a would-be backend is held against the present one', async (t) => {
   })
   const json = await check(other.url, {}, '--json')
   t.match(JSON.parse(json.out), { upstream: 'animals', fit: false, findings: [{}, {}, {}] })
+  t.match(await check(longer.url, { GATEWAY_SECRET: 'x,' }), {
+    code: 2,
+    out: /^tollgate: GATEWAY_SECRET has an empty part/,
+  })
   t.match(await check('ftp://x'), { code: 2, out: /must be an http or https URL/ })
   t.match(await check(longer.url, {}, '--upstream', 'x'), { code: 2, out: /there are animals/ })
 })
@@ -420,6 +424,38 @@ async function everything(
   )
 }
 
+t.test('nobody else may read the file of keys, nor what is beside it', async (t) => {
+  const file = join(t.testdir(), 'gateway.yaml')
+  const folder = join(t.testdirName, 'made')
+  writeFileSync(file, configFor('http://127.0.0.1:1', `file: ${join(folder, 'gateway.db')}`))
+  const env = { TOLLGATE_CONFIG: file }
+  const shell = 'umask 000'
+  const { url } = startProcess(t, 'gateway/main.js', { env, shell })
+  await url
+  const args = ['keys', 'create', '--plan', 'free', '--name', 'Me']
+  t.match(await startProcess(t, 'gateway/cli/main.js', { args, env, shell }).ended, { code: 0 })
+  t.strictSame(modesIn(folder), {
+    '.': '700',
+    'gateway.db': '600',
+    'gateway.db-counting': '600',
+    'gateway.db-counting-journal': '600',
+    'gateway.db-shm': '600',
+    'gateway.db-wal': '600',
+  })
+})
+
+t.test('a secret that can be guessed is warned of, and not told', async (t) => {
+  const file = join(t.testdir(), 'gateway.yaml')
+  writeFileSync(file, configFor('http://127.0.0.1:1', `file: ${join(t.testdirName, 'gateway.db')}`))
+  const env = { TOLLGATE_CONFIG: file, GATEWAY_SECRET: 'hunter2' }
+  const { child, url, ended, output } = startProcess(t, 'gateway/main.js', { env })
+  await url
+  child.kill('SIGTERM')
+  t.match(await ended, { code: 0 })
+  t.match(output(), /"level":40.*GATEWAY_SECRET has fewer than 16 characters/)
+  t.notMatch(output(), 'hunter2')
+})
+
 t.test('a gateway that cannot start says why', async (t) => {
   const start = async (config: string, env = {}) => {
     const file = join(t.testdir(), 'gateway.yaml')
@@ -445,6 +481,16 @@ t.test('a gateway that cannot start says why', async (t) => {
     code: 2,
     output: /LOG_LEVEL must be one of/,
   })
+  for (const GATEWAY_SECRET of ['between the two,', ',between the two', 'one,,two']) {
+    const { code, output } = await start(sound, { GATEWAY_SECRET })
+    t.equal(code, 2, GATEWAY_SECRET)
+    t.match(output, /^gateway: GATEWAY_SECRET has an empty part[^\n]*\n$/)
+    const workers = sound.replace(
+      /store: .*/,
+      'store: { redis: "redis://127.0.0.1:1" }\nworkers: 2',
+    )
+    t.match(await start(workers, { GATEWAY_SECRET }), { code: 2, output }, 'nor do workers')
+  }
   const open = sound.replace('admin: { host: 127.0.0.1', 'admin: { host: 0.0.0.0')
   for (const env of [{}, { ADMIN_TOKEN: '' }, { ADMIN_TOKEN: ' , ' }]) {
     t.match(await start(open, env), {

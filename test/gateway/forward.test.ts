@@ -115,6 +115,76 @@ t.test('a backend sees of a caller what it should, and no more', async (t) => {
   )
 })
 
+t.test('no spelling of a name tells a backend what only the gateway may', async (t) => {
+  const { upstream, ask } = await startFor(t)
+  const names = [
+    ...[
+      'X-Caller-Id',
+      'X-Caller-Plan',
+      'X-Gateway-Signature',
+      'X-Forwarded-For',
+      'X-Forwarded-User',
+    ],
+    ...[
+      'Authorization',
+      'Cookie',
+      'Proxy',
+      'X-Request-Id',
+      'Forwarded',
+      'Forwarded-For',
+      'Client-IP',
+    ],
+    ...['Remote-User', 'Remote-Groups', 'X-Remote-User', 'X-Remote-Addr', 'X-WebAuth-User'],
+    ...[
+      'X-Envoy-External-Address',
+      'X-Envoy-Original-Path',
+      'X-Azure-ClientIP',
+      'X-Azure-SocketIP',
+    ],
+    ...['X-Original-URL', 'X-Original-URI', 'X-Original-Forwarded-For', 'X-Rewrite-URL', 'X-Host'],
+    ...[
+      'X-Auth-Request-Email',
+      'X-Authenticated-Userid',
+      'X-Consumer-Username',
+      'CF-Access-Jwt-Assertion',
+    ],
+    ...['X-Goog-Authenticated-User-Email', 'X-Ms-Client-Principal', 'X-Amzn-Oidc-Identity'],
+    ...['Client-Cert', 'X-SSL-Client-Verify', 'X-Forwarded-Client-Cert', 'X-AppEngine-User-IP'],
+    ...['True-Client-IP', 'CF-Connecting-IP', 'Fly-Client-IP', 'X-HTTP-Method-Override'],
+  ]
+  const spellings = [
+    (name: string) => name.toUpperCase(),
+    (name: string) => name.replaceAll('-', '_'),
+    (name: string) => name.replaceAll('-', '.'),
+    (name: string) => name.replaceAll('-', '~'),
+    (name: string) => name.replaceAll('-', '+'),
+    (name: string) => name.replaceAll('-', "!#$%&'*+.^_`|~-"),
+    (name: string) => name.replaceAll('-', '--'),
+    (name: string) => `-${name}`,
+    (name: string) => `_.${name}`,
+    (name: string) => `${name}-`,
+  ]
+  const known = await ask(
+    'GET /v1/x',
+    'X-Amzn-Trace-Id: a\r\nX-Ms-Client-Request-Id: b\r\nX.Y: c\r\n',
+  )
+  t.match(known, /^HTTP\/1\.1 200/)
+  const [first] = upstream.seen.splice(0)
+  const usual = first && sentTo(first).map(([name]) => name)
+  for (const name of ['x-amzn-trace-id', 'x-ms-client-request-id', 'x.y']) {
+    t.ok(usual?.includes(name), `${name} is a caller’s to send`)
+  }
+  for (const spell of spellings) {
+    const forged = names.map((name) => `${spell(name)}: forged\r\n`)
+    // One Authorization header is read strictly, two are refused.
+    const sent = forged.filter((line) => !/^(?:authorization|x-request-id):/i.test(line)).join('')
+    t.match(await ask('GET /v1/x', sent), /^HTTP\/1\.1 200/)
+    const [request] = upstream.seen.splice(0)
+    const through = request && sentTo(request).filter(([, value]) => value.includes('forged'))
+    t.strictSame(through, [], spell('X-Caller-Id'))
+  }
+})
+
 t.test('a trusted proxy is believed what it forwards', async (t) => {
   const { upstream, call, headers } = await startFor(t, { more: 'trustedProxies: [ 127.0.0.0/8 ]' })
   await call('GET', '/v1/pets', undefined, {
@@ -139,6 +209,8 @@ t.test('a caller sees of a backend what it should, byte for byte', async (t) => 
           Buffer.from(
             'HTTP/1.1 203 Fine\r\nServer: x\r\nX-Powered-By: y\r\nConnection: X-Hop, keep-alive\r\nX-Hop: 1\r\n' +
               'Keep-Alive: timeout=9\r\nProxy-Authenticate: z\r\nX-RateLimit-Limit: 1\r\nRateLimit: "x"\r\n' +
+              'X_RateLimit_Remaining: 1\r\nX.RateLimit.Reset: 1\r\nx-Rate-Limit-Limit: 1\r\nX--Gateway-Thing: 1\r\n' +
+              'Rate_Limit: 1\r\nX_Request_Id: theirs\r\nX_Powered_By: y\r\n' +
               'Retry-After: 9\r\nX-Gateway-Thing: 1\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2; HttpOnly\r\nETag: "e"\r\n' +
               'Link: <a>; rel=x\r\nLink: <b>; rel=y\r\nContent-Encoding: gzip\r\nX-Latin: caf\xe9\r\n' +
               `Content-Length: ${bytes.length}\r\n\r\n`,
@@ -161,7 +233,7 @@ t.test('a caller sees of a backend what it should, byte for byte', async (t) => 
   t.strictSame(
     lines
       .slice(1)
-      .filter((line) => !/^(?:date|x-ratelimit|x-request-id)/i.test(line))
+      .filter((line) => !/^(?:date|x-ratelimit-|x-request-id:)/i.test(line))
       .map((line) => line.replace(/^[^:]+/, (name) => name.toLowerCase()))
       .sort(),
     [

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
@@ -173,6 +174,7 @@ t.test(
       ],
       ['CONNECT', `CONNECT x:80 HTTP/1.1\r\n${host}${auth}\r\n`, 405, 'method_not_allowed'],
       ['TRACE', `TRACE /v1/x HTTP/1.1\r\n${host}${auth}\r\n`, 405, 'method_not_allowed'],
+      ['TRACE in HTTP/1.0', 'TRACE /v1/x HTTP/1.0\r\n\r\n', 405, 'method_not_allowed'],
       [
         'two keys',
         `GET /v1/x HTTP/1.1\r\n${host}${auth}${auth}Connection: close\r\n\r\n`,
@@ -229,6 +231,51 @@ t.test('what comes before any stage counts against the address as well', async (
   for (const ask of asks) {
     t.match(await raw(url, ask), /^HTTP\/1\.1 429 [^]*"too_many_failed_attempts"/)
   }
+})
+
+const hasIPv6 = Object.values(networkInterfaces()).some((each) =>
+  each?.some(({ address }) => address === '::1'),
+)
+
+t.test(
+  'what can’t be read is counted by the address that all else is counted by',
+  { skip: !hasIPv6 && 'this machine has no IPv6' },
+  async (t) => {
+    const { app } = await startGateway(t, {
+      more: 'strangers: { perMinute: 3, perDay: 1000 }\ntrustedProxies: [127.0.0.9]',
+    })
+    // A listener for both: who comes by IPv4 has an address such as ::ffff:127.0.0.1.
+    const second = createServer((socket) => app.server.emit('connection', socket))
+    second.listen(0, '::')
+    await once(second, 'listening')
+    t.teardown(() => second.close())
+    const { port } = second.address() as AddressInfo
+    const ask = async (address: string, text: string) =>
+      Number((await raw(`http://${address}:${port}`, text)).slice(9, 12))
+    const plain = 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\n'
+    for (let i = 0; i < 3; i++) t.equal(await ask('127.0.0.1', 'nonsense\r\n\r\n'), 400)
+    t.equal(await ask('127.0.0.1', 'nonsense\r\n\r\n'), 429)
+    t.equal(await ask('127.0.0.1', `${plain}\r\n`), 429, 'one allowance for all that it does')
+    t.equal(await ask('[::1]', 'nonsense\r\n\r\n'), 400, 'and another caller has its own')
+    t.equal(await ask('[::1]', 'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n'), 405)
+  },
+)
+
+t.test('a malformed URL counts against the caller, not against its proxy', async (t) => {
+  const { url } = await startGateway(t, {
+    more: 'strangers: { perMinute: 2, perDay: 1000 }\ntrustedProxies: [127.0.0.0/8]',
+  })
+  const ask = async (path: string, forwarded: string) => {
+    const head = `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n`
+    return Number((await raw(url, `${head}${forwarded}\r\n`)).slice(9, 12))
+  }
+  const from = (address: string) => `X-Forwarded-For: ${address}\r\n`
+  const statuses = []
+  for (let i = 0; i < 3; i++) statuses.push(await ask('/v1/%zz', from('203.0.113.9')))
+  t.strictSame(statuses, [400, 400, 429])
+  t.equal(await ask('/v1/pets', from('203.0.113.9')), 429, 'with all else that it does')
+  t.equal(await ask('/v1/%zz', from('203.0.113.10')), 400, 'another caller is not concerned')
+  t.equal(await ask('/v1/%zz', ''), 400, 'nor is the proxy')
 })
 
 t.test('an Upgrade to something else than a WebSocket is ignored', async (t) => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { createHmac } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import t from 'tap'
 import { hmacBy } from '../../shared/hmac.ts'
@@ -9,7 +9,13 @@ import { loggable, loggerOptions, pretty, standardLog } from '../../shared/log.t
 import { progressBar } from '../../shared/progress.ts'
 import { rawRefusal, Refusal, refusalFrom, statusByCode } from '../../shared/refusal.ts'
 import { requestIdFrom } from '../../shared/request-id.ts'
-import { signatureChecker, signer } from '../../shared/signature.ts'
+import {
+  bodyChecker,
+  secretFault,
+  secretWarning,
+  signatureChecker,
+  signer,
+} from '../../shared/signature.ts'
 
 t.test('int64', (t) => {
   for (const text of [
@@ -86,8 +92,27 @@ t.test('JSON objects', (t) => {
     const members = parseJsonObject('{"__proto__":{"name":"x"},"constructor":5}').members
     t.equal(members['name'], undefined)
     t.equal(Reflect.getPrototypeOf(members), Object.prototype)
-    const deep = `{"a":${'['.repeat(400_000)}${']'.repeat(400_000)}}`
-    t.equal(parseJsonObject(deep).source.get('a')?.length, 800_000)
+    const deep = (levels: number) => `{"a":${'[{"b":'.repeat(levels)}1${'}]'.repeat(levels)}}`
+    t.equal(parseJsonObject(deep(15)).source.get('a')?.length, 15 * 8 + 1)
+    const tooDeep = { message: 'The body has more than 32 levels of objects and lists.' }
+    t.throws(() => parseJsonObject(deep(16)), tooDeep)
+    t.throws(() => parseJsonObject('{"a":'.repeat(100_000)), tooDeep)
+    t.throws(() => parseJsonObject('['.repeat(33)), tooDeep)
+    const wide = `{"a":[${'[],'.repeat(1_000)}[]],"b":"${'['.repeat(99)}\\"${'['.repeat(99)}"}`
+    t.equal(parseJsonObject(wide).source.size, 2, 'brackets beside one another, or in a text')
+    for (const cut of [
+      '{"a',
+      '{"a\\',
+      '{"a":',
+      '{"a":1',
+      '{"a":1,',
+      ':',
+      '{:1}',
+      ']}',
+      '{"a":1}}',
+    ]) {
+      t.throws(() => parseJsonObject(cut), { message: 'The body is not valid JSON.' }, cut)
+    }
     const escapes = `{"a":"${'\\n'.repeat(500_000)}"}`
     t.equal(String(parseJsonObject(escapes).members['a']).length, 500_000)
     t.equal(parseJsonObject(`{"a":${'9'.repeat(1_000_000)}}`).members['a'], Infinity)
@@ -131,6 +156,35 @@ t.test('signatures', (t) => {
   }
   t.equal(signatureChecker('new,s3cret')(request, sign('s3cret'), now), undefined, 'both are right')
   t.equal(fault(sign('s3cret,new')), undefined, 'the first one signs')
+  const body = Buffer.from('{"name":"Rex"}')
+  const whole = signer('s3cret')({ ...request, body }, now)
+  // Written out rather than taken from the code: it is the contract with backends of others.
+  const hmac = (text: string): string => createHmac('sha256', 's3cret').update(text).digest('hex')
+  const v1 = hmac('1790000000\nGET\n/v1/pets?a=1\nk\npro\nr')
+  const digest = createHash('sha256').update(body).digest('hex')
+  t.equal(whole, `t=1790000000,v1=${v1},b=${hmac(`${v1}\n${digest}`)}`)
+  t.equal(fault(whole), undefined)
+  const bodyFault = bodyChecker('new,s3cret')
+  t.equal(bodyFault(whole, body), undefined)
+  t.match(bodyFault(whole, Buffer.from('{"name":"Tom"}')), /for another body/)
+  t.match(bodyFault(whole, Buffer.alloc(0)), /for another body/)
+  t.equal(bodyFault(sign('s3cret'), body), undefined, 'one without says nothing of a body')
+  t.match(bodyFault(`${sign('s3cret')},b=${digest}`, body), /for another body/, 'nobody can add it')
+  t.match(fault(`${whole},b=${digest}`), /malformed/)
+
+  for (const empty of ['s3cret,', ',s3cret', 'a,,b', ',', ' ', 's3cret, ', '\t,s3cret']) {
+    t.match(secretFault(empty), /has an empty part/, JSON.stringify(empty))
+    t.throws(() => signer(empty), { message: /has an empty part/ }, JSON.stringify(empty))
+    t.throws(() => signatureChecker(empty), { message: /has an empty part/ })
+  }
+  for (const sound of [undefined, '', 's3cret', 'new,s3cret'])
+    t.equal(secretFault(sound), undefined)
+  const [short, long] = ['fifteen letters', 'sixteen letters!']
+  t.match(secretWarning(short), /fewer than 16 characters/)
+  t.match(secretWarning(`${long},${short}`), /fewer than 16 characters/)
+  t.notMatch(secretWarning(short), short, 'it is not told')
+  for (const good of [undefined, '', long, `${long},${long}`])
+    t.equal(secretWarning(good), undefined)
   t.match(fault(undefined), /missing/)
   t.match(fault('t=1,v1=00'), /malformed/)
   t.end()

@@ -44,7 +44,7 @@ export function raw(
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
     let received = ''
-    const socket = connect(Number(port), hostname, () => socket.write(bytes))
+    const socket = connect(Number(port), hostname.replace(/[[\]]/g, ''), () => socket.write(bytes))
     socket.setEncoding(encoding)
     socket.setTimeout(waitMs, () => socket.destroy())
     socket.on('data', (text: string) => (received += text))

@@ -1,4 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
@@ -56,4 +58,10 @@ export function startProcess(
     await ended
   })
   return { child, url, ended, output: () => output, stdout: () => stdout }
+}
+
+/** Who may do what with a folder, and with the files in it, in octal digits. */
+export function modesIn(folder: string): Record<string, string> {
+  const modeOf = (name: string) => (statSync(join(folder, name)).mode & 0o777).toString(8)
+  return Object.fromEntries(['.', ...readdirSync(folder)].map((name) => [name, modeOf(name)]))
 }
