@@ -8,11 +8,25 @@ import type { BanRules } from '../limits/step.ts'
 import type { ConfigFile } from './schema.ts'
 import { durationFrom, instantFrom, sizeFrom } from './units.ts'
 
+/** How to prove oneself to the servers of a Cluster, or to those that Sentinels name; empty texts are none. */
+export type RedisAccess = Readonly<{
+  username?: string
+  password?: string
+  /** Whether connections are encrypted, and with whose certificates if not with those that everybody believes. */
+  tls?: boolean | Readonly<{ ca: string }>
+}>
+
 /** Which Redis the stores live in, if they don't live in the file. */
 export type RedisSettings =
   | Readonly<{ url: string }>
-  | Readonly<{ cluster: readonly string[] }>
-  | Readonly<{ sentinels: readonly string[]; name: string }>
+  | (RedisAccess & Readonly<{ cluster: readonly string[] }>)
+  | (RedisAccess &
+      Readonly<{
+        sentinels: readonly string[]
+        name: string
+        sentinelUsername?: string
+        sentinelPassword?: string
+      }>)
 
 export type StoreSettings = Readonly<{
   file: string

@@ -71,11 +71,28 @@ const nodes = Type.Array(
   { minItems: 1, expected: 'a list of host:port' },
 )
 
+const words = Type.String({ expected: 'a text' })
+const redisAccess = {
+  username: optional(words),
+  password: optional(words),
+  tls: optional(
+    Type.Union([Type.Boolean(), section({ ca: text })], {
+      expected: 'true, or { ca: FILE } with the certificates to believe',
+    }),
+  ),
+}
+
 const redis = Type.Union(
   [
     Type.String({ pattern: '^(?:rediss?://\\S+)?$', expected: 'a redis:// or rediss:// URL' }),
-    section({ cluster: nodes }),
-    section({ sentinels: nodes, name: text }),
+    section({ cluster: nodes, ...redisAccess }),
+    section({
+      sentinels: nodes,
+      name: text,
+      ...redisAccess,
+      sentinelUsername: optional(words),
+      sentinelPassword: optional(words),
+    }),
   ],
   {
     expected: 'a redis:// or rediss:// URL, { cluster: [...] } or { sentinels: [...], name: ... }',
