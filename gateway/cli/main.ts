@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { progressBar } from '../../shared/progress.ts'
-import { ConfigError, configFile, loadConfig } from '../config/load.ts'
+import { ConfigError, configFile, readConfig } from '../config/load.ts'
 import { desksFor } from '../desks.ts'
 import { isLine } from '../keys/settings.ts'
 import { openStores, type Stores } from '../stores/open.ts'
@@ -35,7 +35,7 @@ async function main(words: string[]): Promise<number> {
   const file = text(input, 'config') ?? configFile()
   // A file that is named to be looked at stands for the one that commands go by.
   const [named] = command.args?.[0] === '[FILE]' ? input.args : []
-  const config = loadConfig(named ?? file)
+  const { config, shown } = readConfig(named ?? file)
   let opened: Stores | undefined
   const stores = (): Stores => (opened ??= openStores(config.store, { visits: true }))
   const by = text(input, 'by') ?? userName()
@@ -46,6 +46,7 @@ async function main(words: string[]): Promise<number> {
     const output = await command.run(
       {
         config,
+        shown,
         configFile: named ?? file,
         stores,
         desks: () => desksFor({ stores: stores(), plans: config.plans, clock: Date.now, by }),
