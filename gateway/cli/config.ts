@@ -1,4 +1,4 @@
-import { adminTokensFrom } from '../admin/token.ts'
+import { adminTokensFrom, type AdminTokens } from '../admin/token.ts'
 import { differencesOf, type Difference } from '../config/diff.ts'
 import { readConfig } from '../config/load.ts'
 import { configText } from '../config/show.ts'
@@ -50,7 +50,7 @@ async function running({ config, adminToken }: Context): Promise<unknown> {
   const { host, port } = config.admin
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
   const otherwise = 'Compare two files with --against FILE.'
-  const [token] = adminTokensFrom(adminToken)
+  const [token] = tokensFrom(adminToken)
   if (!token) {
     throw new UsageError(`ADMIN_TOKEN is not set, and the gateway at ${url} wants it. ${otherwise}`)
   }

@@ -83,11 +83,14 @@ export type Route = Readonly<{
 
 export type Address = Readonly<{ host: string; port: number }>
 
+/** Where operators reach the gateway, and which names they may call it by besides `localhost` and addresses. */
+export type AdminAddress = Address & Readonly<{ hosts: readonly string[] }>
+
 /** The configuration as the gateway uses it: complete, checked, and never changed. */
 export type Config = Readonly<{
   listen: Address
   /** Where operators reach it, and nobody else. */
-  admin: Address
+  admin: AdminAddress
   store: StoreSettings
   plans: ReadonlyMap<string, Plan>
   strangers: Limits
@@ -129,7 +132,7 @@ export function configFrom(file: ConfigFile, units = usualUnits): Config {
   const { store = {} } = file
   return {
     listen: file.listen ?? { host: '127.0.0.1', port: 8080 },
-    admin: file.admin ?? { host: '127.0.0.1', port: 8081 },
+    admin: { hosts: [], ...(file.admin ?? { host: '127.0.0.1', port: 8081 }) },
     store: {
       file: store.file ?? 'data/gateway.db',
       redis: redisFrom(store.redis),

@@ -22,6 +22,15 @@ const instant = Type.Refine(
   () => 'must be a day such as 2030-12-05, or a time with its zone',
 )
 const address = section({ host: text, port })
+const hostName = Type.String({
+  pattern: '^[\\w-]+(?:\\.[\\w-]+)*$',
+  expected: 'a name such as gateway.internal, without a port',
+})
+const adminAddress = section({
+  host: text,
+  port,
+  hosts: optional(Type.Array(hostName, { expected: 'a list of names without ports' })),
+})
 const limits = section({ perMinute: limit, perDay: limit })
 const off = Type.Optional(Type.Enum(['on', 'off'], { expected: 'on or off' }))
 const plan = section({ perMinute: limit, perDay: limit, bans: off })
@@ -102,7 +111,7 @@ const redis = Type.Union(
 /** The configuration file as operators write it. `expected` says in words what may stand there. */
 export const fileSchema = section({
   listen: optional(address),
-  admin: optional(address),
+  admin: optional(adminAddress),
   store: optional(
     section({
       file: optional(text),

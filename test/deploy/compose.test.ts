@@ -31,7 +31,7 @@ type Service = Readonly<{
 }>
 
 const text = read('compose.yaml')
-const secrets = { GATEWAY_SECRET: 'between the two', ADMIN_TOKEN: 'operator' }
+const secrets = { GATEWAY_SECRET: 'between the two', ADMIN_TOKEN: 'the-token-of-an-operator' }
 
 /** The file as Compose understands it in an environment. */
 function composed(environment: Record<string, string>): Record<string, Service> {

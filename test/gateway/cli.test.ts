@@ -531,10 +531,21 @@ t.test('a gateway that cannot start says why', async (t) => {
     output: /LOG_LEVEL must be one of/,
   })
   const open = sound.replace('admin: { host: 127.0.0.1', 'admin: { host: 0.0.0.0')
-  for (const env of [{}, { ADMIN_TOKEN: '' }, { ADMIN_TOKEN: ' , ' }]) {
+  for (const env of [{}, { ADMIN_TOKEN: '' }, { ADMIN_TOKEN: ' ' }]) {
     t.match(await start(open, env), {
       code: 2,
       output: /admin\.host is 0\.0\.0\.0, which others can reach: set ADMIN_TOKEN/,
     })
+  }
+  for (const ADMIN_TOKEN of [
+    'alice:',
+    'a-token-of-alice,',
+    'alice:a-token:of-alice',
+    'too-short',
+  ]) {
+    const { code, output } = await start(sound, { ADMIN_TOKEN })
+    t.equal(code, 2, ADMIN_TOKEN)
+    t.match(output, /^gateway: (?:part 2 of )?ADMIN_TOKEN has .*\n$/, 'in one sentence')
+    t.notMatch(output, /of-alice|too-short/)
   }
 })
