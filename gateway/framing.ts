@@ -23,17 +23,17 @@ export function framingFault(request: IncomingMessage): Refusal | undefined {
     if (headers['content-length'] !== undefined)
       return fault('invalid_request', framings.twoLengths)
   }
+  if (method === 'TRACE') {
+    return fault('method_not_allowed', framings.trace, {
+      allow: 'GET, HEAD, POST, PUT, PATCH, DELETE',
+    })
+  }
   const { host } = headers
   if (host === undefined) {
     return httpVersion === '1.0' ? undefined : fault('invalid_request', framings.hostless)
   }
   if (!hostPattern.test(host) || isTwice('host', rawHeaders)) {
     return fault('invalid_request', framings.host)
-  }
-  if (method === 'TRACE') {
-    return fault('method_not_allowed', framings.trace, {
-      allow: 'GET, HEAD, POST, PUT, PATCH, DELETE',
-    })
   }
   return undefined
 }

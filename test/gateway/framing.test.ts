@@ -173,6 +173,7 @@ t.test(
       ],
       ['CONNECT', `CONNECT x:80 HTTP/1.1\r\n${host}${auth}\r\n`, 405, 'method_not_allowed'],
       ['TRACE', `TRACE /v1/x HTTP/1.1\r\n${host}${auth}\r\n`, 405, 'method_not_allowed'],
+      ['TRACE of old', 'TRACE /v1/x HTTP/1.0\r\n\r\n', 405, 'method_not_allowed'],
       [
         'two keys',
         `GET /v1/x HTTP/1.1\r\n${host}${auth}${auth}Connection: close\r\n\r\n`,
