@@ -76,13 +76,12 @@ t.test('a would-be backend is held against the present one', async (t) => {
 t.test('what somebody else has written does nothing to a terminal', async (t) => {
   const evil = '\u001bc\u009b2J\u202e\u2028\u200b'
   const escaped = '\\u{1b}c\\u{9b}2J\\u{202e}\\u{2028}\\u{200b}'
-  t.equal(
-    aligned([
-      ['ID', evil, 'X'],
-      ['1', 'a', 'b'],
-    ]),
-    `ID  ${escaped}  X\n1   a${' '.repeat(escaped.length - 1)}  b`,
-  )
+  const shown = aligned([
+    ['ID', evil, 'X'],
+    ['1', 'a', 'b'],
+  ])
+  // Not with `equal`: a report of what is wrong would be as evil.
+  t.ok(shown === `ID  ${escaped}  X\n1   a${' '.repeat(escaped.length - 1)}  b`)
   const answering = (body: object) =>
     startUpstream(t, (_request, response) =>
       response.setHeader('content-type', 'application/json').end(JSON.stringify(body)),
@@ -104,9 +103,9 @@ t.test('what somebody else has written does nothing to a terminal', async (t) =>
     ['upstream', 'check', other, '--json'],
   ]) {
     const { code, out } = await run(...args)
-    t.equal(code, 1, out)
-    t.match(out, /is missing/)
-    t.notMatch(out, obeyed, args.join(' '))
+    t.equal(code, 1)
+    t.ok(out.includes('is missing'))
+    t.notOk(obeyed.test(out), args.join(' '))
   }
   for (const [option, value] of [
     ['--name', 'Acme\u202e'],
@@ -117,9 +116,9 @@ t.test('what somebody else has written does nothing to a terminal', async (t) =>
   ] as const) {
     const name = option === '--name' ? [] : ['--name', 'Acme']
     const { code, out } = await run('keys', 'create', '--plan', 'free', ...name, option, value)
-    t.equal(code, option === '--by' ? 2 : 1, out)
-    t.match(out, /must be a line of 1 to 255 characters, none of them invisible\n$/)
-    t.notMatch(out, obeyed)
+    t.equal(code, option === '--by' ? 2 : 1, option)
+    t.ok(out.endsWith('must be a line of 1 to 255 characters, none of them invisible\n'), option)
+    t.notOk(obeyed.test(out))
   }
   t.match(await run('keys', 'list'), { code: 0, out: /There are no keys yet/ })
   t.match(await run('keys', 'show', evil), {
