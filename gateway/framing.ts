@@ -23,16 +23,16 @@ export function framingFault(request: IncomingMessage): Refusal | undefined {
     if (headers['content-length'] !== undefined)
       return fault('invalid_request', framings.twoLengths)
   }
+  if (method === 'TRACE') {
+    return fault('method_not_allowed', framings.trace, {
+      allow: 'GET, HEAD, POST, PUT, PATCH, DELETE',
+    })
+  }
   const { host } = headers
   if (host === undefined) {
     if (httpVersion !== '1.0') return fault('invalid_request', framings.hostless)
   } else if (!hostPattern.test(host) || isTwice('host', rawHeaders)) {
     return fault('invalid_request', framings.host)
-  }
-  if (method === 'TRACE') {
-    return fault('method_not_allowed', framings.trace, {
-      allow: 'GET, HEAD, POST, PUT, PATCH, DELETE',
-    })
   }
   return undefined
 }

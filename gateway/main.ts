@@ -27,7 +27,7 @@ puts new ones in their place, one after the other.
 Environment:
   TOLLGATE_CONFIG  the configuration file     config/gateway.yaml
   ADMIN_TOKEN      what operators send to the admin address; without it, only health is told there.
-                   Several with names, for the audit: alice:TOKEN,bob:TOKEN
+                   Several with names, for the audit: alice:TOKEN,bob:TOKEN. Each has 16 characters or more
   GATEWAY_SECRET   shared with the backend, which then takes only what this gateway has signed
   LOG_LEVEL        ${logLevels.join(' ')}   info
 `
@@ -118,7 +118,8 @@ async function main(): Promise<void> {
       gateway.log.info(about, message),
     )
     try {
-      await admin.listen({ ...config.admin })
+      const { host, port } = config.admin
+      await admin.listen({ host, port })
     } catch (error) {
       throw portInUse(error, 'admin.port in the configuration')
     }

@@ -14,6 +14,7 @@ export const statusByCode = {
   payload_too_large: 413,
   uri_too_long: 414,
   unsupported_media_type: 415,
+  misdirected_request: 421,
   rate_limit_exceeded: 429,
   key_banned: 429,
   too_many_at_once: 429,

@@ -1,8 +1,12 @@
-import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { configFor } from './support/gateway.ts'
+import { caller } from './support/http.ts'
 import { root } from './support/process.ts'
+import { freePort, until } from './support/redis.ts'
 
 /** A checkout in which nothing is set up yet. */
 function checkout(t: Test): string {
@@ -76,6 +80,41 @@ t.test('set-up says what is missing, in one sentence, with an exit code', (t) =>
     t.end()
   })
   t.end()
+})
+
+t.test('npm start has the animals changed through the gateway alone', async (t) => {
+  const dir = t.testdir()
+  const [port, file] = [await freePort(), join(dir, 'gateway.yaml')]
+  writeFileSync(file, configFor(`http://127.0.0.1:${port}`, `file: "${join(dir, 'gateway.db')}"`))
+  const services = join(root, 'config/scripts/services.mjs')
+  const child = spawn(
+    process.execPath,
+    ['-e', `import('${services}').then((m) => m.runServices())`],
+    {
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        ...{ PORT: String(port), DATABASE: join(dir, 'animals.db'), TOLLGATE_CONFIG: file },
+      },
+    },
+  )
+  const ended = once(child, 'exit')
+  t.teardown(async () => {
+    child.kill('SIGTERM')
+    await ended
+  })
+  let output = ''
+  child.stdout.on('data', (text: Buffer) => (output += text.toString()))
+  await until(() => /free +curl \S+ .*"$/m.test(output), 30_000)
+  const [, url = '', key = ''] =
+    /free +curl (http:\S+?)\/v1\/pets -H "Authorization: (.*)"$/m.exec(output) ?? []
+  const rex = { name: 'Rex', categoryId: 3 }
+  const direct = caller(`http://127.0.0.1:${port}`)
+  t.equal((await direct('GET', '/healthz')).status, 200)
+  t.equal((await direct('POST', '/v1/pets', rex)).status, 403)
+  t.equal((await direct('GET', '/v1/pets')).status, 403)
+  const through = caller(url)
+  t.equal((await through('POST', '/v1/pets', rex, { authorization: key })).status, 201)
+  t.equal((await through('GET', '/v1/pets/1', undefined, { authorization: key })).status, 200)
 })
 
 t.test('package.json and the lock file hold what they promise', (t) => {

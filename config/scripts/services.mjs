@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { root } from './shared.mjs'
 
@@ -51,11 +52,18 @@ async function firstKeys() {
   }
 }
 
+/**
+ * What the gateway signs with, made for this run if nobody has said: else whatever runs on this machine, a page in a
+ * browser included, could change the animals without a key.
+ */
+const secret = process.env.GATEWAY_SECRET || randomBytes(32).toString('hex')
+
 /** In a process group of its own, so that Ctrl-C reaches it through this process alone, once. */
 function startService(name) {
   const child = spawn(process.execPath, [join(root, 'build', name, 'main.js')], {
     cwd: root,
     detached: true,
+    env: { ...process.env, GATEWAY_SECRET: secret },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   const ended = new Promise((resolve) => {

@@ -11,6 +11,7 @@ import { KeyMistake } from '../keys/mistake.ts'
 import type { Gateway } from '../server.ts'
 import { isOutOfReach } from '../stores/out-of-reach.ts'
 import { wire } from '../wire.ts'
+import { hostScreen } from './hosts.ts'
 import { jsonTypes, sentence, takeTexts } from './body.ts'
 import { addConfig } from './config.ts'
 import { addKeys } from './keys.ts'
@@ -18,7 +19,7 @@ import type { Metrics } from './metrics.ts'
 import { requireKnownQueries } from './query.ts'
 import { addQuotas } from './quotas.ts'
 import { addReports } from './reports.ts'
-import { requireToken, type AdminTokens } from './token.ts'
+import { Guesses, requireToken, type AdminTokens } from './token.ts'
 import { addUpstreams, upstreamStates } from './upstreams.ts'
 
 /** When to try again what the store could not be asked for. */
@@ -49,7 +50,8 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
   })
   // What Node would refuse by itself, without a body, is brought here and refused by the same rules.
   app.server.on('checkExpectation', (request, response) => app.routing(request, response))
-  app.addHook('onRequest', ({ raw }, _reply, done) => done(framingFault(raw)))
+  const hostFault = hostScreen(gateway.config.admin)
+  app.addHook('onRequest', ({ raw }, _reply, done) => done(framingFault(raw) ?? hostFault(raw)))
   answerUnknownRoutes(app)
 
   app.get('/healthz', () => ({ status: 'alive' }))
@@ -64,8 +66,9 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
     return reply.type(type).send(text)
   })
 
+  const guesses = new Guesses(() => gateway.config.strangers, clock)
   void app.register((guarded, _options, done) => {
-    requireToken(guarded, tokens)
+    requireToken(guarded, tokens, guesses)
     requireKnownQueries(guarded)
     takeTexts(guarded, jsonTypes)
     const desks = (by: string): Desks =>
@@ -104,6 +107,7 @@ function readiness({ gateway, reloader, isStopping }: AdminOptions) {
     stopping: isStopping(),
     store: gateway.core.quotas.isReachable ? 'reachable' : 'out of reach',
     upstreams,
-    config: { hash, ...(mistakes === undefined ? {} : { mistakes: mistakes.split('\n') }) },
+    // Which ones is for those who have a token: they quote the file.
+    config: { hash, ...(mistakes === undefined ? {} : { mistakes: mistakes.split('\n').length }) },
   }
 }

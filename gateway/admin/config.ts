@@ -1,15 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { Refusal } from '../../shared/refusal.ts'
 import { differencesOf } from '../config/diff.ts'
-import { ConfigError, parseConfig } from '../config/load.ts'
-import { shownConfig } from '../config/show.ts'
+import { ConfigError, previewConfig } from '../config/load.ts'
 import type { AdminContext } from './context.ts'
 import { addWithTypes, jsonTypes, requireNothing, sentence, textOf } from './body.ts'
 
 const yamlTypes = ['application/yaml', 'text/yaml', 'text/plain']
 
 /** The configuration: what is in force, what another would change, and reading it again. */
-export function addConfig(app: FastifyInstance, { gateway, reloader }: AdminContext): void {
+export function addConfig(app: FastifyInstance, { reloader }: AdminContext): void {
   const shown = () => {
     const { file, hash, loadedAtMs, mistakes } = reloader.state
     return {
@@ -17,7 +16,7 @@ export function addConfig(app: FastifyInstance, { gateway, reloader }: AdminCont
       hash,
       loadedAt: new Date(loadedAtMs).toISOString(),
       mistakes: linesOf(mistakes),
-      config: shownConfig(gateway.config),
+      config: reloader.shown,
     }
   }
 
@@ -26,8 +25,9 @@ export function addConfig(app: FastifyInstance, { gateway, reloader }: AdminCont
   addWithTypes(app, [...yamlTypes, ...jsonTypes], (app) =>
     app.post('/admin/config/check', ({ body }) => {
       try {
-        const config = parseConfig(textOf(body), reloader.environment, 'body')
-        const differences = differencesOf(shownConfig(gateway.config), shownConfig(config))
+        // Whoever has a token may not have the environment: other tokens are in it.
+        const preview = previewConfig(textOf(body), reloader.environment, 'body')
+        const differences = differencesOf(reloader.shown, preview)
         return { sound: true, mistakes: [], differences }
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error

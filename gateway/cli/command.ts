@@ -16,6 +16,8 @@ export type Input = Readonly<{
 /** What a command works on; the stores are opened when they are first asked for. */
 export type Context = Readonly<{
   config: Config
+  /** The same as it is shown: without what is secret. */
+  shown: unknown
   /** Where it was read. */
   configFile: string
   stores: () => Stores

@@ -1,7 +1,7 @@
-import { adminTokensFrom } from '../admin/token.ts'
+import { adminTokensFrom, type AdminTokens } from '../admin/token.ts'
 import { differencesOf, type Difference } from '../config/diff.ts'
-import { loadConfig } from '../config/load.ts'
-import { configText, shownConfig } from '../config/show.ts'
+import { readConfig } from '../config/load.ts'
+import { configText } from '../config/show.ts'
 import { text, UsageError, type Command, type Context } from './command.ts'
 import { aligned } from './table.ts'
 
@@ -25,9 +25,7 @@ export const configCommands: readonly Command[] = [
     name: 'config show',
     args: ['[FILE]'],
     summary: 'Show a configuration as it works: complete with defaults, without secrets',
-    run: ({ config }) => {
-      return Promise.resolve({ text: configText(config).trimEnd(), json: shownConfig(config) })
-    },
+    run: ({ shown }) => Promise.resolve({ text: configText(shown).trimEnd(), json: shown }),
   },
   {
     name: 'config diff',
@@ -37,10 +35,10 @@ export const configCommands: readonly Command[] = [
       'Asks the running gateway at its admin address, with ADMIN_TOKEN. Exit code 0, whether it changes anything or not.',
     options: { against: { value: 'FILE', help: 'compare with this file instead' } },
     run: async (context, input) => {
-      const { config, configFile: file } = context
+      const { shown, configFile: file } = context
       const other = text(input, 'against')
-      const before = other === undefined ? await running(context) : shownConfig(loadConfig(other))
-      const differences = differencesOf(before, shownConfig(config))
+      const before = other === undefined ? await running(context) : readConfig(other).shown
+      const differences = differencesOf(before, shown)
       const keys = await affectedKeys(context, differences)
       return { text: inWords(file, differences, keys), json: { differences, keys } }
     },
@@ -52,7 +50,7 @@ async function running({ config, adminToken }: Context): Promise<unknown> {
   const { host, port } = config.admin
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
   const otherwise = 'Compare two files with --against FILE.'
-  const [token] = adminTokensFrom(adminToken)
+  const [token] = tokensFrom(adminToken)
   if (!token) {
     throw new UsageError(`ADMIN_TOKEN is not set, and the gateway at ${url} wants it. ${otherwise}`)
   }
@@ -62,8 +60,15 @@ async function running({ config, adminToken }: Context): Promise<unknown> {
     throw new Error(`no gateway answers at ${url}. ${otherwise}`, { cause: error })
   })
   if (!answer.ok) throw new Error(`the gateway at ${url} answers ${answer.status}. ${otherwise}`)
-  const { config: shown } = (await answer.json()) as { config: unknown }
-  return shown
+  return ((await answer.json()) as { config: unknown }).config
+}
+
+function tokensFrom(setting: string | undefined): AdminTokens {
+  try {
+    return adminTokensFrom(setting)
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error))
+  }
 }
 
 /** How many keys have each plan whose limits or bans would be others. */

@@ -1,13 +1,13 @@
 import type { Key } from '../keys/key.ts'
 import { keyView } from '../keys/view.ts'
 import type { Output } from './command.ts'
-import { aligned } from './table.ts'
+import { aligned, printable } from './table.ts'
 
 /** A new token, the one time that it is shown. */
 export function issued(done: string, key: Key, token: string, more = ''): Output {
   return {
     text:
-      `${done} the key ${key.id} (${key.name}, plan ${key.plan}). Its token is shown this once:\n\n` +
+      `${done} the key ${key.id} (${printable(key.name)}, plan ${key.plan}). Its token is shown this once:\n\n` +
       `  ${token}${more ? `\n\n${more}` : ''}`,
     json: { id: key.id, key: token, plan: key.plan },
   }

@@ -2,8 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { progressBar } from '../../shared/progress.ts'
-import { ConfigError, configFile, loadConfig } from '../config/load.ts'
+import { ConfigError, configFile, readConfig } from '../config/load.ts'
 import { desksFor } from '../desks.ts'
+import { isLine } from '../keys/settings.ts'
 import { openStores, type Stores } from '../stores/open.ts'
 import { banCommands } from './bans.ts'
 import { configCommands } from './config.ts'
@@ -12,6 +13,7 @@ import { deprecationCommands } from './deprecations.ts'
 import { explain, overview } from './help.ts'
 import { keyCommands } from './keys.ts'
 import { upstreamCommands } from './upstreams.ts'
+import { printable } from './table.ts'
 import { usageCommands } from './usage.ts'
 
 const commands: readonly Command[] = [
@@ -33,17 +35,18 @@ async function main(words: string[]): Promise<number> {
   const file = text(input, 'config') ?? configFile()
   // A file that is named to be looked at stands for the one that commands go by.
   const [named] = command.args?.[0] === '[FILE]' ? input.args : []
-  const config = loadConfig(named ?? file)
+  const { config, shown } = readConfig(named ?? file)
   let opened: Stores | undefined
   const stores = (): Stores => (opened ??= openStores(config.store, { visits: true }))
   const by = text(input, 'by') ?? userName()
-  if (!/^[^\p{Cc}]{1,255}$/u.test(by)) {
-    throw new UsageError('--by must be a line of 1 to 255 characters')
+  if (!isLine(by)) {
+    throw new UsageError('--by must be a line of 1 to 255 characters, none of them invisible')
   }
   try {
     const output = await command.run(
       {
         config,
+        shown,
         configFile: named ?? file,
         stores,
         desks: () => desksFor({ stores: stores(), plans: config.plans, clock: Date.now, by }),
@@ -54,7 +57,7 @@ async function main(words: string[]): Promise<number> {
       },
       input,
     )
-    say(input.values['json'] ? `${JSON.stringify(output.json)}\n` : `${output.text}\n`)
+    say(input.values['json'] ? `${jsonText(output.json)}\n` : `${output.text}\n`)
     return output.isRefused ? 1 : 0
   } finally {
     await opened?.close()
@@ -90,6 +93,15 @@ function explainAll(words: string[]): number {
   return 2
 }
 
+/** One value as JSON, in which what a terminal would obey is escaped as well. */
+function jsonText(value: unknown): string {
+  return JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (each) =>
+    [...Array(each.length).keys()]
+      .map((i) => `\\u${each.charCodeAt(i).toString(16).padStart(4, '0')}`)
+      .join(''),
+  )
+}
+
 function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.name === 'MaxRetriesPerRequestError'
@@ -103,7 +115,7 @@ function say(output: string): number {
 }
 
 function failed(error: unknown): number {
-  const sentence = sentenceOf(error)
+  const sentence = sentenceOf(error).split('\n').map(printable).join('\n')
   process.stderr.write(`tollgate: ${sentence}\n`)
   return error instanceof UsageError || error instanceof ConfigError ? 2 : 1
 }

@@ -30,11 +30,13 @@ function* faults(
   const node = document.resolve(written)
   const offset = written?.range?.[0] ?? otherwise
   const wrong = (): Mistake => {
-    const found = document.quote(node)
+    const found = document.quote(node, String(path.at(-1)))
     return { offset, sentence: `${nameOf(path)} must be ${expectation(rule)}, got ${found}` }
   }
   const chosen = rule.anyOf ? choice(rule.anyOf, node) : rule
-  if (!chosen) {
+  if (document.isUnknown(node)) {
+    if (!mayBeScalar(rule)) yield wrong()
+  } else if (!chosen) {
     if (!Value.Check(rule as TSchema, document.value(node))) yield wrong()
   } else if (chosen.properties || chosen.patternProperties) {
     if (isMap<Node, Node>(node)) yield* sectionFaults(document, chosen, node, path, offset)
@@ -92,6 +94,12 @@ function choice(rules: readonly Rule[], node: Node | null): Rule | undefined {
     required.filter((name) => !names.includes(name)).length
   const sections = rules.filter(({ properties }) => properties !== undefined)
   return [...sections].sort((a, b) => fit(b) - fit(a))[0]
+}
+
+/** Whether a single value may stand there, rather than a section or a list. */
+function mayBeScalar({ properties, patternProperties, items, anyOf }: Rule): boolean {
+  if (anyOf) return anyOf.some(mayBeScalar)
+  return !properties && !patternProperties && !items
 }
 
 function unknown(path: Path, known: readonly string[]): string {

@@ -8,11 +8,25 @@ import type { BanRules } from '../limits/step.ts'
 import type { ConfigFile } from './schema.ts'
 import { durationFrom, instantFrom, sizeFrom } from './units.ts'
 
+/** How to prove oneself to the servers of a Cluster, or to those that Sentinels name; empty texts are none. */
+export type RedisAccess = Readonly<{
+  username?: string
+  password?: string
+  /** Whether connections are encrypted, and with whose certificates if not with those that everybody believes. */
+  tls?: boolean | Readonly<{ ca: string }>
+}>
+
 /** Which Redis the stores live in, if they don't live in the file. */
 export type RedisSettings =
   | Readonly<{ url: string }>
-  | Readonly<{ cluster: readonly string[] }>
-  | Readonly<{ sentinels: readonly string[]; name: string }>
+  | (RedisAccess & Readonly<{ cluster: readonly string[] }>)
+  | (RedisAccess &
+      Readonly<{
+        sentinels: readonly string[]
+        name: string
+        sentinelUsername?: string
+        sentinelPassword?: string
+      }>)
 
 export type StoreSettings = Readonly<{
   file: string
@@ -71,11 +85,14 @@ export type Route = Readonly<{
 
 export type Address = Readonly<{ host: string; port: number }>
 
+/** Where operators reach the gateway, and which names they may call it by besides `localhost` and addresses. */
+export type AdminAddress = Address & Readonly<{ hosts: readonly string[] }>
+
 /** The configuration as the gateway uses it: complete, checked, and never changed. */
 export type Config = Readonly<{
   listen: Address
   /** Where operators reach it, and nobody else. */
-  admin: Address
+  admin: AdminAddress
   store: StoreSettings
   plans: ReadonlyMap<string, Plan>
   strangers: Limits
@@ -98,43 +115,57 @@ export type Config = Readonly<{
   shutdownMs: number
 }>
 
+/** How texts become amounts. */
+export type Units = Readonly<{
+  duration: (text: string) => number
+  size: (text: string) => number
+  instant: (text: string) => number
+}>
+
+/** Of a file that has been checked, every text is an amount. */
+const usualUnits: Units = {
+  duration: (text) => durationFrom(text) ?? 0,
+  size: (text) => sizeFrom(text) ?? 0,
+  instant: (text) => instantFrom(text) ?? 0,
+}
+
 /** Fills in the defaults of a file that has been checked, and turns its texts into values. */
-export function configFrom(file: ConfigFile): Config {
+export function configFrom(file: ConfigFile, units = usualUnits): Config {
   const { store = {} } = file
   return {
     listen: file.listen ?? { host: '127.0.0.1', port: 8080 },
-    admin: file.admin ?? { host: '127.0.0.1', port: 8081 },
+    admin: { hosts: [], ...(file.admin ?? { host: '127.0.0.1', port: 8081 }) },
     store: {
       file: store.file ?? 'data/gateway.db',
       redis: redisFrom(store.redis),
       prefix: store.prefix ?? 'tollgate:',
-      timeoutMs: durationFrom(store.timeout ?? '50ms') ?? 50,
+      timeoutMs: units.duration(store.timeout ?? '50ms'),
       whenUnreachable: store.whenUnreachable ?? 'local',
     },
     plans: new Map(Object.entries(file.plans).map(([name, plan]) => [name, planFrom(name, plan)])),
     strangers: limitsFrom(file.strangers ?? { perMinute: 60, perDay: 1_000 }),
-    bans: bansFrom(file.bans),
+    bans: bansFrom(file.bans, units),
     keys: { cache: file.keys?.cache ?? 100_000 },
     upstreams: new Map(
       Object.entries(file.upstreams ?? {}).map(([name, written]) => [
         name,
-        upstreamFrom(name, written),
+        upstreamFrom(name, written, units),
       ]),
     ),
     quotaPath: file.quota?.path ?? '/v1/quota',
     ietfHeaders: file.headers?.ietf ?? false,
-    routes: file.routes.map(routeFrom),
-    deprecations: (file.deprecations ?? []).map(deprecationFrom),
+    routes: file.routes.map((route) => routeFrom(route, units)),
+    deprecations: (file.deprecations ?? []).map((each) => deprecationFrom(each, units)),
     trustedProxies: file.trustedProxies ?? [],
     cors: { origins: file.cors?.origins ?? [] },
     workers: file.workers === 'auto' ? availableParallelism() : (file.workers ?? 1),
-    drainMs: durationFrom(file.drain ?? '3s') ?? 0,
-    shutdownMs: durationFrom(file.shutdown ?? '15s') ?? 0,
+    drainMs: units.duration(file.drain ?? '3s'),
+    shutdownMs: units.duration(file.shutdown ?? '15s'),
   }
 }
 
 function planFrom(name: string, plan: ConfigFile['plans'][string]): Plan {
-  if (plan === 'custom') return { name, limits: plan, bans: true }
+  if (typeof plan === 'string') return { name, limits: plan, bans: true }
   const limits = 'limits' in plan ? plan.limits : limitsFrom(plan)
   return { name, limits, bans: plan.bans !== 'off' }
 }
@@ -142,6 +173,7 @@ function planFrom(name: string, plan: ConfigFile['plans'][string]): Plan {
 function upstreamFrom(
   name: string,
   written: NonNullable<ConfigFile['upstreams']>[string],
+  units: Units,
 ): UpstreamSettings {
   const { timeout = {}, health = {}, tls, probes = [] } = written
   return {
@@ -150,14 +182,14 @@ function upstreamFrom(
       typeof target === 'string' ? { url: target, weight: 1 } : { weight: 1, ...target },
     ),
     timeouts: {
-      connectMs: durationFrom(timeout.connect ?? '1s') ?? 0,
-      responseMs: durationFrom(timeout.response ?? '10s') ?? 0,
-      idleMs: durationFrom(timeout.idle ?? '30s') ?? 0,
-      requestMs: durationFrom(timeout.request ?? '30s') ?? 0,
+      connectMs: units.duration(timeout.connect ?? '1s'),
+      responseMs: units.duration(timeout.response ?? '10s'),
+      idleMs: units.duration(timeout.idle ?? '30s'),
+      requestMs: units.duration(timeout.request ?? '30s'),
     },
     health: {
       path: health.path,
-      everyMs: durationFrom(health.every ?? '2s') ?? 0,
+      everyMs: units.duration(health.every ?? '2s'),
       unhealthyAfter: health.unhealthyAfter ?? 3,
     },
     maxInFlight: written.maxInFlight ?? 1_000,
@@ -170,9 +202,9 @@ function upstreamFrom(
   }
 }
 
-function routeFrom(written: ConfigFile['routes'][number]): Route {
+function routeFrom(written: ConfigFile['routes'][number], units: Units): Route {
   const { path, upstream, cost = 1, methods, rewrite, bodyLimit = '1MiB' } = written
-  return { path, upstream, cost, methods, rewrite, bodyLimit: sizeFrom(bodyLimit) ?? 0 }
+  return { path, upstream, cost, methods, rewrite, bodyLimit: units.size(bodyLimit) }
 }
 
 type WrittenLimits = NonNullable<ConfigFile['strangers']>
@@ -181,33 +213,36 @@ function limitsFrom({ perMinute, perDay }: Pick<WrittenLimits, 'perMinute' | 'pe
   return { perMinute: limitFrom(perMinute) ?? Infinity, perDay: limitFrom(perDay) ?? Infinity }
 }
 
-function deprecationFrom(written: NonNullable<ConfigFile['deprecations']>[number]): Deprecation {
+function deprecationFrom(
+  written: NonNullable<ConfigFile['deprecations']>[number],
+  units: Units,
+): Deprecation {
   const { operation, since, sunset, replacement, docs, afterSunset = 'gone' } = written
   const brownouts = written.brownouts ?? []
   return {
     operation,
-    sinceMs: instantFrom(since) ?? 0,
-    sunsetMs: sunset === undefined ? undefined : instantFrom(sunset),
+    sinceMs: units.instant(since),
+    sunsetMs: sunset === undefined ? undefined : units.instant(sunset),
     replacement,
     docs,
     afterSunset,
     brownouts: brownouts.map(({ from, to }) => ({
-      fromMs: instantFrom(from) ?? 0,
-      toMs: instantFrom(to) ?? 0,
+      fromMs: units.instant(from),
+      toMs: units.instant(to),
     })),
   }
 }
 
 /** Twenty strikes within a minute are a ban of five minutes, the next ones of up to an hour. */
-function bansFrom(bans: ConfigFile['bans'] = {}): BanRules {
+function bansFrom(bans: ConfigFile['bans'] = {}, units: Units): BanRules {
   return {
     strikes: bans.strikes ?? 20,
-    withinMs: durationFrom(bans.within ?? '1m') ?? 0,
-    graceMs: durationFrom(bans.grace ?? '1s') ?? 0,
-    forMs: durationFrom(bans.for ?? '5m') ?? 0,
+    withinMs: units.duration(bans.within ?? '1m'),
+    graceMs: units.duration(bans.grace ?? '1s'),
+    forMs: units.duration(bans.for ?? '5m'),
     factor: bans.factor ?? 2,
-    atMostMs: durationFrom(bans.atMost ?? '1h') ?? 0,
-    memoryMs: durationFrom(bans.memory ?? '24h') ?? 0,
+    atMostMs: units.duration(bans.atMost ?? '1h'),
+    memoryMs: units.duration(bans.memory ?? '24h'),
   }
 }
 

@@ -1,6 +1,4 @@
 import type { Change } from '../stores/audit.ts'
-import type { Config } from './config.ts'
-import { shownConfig } from './show.ts'
 
 /** A setting that is another in one of two configurations. */
 export type Difference = Readonly<{ place: string; before: string; after: string }>
@@ -10,9 +8,9 @@ export function differencesOf(before: unknown, after: unknown): Difference[] {
   return [...compare(before, after, '')]
 }
 
-/** The same of two configurations, for the audit: the settings that are others, before and after. */
-export function changeOf(file: string, before: Config, after: Config): Change {
-  const differences = differencesOf(shownConfig(before), shownConfig(after))
+/** The same for the audit: the settings that are others, before and after. */
+export function changeOf(file: string, before: unknown, after: unknown): Change {
+  const differences = differencesOf(before, after)
   const one = (side: 'before' | 'after') =>
     Object.fromEntries(differences.map((each) => [each.place, each[side]]))
   return { what: 'config.change', subject: file, before: one('before'), after: one('after') }

@@ -6,6 +6,7 @@ import { contradictionsIn } from './contradictions.ts'
 import { ConfigDocument, type Environment, type Mistake, type Path } from './document.ts'
 import { frozen } from './frozen.ts'
 import { fileSchema, type ConfigFile } from './schema.ts'
+import { shownFrom } from './show.ts'
 
 /** A configuration that can't be used, with everything that is wrong with it, a line each. */
 export class ConfigError extends Error {}
@@ -14,6 +15,10 @@ export class ConfigError extends Error {}
 export type Loaded = Readonly<{
   config: Config
   text: string
+  /** What it says as it is shown: complete, and without what is secret. */
+  shown: unknown
+  /** A text of somebody else's, such as an error, without what the environment has put into the file. */
+  withNames: (text: string) => string
   /** An error that says something about settings, each at the place where it stands. */
   fault: (sayings: readonly (readonly [path: Path, sentence: string])[]) => ConfigError
 }>
@@ -51,36 +56,62 @@ export function parseConfig(text: string, environment: Environment, name: string
   return load(text, environment, name).config
 }
 
+/**
+ * What a text would put in force, as it is shown, for somebody who has neither this machine's environment nor
+ * its files: of variables only the names are looked at, of files nothing. Throws as `parseConfig` does.
+ */
+export function previewConfig(text: string, environment: Environment, name: string): unknown {
+  const document = new ConfigDocument(text, environment, 'names')
+  requireSound(document, name, false)
+  return shownFrom(document.shown() as ConfigFile)
+}
+
 function load(text: string, environment: Environment | undefined, name: string): Loaded {
   const document = new ConfigDocument(text, environment)
-  const mistakes = [...document.mistakes]
-  if (document.isSound) {
-    const more = [...mistakesIn(document, fileSchema), ...contradictionsIn(document)]
-    // Where a variable is missing, what is wrong without it is no news.
-    const told = new Set(mistakes.map(({ offset }) => offset))
-    mistakes.push(...more.filter(({ offset }) => !told.has(offset)))
-  }
-  if (mistakes.length > 0) throw faultOf(mistakes)
+  requireSound(document, name, true)
   const value = document.value(document.root)
   // It has been looked at piece by piece; this says so to the compiler.
   if (!Value.Check(fileSchema, value))
     throw new ConfigError(`${name}: it is not as its schema says`)
-  const fault: Loaded['fault'] = (sayings) =>
-    faultOf(
-      sayings.map(([path, sentence]) => ({
-        offset: document.offsetOf(path),
-        sentence: `${nameOf(path)} ${sentence}`,
-      })),
-    )
-  return { config: frozen(configFrom(value)), text, fault }
-
-  function faultOf(all: readonly Mistake[]): ConfigError {
-    const sorted = [...all].sort((a, b) => a.offset - b.offset)
-    const lines = sorted.map(
-      ({ offset, sentence }) => `${name}:${document.position(offset)}: ${sentence}`,
-    )
-    return new ConfigError([...new Set(lines)].join('\n'))
+  const fault: Loaded['fault'] = (sayings) => {
+    const mistakes = sayings.map(([path, sentence]) => ({
+      offset: document.offsetOf(path),
+      sentence: `${nameOf(path)} ${sentence}`,
+    }))
+    return faultOf(document, name, mistakes)
   }
+  return {
+    config: frozen(configFrom(value)),
+    text,
+    // Of the same form as what has been checked.
+    shown: frozen(shownFrom(document.shown() as ConfigFile)),
+    withNames: (told) => document.withNames(told),
+    fault,
+  }
+}
+
+/** Throws a `ConfigError` with all that is wrong with a document; `world`: with this machine's files as well. */
+function requireSound(document: ConfigDocument, name: string, world: boolean): void {
+  const mistakes = [...document.mistakes]
+  if (document.isSound) {
+    const more = [...mistakesIn(document, fileSchema), ...contradictionsIn(document, world)]
+    // Where a variable is missing, what is wrong without it is no news.
+    const told = new Set(mistakes.map(({ offset }) => offset))
+    mistakes.push(...more.filter(({ offset }) => !told.has(offset)))
+  }
+  if (mistakes.length > 0) throw faultOf(document, name, mistakes)
+}
+
+function faultOf(
+  document: ConfigDocument,
+  name: string,
+  mistakes: readonly Mistake[],
+): ConfigError {
+  const sorted = [...mistakes].sort((a, b) => a.offset - b.offset)
+  const lines = sorted.map(
+    ({ offset, sentence }) => `${name}:${document.position(offset)}: ${sentence}`,
+  )
+  return new ConfigError([...new Set(lines)].join('\n'))
 }
 
 /** The text of a configuration file, or a sentence why there is none. */

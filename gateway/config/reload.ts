@@ -27,8 +27,8 @@ export type ReloadOptions = Readonly<{
   told: (result: Reloaded, state: ConfigState, attempt: Attempt) => void
 }>
 
-/** Who wanted a configuration to be read, and what it is in the place of, if it is. */
-export type Attempt = Readonly<{ by: string; before: Config; after: Config }>
+/** Who wanted a configuration to be read, and what it is in the place of, if it is; both as they are shown. */
+export type Attempt = Readonly<{ by: string; before: unknown; after: unknown }>
 
 /** Who reads it again when nobody asks. */
 const watcher = 'the file'
@@ -71,6 +71,11 @@ export class Reloader {
     return this.#state
   }
 
+  /** What is in force, as it is shown. */
+  get shown(): unknown {
+    return this.#loaded.shown
+  }
+
   /** What the file's `${NAME}` stand for. */
   get environment(): Environment {
     return this.#options.environment
@@ -111,25 +116,27 @@ export class Reloader {
 
   async #attempt(by: string): Promise<Reloaded> {
     const { file, environment, change } = this.#options
-    const { config: before } = this.#loaded
+    const { config: before, shown } = this.#loaded
+    let loaded: Loaded | undefined
     const tell = (result: Reloaded): Reloaded => {
-      this.#options.told(result, this.#state, { by, before, after: this.#loaded.config })
+      this.#options.told(result, this.#state, { by, before: shown, after: this.#loaded.shown })
       return result
     }
     try {
       if (textOf(file) === this.#loaded.text && this.#state.mistakes === undefined) {
         return tell('unchanged')
       }
-      const loaded = readConfig(file, environment)
+      loaded = readConfig(file, environment)
+      const { config } = loaded
       const changed = fixed.filter(
-        ([, part]) => JSON.stringify(part(before)) !== JSON.stringify(part(loaded.config)),
+        ([, part]) => JSON.stringify(part(before)) !== JSON.stringify(part(config)),
       )
       if (changed.length > 0) {
         throw loaded.fault(
           changed.map(([path]) => [path, 'can’t be changed while the gateway runs: restart it']),
         )
       }
-      await change(loaded.config)
+      await change(config)
       this.#loaded = loaded
       this.#state = {
         file,
@@ -139,7 +146,9 @@ export class Reloader {
       }
       return tell('changed')
     } catch (error) {
-      const why = error instanceof ConfigError ? error.message : `${file}: ${String(error)}`
+      // A sentence of somebody else's may quote what the environment says.
+      const others = loaded?.withNames(String(error)) ?? String(error)
+      const why = error instanceof ConfigError ? error.message : `${file}: ${others}`
       this.#state = { ...this.#state, mistakes: why }
       return tell('refused')
     }

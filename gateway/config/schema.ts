@@ -22,6 +22,15 @@ const instant = Type.Refine(
   () => 'must be a day such as 2030-12-05, or a time with its zone',
 )
 const address = section({ host: text, port })
+const hostName = Type.String({
+  pattern: '^[\\w-]+(?:\\.[\\w-]+)*$',
+  expected: 'a name such as gateway.internal, without a port',
+})
+const adminAddress = section({
+  host: text,
+  port,
+  hosts: optional(Type.Array(hostName, { expected: 'a list of names without ports' })),
+})
 const limits = section({ perMinute: limit, perDay: limit })
 const off = Type.Optional(Type.Enum(['on', 'off'], { expected: 'on or off' }))
 const plan = section({ perMinute: limit, perDay: limit, bans: off })
@@ -71,11 +80,28 @@ const nodes = Type.Array(
   { minItems: 1, expected: 'a list of host:port' },
 )
 
+const words = Type.String({ expected: 'a text' })
+const redisAccess = {
+  username: optional(words),
+  password: optional(words),
+  tls: optional(
+    Type.Union([Type.Boolean(), section({ ca: text })], {
+      expected: 'true, or { ca: FILE } with the certificates to believe',
+    }),
+  ),
+}
+
 const redis = Type.Union(
   [
     Type.String({ pattern: '^(?:rediss?://\\S+)?$', expected: 'a redis:// or rediss:// URL' }),
-    section({ cluster: nodes }),
-    section({ sentinels: nodes, name: text }),
+    section({ cluster: nodes, ...redisAccess }),
+    section({
+      sentinels: nodes,
+      name: text,
+      ...redisAccess,
+      sentinelUsername: optional(words),
+      sentinelPassword: optional(words),
+    }),
   ],
   {
     expected: 'a redis:// or rediss:// URL, { cluster: [...] } or { sentinels: [...], name: ... }',
@@ -85,7 +111,7 @@ const redis = Type.Union(
 /** The configuration file as operators write it. `expected` says in words what may stand there. */
 export const fileSchema = section({
   listen: optional(address),
-  admin: optional(address),
+  admin: optional(adminAddress),
   store: optional(
     section({
       file: optional(text),

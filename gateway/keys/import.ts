@@ -137,15 +137,44 @@ function jsonFields(text: string, line: number): Record<string, string> {
   )
 }
 
-/** The fields of a line of CSV; a field in double quotes may hold commas, and quotes doubled. */
+/**
+ * The fields of a line of CSV; a field in double quotes may hold commas, and quotes doubled. Read by hand, because
+ * a regular expression looks at a run of spaces again and again before it gives up.
+ */
 function csvFields(text: string, line: number): string[] {
   const fields: string[] = []
-  const field = /\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(,|$)/y
-  for (;;) {
-    const found = field.exec(text)
-    if (!found)
+  for (let at = 0; ; at++) {
+    const [field, end] = text[skipSpace(text, at)] === '"' ? quoted(text, at) : plain(text, at)
+    if (end < text.length && text[end] !== ',') {
       throw new KeyMistake(`line ${line}: a quote that opens or closes in the wrong place`)
-    fields.push((found[1]?.replaceAll('""', '"') ?? found[2] ?? '').trim())
-    if (found[3] === '') return fields
+    }
+    fields.push(field.trim())
+    if (end === text.length) return fields
+    at = end
   }
+}
+
+type Field = readonly [text: string, end: number]
+
+/** A field without quotes, and where it ends: at a comma, at the end, or at a quote that doesn't belong there. */
+function plain(text: string, start: number): Field {
+  let end = start
+  while (end < text.length && text[end] !== ',' && text[end] !== '"') end++
+  return [text.slice(start, end), end]
+}
+
+/** A field in quotes, and where it ends, white space behind it included; one that is never closed ends at its quote. */
+function quoted(text: string, start: number): Field {
+  const opening = skipSpace(text, start)
+  let closing = text.indexOf('"', opening + 1)
+  while (closing >= 0 && text[closing + 1] === '"') closing = text.indexOf('"', closing + 2)
+  if (closing < 0) return ['', opening]
+  const field = text.slice(opening + 1, closing).replaceAll('""', '"')
+  return [field, skipSpace(text, closing + 1)]
+}
+
+function skipSpace(text: string, start: number): number {
+  let at = start
+  while (at < text.length && text.charAt(at).trim() === '') at++
+  return at
 }

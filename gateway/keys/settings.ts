@@ -54,7 +54,18 @@ function requireLimits(
   }
 }
 
+/**
+ * Whether a text can be shown in a line as it is: none of its characters are invisible, end a line, or turn the
+ * text around them, which could make one name look like another in a table or in the audit.
+ */
+export function isLine(text: string): boolean {
+  if (text.trim() === '' || text.length > longestText) return false
+  return !/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(text)
+}
+
 function requireText(what: string, text: string): void {
-  if (text.trim() !== '' && text.length <= longestText && !/\p{Cc}/u.test(text)) return
-  throw new KeyMistake(`${what} must be a line of 1 to ${longestText} characters`)
+  if (isLine(text)) return
+  throw new KeyMistake(
+    `${what} must be a line of 1 to ${longestText} characters, none of them invisible`,
+  )
 }

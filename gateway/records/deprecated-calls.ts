@@ -54,8 +54,11 @@ export function callsCsv(calls: readonly DeprecatedCalls[]): string {
     .join('\r\n')
 }
 
-/** A field of CSV; one that a spreadsheet would take for a formula is made a text. */
+/**
+ * A field of CSV, in quotes. One that a spreadsheet would take for a formula is made a text; where lists are
+ * separated by semicolons, a sheet may begin a new cell after each of them.
+ */
 function cell(value: string): string {
-  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+  const safe = value.replace(/(^|[;\t\r\n])(\s*)(?=[=+\-@＝＋－＠])/g, "$1$2'")
+  return `"${safe.replaceAll('"', '""')}"`
 }

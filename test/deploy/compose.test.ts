@@ -35,7 +35,7 @@ type Service = Readonly<{
 const text = read('compose.yaml')
 const secrets = {
   GATEWAY_SECRET: 'between the two',
-  ADMIN_TOKEN: 'operator',
+  ADMIN_TOKEN: 'the-token-of-an-operator',
   REDIS_PASSWORD: 'p4ss',
 }
 

@@ -129,7 +129,7 @@ t.test(
         .replaceAll('8081', String(admin))
     writeFileSync(file, moved(readFileSync(file, 'utf8')))
     const common = { GATEWAY_SECRET: 'between the two', LOG_LEVEL: 'info' }
-    const inGateway = { ...common, ADMIN_TOKEN: 'operator', REDIS_URL: redis.url }
+    const inGateway = { ...common, ADMIN_TOKEN: 'the-token-of-an-operator', REDIS_URL: redis.url }
 
     t.equal(backend.env['HOST'], '0.0.0.0', 'it can be reached from outside its container')
     const stored = { ...common, HOST: '127.0.0.1', PORT: String(store) }

@@ -220,9 +220,10 @@ t.test('the file is followed, however it is changed', async (t) => {
   await until(() => gateway.output().includes('the configuration is refused'))
   t.match(json(await operate('GET', '/readyz')), {
     ready: true,
-    config: {
-      mistakes: [/gateway\.yaml:\d+:\d+: plans\.p has no setting "perDey"; did you mean perDay\?/],
-    },
+    config: { mistakes: 1 },
+  })
+  t.match(await state(), {
+    mistakes: [/gateway\.yaml:\d+:\d+: plans\.p has no setting "perDey"; did you mean perDay\?/],
   })
   const metrics = (await operate('GET', '/metrics')).text
   t.match(metrics, /^tollgate_config_reloads_total\{result="refused"\} 1$/m)

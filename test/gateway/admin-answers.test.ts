@@ -1,7 +1,9 @@
 import t, { type Test } from 'tap'
+import { adminTokensFrom } from '../../gateway/admin/token.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { startAdmin } from '../support/admin.ts'
 import { json, raw, type Call } from '../support/http.ts'
+import { token } from '../support/operator.ts'
 import { freePort, startRedis, until, type RedisServer } from '../support/redis.ts'
 
 t.test('a method that a path doesn’t have is told with those that it has', async (t) => {
@@ -45,7 +47,7 @@ t.test('a request is read as strictly as on the callers’ address', async (t) =
     t.match(json(answer.slice(answer.indexOf('{'))), { status, code }, `${start} ${lines}`)
     t.ok(answer.startsWith(`HTTP/1.1 ${status} `), `${status}`)
   }
-  const expecting = 'Host: x\r\nExpect: wonders\r\nConnection: close\r\n\r\n'
+  const expecting = 'Host: localhost\r\nExpect: wonders\r\nConnection: close\r\n\r\n'
   const answer = await raw(url, `GET /healthz HTTP/1.1\r\n${expecting}`)
   t.match(answer, /^HTTP\/1\.1 200 .*\{"status":"alive"\}$/s, 'no expectation is in the way')
 })
@@ -62,6 +64,89 @@ t.test('who sends no token, and who sends a wrong one, is told which', async (t)
     t.equal(invalid.headers['www-authenticate'], `${realm}, error="invalid_token"`)
     t.equal(invalid.headers['cache-control'], 'no-store')
   }
+})
+
+t.test('an ADMIN_TOKEN that could be guessed, or means nothing, is none', (t) => {
+  const [one, two] = ['sixteen-letters-', 'another-sixteen-letters']
+  t.strictSame(adminTokensFrom(), [])
+  t.strictSame(adminTokensFrom(''), [])
+  t.strictSame(adminTokensFrom(one), [{ name: 'admin', token: one }])
+  t.strictSame(adminTokensFrom(`alice/on-call:${one}, bob:${two}`), [
+    { name: 'alice/on-call', token: one },
+    { name: 'bob', token: two },
+  ])
+  for (const [setting, why] of [
+    ['alice:', /^ADMIN_TOKEN has no token in it\. Write TOKEN, or alice:TOKEN,/],
+    [`alice:,bob:${two}`, /^part 1 of ADMIN_TOKEN has no token in it/],
+    [`alice:${one},`, /^part 2 of ADMIN_TOKEN has no token in it/],
+    [`,${one}`, /^part 1 of ADMIN_TOKEN has no token in it/],
+    [' , ', /^part 1 of ADMIN_TOKEN has no token in it/],
+    [`alice:${one}:${two}`, /^ADMIN_TOKEN has more than one colon/],
+    ['fifteen-letters', /^ADMIN_TOKEN has a token of 15 characters, where at least 16 are needed/],
+    ['bob:fifteen-letters', /^ADMIN_TOKEN has a token of 15 characters/],
+    [`alice:${one} and more`, /^ADMIN_TOKEN has a space in its token/],
+    [`:${one}`, /^ADMIN_TOKEN has no name before its colon that can be read/],
+    [`al\u202eice:${one}`, /^ADMIN_TOKEN has no name before its colon/],
+  ] as const) {
+    t.throws(() => adminTokensFrom(setting), { message: why }, setting)
+    t.throws(() => adminTokensFrom(setting), { message: /^(?!.*letters)/ }, 'and is not told')
+  }
+  t.end()
+})
+
+t.test('who guesses tokens is asked to wait, and who has one is not', async (t) => {
+  let now = Date.UTC(2030, 0, 1, 12, 0, 20)
+  const strangers = 'strangers: { perMinute: 5, perDay: 1000 }'
+  const { operate, ask, gateway } = await startAdmin(t, { clock: () => now, more: strangers })
+  const guess = (i: number) =>
+    operate('GET', '/admin/keys', undefined, { authorization: `Bearer guess-number-${i}-of-many` })
+  const statuses: number[] = []
+  for (let i = 0; i < 8; i++) statuses.push((await guess(i)).status)
+  t.strictSame(statuses, [...Array<number>(5).fill(401), ...Array<number>(3).fill(429)])
+  const refused = await operate('POST', '/admin/keys', { name: 'x', plan: 'free' })
+  t.match(json(refused), { code: 'too_many_failed_attempts', status: 429 })
+  t.match(refused.headers, { 'retry-after': '40', 'cache-control': 'no-store' })
+  t.equal((await ask('GET', '/admin/keys')).status, 200, 'from the same address')
+  t.equal((await operate('GET', '/readyz')).status, 200, 'and health is nobody’s secret')
+  t.equal((await gateway.call('GET', '/v1/pets')).status, 401, 'callers are counted by themselves')
+  now += 40_000
+  t.equal((await guess(9)).status, 401, 'after as long as was told')
+})
+
+t.test('a page that leads its own name here reads nothing', async (t) => {
+  const admin = '{ host: 127.0.0.1, port: 0, hosts: [ Ops.Example ] }'
+  const { url } = await startAdmin(t, { admin })
+  const paths = ['/healthz', '/readyz', '/metrics', '/admin/keys', '/nothing']
+  const statusesFor = async (url: string, host: string) => {
+    const lines = `Host: ${host}\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`
+    const answers = paths.map((path) => raw(url, `GET ${path} HTTP/1.1\r\n${lines}`))
+    return (await Promise.all(answers)).map((answer) => Number(answer.slice(9, 12)))
+  }
+  const answered = [200, 200, 200, 200, 404]
+  const { port } = new URL(url)
+  for (const host of [
+    ...['127.0.0.1', `127.0.0.1:${port}`, '[::1]:1', '10.0.0.7', 'localhost', `LocalHost.:${port}`],
+    ...['tollgate.localhost:8081', 'ops.example', 'OPS.example:443'],
+  ]) {
+    t.strictSame(await statusesFor(url, host), answered, host)
+  }
+  for (const host of [
+    ...['page.example', `page.example:${port}`, 'localhost.page.example', 'notlocalhost'],
+    ...['127.0.0.1.page.example', 'ops.example.page', 'an.ops.example', '2130706433', '127.1'],
+  ]) {
+    t.strictSame(await statusesFor(url, host), Array(5).fill(421), host)
+  }
+  const answer = await raw(
+    url,
+    'GET /readyz HTTP/1.1\r\nHost: page.example\r\nConnection: close\r\n\r\n',
+  )
+  t.match(json(answer.slice(answer.indexOf('{'))), {
+    code: 'misdirected_request',
+    message: 'Ask for this by an address or as localhost, or add its name to admin.hosts.',
+    status: 421,
+  })
+  const others = await startAdmin(t, { admin: '{ host: 0.0.0.0, port: 0 }' })
+  t.strictSame(await statusesFor(others.url, 'gateway'), answered, 'others call it as they like')
 })
 
 t.test('a query with what is not known, or twice, is refused', async (t) => {

@@ -1,9 +1,12 @@
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import t from 'tap'
 import { plans, startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
-import { start } from '../support/operator.ts'
+import { start, token } from '../support/operator.ts'
+import { startProcess } from '../support/process.ts'
 import { startRedis, until } from '../support/redis.ts'
 
 const shipped = `${plans}
@@ -95,7 +98,7 @@ for (const kind of ['embedded', 'redis'] as const) {
     t.match(report, [{ name: 'One', operation: 'GET /v1/pets/{petId}', calls: 1 }])
     t.strictSame(report, await runJson('deprecations', 'report'))
     const text = await ask('GET', '/admin/deprecations', undefined, { accept: 'text/csv' })
-    t.match(text, { text: /^key,name,operation,calls,last\r\n\w{12},One,/ })
+    t.match(text, { text: /^"key","name","operation","calls","last"\r\n"\w{12}","One",/ })
     t.match(text.headers, { 'content-type': 'text/csv; charset=utf-8' })
 
     const used = json(await ask('GET', '/admin/usage?days=1'))
@@ -201,7 +204,7 @@ t.test('the configuration is shown, checked and read again; the audit says by wh
   const { ask, text, write, runJson } = await start(t, {
     upstream,
     more: plans,
-    environments: [{ ADMIN_TOKEN: 'alice:operator, bob:other' }],
+    environments: [{ ADMIN_TOKEN: `alice:${token}, bob:${token}-too` }],
   })
   const check = (body: string) =>
     ask('POST', '/admin/config/check', body, { 'content-type': 'application/yaml' })
@@ -216,7 +219,7 @@ t.test('the configuration is shown, checked and read again; the audit says by wh
     mistakes: [/^body:\d+:\d+: plans\.free\.perMinute must be .* got "6O"$/],
   })
   write(() => faster)
-  const asBob = { authorization: 'Bearer other' }
+  const asBob = { authorization: `Bearer ${token}-too` }
   const answer = await ask('POST', '/admin/config/reload', undefined, asBob)
   const result = String(json(answer)['result'])
   t.ok(['changed', 'unchanged'].includes(result), 'the file may have been seen by then')
@@ -231,6 +234,116 @@ t.test('the configuration is shown, checked and read again; the audit says by wh
   ])
   await ask('POST', '/admin/keys', { name: 'A', plan: 'free' }, asBob)
   t.match(await runJson('audit', '--limit', '1'), [{ what: 'keys.create', by: 'bob' }])
+})
+
+t.test('what the environment says is told nowhere, whoever asks', async (t) => {
+  const { url: upstream } = await startUpstream(t)
+  const secrets = {
+    GATEWAY_SECRET: 'canary-of-the-signature',
+    PLACE: 'canary-of-a-place',
+    DOCS: 'canary-of-the-docs',
+    OTHER_DOCS: 'canary-of-other-docs',
+    PASSWORD: 'canary-of-a-password',
+  }
+  const environment = {
+    ...secrets,
+    ADMIN_TOKEN: `alice:${token},bob:canary-of-bobs-token`,
+    LOG_LEVEL: 'trace',
+  }
+  const used = `${plans}
+deprecations:
+  - { operation: GET /v1/old, since: 2025-12-05, docs: "\${DOCS}" }
+`
+  const { ask, operate, write, text, file, gateway } = await start(t, {
+    ...{ upstream, more: used, environments: [environment] },
+  })
+  let told = ''
+  const tell = async (answer: ReturnType<typeof ask>) => {
+    const { status, text, headers } = await answer
+    told += text + JSON.stringify(headers)
+    return { status, text }
+  }
+  const yaml = { 'content-type': 'application/yaml' }
+  const check = (body: string) => tell(ask('POST', '/admin/config/check', body, yaml))
+
+  // A sound one of somebody who wants to read it, then one that is wrong wherever a value may be quoted.
+  const all = '${ADMIN_TOKEN} ${GATEWAY_SECRET} ${PASSWORD}'
+  const greedy = text.replace('${DOCS}', `${all}", replacement: "${all}`)
+  t.match(await check(greedy), { text: /"sound":true.*"after":"\\"\$\{ADMIN_TOKEN\} \$\{GATEWAY/ })
+  t.strictSame(json(await ask('POST', '/admin/config/check', text, yaml)), {
+    ...{ sound: true, mistakes: [], differences: [] },
+  })
+  for (const part of ['ADMIN_TOKEN', 'GATEWAY_SECRET', 'PASSWORD', 'DOCS']) {
+    const faulty = `
+plans: { "\${${part}}": 5, free: "\${${part}}" }
+store: { redis: { cluster: "\${${part}}" }, timeout: "\${${part}}" }
+upstreams: { animals: { targets: [ "\${${part}}" ], tls: { ca: "/\${${part}}" } } }
+routes: [ { path: /v1/x, upstream: "\${${part}}" }, { path: "\${${part}}", upstream: animals, cost: [ "\${${part}}" ] } ]
+deprecations: [ { operation: "GET /\${${part}}", since: "\${${part}}" } ]
+trustedProxies: [ "\${${part}}" ]
+`
+    t.match(await check(faulty), { text: /"sound":false/ })
+    write(() => faulty)
+    t.equal((await tell(ask('POST', '/admin/config/reload'))).status, 409)
+    for (const path of ['/readyz', '/healthz', '/metrics']) await tell(operate('GET', path))
+    await tell(ask('GET', '/admin/config'))
+    write(() => text)
+    await ask('POST', '/admin/config/reload')
+  }
+  // One that only the app that is built of it finds wrong.
+  const twice = ['/v1/*', '"/${PLACE}/{a}"', '"/${PLACE}/{b}"'].map(
+    (path) => `{ path: ${path}, upstream: animals }`,
+  )
+  write(() => text.replace(/^routes: .*$/m, `routes: [ ${twice.join()} ]`))
+  t.match(await tell(ask('POST', '/admin/config/reload')), { text: /PLACE/, status: 409 })
+  // And one that is put in force.
+  write(() => text.replace('${DOCS}', '${OTHER_DOCS}'))
+  await tell(ask('POST', '/admin/config/reload'))
+  await until(() => gateway.output().includes('config.change'))
+  t.match(await tell(ask('GET', '/admin/audit')), { text: /"\$\{OTHER_DOCS\}/ })
+  await tell(ask('GET', '/admin/config'))
+  for (const args of [
+    ['config', 'show'],
+    ['config', 'show', '--json'],
+    ['config', 'diff'],
+    ['audit'],
+  ]) {
+    const command = [...args, '--config', file]
+    const { ended, output } = startProcess(t, 'gateway/cli/main.js', {
+      args: command,
+      env: environment,
+    })
+    t.equal((await ended).code, 0, output())
+    told += output()
+  }
+  told += gateway.output()
+  t.match(told, /\$\{OTHER_DOCS\}/, 'their names are told')
+  for (const secret of [...Object.values(secrets), 'canary-of-bobs-token', token]) {
+    const place = told.indexOf(secret)
+    t.equal(place, -1, `${secret}: ${told.slice(place - 200, place + 100)}`)
+  }
+})
+
+t.test('a posted text tells nothing of files, and waits for none', async (t) => {
+  const { url: upstream } = await startUpstream(t)
+  const { ask, text } = await start(t, { upstream, more: plans })
+  const dir = t.testdir({ 'there.pem': 'x' })
+  execFileSync('mkfifo', [join(dir, 'pipe')])
+  const check = async (ca: string) =>
+    json(
+      await ask(
+        'POST',
+        '/admin/config/check',
+        text.replace('targets:', `tls: { ca: "${ca}" }, targets:`),
+        {
+          'content-type': 'application/yaml',
+        },
+      ),
+    )
+  for (const name of ['there.pem', 'not-there.pem', 'pipe']) {
+    const ca = join(dir, name)
+    t.match(await check(ca), { sound: true, differences: [{ after: JSON.stringify(ca) }] }, name)
+  }
 })
 
 t.test('changes are in the log of a gateway that runs, whoever makes them', async (t) => {
@@ -269,7 +382,8 @@ t.test('what is ready is told member by member', async (t) => {
     fit: true,
   })
   write((text) => text.replace('plans:', 'plams:'))
-  await until(async () => (await operate('GET', '/readyz')).text.includes('did you mean plans'))
+  await until(async () => (await operate('GET', '/readyz')).text.includes('"mistakes":1'))
+  t.match(await ask('GET', '/admin/config'), { text: /did you mean plans/ }, 'which, with a token')
   t.equal((await operate('GET', '/readyz')).status, 200, 'it goes on by the one before')
   const { hostname, port } = new URL(url)
   const open = connect(Number(port), hostname)

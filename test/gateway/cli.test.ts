@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { aligned } from '../../gateway/cli/table.ts'
 import { hashOf } from '../../gateway/keys/token.ts'
+import { callsCsv } from '../../gateway/records/deprecated-calls.ts'
 import { configFor, startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
 import { modesIn, startProcess } from '../support/process.ts'
@@ -75,6 +77,88 @@ t.test('a would-be backend is held against the present one', async (t) => {
   t.match(await check(longer.url, {}, '--upstream', 'x'), { code: 2, out: /there are animals/ })
 })
 
+t.test('what somebody else has written does nothing to a terminal', async (t) => {
+  const evil = '\u001bc\u009b2J\u202e\u2028\u200b'
+  const escaped = '\\u{1b}c\\u{9b}2J\\u{202e}\\u{2028}\\u{200b}'
+  const shown = aligned([
+    ['ID', evil, 'X'],
+    ['1', 'a', 'b'],
+  ])
+  // Not with `equal`: a report of what is wrong would be as evil.
+  t.ok(shown === `ID  ${escaped}  X\n1   a${' '.repeat(escaped.length - 1)}  b`)
+  const answering = (body: object) =>
+    startUpstream(t, (_request, response) =>
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(body)),
+    )
+  const file = join(t.testdir(), 'gateway.yaml')
+  const present = await answering({ [evil]: 1, name: 'x' })
+  const upstreamMore = 'probes: [ { request: GET /v1/pets } ]'
+  writeFileSync(file, configFor(present.url, `file: "${file}.db"`, { upstreamMore }))
+  const run = async (...args: string[]) => {
+    const { ended, output } = startProcess(t, 'gateway/cli/main.js', {
+      args: [...args, '--config', file],
+    })
+    return { code: (await ended).code, out: output() }
+  }
+  const obeyed = /[^\n\P{C}]|[\u2028\u2029]/u
+  const other = (await answering({})).url
+  for (const args of [
+    ['upstream', 'check', other],
+    ['upstream', 'check', other, '--json'],
+  ]) {
+    const { code, out } = await run(...args)
+    t.equal(code, 1)
+    t.ok(out.includes('is missing'))
+    t.notOk(obeyed.test(out), args.join(' '))
+  }
+  for (const [option, value] of [
+    ['--name', 'Acme\u202e'],
+    ['--name', 'Ac\u200bme'],
+    ['--account', 'acme\u2028'],
+    ['--note', 'a\u2029b'],
+    ['--by', 'Eve\u202e'],
+  ] as const) {
+    const name = option === '--name' ? [] : ['--name', 'Acme']
+    const { code, out } = await run('keys', 'create', '--plan', 'free', ...name, option, value)
+    t.equal(code, option === '--by' ? 2 : 1, option)
+    t.ok(out.endsWith('must be a line of 1 to 255 characters, none of them invisible\n'), option)
+    t.notOk(obeyed.test(out))
+  }
+  t.match(await run('keys', 'list'), { code: 0, out: /There are no keys yet/ })
+  t.match(await run('keys', 'show', evil), {
+    code: 1,
+    out: `tollgate: there is no key with the id "${escaped}"\n`,
+  })
+})
+
+t.test('a spreadsheet makes a formula of nothing', (t) => {
+  const cells = (name: string): string => {
+    const calls = [{ key: 'k', name, operation: 'GET /v1/pets', calls: 2, lastMs: 0 }]
+    return callsCsv(calls).split('\r\n')[1]?.split('","')[1] ?? ''
+  }
+  for (const [name, cell] of [
+    ['=HYPERLINK(0)', "'=HYPERLINK(0)"],
+    ['+1', "'+1"],
+    ['-1', "'-1"],
+    ['@SUM(1)', "'@SUM(1)"],
+    ['  =1', "  '=1"],
+    ['a;=HYPERLINK(0)', "a;'=HYPERLINK(0)"],
+    ['a; +1;-2', "a; '+1;'-2"],
+    ['\uff1d1', "'\uff1d1"],
+    ['a;\uff0b1;\uff0d1;\uff201', "a;'\uff0b1;'\uff0d1;'\uff201"],
+    ['Acme, "Inc"', 'Acme, ""Inc""'],
+    ['1=1; a-b', '1=1; a-b'],
+  ] as const) {
+    t.equal(cells(name), cell)
+  }
+  const [heads, row] = callsCsv([
+    { key: 'k', name: 'a', operation: 'o', calls: 2, lastMs: 0 },
+  ]).split('\r\n')
+  t.equal(heads, '"key","name","operation","calls","last"')
+  t.equal(row, '"k","a","o","2","1970-01-01T00:00:00.000Z"', 'every cell is in quotes')
+  t.end()
+})
+
 t.test('a report tells whom to write to', async (t) => {
   const { run, runJson, gateway, folder } = await commandLine(t, 'file: $DIR/gateway.db')
   const file = join(folder, 'gateway.yaml')
@@ -96,7 +180,7 @@ t.test('a report tells whom to write to', async (t) => {
   const csv = await run('deprecations', 'report', '--csv', '--days', '1')
   t.match(
     csv.out,
-    /^key,name,operation,calls,last\r\n\w{12},"'=Acme, ""Inc""",GET [^,]+,2,20[^,]+Z\n$/,
+    /^"key","name","operation","calls","last"\r\n"\w{12}","'=Acme, ""Inc""","GET [^,]+","2","20[^,]+Z"\n$/,
   )
   t.match(await runJson('deprecations', 'report'), [{ key: made['id'], calls: 2 }])
   t.match(await run('deprecations', 'report', '--days', '0'), { code: 2, out: /from 1 to 90/ })
@@ -492,10 +576,21 @@ t.test('a gateway that cannot start says why', async (t) => {
     t.match(await start(workers, { GATEWAY_SECRET }), { code: 2, output }, 'nor do workers')
   }
   const open = sound.replace('admin: { host: 127.0.0.1', 'admin: { host: 0.0.0.0')
-  for (const env of [{}, { ADMIN_TOKEN: '' }, { ADMIN_TOKEN: ' , ' }]) {
+  for (const env of [{}, { ADMIN_TOKEN: '' }, { ADMIN_TOKEN: ' ' }]) {
     t.match(await start(open, env), {
       code: 2,
       output: /admin\.host is 0\.0\.0\.0, which others can reach: set ADMIN_TOKEN/,
     })
+  }
+  for (const ADMIN_TOKEN of [
+    'alice:',
+    'a-token-of-alice,',
+    'alice:a-token:of-alice',
+    'too-short',
+  ]) {
+    const { code, output } = await start(sound, { ADMIN_TOKEN })
+    t.equal(code, 2, ADMIN_TOKEN)
+    t.match(output, /^gateway: (?:part 2 of )?ADMIN_TOKEN has .*\n$/, 'in one sentence')
+    t.notMatch(output, /of-alice|too-short/)
   }
 })

@@ -1,12 +1,21 @@
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync, mkdirSync, chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { isMap, isScalar, parseDocument, type Node } from 'yaml'
-import { ConfigError, loadConfig, parseConfig } from '../../gateway/config/load.ts'
+import {
+  ConfigError,
+  loadConfig,
+  parseConfig,
+  previewConfig,
+  readConfig,
+} from '../../gateway/config/load.ts'
 import { jsonSchema } from '../../gateway/config/json-schema.ts'
+import { withoutPasswords } from '../../gateway/config/mask.ts'
 import { nearest } from '../../gateway/config/near.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../gateway/config/units.ts'
 import { root, startProcess } from '../support/process.ts'
+import { token } from '../support/operator.ts'
 import { bound } from '../support/promises.ts'
 
 const folder = join(root, 'test/gateway/configs')
@@ -41,6 +50,153 @@ t.test('a sound file stays sound whatever its environment; secrets in it are not
   t.match(parseConfig(shipped, { REDIS_URL: secret }, 'x').store.redis, { url: secret })
   const [message] = messagesOf(shipped, 'x', { REDIS_URL: 'http://:hunter2@redis' })
   t.match(message, /^x:\d+:\d+: store\.redis must be .*, got \$\{REDIS_URL:-\}$/)
+  t.end()
+})
+
+/** A file that takes from the environment wherever a value may stand. */
+const filled = `
+plans:
+  free: { perMinute: 60, perDay: "unlimited", bans: "\${BANS}" }
+  dear: "\${PLAN}"
+store:
+  file: "\${FOLDER:-data}/gateway.db"
+  prefix: "\${PREFIX}"
+  timeout: "\${TIMEOUT}"
+  redis: { sentinels: [ "\${HOST}:26379" ], name: gw, password: "\${PASSWORD}", sentinelPassword: in-the-file }
+strangers: { perMinute: 60, perDay: "\${DAY:-unlimited}" }
+upstreams:
+  animals:
+    targets: [ "http://\${HOST}:8090" ]
+    timeout: { connect: "\${TIMEOUT}" }
+    probes: [ { request: "GET /v1/\${WORD}" } ]
+routes:
+  - { path: "/v1/\${WORD}", upstream: "\${NAME}", methods: [ "\${METHOD}" ], bodyLimit: "\${SIZE}" }
+deprecations:
+  - { operation: "\${METHOD} /v1/\${WORD}", since: "\${SINCE}", docs: "https://x/?token=\${WORD}" }
+trustedProxies: [ "\${PROXY}" ]
+drain: "\${TIMEOUT}"
+`
+const environment = {
+  ...{ BANS: 'off', PLAN: 'custom', PREFIX: 'canary-prefix', TIMEOUT: '7s', HOST: 'canary-host' },
+  ...{ PASSWORD: 'canary-password', WORD: 'canary-word', NAME: 'animals', METHOD: 'DELETE' },
+  ...{ SIZE: '7MiB', SINCE: '2007-07-07', PROXY: '77.77.77.77' },
+}
+
+t.test('what comes from the environment is shown by its name, and what doesn’t as it is', (t) => {
+  const file = join(t.testdir(), 'x.yaml')
+  writeFileSync(file, filled)
+  const { config, shown } = readConfig(file, environment)
+  t.equal(config.drainMs, 7_000)
+  t.equal(config.plans.get('free')?.bans, false)
+  t.match(shown, {
+    plans: { free: { limits: { perMinute: 60 }, bans: '${BANS}' }, dear: { limits: '${PLAN}' } },
+    store: {
+      ...{ file: 'data/gateway.db', prefix: '${PREFIX}', timeoutMs: '${TIMEOUT}' },
+      redis: { sentinels: ['${HOST}:26379'], password: '${PASSWORD}', sentinelPassword: '…' },
+    },
+    strangers: { perDay: 'unlimited' },
+    upstreams: {
+      animals: {
+        targets: [{ url: 'http://${HOST}:8090' }],
+        timeouts: { connectMs: '${TIMEOUT}', responseMs: 10_000 },
+        probes: [{ method: 'GET', target: '/v1/${WORD}' }],
+      },
+    },
+    routes: [{ upstream: '${NAME}', methods: ['${METHOD}'], bodyLimit: '${SIZE}' }],
+    deprecations: [{ sinceMs: '${SINCE}', docs: 'https://x/?token=…' }],
+    trustedProxies: ['${PROXY}'],
+    drainMs: '${TIMEOUT}',
+  })
+  t.notMatch(JSON.stringify(shown), /canary|7000|77\.77|2007|in-the-file|DELETE/)
+  t.strictSame(
+    previewConfig(filled, environment, 'body'),
+    shown,
+    'and by its name alone it is sound',
+  )
+  const other = {
+    ...environment,
+    ...{ BANS: 'on', TIMEOUT: '9s', WORD: 'other', NAME: 'no', SIZE: '1B' },
+  }
+  t.strictSame(previewConfig(filled, other, 'body'), shown, 'whatever it says')
+  t.throws(() => previewConfig(filled, { ...other, NAME: '' }, 'body'), {
+    message:
+      'body:17:38: the environment variable NAME is not set; set it, or write ${NAME:-otherwise}',
+  })
+  t.end()
+})
+
+t.test('a mistake quotes what is written, not what the environment says', (t) => {
+  const secret = 'canary-of-the-environment'
+  const more = `
+cors: "\${SECRET}"
+quota: { path: [ "\${SECRET}" ] }
+headers: { ietf: "\${SECRET}" }
+`
+  const faulty = filled
+    .replace('"${NAME}"', '"${SECRET}"')
+    .replace('"${PROXY}"', '"${SECRET}"')
+    .replace('"${METHOD} /v1/${WORD}"', '"GET /${SECRET}"')
+    .replace(
+      'probes:',
+      'tls: { ca: "/${SECRET}.pem" }, probes:'.replace(', probes:', '\n    probes:'),
+    )
+  const told = messagesOf(faulty + more, 'x', { ...environment, SECRET: secret })
+  t.match(told.join('\n'), /names no upstream, got "\$\{SECRET\}"; there are animals/)
+  t.match(told.join('\n'), /operation is covered by no route: GET \/\$\{SECRET\}/)
+  t.match(told.join('\n'), /such as 10\.0\.0\.0\/8 or 2001:db8::\/32, got "\$\{SECRET\}"/)
+  t.match(told.join('\n'), /tls\.ca can't be read: there is no such file/)
+  t.match(told.join('\n'), /cors must be a section of settings, got \$\{SECRET\}/)
+  t.match(told.join('\n'), /quota\.path must be a path such as \/healthz, got \["\$\{SECRET\}"\]/)
+  t.equal(told.length, 8)
+  t.notMatch(told.join('\n'), secret)
+  const named = messagesOf(filled.replace('animals:', '${SECRET}:'), 'x', {
+    ...environment,
+    SECRET: secret,
+  })
+  t.notMatch(named.join('\n'), secret, 'nor in the place of a name')
+  t.end()
+})
+
+t.test('a certificate is a file of a size that is looked at before it is read', (t) => {
+  const dir = t.testdir({ 'huge.pem': 'x'.repeat(2 ** 20 + 1), 'sound.pem': 'x' })
+  execFileSync('mkfifo', [join(dir, 'pipe')])
+  const told = (ca: string): string[] =>
+    messagesOf(shipped.replace('targets:', `tls: { ca: ${ca} }\n    targets:`))
+  t.strictSame(told(join(dir, 'sound.pem')), [])
+  for (const [ca, why] of [
+    [join(dir, 'pipe'), 'this is no file'],
+    [dir, 'this is no file'],
+    ['/dev/zero', 'this is no file'],
+    [join(dir, 'huge.pem'), 'it has 1048577 bytes, and may have 1048576'],
+    [join(dir, 'none.pem'), 'there is no such file'],
+  ] as const) {
+    t.match(told(ca), [new RegExp(`upstreams\\.animals\\.tls\\.ca can't be read: ${why}$`)], ca)
+  }
+  t.end()
+})
+
+t.test('no password of a URL is shown, however it is written', (t) => {
+  for (const [url, shown] of [
+    ['redis://:hunter2@redis:6379', 'redis://…@redis:6379'],
+    ['redis://:hunter@2@redis', 'redis://…@redis'],
+    ['redis://:hun/ter@2@redis/0', 'redis://…@redis/0'],
+    ['redis://me:hun ter?2#@redis', 'redis://…@redis'],
+    ['rediss:/me:hunter2@redis', 'rediss:…@redis'],
+    ['redis://redis:6379?password=hunter2&db=1', 'redis://redis:6379?password=…&db=1'],
+    ['redis://redis?db=1&PassWord=hunter2', 'redis://redis?db=1&PassWord=…'],
+    ['redis://redis?p%61ssword=hun=ter2', 'redis://redis?p%61ssword=…'],
+    ['http://me:hun@ter2@docs.example/x', 'http://…@docs.example/x'],
+    ['http://docs.example/x?to=http://me:hunter2@y', 'http://…@y'],
+    ['https://docs.example/x?api_key=hunter2', 'https://docs.example/x?api_key=…'],
+    ['https://docs.example/@team', 'https://docs.example/@team'],
+    ['/v1/pets?status=available', '/v1/pets?status=available'],
+  ] as const) {
+    t.equal(withoutPasswords(url), shown)
+  }
+  const many = '//'.repeat(2 ** 19)
+  const started = performance.now()
+  t.equal(withoutPasswords(many), many)
+  t.ok(performance.now() - started < bound(500), 'and long ones take no time')
   t.end()
 })
 
@@ -158,7 +314,7 @@ t.test('units', (t) => {
 
 t.test('the commands on configurations', async (t) => {
   const run = async (...args: string[]) => {
-    const process = startProcess(t, 'gateway/cli/main.js', { args, env: { ADMIN_TOKEN: 'x' } })
+    const process = startProcess(t, 'gateway/cli/main.js', { args, env: { ADMIN_TOKEN: token } })
     const { code } = await process.ended
     return { code, out: process.output() }
   }

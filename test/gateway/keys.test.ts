@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
@@ -241,6 +242,75 @@ t.test('importing', async (t) => {
   })
   t.equal(rowsOf('token,plan\na,b\n')[0]?.line, 2)
 })
+
+t.test(
+  'CSV is read as RFC 4180 has it written, in a time that grows with its length',
+  async (t) => {
+    const columns = 'token,sha256,plan,name,account,perMinute,perDay,expires,note'.split(',')
+    const fieldsOf = (line: string, count: number): string[] => {
+      const names = columns.slice(0, count)
+      const [row] = rowsOf(`${names.join(',')}\n${line}`)
+      return names.map((name) => row?.fields[name] ?? '')
+    }
+    const content = fc.string({ unit: fc.constantFrom('a', 'ü', '"', ',', ' ', '\t', "'", ';') })
+    const field = content.map((text) => ({ text, written: `"${text.replaceAll('"', '""')}"` }))
+    const bare = fc
+      .string({ unit: fc.constantFrom('a', 'ü', ' ', "'", ';') })
+      .map((text) => ({ text, written: text }))
+    const space = fc.constantFrom('', ' ', '\t ')
+    const written = fc.tuple(space, fc.oneof(field, bare), space)
+    fc.assert(
+      fc.property(fc.array(written, { minLength: 1, maxLength: 9 }), (row) => {
+        const line = row.map(([before, { written }, after]) => before + written + after).join(',')
+        if (line.trim() === '') return
+        t.strictSame(
+          fieldsOf(line, row.length),
+          row.map(([, { text }]) => text.trim()),
+          JSON.stringify(line),
+        )
+      }),
+      { numRuns: 500 },
+    )
+    // Whatever else a line may be, it means what it meant to the expression that was in the reader's place.
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom('a', '"', ',', ' ', '\t'), maxLength: 14 }),
+        (line) => {
+          const expected = fieldsByExpression(line)
+          if (line.trim() === '' || (expected?.length ?? 0) > columns.length) return
+          if (expected)
+            t.strictSame(fieldsOf(line, expected.length), expected, JSON.stringify(line))
+          else t.throws(() => fieldsOf(line, 1), { message: /^line 2: a quote that opens/ }, line)
+        },
+      ),
+      { numRuns: 3_000 },
+    )
+    const [short, long] = [100_000, 10_000_000].map((length) => {
+      const line = `${' '.repeat(length)}x"`
+      const started = performance.now()
+      t.throws(() => fieldsOf(line, 1), { message: /^line 2: a quote that opens or closes/ })
+      t.throws(() => fieldsOf(`"${'""'.repeat(length / 2)}`, 1), { message: /^line 2: a quote/ })
+      return performance.now() - started
+    })
+    t.comment(`100,000: ${short?.toFixed(1)} ms; 10,000,000: ${long?.toFixed(1)} ms`)
+    t.ok(
+      Number(long) < 1_000 * Math.max(1, Number(short)),
+      'a hundred times as long, and no square of it',
+    )
+  },
+)
+
+/** What a line of CSV says to a regular expression, for lines that are short enough for one. */
+function fieldsByExpression(line: string): string[] | undefined {
+  const fields: string[] = []
+  const field = /\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(,|$)/y
+  for (;;) {
+    const found = field.exec(line)
+    if (!found) return undefined
+    fields.push((found[1]?.replaceAll('""', '"') ?? found[2] ?? '').trim())
+    if (found[3] === '') return fields
+  }
+}
 
 t.test('the filter is learnt from a store that was out of reach at first', async (t) => {
   const store = embeddedKeys(openGatewayFile(':memory:'))

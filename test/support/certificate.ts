@@ -3,14 +3,14 @@ import { createSign, generateKeyPairSync } from 'node:crypto'
 /** A certificate that nobody has signed but itself, and its key; both in PEM. */
 export type Certificate = Readonly<{ cert: string; key: string }>
 
-/** Makes a certificate for the names and addresses of this machine's loopback. */
-export function selfSigned(): Certificate {
+/** Makes a certificate for the name and, unless told otherwise, the address of this machine's loopback. */
+export function selfSigned({ address = true } = {}): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const name = sequence(set(sequence(oid('550403'), text('localhost'))))
   const ecdsaSha256 = sequence(oid('2a8648ce3d040302'))
   const names = sequence(
     tagged(0x82, Buffer.from('localhost')),
-    tagged(0x87, Buffer.from([127, 0, 0, 1])),
+    ...(address ? [tagged(0x87, Buffer.from([127, 0, 0, 1]))] : []),
   )
   const extensions = sequence(sequence(oid('551d11'), tagged(0x04, names)))
   const body = sequence(

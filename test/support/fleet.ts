@@ -40,7 +40,7 @@ export async function startFleet(t: Test, options: FleetOptions): Promise<Fleet>
     }),
   )
   const urls = await Promise.all(processes.map(({ url }) => url))
-  const { store: settings, plans } = parseConfig(yaml, {}, 'fleet.yaml')
+  const { store: settings, plans } = parseConfig(yaml, environments[0] ?? {}, 'fleet.yaml')
   const stores = openStores(settings, { visits: true })
   t.teardown(() => stores.close())
   const desk = new KeyDesk({ store: stores.keys, plans, clock: Date.now })

@@ -5,7 +5,7 @@ import { caller, json } from './http.ts'
 import { startProcess } from './process.ts'
 import { freePort } from './redis.ts'
 
-export const token = 'operator'
+export const token = 'the-token-of-an-operator'
 export const unlimited = 'plans: { p: { perMinute: unlimited, perDay: 1000000 } }'
 
 /** A gateway with an admin address, and what an operator does with both. */

@@ -27,7 +27,8 @@ export async function startRedis(t: Test, ...more: string[]): Promise<RedisServe
   const dir = mkdtempSync(join(tmpdir(), 'tollgate-redis-'))
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir, ...more]
   let child = await launch(args)
-  const client = new Redis(port, { maxRetriesPerRequest: null })
+  const password = passwordIn(more)
+  const client = new Redis(port, { maxRetriesPerRequest: null, ...password })
   client.on('error', () => undefined)
   const kill = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return
@@ -43,6 +44,13 @@ export async function startRedis(t: Test, ...more: string[]): Promise<RedisServe
     child = await launch(args)
   }
   return { url: `redis://127.0.0.1:${port}`, port, child: () => child, client, kill, restart }
+}
+
+/** What a server's options want to be asked with. */
+function passwordIn(options: readonly string[]): { password?: string } {
+  const at = options.indexOf('--requirepass')
+  const password = at < 0 ? undefined : options[at + 1]
+  return password === undefined ? {} : { password }
 }
 
 /** Starts a redis-server and waits until it answers. */
@@ -80,7 +88,7 @@ export async function freePort(): Promise<number> {
 export type RedisCluster = Readonly<{ nodes: string[]; clients: Redis[] }>
 
 /** A Cluster of three masters, each with a third of the slots. */
-export async function startCluster(t: Test): Promise<RedisCluster> {
+export async function startCluster(t: Test, ...more: string[]): Promise<RedisCluster> {
   const servers: RedisServer[] = []
   for (let i = 0; i < 3; i++) {
     servers.push(
@@ -88,6 +96,7 @@ export async function startCluster(t: Test): Promise<RedisCluster> {
         t,
         ...['--cluster-enabled', 'yes', '--cluster-port', String(await freePort())],
         ...['--cluster-node-timeout', '2000', '--cluster-require-full-coverage', 'no'],
+        ...(await withPorts(more)),
       ),
     )
   }
@@ -114,12 +123,29 @@ export async function startCluster(t: Test): Promise<RedisCluster> {
   }
 }
 
+/** The same options with a port of its own for each server's TLS, if they have TLS. */
+async function withPorts(options: readonly string[]): Promise<string[]> {
+  const isEncrypted = options.includes('--tls-cert-file')
+  return [...options, ...(isEncrypted ? ['--tls-port', String(await freePort())] : [])]
+}
+
+/** A server's port for TLS; 0 if it has none. */
+export async function tlsPortOf(client: Redis): Promise<number> {
+  return Number(valueOf(await client.config('GET', 'tls-port')))
+}
+
 export type RedisSentinel = Readonly<{ sentinel: string; name: string; servers: RedisServer[] }>
 
-/** A master, a replica, and a Sentinel that watches them. */
-export async function startSentinel(t: Test): Promise<RedisSentinel> {
-  const master = await startRedis(t, '--repl-diskless-sync-delay', '0')
-  const replica = await startRedis(t, '--replicaof', '127.0.0.1', String(master.port))
+/** A master, a replica, and a Sentinel that watches them; `sentinelMore` is more of the Sentinel's own file. */
+export async function startSentinel(
+  t: Test,
+  { more = [], sentinelMore = '' }: { more?: readonly string[]; sentinelMore?: string } = {},
+): Promise<RedisSentinel> {
+  const options = await withPorts(more)
+  const master = await startRedis(t, '--repl-diskless-sync-delay', '0', ...options)
+  const masterPort = (await tlsPortOf(master.client)) || master.port
+  const follows = ['--replicaof', '127.0.0.1', String(masterPort)]
+  const replica = await startRedis(t, ...follows, ...(await withPorts(more)))
   // A sentinel asks its master for replicas when it starts, and then every ten seconds.
   const isJoined = async () => (await master.client.info('replication')).includes('state=online')
   await until(isJoined, 30_000)
@@ -128,11 +154,12 @@ export async function startSentinel(t: Test): Promise<RedisSentinel> {
   const file = join(dir, 'sentinel.conf')
   writeFileSync(
     file,
-    `port ${port}\nbind 127.0.0.1\ndir ${dir}\nsentinel monitor gw 127.0.0.1 ${master.port} 1\n` +
-      `sentinel down-after-milliseconds gw 500\nsentinel failover-timeout gw 2000\n`,
+    `port ${port}\nbind 127.0.0.1\ndir ${dir}\nsentinel monitor gw 127.0.0.1 ${masterPort} 1\n` +
+      `sentinel down-after-milliseconds gw 500\nsentinel failover-timeout gw 2000\n${sentinelMore}`,
   )
   const child = await launch([file, '--sentinel'])
-  const client = new Redis(port)
+  const [, password] = /^requirepass (\S+)$/m.exec(sentinelMore) ?? []
+  const client = new Redis(port, password === undefined ? {} : { password })
   t.teardown(async () => {
     client.disconnect()
     child.kill('SIGKILL')

@@ -1,6 +1,8 @@
 import { Cluster, Redis } from 'ioredis'
+import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
-import type { RedisSettings } from '../../config/config.ts'
+import type { ConnectionOptions } from 'node:tls'
+import type { RedisAccess, RedisSettings } from '../../config/config.ts'
 
 /** A connection to one Redis, to the master that Sentinels name, or to a Cluster. */
 export type Connection = Redis | Cluster
@@ -92,9 +94,15 @@ function create(
     retryStrategy: (attempt: number) => retryAfter(attempt, patient),
   }
   if ('url' in settings) return new Redis(settings.url, common)
+  const access = accessFrom(settings)
   if ('sentinels' in settings) {
+    const { sentinelUsername, sentinelPassword } = settings
     return new Redis({
       ...common,
+      ...access,
+      ...(sentinelUsername ? { sentinelUsername } : {}),
+      ...(sentinelPassword ? { sentinelPassword } : {}),
+      ...(access.tls ? { sentinelTLS: access.tls, enableTLSForSentinelMode: true } : {}),
       sentinels: settings.sentinels.map(hostAndPort),
       name: settings.name,
       // One that takes connections and says nothing is passed over.
@@ -105,11 +113,27 @@ function create(
   }
   const { retryStrategy, enableOfflineQueue, ...own } = common
   return new Cluster(settings.cluster.map(hostAndPort), {
-    redisOptions: own,
+    redisOptions: { ...own, ...access },
     enableOfflineQueue,
+    // A certificate is for a name, which must not be given up for its address.
+    ...(access.tls ? { dnsLookup: (name, done) => done(null, name) } : {}),
     slotsRefreshTimeout: 1_000,
     clusterRetryStrategy: retryStrategy,
   })
+}
+
+/** What proves to a server who asks, and what proves to us that it is the one that was meant. */
+function accessFrom({ username, password, tls }: RedisAccess): {
+  username?: string
+  password?: string
+  tls?: ConnectionOptions
+} {
+  const ca = typeof tls === 'object' ? { ca: readFileSync(tls.ca) } : {}
+  return {
+    ...(username ? { username } : {}),
+    ...(password ? { password } : {}),
+    ...(tls ? { tls: ca } : {}),
+  }
 }
 
 /** A second connection of the same kind, for hearing messages. */
