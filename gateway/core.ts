@@ -56,7 +56,13 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
     meters,
     trouble: trouble('the key store is out of reach; known keys go on working'),
   })
-  const quotas = new Quotas({
+  const tunnels = new Tunnels({
+    directory,
+    quotas: { isBanned: (caller) => quotas.isBanned(caller) },
+    clock,
+  })
+  const quotas: Quotas = new Quotas({
+    banned: (key) => tunnels.end(key),
     store: stores.quota,
     whenUnreachable,
     clock,
@@ -72,7 +78,6 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
     clock,
     trouble: trouble('what keys do can’t be written down; it is kept in memory'),
   })
-  const tunnels = new Tunnels({ directory, quotas, clock })
   const upstreams = new Upstreams({
     out: (upstream, target, err) =>
       log.error({ upstream, target, err }, 'a target is taken out: it failed too often'),

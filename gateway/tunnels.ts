@@ -9,12 +9,16 @@ const lookEveryMs = 250
 /** A connection that has become a WebSocket, and whose it is. */
 type Tunnel = Readonly<{ caller: Caller; cut: () => void }>
 
-export type TunnelsOptions = Readonly<{ directory: KeyDirectory; quotas: Quotas; clock: Clock }>
+export type TunnelsOptions = Readonly<{
+  directory: KeyDirectory
+  quotas: Pick<Quotas, 'isBanned'>
+  clock: Clock
+}>
 
 /** Ends WebSockets of keys that are revoked, disabled, expired or banned: no request of theirs comes to be refused. */
 export class Tunnels {
   readonly #directory: KeyDirectory
-  readonly #quotas: Quotas
+  readonly #quotas: TunnelsOptions['quotas']
   readonly #clock: Clock
   readonly #open = new Set<Tunnel>()
   #timer: NodeJS.Timeout | undefined
@@ -34,6 +38,11 @@ export class Tunnels {
       this.#open.delete(tunnel)
       if (this.#open.size === 0) this.close()
     }
+  }
+
+  /** Ends those of a key that was banned; which bans run is not remembered for ever. */
+  end(key: string): void {
+    for (const { caller, cut } of this.#open) if (caller.id === key) cut()
   }
 
   close(): void {

@@ -20,6 +20,8 @@ export type QuotasOptions = Readonly<{
   trouble?: (error: Error | undefined) => void
   /** Where it is noted how long the store takes, and how often it can't be asked. */
   meters?: Pick<Meters, 'store' | 'storeErrors'>
+  /** Told of a ban that the store tells of. */
+  banned?: (key: string) => void
   /** A clock that never steps, in milliseconds; tests hand in the one that they move. */
   ticks?: Clock
 }>
@@ -45,7 +47,7 @@ export class Quotas {
   /** What fails just now: the store itself says of what it does, or a decision that it could not make. */
   readonly #failing = new Set<'store' | 'decision'>()
 
-  constructor({ store, whenUnreachable, clock, trouble, meters, ticks }: QuotasOptions) {
+  constructor({ store, whenUnreachable, clock, trouble, meters, ticks, banned }: QuotasOptions) {
     this.#store = store
     this.#meters = meters
     this.#alone = new Alone({ whenUnreachable, remembered })
@@ -53,7 +55,10 @@ export class Quotas {
     this.#ticks = ticks ?? (store.isLocal ? clock : () => performance.now())
     this.#offsetMs = clock() - this.#ticks()
     this.#endWatch = store.watch({
-      banned: ({ key, untilMs }) => this.#foregone.banned(key, untilMs),
+      banned: ({ key, untilMs }) => {
+        this.#foregone.banned(key, untilMs)
+        banned?.(key)
+      },
       forgiven: () => this.#foregone.forget(),
       trouble: (cause) => this.#tell('store', cause),
       took: (milliseconds) => this.#meters?.store.add(milliseconds),

@@ -14,7 +14,7 @@ import { selfSigned } from '../support/certificate.ts'
 import { startGateway } from '../support/gateway.ts'
 import { json, raw } from '../support/http.ts'
 import { bound } from '../support/promises.ts'
-import { until } from '../support/redis.ts'
+import { startRedis, until } from '../support/redis.ts'
 
 /** A backend that echoes short frames of WebSockets, and refuses those for /v1/no. */
 async function startEcho(t: Test) {
@@ -126,6 +126,72 @@ t.test('WebSockets pass the same stages', async (t) => {
     const over = await raw(url, shake('/v1/echo', `Authorization: Bearer ${token}\r\n`))
     t.match(over, /^HTTP\/1\.1 429 [^]*"rate_limit_exceeded"/)
   })
+})
+
+/** A WebSocket of a key, as a bare connection that has been agreed on. */
+async function openTunnel(t: Test, url: string, token: string) {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  t.teardown(() => socket.destroy())
+  socket.on('error', () => undefined)
+  socket.write(
+    `GET /v1/echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n` +
+      `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+  )
+  const [head] = (await once(socket, 'data')) as [Buffer]
+  return { socket, head: head.toString() }
+}
+
+for (const kind of ['embedded', 'redis'] as const) {
+  t.test(`a WebSocket doesn’t outlive its key: ${kind}`, async (t) => {
+    const upstream = await startEcho(t)
+    let now = Date.now()
+    const store = kind === 'redis' ? { store: `redis: "${(await startRedis(t)).url}"` } : {}
+    const gateway = await startGateway(t, { ...store, upstream, clock: () => now })
+    const { url, key, desk, stores, config } = gateway
+    const plenty = { limits: { perMinute: 100_000, perDay: 1_000_000 } }
+    const kept = await openTunnel(t, url, (await key(plenty)).token)
+    t.match(kept.head, /^HTTP\/1\.1 101 /)
+    const ways: Record<string, (id: string, quota: string) => Promise<unknown>> = {
+      revoked: (id) => desk.revoke(id),
+      disabled: (id) => desk.setDisabled(id, true),
+      expired: () => Promise.resolve((now += 3_600_000)),
+      banned: (id) => stores.quota.ban(`key:${id}`, id, now + 60_000),
+      'rotated at once': (id) => desk.rotate(id, 0),
+    }
+    for (const [way, end] of Object.entries(ways)) {
+      const expiring = way === 'expired' ? { expiresAtMs: now + 1_800_000 } : {}
+      const made = await key({ ...plenty, ...expiring })
+      const { socket } = await openTunnel(t, url, made.token)
+      await new Promise((resolve) => setTimeout(resolve, 600))
+      t.equal(socket.destroyed, false, `${way}: it is open`)
+      const began = performance.now()
+      await end(made.key.id, made.key.id)
+      await until(() => socket.destroyed, 5_000)
+      const took = performance.now() - began
+      t.ok(took < bound(1_000), `${way}: ended after ${took.toFixed(0)} ms`)
+    }
+    t.equal(kept.socket.destroyed, false, 'another key’s goes on')
+    kept.socket.destroy()
+    await until(() => upstream.open.size === 0)
+    t.ok(config)
+  })
+}
+
+t.test('WebSockets take their caller’s share of the room, and no more', async (t) => {
+  const upstream = await startEcho(t)
+  const { url, key } = await startGateway(t, { upstream, upstreamMore: 'maxInFlight: 10' })
+  const plenty = { limits: { perMinute: 100_000, perDay: 1_000_000 } }
+  const [greedy, other] = [await key(plenty), await key(plenty)]
+  const tunnels = []
+  for (let i = 0; i < 12; i++) tunnels.push(await openTunnel(t, url, greedy.token))
+  const open = tunnels.filter(({ head }) => head.startsWith('HTTP/1.1 101 '))
+  t.equal(open.length, 5)
+  t.match(tunnels.at(-1)?.head, /^HTTP\/1\.1 429 [^]*"too_many_at_once"/)
+  t.match((await openTunnel(t, url, other.token)).head, /^HTTP\/1\.1 101 /)
+  open.forEach(({ socket }) => socket.destroy())
+  await until(() => upstream.open.size === 1)
+  t.match((await openTunnel(t, url, greedy.token)).head, /^HTTP\/1\.1 101 /, 'room comes back')
 })
 
 t.test('a server that stops waits for WebSockets, but not for ever', async (t) => {

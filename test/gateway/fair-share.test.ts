@@ -1,0 +1,210 @@
+import type { ServerResponse } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { bodyChecker } from '../../shared/signature.ts'
+import { FairShare } from '../../gateway/upstreams/fair-share.ts'
+import { startGateway, startRawUpstream, startUpstream } from '../support/gateway.ts'
+import { json, raw } from '../support/http.ts'
+import { startRedis, until } from '../support/redis.ts'
+import { pause } from '../support/traffic.ts'
+
+const plenty = { limits: { perMinute: 10_000, perDay: 100_000 } }
+
+/** An upstream that answers when it is told to, and says how many wait. */
+async function startSlow(t: Test) {
+  const waiting = new Set<ServerResponse>()
+  const upstream = await startUpstream(t, (request, response) => {
+    if (request.url === '/v1/quick') return void response.end('{}')
+    waiting.add(response)
+    response.once('close', () => waiting.delete(response))
+  })
+  return { upstream, waiting, answerAll: () => waiting.forEach((response) => response.end('{}')) }
+}
+
+t.test('a share', (t) => {
+  const share = new FairShare(100)
+  const enter = (quota: string, times: number): number => {
+    let entered = 0
+    for (let i = 0; i < times; i++) if (share.enter(quota)) entered++
+    return entered
+  }
+  t.equal(enter('a', 500), 50, 'of one that is alone is half of the room')
+  t.equal(enter('b', 500), 33, 'of a second one is a third')
+  for (let i = 0; i < 50; i++) share.leave('a')
+  for (let i = 0; i < 33; i++) share.leave('b')
+  let least = Infinity
+  const all = Array.from({ length: 10 }, (_, i) => `k${i}`)
+  const counts = new Map(all.map((name) => [name, 0]))
+  for (let round = 0; round < 50; round++) {
+    for (const name of all) counts.set(name, (counts.get(name) ?? 0) + enter(name, 1))
+  }
+  least = Math.min(...counts.values())
+  t.ok(least >= 9, `ten that want fifty each have at least nine: ${least}`)
+  t.end()
+})
+
+for (const kind of ['embedded', 'redis'] as const) {
+  t.test(`one caller leaves room for the others: ${kind}`, async (t) => {
+    const { upstream, waiting, answerAll } = await startSlow(t)
+    const store = kind === 'redis' ? { store: `redis: "${(await startRedis(t)).url}"` } : {}
+    const gateway = await startGateway(t, { ...store, upstream, upstreamMore: 'maxInFlight: 100' })
+    const { call, key } = gateway
+    const [greedy, other] = [await key(plenty), await key(plenty)]
+    let answered = 0
+    const asked = Array.from({ length: 500 }, async () => {
+      const answer = await call('GET', '/v1/x', undefined, greedy.headers)
+      answered++
+      return answer
+    })
+    await until(() => waiting.size >= 50)
+    for (let i = 0; i < 20; i++) {
+      t.equal((await call('GET', '/v1/quick', undefined, other.headers)).status, 200)
+      await pause(5)
+    }
+    await until(() => answered >= 450)
+    t.equal(waiting.size, 50, 'the greedy one has half of the room, and no more')
+    answerAll()
+    const answers = await Promise.all(asked)
+    const refused = answers.filter(({ status }) => status === 429)
+    t.equal(answers.filter(({ status }) => status === 200).length, 50)
+    t.equal(refused.length, 450)
+    t.match(refused[0], {
+      headers: { 'retry-after': '1', 'x-ratelimit-limit': '10000', 'cache-control': 'no-store' },
+      text: /"code":"too_many_at_once"/,
+    })
+    const quota = json(await call('GET', '/v1/quota', undefined, greedy.headers))
+    t.match(quota, { minute: { remaining: 9_950 }, strikes: 0 }, 'what was refused costs nothing')
+    await until(() => waiting.size === 0)
+    const again = Array.from({ length: 50 }, () => call('GET', '/v1/x', undefined, greedy.headers))
+    await until(() => waiting.size === 50)
+    answerAll()
+    for (const { status } of await Promise.all(again)) t.equal(status, 200, 'and has room again')
+  })
+}
+
+t.test('an account has one share, and nobody has any where that is off', async (t) => {
+  const { upstream, waiting, answerAll } = await startSlow(t)
+  const upstreamMore = 'maxInFlight: 20'
+  const { call, key } = await startGateway(t, { upstream, upstreamMore })
+  const [one, two] = [
+    await key({ ...plenty, account: 'acme' }),
+    await key({ ...plenty, account: 'acme' }),
+  ]
+  const asked = [one, two].flatMap(({ headers }) =>
+    Array.from({ length: 20 }, () => call('GET', '/v1/x', undefined, headers)),
+  )
+  await until(() => waiting.size === 10)
+  await pause(50)
+  t.equal(waiting.size, 10)
+  answerAll()
+  await Promise.all(asked)
+  const open = await startGateway(t, { upstream, upstreamMore: `${upstreamMore}, fair: off` })
+  const { headers } = await open.key(plenty)
+  const all = Array.from({ length: 30 }, () => open.call('GET', '/v1/x', undefined, headers))
+  await until(() => waiting.size === 20)
+  await pause(50)
+  answerAll()
+  const statuses = (await Promise.all(all)).map(({ status }) => status)
+  t.equal(statuses.filter((status) => status === 503).length, 10, 'then there is only the room')
+})
+
+t.test('bodies that do not come take no room, and no connection', async (t) => {
+  const { upstream } = await startSlow(t)
+  const gateway = await startGateway(t, { upstream, upstreamMore: 'maxInFlight: 100' })
+  const { key, call, url } = gateway
+  const { port } = new URL(url)
+  const sockets: Socket[] = []
+  t.teardown(() => sockets.forEach((socket) => socket.destroy()))
+  const greedy = await Promise.all(Array.from({ length: 20 }, () => key(plenty)))
+  for (const lengths of [
+    'Content-Length: 10',
+    'Content-Length: 100000',
+    'Transfer-Encoding: chunked',
+  ]) {
+    for (const { headers } of greedy) {
+      for (let i = 0; i < 10; i++) {
+        const socket = connect(Number(port), '127.0.0.1')
+        socket.on('error', () => undefined)
+        socket.write(
+          `POST /v1/quick HTTP/1.1\r\nHost: x\r\nAuthorization: ${headers.authorization}\r\n${lengths}\r\n\r\n`,
+        )
+        sockets.push(socket)
+      }
+    }
+  }
+  const other = await key(plenty)
+  for (let i = 0; i < 20; i++) {
+    const { status } = await call('POST', '/v1/quick', { a: 1 }, other.headers)
+    t.equal(status, 200)
+    await pause(10)
+  }
+  t.equal(upstream.seen.length, 20, 'the backend has heard of nobody else')
+})
+
+t.test('a body that comes late is sent on whole, and signed', async (t) => {
+  const secret = 'a-secret-of-the-test'
+  let got = ''
+  const upstream = await startUpstream(t, (request, response) => {
+    got = ''
+    request.on('data', (bytes: Buffer) => (got += bytes.toString()))
+    request.on('end', () => response.end('{}'))
+  })
+  const { key, url } = await startGateway(t, {
+    upstream,
+    secret,
+    upstreamMore: 'timeout: { request: 2s }',
+  })
+  const { headers } = await key(plenty)
+  const { port } = new URL(url)
+  const post = `POST /v1/x HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: ${headers.authorization}\r\n`
+  const send = async (lines: string, parts: readonly string[]): Promise<string> => {
+    let answer = ''
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.on('data', (bytes: Buffer) => (answer += bytes.toString()))
+    socket.write(`${post}${lines}\r\n\r\n`)
+    for (const part of parts) {
+      await pause(30)
+      socket.write(part)
+    }
+    await until(() => socket.destroyed, 10_000)
+    return answer
+  }
+  t.match(await send('Content-Length: 10', ['hello', 'world']), /^HTTP\/1\.1 200 /)
+  t.equal(got, 'helloworld')
+  const signature = String(upstream.seen.at(-1)?.headers['x-gateway-signature'])
+  t.match(signature, /^t=\d+,v1=[0-9a-f]{64},b=[0-9a-f]{64}$/)
+  t.equal(bodyChecker(secret)(signature, Buffer.from('helloworld')), undefined)
+  t.match(bodyChecker(secret)(signature, Buffer.from('helloWorld')), /another body/)
+  t.match(
+    await send('Content-Length: 2\r\nExpect: 100-continue', ['ok']),
+    /^HTTP\/1\.1 100 [^]* 200 /,
+  )
+  t.match(await send('Transfer-Encoding: chunked', ['2\r\nok\r\n', '0\r\n\r\n']), / 200 /)
+  t.notMatch(String(upstream.seen.at(-1)?.headers['x-gateway-signature']), /b=/)
+  const large = 'x'.repeat(100_000)
+  t.match(await send(`Content-Length: ${large.length}`, [large]), / 200 /)
+  t.equal(got.length, large.length)
+  const seen = upstream.seen.length
+  t.match(
+    await send('Content-Length: 10', ['hello']),
+    /^HTTP\/1\.1 408 /,
+    'who is too slow is told',
+  )
+  t.equal(upstream.seen.length, seen)
+})
+
+t.test('a backend that hangs up on a body has been asked, and that costs', async (t) => {
+  const upstream = await startRawUpstream(t, (socket) => {
+    socket.once('data', () => socket.resetAndDestroy())
+  })
+  const { key, url, call } = await startGateway(t, { upstream })
+  const { headers } = await key(plenty)
+  const body = 'x'.repeat(900_000)
+  const answer = await raw(
+    url,
+    `POST /v1/x HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: ${headers.authorization}\r\nContent-Length: 1000000\r\n\r\n${body}`,
+  )
+  t.match(answer, /^HTTP\/1\.1 502 /)
+  const quota = json(await call('GET', '/v1/quota', undefined, headers))
+  t.match(quota, { day: { remaining: 99_999 } }, 'the day’s point is not given back')
+})
