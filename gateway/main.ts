@@ -1,4 +1,5 @@
 import cluster from 'node:cluster'
+import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { logLevels, standardLog } from '../shared/log.ts'
@@ -84,7 +85,7 @@ async function main(): Promise<void> {
   if (member) process.on('disconnect', leave)
   // What is there once for all workers.
   const isLeader = member?.isLeader ?? true
-  const gateway = await Gateway.open({ config, secret, log })
+  const gateway = await Gateway.open({ config, secret, log, descriptors: mostDescriptors() })
   const weakness = secretWarning(secret)
   if (weakness && isLeader) gateway.log.warn(weakness)
   const metrics = createMetrics(gateway, () => reloader.state, member)
@@ -138,6 +139,16 @@ async function main(): Promise<void> {
   reload = () => void reloader.reload('SIGHUP')
   member?.serve(reload, metrics.own)
   await reloader.watch()
+}
+
+/** How many files and connections this process may have open, where the system says so. */
+function mostDescriptors(): number | undefined {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'utf8')
+    return Number(/^Max open files +(\d+)/m.exec(limits)?.[1]) || undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** Starts workers and sees to them; each of them comes here again, and goes the other way. */

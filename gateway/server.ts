@@ -19,7 +19,9 @@ import { addTimes, outcomeOf } from './records/course.ts'
 import { rateHeaders } from './limits/headers.ts'
 import { plainTarget } from './paths.ts'
 import { tollgate } from './plugin.ts'
+import { keepRoom } from './room.ts'
 import { noPlan, noRoute } from './records/recorder.ts'
+import { Seldom } from './records/seldom.ts'
 import { stalledMs } from './upstreams/exchange.ts'
 import type { Stores } from './stores/open.ts'
 import { UnderWay } from './under-way.ts'
@@ -32,6 +34,8 @@ export type GatewayOptions = Readonly<{
   secret?: string | undefined
   clock?: Clock
   log?: LogSettings | undefined
+  /** How many files and connections the system lets this process have open; no bound where that isn't known. */
+  descriptors?: number | undefined
 }>
 
 const warmUps = 10
@@ -44,6 +48,7 @@ type Generation = Readonly<{
   app: FastifyInstance
   config: Config
   underWay: UnderWay
+  trustedProxies: Ranges
   refuseMalformed: Malformed
 }>
 
@@ -69,7 +74,17 @@ export class Gateway {
     this.core = core
     this.#generation = generation
     this.server = createServer({ ...wire, keepAliveTimeout: idleMs })
-    endQuietOnes(this.server)
+    const quiet = endQuietOnes(this.server)
+    const { descriptors } = options
+    if (descriptors !== undefined) {
+      keepRoom(this.server, {
+        descriptors,
+        quiet,
+        trusted: () => this.#generation.trustedProxies,
+        refused: (count) =>
+          this.log.warn({ count }, 'connections are not taken: all there may be are open and busy'),
+      })
+    }
     this.#listenFor(options.config)
     this.server.on('clientError', (error, socket) => {
       refuseUnparsed(error, socket as Socket, this.#malformed)
@@ -158,7 +173,8 @@ async function warmUp({ keys, quota }: Stores): Promise<void> {
 
 async function build(options: GatewayOptions, core: Core): Promise<Generation> {
   const { config, log, secret, clock = Date.now } = options
-  const refuseMalformed = malformedRefuser(core, config)
+  const trustedProxies = new Ranges(config.trustedProxies)
+  const refuseMalformed = malformedRefuser(core, config, trustedProxies)
   const app = createService({
     name: 'gateway',
     log,
@@ -166,7 +182,7 @@ async function build(options: GatewayOptions, core: Core): Promise<Generation> {
       // What is matched and what is forwarded is one spelling of the path; what has none is refused.
       rewriteUrl: ({ url = '' }) => plainTarget(url) ?? url,
     },
-    describe,
+    describe: describer(new Seldom(clock), trustedProxies),
     malformed: refuseMalformed,
   })
   for (const method of METHODS) {
@@ -179,14 +195,26 @@ async function build(options: GatewayOptions, core: Core): Promise<Generation> {
       throw new Refusal('not_found', 'There is nothing at this path.')
     })
     await app.ready()
-    return { app, config, underWay, refuseMalformed }
+    return { app, config, underWay, trustedProxies, refuseMalformed }
   } catch (error) {
     await app.close()
     throw error
   }
 }
 
-/** What the log says of a request besides what it says of any. */
+/** What the log says of a request besides what it says of any; of strangers over their limit, of few. */
+function describer(seldom: Seldom, trustedProxies: Ranges) {
+  return (line: LogLine, request: FastifyRequest, reply: FastifyReply): boolean => {
+    if (reply.refusal === 'too_many_failed_attempts') {
+      const unsaid = seldom.take(clientAddress(request.raw, trustedProxies))
+      if (unsaid === undefined) return false
+      if (unsaid > 0) line['unsaid'] = unsaid
+    }
+    describe(line, request, reply)
+    return true
+  }
+}
+
 function describe(line: LogLine, request: FastifyRequest, reply: FastifyReply): void {
   const { caller, course } = request
   if (caller) {
@@ -199,8 +227,7 @@ function describe(line: LogLine, request: FastifyRequest, reply: FastifyReply): 
   addTimes(line, course, performance.now())
 }
 
-function malformedRefuser(core: Core, config: Config): Malformed {
-  const trustedProxies = new Ranges(config.trustedProxies)
+function malformedRefuser(core: Core, config: Config, trustedProxies: Ranges): Malformed {
   return (why, sender) => {
     const address = clientAddress(sender, trustedProxies)
     const { refusal, standing } = core.strangers.refuse(address, () => why)

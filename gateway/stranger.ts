@@ -1,8 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { keepShortly } from '../shared/quiet.ts'
 import type { Refusal } from '../shared/refusal.ts'
 import { answer } from '../shared/service.ts'
 import { clientAddress, type Ranges } from './address.ts'
 import type { Strangers } from './limits/strangers.ts'
+
+/** How long a connection stays open on which a stranger has been refused, and asks nothing. */
+const strangersIdleMs = 5_000
 
 /** The address that a request comes from, as far as the proxies in front are believed. */
 export type AddressOf = (request: FastifyRequest) => string
@@ -22,6 +26,7 @@ export function strangerRefuser(strangers: Strangers, addressOf: AddressOf): Ref
   return (request, reply, why) => {
     const { refusal, standing } = strangers.refuse(addressOf(request), why)
     request.standing = standing
+    keepShortly(reply.raw, request.raw.socket, strangersIdleMs)
     void answer(reply, refusal)
   }
 }

@@ -30,8 +30,8 @@ export type ServiceOptions = Readonly<{
   log?: LogSettings | undefined
   /** What a thrown value is to the caller, where that is for this service to know. */
   refusalFor?: (thrown: unknown) => Refusal
-  /** Adds to the log line of an answered request what else is known of it. */
-  describe?: (line: LogLine, request: FastifyRequest, reply: FastifyReply) => void
+  /** Adds to the log line of an answered request what else is known of it; `false` if it is not to be told. */
+  describe?: (line: LogLine, request: FastifyRequest, reply: FastifyReply) => boolean
   /** What becomes of the refusal of a request that could not even be parsed. */
   malformed?: Malformed
   settings?: FastifyHttpOptions<Server>
@@ -57,7 +57,9 @@ export function createService(options: ServiceOptions): FastifyInstance {
     genReqId: (request) => requestIdFrom(request.headers['x-request-id']),
     frameworkErrors: (error, request, reply: FastifyReply) => {
       const refusal = malformed(refusalFrom(error), request.raw)
-      ownLog?.info({ reqId: request.id, status: refusal.status }, 'malformed request')
+      // Whoever sends too many is told of by others of its requests, now and then.
+      if (refusal.status !== 429)
+        ownLog?.info({ reqId: request.id, status: refusal.status }, 'malformed request')
       void answer(reply, refusal)
     },
     clientErrorHandler: (error, socket) => refuseUnparsed(error, socket, malformed),
@@ -134,7 +136,7 @@ function logEachAnswer(
     const trace = traceIdFrom(headers['traceparent'])
     const line: LogLine = { reqId: request.id, method, path, status, ms }
     if (trace !== undefined) line['trace'] = trace
-    describe?.(line, request, reply)
+    if (describe?.(line, request, reply) === false) return
     log.info(line, reply.raw.writableFinished ? 'answered' : 'left before the answer ended')
   }
   app.addHook('onRequest', (request, reply, done) => {

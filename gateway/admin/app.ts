@@ -45,7 +45,10 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
     name: 'admin',
     log,
     refusalFor,
-    describe: (line, { admin }) => void (admin && (line['by'] = admin)),
+    describe: (line, { admin }) => {
+      if (admin) line['by'] = admin
+      return true
+    },
     settings: { http: wire },
   })
   // What Node would refuse by itself, without a body, is brought here and refused by the same rules.
