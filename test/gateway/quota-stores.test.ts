@@ -4,9 +4,10 @@ import t, { type Test } from 'tap'
 import type { RedisSettings } from '../../gateway/config/config.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { HeldQuotas } from '../../gateway/stores/embedded/held.ts'
-import { minuteMs, newQuota, type Ask } from '../../gateway/limits/step.ts'
+import { dayMs, minuteMs, newQuota, type Ask } from '../../gateway/limits/step.ts'
 import { EmbeddedQuotas } from '../../gateway/stores/embedded/quota.ts'
 import { connect } from '../../gateway/stores/redis/connect.ts'
+import { QuotaLimiter } from '../../gateway/stores/quota.ts'
 import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
 import { keyedScript } from '../../gateway/stores/redis/script.ts'
 import { quotaStoreContract, type MovableStore } from '../contracts/quota.ts'
@@ -163,6 +164,81 @@ t.test('embedded, a save in the middle of placing loses nothing to a crash', asy
   const placing = startProcess(t, 'test/support/placing.js', { args: [file] })
   t.equal((await placing.ended).code, 0, placing.output())
   t.strictSame(json(placing.stdout()), { quotas: 102_001, lost: 0 })
+})
+
+t.test('embedded, after a crash a name in the journal is a name and nothing else', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const now = Date.UTC(2026, 5, 15, 12)
+  const open = () => {
+    const store = new EmbeddedQuotas(openGatewayFile(file), { clock: () => now })
+    t.teardown(() => store.close())
+    return store
+  }
+  const numbers = (used: number) =>
+    `${now / minuteMs},${used},${Math.floor(now / dayMs)},${used},0,0`
+  const names = [
+    `mallory\nkey:VICTIM\t${numbers(60)}\nx`,
+    ...['"key:VICTIM"', 'key:VICTIM', 'a\tb', '"', '\\"\n', 'plain', ''],
+  ]
+  const limits = { perMinute: 10, perDay: 10 }
+  const limiter = new QuotaLimiter(open(), { limits })
+  const first = open()
+  for (const name of names) await limiter.consume(name)
+  // As an app might count that has the store itself.
+  for (const name of names.slice(3)) first.decide(name, { key: 'k', cost: 2, limits })
+  const database = openGatewayFile(file)
+  t.teardown(() => database.close())
+  const entries = () => database.prepare('SELECT states FROM journal ORDER BY seq').pluck().all()
+  await until(() => entries().length === 2)
+  t.match(entries().join('\n'), `\nplain\t${numbers(2)}\n`, 'an older version reads plain names')
+
+  // The ones that still run are as good as dead: this one has the journal alone.
+  const again = open()
+  const used = (store: EmbeddedQuotas, quota: string) =>
+    store.decide(quota, { key: 'k', cost: 0, limits }).minuteUsed
+  t.equal(used(again, 'key:VICTIM'), 0)
+  t.strictSame(
+    names.map((name) => used(again, `limiter:${name}`)),
+    names.map(() => 1),
+  )
+  t.strictSame(
+    names.slice(3).map((name) => used(again, name)),
+    names.slice(3).map(() => 2),
+  )
+
+  const older = [`key:A1\t${numbers(3)}`, `account:B b "c\t${numbers(4)}`, `"odd\t${numbers(5)}`]
+  database.prepare('INSERT INTO journal (states) VALUES (?)').run(older.join('\n'))
+  const upgraded = open()
+  t.strictSame(
+    ['key:A1', 'account:B b "c', '"odd'].map((quota) => used(upgraded, quota)),
+    [3, 4, 5],
+    'what a version before has left in the journal is read',
+  )
+})
+
+t.test('redis, gateways of the version before are understood, and nothing is forged', async (t) => {
+  const { url, client } = await startRedis(t)
+  const { store } = await quotasAt(t, url)
+  const heard: unknown[] = []
+  t.teardown(store.watch({ banned: (ban) => heard.push(ban), forgiven: () => heard.push('') }))
+  const channel = 'test:bans:told'
+  await until(async () => Number((await client.pubsub('NUMSUB', channel))[1]) === 1)
+  const messages: string[] = []
+  const other = client.duplicate()
+  t.teardown(() => other.disconnect())
+  await other.subscribe(channel)
+  other.on('message', (_channel, message) => messages.push(message))
+  const untilMs = Date.now() + 60_000
+  // As a gateway of the version before tells of a ban, or of a name that an app has given.
+  for (const message of [`${untilMs} VICTIM is my name`, `${untilMs} k key:k`, '[1', '{}', '[]'])
+    await client.publish(channel, message)
+  const name = 'VICTIM is my name'
+  await store.ban(name, name, untilMs)
+  await until(() => heard.length === 2)
+  t.strictSame(heard, ['', { key: name, quota: name, untilMs }])
+  // A gateway of the version before reads a time up to the first space.
+  t.notOk(messages.slice(5).some((message) => message && Number(message.split(' ')[0]) > 0))
+  t.match(await store.bans(), [{ key: name, quota: name, untilMs }])
 })
 
 t.test('redis, what was given up is not done after all', async (t) => {
