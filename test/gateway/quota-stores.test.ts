@@ -14,6 +14,7 @@ import { quotaStoreContract, type MovableStore } from '../contracts/quota.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
 import { json } from '../support/http.ts'
 import { startProcess } from '../support/process.ts'
+import { bound } from '../support/promises.ts'
 import { startCluster, startRedis, startSentinel, until } from '../support/redis.ts'
 
 async function inRedis(t: Test, settings: RedisSettings): Promise<MovableStore> {
@@ -253,6 +254,47 @@ t.test('redis, what was given up is not done after all', async (t) => {
   await new Promise((resolve) => setTimeout(resolve, 500))
   t.equal(await connection.exists('q'), 0, 'it is not counted later')
   t.match(await ask(), [/^\d+,\d+$/, /,1,\d+,1,0,0$/], 'and the next one is')
+})
+
+t.test('redis, a gateway that is late itself takes no answer for late', async (t) => {
+  const { url } = await startRedis(t)
+  const [connection, other] = [new Redis(url), new Redis(url)]
+  t.teardown(() => [connection, other].forEach((each) => each.disconnect()))
+  const run = keyedScript({ connection, timeoutMs: 50, file: 'quota.lua' })
+  const ask = () => run('q', '', ';;0;1,100,100,;0;;k')
+  await ask()
+  let isBusy = false
+  /** A loop that comes to look for answers every 60 ms. */
+  const turn = (): void => {
+    for (const end = performance.now() + 60; performance.now() < end;);
+    if (isBusy) setImmediate(turn)
+  }
+  const busy = (is: boolean): void => {
+    isBusy = is
+    if (is) setImmediate(turn)
+  }
+  /** How long it is waited for a Redis that answers after so many milliseconds, and whether it is. */
+  const wait = async (afterMs: number) => {
+    await other.call('CLIENT', 'PAUSE', afterMs, 'ALL')
+    const began = performance.now()
+    const outcome = await ask().then(
+      () => 'answered',
+      (error: Error) => error.message,
+    )
+    return { outcome, ms: performance.now() - began }
+  }
+  const idle = await wait(200)
+  t.equal(idle.outcome, 'Redis did not answer within 50 ms', 'the control: it is not busy')
+  t.ok(idle.ms >= 50 && idle.ms < bound(70), `${idle.ms} ms`)
+  await other.ping()
+  await ask()
+  busy(true)
+  t.equal((await wait(200)).outcome, 'answered')
+  const hung = await wait(3_000)
+  busy(false)
+  t.equal(hung.outcome, 'Redis did not answer within 50 ms', 'one that hangs is given up')
+  t.ok(hung.ms < bound(1_000), `${hung.ms} ms`)
+  await other.ping()
 })
 
 /** Quotas of so many a minute and a day, by Redis' own clock. */
