@@ -1,6 +1,10 @@
 /** How often it is looked, within the time that a store has, whether its answers have come. */
 const looks = 10
 
+/** How late a timer may be by itself, and what part of its time a look counts that comes later. */
+const timerMs = 1.5
+const late = 0.2
+
 /** How long a store is waited for beyond its time at most, by a loop that hardly comes to look. */
 export const longestGraceMs = 5_000
 
@@ -10,12 +14,12 @@ export type Wait = { isOver: boolean; readonly late: () => void }
 type Waiting = Readonly<{ wait: Wait; askedAtMs: number; dueAtMs: number }>
 
 /**
- * Gives a store its time to answer, by a clock that goes while the loop looks for answers, and stands
- * still while the loop is busy with other things: a gateway that is late itself takes no store for late.
+ * Gives a store its time to answer, by a clock that goes while the loop looks for answers punctually: a
+ * gateway that is late itself takes no store for late.
  *
  * Between two looks all that lies ready is read, so each look says of the time since the last that nothing
- * has come in it. A loop that was away for longer can't say that, and counts one look's time. One timer
- * serves all who wait, and none runs while nobody does.
+ * has come in it. One that comes late says little: its loop was away, or processors are short, for the store
+ * as well. One timer serves all who wait, and none runs while nobody does.
  */
 export class Patience {
   readonly timeoutMs: number
@@ -43,9 +47,10 @@ export class Patience {
     this.#waiting.push({ wait, askedAtMs, dueAtMs })
   }
 
-  /** A timer is up to a millisecond late by itself. */
+  /** What the time since the last look counts. A timer is up to a millisecond late by itself. */
   #sinceLook(nowMs: number): number {
-    return Math.min(nowMs - this.#lookedAtMs, this.#everyMs + 1)
+    const sinceMs = nowMs - this.#lookedAtMs
+    return sinceMs <= this.#everyMs + timerMs ? sinceMs : this.#everyMs * late
   }
 
   readonly #look = (): void => {
