@@ -134,6 +134,8 @@ t.test('the filter denies nothing that was added, and most of what was not', (t)
   const filter = new BloomFilter(20_000)
   const ids = Array.from({ length: 20_000 }, newKeyId)
   for (const id of ids) filter.add(id)
+  // One that is taken for known before it comes takes no room, once in thousands.
+  for (let i = 0; i < 100; i++) filter.add(newKeyId())
   t.ok(filter.isFull)
   t.ok(ids.every((id) => filter.mayHave(id)))
   let wrong = 0
