@@ -20,13 +20,18 @@ export class BloomFilter {
     return this.#count >= this.#capacity
   }
 
+  /** What is added again takes no more room. */
   add(text: string): void {
-    this.#count++
     const [first, second] = numbersOf(text)
+    let isNew = false
     for (let probe = 0; probe < probes; probe++) {
       const bit = this.#bitAt(first, second, probe)
-      this.#bits[bit >>> 5] = (this.#bits[bit >>> 5] ?? 0) | (1 << (bit & 31))
+      const before = this.#bits[bit >>> 5] ?? 0
+      const after = (before | (1 << (bit & 31))) >>> 0
+      isNew ||= after !== before
+      this.#bits[bit >>> 5] = after
     }
+    if (isNew) this.#count++
   }
 
   mayHave(text: string): boolean {

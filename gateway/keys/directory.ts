@@ -5,12 +5,12 @@ import type { Caller } from '../caller.ts'
 import { CallerCache } from './cache.ts'
 import type { Meters } from '../records/meters.ts'
 import type { StoredKey } from './key.ts'
-import { hashOf, isOurs, keyIdOf } from './token.ts'
+import { hashOf } from './token.ts'
 
 /** How long keys that were met go on working while the store can't be asked what has changed. */
 const longestStaleMs = 10 * 60_000
 
-/** How long to wait before the names of a store that was out of reach are asked for again. */
+/** How long to wait before the hashes of a store that was out of reach are asked for again. */
 const relearnMs = 1_000
 
 /** What is found for a token: its caller, that it is no key, or that nobody can say at present. */
@@ -34,8 +34,9 @@ export class KeyDirectory {
   readonly #clock: Clock
   readonly #watch: Watch
   readonly #meters: DirectoryOptions['meters']
+  /** The hashes of all secrets. Ids aren't among them: they may be seen, so a token with one proves nothing. */
   #known: BloomFilter | undefined
-  /** What was heard of while the store's names are being read. */
+  /** What was heard of while the store's hashes are being read. */
   #heard: StoredKey[] | undefined
   /** Look-ups that are under way, by token. */
   readonly #asked = new Map<string, Promise<Found>>()
@@ -50,7 +51,7 @@ export class KeyDirectory {
       changed: (keys) => this.#hear(keys),
       ...(trouble ? { trouble } : {}),
     })
-    void this.#learnNames()
+    void this.#learnHashes()
   }
 
   /** What memory knows of a token: nothing of one that was not met lately. */
@@ -62,23 +63,24 @@ export class KeyDirectory {
 
   /** Whether a token can be one of the store's, as far as memory can tell without asking it. */
   mayExist(token: string): boolean {
-    const known = this.#known
-    if (!known) return true
-    // A token of another Tollgate that was imported has an id that is not its key's.
-    return (isOurs(token) && known.mayHave(keyIdOf(token))) || known.mayHave(hashOf(token))
+    return this.#mayHave(hashOf(token))
+  }
+
+  #mayHave(hash: string): boolean {
+    return this.#known?.mayHave(hash) ?? true
   }
 
   /** Whether memory is sure enough of its denial: the store has told of all its changes, just now if need be. */
-  #isDenied(token: string): boolean {
-    return this.#watch.isUpToDate?.() === true && !this.mayExist(token)
+  #isDenied(hash: string): boolean {
+    return this.#watch.isUpToDate?.() === true && !this.#mayHave(hash)
   }
 
   /** Asks the store, if it has to be asked; at once if it can answer at once, and once for all who ask at the same time. */
   look(token: string): Found | Promise<Found> {
-    if (this.#isDenied(token)) return 'unknown'
+    const hash = hashOf(token)
+    if (this.#isDenied(hash)) return 'unknown'
     const asked = this.#asked.get(token)
     if (asked) return asked
-    const hash = hashOf(token)
     const answer = (stored: StoredKey | undefined): Found =>
       stored ? this.#cache.add(token, stored) : 'unknown'
     try {
@@ -105,27 +107,28 @@ export class KeyDirectory {
   #hear(keys: readonly StoredKey[]): void {
     for (const stored of keys) {
       this.#cache.update(stored)
-      this.#known?.add(stored.key.id)
       for (const { hash } of stored.key.secrets) this.#known?.add(hash)
     }
     this.#heard?.push(...keys)
-    if (this.#known?.isFull) void this.#learnNames()
+    if (this.#known?.isFull && !this.#heard) void this.#learnHashes()
   }
 
-  /** Reads which ids and hashes there are. Until that is done, and if it fails, all may exist. */
-  async #learnNames(): Promise<void> {
-    this.#known = undefined
+  /**
+   * Reads which hashes there are. Until that is done for the first time, all may exist; later the filter
+   * that is full serves until the larger one is there.
+   */
+  async #learnHashes(): Promise<void> {
     const heard: StoredKey[] = (this.#heard = [])
     try {
-      const names: string[] = []
+      const hashes: string[] = []
       for await (const batch of this.#store.names()) {
         if (this.#closed) return
-        for (const name of batch) names.push(name)
+        for (const hash of batch) hashes.push(hash)
       }
-      const known = new BloomFilter(Math.max(8_192, names.length * 2))
-      for (let i = 0; i < names.length; i++) {
-        known.add(names[i] ?? '')
-        // Requests are served in between: a million names take a second in all.
+      const known = new BloomFilter(Math.max(8_192, hashes.length * 2))
+      for (let i = 0; i < hashes.length; i++) {
+        known.add(hashes[i] ?? '')
+        // Requests are served in between: a million hashes take half a second in all.
         if (i % 5_000 === 4_999) await new Promise((resolve) => setImmediate(resolve))
       }
       this.#known = known
@@ -133,8 +136,7 @@ export class KeyDirectory {
       this.#hear(heard)
     } catch {
       // The store is out of reach and says so itself; the filter is for floods, and has time.
-      this.#heard = undefined
-      if (!this.#closed) setTimeout(() => void this.#learnNames(), relearnMs).unref()
+      if (!this.#closed) setTimeout(() => void this.#learnHashes(), relearnMs).unref()
     }
   }
 }

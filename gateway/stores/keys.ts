@@ -19,7 +19,10 @@ export interface KeyStore {
   /** All keys, in no order that means anything; those added meanwhile may be among them or not. */
   list(): AsyncIterable<Key>
 
-  /** Batches of every id and every hash there is, for a memory of what can exist at all. */
+  /**
+   * Batches of all names that `find` knows, the hashes of secrets, for a memory of what can be found at
+   * all. Of those that come meanwhile some may be missing: who watches hears of them.
+   */
   names(): AsyncIterable<readonly string[]>
 
   /**

@@ -12,6 +12,7 @@ import type { TallyStore } from './tallies.ts'
 import { redisAudit } from './redis/audit.ts'
 import { Breaker } from './redis/breaker.ts'
 import { connect, whenReady } from './redis/connect.ts'
+import { Patience } from './redis/patience.ts'
 import { redisKeys } from './redis/keys.ts'
 import { redisQuotas } from './redis/quota.ts'
 import { within } from './redis/script.ts'
@@ -69,11 +70,12 @@ export function openStores(settings: StoreSettings, options: OpenOptions = {}): 
     if (!redis) throw new Error('no Redis is named')
     const timeoutMs = visits ? visitTimeoutMs : settings.timeoutMs
     const connection = connect(redis, { timeoutMs, patient: visits })
+    const patience = new Patience(timeoutMs)
     // A write, as little as one can be: what is full or a replica passes everything else.
     const breaker = visits
       ? undefined
       : new Breaker(() =>
-          within(timeoutMs, (answered, failed) => {
+          within(patience, (answered, failed) => {
             const written = connection.set(`${prefix}probe`, Date.now(), 'PX', probeKeptMs)
             written.then(answered, failed)
           }),

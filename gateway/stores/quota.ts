@@ -52,6 +52,9 @@ export interface QuotaStore {
 /** How a limiter of rate-limiter-flexible is made of a quota store. */
 export type LimiterOptions = Readonly<{ keyPrefix?: string; limits: Limits; bans?: BanRules }>
 
+/** What the names of limiters begin with, so that none of them is the quota of a key or of an account. */
+const ofLimiter = 'limiter:'
+
 /**
  * A quota store as one of rate-limiter-flexible's limiters, so that its wrappers and queues work with
  * it, and others can take it for their insurance.
@@ -116,7 +119,7 @@ export class QuotaLimiter extends RateLimiterCompatibleAbstract {
   }
 
   #name(key: string | number): string {
-    return `${this.keyPrefix}${key}`
+    return `${ofLimiter}${this.keyPrefix}${key}`
   }
 
   async #ask(key: string | number, cost: number): Promise<Decision> {

@@ -410,6 +410,62 @@ export function quotaStoreContract(
       t.match(await insured.consume('e', 2), { consumedPoints: 2 }, 'as insurance of another')
     })
 
+    t.test(
+      'what a limiter counts is no key’s and no account’s, whatever it is called',
+      async (t) => {
+        setTime(start)
+        const victim = newName()
+        const [key, account] = [`key:${victim}`, `account:${victim}`]
+        const heard: string[] = []
+        const end = store.watch({ banned: ({ key }) => heard.push(key), forgiven: () => undefined })
+        t.teardown(end)
+        const limiter = new QuotaLimiter(store, { limits, bans: rules })
+        const numbers = `${start / minuteMs},60,${Math.floor(start / dayMs)},1000,0,0`
+        const names = [
+          key,
+          account,
+          `mallory\n${key}\t${numbers}\nx`,
+          `"${key}"`,
+          `${victim} is my name`,
+          `x ${victim} y`,
+          `1 ${victim}","${key}`,
+          `${key};0,-1,-1,;0;;k`,
+          `{${key}}`,
+          '"\\\r\u2028',
+        ]
+        for (const name of names) await limiter.consume(name)
+        for (const name of names) await limiter.block(name, 60)
+        const told = new QuotaLimiter(store, { limits, bans: { ...rules, strikes: 1, graceMs: 0 } })
+        const banned = `${victim} is another name`
+        for (let i = 0; i < 3; i++) await told.consume(banned)
+        await t.rejects(told.consume(banned))
+        setTime(start + 1)
+        await t.rejects(told.consume(banned))
+        t.match(
+          (await store.bans()).map((ban) => ban.quota).filter((quota) => quota.includes('another')),
+          [`limiter:${banned}`],
+        )
+        const isUntouched = async (when: string) => {
+          for (const quota of [key, account]) {
+            const stand = { minuteUsed: 0, dayUsed: 0, bannedUntilMs: 0 }
+            t.match(await ask(quota, { key: victim, cost: 0 }), stand, `${quota} ${when}`)
+          }
+        }
+        await isUntouched('at once')
+        store = await reopen()
+        await isUntouched('after a restart')
+        const again = new QuotaLimiter(store, { limits, bans: rules })
+        const stands = await Promise.all(names.map((name) => again.get(name)))
+        t.strictSame(
+          stands.map((stand) => stand?.consumedPoints),
+          names.map(() => 3),
+          'each is banned',
+        )
+        if (!store.isLocal) await until(() => heard.length > names.length)
+        t.notOk(heard.includes(victim))
+      },
+    )
+
     t.test('a restart forgets nothing', async (t) => {
       const [counted, banned] = [newName(), newName()]
       setTime(start)

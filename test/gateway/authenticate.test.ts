@@ -17,6 +17,7 @@ import { json, raw, type Answer } from '../support/http.ts'
 import { root } from '../support/process.ts'
 import { startStore } from '../support/backend.ts'
 import { startGateway, startUpstream } from '../support/gateway.ts'
+import { startRedis, until } from '../support/redis.ts'
 
 const minute = 60_000
 
@@ -227,6 +228,48 @@ t.test('strangers', async (t) => {
     now += Number(dayIsOver.headers['retry-after']) * 1_000
     t.equal((await call('GET', '/v1/pets')).status, 401, 'who waits as long as told is heard again')
   })
+
+  t.test(
+    'over their limit have Redis asked nothing, whatever ids their tokens carry',
+    async (t) => {
+      const { url, client } = await startRedis(t)
+      const { call, key, desk } = await startGateway(t, {
+        store: `redis: "${url}"`,
+        clock: () => 1_790_000_010_000,
+        more: 'strangers: { perMinute: 5, perDay: 1000 }',
+      })
+      const [victim, cold, rotated] = [await key(), await key(), await key()]
+      const status = async (token: string) =>
+        (await call('GET', '/v1/pets', undefined, { authorization: `Bearer ${token}` })).status
+      for (let i = 0; i < 5; i++) t.equal((await call('GET', '/v1/pets')).status, 401)
+      const scripts = async () => {
+        const found = /cmdstat_evalsha:calls=(\d+)/.exec(await client.info('commandstats'))
+        return Number(found?.[1])
+      }
+      /** How many scripts 300 tokens of a stranger cost. */
+      const costOf = async (token: () => string) => {
+        const before = await scripts()
+        for (let i = 0; i < 300; i++) t.equal(await status(token()), 429)
+        return (await scripts()) - before
+      }
+      // Until the gateway has read which keys there are, it asks for everything.
+      await until(async () => (await costOf(() => newToken(newKeyId()))) < 30)
+      const invented = await costOf(() => newToken(newKeyId()))
+      const ofAKey = await costOf(() => newToken(victim.key.id))
+      t.comment(
+        `300 tokens with invented ids cost ${invented} scripts, with the id of a key ${ofAKey}`,
+      )
+      // Usage is written down meanwhile, once a second.
+      t.ok(invented < 30, 'the control')
+      t.ok(ofAKey < 30)
+      t.equal(await status(cold.token), 200, 'a key that was not met yet')
+      const issued = await desk.rotate(rotated.key.id, 60_000)
+      await until(async () => (await status(issued.token)) === 200, 1_000)
+      t.equal(await status(rotated.token), 200, 'for the overlap')
+      const made = await key()
+      await until(async () => (await status(made.token)) === 200, 1_000)
+    },
+  )
 
   t.test('are told apart by the address that trusted proxies name', async (t) => {
     const { call } = await startGateway(t, {
@@ -519,19 +562,19 @@ t.test('nor is it in CommonJS, where nothing can be awaited', async (t) => {
 t.test('a key whose plan is gone, or that a store cannot check', async (t) => {
   const { call, key, stores } = await startGateway(t)
   const { headers, key: record } = await key()
+  const { headers: unmet } = await key()
   const { version } = (await stores.keys.get(record.id)) ?? { version: 0 }
   await stores.keys.replace({ ...record, plan: 'gone' }, version)
   isRefused(t, await call('GET', '/v1/pets', undefined, headers), 403, 'forbidden')
   stores.keys.find = () => Promise.reject(new Error('out of reach'))
-  // Nobody but the store can say whether such a key has this secret.
-  const unknown = () => ({ authorization: `Bearer ${newToken(record.id)}` })
-  const unchecked = await call('GET', '/v1/pets', undefined, unknown())
+  // Nobody but the store can say whose token this is, that wasn't met yet.
+  const unchecked = await call('GET', '/v1/pets', undefined, unmet)
   isRefused(t, unchecked, 503, 'service_unavailable')
   t.equal(unchecked.headers['retry-after'], '5')
   stores.keys.find = () => {
     throw new Error('out of reach')
   }
-  t.equal((await call('GET', '/v1/pets', undefined, unknown())).status, 503)
+  t.equal((await call('GET', '/v1/pets', undefined, unmet)).status, 503)
 })
 
 t.test('what is forwarded is signed, so that the animal store believes it', async (t) => {

@@ -4,15 +4,17 @@ import t, { type Test } from 'tap'
 import type { RedisSettings } from '../../gateway/config/config.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { HeldQuotas } from '../../gateway/stores/embedded/held.ts'
-import { minuteMs, newQuota, type Ask } from '../../gateway/limits/step.ts'
+import { dayMs, minuteMs, newQuota, type Ask } from '../../gateway/limits/step.ts'
 import { EmbeddedQuotas } from '../../gateway/stores/embedded/quota.ts'
 import { connect } from '../../gateway/stores/redis/connect.ts'
+import { QuotaLimiter } from '../../gateway/stores/quota.ts'
 import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
 import { keyedScript } from '../../gateway/stores/redis/script.ts'
 import { quotaStoreContract, type MovableStore } from '../contracts/quota.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
 import { json } from '../support/http.ts'
 import { startProcess } from '../support/process.ts'
+import { bound } from '../support/promises.ts'
 import { startCluster, startRedis, startSentinel, until } from '../support/redis.ts'
 
 async function inRedis(t: Test, settings: RedisSettings): Promise<MovableStore> {
@@ -165,6 +167,81 @@ t.test('embedded, a save in the middle of placing loses nothing to a crash', asy
   t.strictSame(json(placing.stdout()), { quotas: 102_001, lost: 0 })
 })
 
+t.test('embedded, after a crash a name in the journal is a name and nothing else', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const now = Date.UTC(2026, 5, 15, 12)
+  const open = () => {
+    const store = new EmbeddedQuotas(openGatewayFile(file), { clock: () => now })
+    t.teardown(() => store.close())
+    return store
+  }
+  const numbers = (used: number) =>
+    `${now / minuteMs},${used},${Math.floor(now / dayMs)},${used},0,0`
+  const names = [
+    `mallory\nkey:VICTIM\t${numbers(60)}\nx`,
+    ...['"key:VICTIM"', 'key:VICTIM', 'a\tb', '"', '\\"\n', 'plain', ''],
+  ]
+  const limits = { perMinute: 10, perDay: 10 }
+  const limiter = new QuotaLimiter(open(), { limits })
+  const first = open()
+  for (const name of names) await limiter.consume(name)
+  // As an app might count that has the store itself.
+  for (const name of names.slice(3)) first.decide(name, { key: 'k', cost: 2, limits })
+  const database = openGatewayFile(file)
+  t.teardown(() => database.close())
+  const entries = () => database.prepare('SELECT states FROM journal ORDER BY seq').pluck().all()
+  await until(() => entries().length === 2)
+  t.match(entries().join('\n'), `\nplain\t${numbers(2)}\n`, 'an older version reads plain names')
+
+  // The ones that still run are as good as dead: this one has the journal alone.
+  const again = open()
+  const used = (store: EmbeddedQuotas, quota: string) =>
+    store.decide(quota, { key: 'k', cost: 0, limits }).minuteUsed
+  t.equal(used(again, 'key:VICTIM'), 0)
+  t.strictSame(
+    names.map((name) => used(again, `limiter:${name}`)),
+    names.map(() => 1),
+  )
+  t.strictSame(
+    names.slice(3).map((name) => used(again, name)),
+    names.slice(3).map(() => 2),
+  )
+
+  const older = [`key:A1\t${numbers(3)}`, `account:B b "c\t${numbers(4)}`, `"odd\t${numbers(5)}`]
+  database.prepare('INSERT INTO journal (states) VALUES (?)').run(older.join('\n'))
+  const upgraded = open()
+  t.strictSame(
+    ['key:A1', 'account:B b "c', '"odd'].map((quota) => used(upgraded, quota)),
+    [3, 4, 5],
+    'what a version before has left in the journal is read',
+  )
+})
+
+t.test('redis, gateways of the version before are understood, and nothing is forged', async (t) => {
+  const { url, client } = await startRedis(t)
+  const { store } = await quotasAt(t, url)
+  const heard: unknown[] = []
+  t.teardown(store.watch({ banned: (ban) => heard.push(ban), forgiven: () => heard.push('') }))
+  const channel = 'test:bans:told'
+  await until(async () => Number((await client.pubsub('NUMSUB', channel))[1]) === 1)
+  const messages: string[] = []
+  const other = client.duplicate()
+  t.teardown(() => other.disconnect())
+  await other.subscribe(channel)
+  other.on('message', (_channel, message) => messages.push(message))
+  const untilMs = Date.now() + 60_000
+  // As a gateway of the version before tells of a ban, or of a name that an app has given.
+  for (const message of [`${untilMs} VICTIM is my name`, `${untilMs} k key:k`, '[1', '{}', '[]'])
+    await client.publish(channel, message)
+  const name = 'VICTIM is my name'
+  await store.ban(name, name, untilMs)
+  await until(() => heard.length === 2)
+  t.strictSame(heard, ['', { key: name, quota: name, untilMs }])
+  // A gateway of the version before reads a time up to the first space.
+  t.notOk(messages.slice(5).some((message) => message && Number(message.split(' ')[0]) > 0))
+  t.match(await store.bans(), [{ key: name, quota: name, untilMs }])
+})
+
 t.test('redis, what was given up is not done after all', async (t) => {
   const { url } = await startRedis(t)
   const connection = new Redis(url)
@@ -177,6 +254,49 @@ t.test('redis, what was given up is not done after all', async (t) => {
   await new Promise((resolve) => setTimeout(resolve, 500))
   t.equal(await connection.exists('q'), 0, 'it is not counted later')
   t.match(await ask(), [/^\d+,\d+$/, /,1,\d+,1,0,0$/], 'and the next one is')
+})
+
+t.test('redis, a gateway that is late itself takes no answer for late', async (t) => {
+  const { url, child } = await startRedis(t)
+  const [connection, other] = [new Redis(url), new Redis(url)]
+  t.teardown(() => [connection, other].forEach((each) => each.disconnect()))
+  const run = keyedScript({ connection, timeoutMs: 50, file: 'quota.lua' })
+  const ask = () => run('q', '', ';;0;1,100,100,;0;;k')
+  await ask()
+  let isBusy = false
+  /** A loop that comes to look for answers every 60 ms. */
+  const turn = (): void => {
+    for (const end = performance.now() + 60; performance.now() < end;);
+    if (isBusy) setImmediate(turn)
+  }
+  const busy = (is: boolean): void => {
+    isBusy = is
+    if (is) setImmediate(turn)
+  }
+  const wait = async () => {
+    const began = performance.now()
+    const outcome = await ask().then(
+      () => 'answered',
+      (error: Error) => error.message,
+    )
+    return { outcome, ms: performance.now() - began }
+  }
+  const lateBy = (milliseconds: number) => other.call('CLIENT', 'PAUSE', milliseconds, 'ALL')
+  const givenUp = 'Redis did not answer within 50 ms'
+  await lateBy(200)
+  const idle = await wait()
+  t.equal(idle.outcome, givenUp, 'the control: it is not busy')
+  t.ok(idle.ms >= 49 && idle.ms < bound(70), `${idle.ms} ms`)
+  await other.ping()
+  await lateBy(200)
+  busy(true)
+  t.equal((await wait()).outcome, 'answered')
+  child().kill('SIGSTOP')
+  const hung = await wait()
+  busy(false)
+  child().kill('SIGCONT')
+  t.equal(hung.outcome, givenUp, 'one that hangs is given up nevertheless')
+  t.ok(hung.ms < 7_000, `${hung.ms} ms`)
 })
 
 /** Quotas of so many a minute and a day, by Redis' own clock. */

@@ -28,9 +28,11 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
   const page = database.prepare<[string, number], Row>(
     'SELECT * FROM keys WHERE id > ? ORDER BY id LIMIT ?',
   )
-  const hashes = database.prepare<[string, number], { hash: string; keyId: string }>(
-    'SELECT * FROM secrets WHERE hash > ? ORDER BY hash LIMIT ?',
-  )
+  const hashesAfter = database
+    .prepare<[string, number], string>(
+      'SELECT hash FROM secrets WHERE hash > ? ORDER BY hash LIMIT ?',
+    )
+    .pluck()
   const latest = database.prepare<[], number>('SELECT coalesce(max(version), 0) FROM keys').pluck()
   const insertKey = database.prepare('INSERT OR IGNORE INTO keys VALUES (?, ?, ?)')
   const insertSecret = database.prepare('INSERT OR IGNORE INTO secrets VALUES (?, ?)')
@@ -83,9 +85,9 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
     },
 
     async *names() {
-      for (let rows = hashes.all('', batchSize); rows.length > 0;) {
-        yield rows.flatMap(({ hash, keyId }) => [hash, keyId])
-        rows = hashes.all(rows.at(-1)?.hash ?? '', batchSize)
+      for (let page = hashesAfter.all('', batchSize); page.length > 0;) {
+        yield page
+        page = hashesAfter.all(page.at(-1) ?? '', batchSize)
         await breathe()
       }
     },

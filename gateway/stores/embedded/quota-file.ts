@@ -87,12 +87,12 @@ export function quotaFile(database: Database): QuotaFile {
         journal.all().flatMap((states) =>
           states.split('\n').flatMap((line) => {
             const end = line.indexOf('\t')
-            return entryFrom(line.slice(0, end), line.slice(end + 1))
+            return entryFrom(journaledName(line.slice(0, end)), line.slice(end + 1))
           }),
         ),
       ),
     append: (counted, doneSeq) => {
-      const lines = counted.map((state) => `${state.quota}\t${textOf(state)}`)
+      const lines = counted.map((state) => `${nameInJournal(state.quota)}\t${textOf(state)}`)
       append.immediate(lines.join('\n'), doneSeq)
     },
     lastEntry: () => last.get() ?? 0,
@@ -102,6 +102,24 @@ export function quotaFile(database: Database): QuotaFile {
     ordersSince: (seq) => since.all(seq),
     leave: (order, nowMs) => void leave.run({ ...order, leftAtMs: nowMs }),
     version: () => version.get(),
+  }
+}
+
+/**
+ * A quota's name as the journal has it: as it is, which an older version reads as well, or as JSON if it
+ * could be taken for anything else there. Apps count under names that strangers choose.
+ */
+function nameInJournal(quota: string): string {
+  return /[\t\n"]/.test(quota) ? JSON.stringify(quota) : quota
+}
+
+/** What an older version wrote begins with a quotation mark only where an app chose such a name. */
+function journaledName(text: string): string {
+  if (!text.startsWith('"')) return text
+  try {
+    return String(JSON.parse(text))
+  } catch {
+    return text
   }
 }
 

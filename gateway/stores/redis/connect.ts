@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import type { RedisAccess, RedisSettings } from '../../config/config.ts'
+import { longestGraceMs } from './patience.ts'
 
 /** A connection to one Redis, to the master that Sentinels name, or to a Cluster. */
 export type Connection = Redis | Cluster
@@ -25,7 +26,10 @@ export function connect(settings: RedisSettings, options: ConnectOptions): Conne
   // Without a listener, ioredis would print each failure; whoever uses the connection sees them.
   connection.on('error', () => undefined)
   if (!options.patient) persevere(connection)
-  if (connection instanceof Cluster) connection.on('+node', gatherOn)
+  if (connection instanceof Cluster) {
+    connection.on('+node', reach)
+    if (!options.patient) connection.on('-node', () => connection.refreshSlotsCache())
+  }
   return connection
 }
 
@@ -46,8 +50,13 @@ function persevere(connection: Connection): void {
   connection.on('end', () => void setTimeout(again, retryAfter(1, false) ?? 0).unref())
 }
 
-function gatherOn(redis: Redis): void {
+/**
+ * Connects to a node of a Cluster as soon as it is known. Else the first decision that is asked of it
+ * would have it connect, and all others until then would fail.
+ */
+function reach(redis: Redis): void {
   redis.on('connect', () => gather(redis.stream))
+  if (redis.status === 'wait') redis.connect().catch(() => undefined)
 }
 
 /**
@@ -75,19 +84,27 @@ function gather(stream: Socket): void {
 /** Waits until a connection is made, but not for long: without it a gateway starts as well. */
 export async function whenReady(connection: Connection): Promise<void> {
   const endMs = performance.now() + longestStartMs
-  while (connection.status !== 'ready' && performance.now() < endMs) {
+  while (!isReady(connection) && performance.now() < endMs) {
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
+}
+
+/** A Cluster says that it is when it knows its nodes. */
+function isReady(connection: Connection): boolean {
+  if (connection.status !== 'ready') return false
+  return !(connection instanceof Cluster) || connection.nodes('master').every(isReady)
 }
 
 function create(
   settings: RedisSettings,
   { timeoutMs, patient = false }: ConnectOptions,
 ): Connection {
+  const patienceMs = Math.max(1_000, timeoutMs)
   const common = {
-    commandTimeout: Math.max(1_000, timeoutMs),
+    // It takes answers that lie ready on a busy loop for late: what is decided by it is given up before.
+    commandTimeout: patient ? patienceMs : timeoutMs + longestGraceMs + 1_000,
     connectTimeout: Math.max(500, timeoutMs),
-    socketTimeout: Math.max(1_000, timeoutMs * 2),
+    socketTimeout: Math.max(2_000, timeoutMs * 2),
     enableOfflineQueue: patient,
     maxRetriesPerRequest: patient ? 3 : 0,
     autoResendUnfulfilledCommands: false,
@@ -106,7 +123,7 @@ function create(
       sentinels: settings.sentinels.map(hostAndPort),
       name: settings.name,
       // One that takes connections and says nothing is passed over.
-      sentinelCommandTimeout: common.commandTimeout,
+      sentinelCommandTimeout: patienceMs,
       sentinelRetryStrategy: (attempt) => retryAfter(attempt, patient),
       failoverDetector: true,
     })
@@ -118,6 +135,8 @@ function create(
     // A certificate is for a name, which must not be given up for its address.
     ...(access.tls ? { dnsLookup: (name, done) => done(null, name) } : {}),
     slotsRefreshTimeout: 1_000,
+    // What is sent again by itself may be counted twice, and when nobody waits for it any more.
+    ...(patient ? {} : { retryDelayOnFailover: 0, retryDelayOnClusterDown: 0 }),
     clusterRetryStrategy: retryStrategy,
   })
 }

@@ -120,7 +120,7 @@ export function redisKeys({
       for await (const pairs of scan((cursor) =>
         connection.hscan(secrets, cursor, 'COUNT', 1_000),
       )) {
-        yield pairs.flat()
+        yield pairs.map(([hash]) => hash)
       }
     },
 

@@ -5,7 +5,7 @@ import type { Connection } from './connect.ts'
 import { decisionsIn } from './decisions.ts'
 import { Fleet } from './fleet.ts'
 import { keyedScript } from './script.ts'
-import { watchBans } from './watch-bans.ts'
+import { toldOf, watchBans } from './watch-bans.ts'
 
 export type QuotaOptions = Readonly<{
   connection: Connection
@@ -35,7 +35,7 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
   /** Kept beside the hashes, which may be anywhere in a Cluster, so that bans can be listed. */
   async function note(quota: string, key: string, untilMs: number): Promise<void> {
     await connection.zadd(list, untilMs, JSON.stringify([key, quota]))
-    await connection.publish(channel, `${untilMs} ${key} ${quota}`)
+    await connection.publish(channel, toldOf({ key, quota, untilMs }))
   }
 
   async function forgive(): Promise<void> {

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Breaker } from './breaker.ts'
 import type { Connection } from './connect.ts'
+import { Patience } from './patience.ts'
 
 type Argument = string | number
 
@@ -41,9 +42,10 @@ export function keyedScript(options: ScriptOptions): KeyedScript {
 function runner({ connection, timeoutMs, breaker, file }: ScriptOptions) {
   const source = readFileSync(new URL(file, import.meta.url), 'utf8')
   const digest = hash('sha1', source)
+  const patience = new Patience(timeoutMs)
   return (count: number, names: readonly string[], args: readonly Argument[]) =>
     within(
-      timeoutMs,
+      patience,
       (answered, failed, isOver) => {
         const sendWhole = (error: Error): void => {
           // What was given up must not be done after all: it may be settled otherwise by now.
@@ -63,32 +65,30 @@ type Send = (
 ) => void
 
 /**
- * Asks, and gives up what takes too long. A process that was busy for that long finds its timers due
- * before it has read the answers that lie ready: so the answers are read first (ioredis' own time limit
- * doesn't, and called 48 of 8,000 late that were there on a machine under load).
+ * Asks, and gives up what takes too long (ioredis' own time limit takes answers that lie ready for late:
+ * 48 of 8,000 on a machine under load).
  *
  * Every decision comes through here: one promise for all of it costs 5 % less than one a step.
  */
-export function within(timeoutMs: number, send: Send, breaker?: Breaker): Promise<unknown> {
+export function within(patience: Patience, send: Send, breaker?: Breaker): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const askedAtMs = breaker?.check() ?? 0
-    let isOver = false
+    const askedAtMs = breaker?.check() ?? performance.now()
     const answered = (answer: unknown): void => {
-      if (isOver) return
-      isOver = true
-      clearTimeout(timer)
+      if (wait.isOver) return
+      wait.isOver = true
       breaker?.worked()
       resolve(answer)
     }
     const failed = (error: Error): void => {
-      if (isOver) return
-      isOver = true
-      clearTimeout(timer)
+      if (wait.isOver) return
+      wait.isOver = true
       breaker?.failed(error, askedAtMs)
       reject(error)
     }
-    const late = (): void => failed(new Error(`Redis did not answer within ${timeoutMs} ms`))
-    const timer = setTimeout(() => setImmediate(late), timeoutMs)
-    send(answered, failed, () => isOver)
+    const late = (): void =>
+      failed(new Error(`Redis did not answer within ${patience.timeoutMs} ms`))
+    const wait = { isOver: false, late }
+    patience.add(wait, askedAtMs)
+    send(answered, failed, () => wait.isOver)
   })
 }

@@ -1,5 +1,5 @@
 import { pollMs } from '../keys.ts'
-import type { BanListener } from '../quota.ts'
+import type { Ban, BanListener } from '../quota.ts'
 import { duplicate, type Connection } from './connect.ts'
 
 /** Hears of bans and lifts by publish and subscribe, and asks for the latest lift besides. */
@@ -12,14 +12,9 @@ export function watchBans(
   let seen: number | undefined
   subscriber.on('ready', () => void subscriber.subscribe(channel).catch(() => undefined))
   subscriber.on('message', (_channel: string, message: string) => {
-    const told = message.split(' ')
-    const [untilMs = NaN, key = '', quota = ''] = [
-      Number(told[0]),
-      told[1],
-      told.slice(2).join(' '),
-    ]
-    if (message === '') forgiven()
-    else if (Number.isSafeInteger(untilMs) && key !== '') banned({ key, quota, untilMs })
+    if (message === '') return forgiven()
+    const ban = banFrom(message)
+    if (ban) banned(ban)
   })
   const look = async (): Promise<void> => {
     // The time of the latest lift. A Redis that has lost it has lifted nothing.
@@ -37,5 +32,26 @@ export function watchBans(
     clearInterval(timer)
     connection.off('ready', tryLook)
     subscriber.disconnect()
+  }
+}
+
+/**
+ * A ban as gateways tell it to each other. Names may hold anything: apps count under what strangers send.
+ * Earlier versions told it in words with spaces in between; each passes over the other's form, and meets
+ * the ban when it asks.
+ */
+export function toldOf({ untilMs, key, quota }: Ban): string {
+  return JSON.stringify([untilMs, key, quota])
+}
+
+function banFrom(message: string): Ban | undefined {
+  try {
+    const told: unknown = JSON.parse(message)
+    if (!Array.isArray(told)) return undefined
+    const [untilMs, key, quota] = told as unknown[]
+    const isTold = Number.isSafeInteger(untilMs) && typeof key === 'string' && key !== ''
+    return isTold ? { untilMs: Number(untilMs), key, quota: String(quota) } : undefined
+  } catch {
+    return undefined
   }
 }
