@@ -19,7 +19,7 @@ import { contractOf } from './support/openapi.ts'
 import { askAll, examplesOf, targetOf, writtenCall } from './support/openapi-asks.ts'
 import { lintFaults } from './support/openapi-document.ts'
 import { root } from './support/process.ts'
-import { freePort } from './support/redis.ts'
+import { freePort, until } from './support/redis.ts'
 
 const file = join(root, 'config/openapi/animal-store.yaml')
 const contract = contractOf(file)
@@ -71,6 +71,7 @@ t.test('the services answer all that is documented, and nothing else', async (t)
   await t.test('to what cannot be read', (t) => askUnreadably(t, gateway))
   await t.test('while the store is in trouble', (t) => askInTrouble(t, call, store))
   await t.test('while the store or the keys are out of reach', askOutOfReach)
+  await t.test('while too much of a caller is on its way', askCrowded)
   await t.test('where a method is not let through, or an operation is gone', askInVain)
   t.strictSame(contract.unseen(), [])
 })
@@ -103,6 +104,20 @@ async function askWell(t: Test, call: Call): Promise<void> {
     }
     t.equal((await call(method, '/v1/pets?status=pending')).status, 200)
   }
+}
+
+/** Two requests that are not answered are the share of one that is alone. */
+async function askCrowded(t: Test): Promise<void> {
+  const upstream = await startUpstream(t, () => undefined)
+  const gateway = await start(t, { upstream, upstreamMore: 'maxInFlight: 4' })
+  const { headers } = await gateway.key({ limits: plenty })
+  const hung = [1, 2].map(() => caller(gateway.url)('GET', '/v1/pets', undefined, headers))
+  await until(() => upstream.seen.length === 2)
+  const call: Call = (method, target, body, more) =>
+    gateway.call(method, target, body, { ...headers, ...more })
+  t.strictSame(await askAll(call, forwarded), [429])
+  gateway.server.closeAllConnections()
+  await Promise.allSettled(hung)
 }
 
 async function askBadly(t: Test, call: Call, { url, key }: Gateway): Promise<void> {
