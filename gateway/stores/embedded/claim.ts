@@ -1,9 +1,9 @@
-import Sqlite from 'better-sqlite3'
+import { connect } from '../../../shared/sqlite-pair.ts'
 import { isBusy, type Database } from '../../../shared/sqlite.ts'
 
 /** Holds a lock beside the file for as long as this process lives; nothing if another one does. */
 export function claim(database: Database): Database | undefined {
-  const beside = new Sqlite(database.memory ? ':memory:' : `${database.name}-counting`, {
+  const beside = connect(database.memory ? ':memory:' : `${database.name}-counting`, {
     timeout: 0,
   })
   try {
