@@ -1,6 +1,7 @@
-import Sqlite from 'better-sqlite3'
+import type Sqlite from 'better-sqlite3'
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { connect, UnfitSqlite } from './sqlite-pair.ts'
 
 export type { Database, Statement } from 'better-sqlite3'
 
@@ -29,6 +30,7 @@ export function openSqlite(file: string, options: SqliteOptions): Sqlite.Databas
         sleep(10 + Math.random() * 20)
         continue
       }
+      if (error instanceof UnfitSqlite) throw error
       const reason = error instanceof Error ? error.message : String(error)
       throw new Error(`the database ${file} can't be used: ${reason}`, { cause: error })
     }
@@ -77,7 +79,7 @@ export function found<Row>(row: Row | undefined): Row {
 
 function open(file: string, { migrations, busyTimeoutMs }: SqliteOptions): Sqlite.Database {
   if (file !== ':memory:') makePrivate(file)
-  const database = new Sqlite(file, { timeout: openTimeoutMs })
+  const database = connect(file, { timeout: openTimeoutMs })
   try {
     requireKnownVersion(database, migrations)
     database.pragma('journal_mode = WAL')

@@ -1,20 +1,20 @@
-import { spawn, spawnSync } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { delimiter, dirname, join } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { build } from './build.mjs'
+import { runNpm } from './npm.mjs'
 import { digestOf, root, SetupError, showProgress } from './shared.mjs'
+import {
+  compilation,
+  hasOwnSqlite,
+  installedSqlite,
+  placeSqlite,
+  trySqlite,
+  wantedSqlite,
+} from './sqlite.mjs'
 
-const stampFile = join(root, 'node_modules', '.tollgate')
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
-const logFile = join(root, '.cache', 'setup.log')
+const packages = join(root, 'node_modules')
+const aside = join(root, '.cache', 'packages')
+const stampFile = join(packages, '.tollgate')
 
 /** Whatever this checkout still lacks before it can run: its packages, SQLite's native part, a build. */
 export async function prepare() {
@@ -34,109 +34,63 @@ export async function prepareOrExit(more = () => undefined) {
   }
 }
 
+/** The same for all Nodes that take the same SQLite: nothing else in node_modules depends on them. */
 function stamp() {
   const lock = digestOf([join(root, 'package-lock.json')])
-  return `${lock} ${process.platform} ${process.arch} ${process.versions.modules}`
+  return `${lock} ${process.platform} ${process.arch} better-sqlite3 ${wantedSqlite()}`
 }
 
 function isInstalled() {
-  return existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp()
+  return (
+    existsSync(stampFile) &&
+    readFileSync(stampFile, 'utf8') === stamp() &&
+    installedSqlite() === wantedSqlite()
+  )
 }
 
 async function install() {
-  requireCompiler()
-  mkdirSync(dirname(logFile), { recursive: true })
-  rmSync(join(root, 'node_modules', 'better-sqlite3'), { recursive: true, force: true })
+  const compile = compilation()
   const done = showProgress(() =>
-    existsSync(join(root, 'node_modules', 'better-sqlite3', 'build'))
-      ? 'Compiling SQLite for this Node (up to a minute, once)'
-      : 'Installing packages (about a minute the first time)',
+    compile
+      ? 'Installing packages and compiling SQLite (one to three minutes, once)'
+      : 'Installing packages (up to a minute the first time)',
   )
-  const code = await runNpm(['ci'])
-  done(code === 0)
-  if (code !== 0) throw new SetupError(explain(readFileSync(logFile, 'utf8')))
-  tryDatabase()
-  writeFileSync(stampFile, stamp())
-}
-
-/** Runs npm with what SQLite's build needs on a machine that can't fetch Node's headers. */
-function runNpm(args) {
-  const log = openSync(logFile, 'w')
-  const [command, ...first] = process.env.npm_execpath?.endsWith('.js')
-    ? [process.execPath, process.env.npm_execpath]
-    : ['npm']
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, [...first, ...args], {
-      cwd: root,
-      env: { ...process.env, ...buildSettings() },
-      stdio: ['ignore', log, log],
-      detached: true,
-    })
-    // npm leaves its compilers running when it is stopped, so that the whole group is ended.
-    const stop = () => process.kill(-child.pid, 'SIGKILL') && process.exit(130)
-    signals.forEach((signal) => process.on(signal, stop))
-    child.on('error', reject)
-    child.on('close', (code) => {
-      signals.forEach((signal) => process.off(signal, stop))
-      resolve(code ?? 1)
-    })
-  })
-}
-
-function buildSettings() {
-  // A page of 20 took SQLite 15 µs at -O1, 13 at -O2 and at -O3, which compiles longest.
-  const settings = { CFLAGS: '-O2', CXXFLAGS: '-O2' }
-  const prefix = dirname(dirname(realpathSync(process.execPath)))
-  if (existsSync(join(prefix, 'include', 'node', 'node.h'))) settings.npm_config_nodedir = prefix
-  if (mustCompile()) settings.npm_config_build_from_source = 'true'
-  return settings
-}
-
-/** There is no ready-made SQLite for Node 20; for newer ones it is fetched, and compiled if not. */
-function mustCompile() {
-  return process.versions.node.startsWith('20.')
-}
-
-function requireCompiler() {
-  const missing = missingTools()
-  if (mustCompile() && missing.length > 0) throw new SetupError(compilerSentence(missing))
-}
-
-function missingTools() {
-  const folders = (process.env.PATH ?? '').split(delimiter)
-  const isThere = (tool) => folders.some((folder) => existsSync(join(folder, tool)))
-  return ['g++', 'make', 'python3'].filter((tool) => !isThere(tool))
-}
-
-function compilerSentence(missing) {
-  return (
-    `SQLite has to be compiled, and ${missing.join(', ')} can't be found. Install what is missing ` +
-    `(on Debian and Ubuntu: apt-get install g++ make python3) and try again.`
-  )
-}
-
-function explain(log) {
-  const network = /ENOTFOUND|ECONNREFUSED|ETIMEDOUT|EAI_AGAIN|ENETUNREACH|ECONNRESET/.exec(log)
-  if (network) {
-    return (
-      `npm can't reach its registry (${network[0]}). Check the network, or the proxy and registry ` +
-      `settings of npm, and try again. All of npm's output is in .cache/setup.log.`
-    )
+  try {
+    putAside()
+    // No package of the lock file has a script that has to run.
+    const packed = runNpm(['ci', '--ignore-scripts'], { log: 'setup.log' })
+    // Compiling takes longer, and leaves a second processor idle.
+    await Promise.all([packed, compile?.()])
+    if (hasOwnSqlite) placeSqlite()
+    trySqlite()
+    writeFileSync(stampFile, stamp())
+  } catch (error) {
+    done(false)
+    throw error
   }
-  const missing = missingTools()
-  if (missing.length > 0 && /gyp/.test(log)) return compilerSentence(missing)
-  const reason =
-    /npm error (?!code|syscall|path|errno|dest|A complete)(.+)/.exec(log)?.[1] ??
-    'it gave no reason'
-  return `npm could not install the packages: ${reason}. All of its output is in .cache/setup.log.`
+  rmSync(aside, { recursive: true, force: true })
+  done(true)
 }
 
-/** A wrong binary ends its process by a signal, so that it is tried in a process of its own. */
-function tryDatabase() {
-  const script = `new (require('better-sqlite3'))(':memory:')`
-  const { status } = spawnSync(process.execPath, ['-e', script], { cwd: root })
-  if (status === 0) return
-  throw new SetupError(
-    'SQLite was installed but does not work with this Node. Remove node_modules and try again.',
-  )
+/**
+ * npm empties node_modules before it asks its registry for anything. What is there may be all that can
+ * be had just now: it comes back unless the new packages are complete, even after Ctrl-C or a kill.
+ */
+function putAside() {
+  putBack()
+  process.on('exit', putBack)
+  if (!existsSync(packages)) return
+  mkdirSync(join(root, '.cache'), { recursive: true })
+  try {
+    renameSync(packages, aside)
+  } catch {
+    // A folder that is mounted can't be moved; npm empties it then.
+  }
+}
+
+function putBack() {
+  if (!existsSync(aside)) return
+  // Retried, because an npm that was just killed may still have been writing.
+  rmSync(packages, { recursive: true, force: true, maxRetries: 10 })
+  renameSync(aside, packages)
 }

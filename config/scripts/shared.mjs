@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The folder of the checkout. */
@@ -8,10 +9,10 @@ export const root = fileURLToPath(new URL('../..', import.meta.url))
 /** What went wrong in the set-up, as one sentence that says what to do. */
 export class SetupError extends Error {}
 
-/** One digest over the names and contents of files. */
+/** One digest over the names and contents of files of this checkout, wherever it lies. */
 export function digestOf(files) {
   const hash = createHash('sha256')
-  for (const file of files) hash.update(file).update(readFileSync(file))
+  for (const file of files) hash.update(relative(root, file)).update(readFileSync(file))
   return hash.digest('hex')
 }
 

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { progressBar } from '../../shared/progress.ts'
+import { UnfitSqlite } from '../../shared/sqlite-pair.ts'
 import { ConfigError, configFile, readConfig } from '../config/load.ts'
 import { desksFor } from '../desks.ts'
 import { isLine } from '../keys/settings.ts'
@@ -117,5 +118,6 @@ function say(output: string): number {
 function failed(error: unknown): number {
   const sentence = sentenceOf(error).split('\n').map(printable).join('\n')
   process.stderr.write(`tollgate: ${sentence}\n`)
-  return error instanceof UsageError || error instanceof ConfigError ? 2 : 1
+  const mustChange = [UsageError, ConfigError, UnfitSqlite]
+  return mustChange.some((kind) => error instanceof kind) ? 2 : 1
 }

@@ -11,16 +11,14 @@ import { freePort, startRedis, until } from '../support/redis.ts'
 
 const dockerfile = join(root, 'config/deploy/Dockerfile')
 
-const native = 'node_modules/better-sqlite3/build/Release'
+/** Node 20 needs another SQLite than the lock file's, so that images can't be built for it; this checkout has it. */
+const sqlite = process.versions.node.startsWith('20.')
+  ? `rm -r node_modules/better-sqlite3 && cp -R '${join(root, 'node_modules/better-sqlite3')}' node_modules`
+  : ':'
 
-/**
- * What is done in the place of two commands. `npm ci --omit=dev` would compile SQLite for a minute: it is run
- * without that, and SQLite's native part is this checkout's. What the other one installs is here already.
- */
+/** What is done in the place of two commands. What the second one installs is here already. */
 const instead: Readonly<Record<string, string>> = {
-  'npm ci --omit=dev':
-    'npm ci --omit=dev --ignore-scripts --prefer-offline && ' +
-    `mkdir -p ${native} && cp '${join(root, native)}/better_sqlite3.node' ${native}`,
+  'npm ci --omit=dev': `npm ci --omit=dev --prefer-offline && ${sqlite}`,
   'npm ci --ignore-scripts': `ln -s '${join(root, 'node_modules')}' node_modules`,
 }
 
@@ -84,10 +82,10 @@ function start(
 }
 
 t.test(
-  'the steps of the Dockerfile, carried out in folders with SQLite’s native part from this checkout, make two services that work',
+  'the steps of the Dockerfile, carried out in folders, make two services that work',
   async (t) => {
     const scripts = packagesThat(({ dev, hasInstallScript }) => !dev && hasInstallScript)
-    t.strictSame(scripts, ['node_modules/better-sqlite3'], 'only it is spared here')
+    t.strictSame(scripts, [], 'nothing is compiled, so that no image needs a compiler')
     const { gateway, backend, stages } = build(t)
 
     await t.test('nothing is in them but what they run', (t) => {
@@ -105,11 +103,7 @@ t.test(
         )
         t.strictSame(packagesThat(({ dev }) => dev).filter(has), [], 'none that build')
         t.equal(image.user, '1000:1000', 'nobody’s rights, by number')
-        t.equal(
-          image.base,
-          `${stages.get('packages')?.base}-slim`,
-          'the same Node, without compilers',
-        )
+        t.equal(image.base, stages.get('packages')?.base, 'the same Node')
       }
       const chown = /^COPY --from=build --chown=1000:1000 \/app\/data data$/m
       t.match(readFileSync(dockerfile, 'utf8'), chown, 'whose the volume is')

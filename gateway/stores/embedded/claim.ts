@@ -1,11 +1,11 @@
-import Sqlite from 'better-sqlite3'
+import { connect } from '../../../shared/sqlite-pair.ts'
 import { isBusy, makePrivate, type Database } from '../../../shared/sqlite.ts'
 
 /** Holds a lock beside the file for as long as this process lives; nothing if another one does. */
 export function claim(database: Database): Database | undefined {
   const file = database.memory ? ':memory:' : `${database.name}-counting`
   if (!database.memory) makePrivate(file)
-  const beside = new Sqlite(file, { timeout: 0 })
+  const beside = connect(file, { timeout: 0 })
   try {
     beside.exec('BEGIN EXCLUSIVE')
     return beside
