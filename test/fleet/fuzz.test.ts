@@ -1,9 +1,14 @@
+import fc from 'fast-check'
 import { createServer, type IncomingMessage } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import t from 'tap'
 import { request } from 'undici'
+import { clientAddress, neighbourhoodOf, Ranges } from '../../gateway/address.ts'
+import { passedOn } from '../../gateway/headers.ts'
 import { signatureChecker, signatureHeader } from '../../shared/signature.ts'
 import { peakMemory, startFleet } from '../support/fleet.ts'
+import { startGateway, startUpstream } from '../support/gateway.ts'
+import { until } from '../support/redis.ts'
 import { rawRequests } from './raw-requests.ts'
 
 // FUZZ_SECONDS=600 FUZZ_SEED=7 npm test -- build/test/fleet/fuzz.test.js
@@ -163,3 +168,251 @@ t.test(
     t.ok(grown < 40, `${Math.round(grown)} MB more in the second half`)
   },
 )
+
+/** A request of a pipeline: what is sent, what a correct server answers, and what becomes of the rest. */
+type Piped = Readonly<{
+  bytes: string
+  status: number
+  /** Whether a backend hears of it. */
+  isDone: boolean
+  /** Whether nothing behind it is done. */
+  isLast: boolean
+}>
+
+/** Requests of all kinds, each with a number that a backend would see. */
+function pipedKinds(auth: string, small: string) {
+  const host = 'Host: x\r\n'
+  const line = (method: string, number: number, version = '1.1'): string =>
+    `${method} /v1/n${number} HTTP/${version}\r\n`
+  const asked = (bytes: string, status = 200, isLast = false): Piped => ({
+    ...{ bytes, status, isLast, isDone: status === 200 },
+  })
+  return [
+    (n: number) => asked(`${line('GET', n)}${host}${auth}\r\n`),
+    (n: number) => asked(`${line('GET', n)}${host}${auth}\r\n`),
+    (n: number) => asked(`${line('HEAD', n)}${host}${auth}\r\n`),
+    (n: number) => asked(`${line('POST', n)}${host}${auth}Content-Length: 5\r\n\r\nhello`),
+    (n: number) =>
+      asked(
+        `${line('PUT', n)}${host}${auth}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`,
+      ),
+    (n: number) => asked(`${line('GET', n)}${host}\r\n`, 401),
+    (n: number) => asked(`${line('POST', n)}${host}Content-Length: 5\r\n\r\nGET /`, 401),
+    (n: number) => asked(`${line('GET', n)}${host}${small}\r\n`, 429),
+    (n: number) => asked(`GET /v1//n${n} HTTP/1.1\r\n${host}${auth}\r\n`, 400),
+    (n: number) => asked(`GET /elsewhere HTTP/1.1\r\n${host}${auth}X: ${n}\r\n\r\n`, 404),
+    (n: number) => asked(`${line('GET', n)}${host}${auth}Content-Length: 2\r\n\r\nhi`, 400),
+    (n: number) => asked(`${line('GET', n)}${auth}\r\n`, 400, true),
+    (n: number) => asked(`${line('GET', n)}${host}${host}${auth}\r\n`, 400, true),
+    (n: number) => asked(`${line('GET', n)}${host}${auth}Connection: close\r\n\r\n`, 200, true),
+    (n: number) => asked(`${line('GET', n, '1.0')}${host}${auth}\r\n`, 200, true),
+    (n: number) =>
+      asked(
+        `${line('GET', n)}${host}${auth}Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n`,
+        200,
+        true,
+      ),
+  ]
+}
+
+/** Statuses of the answers in some bytes, as a client reads them that knows what it asked. */
+function answersTo(asked: readonly Piped[], bytes: string): number[] {
+  const statuses: number[] = []
+  let at = 0
+  for (const { bytes: sent } of asked) {
+    const end = bytes.indexOf('\r\n\r\n', at)
+    if (end < 0) break
+    const head = bytes.slice(at, end)
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1])
+    const length = Number(/^content-length: (\d+)\r?$/im.exec(head)?.[1] ?? 0)
+    at = end + 4 + (sent.startsWith('HEAD ') ? 0 : length)
+    if (at > bytes.length) break
+    statuses.push(status)
+  }
+  return at === bytes.length ? statuses : [...statuses, NaN]
+}
+
+t.test('a pipeline is answered in its order, up to its last request, and no further', async (t) => {
+  const upstream = await startUpstream(t, (asked, response) => {
+    setTimeout(() => response.end(asked.url), upTo(4))
+  })
+  const { url, key } = await startGateway(t, {
+    upstream,
+    more: 'strangers: { perMinute: 10000000, perDay: 100000000 }',
+  })
+  const { token } = await key({ limits: { perMinute: 10_000_000, perDay: 10_000_000 } })
+  const few = await key({ limits: { perMinute: 1, perDay: 10_000_000 }, plan: 'enterprise' })
+  const auth = `Authorization: Bearer ${token}\r\n`
+  const kinds = pipedKinds(auth, `Authorization: Bearer ${few.token}\r\n`)
+  const { hostname, port } = new URL(url)
+  const usedUp = async (): Promise<boolean> =>
+    (await request(`${url}/v1/x`, { headers: { authorization: `Bearer ${few.token}` } }))
+      .statusCode === 429
+  await until(usedUp)
+  const end = performance.now() + seconds * 1_000
+  let [pipelines, requests, number] = [0, 0, 0]
+  while (performance.now() < end) {
+    // A new minute lets the small key in once.
+    if (new Date().getUTCSeconds() > 56)
+      await until(async () => new Date().getUTCSeconds() < 50 && (await usedUp()), 20_000)
+    upstream.seen.length = 0
+    const asked = Array.from({ length: 1 + upTo(30) }, () =>
+      kinds[upTo(kinds.length)]?.(++number),
+    ).filter((each) => each !== undefined)
+    const last = asked.findIndex(({ isLast }) => isLast)
+    const counted = last < 0 ? asked : asked.slice(0, last + 1)
+    const bytes = Buffer.from(asked.map(({ bytes }) => bytes).join(''), 'latin1')
+    const received = await new Promise<string>((resolve) => {
+      let text = ''
+      const socket = connect(Number(port), hostname)
+      const isWhole = (): boolean => last < 0 && answersTo(counted, text).length === counted.length
+      socket.on('data', (more: Buffer) => {
+        text += more.toString('latin1')
+        if (isWhole()) setTimeout(() => socket.destroy(), 2)
+      })
+      socket.on('error', () => undefined)
+      socket.setTimeout(10_000, () => socket.destroy())
+      socket.once('close', () => resolve(text))
+      const write = (from: number): void => {
+        const to = random() < 0.5 ? bytes.length : from + 1 + upTo(400)
+        socket.write(bytes.subarray(from, to))
+        if (to < bytes.length) setImmediate(write, to)
+      }
+      write(0)
+    })
+    const statuses = answersTo(counted, received)
+    const expected = counted.map(({ status }) => status)
+    const done = upstream.seen
+      .map((each) => Number(/n(\d+)$/.exec(each.url ?? '')?.[1]))
+      .sort((a, b) => a - b)
+    const toDo = counted.flatMap(({ isDone, bytes }) =>
+      isDone ? [Number(/\/n(\d+) /.exec(bytes)?.[1])] : [],
+    )
+    if (String(statuses) !== String(expected) || String(done) !== String(toDo)) {
+      t.strictSame(
+        { statuses, done },
+        { statuses: expected, done: toDo },
+        `seed ${seed}, pipeline ${pipelines}`,
+      )
+      t.comment(
+        asked
+          .map(({ bytes }) => bytes)
+          .join('')
+          .slice(0, 4_000),
+      )
+      break
+    }
+    pipelines++
+    requests += counted.length
+  }
+  t.ok(pipelines > 50, `${pipelines} pipelines of ${requests} requests, seed ${seed}`)
+})
+
+const runs = { seed, numRuns: 500 * seconds }
+
+t.test('the address of a caller is what the nearest proxy says, whatever stands before it', (t) => {
+  const trusted = new Ranges(['10.0.0.0/8', 'fd00::/8'])
+  const ipv4 = fc
+    .tuple(fc.constantFrom(1, 9, 11, 127, 203), fc.nat(255), fc.nat(255), fc.nat(255))
+    .map((parts) => parts.join('.'))
+  const hex = (address: string): string => {
+    const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number)
+    return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
+  }
+  const spelled = ipv4.chain((address) =>
+    fc
+      .constantFrom(
+        address,
+        `${address}:443`,
+        `::ffff:${address}`,
+        `[::ffff:${address}]:80`,
+        `::FFFF:${hex(address)}`,
+        `0:0:0:0:0:ffff:${hex(address)}`,
+        `  ${address} `,
+      )
+      .map((written) => ({ address, written })),
+  )
+  const anything = fc.array(
+    fc.oneof(fc.string({ unit: 'binary-ascii', maxLength: 20 }), ipv4, fc.constant('10.1.1.1')),
+    { maxLength: 40 },
+  )
+  const proxies = fc.array(fc.constantFrom('10.0.0.2', '10.9.9.9:1234', '[fd00::1]', 'fd00::2'), {
+    maxLength: 18,
+  })
+  fc.assert(
+    fc.property(anything, spelled, proxies, (before, { address, written }, between) => {
+      const header = [...before, written, ...between].join(',')
+      const sender = {
+        socket: { remoteAddress: '10.0.0.1' },
+        headers: { 'x-forwarded-for': header },
+      }
+      return clientAddress(sender, trusted) === address
+    }),
+    runs,
+  )
+  fc.assert(
+    fc.property(
+      fc.array(fc.nat(0xffff), { minLength: 8, maxLength: 8 }),
+      fc.boolean(),
+      (groups, isLarge) => {
+        // Mapped IPv4 is another matter.
+        groups[5] = 1
+        const text = groups.map((group) => group.toString(16))
+        const long = text.map((group) => group.padStart(4, '0')).join(':')
+        const short = new URL(`http://[${text.join(':')}]`).hostname.slice(1, -1)
+        const names = [text.join(':'), long, short].map((each) =>
+          neighbourhoodOf(isLarge ? each.toUpperCase() : each),
+        )
+        return new Set(names).size === 1 && names[0] === `${text.slice(0, 4).join(':')}::/64`
+      },
+    ),
+    runs,
+  )
+  t.end()
+})
+
+t.test('no spelling of a name takes it past the gateway', (t) => {
+  const names = [
+    'authorization',
+    'cookie',
+    'x-caller-id',
+    'x-caller-plan',
+    'x-gateway-signature',
+    'x-forwarded-for',
+    'forwarded',
+    'x-real-ip',
+    'proxy-authorization',
+    'remote-user',
+    'client-ip',
+    'x-request-id',
+  ]
+  const joint = fc.string({
+    unit: fc.constantFrom(..."-_.~+!#$%&'*^|`"),
+    minLength: 1,
+    maxLength: 3,
+  })
+  const passed = (name: string): boolean => {
+    const asked = { rawHeaders: [name, 'x'], headers: {} } as unknown as IncomingMessage
+    return passedOn(asked).includes(name)
+  }
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...names),
+      fc.array(joint, { minLength: 6, maxLength: 6 }),
+      fc.array(fc.boolean(), { minLength: 40, maxLength: 40 }),
+      fc.boolean(),
+      (name, joints, capitals, isWrapped) => {
+        const words = name.split('-')
+        const joined = words.map((word, i) => (i === 0 ? word : `${joints[i]}${word}`)).join('')
+        const cased = [...joined]
+          .map((char, i) => (capitals[i % 40] ? char.toUpperCase() : char))
+          .join('')
+        return !passed(isWrapped ? `${joints[4]}${cased}${joints[5]}` : cased)
+      },
+    ),
+    runs,
+  )
+  for (const name of ['X-Order-Id', 'Accept', 'traceparent', 'If-None-Match', 'X-Callers'])
+    t.ok(passed(name), name)
+  t.end()
+})
