@@ -59,7 +59,7 @@ t.test('a backend hangs: its own callers are told in time, others notice nothing
   const { url, key } = await startGateway(t, {
     more: plan,
     targets: `[ "${fine.url}" ]`,
-    upstreamMore: `}, hung: { targets: [ "${hung.url}" ], timeout: { response: 1s }, maxInFlight: 20, health: { unhealthyAfter: 1000 }`,
+    upstreamMore: `}, hung: { targets: [ "${hung.url}" ], timeout: { response: 1s }, maxInFlight: 20, fair: off, health: { unhealthyAfter: 1000 }`,
     routes: '[ { path: /v1/*, upstream: animals }, { path: /hung/*, upstream: hung } ]',
   })
   const { headers } = await key()

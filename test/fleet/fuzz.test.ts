@@ -368,6 +368,7 @@ t.test('the address of a caller is what the nearest proxy says, whatever stands 
     ),
     runs,
   )
+  t.pass(`${runs.numRuns} of each, seed ${seed}`)
   t.end()
 })
 
