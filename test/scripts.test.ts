@@ -35,6 +35,8 @@ function checkout(t: Test): string {
 function run(args: string[], env: Record<string, string>, cwd?: string) {
   const { status, stderr, stdout } = spawnSync(process.execPath, args, {
     ...{ env: { PATH: process.env['PATH'] ?? '', ...env }, encoding: 'utf8' },
+    // A service that should have refused to start would run for ever.
+    timeout: 120_000,
     ...(cwd === undefined ? {} : { cwd }),
   })
   return { status, output: stdout + stderr }
