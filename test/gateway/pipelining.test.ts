@@ -77,7 +77,8 @@ t.test('honest pipelines go on as before', async (t) => {
     setTimeout(() => response.end(request.url), Number(request.url?.at(-1)) % 3)
   })
   const { url, auth } = await startFor(t, { upstream })
-  const connections = Array.from({ length: 64 }, async (_, connection) => {
+  // With 17 requests of each under way they stay below half of the upstream's room, which one caller may have.
+  const connections = Array.from({ length: 28 }, async (_, connection) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     let received = ''
     socket.on('data', (bytes: Buffer) => (received += bytes.toString('latin1')))
