@@ -5,6 +5,7 @@ import { shown } from '../shared/json.ts'
 import { jsonType, Refusal } from '../shared/refusal.ts'
 import { bodyReader } from './body.ts'
 import type { Commits } from './commits.ts'
+import { nothingThere } from '../shared/unknown-routes.ts'
 import { found, type Database } from '../shared/sqlite.ts'
 import { pageFrom, pageSql, parameter, sendPage, type Page, type Rows } from './page.ts'
 
@@ -88,6 +89,7 @@ export function noSuchPet(id: string | bigint): Refusal {
 
 function petIdFrom(request: FastifyRequest): bigint {
   const text = parameter(request.params, 'petId') ?? ''
+  if (text === '') throw nothingThere()
   const id = int64From(text)
   if (id === undefined || id < 1n) throw noSuchPet(text)
   return id

@@ -21,14 +21,29 @@ const exposed = [
 /** How long a browser may remember that it may ask. */
 const rememberedSeconds = '600'
 
-/** What browsers are told, or nothing where no origin is configured. */
-export function corsFrom({ origins }: CorsSettings): Cors {
+/** How many origins that may not ask are told apart. */
+const mostStrange = 100
+
+/**
+ * What browsers are told, or nothing where no origin is configured. `unlisted` hears, once each, of origins that may
+ * not ask: all that their pages get to see is that a fetch has failed.
+ */
+export function corsFrom(
+  { origins }: CorsSettings,
+  unlisted: (origin: string) => void = () => undefined,
+): Cors {
   const all = origins.includes('*')
   const some = new Set(origins)
+  const strange = new Set<string>()
 
   function headersFor({ headers }: IncomingMessage): Record<string, string> | undefined {
     const { origin } = headers
-    if (origin === undefined || !(all || some.has(origin))) return undefined
+    if (origin === undefined) return undefined
+    if (!all && !some.has(origin)) {
+      if (strange.size < mostStrange && !strange.has(origin)) unlisted(origin)
+      if (strange.size < mostStrange) strange.add(origin)
+      return undefined
+    }
     return {
       'access-control-allow-origin': all ? '*' : origin,
       'access-control-expose-headers': exposed,

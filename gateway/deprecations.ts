@@ -1,3 +1,4 @@
+import { strict, type Lenience } from './lenience.ts'
 import { pathExpression } from './paths.ts'
 
 /** A rehearsal of a removal: within it, the operation is not served. */
@@ -27,18 +28,31 @@ export type Announced = Readonly<{
 /** Finds the deprecation of a request by method and path, however the path is spelled. */
 export type FindDeprecation = (method: string, path: string) => Announced | undefined
 
-export function deprecationFinder(deprecations: readonly Deprecation[]): FindDeprecation {
+/** `lenience` is that of the router before it: whatever that takes for an operation is one. */
+export function deprecationFinder(
+  deprecations: readonly Deprecation[],
+  lenience: Lenience = strict,
+): FindDeprecation {
   const known = deprecations.map((deprecation) => {
     const [method = '', pattern = ''] = deprecation.operation.split(' ')
-    return { method, expression: pathExpression(pattern), announced: announcedFrom(deprecation) }
+    return {
+      method,
+      expression: expressionOf(pattern, lenience),
+      announced: announcedFrom(deprecation),
+    }
   })
   if (known.length === 0) return () => undefined
   return (method, path) => {
     // HEAD asks for what GET would answer.
     const asked = method === 'HEAD' ? 'GET' : method
-    const plain = decoded(path)
+    const plain = lenience.pathOf(decoded(path))
     return known.find((each) => each.method === asked && each.expression.test(plain))?.announced
   }
+}
+
+function expressionOf(pattern: string, { ignoresCase }: Lenience): RegExp {
+  const expression = pathExpression(pattern)
+  return ignoresCase ? new RegExp(expression, 'i') : expression
 }
 
 function announcedFrom(deprecation: Deprecation): Announced {

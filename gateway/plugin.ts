@@ -1,169 +1,143 @@
-import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
 import type { Clock } from '../shared/clock.ts'
-import { answer } from '../shared/service.ts'
+import { letArrive } from '../shared/linger.ts'
+import type { RefusalCode } from '../shared/refusal.ts'
 import { secretWarning, signer } from '../shared/signature.ts'
-import { Ranges } from './address.ts'
-import './caller.ts'
 import type { Config } from './config/config.ts'
 import { configOf, loadConfig } from './config/load.ts'
+import { nearest } from './config/near.ts'
 import type { ConfigFile } from './config/schema.ts'
-import { openCore, type Core } from './core.ts'
-import './records/course.ts'
-import { recorder } from './records/recorder.ts'
-import { deprecationFinder } from './deprecations.ts'
-import { notAllowed } from './forwarding-refusals.ts'
-import { corsFrom } from './cors.ts'
-import { follow } from './stages/0-follow.ts'
-import { preflight } from './stages/0-preflight.ts'
-import { screen } from './stages/0-screen.ts'
-import { authenticate } from './stages/1-authenticate.ts'
-import { admit, quotaView } from './stages/2-admit.ts'
-import { retire } from './stages/3-retire.ts'
-import { forward } from './stages/4-forward.ts'
-import { announce } from './stages/5-announce.ts'
+import { openCore } from './core.ts'
+import { guard } from './guard.ts'
 import type { Stores } from './stores/open.ts'
-import { addressFinder, strangerRefuser } from './stranger.ts'
-import { Offer } from './terms.ts'
-import type { UnderWay } from './under-way.ts'
-import { guarded, markForwarding, refuseUnguarded } from './unguarded.ts'
 
-export type TollgateOptions = Readonly<{
-  /** The path of a configuration file, or what one would say, or a configuration that was loaded. */
-  config: string | ConfigFile | Config
-  /** Where keys are kept; by default what the configuration says, closed with the app. */
-  stores?: Stores
-  /** What outlives this configuration, if there are to be others after it; whoever gives it closes it. */
-  core?: Core
-  /** Shared with the backends: every forwarded request is signed with it. */
-  secret?: string | undefined
-  clock?: Clock
-  /** Where guarded requests are counted for as long as they last. */
-  underWay?: UnderWay
-}>
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** Whether a route of the app's own is served to callers with a key only, as forwarded ones are. */
-    tollgate?: boolean | 'quota'
-    /** What a request of this route counts: 1 unless told, 0 for nothing. */
-    cost?: number
-    /** What the route is called in logs and metrics; its URL unless told. */
-    label?: string
-    /** The upstream that a forwarded route leads to. */
-    upstream?: string
-  }
+/** What a caller is told when its request is refused. */
+export interface Refused {
+  readonly code: RefusalCode
+  readonly message: string
+  readonly status: number
 }
+
+export interface TollgateOptions {
+  /** The path of a configuration file, or what such a file would say. */
+  readonly config?: string | ConfigFile
+  /** In place of `config`: a configuration that `loadConfig` or `configOf` gave. */
+  readonly loaded?: Config
+  /** Where keys and counters are kept: by default where the configuration says, closed with the app. */
+  readonly stores?: Stores
+  /** A secret shared with the backends: every forwarded request is signed with it. */
+  readonly secret?: string | undefined
+  /** The time in milliseconds: `Date.now` unless told. */
+  readonly clock?: Clock
+  /** Makes the body of a refusal, where `{ code, message, status }` isn't what the app's errors look like. */
+  readonly refuse?: (refused: Refused, request: FastifyRequest, reply: FastifyReply) => unknown
+}
+
+const optionNames = ['config', 'loaded', 'stores', 'secret', 'clock', 'refuse'] as const
+
+/** Fastify adds these to the options of every plugin. */
+const fastifysOwn = ['logLevel', 'logSerializers']
 
 /**
  * Guards the routes that the configuration forwards, and those of the app that ask for it with
- * `config: { tollgate: true }`. All others are left as they are. Routes that ask for it and were there
- * before are refused.
+ * `config: { tollgate: true }`, wherever they stand in its scope. All others are left as they are.
  */
 export async function tollgate(app: FastifyInstance, options: TollgateOptions): Promise<void> {
-  const { clock = Date.now, stores, underWay } = options
-  const config = configFrom(options.config)
-  const sign = options.secret ? signer(options.secret) : undefined
-  const weakness = options.core ? undefined : secretWarning(options.secret)
+  const config = configFrom(options)
+  requireFit(app, config)
+  const { secret, clock = Date.now, refuse } = options
+  const weakness = secretWarning(secret)
   if (weakness) app.log.warn(weakness)
-  const core = options.core ?? (await openCore({ config, stores, clock, log: app.log }))
-  const { directory, quotas, strangers } = core
-  const upstreams = new Map(
-    [...config.upstreams].map(([name, settings]) => [name, core.upstreams.take(settings)]),
+  const core = await openCore({ config, stores: options.stores, clock, log: app.log })
+  app.addHook('onClose', () => core.close())
+  // Connections that have become WebSockets would never let the app's server close.
+  app.addHook('preClose', (done) => {
+    core.upstreams.cutTunnels()
+    done()
+  })
+  await guard(app, {
+    config,
+    core,
+    sign: secret ? signer(secret) : undefined,
+    clock,
+    finish: refuse ? [envelope(refuse), arrive] : [arrive],
+  })
+}
+
+function configFrom(options: TollgateOptions): Config {
+  const names = Object.keys(options ?? {}).filter((name) => !fastifysOwn.includes(name))
+  if (names.includes('prefix')) {
+    throw new TypeError(
+      'Tollgate takes no prefix: register it in a scope that has one, app.register(async (scope) => { await scope.register(tollgate, …) }, { prefix })',
+    )
+  }
+  const unknown = names.find((name) => !(optionNames as readonly string[]).includes(name))
+  if (unknown !== undefined) {
+    const meant = nearest(unknown, optionNames)
+    const hint = meant ? `did you mean "${meant}"?` : `there are ${optionNames.join(', ')}`
+    throw new TypeError(`Tollgate has no option "${unknown}": ${hint}`)
+  }
+  const { config, loaded } = options
+  if (loaded) {
+    if (config !== undefined)
+      throw new TypeError('Tollgate takes either "config" or "loaded", not both')
+    return loaded
+  }
+  if (typeof config === 'string') return loadConfig(config)
+  if (typeof config === 'object' && config !== null) return configOf(config)
+  throw new TypeError(
+    'Tollgate needs the option "config": the path of a configuration file, or what one would say',
   )
-  // Connections that have become WebSockets would never let a server of somebody else's close.
-  if (!options.core) {
-    app.addHook('preClose', (done) => {
-      upstreams.forEach((upstream) => upstream.cutTunnels())
-      done()
-    })
-  }
-  app.addHook('onClose', async () => {
-    upstreams.forEach((upstream) => core.upstreams.giveBack(upstream))
-    if (!options.core) await core.close()
-  })
-
-  const trustedProxies = new Ranges(config.trustedProxies)
-  const addressOf = addressFinder(trustedProxies)
-  const refuseStranger = strangerRefuser(strangers, addressOf)
-  const cors = corsFrom(config.cors)
-  const find = deprecationFinder(config.deprecations)
-  const record = recorder(core, app.log)
-  const unanswered = ({ caller, standing }: FastifyRequest): void => {
-    if (caller && standing) void quotas.giveBack(caller.quota, standing.decision)
-  }
-
-  // A request's way, in order; forwarding is the route's own handler.
-  const known = [
-    screen({ refuseStranger }),
-    ...(config.cors.origins.length > 0 ? [preflight({ cors, strangers, addressOf })] : []),
-    authenticate({
-      directory,
-      strangers,
-      offer: new Offer(config.plans, config.bans),
-      addressOf,
-      refuseStranger,
-      clock,
-    }),
-  ]
-  const retired = retire({ find, clock, called: record.deprecatedCall, unanswered })
-  const onRequest = (settings: FastifyContextConfig, url: string) => {
-    const { tollgate, cost = 1, label, upstream = '' } = settings
-    const share = upstreams.get(upstream)?.share
-    const route = label ?? url
-    const asksOnly = tollgate === 'quota'
-    return [
-      follow({ route, underWay, ended: record.answersOf(route, asksOnly) }),
-      ...known,
-      admit({ quotas, cost, asksOnly, share, bans: record.banned }),
-      retired,
-    ]
-  }
-  const onSend = [announce({ ietf: config.ietfHeaders, find, cors })]
-
-  app.decorateRequest('caller', null)
-  app.decorateRequest('standing', null)
-  app.decorateRequest('forbidden', false)
-  app.decorateRequest('course', null)
-  app.addHook('onRoute', (route) => {
-    const { config: settings } = route
-    if (!settings?.tollgate) return
-    const before = onRequest(settings, route.url)
-    route.config = { ...settings, [guarded]: true }
-    route.onRequest = [...before, ...[route.onRequest ?? []].flat()]
-    route.onSend = [...[route.onSend ?? []].flat(), ...onSend]
-  })
-  const { quotaPath: url } = config
-  app.get(url, { config: { tollgate: 'quota', cost: 0 } }, quotaView)
-  const asked = ['GET', 'HEAD']
-  app.route({
-    ...{ url, method: app.supportedMethods.filter((method) => !asked.includes(method)) },
-    config: { tollgate: true, cost: 0 },
-    handler: (_request, reply) => answer(reply, notAllowed(asked)),
-  })
-  const { routes } = config
-  const { upstreamMeter } = record
-  await app.register(async (scope) => {
-    markForwarding(scope)
-    await forward(scope, {
-      ...{ routes, upstreams, trustedProxies, sign, clock, unanswered, upstreamMeter },
-      tunnels: core.tunnels,
-    })
-  })
-  // The gateway's own app awaits this, and has no routes before.
-  if (!options.core) app.addHook('onRequest', refuseUnguarded)
 }
 
-function configFrom(given: TollgateOptions['config']): Config {
-  if (typeof given === 'string') return loadConfig(given)
-  return isLoaded(given) ? given : configOf(given)
+/** Says what keeps Tollgate from working in an app, in a sentence that Fastify's own errors lack. */
+function requireFit(app: FastifyInstance, { quotaPath }: Config): void {
+  const { initialConfig } = app
+  if (initialConfig.http2) {
+    throw new Error(
+      'Tollgate speaks HTTP/1.1: make the app without http2, and put a proxy in front',
+    )
+  }
+  if (app.hasRequestDecorator('course')) {
+    throw new Error('Tollgate is registered in this scope, or around it, already: once is enough')
+  }
+  if (app.hasRequestDecorator('caller')) {
+    throw new Error(
+      'the app has a request.caller of its own, which is the name of Tollgate’s caller',
+    )
+  }
+  if (app.hasRoute({ method: 'GET', url: app.prefix + quotaPath })) {
+    throw new Error(
+      `the app has a route GET ${app.prefix}${quotaPath}, where Tollgate tells callers their quota: set another path with quota.path`,
+    )
+  }
 }
 
-function isLoaded(config: ConfigFile | Config): config is Config {
-  return config.plans instanceof Map
+/** Puts refusals into the form of the app's own errors. */
+function envelope(refuse: NonNullable<TollgateOptions['refuse']>): onSendHookHandler {
+  return function envelope(request, reply, payload, done): void {
+    const { refusal } = reply
+    if (!refusal) return done(null, payload)
+    const { code, message, status } = refusal
+    try {
+      const body = refuse({ code, message, status }, request, reply)
+      done(null, typeof body === 'string' ? body : JSON.stringify(body))
+    } catch (error) {
+      request.log.error({ err: error }, 'Tollgate’s option "refuse" has thrown')
+      done(null, payload)
+    }
+  }
 }
 
-// The app around the plugin is guarded too, where it asks for it; fastify's mark for that is a symbol.
+/** Sees to it that answers arrive at callers that still send their bodies. */
+const arrive: onSendHookHandler = (request, reply, payload, done) => {
+  letArrive(request.raw, reply.raw, reply.statusCode)
+  done(null, payload)
+}
+
+// The scope around the plugin is guarded too, where it asks for it; Fastify's marks for that are symbols.
 Object.assign(tollgate, {
   [Symbol.for('skip-override')]: true,
   [Symbol.for('fastify.display-name')]: 'tollgate',
+  [Symbol.for('plugin-meta')]: { name: 'tollgate', fastify: '5.x' },
 })

@@ -3,8 +3,8 @@ import { createServer, METHODS, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Clock } from '../shared/clock.ts'
 import { endQuietOnes } from '../shared/quiet.ts'
-import { Refusal } from '../shared/refusal.ts'
 import { requestIdFrom } from '../shared/request-id.ts'
+import { signer } from '../shared/signature.ts'
 import {
   createService,
   refuseUnparsed,
@@ -15,10 +15,11 @@ import {
 import { clientAddress, Ranges } from './address.ts'
 import type { Config } from './config/config.ts'
 import { openCore, type Core } from './core.ts'
+import { nothingThere } from '../shared/unknown-routes.ts'
 import { addTimes, outcomeOf } from './records/course.ts'
 import { rateHeaders } from './limits/headers.ts'
 import { plainTarget } from './paths.ts'
-import { tollgate } from './plugin.ts'
+import { guard } from './guard.ts'
 import { keepRoom } from './room.ts'
 import { noPlan, noRoute } from './records/recorder.ts'
 import { Seldom } from './records/seldom.ts'
@@ -190,9 +191,10 @@ async function build(options: GatewayOptions, core: Core): Promise<Generation> {
   }
   const underWay = new UnderWay()
   try {
-    await app.register(tollgate, { config, core, secret, clock, underWay })
+    const sign = secret ? signer(secret) : undefined
+    await guard(app, { config, core, sign, clock, underWay })
     app.all('*', { config: { tollgate: true, label: noRoute } }, () => {
-      throw new Refusal('not_found', 'There is nothing at this path.')
+      throw nothingThere()
     })
     await app.ready()
     return { app, config, underWay, trustedProxies, refuseMalformed }
@@ -205,7 +207,7 @@ async function build(options: GatewayOptions, core: Core): Promise<Generation> {
 /** What the log says of a request besides what it says of any; of strangers over their limit, of few. */
 function describer(seldom: Seldom, trustedProxies: Ranges) {
   return (line: LogLine, request: FastifyRequest, reply: FastifyReply): boolean => {
-    if (reply.refusal === 'too_many_failed_attempts') {
+    if (reply.refusal?.code === 'too_many_failed_attempts') {
       const unsaid = seldom.take(clientAddress(request.raw, trustedProxies))
       if (unsaid === undefined) return false
       if (unsaid > 0) line['unsaid'] = unsaid

@@ -12,7 +12,7 @@ import { loggable, logsRequests, type LogTarget } from './log.ts'
 import { takesNoMore } from './last-answer.ts'
 import { afterAnswers, answerOn, hangUp, isAnsweredEarly, letArrive } from './linger.ts'
 import { endQuietOnes } from './quiet.ts'
-import { jsonType, rawRefusal, type Refusal, refusalFrom, type RefusalCode } from './refusal.ts'
+import { jsonType, rawRefusal, type Refusal, refusalFrom } from './refusal.ts'
 import { requestIdFrom } from './request-id.ts'
 import { serviceLog } from './request-log.ts'
 import { traceIdFrom } from './trace.ts'
@@ -93,14 +93,14 @@ function useLog(app: FastifyInstance, log: FastifyBaseLogger): void {
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** Why a request is refused, if it is. */
-    refusal?: RefusalCode
+    /** What a request is refused with, if it is. */
+    refusal?: Refusal
   }
 }
 
 /** Answers with a refusal. */
 export function answer(reply: FastifyReply, refusal: Refusal): FastifyReply {
-  reply.refusal = refusal.code
+  reply.refusal = refusal
   return reply.code(refusal.status).headers(refusal.headers).type(jsonType).send(refusal.body)
 }
 

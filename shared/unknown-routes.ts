@@ -21,8 +21,12 @@ export function answerUnknownRoutes(app: FastifyInstance): void {
       const allow = [...methods].sort().join(', ')
       throw new Refusal('method_not_allowed', `Here only ${allow} can be used.`, { allow })
     }
-    throw new Refusal('not_found', 'There is nothing at this path.')
+    throw nothingThere()
   })
+}
+
+export function nothingThere(): Refusal {
+  return new Refusal('not_found', 'There is nothing at this path.')
 }
 
 function matches(pattern: readonly string[], segments: readonly string[]): boolean {

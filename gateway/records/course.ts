@@ -34,7 +34,7 @@ export function outcomeOf(
   { caller, standing }: FastifyRequest,
   { refusal }: FastifyReply,
 ): Outcome {
-  if (refusal) return refusal
+  if (refusal) return refusal.code
   if (!standing) return 'gone'
   return caller ? 'admitted' : 'preflight'
 }

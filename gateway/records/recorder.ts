@@ -32,7 +32,7 @@ export function recorder({ meters, tallying }: Core, log: FastifyBaseLogger): Re
         const plan = caller?.plan ?? noPlan
         answers.add(plan, statusOf(reply))
         if (course) durations.add(performance.now() - course.beganAtMs)
-        if (reply.refusal) meters.refusals.add(plan, reply.refusal)
+        if (reply.refusal) meters.refusals.add(plan, reply.refusal.code)
         const use = caller && !isFree ? useOf(request, reply) : undefined
         if (caller && use) tallying.count(caller, use)
       }

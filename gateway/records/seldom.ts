@@ -1,31 +1,31 @@
 import type { Clock } from '../../shared/clock.ts'
 import { BoundedMap } from '../bounded-map.ts'
 
-const everyMs = 1_000
-
-/** How many addresses are told apart for sure. */
-const leastAddresses = 1_000
+/** How many names are told apart for sure. */
+const leastNames = 1_000
 
 type Told = { atMs: number; unsaid: number }
 
-/** Lets one line a second and address into the log of those whom nobody needs to hear of one by one. */
+/** Lets one line in a while and name (an address, a key) into the log, where nobody needs to hear of each. */
 export class Seldom {
   readonly #clock: Clock
-  readonly #told = new BoundedMap<Told>(leastAddresses)
+  readonly #everyMs: number
+  readonly #told = new BoundedMap<Told>(leastNames)
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, everyMs = 1_000) {
     this.#clock = clock
+    this.#everyMs = everyMs
   }
 
   /** How many lines were left out before this one; `undefined` if it is left out as well. */
-  take(address: string): number | undefined {
+  take(name: string): number | undefined {
     const nowMs = this.#clock()
-    const told = this.#told.get(address)
-    if (told && nowMs - told.atMs < everyMs) {
+    const told = this.#told.get(name)
+    if (told && nowMs - told.atMs < this.#everyMs) {
       told.unsaid++
       return undefined
     }
-    this.#told.set(address, { atMs: nowMs, unsaid: 0 })
+    this.#told.set(name, { atMs: nowMs, unsaid: 0 })
     return told?.unsaid ?? 0
   }
 }

@@ -11,7 +11,10 @@ export function screen({ refuseStranger }: ScreenOptions): onRequestHookHandler 
   return function screen(request, reply, done): void {
     const fault = framingFault(request.raw)
     if (fault) return refuseStranger(request, reply, () => fault)
-    if (!plainTarget(request.url)) return refuseStranger(request, reply, ambiguous)
+    const plain = plainTarget(request.url)
+    if (plain === undefined) return refuseStranger(request, reply, ambiguous)
+    // The gateway's own server has spelled it so already; in another app, what is matched must be forwarded.
+    if (plain !== request.url) request.raw.url = plain
     done()
   }
 }

@@ -12,6 +12,7 @@ import type { Caller } from '../caller.ts'
 import type { Found, KeyDirectory } from '../keys/directory.ts'
 import { isOurs, isWellFormed } from '../keys/token.ts'
 import type { Strangers } from '../limits/strangers.ts'
+import { Seldom } from '../records/seldom.ts'
 import type { AddressOf, RefuseStranger } from '../stranger.ts'
 import type { Offer, Restriction } from '../terms.ts'
 
@@ -27,14 +28,18 @@ export type AuthenticateOptions = Readonly<{
 const challenge = 'Bearer realm="tollgate"'
 const secondsUntilBack = '5'
 
+/** How often the log is told of a key whose plan is gone. */
+const everyMinuteMs = 60_000
+
 /** Finds out who sends a request, before a byte of its body is read; refuses who can't be known. */
 export function authenticate(options: AuthenticateOptions): onRequestHookHandler {
   const { directory, strangers, offer, addressOf, refuseStranger, clock } = options
+  const unplannedKeys = new Seldom(clock, everyMinuteMs)
 
   return function authenticate(request, reply, done): void {
     const token = bearerToken(request.raw.rawHeaders)
     if (token === undefined) return refuseStranger(request, reply, missing)
-    if (token === null) return refuseStranger(request, reply, invalid)
+    if (token === null) return refuseStranger(request, reply, isBare(request) ? bare : invalid)
     const known = directory.recall(token)
     if (known) return letIn(known, request, reply, done)
     if (isOurs(token) && !isWellFormed(token)) return refuseStranger(request, reply, invalid)
@@ -57,11 +62,7 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
 
   function letIn(caller: Caller, request: FastifyRequest, reply: FastifyReply, done: Done): void {
     if (!caller.isValidAt(clock())) return refuseStranger(request, reply, invalid)
-    if (!caller.takes(offer)) {
-      const { id, plan } = caller
-      request.log.error({ key: id, plan }, 'the plan of a key is not in the configuration')
-      return refuseStranger(request, reply, unplanned)
-    }
+    if (!caller.takes(offer)) return refuseUnplanned(caller, request, reply)
     request.caller = caller
     const { allows } = caller
     request.forbidden = allows !== undefined && !isWithin(allows, request)
@@ -72,12 +73,29 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
     return allows(request.method, pathOf(request), () => addressOf(request))
   }
 
-  function refuseUnchecked(request: FastifyRequest, reply: FastifyReply): void {
+  /** Its key is valid, and guesses at nothing: it isn't counted as a stranger. */
+  function refuseUnplanned(
+    { id, plan }: Caller,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): void {
+    const unsaid = unplannedKeys.take(id)
+    if (unsaid !== undefined) {
+      request.log.error({ key: id, plan, unsaid }, 'the plan of a key is not in the configuration')
+    }
+    tellAsStranger(request, reply, unplanned())
+  }
+
+  function tellAsStranger(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): void {
     const decision = strangers.stand(addressOf(request))
     request.standing = { decision, limits: strangers.limits }
+    void answer(reply, refusal)
+  }
+
+  function refuseUnchecked(request: FastifyRequest, reply: FastifyReply): void {
     const sentence = `Keys can't be checked just now. Try again in ${secondsUntilBack} seconds.`
     const headers = { 'retry-after': secondsUntilBack }
-    void answer(reply, new Refusal('service_unavailable', sentence, headers))
+    tellAsStranger(request, reply, new Refusal('service_unavailable', sentence, headers))
   }
 }
 
@@ -95,6 +113,17 @@ const invalid = refusing(
   'The API key is not valid.',
   challenging(`${challenge}, error="invalid_token"`),
 )
+
+const bare = refusing(
+  'invalid_api_key',
+  'Write "Bearer " before your API key: "Authorization: Bearer <API_KEY>".',
+  challenging(`${challenge}, error="invalid_token"`),
+)
+
+/** Whether a key was sent without the name of its scheme; whether it is valid is told to nobody. */
+function isBare({ headers }: FastifyRequest): boolean {
+  return isWellFormed(headers.authorization ?? '')
+}
 
 function refusing(...about: ConstructorParameters<typeof Refusal>): () => Refusal {
   const refusal = new Refusal(...about)

@@ -10,6 +10,7 @@ import { answer } from '../../shared/service.ts'
 import type { Caller } from '../caller.ts'
 import { bodied, tooManyAtOnce } from '../forwarding-refusals.ts'
 import { comeBack } from '../limits/come-back.ts'
+import type { Limits } from '../limits/limits.ts'
 import type { Quotas } from '../limits/quotas.ts'
 import type { Decision } from '../limits/step.ts'
 import type { FairShare } from '../upstreams/fair-share.ts'
@@ -26,12 +27,12 @@ export type AdmitOptions = Readonly<{
   /** The upstream of the route, as far as its callers share it. */
   share: FairShare | undefined
   /** Told when a request has banned its key. */
-  bans: (caller: Caller, untilMs: number) => void
+  banned: (caller: Caller, untilMs: number) => void
 }>
 
 /** Lets a request in if its caller's quota has room for it, and counts it: one step, or 429. */
 export function admit(options: AdmitOptions): onRequestHookHandler {
-  const { quotas, cost, asksOnly, share, bans } = options
+  const { quotas, cost, asksOnly, share, banned } = options
 
   return function admit(request, reply, done): void {
     const { caller, course, forbidden } = request
@@ -40,9 +41,11 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
       if (!share.enter(caller.quota)) return holdBack(caller, request, reply, done)
       course.share = share
     }
+    // A configuration that comes while the store is asked gives the caller others.
+    const { limits } = caller
     const decided = asksOnly ? quotas.stand(caller) : quotas.decide(caller, forbidden ? 0 : cost)
-    if (decided instanceof Promise) waitFor(decided, caller, request, reply, done)
-    else act(decided, caller, request, reply, done)
+    if (decided instanceof Promise) waitFor(decided, limits, request, reply, done)
+    else act(decided, limits, request, reply, done)
   }
 
   /** Nothing is counted of what is held back; a ban that runs is the better reason. */
@@ -52,11 +55,12 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
     reply: FastifyReply,
     done: Done,
   ): void {
+    const { limits, bans } = caller
     const refuseAt = (decision: Decision): void => {
-      const standing = (request.standing = { decision, limits: caller.limits })
+      const standing = (request.standing = { decision, limits })
       refuse(
         reply,
-        decision.verdict === 'banned' ? comeBack('key_banned', standing) : tooManyAtOnce(),
+        decision.verdict === 'banned' ? comeBack('key_banned', standing, bans) : tooManyAtOnce(),
       )
     }
     const decided = quotas.stand(caller)
@@ -66,28 +70,30 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
 
   function waitFor(
     decided: Promise<Decision>,
-    caller: Caller,
+    limits: Limits,
     request: FastifyRequest,
     reply: FastifyReply,
     done: Done,
   ): void {
-    decided.then((decision) => act(decision, caller, request, reply, done)).catch(done)
+    decided.then((decision) => act(decision, limits, request, reply, done)).catch(done)
   }
 
   function act(
     decision: Decision,
-    caller: Caller,
+    limits: Limits,
     request: FastifyRequest,
     reply: FastifyReply,
     done: Done,
   ): void {
-    const standing = (request.standing = { decision, limits: caller.limits })
+    const standing = (request.standing = { decision, limits })
     if (decision.verdict === 'unavailable') return refuse(reply, unavailable())
     if (asksOnly) return done()
-    if (decision.bans) bans(caller, decision.bannedUntilMs)
-    if (decision.verdict === 'banned') return refuse(reply, comeBack('key_banned', standing))
+    if (decision.bans && request.caller) banned(request.caller, decision.bannedUntilMs)
+    if (decision.verdict === 'banned') {
+      return refuse(reply, comeBack('key_banned', standing, request.caller?.bans))
+    }
     if (decision.verdict === 'refused') {
-      return refuse(reply, comeBack('rate_limit_exceeded', standing))
+      return refuse(reply, comeBack('rate_limit_exceeded', standing, request.caller?.bans))
     }
     if (request.forbidden) return refuse(reply, notForThis())
     done()
@@ -99,7 +105,7 @@ export function quotaView(request: FastifyRequest, reply: FastifyReply): object 
   if (hasBody(request.raw)) return answer(reply, bodied(request.method))
   const { caller, standing } = request
   if (!caller || !standing) throw new Error('a standing comes after admit')
-  return standingView(caller.plan, standing)
+  return { ...standingView(caller.plan, standing), strikesToBan: caller.bans?.strikes ?? null }
 }
 
 function notForThis(): Refusal {

@@ -1,5 +1,5 @@
 import proxy from '@fastify/http-proxy'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifySchema } from 'fastify'
 import { answer, pathOf } from '../../shared/service.ts'
 import type { Route } from '../config/config.ts'
 import { notAllowed } from '../forwarding-refusals.ts'
@@ -9,11 +9,17 @@ import type { Upstream } from '../upstreams/upstream.ts'
 export type ForwardOptions = PassageOptions &
   Readonly<{ routes: readonly Route[]; upstreams: ReadonlyMap<string, Upstream> }>
 
+/** Keeps a route out of the description that @fastify/swagger makes of an app. */
+export const hidden: FastifySchema & { hide: true } = { hide: true }
+
 /** What a route forwards unless it says otherwise. */
 const usualMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** Sends admitted requests to the upstreams that the configuration's routes name. */
 export async function forward(app: FastifyInstance, options: ForwardOptions): Promise<void> {
+  app.addHook('onRoute', (route) => {
+    route.schema = hidden
+  })
   for (const route of options.routes) {
     const upstream = options.upstreams.get(route.upstream)
     if (!upstream) throw new Error(`the upstream ${route.upstream} is not open`)

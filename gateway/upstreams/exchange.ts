@@ -162,7 +162,18 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const early = this.#early
     const first = early && early.length > 1 ? Buffer.concat(early) : early?.[0]
     const body = isWhole ? first : this.#open(first)
-    this.#receiver.answered({ status: this.#status, headers: this.#headers, body })
+    try {
+      this.#receiver.answered({ status: this.#status, headers: this.#headers, body })
+    } catch (error) {
+      this.#giveUp(error)
+    }
+  }
+
+  /** The answer could not be handed on, by a fault of ours: this request fails, and nothing else. */
+  #giveUp(error: unknown): void {
+    this.cancel()
+    const cause = error instanceof Error ? error : new Error(String(error))
+    this.#receiver.failed({ kind: 'broken', cause, isUnsent: false, isUnwanted: false })
   }
 
   /** A stream of what has come and what comes; it ends with the exchange, and the exchange with it. */

@@ -39,6 +39,11 @@ export class Upstreams {
     void this.#end(held.upstream)
   }
 
+  /** Ends all WebSockets. */
+  cutTunnels(): void {
+    for (const { upstream } of this.#held.values()) upstream.cutTunnels()
+  }
+
   /** Ends all there are, with what would never end by itself. */
   async close(): Promise<void> {
     for (const { upstream } of this.#held.values()) void this.#end(upstream)

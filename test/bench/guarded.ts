@@ -26,9 +26,9 @@ if (kind === 'guarded') {
   await stores.keys.add([
     { id: keyIdOf(token), name: 'bench', plan: 'free', createdAtMs: 0, secrets },
   ])
-  await app.register(tollgate, { config, stores })
+  await app.register(tollgate, { loaded: config, stores })
 }
-app.get('/', { config: { tollgate: true } }, (_request, reply) =>
+app.get('/', { config: { tollgate: kind === 'guarded' } }, (_request, reply) =>
   reply
     .type('application/json')
     .send('{"constant":"of some length, as an answer of an interface is"}'),

@@ -192,7 +192,7 @@ async function moveSlot(
       await setSlot(to, 'IMPORTING', owner)
       await setSlot(from, 'MIGRATING', next)
       const [host = '', port = ''] = (nodes[to] ?? '').split(':')
-      await clients[from]?.call('MIGRATE', host, port, name, 0, 5_000)
+      await clients[from]?.call('MIGRATE', host, port, name, 0, 5_000, 'REPLACE')
       for (const at of [to, from]) await setSlot(at, 'NODE', next)
       moves++
     }

@@ -248,7 +248,7 @@ t.test('bans', async (t) => {
       const banned = await ask()
       const until = Math.ceil((now + 300_000) / 1000)
       t.strictSame(rate(banned), [2, 0, until])
-      isRefused(t, banned, 'key_banned', /banned for a while.* Try again in 301 seconds/, 301)
+      isRefused(t, banned, 'key_banned', /is banned: 20 requests within 60 seconds came .* Try again in 301 seconds,/, 301)
       const view = json(await call('GET', '/v1/quota', undefined, headers))
       t.match(view, {
         plan: 'free',
@@ -341,7 +341,7 @@ t.test('GET /v1/quota costs nothing, never counts, and needs a key', async (t) =
   const { text } = await call('GET', '/v1/quota', undefined, headers)
   t.equal(
     text,
-    `{"plan":"free","minute":{"limit":5,"remaining":5,"reset":${inOneMinute}},"day":null,"strikes":0,"bannedUntil":null}`,
+    `{"plan":"free","minute":{"limit":5,"remaining":5,"reset":${inOneMinute}},"day":null,"strikes":0,"bannedUntil":null,"strikesToBan":20}`,
   )
   t.equal((await call('GET', '/v1/quota')).status, 401)
   t.equal(upstream.seen.length, 0)

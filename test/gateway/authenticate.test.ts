@@ -1,8 +1,5 @@
 import { connect } from 'node:net'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import Fastify, { type FastifyInstance } from 'fastify'
-import { execFileSync } from 'node:child_process'
 import { crc32 } from 'node:zlib'
 import {
   clientAddress,
@@ -12,9 +9,7 @@ import {
   unreadableAddress,
 } from '../../gateway/address.ts'
 import { newKeyId, newToken } from '../../gateway/keys/token.ts'
-import { tollgate } from '../../gateway/plugin.ts'
 import { json, raw, type Answer } from '../support/http.ts'
-import { root } from '../support/process.ts'
 import { startStore } from '../support/backend.ts'
 import { startGateway, startUpstream } from '../support/gateway.ts'
 import { startRedis, until } from '../support/redis.ts'
@@ -421,142 +416,6 @@ t.test('a refusal comes before the body is read, and arrives', async (t) => {
     socket.once('data', (data) => resolve(data.toString())),
   )
   t.match(answer, /^HTTP\/1\.1 401/)
-})
-
-t.test('the plugin in an app of somebody else', async (t) => {
-  const gateway = await startGateway(t)
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await app.register(tollgate, { config: gateway.config, stores: gateway.stores })
-  app.get('/open', (request) => ({ caller: request.caller }))
-  app.get('/mine', { config: { tollgate: true } }, (request) => ({ caller: request.caller }))
-  const { headers, key } = await gateway.key({ account: 'acme' })
-  t.equal((await app.inject('/open')).body, '{"caller":null}', 'leaves its routes alone')
-  t.equal((await app.inject('/mine')).statusCode, 401, 'but for those that ask for it')
-  const mine = await app.inject({ url: '/mine', headers })
-  t.match(json(mine.body)['caller'], {
-    id: key.id,
-    name: 'Test',
-    plan: 'free',
-    account: 'acme',
-    quota: 'account:acme',
-    limits: { perMinute: 60, perDay: 1000 },
-  })
-  t.equal((await app.inject('/nothing')).json().error, 'Not Found', 'and its 404s')
-  t.equal((await app.inject({ url: '/v1/pets', headers })).statusCode, 200, 'and forwards its own')
-})
-
-t.test('what asks the plugin to be guarded is never open', async (t) => {
-  const { config, stores, key } = await startGateway(t)
-  const { headers } = await key()
-  const options = { config, stores }
-  const mine = { config: { tollgate: true } } as const
-  const serve = () => 'OPEN'
-  const start = async (declare: (app: FastifyInstance) => unknown) => {
-    const log: string[] = []
-    const app = Fastify({ logger: { level: 'error', stream: { write: (text) => log.push(text) } } })
-    t.teardown(() => app.close())
-    app.get('/open', serve)
-    await declare(app)
-    await app.ready()
-    return { app, log }
-  }
-  const sibling = async (scope: FastifyInstance): Promise<void> => {
-    scope.get('/mine', mine, serve)
-    scope.post('/mine', mine, serve)
-  }
-  for (const [name, declare] of [
-    [
-      'a register that is not awaited',
-      (app) => {
-        void app.register(tollgate, options)
-        app.get('/mine', mine, serve)
-        app.post('/mine', mine, serve)
-      },
-    ],
-    [
-      'a route before the register',
-      async (app) => {
-        app.get('/mine', mine, serve)
-        app.post('/mine', mine, serve)
-        await app.register(tollgate, options)
-      },
-    ],
-    [
-      'a plugin with routes that was registered before',
-      async (app) => {
-        await app.register(sibling)
-        await app.register(tollgate, options)
-      },
-    ],
-    [
-      'plugins in plugins that were registered before, and nothing awaited',
-      (app) => {
-        void app.register(async (scope) => void scope.register(sibling))
-        void app.register(tollgate, options)
-      },
-    ],
-    [
-      'a scope of its own, with a route before it',
-      async (app) => {
-        await app.register(async (scope) => {
-          await sibling(scope)
-          await scope.register(tollgate, options)
-        })
-      },
-    ],
-  ] as readonly [string, (app: FastifyInstance) => unknown][]) {
-    const { app, log } = await start(declare)
-    for (const method of ['GET', 'HEAD', 'POST'] as const) {
-      const answer = await app.inject({ method, url: '/mine', headers })
-      t.equal(answer.statusCode, 500, `${name}: ${method}`)
-      t.notMatch(answer.body, 'OPEN')
-    }
-    t.match(log[0], /"level":50.*the route GET \/mine asks to be guarded.*\\"await\\"/, name)
-    t.equal((await app.inject('/open')).statusCode, 200, `${name}: what asks for nothing is open`)
-    t.equal((await app.inject('/v1/pets')).statusCode, 401, `${name}: what is forwarded is guarded`)
-    t.equal((await app.inject({ url: '/v1/pets', headers })).statusCode, 200)
-    t.equal((await app.inject({ url: '/v1/quota', headers })).statusCode, 200)
-    t.equal(log.length, 3, 'a line for each that was refused')
-  }
-  const { app, log } = await start(async (app) => {
-    await app.register(tollgate, options)
-    await app.register(sibling)
-    app.get('/dear', { config: { tollgate: true, cost: 5 } }, serve)
-  })
-  for (const url of ['/mine', '/dear']) {
-    t.equal((await app.inject(url)).statusCode, 401)
-    t.equal((await app.inject({ url, headers })).body, 'OPEN', 'what comes after it is guarded')
-    t.equal((await app.inject({ method: 'HEAD', url, headers })).statusCode, 200)
-  }
-  t.strictSame(log, [])
-  const outside = await start(async (app) => {
-    await app.register(async (scope) => void (await scope.register(tollgate, options)))
-    app.get('/mine', mine, serve)
-  })
-  t.equal((await outside.app.inject('/mine')).body, 'OPEN', 'but out of its reach, as README says')
-})
-
-t.test('nor is it in CommonJS, where nothing can be awaited', async (t) => {
-  const folder = t.testdir({
-    'app.cjs': `
-      const { default: tollgate } = require(process.argv[2])
-      const app = require('fastify')()
-      const plans = { free: { perMinute: 60, perDay: 1000 } }
-      const guarded = { config: { tollgate: true } }
-      const options = { config: { plans, store: { file: ':memory:' }, routes: [] } }
-      app.register(tollgate, options).after(() => void app.get('/after', guarded, () => 'OPEN'))
-      app.get('/mine', guarded, () => 'OPEN')
-      Promise.all(['/mine', '/after'].map((url) => app.inject(url))).then((answers) => {
-        console.log(...answers.map(({ statusCode }) => statusCode))
-        return app.close()
-      })
-    `,
-  })
-  const env = { PATH: process.env['PATH'] ?? '' }
-  const args = [join(folder, 'app.cjs'), join(root, 'build/gateway/index.js')]
-  const output = execFileSync(process.execPath, args, { env, encoding: 'utf8', stdio: 'pipe' })
-  t.equal(output, '500 401\n')
 })
 
 t.test('a key whose plan is gone, or that a store cannot check', async (t) => {

@@ -1,11 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Fastify from 'fastify'
 import t, { type Test } from 'tap'
-import { configOf } from '../../gateway/config/load.ts'
-import { tollgate } from '../../gateway/plugin.ts'
-import { openStores } from '../../gateway/stores/open.ts'
 import { usage } from '../../gateway/records/usage.ts'
 import { plans, startGateway, startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
@@ -274,42 +270,4 @@ t.test('numbers of series stay as they are, whoever asks for what', async (t) =>
   t.strictSame(await series(), before)
   t.ok(before.length < 100, `${before.length} series`)
   t.equal(gateway.child.exitCode, null)
-})
-
-t.test('the plugin alone guards the routes of an app, and counts them', async (t) => {
-  const file = join(t.testdir(), 'gateway.db')
-  const config = {
-    store: { file },
-    plans: { free: { perMinute: 2, perDay: 10 } },
-    routes: [],
-  }
-  const stores = openStores(configOf(config).store)
-  const app = Fastify()
-  await app.register(tollgate, { config, stores })
-  app.get('/open', () => 'open')
-  app.get('/mine', { config: { tollgate: true } }, ({ caller }) => ({ you: caller?.name }))
-  app.get('/dear', { config: { tollgate: true, cost: 2 } }, () => 'dear')
-  t.teardown(async () => {
-    await app.close()
-    await stores.close()
-  })
-  const { KeyDesk } = await import('../../gateway/index.ts')
-  const desk = new KeyDesk({ store: stores.keys, plans: configOf(config).plans, clock: Date.now })
-  const { token } = await desk.create({ name: 'Me', plan: 'free' })
-  const headers = { authorization: `Bearer ${token}` }
-  const ask = async (url: string, with_ = headers as Record<string, string>) => {
-    const { statusCode, headers, body } = await app.inject({ url, headers: with_ })
-    return { status: statusCode, left: headers['x-ratelimit-remaining'], body }
-  }
-  t.match(await ask('/open', {}), { status: 200, left: undefined, body: 'open' })
-  t.match(await ask('/mine', {}), { status: 401 })
-  t.match(await ask('/mine'), { status: 200, left: '1', body: '{"you":"Me"}' })
-  t.match(await ask('/dear'), { status: 429, left: '1' })
-  t.match(await ask('/mine'), { status: 200, left: '0' })
-  t.match(await ask('/mine'), { status: 429 })
-  t.match(json((await ask('/v1/quota')).body), { plan: 'free', minute: { remaining: 0 } })
-  t.throws(
-    () => configOf({ plans: { free: { perMinute: 0, perDay: 1 } }, routes: [] }),
-    /^plans\.free\.perMinute must be a whole number above 0 or "unlimited", got 0$/,
-  )
 })

@@ -1,0 +1,424 @@
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { configOf } from '../../gateway/config/load.ts'
+import { serverOptions } from '../../gateway/server-options.ts'
+import { tollgate, type Refused, type TollgateOptions } from '../../gateway/plugin.ts'
+import { openStores } from '../../gateway/stores/open.ts'
+import { caller, json, raw } from '../support/http.ts'
+import { startGateway, startUpstream } from '../support/gateway.ts'
+import { root } from '../support/process.ts'
+
+const mine = { config: { tollgate: true } } as const
+const serve = () => 'OPEN'
+
+/** An app, and options of Tollgate that are those of a gateway with a key. */
+async function startApp(
+  t: Test,
+  declare: (app: FastifyInstance, options: TollgateOptions) => unknown,
+) {
+  const { config, stores, key, upstream } = await startGateway(t)
+  const { headers } = await key()
+  const log: string[] = []
+  const logger = { level: 'error', stream: { write: (text: string) => void log.push(text) } }
+  const app = Fastify({ logger })
+  t.teardown(() => app.close())
+  await declare(app, { loaded: config, stores })
+  await app.ready()
+  return { app, log, headers, upstream, key }
+}
+
+t.test('the plugin in an app of somebody else', async (t) => {
+  const { app, key } = await startApp(t, async (app, options) => {
+    await app.register(tollgate, options)
+    app.get('/open', (request) => ({ caller: request.caller }))
+    app.get('/mine', mine, (request) => ({ caller: request.caller }))
+  })
+  const { headers, key: own } = await key({ account: 'acme' })
+  t.equal((await app.inject('/open')).body, '{"caller":null}', 'leaves its routes alone')
+  t.equal((await app.inject('/mine')).statusCode, 401, 'but for those that ask for it')
+  const answer = await app.inject({ url: '/mine', headers })
+  t.match(json(answer.body)['caller'], {
+    id: own.id,
+    name: 'Test',
+    plan: 'free',
+    account: 'acme',
+    quota: 'account:acme',
+    limits: { perMinute: 60, perDay: 1000 },
+  })
+  t.equal((await app.inject('/nothing')).json().error, 'Not Found', 'and its 404s')
+  t.equal((await app.inject({ url: '/v1/pets', headers })).statusCode, 200, 'and forwards its own')
+})
+
+t.test('the plugin alone guards the routes of an app, and counts them', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const config = {
+    store: { file },
+    plans: { free: { perMinute: 2, perDay: 10 } },
+    routes: [],
+  }
+  const stores = openStores(configOf(config).store)
+  const app = Fastify()
+  await app.register(tollgate, { config, stores })
+  app.get('/open', () => 'open')
+  app.get('/mine', { config: { tollgate: true } }, ({ caller }) => ({ you: caller?.name }))
+  app.get('/dear', { config: { tollgate: true, cost: 2 } }, () => 'dear')
+  t.teardown(async () => {
+    await app.close()
+    await stores.close()
+  })
+  const { KeyDesk } = await import('../../gateway/index.ts')
+  const desk = new KeyDesk({ store: stores.keys, plans: configOf(config).plans, clock: Date.now })
+  const { token } = await desk.create({ name: 'Me', plan: 'free' })
+  const headers = { authorization: `Bearer ${token}` }
+  const ask = async (url: string, with_ = headers as Record<string, string>) => {
+    const { statusCode, headers, body } = await app.inject({ url, headers: with_ })
+    return { status: statusCode, left: headers['x-ratelimit-remaining'], body }
+  }
+  t.match(await ask('/open', {}), { status: 200, left: undefined, body: 'open' })
+  t.match(await ask('/mine', {}), { status: 401 })
+  t.match(await ask('/mine'), { status: 200, left: '1', body: '{"you":"Me"}' })
+  t.match(await ask('/dear'), { status: 429, left: '1' })
+  t.match(await ask('/mine'), { status: 200, left: '0' })
+  t.match(await ask('/mine'), { status: 429 })
+  t.match(json((await ask('/v1/quota')).body), { plan: 'free', minute: { remaining: 0 } })
+  t.throws(
+    () => configOf({ plans: { free: { perMinute: 0, perDay: 1 } }, routes: [] }),
+    /^plans\.free\.perMinute must be a whole number above 0 or "unlimited", got 0$/,
+  )
+})
+
+t.test('a route that asks to be guarded is, however Tollgate is registered', async (t) => {
+  const sibling = async (scope: FastifyInstance): Promise<void> => {
+    scope.get('/mine', mine, serve)
+    scope.post('/mine', mine, serve)
+  }
+  const ways: Record<string, (app: FastifyInstance, options: TollgateOptions) => unknown> = {
+    'awaited, before the route': async (app, options) => {
+      await app.register(tollgate, options)
+      await sibling(app)
+    },
+    'not awaited': (app, options) => {
+      void app.register(tollgate, options)
+      void sibling(app)
+    },
+    'after the route': async (app, options) => {
+      await sibling(app)
+      await app.register(tollgate, options)
+    },
+    'after a plugin with the route': async (app, options) => {
+      await app.register(sibling)
+      await app.register(tollgate, options)
+    },
+    'after plugins in plugins, and nothing awaited': (app, options) => {
+      void app.register(async (scope) => void scope.register(sibling))
+      void app.register(tollgate, options)
+    },
+    'before a plugin with the route': async (app, options) => {
+      await app.register(tollgate, options)
+      await app.register(sibling)
+    },
+    'in the scope of the route, after it': async (app, options) => {
+      await app.register(async (scope) => {
+        await sibling(scope)
+        await scope.register(tollgate, options)
+      })
+    },
+    'after a route at the root of a prefix': async (app, options) => {
+      await app.register(
+        async (scope) => {
+          scope.get('/', mine, serve)
+          scope.post('/', mine, serve)
+        },
+        { prefix: '/mine' },
+      )
+      await app.register(tollgate, options)
+    },
+  }
+  for (const [way, declare] of Object.entries(ways)) {
+    const { app, log, headers } = await startApp(t, async (app, options) => {
+      app.get('/open', serve)
+      await declare(app, options)
+    })
+    for (const method of ['GET', 'HEAD', 'POST'] as const) {
+      const { statusCode } = await app.inject({ method, url: '/mine' })
+      t.equal(statusCode, 401, `${way}: ${method} without a key`)
+      const answer = await app.inject({ method, url: '/mine', headers })
+      t.equal(answer.statusCode, 200, `${way}: ${method} with a key`)
+      t.ok(answer.headers['x-ratelimit-limit'], way)
+    }
+    t.equal((await app.inject({ url: '/v1/quota', headers })).json().minute.remaining, 57)
+    t.equal((await app.inject('/open')).statusCode, 200, `${way}: what asks for nothing is open`)
+    t.equal((await app.inject('/v1/pets')).statusCode, 401, `${way}: what is forwarded is guarded`)
+    t.equal((await app.inject({ url: '/v1/pets', headers })).statusCode, 200)
+    t.strictSame(log, [])
+  }
+})
+
+t.test('a route that asks to be guarded and can’t be is closed', async (t) => {
+  const outside = async (scope: FastifyInstance): Promise<void> =>
+    void scope.get('/mine', mine, serve)
+  const ways: Record<string, (app: FastifyInstance, options: TollgateOptions) => unknown> = {
+    'nowhere registered': outside,
+    'registered beside it, before': async (app, options) => {
+      await app.register(async (scope) => void (await scope.register(tollgate, options)))
+      await app.register(outside)
+    },
+    'registered beside it, after': async (app, options) => {
+      await app.register(outside)
+      await app.register(async (scope) => void (await scope.register(tollgate, options)))
+    },
+    'registered within': async (app, options) => {
+      await outside(app)
+      await app.register(async (scope) => void (await scope.register(tollgate, options)))
+    },
+  }
+  for (const [way, declare] of Object.entries(ways)) {
+    const { app, log, headers } = await startApp(t, declare)
+    for (const method of ['GET', 'HEAD'] as const) {
+      const answer = await app.inject({ method, url: '/mine', headers })
+      t.equal(answer.statusCode, 500, `${way}: ${method}`)
+      t.notMatch(answer.body, 'OPEN')
+    }
+    t.match(
+      log[0],
+      /"level":50.*GET \/mine asks to be guarded.*register it in the same scope or around it/,
+    )
+  }
+})
+
+t.test('in CommonJS, and where it is imported after the app was made', async (t) => {
+  const folder = t.testdir({
+    'app.cjs': `
+      const early = process.argv[3] === 'early' ? require(process.argv[2]) : undefined
+      const app = require('fastify')()
+      const plans = { free: { perMinute: 60, perDay: 1000 } }
+      const guarded = { config: { tollgate: true } }
+      const options = { config: { plans, store: { file: ':memory:' }, routes: [] } }
+      app.register(async (scope) => void scope.get('/beside', guarded, () => 'OPEN'))
+      app.after(() => {
+        const { default: tollgate } = early ?? require(process.argv[2])
+        app.register(tollgate, options).after(() => void app.get('/after', guarded, () => 'OPEN'))
+      })
+      app.get('/mine', guarded, () => 'OPEN')
+      app.get('/open', () => 'OPEN')
+      Promise.all(['/mine', '/beside', '/after', '/open'].map((url) => app.inject(url))).then((answers) => {
+        console.log(...answers.map(({ statusCode }) => statusCode))
+        return app.close()
+      })
+    `,
+  })
+  const env = { PATH: process.env['PATH'] ?? '' }
+  for (const [when, statuses] of [
+    ['early', '401 401 401 200\n'],
+    ['late', '500 500 401 200\n'],
+  ] as const) {
+    const args = [join(folder, 'app.cjs'), join(root, 'build/gateway/index.js'), when]
+    t.equal(
+      execFileSync(process.execPath, args, { env, encoding: 'utf8', stdio: 'pipe' }),
+      statuses,
+    )
+  }
+})
+
+t.test('what it is given wrong keeps the app from starting, with a sentence', async (t) => {
+  const plans = { free: { perMinute: 60, perDay: 1000 } }
+  const config = { plans, store: { file: ':memory:' }, routes: [] }
+  const refused = async (
+    options: unknown,
+    sentence: RegExp,
+    prepare: (app: FastifyInstance) => unknown = () => undefined,
+    settings: object = {},
+  ): Promise<void> => {
+    const app = (Fastify as (settings: object) => FastifyInstance)(settings)
+    await prepare(app)
+    await t.rejects(async () => {
+      await app.register(tollgate, options as TollgateOptions)
+      await app.ready()
+    }, sentence)
+    await app.close()
+  }
+  await refused(undefined, /^Tollgate needs the option "config": the path/)
+  await refused({ config: null }, /needs the option "config"/)
+  await refused({ confg: config }, /has no option "confg": did you mean "config"\?/)
+  await refused({ config, upstream: 1 }, /has no option "upstream": there are config, loaded/)
+  await refused({ config, prefix: '/api' }, /takes no prefix: register it in a scope that has one/)
+  await refused({ config, loaded: configOf(config) }, /either "config" or "loaded"/)
+  await refused({ config: { ...config, planz: {} } }, /planz.*did you mean plans/)
+  await refused({ config }, /speaks HTTP\/1\.1/, undefined, { http2: true })
+  await refused({ config }, /already: once is enough/, (app) => app.register(tollgate, { config }))
+  await refused({ config }, /a request\.caller of its own/, (app) =>
+    app.decorateRequest('caller', null),
+  )
+  await refused({ config }, /has a route GET \/v1\/quota.*quota\.path/, (app) =>
+    app.get('/v1/quota', serve),
+  )
+  for (const [cost, found] of [
+    [-1, '-1'],
+    ['2', '"2"'],
+    [1.5, '1.5'],
+    [NaN, 'null'],
+  ] as const) {
+    await refused(
+      { config },
+      new RegExp(`GET /dear: config.cost must be a whole number from 0 on, got ${found}$`),
+      (app) => app.get('/dear', { config: { tollgate: true, cost: cost as number } }, serve),
+    )
+  }
+})
+
+t.test('refusals look like the app’s own errors, if it says how', async (t) => {
+  const refuse = ({ code, message, status }: Refused, request: FastifyRequest) => {
+    if (request.method === 'DELETE') throw new Error('of the app')
+    return { mine: { code, message, status, path: request.url } }
+  }
+  const { app, log, headers } = await startApp(t, async (app, options) => {
+    await app.register(tollgate, { ...options, refuse })
+    app.get('/mine', mine, serve)
+    app.get('/dear', { config: { tollgate: true, cost: 60 } }, serve)
+    app.delete('/mine', mine, serve)
+  })
+  t.match((await app.inject('/mine')).json(), {
+    mine: { code: 'missing_api_key', status: 401, path: '/mine' },
+  })
+  t.equal((await app.inject({ url: '/mine', headers })).body, 'OPEN')
+  const late = await app.inject({ url: '/dear', headers })
+  t.match(late, { statusCode: 429, headers: { 'x-ratelimit-remaining': '59' } })
+  t.ok(Number(late.headers['retry-after']) > 0)
+  t.match(late.json(), { mine: { code: 'rate_limit_exceeded' } })
+  t.match((await app.inject({ method: 'PUT', url: '/v1/quota', headers })).json(), {
+    mine: { code: 'method_not_allowed' },
+  })
+  t.match((await app.inject({ method: 'DELETE', url: '/mine' })).json(), {
+    code: 'missing_api_key',
+  })
+  t.match(log[0], /"refuse\\" has thrown/)
+})
+
+t.test('a removed operation stays removed where the app’s router is lenient', async (t) => {
+  const upstream = await startUpstream(t)
+  const config = {
+    plans: { free: { perMinute: 60, perDay: 1000 } },
+    store: { file: join(t.testdir(), 'gateway.db') },
+    upstreams: { animals: { targets: [upstream.url] } },
+    routes: [{ path: '/v1/*', upstream: 'animals' }],
+    deprecations: [
+      { operation: 'GET /v1/Pets', since: '2020-01-01T00:00:00Z', sunset: '2021-01-01T00:00:00Z' },
+    ],
+  }
+  const stores = openStores(configOf(config).store)
+  t.teardown(() => stores.close())
+  const { KeyDesk } = await import('../../gateway/index.ts')
+  const desk = new KeyDesk({ store: stores.keys, plans: configOf(config).plans, clock: Date.now })
+  const { token } = await desk.create({ name: 'Me', plan: 'free' })
+  const headers = { authorization: `Bearer ${token}` }
+  const lax = { ignoreTrailingSlash: true, caseSensitive: false, useSemicolonDelimiter: true }
+  for (const [prefix, routerOptions, urls] of [
+    ['', lax, ['/v1/Pets', '/v1/pets', '/V1/PETS/', '/v1/pets;x=1', '/v1/%70ets']],
+    ['/api', {}, ['/api/v1/Pets']],
+    ['/api', lax, ['/api/v1/pets/', '/API/v1/pets']],
+  ] as const) {
+    const app = Fastify({ routerOptions })
+    t.teardown(() => app.close())
+    await app.register(async (scope) => void (await scope.register(tollgate, { config, stores })), {
+      prefix,
+    })
+    for (const url of urls) t.equal((await app.inject({ url, headers })).statusCode, 410, url)
+    t.equal((await app.inject({ url: `${prefix}/v1/orders`, headers })).statusCode, 200)
+  }
+})
+
+t.test('what is matched is forwarded, and answers arrive', async (t) => {
+  const upstream = await startUpstream(t, (_request, response) => response.end('early'))
+  const { config, stores, key } = await startGateway(t, { upstream })
+  const { headers } = await key()
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(tollgate, { loaded: config, stores })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  await caller(url)('GET', '/v1/%70ets?q=%70', undefined, headers)
+  t.equal(upstream.seen[0]?.url, '/v1/pets?q=%70')
+  const auth = `Authorization: ${headers.authorization}\r\n`
+  const post = `POST /v1/pets HTTP/1.1\r\nHost: x\r\n${auth}Content-Length: 900000\r\n\r\nbeginning`
+  t.match(await raw(url, post, 5_000), /connection: close\r[^]*early$/i)
+})
+
+t.test('with serverOptions an app has what the gateway’s own process has', async (t) => {
+  const upstream = await startUpstream(t)
+  const { config, stores, key } = await startGateway(t, { upstream })
+  const { headers, token } = await key()
+  const app = Fastify({ ...serverOptions(), logger: false })
+  t.teardown(() => app.close())
+  await app.register(tollgate, { loaded: config, stores })
+  app.get('/open', (request) => ({ id: request.id }))
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  const call = caller(url)
+  const named = { ...headers, 'x-request-id': 'its-own' }
+  t.match(await call('GET', '/v1/pets', undefined, named), {
+    status: 200,
+    headers: { 'x-request-id': 'its-own' },
+  })
+  t.equal(json(await call('GET', '/open', undefined, named))['id'], 'its-own')
+  const auth = `Host: x\r\nAuthorization: Bearer ${token}\r\n`
+  const long = `/v1/${'x'.repeat(5_000)}`
+  t.match(
+    await raw(url, `GET ${long} HTTP/1.1\r\n${auth}Connection: close\r\n\r\n`),
+    /^HTTP\/1\.1 200/,
+  )
+  t.match(
+    await raw(url, 'GET /v1/%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'),
+    /"code":"invalid_request"/,
+  )
+  t.match(
+    await raw(url, 'GET /v1/x HTTP/1.1\r\nHost x\r\n\r\n'),
+    /^HTTP\/1\.1 400 [^]*"code":"invalid_request"/,
+  )
+  t.match(await raw(url, 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n'), /^HTTP\/1\.1 405 /)
+  const expecting = `POST /v1/x HTTP/1.1\r\n${auth}Expect: 100-continue\r\nContent-Length: 2\r\nConnection: close\r\n\r\n`
+  const refused = expecting.replace(auth, 'Host: x\r\n')
+  t.match(await raw(url, refused), /^HTTP\/1\.1 401 /, 'a body that nobody wants is not invited')
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.write(expecting)
+  const [invitation] = (await once(socket, 'data')) as [Buffer]
+  t.equal(invitation.toString(), 'HTTP/1.1 100 Continue\r\n\r\n')
+  socket.write('ok')
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+  t.match(answer.toString(), /^HTTP\/1\.1 200 /)
+})
+
+t.test('with serverOptions WebSockets go through the stages of an app', async (t) => {
+  const upstream = await startUpstream(t)
+  const { createServer } = await import('node:http')
+  const backend = createServer()
+  backend.on('upgrade', (_request, socket) => {
+    socket.write(
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    )
+    socket.pipe(socket)
+  })
+  await new Promise<void>((resolve) => backend.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => void (backend.close(), backend.closeAllConnections()))
+  const { port } = backend.address() as AddressInfo
+  const { config, stores, key } = await startGateway(t, {
+    upstream: { ...upstream, url: `http://127.0.0.1:${port}` },
+  })
+  const { token } = await key()
+  const app = Fastify(serverOptions())
+  await app.register(tollgate, { loaded: config, stores })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\n'
+  t.match(await raw(url, `GET /v1/x HTTP/1.1\r\nHost: x\r\n${upgrade}\r\n`), /^HTTP\/1\.1 401/)
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.write(`GET /v1/x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n${upgrade}\r\n`)
+  const [head] = (await once(socket, 'data')) as [Buffer]
+  t.match(head.toString(), /^HTTP\/1\.1 101 /)
+  socket.write('echo')
+  t.equal(String((await once(socket, 'data'))[0]), 'echo')
+  const closed = once(socket, 'close')
+  await app.close()
+  await closed
+})
