@@ -78,11 +78,14 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
     clock,
     trouble: trouble('what keys do can’t be written down; it is kept in memory'),
   })
-  const upstreams = new Upstreams({
-    out: (upstream, target, err) =>
-      log.error({ upstream, target, err }, 'a target is taken out: it failed too often'),
-    back: (upstream, target) => log.info({ upstream, target }, 'a target is let back in'),
-  })
+  const upstreams = new Upstreams(
+    {
+      out: (upstream, target, err) =>
+        log.error({ upstream, target, err }, 'a target is taken out: it failed too often'),
+      back: (upstream, target) => log.info({ upstream, target }, 'a target is let back in'),
+    },
+    meters,
+  )
   return {
     stores,
     directory,

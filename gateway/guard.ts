@@ -136,9 +136,8 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     handler: (_request, reply) => answer(reply, notAllowed(asked)),
   })
   const { routes } = config
-  const { upstreamMeter } = record
   await app.register(forward, {
-    ...{ routes, upstreams, trustedProxies, sign, clock, unanswered, upstreamMeter },
+    ...{ routes, upstreams, trustedProxies, sign, clock, unanswered },
     tunnels: core.tunnels,
   })
 }

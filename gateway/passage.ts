@@ -21,10 +21,10 @@ import {
   unsigned,
 } from './forwarding-refusals.ts'
 import { addForwarded, passedBack, passedOn, type Headers } from './headers.ts'
-import type { Durations } from './records/meters.ts'
 import type { Tunnels } from './tunnels.ts'
 import { CallerBody, gather, smallBytes } from './upstreams/caller-body.ts'
 import type { Answer, Failure } from './upstreams/exchange.ts'
+import type { Target } from './upstreams/target.ts'
 import type { Refused, Sent, Upstream, Waiter } from './upstreams/upstream.ts'
 import { becomesWebSocket } from './wire.ts'
 
@@ -36,20 +36,17 @@ export type PassageOptions = Readonly<{
   /** Told of a request that was admitted and then could not be answered. */
   unanswered: (request: FastifyRequest) => void
   tunnels: Tunnels
-  /** Where the times until an upstream answers are written down. */
-  upstreamMeter: (upstream: string) => Durations
 }>
 
 /** Takes a request to its backend at a path, and the answer back. */
 export type Passage = (request: FastifyRequest, reply: FastifyReply, path: string) => FastifyReply
 
 /** What all requests of a route have in common on their way. */
-type Way = PassageOptions & Readonly<{ route: Route; upstream: Upstream; meter: Durations }>
+type Way = PassageOptions & Readonly<{ route: Route; upstream: Upstream }>
 
 /** The way of one route's requests to its upstream and back, streaming in both directions. */
 export function passageOf(options: PassageOptions, route: Route, upstream: Upstream): Passage {
-  const meter = options.upstreamMeter(upstream.settings.name)
-  const way = { ...options, route, upstream, meter }
+  const way = { ...options, route, upstream }
 
   return function pass(request, reply, path) {
     const { raw, method } = request
@@ -155,10 +152,11 @@ class Passing implements Waiter {
   }
 
   answered(answered: Answer): void {
-    this.#noteTime()
+    const { status, body, target } = answered
+    this.#note(target)
     const reply = this.#reply
-    const { status, body } = answered
     if (answered.headers[signatureHeader] === signatureRefused) {
+      target.refusedSignature()
       const why = 'the backend takes nothing that is signed with this GATEWAY_SECRET'
       return this.#giveUp(body, unsigned(), why)
     }
@@ -174,8 +172,8 @@ class Passing implements Waiter {
   }
 
   /** Lets a connection become the WebSocket that both ends have agreed on. */
-  upgraded(answered: IncomingHttpHeaders, backend: Duplex): void {
-    this.#noteTime()
+  upgraded(answered: IncomingHttpHeaders, backend: Duplex, target: Target): void {
+    this.#note(target)
     const { raw, caller } = this.#request
     const { socket } = raw
     if (socket.destroyed || !caller) return void backend.destroy()
@@ -196,8 +194,8 @@ class Passing implements Waiter {
     // What is refused here was never sent.
     if (failure === 'none healthy') return this.#refuse(unhealthy())
     if (failure === 'overloaded') return this.#refuse(overloaded())
-    this.#noteTime()
-    const { kind, cause, isUnwanted } = failure
+    const { kind, cause, isUnwanted, target } = failure
+    this.#note(target)
     if (kind === 'unsendable') return void answer(this.#reply, unsendable())
     if (kind === 'slow') return void answer(this.#reply, slow())
     if (isUnwanted) return this.#tell(broken(), cause)
@@ -211,11 +209,12 @@ class Passing implements Waiter {
     else void answer(this.#reply, tooLarge(this.#way.route.bodyLimit))
   }
 
-  #noteTime(): void {
+  #note({ origin, meter }: Target): void {
     const { course } = this.#request
     if (!course) return
+    course.target = origin
     course.answeredAtMs = performance.now()
-    this.#way.meter.add(course.answeredAtMs - course.sentAtMs)
+    meter.durations.add(course.answeredAtMs - course.sentAtMs)
   }
 
   /** What a backend says of places of its own is said of the gateway's. */

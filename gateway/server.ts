@@ -226,6 +226,7 @@ function describe(line: LogLine, request: FastifyRequest, reply: FastifyReply): 
   if (!course) return
   line['route'] = course.route
   line['decision'] = outcomeOf(request, reply)
+  if (course.target !== undefined) line['target'] = course.target
   addTimes(line, course, performance.now())
 }
 

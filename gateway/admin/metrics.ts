@@ -1,6 +1,8 @@
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
 import type { Reloaded, Reloader } from '../config/reload.ts'
+import { answerClasses } from '../records/meters.ts'
 import type { Gateway } from '../server.ts'
+import type { Target } from '../upstreams/target.ts'
 import { counter, histogram } from './series.ts'
 
 export type Metrics = Readonly<{
@@ -68,7 +70,7 @@ function addRequests(registry: Registry, { core: { meters } }: Gateway): void {
   })
   histogram(registry, 'tollgate_request_duration_seconds', {
     help: 'From a request’s headers to the end of its answer',
-    label: 'route',
+    labels: ['route'],
     *read() {
       for (const [route, { durations }] of meters.routes) yield [durations, route]
     },
@@ -138,10 +140,33 @@ function addStores(registry: Registry, { core: { meters, quotas } }: Gateway): v
 }
 
 function addUpstreams(registry: Registry, gateway: Gateway): void {
+  // Of the configuration in force alone: what is gone from it leaves at once.
+  function* targets(): Generator<readonly [string, Target]> {
+    for (const [upstream, settings] of gateway.config.upstreams) {
+      for (const target of gateway.core.upstreams.see(settings)?.targets ?? []) {
+        yield [upstream, target]
+      }
+    }
+  }
   histogram(registry, 'tollgate_upstream_duration_seconds', {
     help: 'From sending a request on to the first byte of its answer, or its failure',
-    label: 'upstream',
-    read: () => [...gateway.core.meters.upstreams].map(([name, durations]) => [durations, name]),
+    labels: ['upstream', 'target'],
+    *read() {
+      for (const [upstream, { origin, meter }] of targets()) {
+        yield [meter.durations, upstream, origin]
+      }
+    },
+  })
+  counter(registry, 'tollgate_upstream_answers_total', {
+    help: 'Answers of targets by the class of their status; none: a request that got no answer',
+    labels: ['upstream', 'target', 'class'],
+    *read() {
+      for (const [upstream, { origin, meter }] of targets()) {
+        for (const [i, name] of answerClasses.entries()) {
+          yield [meter.answers[i] ?? 0, upstream, origin, name]
+        }
+      }
+    },
   })
   new Gauge({
     name: 'tollgate_upstream_healthy',
@@ -151,10 +176,8 @@ function addUpstreams(registry: Registry, gateway: Gateway): void {
     registers: [registry],
     collect() {
       this.reset()
-      for (const [upstream, settings] of gateway.config.upstreams) {
-        for (const { origin, isHealthy } of gateway.core.upstreams.see(settings)?.targets ?? []) {
-          this.set({ upstream, target: origin }, isHealthy ? 1 : 0)
-        }
+      for (const [upstream, target] of targets()) {
+        this.set({ upstream, target: target.origin }, target.isFit ? 1 : 0)
       }
     },
   })

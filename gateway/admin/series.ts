@@ -28,8 +28,8 @@ export function counter(
 
 type Measured = Readonly<{
   help: string
-  label?: string
-  read: () => Iterable<readonly [Durations, string?]>
+  labels?: readonly string[]
+  read: () => Iterable<readonly [Durations, ...string[]]>
 }>
 
 export function histogram(registry: Registry, name: string, options: Measured): void {
@@ -42,8 +42,8 @@ class MeasuredHistogram extends Histogram {
   readonly #name: string
 
   constructor(registry: Registry, name: string, options: Measured) {
-    const { help, label } = options
-    super({ name, help, labelNames: label ? [label] : [], registers: [registry] })
+    const { help, labels = [] } = options
+    super({ name, help, labelNames: [...labels], registers: [registry] })
     this.#name = name
     this.#options = options
   }
@@ -60,9 +60,9 @@ class MeasuredHistogram extends Histogram {
     return Promise.resolve(written as Awaited<ReturnType<Histogram['get']>>)
   }
 
-  #lines({ counts, sum }: Durations, value = '') {
-    const { label } = this.#options
-    const labels = label ? { [label]: value } : {}
+  #lines({ counts, sum }: Durations, ...told: string[]) {
+    const { labels: names = [] } = this.#options
+    const labels = Object.fromEntries(names.map((name, i) => [name, told[i] ?? '']))
     let count = 0
     const buckets = counts.map((more, i) => ({
       metricName: `${this.#name}_bucket`,

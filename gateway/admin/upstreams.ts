@@ -42,8 +42,9 @@ export function upstreamStates({ config, core }: Gateway) {
   return Object.fromEntries(
     [...config.upstreams].map(([name, settings]) => {
       const targets = core.upstreams.see(settings)?.targets ?? []
-      const states = targets.map(({ origin, weight, isHealthy }) => [
-        ...[origin, { healthy: isHealthy, weight }],
+      const states = targets.map(({ origin, weight, isFit, refusesSignature }) => [
+        origin,
+        { healthy: isFit, weight, ...(refusesSignature ? { refusesSignature } : {}) },
       ])
       return [name, Object.fromEntries(states)]
     }),

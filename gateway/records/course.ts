@@ -11,6 +11,8 @@ export type Course = {
   readonly beganAtMs: number
   sentAtMs: number
   answeredAtMs: number
+  /** The address of the target that has answered, or failed to. */
+  target: string | undefined
   /**
    * What is done for it elsewhere, and ended when its connection has closed. Whoever ends it lets go of it,
    * and it is no closure: V8 made one, and with it all that a request leads to, where only a full collection

@@ -39,6 +39,22 @@ export class RouteMeter {
   readonly durations = new Durations()
 }
 
+/** What a target's answers are counted by: the first digit of their status, or that there was none. */
+export const answerClasses = ['1xx', '2xx', '3xx', '4xx', '5xx', 'none'] as const
+
+/** The answers of one target, and how long they took. */
+export class TargetMeter {
+  /** By `answerClasses`. */
+  readonly answers = answerClasses.map(() => 0)
+  readonly durations = new Durations()
+
+  /** Counts an answer by its status; 0: there was none. */
+  answered(status: number): void {
+    const place = status === 0 ? answerClasses.length - 1 : Math.floor(status / 100) - 1
+    this.answers[place] = (this.answers[place] ?? 0) + 1
+  }
+}
+
 /**
  * What a gateway counts of its own doing, in plain numbers, so that counting costs a request next to
  * nothing: prom-client looks its labels up on every call (0.24 µs for a histogram, 0.01 µs here).
@@ -57,15 +73,16 @@ export class Meters {
   readonly store = new Durations()
   storeErrors = 0
   readonly routes = new Map<string, RouteMeter>()
-  readonly upstreams = new Map<string, Durations>()
+  /** By upstream and by the origin of the target. */
+  readonly #targets = new Map<string, TargetMeter>()
 
   /** The meter of a route by its path in the configuration. */
   route(path: string): RouteMeter {
     return entryOf(this.routes, path, () => new RouteMeter())
   }
 
-  upstream(name: string): Durations {
-    return entryOf(this.upstreams, name, () => new Durations())
+  target(upstream: string, origin: string): TargetMeter {
+    return entryOf(this.#targets, `${upstream} ${origin}`, () => new TargetMeter())
   }
 }
 

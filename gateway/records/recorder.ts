@@ -3,7 +3,6 @@ import { statusOf } from '../../shared/service.ts'
 import type { Caller } from '../caller.ts'
 import type { Core } from '../core.ts'
 import { deprecatedCall } from './deprecated-calls.ts'
-import type { Durations } from './meters.ts'
 import { useOf } from './usage.ts'
 
 /** In metrics, the plan of who has none, and the route of what leads nowhere. */
@@ -19,8 +18,6 @@ export type Recorder = Readonly<{
   ) => (request: FastifyRequest, reply: FastifyReply) => void
   banned: (caller: Caller, untilMs: number) => void
   deprecatedCall: (request: FastifyRequest, operation: string) => void
-  /** Where the times of an upstream's answers go. */
-  upstreamMeter: (upstream: string) => Durations
 }>
 
 export function recorder({ meters, tallying }: Core, log: FastifyBaseLogger): Recorder {
@@ -48,7 +45,5 @@ export function recorder({ meters, tallying }: Core, log: FastifyBaseLogger): Re
       meters.deprecated.add(operation, caller.plan)
       tallying.count(caller, deprecatedCall(operation), true)
     },
-
-    upstreamMeter: (upstream) => meters.upstream(upstream),
   }
 }

@@ -22,6 +22,7 @@ export function follow({ route, underWay, ended }: FollowOptions): onRequestHook
       beganAtMs,
       sentAtMs: 0,
       answeredAtMs: 0,
+      target: undefined,
       sent: undefined,
       share: undefined,
     }

@@ -26,6 +26,7 @@ export type Answer = Readonly<{
   status: number
   headers: IncomingHttpHeaders
   body: Buffer | Readable | undefined
+  target: Target
 }>
 
 /**
@@ -40,12 +41,13 @@ export type Failure = Readonly<{
   isUnsent: boolean
   /** Whether the backend has hung up on a body that was still on its way. */
   isUnwanted: boolean
+  target: Target
 }>
 
 /** Whoever wants to know what becomes of a request: exactly one of the first three is called, once. */
 export type Receiver = {
   answered(answer: Answer): void
-  upgraded(headers: IncomingHttpHeaders, socket: Duplex): void
+  upgraded(headers: IncomingHttpHeaders, socket: Duplex, target: Target): void
   failed(failure: Failure): void
   /** Told when it is over, in whichever way. */
   ended(): void
@@ -143,9 +145,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   ): void {
     if (this.#isOver || status !== 101) return void socket.destroy()
     this.#isTold = true
-    this.#target.answered()
+    this.#target.answered(status)
     this.#end()
-    this.#receiver.upgraded(headers, socket)
+    this.#receiver.upgraded(headers, socket, this.#target)
   }
 
   onResponseError(_controller: Controller, error: Error): void {
@@ -158,12 +160,17 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #answer(isWhole = false): void {
     if (this.#isTold || this.#isOver) return
     this.#isTold = true
-    this.#target.answered()
+    this.#target.answered(this.#status)
     const early = this.#early
     const first = early && early.length > 1 ? Buffer.concat(early) : early?.[0]
     const body = isWhole ? first : this.#open(first)
     try {
-      this.#receiver.answered({ status: this.#status, headers: this.#headers, body })
+      this.#receiver.answered({
+        status: this.#status,
+        headers: this.#headers,
+        body,
+        target: this.#target,
+      })
     } catch (error) {
       this.#giveUp(error)
     }
@@ -173,7 +180,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #giveUp(error: unknown): void {
     this.cancel()
     const cause = error instanceof Error ? error : new Error(String(error))
-    this.#receiver.failed({ kind: 'broken', cause, isUnsent: false, isUnwanted: false })
+    const target = this.#target
+    this.#receiver.failed({ kind: 'broken', cause, isUnsent: false, isUnwanted: false, target })
   }
 
   /** A stream of what has come and what comes; it ends with the exchange, and the exchange with it. */
@@ -249,11 +257,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // A backend may hang up on a body that it doesn't want: that alone is no failure.
     const isUnwanted = kind === 'broken' && body instanceof CallerBody && !body.hasEnded
     const isCallers = kind === 'slow' || kind === 'unsendable'
+    if (!isCallers) this.#target.meter.answered(0)
     if (!isUnwanted && !isCallers) {
       this.#target.failed(cause, this.#controller ? this.#outgoing.callerId : undefined)
     }
     const isUnsent = !this.#controller && kind !== 'unsendable'
-    this.#receiver.failed({ kind, cause, isUnsent, isUnwanted })
+    this.#receiver.failed({ kind, cause, isUnsent, isUnwanted, target: this.#target })
   }
 
   #end(): void {

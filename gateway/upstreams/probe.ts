@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { signatureHeader, signer } from '../../shared/signature.ts'
+import { signatureHeader, signatureRefused, signer } from '../../shared/signature.ts'
 import type { Config, Probe, Route, UpstreamSettings } from '../config/config.ts'
 import { pathExpression } from '../paths.ts'
+import { TargetMeter } from '../records/meters.ts'
 import { reach } from './health.ts'
 import { Target } from './target.ts'
 
@@ -30,6 +31,8 @@ type Reply = Readonly<{
   type: string
   body: string
   milliseconds: number
+  /** Whether it is the answer of a backend that takes nothing that isn't signed with its secret. */
+  wantsSignature: boolean
   error?: string
 }>
 
@@ -89,6 +92,7 @@ function targetAt(url: string, { timeouts, health, ca: caFile }: UpstreamSetting
     timeouts,
     health,
     caFile,
+    meter: new TargetMeter(),
     changed: () => undefined,
     suspected: () => undefined,
   })
@@ -115,10 +119,12 @@ async function request(
     const answer = await target.pool.request({ method: method, path, headers, signal })
     const body = await answer.body.text()
     const type = String(answer.headers['content-type'] ?? 'none')
-    return { status: answer.statusCode, type, body, milliseconds: took() }
+    const wantsSignature = answer.headers[signatureHeader] === signatureRefused
+    return { status: answer.statusCode, type, body, milliseconds: took(), wantsSignature }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    return { status: 0, type: 'none', body: '', milliseconds: took(), error: why }
+    const nothing = { status: 0, type: 'none', body: '', wantsSignature: false }
+    return { ...nothing, milliseconds: took(), error: why }
   }
 }
 
@@ -142,15 +148,42 @@ function compared(probe: Probe, reply: Reply, now: Reply): Finding {
   const wanted = probe.status ?? (now.status || undefined)
   const breaks: string[] = []
   if (reply.status === 0) breaks.push('it does not answer')
+  else if (reply.wantsSignature) breaks.push(`it takes nothing unsigned: ${needed}`)
+  else if (now.wantsSignature) breaks.push(`the present backend takes nothing unsigned: ${needed}`)
   else if (wanted !== undefined && reply.status !== wanted)
     breaks.push(`the status is not ${wanted}`)
   else if (now.status === reply.status) {
-    if (now.type !== reply.type) breaks.push(`the type is not ${now.type}`)
+    const fault = typeBreak(now.type, reply.type)
+    if (fault) breaks.push(fault)
     else breaks.push(...shapeBreaks(now.body, reply.body))
   }
-  const like = now.status === 0 ? 'the present backend does not answer' : `${now.status}, as now`
+  const like =
+    now.status === 0
+      ? 'the present backend does not answer'
+      : now.wantsSignature
+        ? 'what it answers when it is signed'
+        : `${now.status}, as now`
   const expected = probe.status === undefined ? like : String(probe.status)
   return finding(`${probe.method} ${probe.target}`, expected, reply, breaks)
+}
+
+const needed = 'set GATEWAY_SECRET to the secret that gateway and backend share'
+
+/**
+ * How a client would notice another media type. JSON has no charset, and text without one is UTF-8 to whoever
+ * reads it today; other parameters say nothing of how to read a body.
+ */
+function typeBreak(before: string, after: string): string | undefined {
+  const [old, now] = [mediaType(before), mediaType(after)]
+  if (old.name !== now.name) return `the type is ${now.name}, not ${old.name}`
+  if (old.charset !== now.charset) return `the charset is ${now.charset}, not ${old.charset}`
+  return undefined
+}
+
+function mediaType(text: string): { name: string; charset: string } {
+  const [name = '', ...parameters] = text.toLowerCase().split(';')
+  const charset = parameters.map((each) => /^\s*charset\s*=\s*"?([^"\s]+)/.exec(each)?.[1])
+  return { name: name.trim(), charset: charset.find(Boolean) ?? 'utf-8' }
 }
 
 function finding(

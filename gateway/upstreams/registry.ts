@@ -1,4 +1,5 @@
 import type { UpstreamSettings } from '../config/config.ts'
+import type { Meters } from '../records/meters.ts'
 import { Upstream, type UpstreamLog } from './upstream.ts'
 
 type Held = { upstream: Upstream; holders: number }
@@ -9,17 +10,22 @@ type Held = { upstream: Upstream; holders: number }
  */
 export class Upstreams {
   readonly #log: UpstreamLog
+  readonly #meters: Meters
   readonly #held = new Map<string, Held>()
   readonly #ending = new Map<Upstream, Promise<void>>()
 
-  constructor(log: UpstreamLog) {
+  constructor(log: UpstreamLog, meters: Meters) {
     this.#log = log
+    this.#meters = meters
   }
 
   /** The upstream of some settings; whoever takes it gives it back. */
   take(settings: UpstreamSettings): Upstream {
     const name = JSON.stringify(settings)
-    const held = this.#held.get(name) ?? { upstream: new Upstream(settings, this.#log), holders: 0 }
+    const held = this.#held.get(name) ?? {
+      upstream: new Upstream(settings, this.#log, this.#meters),
+      holders: 0,
+    }
     held.holders++
     this.#held.set(name, held)
     return held.upstream

@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { Pool } from 'undici'
 import type { HealthSettings, TargetSettings, Timeouts } from '../config/config.ts'
+import type { TargetMeter } from '../records/meters.ts'
 
 export type TargetOptions = Readonly<{
   settings: TargetSettings
   timeouts: Timeouts
   health: HealthSettings
+  /** Where its answers are counted. */
+  meter: TargetMeter
   /** A file with the certificates to believe, in place of those that everybody believes. */
   caFile: string | undefined
   /** Told when the target is taken out, and when it is let back in. */
@@ -14,6 +17,9 @@ export type TargetOptions = Readonly<{
   suspected: (target: Target, cause: Error) => void
 }>
 
+/** How long a target that has refused a signature counts as unfit, unless it refuses another. */
+const distrustMs = 10_000
+
 /** One place that serves requests: its connections, and whether it is fit to be asked. */
 export class Target {
   readonly origin: string
@@ -21,6 +27,7 @@ export class Target {
   readonly host: string
   readonly weight: number
   readonly pool: Pool
+  readonly meter: TargetMeter
   /** A list of this target alone: most requests are tried nowhere else. */
   readonly alone: readonly Target[] = [this]
   /** How its turn is reckoned among others of its upstream. */
@@ -34,6 +41,7 @@ export class Target {
   #callers: string[] = []
   #failedChecks = 0
   #isHealthy = true
+  #refusedSignatureAtMs = -Infinity
 
   constructor(options: TargetOptions) {
     const { settings, timeouts, health, caFile } = options
@@ -43,6 +51,7 @@ export class Target {
     this.weight = settings.weight
     this.#unhealthyAfter = health.unhealthyAfter
     this.#countsCallers = health.path === undefined
+    this.meter = options.meter
     this.#changed = options.changed
     this.#suspected = options.suspected
     this.pool = new Pool(url.origin, {
@@ -62,8 +71,24 @@ export class Target {
     return this.#isHealthy
   }
 
+  /** Whether requests that it gets are answered: it passes its checks, and takes our signature. */
+  get isFit(): boolean {
+    return this.#isHealthy && !this.refusesSignature
+  }
+
+  /** Whether it has refused our signature lately. */
+  get refusesSignature(): boolean {
+    return performance.now() - this.#refusedSignatureAtMs < distrustMs
+  }
+
+  /** It takes nothing that is signed with our secret. That is not asked for again: requests will tell. */
+  refusedSignature(): void {
+    this.#refusedSignatureAtMs = performance.now()
+  }
+
   /** It has answered a request: whatever failed before was not the beginning of a row. */
-  answered(): void {
+  answered(status: number): void {
+    this.meter.answered(status)
     if (this.#failures > 0) this.#forgive()
   }
 

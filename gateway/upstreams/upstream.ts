@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { lingerMs } from '../../shared/linger.ts'
 import type { UpstreamSettings } from '../config/config.ts'
+import type { Meters } from '../records/meters.ts'
 import { UnderWay } from '../under-way.ts'
 import { Exchange, type Answer, type Failure, type Outgoing, type Receiver } from './exchange.ts'
 import { FairShare } from './fair-share.ts'
@@ -39,7 +40,7 @@ export class Upstream {
   readonly share: FairShare | undefined
   #isCut = false
 
-  constructor(settings: UpstreamSettings, log: UpstreamLog) {
+  constructor(settings: UpstreamSettings, log: UpstreamLog, meters: Meters) {
     this.settings = settings
     const { name, timeouts, health, maxInFlight, isFair } = settings
     this.share = isFair ? new FairShare(maxInFlight) : undefined
@@ -51,7 +52,10 @@ export class Upstream {
     const suspected = (target: Target, cause: Error): void =>
       this.#watches[this.targets.indexOf(target)]?.suspect(cause)
     const common = { timeouts, health, caFile: settings.ca, changed, suspected }
-    this.targets = settings.targets.map((target) => new Target({ ...common, settings: target }))
+    this.targets = settings.targets.map((target) => {
+      const meter = meters.target(name, new URL(target.url).origin)
+      return new Target({ ...common, settings: target, meter })
+    })
     this.#watches = this.targets.map(
       (target) => new HealthWatch(target, health, () => this.#isLastHealthy(target)),
     )
@@ -168,8 +172,8 @@ class Sending implements Receiver, Sent {
     this.#waiter.answered(answer)
   }
 
-  upgraded(headers: IncomingHttpHeaders, socket: Duplex): void {
-    this.#waiter.upgraded(headers, socket)
+  upgraded(headers: IncomingHttpHeaders, socket: Duplex, target: Target): void {
+    this.#waiter.upgraded(headers, socket, target)
   }
 
   failed(failure: Failure): void {

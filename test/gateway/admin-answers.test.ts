@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { adminTokensFrom } from '../../gateway/admin/token.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { startAdmin } from '../support/admin.ts'
+import { startUpstream } from '../support/gateway.ts'
 import { json, raw, type Call } from '../support/http.ts'
 import { token } from '../support/operator.ts'
 import { freePort, startRedis, until, type RedisServer } from '../support/redis.ts'
@@ -339,6 +340,42 @@ t.test('an import of nothing, or beside another one, is refused', async (t) => {
   t.strictSame(await put(many), { code: 'conflict', message, status: 409 })
   await redis.client.del('tollgate:{keys}:import')
   t.strictSame(await put(many), { imported: 501 })
+})
+
+t.test('a would-be backend is compared as a client would', async (t) => {
+  const { signatureHeader, signatureRefused } = await import('../../shared/signature.ts')
+  const typed = (type: string) =>
+    startUpstream(t, (_request, response) =>
+      response.setHeader('content-type', type).end('{"a":1}'),
+    )
+  const present = await typed('application/json; charset=utf-8')
+  const { ask } = await startAdmin(t, {
+    upstream: present,
+    upstreamMore: 'probes: [ { request: GET /v1/pets } ]',
+  })
+  const breaks = async (url: string) => {
+    const { findings } = json(await ask('POST', '/admin/upstreams/check', { url }))
+    return (findings as { breaks: string[] }[]).flatMap((finding) => finding.breaks)
+  }
+  for (const [type, told] of [
+    ['application/json', []],
+    ['Application/JSON;charset="UTF-8"', []],
+    ['application/json; version=2', []],
+    ['application/json; charset=latin1', ['the charset is latin1, not utf-8']],
+    ['text/html; charset=utf-8', ['the type is text/html, not application/json']],
+  ] as const) {
+    t.strictSame(await breaks((await typed(type)).url), told, type)
+  }
+  const strict = await startUpstream(t, (_request, response) =>
+    response.setHeader(signatureHeader, signatureRefused).writeHead(403).end('{}'),
+  )
+  t.match(await breaks(strict.url), [/^it takes nothing unsigned: set GATEWAY_SECRET/])
+  const { ask: asked } = await startAdmin(t, {
+    upstream: strict,
+    upstreamMore: 'probes: [ { request: GET /v1/pets } ]',
+  })
+  const { findings } = json(await asked('POST', '/admin/upstreams/check', { url: present.url }))
+  t.match(findings, [{}, { breaks: [/^the present backend takes nothing unsigned/] }])
 })
 
 t.test('a backend that nobody can connect to is not fit, even if nothing is probed', async (t) => {

@@ -248,7 +248,13 @@ t.test('bans', async (t) => {
       const banned = await ask()
       const until = Math.ceil((now + 300_000) / 1000)
       t.strictSame(rate(banned), [2, 0, until])
-      isRefused(t, banned, 'key_banned', /is banned: 20 requests within 60 seconds came .* Try again in 301 seconds,/, 301)
+      isRefused(
+        t,
+        banned,
+        'key_banned',
+        /is banned: 20 requests within 60 seconds came .* Try again in 301 seconds,/,
+        301,
+      )
       const view = json(await call('GET', '/v1/quota', undefined, headers))
       t.match(view, {
         plan: 'free',
@@ -263,7 +269,7 @@ t.test('bans', async (t) => {
   )
 
   t.test('two hundred at once, then silence, are none', async (t) => {
-    const { call, key } = await startGateway(t)
+    const { call, key } = await startGateway(t, { clock: () => noon })
     const { headers } = await key()
     const all = await Promise.all(
       Array.from({ length: 200 }, () => call('GET', '/v1/pets', undefined, headers)),
@@ -382,6 +388,7 @@ t.test('a store that is out of reach', async (t) => {
     const port = await freePort()
     const gateway = await startGateway(t, {
       store: `redis: "redis://127.0.0.1:${port}", whenUnreachable: ${whenUnreachable}`,
+      clock: () => noon,
     })
     gateway.stores.keys.find = () => ({ key: found, version: 1 })
     const token = newToken(newKeyId())

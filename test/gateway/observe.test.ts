@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { usage } from '../../gateway/records/usage.ts'
+import { startAdmin } from '../support/admin.ts'
 import { plans, startGateway, startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
 import { start } from '../support/operator.ts'
@@ -56,7 +57,10 @@ t.test('the metrics tell what has happened', async (t) => {
     'tollgate_deprecated_requests_total{operation="GET /v1/pets/{petId}",plan="free"} 1',
     'tollgate_request_duration_seconds_count{route="/v1/*"} 5',
     'tollgate_request_duration_seconds_bucket{le="+Inf",route="/v1/*"} 5',
-    'tollgate_upstream_duration_seconds_count{upstream="animals"} 2',
+    `tollgate_upstream_duration_seconds_count{upstream="animals",target="${upstream}"} 2`,
+    `tollgate_upstream_answers_total{upstream="animals",target="${upstream}",class="2xx"} 1`,
+    `tollgate_upstream_answers_total{upstream="animals",target="${upstream}",class="4xx"} 1`,
+    `tollgate_upstream_answers_total{upstream="animals",target="${upstream}",class="none"} 0`,
     'tollgate_store_errors_total 0',
     'tollgate_store_fallback 0',
     'tollgate_gateways 1',
@@ -77,6 +81,76 @@ t.test('the metrics tell what has happened', async (t) => {
     (await read()).includes('tollgate_refusals_total{plan="free",reason="key_banned"} 1'),
   )
   t.equal(lines(await read(), 'tollgate_bans_total{').length, 0, 'an operator’s ban is no fault')
+})
+
+t.test('which target has answered is in numbers and log, until it is gone', async (t) => {
+  const [well, ill] = [
+    await startUpstream(t),
+    await startUpstream(t, (_, { socket }) => socket?.destroy()),
+  ]
+  const written: string[] = []
+  const { gateway, operate, ask, write } = await startAdmin(t, {
+    targets: `[ "${well.url}", "${ill.url}", "http://127.0.0.1:1" ]`,
+    upstreamMore: 'health: { unhealthyAfter: 1000 }',
+    log: { level: 'info', target: { write: (line: string) => void written.push(line) } },
+  })
+  const { headers } = await gateway.key()
+  const statuses = []
+  for (let i = 0; i < 12; i++) {
+    statuses.push((await gateway.call('GET', '/v1/x', undefined, headers)).status)
+  }
+  t.equal(statuses.filter((status) => status === 502).length, 6)
+  const counts = async () => {
+    const { text } = await operate('GET', '/metrics')
+    return lines(text, 'tollgate_upstream_answers_total{')
+      .map((line) =>
+        [...line.matchAll(/target="([^"]+)",class="(2xx|none)"\} (\d+)/g)].map(
+          ([, ...told]) => told,
+        ),
+      )
+      .flat()
+  }
+  t.strictSame(await counts(), [
+    [well.url, '2xx', '6'],
+    [well.url, 'none', '0'],
+    [ill.url, '2xx', '0'],
+    [ill.url, 'none', '6'],
+    ['http://127.0.0.1:1', '2xx', '0'],
+    ['http://127.0.0.1:1', 'none', '4'],
+  ])
+  const answered = () =>
+    written
+      .filter((line) => line.includes('"answered"') || line.includes('left before'))
+      .map((line) => json(line))
+  await until(() => answered().length === 12)
+  for (const { status, target } of answered()) t.equal(target, status === 200 ? well.url : ill.url)
+  write((text) => text.replace(`, "${ill.url}", "http://127.0.0.1:1"`, ''))
+  t.equal((await ask('POST', '/admin/config/reload', {})).status, 200)
+  t.strictSame(
+    (await counts()).filter(([, name]) => name === '2xx'),
+    [[well.url, '2xx', '6']],
+  )
+})
+
+t.test('a backend with another secret is not healthy, though its health is unsigned', async (t) => {
+  const { signatureHeader, signatureRefused } = await import('../../shared/signature.ts')
+  let isStrange = true
+  const upstream = await startUpstream(t, (_request, response) => {
+    if (isStrange) response.setHeader(signatureHeader, signatureRefused).writeHead(403)
+    response.end('{}')
+  })
+  const { gateway, operate } = await startAdmin(t, { upstream, secret: 'a secret of the gateway' })
+  const { headers } = await gateway.key()
+  t.equal((await operate('GET', '/readyz')).status, 200)
+  t.equal((await gateway.call('GET', '/v1/x', undefined, headers)).status, 502)
+  const ready = await operate('GET', '/readyz')
+  t.equal(ready.status, 503)
+  t.match(json(ready)['upstreams'], {
+    animals: { [upstream.url]: { healthy: false, refusesSignature: true } },
+  })
+  t.match((await operate('GET', '/metrics')).text, /^tollgate_upstream_healthy\{.*\} 0$/m)
+  isStrange = false
+  t.equal((await gateway.call('GET', '/v1/x', undefined, headers)).status, 200, 'it is still asked')
 })
 
 t.test('README names every metric, and none that there isn’t', async (t) => {
@@ -268,6 +342,6 @@ t.test('numbers of series stay as they are, whoever asks for what', async (t) =>
   const before = await series()
   for (let i = 5; i < 15; i++) await ask(i)
   t.strictSame(await series(), before)
-  t.ok(before.length < 100, `${before.length} series`)
+  t.ok(before.length < 120, `${before.length} series`)
   t.equal(gateway.child.exitCode, null)
 })
