@@ -12,13 +12,8 @@ export { serverOptions } from './server-options.ts'
 export { QuotaDesk, type QuotaDeskOptions } from './limits/desk.ts'
 export type { Ask, BanRules, Decision } from './limits/step.ts'
 export type { Added, KeyListener, KeyStore, Watch } from './stores/keys.ts'
-export {
-  QuotaLimiter,
-  type Ban,
-  type BanListener,
-  type LimiterOptions,
-  type QuotaStore,
-} from './stores/quota.ts'
+export type { Ban, BanListener, QuotaStore } from './stores/quota.ts'
+export { QuotaLimiter, type LimiterOptions } from './limits/limiter.ts'
 export type { AuditEntry, AuditQuery, AuditStore, Change } from './stores/audit.ts'
 export type { Tally, TallyStore } from './stores/tallies.ts'
 export { openStores, type Stores } from './stores/open.ts'

@@ -1,7 +1,4 @@
-import { RateLimiterCompatibleAbstract, RateLimiterRes } from 'rate-limiter-flexible'
-import { tellingWindow } from '../limits/headers.ts'
-import type { Limits } from '../limits/limits.ts'
-import type { Ask, BanRules, Decision } from '../limits/step.ts'
+import type { Ask, Decision } from '../limits/step.ts'
 
 /** A ban that runs. */
 export type Ban = Readonly<{ key: string; quota: string; untilMs: number }>
@@ -47,89 +44,4 @@ export interface QuotaStore {
    */
   watch(listener: BanListener): () => void
   close(): Promise<void>
-}
-
-/** How a limiter of rate-limiter-flexible is made of a quota store. */
-export type LimiterOptions = Readonly<{ keyPrefix?: string; limits: Limits; bans?: BanRules }>
-
-/** What the names of limiters begin with, so that none of them is the quota of a key or of an account. */
-const ofLimiter = 'limiter:'
-
-/**
- * A quota store as one of rate-limiter-flexible's limiters, so that its wrappers and queues work with
- * it, and others can take it for their insurance.
- *
- * Its RateLimiterUnion is no use for a minute and a day: it asks both at once and takes nothing back,
- * so that a day is charged for what the minute refuses (2,000 counted for 700 served).
- */
-export class QuotaLimiter extends RateLimiterCompatibleAbstract {
-  override readonly keyPrefix: string
-  override blockDuration = 0
-  override execEvenly = false
-  readonly #store: QuotaStore
-  readonly #limits: Limits
-  readonly #bans: BanRules | undefined
-
-  constructor(store: QuotaStore, { keyPrefix = '', limits, bans }: LimiterOptions) {
-    super()
-    this.#store = store
-    this.keyPrefix = keyPrefix
-    this.#limits = limits
-    this.#bans = bans
-  }
-
-  override async consume(key: string | number, points = 1): Promise<RateLimiterRes> {
-    const decision = await this.#ask(key, points)
-    const result = this.#result(decision)
-    if (decision.verdict === 'admitted') return result
-    // The library's limiters reject with a result that is no error; its wrappers rely on it.
-    // eslint-disable-next-line @typescript-eslint/only-throw-error
-    throw result
-  }
-
-  override async get(key: string | number): Promise<RateLimiterRes | null> {
-    const decision = await this.#ask(key, 0)
-    return decision.minuteUsed === 0 && decision.dayUsed === 0 ? null : this.#result(decision)
-  }
-
-  override penalty(key: string | number, points = 1): Promise<RateLimiterRes> {
-    return this.consume(key, points)
-  }
-
-  override async reward(key: string | number, points = 1): Promise<RateLimiterRes> {
-    const { seen } = await this.#ask(key, 0)
-    await this.#store.giveBack(this.#name(key), points, seen.day)
-    return this.#result(await this.#ask(key, 0))
-  }
-
-  override async set(key: string | number, points: number): Promise<RateLimiterRes> {
-    await this.#store.reset(this.#name(key))
-    return this.consume(key, points)
-  }
-
-  override async block(key: string | number, seconds: number): Promise<RateLimiterRes> {
-    const { nowMs } = await this.#ask(key, 0)
-    await this.#store.ban(this.#name(key), this.#name(key), nowMs + seconds * 1_000)
-    return this.#result(await this.#ask(key, 0))
-  }
-
-  override async delete(key: string | number): Promise<boolean> {
-    await this.#store.reset(this.#name(key))
-    return true
-  }
-
-  #name(key: string | number): string {
-    return `${ofLimiter}${this.keyPrefix}${key}`
-  }
-
-  async #ask(key: string | number, cost: number): Promise<Decision> {
-    const name = this.#name(key)
-    return this.#store.decide(name, { key: name, cost, limits: this.#limits, bans: this.#bans })
-  }
-
-  #result(decision: Decision): RateLimiterRes {
-    const window = tellingWindow(decision, this.#limits)
-    const { limit = 0, remaining = 0, resetMs = decision.nowMs } = window ?? {}
-    return new RateLimiterRes(remaining, resetMs - decision.nowMs, limit - remaining, false)
-  }
 }

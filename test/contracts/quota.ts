@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import {
   RateLimiterMemory,
+  RateLimiterQueue,
   RateLimiterRedis,
   RateLimiterRes,
   RateLimiterUnion,
@@ -10,7 +11,8 @@ import {
 import type { Test } from 'tap'
 import type { Limits } from '../../gateway/limits/limits.ts'
 import type { Ask, BanRules, Decision } from '../../gateway/limits/step.ts'
-import { QuotaLimiter, type QuotaStore } from '../../gateway/stores/quota.ts'
+import { QuotaLimiter } from '../../gateway/limits/limiter.ts'
+import type { QuotaStore } from '../../gateway/stores/quota.ts'
 import { until } from '../support/redis.ts'
 
 /** A store with a clock that tests move, and a way to forget all that is in its process's memory. */
@@ -410,6 +412,64 @@ export function quotaStoreContract(
       t.match(await insured.consume('e', 2), { consumedPoints: 2 }, 'as insurance of another')
     })
 
+    t.test('as a limiter it answers as theirs do', async (t) => {
+      setTime(start)
+      const perMinute = { limits: { perMinute: 5, perDay: Infinity } }
+      const ours = new QuotaLimiter(store, { keyPrefix: `${newName()}:`, ...perMinute })
+      const theirs = new RateLimiterMemory({ points: 5, duration: 60 })
+      const numbers = (result: RateLimiterRes | null) =>
+        result && [result.remainingPoints, result.consumedPoints, result.isFirstInDuration]
+      for (const [name, act] of Object.entries<(limiter: RateLimiterMemory) => Promise<unknown>>({
+        'consume, and again': async (limiter) => [
+          numbers(await limiter.consume('a')),
+          numbers(await limiter.consume('a', 2)),
+          numbers(await limiter.get('a')),
+        ],
+        'a penalty goes over the limit': async (limiter) => [
+          numbers(await limiter.penalty('b', 7)),
+          numbers(await limiter.get('b')),
+        ],
+        'set goes over the limit': async (limiter) => {
+          await limiter.consume('c', 5)
+          await limiter.set('c', 12, 60)
+          return numbers(await limiter.get('c'))
+        },
+        'a block is seen, and set or delete ends it': async (limiter) => {
+          const seen = []
+          for (const end of [() => limiter.delete('d'), () => limiter.set('d', 0, 60)]) {
+            await limiter.block('d', 0)
+            seen.push((await limiter.get('d'))?.remainingPoints)
+            seen.push(await limiter.consume('d').then(Boolean, () => 'blocked'))
+            await end()
+            seen.push((await limiter.consume('d')).remainingPoints)
+            await limiter.delete('d')
+          }
+          return seen
+        },
+        'delete tells whether something was there': async (limiter) => {
+          await limiter.consume('e')
+          return [await limiter.delete('e'), await limiter.delete('e'), await limiter.get('e')]
+        },
+        'a queue knows the most': async (limiter) => {
+          const queue = new RateLimiterQueue(limiter)
+          return [
+            await queue.getTokensRemaining('f'),
+            await queue.removeTokens(2, 'f'),
+            await queue.getTokensRemaining('f'),
+            await queue.removeTokens(6, 'f').catch((error: Error) => error.message),
+          ]
+        },
+      })) {
+        const like = ours as unknown as RateLimiterMemory
+        t.strictSame(await act(like), await act(theirs), name)
+      }
+      t.equal(ours.parseKey(ours.getKey('x')), 'x')
+      await t.rejects(ours.consume('g', 1, { customDuration: 5 }), /takes no customDuration/)
+      const limits = { perMinute: Infinity, perDay: Infinity }
+      const free = new QuotaLimiter(store, { keyPrefix: `${newName()}:`, limits })
+      t.match(await free.consume('a', 100), { remainingPoints: Number.MAX_SAFE_INTEGER })
+    })
+
     t.test(
       'what a limiter counts is no key’s and no account’s, whatever it is called',
       async (t) => {
@@ -458,7 +518,7 @@ export function quotaStoreContract(
         const stands = await Promise.all(names.map((name) => again.get(name)))
         t.strictSame(
           stands.map((stand) => stand?.consumedPoints),
-          names.map(() => 3),
+          names.map(() => 4),
           'each is banned',
         )
         if (!store.isLocal) await until(() => heard.length > names.length)

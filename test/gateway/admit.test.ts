@@ -568,3 +568,37 @@ t.test('pages of origins that are configured may ask, from browsers', async (t) 
   const none = await closed.call('OPTIONS', '/v1/x', undefined, { origin: 'https://x', ...asking })
   t.match(none, { status: 401, headers: { 'access-control-allow-origin': undefined } })
 })
+
+t.test('what was decided by one configuration is told with its limits', async (t) => {
+  const gateway = await startGateway(t, { clock: () => noon })
+  const { headers } = await gateway.key()
+  const { quota } = gateway.stores
+  const decide = quota.decide.bind(quota)
+  let asked = 0
+  let release = (): void => undefined
+  const held = new Promise<void>((resolve) => (release = resolve))
+  quota.decide = async (name, ask) => {
+    asked++
+    await held
+    return decide(name, ask)
+  }
+  const ask = () => gateway.call('GET', '/v1/pets', undefined, headers)
+  const before = ask()
+  await until(() => asked === 1)
+  const { plans } = gateway.config
+  const [free] = [...plans.values()]
+  if (!free) throw new Error('there is a plan')
+  const less = { ...free, limits: { perMinute: 10, perDay: 20 } }
+  await gateway.app.change({ ...gateway.config, plans: new Map([...plans, ['free', less]]) })
+  const after = ask()
+  await until(() => asked === 2)
+  release()
+  const told = (await Promise.all([before, after])).map((answer) => [
+    answer.headers['x-ratelimit-limit'],
+    answer.headers['x-ratelimit-remaining'],
+  ])
+  t.strictSame(told, [
+    ['60', '59'],
+    ['10', '8'],
+  ])
+})

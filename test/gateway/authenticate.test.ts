@@ -510,3 +510,42 @@ t.test('the check of a token is the CRC-32 of all before it, in base62', (t) => 
   }
   t.end()
 })
+
+t.test('a key whose plan is gone is refused, is no stranger, and fills no log', async (t) => {
+  let now = Date.UTC(2026, 5, 15, 12)
+  const written: string[] = []
+  const gateway = await startGateway(t, {
+    clock: () => now,
+    more: 'strangers: { perMinute: 2, perDay: 10 }',
+    log: { level: 'error', target: { write: (line: string) => void written.push(line) } },
+  })
+  const { headers } = await gateway.key({ plan: 'pro' })
+  const plans = new Map([...gateway.config.plans].filter(([name]) => name !== 'pro'))
+  await gateway.app.change({ ...gateway.config, plans })
+  const ask = async () => {
+    const answer = await gateway.call('GET', '/v1/pets', undefined, headers)
+    isRefused(t, answer, 403, 'forbidden')
+    t.equal(answer.headers['x-ratelimit-remaining'], '2')
+  }
+  for (let i = 0; i < 5; i++) await ask()
+  t.equal(written.length, 1)
+  now += 60_000
+  await ask()
+  t.match(written[1], /the plan of a key is not in the configuration/)
+  t.match(json(written[1] ?? ''), { plan: 'pro', unsaid: 4 })
+})
+
+t.test('a key that was sent without its scheme is told what to write before it', async (t) => {
+  const { call, key } = await startGateway(t)
+  const { token } = await key()
+  for (const [authorization, sentence] of [
+    [token, /^Write "Bearer " before your API key/],
+    [newToken(newKeyId()), /^Write "Bearer " before your API key/],
+    [`Basic ${token}`, /^The API key is not valid/],
+    [`${token}x`, /^The API key is not valid/],
+  ] as const) {
+    const answer = await call('GET', '/v1/pets', undefined, { authorization })
+    isRefused(t, answer, 401, 'invalid_api_key')
+    t.match(json(answer)['message'], sentence)
+  }
+})

@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
+import { Meters } from '../../gateway/records/meters.ts'
+import { Upstream } from '../../gateway/upstreams/upstream.ts'
 import { json, raw, type Answer } from '../support/http.ts'
 import {
   startGateway,
@@ -756,4 +758,36 @@ t.test('routes', async (t) => {
     const answer = await call('GET', path, undefined, { ...headers, 'x-location': sent })
     t.equal(answer.headers['location'], told, `${path}: ${sent}`)
   }
+})
+
+t.test('an answer that can’t be handed on fails its own request, and nothing else', async (t) => {
+  const { url } = await startUpstream(t, ({ url }, response) => {
+    if (url === '/stream') response.write('a beginning')
+    else response.end('all')
+  })
+  const { config } = await startGateway(t, { upstream: { url, seen: [] } })
+  const settings = config.upstreams.get('animals')
+  if (!settings) throw new Error('there is an upstream')
+  const log = { out: () => t.fail('is not taken out'), back: () => undefined }
+  const upstream = new Upstream(settings, log, new Meters())
+  for (const target of ['/', '/stream']) {
+    const failure = await new Promise((resolve) => {
+      upstream.send(
+        {
+          ...{ method: 'GET', target, callerId: 'k', headers: ['host', ''], body: undefined },
+          ...{ sentAtMs: performance.now(), upgrade: false },
+        },
+        {
+          answered: () => {
+            throw new Error('of ours')
+          },
+          upgraded: () => t.fail(),
+          failed: resolve,
+        },
+      )
+    })
+    t.match(failure, { kind: 'broken', cause: { message: 'of ours' } }, target)
+  }
+  t.equal(upstream.underWay.count, 0)
+  await upstream.close()
 })
