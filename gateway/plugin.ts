@@ -1,6 +1,5 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../shared/clock.ts'
-import { answer } from '../shared/service.ts'
 import { secretWarning, signer } from '../shared/signature.ts'
 import { Ranges } from './address.ts'
 import './caller.ts'
@@ -11,21 +10,21 @@ import { openCore, type Core } from './core.ts'
 import './records/course.ts'
 import { recorder } from './records/recorder.ts'
 import { deprecationFinder } from './deprecations.ts'
-import { notAllowed } from './forwarding-refusals.ts'
 import { corsFrom } from './cors.ts'
+import { passageOf } from './passage.ts'
+import { addRoutes } from './routes.ts'
 import { follow } from './stages/0-follow.ts'
 import { preflight } from './stages/0-preflight.ts'
 import { screen } from './stages/0-screen.ts'
 import { authenticate } from './stages/1-authenticate.ts'
-import { admit, quotaView } from './stages/2-admit.ts'
+import { admit } from './stages/2-admit.ts'
 import { retire } from './stages/3-retire.ts'
-import { forward } from './stages/4-forward.ts'
 import { announce } from './stages/5-announce.ts'
 import type { Stores } from './stores/open.ts'
 import { addressFinder, strangerRefuser } from './stranger.ts'
 import { Offer } from './terms.ts'
 import type { UnderWay } from './under-way.ts'
-import { guarded, markForwarding, refuseUnguarded } from './unguarded.ts'
+import { guarded, refuseUnguarded } from './unguarded.ts'
 
 export type TollgateOptions = Readonly<{
   /** The path of a configuration file, or what one would say, or a configuration that was loaded. */
@@ -132,22 +131,13 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
     route.onRequest = [...before, ...[route.onRequest ?? []].flat()]
     route.onSend = [...[route.onSend ?? []].flat(), ...onSend]
   })
-  const { quotaPath: url } = config
-  app.get(url, { config: { tollgate: 'quota', cost: 0 } }, quotaView)
-  const asked = ['GET', 'HEAD']
-  app.route({
-    ...{ url, method: app.supportedMethods.filter((method) => !asked.includes(method)) },
-    config: { tollgate: true, cost: 0 },
-    handler: (_request, reply) => answer(reply, notAllowed(asked)),
-  })
-  const { routes } = config
   const { upstreamMeter } = record
-  await app.register(async (scope) => {
-    markForwarding(scope)
-    await forward(scope, {
-      ...{ routes, upstreams, trustedProxies, sign, clock, unanswered, upstreamMeter },
-      tunnels: core.tunnels,
-    })
+  const { tunnels } = core
+  const passing = { trustedProxies, sign, clock, unanswered, upstreamMeter, tunnels }
+  await addRoutes(app, config, (route) => {
+    const upstream = upstreams.get(route.upstream)
+    if (!upstream) throw new Error(`the upstream ${route.upstream} is not open`)
+    return passageOf(passing, route, upstream)
   })
   // The gateway's own app awaits this, and has no routes before.
   if (!options.core) app.addHook('onRequest', refuseUnguarded)

@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { createServer, METHODS, type Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Clock } from '../shared/clock.ts'
 import { endQuietOnes } from '../shared/quiet.ts'
-import { Refusal } from '../shared/refusal.ts'
 import { requestIdFrom } from '../shared/request-id.ts'
 import {
   createService,
@@ -21,6 +20,7 @@ import { plainTarget } from './paths.ts'
 import { tollgate } from './plugin.ts'
 import { keepRoom } from './room.ts'
 import { noPlan, noRoute } from './records/recorder.ts'
+import { addRest, inOneLine, takeAllMethods } from './routes.ts'
 import { Seldom } from './records/seldom.ts'
 import { stalledMs } from './upstreams/exchange.ts'
 import type { Stores } from './stores/open.ts'
@@ -185,20 +185,16 @@ async function build(options: GatewayOptions, core: Core): Promise<Generation> {
     describe: describer(new Seldom(clock), trustedProxies),
     malformed: refuseMalformed,
   })
-  for (const method of METHODS) {
-    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
-  }
+  takeAllMethods(app)
   const underWay = new UnderWay()
   try {
     await app.register(tollgate, { config, core, secret, clock, underWay })
-    app.all('*', { config: { tollgate: true, label: noRoute } }, () => {
-      throw new Refusal('not_found', 'There is nothing at this path.')
-    })
+    addRest(app, config)
     await app.ready()
     return { app, config, underWay, trustedProxies, refuseMalformed }
   } catch (error) {
     await app.close()
-    throw error
+    throw new Error(`the configuration can't be served: ${inOneLine(error)}`, { cause: error })
   }
 }
 

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { Pool } from 'undici'
 import type { HealthSettings, TargetSettings, Timeouts } from '../config/config.ts'
 
@@ -6,8 +5,8 @@ export type TargetOptions = Readonly<{
   settings: TargetSettings
   timeouts: Timeouts
   health: HealthSettings
-  /** A file with the certificates to believe, in place of those that everybody believes. */
-  caFile: string | undefined
+  /** The certificates to believe, in place of those that everybody believes. */
+  ca: string | undefined
   /** Told when the target is taken out, and when it is let back in. */
   changed: (target: Target, cause?: Error) => void
   /** Told when so many requests in a row have failed that somebody should find out whether it is the target. */
@@ -36,7 +35,7 @@ export class Target {
   #isHealthy = true
 
   constructor(options: TargetOptions) {
-    const { settings, timeouts, health, caFile } = options
+    const { settings, timeouts, health, ca } = options
     const url = new URL(settings.url)
     this.origin = url.origin
     this.host = url.host
@@ -53,7 +52,7 @@ export class Target {
       connect: {
         timeout: timeouts.connectMs,
         rejectUnauthorized: true,
-        ...(caFile === undefined ? {} : { ca: certificates(caFile) }),
+        ...(ca === undefined ? {} : { ca }),
       },
     })
   }
@@ -107,14 +106,5 @@ export class Target {
     if (this.#isHealthy === isHealthy) return
     this.#isHealthy = isHealthy
     this.#changed(this, cause)
-  }
-}
-
-function certificates(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new Error(`the certificates of an upstream (tls.ca) can't be read: ${reason}`)
   }
 }

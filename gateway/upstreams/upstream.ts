@@ -50,7 +50,7 @@ export class Upstream {
     }
     const suspected = (target: Target, cause: Error): void =>
       this.#watches[this.targets.indexOf(target)]?.suspect(cause)
-    const common = { timeouts, health, caFile: settings.ca, changed, suspected }
+    const common = { timeouts, health, ca: settings.ca, changed, suspected }
     this.targets = settings.targets.map((target) => new Target({ ...common, settings: target }))
     this.#watches = this.targets.map(
       (target) => new HealthWatch(target, health, () => this.#isLastHealthy(target)),
