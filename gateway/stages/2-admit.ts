@@ -10,6 +10,7 @@ import { answer } from '../../shared/service.ts'
 import type { Caller } from '../caller.ts'
 import { bodied, tooManyAtOnce } from '../forwarding-refusals.ts'
 import { comeBack } from '../limits/come-back.ts'
+import type { Limits } from '../limits/limits.ts'
 import type { Quotas } from '../limits/quotas.ts'
 import type { Decision } from '../limits/step.ts'
 import type { FairShare } from '../upstreams/fair-share.ts'
@@ -29,7 +30,10 @@ export type AdmitOptions = Readonly<{
   bans: (caller: Caller, untilMs: number) => void
 }>
 
-/** Lets a request in if its caller's quota has room for it, and counts it: one step, or 429. */
+/**
+ * Lets a request in if its caller's quota has room for it, and counts it: one step, or 429. What isn't for the
+ * caller, or costs more than it may ever have, is 403 and not counted.
+ */
 export function admit(options: AdmitOptions): onRequestHookHandler {
   const { quotas, cost, asksOnly, share, bans } = options
 
@@ -40,9 +44,11 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
       if (!share.enter(caller.quota)) return holdBack(caller, request, reply, done)
       course.share = share
     }
-    const decided = asksOnly ? quotas.stand(caller) : quotas.decide(caller, forbidden ? 0 : cost)
-    if (decided instanceof Promise) waitFor(decided, caller, request, reply, done)
-    else act(decided, caller, request, reply, done)
+    const isDear = cost > 1 && cost > mostPoints(caller.limits)
+    const refusal = forbidden ? notForThis() : isDear ? tooDear(cost, caller.limits) : undefined
+    const decided = asksOnly ? quotas.stand(caller) : quotas.decide(caller, refusal ? 0 : cost)
+    if (decided instanceof Promise) waitFor(decided, refusal, caller, request, reply, done)
+    else act(decided, refusal, caller, request, reply, done)
   }
 
   /** Nothing is counted of what is held back; a ban that runs is the better reason. */
@@ -66,16 +72,18 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
 
   function waitFor(
     decided: Promise<Decision>,
+    refusal: Refusal | undefined,
     caller: Caller,
     request: FastifyRequest,
     reply: FastifyReply,
     done: Done,
   ): void {
-    decided.then((decision) => act(decision, caller, request, reply, done)).catch(done)
+    decided.then((decision) => act(decision, refusal, caller, request, reply, done)).catch(done)
   }
 
   function act(
     decision: Decision,
+    refusal: Refusal | undefined,
     caller: Caller,
     request: FastifyRequest,
     reply: FastifyReply,
@@ -89,7 +97,7 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
     if (decision.verdict === 'refused') {
       return refuse(reply, comeBack('rate_limit_exceeded', standing))
     }
-    if (request.forbidden) return refuse(reply, notForThis())
+    if (refusal) return refuse(reply, refusal)
     done()
   }
 }
@@ -104,6 +112,20 @@ export function quotaView(request: FastifyRequest, reply: FastifyReply): object 
 
 function notForThis(): Refusal {
   return new Refusal('forbidden', 'Your key is not for this operation or this address.')
+}
+
+/** What a request may cost at most to be let in at all. */
+function mostPoints({ perMinute, perDay }: Limits): number {
+  return Math.min(perMinute, perDay)
+}
+
+function tooDear(cost: number, { perMinute, perDay }: Limits): Refusal {
+  const [limit, window] = cost > perMinute ? [perMinute, 'minute'] : [perDay, 'day']
+  const [points, allowed] = [cost, limit].map((each) => each.toLocaleString('en'))
+  return new Refusal(
+    'forbidden',
+    `This request costs ${points} points; your plan allows ${allowed} a ${window}.`,
+  )
 }
 
 function unavailable(): Refusal {
