@@ -64,10 +64,15 @@ function announcedFrom(deprecation: Deprecation): Announced {
       ...(sunsetMs === undefined ? {} : { sunset: new Date(sunsetMs).toUTCString() }),
     },
     links: [
-      ...(replacement ? [`<${replacement}>; rel="successor-version"`] : []),
-      ...(docs ? [`<${docs}>; rel="deprecation"; type="text/html"`] : []),
+      ...(replacement ? [`<${escaped(replacement)}>; rel="successor-version"`] : []),
+      ...(docs ? [`<${escaped(docs)}>; rel="deprecation"; type="text/html"`] : []),
     ],
   }
+}
+
+/** A URL as a header takes it: in ASCII. */
+function escaped(url: string): string {
+  return url.toWellFormed().replace(/[^!-~]/gu, encodeURIComponent)
 }
 
 /** A path with its escapes undone; one that can't be undone is no operation's. */

@@ -7,7 +7,6 @@ import type {
 } from 'fastify'
 import type { Clock } from '../shared/clock.ts'
 import { loggable } from '../shared/log.ts'
-import { answer } from '../shared/service.ts'
 import type { Sign } from '../shared/signature.ts'
 import { Ranges } from './address.ts'
 import './caller.ts'
@@ -17,16 +16,16 @@ import './records/course.ts'
 import { recorder } from './records/recorder.ts'
 import { deprecationFinder } from './deprecations.ts'
 import { lenienceOf } from './lenience.ts'
-import { notAllowed } from './forwarding-refusals.ts'
+import { passageOf } from './passage.ts'
 import { guardRoutes } from './guarded-routes.ts'
 import { corsFrom } from './cors.ts'
 import { follow } from './stages/0-follow.ts'
 import { preflight } from './stages/0-preflight.ts'
 import { screen } from './stages/0-screen.ts'
 import { authenticate } from './stages/1-authenticate.ts'
-import { admit, quotaView } from './stages/2-admit.ts'
+import { admit } from './stages/2-admit.ts'
 import { retire } from './stages/3-retire.ts'
-import { forward, hidden } from './stages/4-forward.ts'
+import { addRoutes } from './routes.ts'
 import { announce } from './stages/5-announce.ts'
 import { addressFinder, strangerRefuser } from './stranger.ts'
 import { Offer } from './terms.ts'
@@ -126,19 +125,12 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     ]
     route.onSend = [...[route.onSend ?? []].flat(), ...onSend]
   })
-  const { quotaPath: url } = config
-  app.get(url, { config: { tollgate: 'quota', cost: 0 }, schema: hidden }, quotaView)
-  const asked = ['GET', 'HEAD']
-  app.route({
-    ...{ url, method: app.supportedMethods.filter((method) => !asked.includes(method)) },
-    config: { tollgate: true, cost: 0 },
-    schema: hidden,
-    handler: (_request, reply) => answer(reply, notAllowed(asked)),
-  })
-  const { routes } = config
-  await app.register(forward, {
-    ...{ routes, upstreams, trustedProxies, sign, clock, unanswered },
-    tunnels: core.tunnels,
+  const { tunnels } = core
+  const passing = { trustedProxies, sign, clock, unanswered, tunnels }
+  await addRoutes(app, config, (route) => {
+    const upstream = upstreams.get(route.upstream)
+    if (!upstream) throw new Error(`the upstream ${route.upstream} is not open`)
+    return passageOf(passing, route, upstream)
   })
 }
 

@@ -12,7 +12,7 @@ import { createMetrics } from './admin/metrics.ts'
 import { adminTokensFrom } from './admin/token.ts'
 import { noterFor, tellChanges } from './records/audit.ts'
 import { changeOf } from './config/diff.ts'
-import { configFile, readConfig } from './config/load.ts'
+import { ConfigError, configFile, readConfig, type Loaded } from './config/load.ts'
 import { Reloader } from './config/reload.ts'
 import { Crew, Member } from './crew.ts'
 import { Gateway } from './server.ts'
@@ -48,7 +48,10 @@ setFlagsFromString('--max-inlined-bytecode-size-cumulative=2000')
 try {
   await main()
 } catch (error) {
-  process.stderr.write(`gateway: ${error instanceof Error ? error.message : String(error)}\n`)
+  const told = error instanceof Error ? error.message : String(error)
+  // Editors and other programs look for places at the beginnings of lines.
+  const isPlaced = error instanceof ConfigError && error.mistakes.length > 0
+  process.stderr.write(isPlaced ? `${told}\n` : `gateway: ${told}\n`)
   process.exit(2)
 }
 
@@ -88,20 +91,26 @@ async function main(): Promise<void> {
   const gateway = await Gateway.open({ config, secret, log, descriptors: mostDescriptors() })
   const weakness = secretWarning(secret)
   if (weakness && isLeader) gateway.log.warn(weakness)
+  const warnOf = ({ warnings }: Loaded): void => {
+    if (isLeader) warnings.forEach((warning) => gateway.log.warn({}, warning))
+  }
+  warnOf(loaded)
   const metrics = createMetrics(gateway, () => reloader.state, member)
   const reloader: Reloader = new Reloader({
     file,
     environment: process.env,
     loaded,
     change: (config) => gateway.change(config),
-    told: (result, { hash, mistakes }, { by, before, after }) => {
+    told: (result, { hash, mistakes }, { by, before, loaded }) => {
       metrics.reloaded(result)
-      if (result === 'changed' && isLeader) {
+      const change = changeOf(file, before, loaded.shown)
+      if (change && isLeader) {
         const noted = noterFor(gateway.core.stores.audit, by, Date.now)
-        noted(changeOf(file, before, after)).catch((err: unknown) => {
+        noted(change).catch((err: unknown) => {
           gateway.log.error({ err }, 'a change of the configuration is missing in the audit')
         })
       }
+      if (result === 'changed') warnOf(loaded)
       if (mistakes === undefined) gateway.log.info({ hash }, `the configuration is ${result}`)
       else {
         const why = 'the configuration is refused, and the one before stays in force'

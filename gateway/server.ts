@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { createServer, METHODS, type Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Clock } from '../shared/clock.ts'
 import { endQuietOnes } from '../shared/quiet.ts'
@@ -15,13 +15,13 @@ import {
 import { clientAddress, Ranges } from './address.ts'
 import type { Config } from './config/config.ts'
 import { openCore, type Core } from './core.ts'
-import { nothingThere } from '../shared/unknown-routes.ts'
 import { addTimes, outcomeOf } from './records/course.ts'
 import { rateHeaders } from './limits/headers.ts'
 import { plainTarget } from './paths.ts'
 import { guard } from './guard.ts'
 import { keepRoom } from './room.ts'
 import { noPlan, noRoute } from './records/recorder.ts'
+import { addRest, inOneLine, takeAllMethods } from './routes.ts'
 import { Seldom } from './records/seldom.ts'
 import { stalledMs } from './upstreams/exchange.ts'
 import type { Stores } from './stores/open.ts'
@@ -186,21 +186,17 @@ async function build(options: GatewayOptions, core: Core): Promise<Generation> {
     describe: describer(new Seldom(clock), trustedProxies),
     malformed: refuseMalformed,
   })
-  for (const method of METHODS) {
-    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
-  }
+  takeAllMethods(app)
   const underWay = new UnderWay()
   try {
     const sign = secret ? signer(secret) : undefined
     await guard(app, { config, core, sign, clock, underWay })
-    app.all('*', { config: { tollgate: true, label: noRoute } }, () => {
-      throw nothingThere()
-    })
+    addRest(app, config)
     await app.ready()
     return { app, config, underWay, trustedProxies, refuseMalformed }
   } catch (error) {
     await app.close()
-    throw error
+    throw new Error(`the configuration can't be served: ${inOneLine(error)}`, { cause: error })
   }
 }
 

@@ -1,10 +1,8 @@
-import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { pathExpression } from '../gateway/paths.ts'
 import { openGatewayFile } from '../gateway/stores/embedded/database.ts'
 import { startAdmin, type AdminOptions } from './support/admin.ts'
-import { selfSigned } from './support/certificate.ts'
 import { caller, json, type Call } from './support/http.ts'
 import { contractOf } from './support/openapi.ts'
 import { askAll, examplesOf, targetOf, writtenCall } from './support/openapi-asks.ts'
@@ -12,7 +10,7 @@ import { lintFaults } from './support/openapi-document.ts'
 import { holdBodies, holdQueries } from './support/openapi-requests.ts'
 import { token } from './support/operator.ts'
 import { root } from './support/process.ts'
-import { freePort, startRedis, until } from './support/redis.ts'
+import { startRedis, until } from './support/redis.ts'
 
 const file = join(root, 'config/openapi/admin.yaml')
 const contract = contractOf(file)
@@ -233,17 +231,6 @@ async function askDamaged(t: Test, { ask, gateway, fresh }: Admin): Promise<void
   for (const table of tables) other.exec(`ALTER TABLE lost_${table} RENAME TO ${table}`)
   const others = guarded.filter((each) => !stored.includes(each))
   t.strictSame(await askAll(ask, others), [200], 'what does not ask the store goes on')
-
-  const ca = join(t.testdir(), 'ca.pem')
-  writeFileSync(ca, selfSigned().cert)
-  await t.test('or a certificate is gone that upstreams are checked with', async (t) => {
-    const targets = `[ "https://127.0.0.1:${await freePort()}" ]`
-    const { ask } = await start(t, { targets, upstreamMore: `tls: { ca: "${ca}" }` })
-    const check = () => ask('POST', '/admin/upstreams/check', { url: 'https://127.0.0.1:9' })
-    t.match(json(await check()), { fit: false })
-    rmSync(ca)
-    t.equal((await check()).status, 500)
-  })
 }
 
 async function askInRedis(t: Test): Promise<void> {

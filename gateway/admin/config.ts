@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { Refusal } from '../../shared/refusal.ts'
 import { differencesOf } from '../config/diff.ts'
 import { ConfigError, previewConfig } from '../config/load.ts'
+import { requireServable } from '../routes.ts'
 import type { AdminContext } from './context.ts'
 import { addWithTypes, jsonTypes, requireNothing, sentence, textOf } from './body.ts'
 
@@ -16,22 +17,25 @@ export function addConfig(app: FastifyInstance, { reloader }: AdminContext): voi
       hash,
       loadedAt: new Date(loadedAtMs).toISOString(),
       mistakes: linesOf(mistakes),
-      config: reloader.shown,
+      warnings: reloader.loaded.warnings,
+      config: reloader.loaded.shown,
     }
   }
 
   app.get('/admin/config', shown)
 
   addWithTypes(app, [...yamlTypes, ...jsonTypes], (app) =>
-    app.post('/admin/config/check', ({ body }) => {
+    app.post('/admin/config/check', async ({ body }) => {
       try {
         // Whoever has a token may not have the environment: other tokens are in it.
         const preview = previewConfig(textOf(body), reloader.environment, 'body')
-        const differences = differencesOf(reloader.shown, preview)
-        return { sound: true, mistakes: [], differences }
+        await requireServable(preview)
+        const { shown, warnings } = preview
+        const differences = differencesOf(reloader.loaded.shown, shown)
+        return { sound: true, mistakes: [], warnings, differences }
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error
-        return { sound: false, mistakes: linesOf(error.message), differences: [] }
+        return { sound: false, mistakes: error.mistakes, warnings: [], differences: [] }
       }
     }),
   )

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { Config } from '../config/config.ts'
+import type { Preview } from '../config/load.ts'
 import type { Desks } from '../desks.ts'
 import { latestDays } from '../records/usage.ts'
 import type { Stores } from '../stores/open.ts'
@@ -16,8 +17,8 @@ export type Input = Readonly<{
 /** What a command works on; the stores are opened when they are first asked for. */
 export type Context = Readonly<{
   config: Config
-  /** The same as it is shown: without what is secret. */
-  shown: unknown
+  /** The same as it is written: how it is shown, and what may be wrong with it. */
+  preview: Preview
   /** Where it was read. */
   configFile: string
   stores: () => Stores

@@ -1,7 +1,9 @@
 import { adminTokensFrom, type AdminTokens } from '../admin/token.ts'
 import { differencesOf, type Difference } from '../config/diff.ts'
 import { readConfig } from '../config/load.ts'
-import { configText } from '../config/show.ts'
+import { configText, valueText } from '../config/show.ts'
+import { effectiveLimits } from '../limits/limits.ts'
+import { requireServable } from '../routes.ts'
 import { text, UsageError, type Command, type Context } from './command.ts'
 import { aligned } from './table.ts'
 
@@ -11,21 +13,27 @@ export const configCommands: readonly Command[] = [
     name: 'config check',
     args: ['[FILE]'],
     summary: 'Tell whether a configuration is sound; exit code 2 with every mistake if not',
-    run: ({ configFile: file, config }) => {
+    run: async ({ configFile: file, config, preview }) => {
+      await requireServable(preview)
       const { plans, routes, upstreams } = config
       const counted = [
         counting(plans.size, 'plan'),
         counting(routes.length, 'route'),
         counting(upstreams.size, 'upstream'),
       ].join(', ')
-      return Promise.resolve({ text: `${file} is sound: ${counted}.`, json: { file, sound: true } })
+      const { warnings } = preview
+      return {
+        text: [...warnings, `${file} is sound: ${counted}.`].join('\n'),
+        json: { file, sound: true, warnings },
+      }
     },
   },
   {
     name: 'config show',
     args: ['[FILE]'],
     summary: 'Show a configuration as it works: complete with defaults, without secrets',
-    run: ({ shown }) => Promise.resolve({ text: configText(shown).trimEnd(), json: shown }),
+    run: ({ preview: { shown } }) =>
+      Promise.resolve({ text: configText(shown).trimEnd(), json: shown }),
   },
   {
     name: 'config diff',
@@ -35,12 +43,15 @@ export const configCommands: readonly Command[] = [
       'Asks the running gateway at its admin address, with ADMIN_TOKEN. Exit code 0, whether it changes anything or not.',
     options: { against: { value: 'FILE', help: 'compare with this file instead' } },
     run: async (context, input) => {
-      const { shown, configFile: file } = context
+      const { preview, configFile: file } = context
       const other = text(input, 'against')
       const before = other === undefined ? await running(context) : readConfig(other).shown
-      const differences = differencesOf(before, shown)
-      const keys = await affectedKeys(context, differences)
-      return { text: inWords(file, differences, keys), json: { differences, keys } }
+      const differences = differencesOf(before, preview.shown)
+      const { keys, refused } = await affectedKeys(context, differences)
+      return {
+        text: inWords(file, differences, keys, refused),
+        json: { differences, keys, refused },
+      }
     },
   },
 ]
@@ -71,32 +82,46 @@ function tokensFrom(setting: string | undefined): AdminTokens {
   }
 }
 
-/** How many keys have each plan whose limits or bans would be others. */
+type Counts = Readonly<Record<string, number>>
+
+/** How many keys have each plan that would be another, and how many of them would have none that fits. */
 async function affectedKeys(
-  { stores }: Context,
+  { stores, config }: Context,
   differences: readonly Difference[],
-): Promise<Record<string, number>> {
+): Promise<{ keys: Counts; refused: Counts }> {
   const plans = new Set(
     differences.flatMap(({ place }) => /^plans\.([^.]+)/.exec(place)?.slice(1) ?? []),
   )
-  const keys: Record<string, number> = Object.fromEntries([...plans].map((plan) => [plan, 0]))
-  if (plans.size === 0) return keys
-  for await (const { plan } of stores().keys.list()) {
-    if (plans.has(plan)) keys[plan] = (keys[plan] ?? 0) + 1
+  const none = (): Record<string, number> => Object.fromEntries([...plans].map((plan) => [plan, 0]))
+  const [keys, refused] = [none(), none()]
+  if (plans.size === 0) return { keys, refused }
+  for await (const { plan: name, limits } of stores().keys.list()) {
+    if (!plans.has(name)) continue
+    const plan = config.plans.get(name)
+    const isRefused = plan === undefined || effectiveLimits(plan, limits) === undefined
+    keys[name] = (keys[name] ?? 0) + 1
+    if (isRefused) refused[name] = (refused[name] ?? 0) + 1
   }
-  return keys
+  return { keys, refused }
 }
 
 function inWords(
   file: string,
   differences: readonly Difference[],
-  keys: Readonly<Record<string, number>>,
+  keys: Counts,
+  refused: Counts,
 ): string {
   if (differences.length === 0) return `${file} changes nothing.`
-  const rows = differences.map(({ place, before, after }) => [place, before, after])
-  const counts = Object.entries(keys).map(
-    ([plan, count]) => `${count} ${count === 1 ? 'key has' : 'keys have'} the plan ${plan}.`,
-  )
+  const rows = differences.map(({ place, before, after }) => [
+    place,
+    ...[before, after].map((value) => (value === null ? '-' : valueText(value))),
+  ])
+  const counts = Object.entries(keys).map(([plan, count]) => {
+    const gone = refused[plan] ?? 0
+    const have = count === 1 ? 'key has' : 'keys have'
+    const told = `${count} ${have} the plan ${plan}`
+    return gone === 0 ? `${told}.` : `${told}: ${counting(gone, 'key')} will be refused.`
+  })
   return [
     aligned([['SETTING', 'NOW', 'THEN'], ...rows]),
     ...(counts.length > 0 ? [''] : []),

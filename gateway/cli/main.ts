@@ -36,7 +36,8 @@ async function main(words: string[]): Promise<number> {
   const file = text(input, 'config') ?? configFile()
   // A file that is named to be looked at stands for the one that commands go by.
   const [named] = command.args?.[0] === '[FILE]' ? input.args : []
-  const { config, shown } = readConfig(named ?? file)
+  const loaded = readConfig(named ?? file)
+  const { config } = loaded
   let opened: Stores | undefined
   const stores = (): Stores => (opened ??= openStores(config.store, { visits: true }))
   const by = text(input, 'by') ?? userName()
@@ -47,7 +48,7 @@ async function main(words: string[]): Promise<number> {
     const output = await command.run(
       {
         config,
-        shown,
+        preview: loaded,
         configFile: named ?? file,
         stores,
         desks: () => desksFor({ stores: stores(), plans: config.plans, clock: Date.now, by }),
@@ -117,7 +118,9 @@ function say(output: string): number {
 
 function failed(error: unknown): number {
   const sentence = sentenceOf(error).split('\n').map(printable).join('\n')
-  process.stderr.write(`tollgate: ${sentence}\n`)
+  // Editors and other programs look for places at the beginnings of lines.
+  const isPlaced = error instanceof ConfigError && error.mistakes.length > 0
+  process.stderr.write(isPlaced ? `${sentence}\n` : `tollgate: ${sentence}\n`)
   const mustChange = [UsageError, ConfigError, UnfitSqlite]
   return mustChange.some((kind) => error instanceof kind) ? 2 : 1
 }

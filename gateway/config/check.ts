@@ -13,6 +13,8 @@ type Rule = Readonly<{
   items?: Rule
   minItems?: number
   anyOf?: readonly Rule[]
+  const?: unknown
+  enum?: readonly unknown[]
 }>
 
 /** Everything in a file that is not as its schema says, each told where it stands. */
@@ -29,15 +31,18 @@ function* faults(
 ): Generator<Mistake> {
   const node = document.resolve(written)
   const offset = written?.range?.[0] ?? otherwise
+  const passes = (rule: Rule): boolean =>
+    document.passes(node, (value) => Value.Check(rule as TSchema, value))
   const wrong = (): Mistake => {
     const found = document.quote(node, String(path.at(-1)))
-    return { offset, sentence: `${nameOf(path)} must be ${expectation(rule)}, got ${found}` }
+    const hint = document.isFilled(node) ? '' : hintFor(rule, document.value(node))
+    return { offset, sentence: `${nameOf(path)} must be ${expectation(rule)}, got ${found}${hint}` }
   }
   const chosen = rule.anyOf ? choice(rule.anyOf, node) : rule
   if (document.isUnknown(node)) {
     if (!mayBeScalar(rule)) yield wrong()
   } else if (!chosen) {
-    if (!Value.Check(rule as TSchema, document.value(node))) yield wrong()
+    if (!passes(rule)) yield wrong()
   } else if (chosen.properties || chosen.patternProperties) {
     if (isMap<Node, Node>(node)) yield* sectionFaults(document, chosen, node, path, offset)
     else yield wrong()
@@ -47,13 +52,15 @@ function* faults(
       for (const [i, item] of node.items.entries()) {
         yield* faults(document, chosen.items, item, [...path, i], offset)
       }
-  } else if (!Value.Check(chosen as TSchema, document.value(node))) yield wrong()
+  } else if (!passes(chosen)) yield wrong()
 }
+
+type Pair = Readonly<{ key: Node; value: Node | null }>
 
 function* sectionFaults(
   document: ConfigDocument,
   rule: Rule,
-  node: Node & { items: readonly { key: Node; value: Node | null }[] },
+  node: Node & { items: readonly Pair[] },
   path: Path,
   offset: number,
 ): Generator<Mistake> {
@@ -61,16 +68,23 @@ function* sectionFaults(
   const [pattern = ''] = Object.keys(rule.patternProperties ?? {})
   const rest = rule.patternProperties?.[pattern]
   const names = new Set<string>()
-  for (const { key, value } of node.items) {
+  const pairs = withoutCutNumbers(node.items)
+  for (const { key, value, digits } of pairs) {
     const name = isScalar(key) ? String(key.value) : ''
     const place = [...path, name]
     const at = key.range?.[0] ?? offset
     names.add(name)
     const known = Object.hasOwn(properties, name) ? properties[name] : undefined
     const member = known ?? (rest && new RegExp(pattern).test(name) ? rest : undefined)
-    if (member) yield* faults(document, member, value, place, at)
+    if (digits !== undefined) {
+      const sentence = `${nameOf(place)} must be written without commas: ${digits}`
+      yield { offset: value?.range?.[0] ?? at, sentence }
+    } else if (member) yield* faults(document, member, value, place, at)
     else if (rest) {
-      yield { offset: at, sentence: `${nameOf(path)} must be ${expectation(rule)}, got ${name}` }
+      const plain = name.toLowerCase()
+      const hint = plain !== name && new RegExp(pattern).test(plain) ? meant(plain) : ''
+      const sentence = `${nameOf(path)} must be ${expectation(rule)}, got ${name}${hint}`
+      yield { offset: at, sentence }
     } else {
       // What is meant by a misspelled name is not missing.
       names.add(nearest(name, Object.keys(properties)) ?? name)
@@ -83,6 +97,20 @@ function* sectionFaults(
   if (rest && names.size === 0) {
     yield { offset, sentence: `${nameOf(path)} must be ${expectation(rule)}, got nothing` }
   }
+}
+
+/** To YAML, `{ perDay: 10,000 }` has a second setting `000`; it goes back to where it was cut off. */
+function withoutCutNumbers(pairs: readonly Pair[]): (Pair & { digits?: string })[] {
+  const whole: (Pair & { digits?: string })[] = []
+  for (const pair of pairs) {
+    const { key, value } = pair
+    const before = whole.at(-1)
+    const isCut = value === null && isScalar(key) && /^\d{3}$/.test(key.source ?? '')
+    const start = before?.digits ?? (isScalar(before?.value) ? before.value.source : undefined)
+    if (before && isCut && /^\d+$/.test(start ?? '')) before.digits = `${start}${key.source}`
+    else whole.push({ ...pair })
+  }
+  return whole
 }
 
 /** Of several sections that may stand in a place, the one that is most likely meant. */
@@ -102,11 +130,30 @@ function mayBeScalar({ properties, patternProperties, items, anyOf }: Rule): boo
   return !properties && !patternProperties && !items
 }
 
+/** What is most likely meant by a text that isn't one of those that may stand there. */
+function hintFor(rule: Rule, value: unknown): string {
+  if (typeof value !== 'string') return ''
+  const digits = value.replace(/[,_' ]/g, '')
+  const isNumber = digits !== value && /^\d{1,15}$/.test(digits)
+  if (isNumber && Value.Check(rule as TSchema, Number(digits))) return meant(digits)
+  const near = nearest(value, wordsOf(rule))
+  return near === undefined ? '' : meant(near)
+}
+
+function wordsOf({ anyOf = [], enum: words = [], const: word }: Rule): string[] {
+  const own = [...words, word].filter((each) => typeof each === 'string')
+  return [...own, ...anyOf.flatMap(wordsOf)]
+}
+
+function meant(name: string): string {
+  return `; did you mean ${name}?`
+}
+
 function unknown(path: Path, known: readonly string[]): string {
   const [name, section] = [String(path.at(-1)), path.slice(0, -1)]
   const near = nearest(name, known)
-  const hint = near === undefined ? `there are ${known.join(', ')}` : `did you mean ${near}?`
-  return `${nameOf(section)} has no setting ${JSON.stringify(name)}; ${hint}`
+  const hint = near === undefined ? `; there are ${known.join(', ')}` : meant(near)
+  return `${nameOf(section)} has no setting ${JSON.stringify(name)}${hint}`
 }
 
 function expectation({ expected, anyOf }: Rule): string {

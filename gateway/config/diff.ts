@@ -1,16 +1,17 @@
 import type { Change } from '../stores/audit.ts'
 
-/** A setting that is another in one of two configurations. */
-export type Difference = Readonly<{ place: string; before: string; after: string }>
+/** A setting that is another in one of two files; `null` where it isn't there. */
+export type Difference = Readonly<{ place: string; before: unknown; after: unknown }>
 
 /** What would change if one configuration, as it is shown, took the place of another. */
 export function differencesOf(before: unknown, after: unknown): Difference[] {
   return [...compare(before, after, '')]
 }
 
-/** The same for the audit: the settings that are others, before and after. */
-export function changeOf(file: string, before: unknown, after: unknown): Change {
+/** The same for the audit: the settings that are others, before and after; nothing if there are none. */
+export function changeOf(file: string, before: unknown, after: unknown): Change | undefined {
   const differences = differencesOf(before, after)
+  if (differences.length === 0) return undefined
   const one = (side: 'before' | 'after') =>
     Object.fromEntries(differences.map((each) => [each.place, each[side]]))
   return { what: 'config.change', subject: file, before: one('before'), after: one('after') }
@@ -23,14 +24,10 @@ function* compare(before: unknown, after: unknown, place: string): Generator<Dif
       yield* compare(Reflect.get(before, name), Reflect.get(after, name), inner)
     }
   } else if (JSON.stringify(before) !== JSON.stringify(after)) {
-    yield { place: place.replace(/^\./, ''), before: text(before), after: text(after) }
+    yield { place: place.replace(/^\./, ''), before: before ?? null, after: after ?? null }
   }
 }
 
 function isSection(value: unknown): value is object {
   return typeof value === 'object' && value !== null
-}
-
-function text(value: unknown): string {
-  return value === undefined ? 'nothing' : JSON.stringify(value)
 }

@@ -5,14 +5,15 @@ import {
   LineCounter,
   parseDocument,
   visit,
+  type Document,
   type Node,
   type Pair,
   type Scalar,
 } from 'yaml'
 import { withoutTokens } from '../../shared/log.ts'
 import { maskedJson, withoutPasswords } from './mask.ts'
-
-export type Environment = Readonly<Record<string, string | undefined>>
+import { baredText, filledIn, guardedText, type Environment } from './variables.ts'
+import { aliasesOfNothing, yamlSentence } from './yaml-sentences.ts'
 
 /** How much a document may have of an environment: what variables say, or only which ones there are. */
 export type Reading = 'values' | 'names'
@@ -20,8 +21,8 @@ export type Reading = 'values' | 'names'
 /** Where something stands: names of settings, and places in lists from 0. */
 export type Path = readonly (string | number)[]
 
-/** Something that is wrong with a file, at an offset of its text. */
-export type Mistake = Readonly<{ offset: number; sentence: string }>
+/** Something that is wrong with a file, at an offset of its text; a warning, if it works nevertheless. */
+export type Mistake = Readonly<{ offset: number; sentence: string; isWarning?: boolean }>
 
 /** A configuration file as it is written: its values, and where each of them stands. */
 export class ConfigDocument {
@@ -44,40 +45,27 @@ export class ConfigDocument {
    */
   constructor(text: string, environment?: Environment, reading: Reading = 'values') {
     this.#reading = reading
-    const document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
-    const mistakes: Mistake[] = document.errors.map(({ pos, code, message }) => ({
-      offset: pos[0],
-      sentence: code === 'DUPLICATE_KEY' ? this.#twice(text, pos) : `this is no YAML: ${message}`,
-    }))
-    visit(document, {
-      Scalar: (key, node) => {
-        if (!environment || typeof node.value !== 'string' || !node.value.includes('${')) return
-        // A name of a plan or an upstream is told in places where no value is.
-        if (key === 'key') return
-        this.#written.set(node, node.value)
-        const filled = filledIn(node.value, environment)
-        if (filled.missing === undefined) {
-          if (filled.said.size > 0) this.#names.set(node, filled.named)
-          for (const [value, name] of filled.said) this.#said.set(value, name)
-          const value = filled.said.size > 0 && reading === 'names' ? filled.named : filled.text
-          const isPlain = node.type === 'PLAIN' && /^\d{1,15}$/.test(value)
-          node.value = isPlain ? Number(value) : value
-          return
-        }
-        const offset = node.range?.[0] ?? 0
-        const { missing } = filled
-        const sentence = `the environment variable ${missing} is not set; set it, or write \${${missing}:-otherwise}`
-        mistakes.push({ offset, sentence })
-      },
-    })
-    const isBomb = document.errors.length === 0 && !canUnfold(() => document.toJS())
-    if (isBomb) mistakes.push({ offset: 0, sentence: 'its aliases make too much of it' })
-    this.mistakes = mistakes
-    this.isSound = !isBomb && document.errors.every(({ code }) => code === 'DUPLICATE_KEY')
+    const guarded = environment ? guardedText(text) : text
+    const document = parseDocument(guarded, { lineCounter: this.#lines, prettyErrors: false })
+    const broken = document.errors.filter(({ code }) => code !== 'DUPLICATE_KEY')
+    const [first] = broken.sort((a, b) => a.pos[0] - b.pos[0])
     this.root = document.contents
     this.value = (node) => (node === null ? null : node.toJS(document))
     this.resolve = (node) =>
       node !== null && 'resolve' in node ? (node.resolve(document) ?? null) : node
+    // Of what follows a first fault of YAML, most would be about what that has shifted.
+    const mistakes = first
+      ? [{ offset: first.pos[0], sentence: yamlSentence(first, text) }]
+      : [
+          ...document.errors.map(({ pos }) => this.#twice(text, pos[0])),
+          ...this.#fillAll(document, environment),
+        ]
+    const orphans = first ? [] : aliasesOfNothing(document)
+    const isReadable = first === undefined && orphans.length === 0
+    const isBomb = isReadable && !canUnfold(() => document.toJS())
+    if (isBomb) mistakes.push({ offset: 0, sentence: 'its aliases make too much of it' })
+    this.mistakes = [...mistakes, ...orphans]
+    this.isSound = isReadable && !isBomb
   }
 
   /** What a part of the file says, as plain values. */
@@ -93,6 +81,24 @@ export class ConfigDocument {
     if (this.#reading === 'values') return this.value(this.root)
     const nothing = new Map([...this.#names.keys()].map((node) => [node, undefined] as const))
     return this.#with(nothing, () => this.value(this.root))
+  }
+
+  /**
+   * Whether what stands there passes a check. What comes from the environment is a text; where that doesn't pass, it
+   * is a number, or true or false, if that does.
+   */
+  passes(node: Node | null, check: (value: unknown) => boolean): boolean {
+    if (check(this.value(node))) return true
+    if (!isScalar(node) || !this.isFilled(node)) return false
+    const other = otherwiseRead(node.value)
+    if (other === undefined || !check(other)) return false
+    node.value = other
+    return true
+  }
+
+  /** Whether a value has been filled in, with what the environment says or with what is written for its silence. */
+  isFilled(node: Node | null): boolean {
+    return this.#written.has(node)
   }
 
   /** Whether only another environment can say what stands there. */
@@ -123,6 +129,14 @@ export class ConfigDocument {
     let offset = 0
     for (const node of this.#along(path)) offset = node?.range?.[0] ?? offset
     return offset
+  }
+
+  /** Whether a part of the file is missing, or has one of some mistakes in it. */
+  hasOneIn(path: Path, mistakes: readonly Mistake[]): boolean {
+    const nodes = [...this.#along(path)]
+    const [start, , end] = nodes.at(-1)?.range ?? []
+    if (nodes.length < path.length || start === undefined || end === undefined) return true
+    return mistakes.some(({ offset }) => offset >= start && offset < end)
   }
 
   /**
@@ -176,9 +190,38 @@ export class ConfigDocument {
     return told
   }
 
-  #twice(text: string, [start]: readonly [number, number]): string {
-    const [name = ''] = /^[^:\r\n]*/.exec(text.slice(start)) ?? []
-    return `${name.trim()} is there twice`
+  #fillAll(document: Document, environment: Environment | undefined): Mistake[] {
+    const mistakes: Mistake[] = []
+    visit(document, {
+      Scalar: (key, node) => {
+        if (!environment || typeof node.value !== 'string') return
+        const written = baredText(node.value)
+        node.value = written
+        // A name of a plan or an upstream is told in places where no value is.
+        if (key === 'key' || !written.includes('${')) return
+        mistakes.push(...this.#fill(node, written, environment))
+      },
+    })
+    return mistakes
+  }
+
+  /** Fills in what the environment says; tells of what it doesn't. */
+  *#fill(node: Scalar, written: string, environment: Environment): Generator<Mistake> {
+    this.#written.set(node, written)
+    const { text, named, said, missing } = filledIn(written, environment)
+    if (missing !== undefined) {
+      const sentence = `the environment variable ${missing} is not set; set it, or write \${${missing}:-otherwise}`
+      yield { offset: node.range?.[0] ?? 0, sentence }
+      return
+    }
+    if (said.size > 0) this.#names.set(node, named)
+    for (const [value, name] of said) this.#said.set(value, name)
+    node.value = said.size > 0 && this.#reading === 'names' ? named : text
+  }
+
+  #twice(text: string, offset: number): Mistake {
+    const [name = ''] = /^[^:\r\n]*/.exec(text.slice(offset)) ?? []
+    return { offset, sentence: `${name.trim()} is there twice` }
   }
 }
 
@@ -203,30 +246,9 @@ function shortened(text: string): string {
   return masked.length > 60 ? `${masked.slice(0, 60)}…` : masked
 }
 
-type Filled = Readonly<{
-  text: string
-  /** The same, with `${NAME}` for what variables say; what they leave to the file is as it says. */
-  named: string
-  /** What variables have said, and their names. */
-  said: ReadonlyMap<string, string>
-  missing?: string
-}>
-
-const variable = /\$\{(\w+)(?::-([^}]*))?\}/g
-
-function filledIn(text: string, environment: Environment): Filled {
-  let missing: string | undefined
-  const said = new Map<string, string>()
-  const fill = (shows: (value: string, name: string) => string): string =>
-    text.replace(variable, (_all, name: string, otherwise?: string) => {
-      const value = environment[name]
-      if (value !== undefined && value !== '') {
-        said.set(value, name)
-        return shows(value, name)
-      }
-      if (otherwise === undefined) missing ??= name
-      return otherwise ?? ''
-    })
-  const filled = { text: fill((value) => value), named: fill((_, name) => `\${${name}}`), said }
-  return missing === undefined ? filled : { ...filled, missing }
+/** What a text is besides a text: a number, or true or false. */
+function otherwiseRead(value: unknown): number | boolean | undefined {
+  if (typeof value !== 'string') return undefined
+  if (/^\d{1,15}(?:\.\d{1,15})?$/.test(value)) return Number(value)
+  return value === 'true' || (value === 'false' ? false : undefined)
 }

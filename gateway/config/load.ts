@@ -1,27 +1,46 @@
 import { readFileSync, statSync } from 'node:fs'
 import Value from 'typebox/value'
 import { mistakesIn, nameOf } from './check.ts'
-import { configFrom, type Config } from './config.ts'
-import { contradictionsIn } from './contradictions.ts'
-import { ConfigDocument, type Environment, type Mistake, type Path } from './document.ts'
+import type { Config, Route } from './config.ts'
+import { contradictionsIn, type World } from './contradictions/contradictions.ts'
+import { ConfigDocument, type Mistake, type Path } from './document.ts'
 import { frozen } from './frozen.ts'
+import { configFrom, routesFrom } from './interpret.ts'
 import { fileSchema, type ConfigFile } from './schema.ts'
 import { shownFrom } from './show.ts'
+import type { Environment } from './variables.ts'
+import { completed } from './written.ts'
 
-/** A configuration that can't be used, with everything that is wrong with it, a line each. */
-export class ConfigError extends Error {}
+/** A configuration that can't be used. */
+export class ConfigError extends Error {
+  /** Everything that is wrong with it, a line each, with its place; nothing if it can't even be read. */
+  readonly mistakes: readonly string[]
 
-/** A file that can be used: what it says, and where it says so. */
-export type Loaded = Readonly<{
-  config: Config
-  text: string
-  /** What it says as it is shown: complete, and without what is secret. */
+  constructor(message: string, options: ErrorOptions & { mistakes?: readonly string[] } = {}) {
+    super(message, options)
+    this.mistakes = options.mistakes ?? []
+  }
+}
+
+/** What a gateway has routes for: its callers' requests, and where they ask how they stand. */
+export type Served = Readonly<{ quotaPath: string | undefined; routes: readonly Route[] }>
+
+/** A file that is sound: what it says, and where it says so. */
+export type Preview = Readonly<{
+  /** What it says as it is shown: complete, in the form of the file, and without what is secret. */
   shown: unknown
+  /** What works, but makes no sense: a line each, with its place. */
+  warnings: readonly string[]
+  /** What must find room beside each other in a router, as far as it is known. */
+  served: Served
   /** A text of somebody else's, such as an error, without what the environment has put into the file. */
   withNames: (text: string) => string
   /** An error that says something about settings, each at the place where it stands. */
   fault: (sayings: readonly (readonly [path: Path, sentence: string])[]) => ConfigError
 }>
+
+/** A file that can be used. */
+export type Loaded = Preview & Readonly<{ config: Config; text: string }>
 
 /** No configuration is as long; what is, is something else. */
 const mostBytes = 2 ** 20
@@ -47,7 +66,8 @@ export function configOf(written: ConfigFile): Config {
     return load(JSON.stringify(written), undefined, 'config').config
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    throw new ConfigError(error.message.replace(/^config:\d+:\d+: /gm, ''), { cause: error })
+    const mistakes = error.mistakes.map((each) => each.replace(/^config:\d+:\d+: /, ''))
+    throw new ConfigError(mistakes.join('\n'), { cause: error, mistakes })
   }
 }
 
@@ -57,61 +77,82 @@ export function parseConfig(text: string, environment: Environment, name: string
 }
 
 /**
- * What a text would put in force, as it is shown, for somebody who has neither this machine's environment nor
- * its files: of variables only the names are looked at, of files nothing. Throws as `parseConfig` does.
+ * A text of somebody who has neither this machine's environment nor its files: of variables only the names are
+ * looked at, of files nothing. Throws as `parseConfig` does.
  */
-export function previewConfig(text: string, environment: Environment, name: string): unknown {
+export function previewConfig(text: string, environment: Environment, name: string): Preview {
   const document = new ConfigDocument(text, environment, 'names')
-  requireSound(document, name, false)
-  return shownFrom(document.shown() as ConfigFile)
+  return soundly(document, name, { files: false, adminToken: hasToken(environment) })
 }
 
 function load(text: string, environment: Environment | undefined, name: string): Loaded {
   const document = new ConfigDocument(text, environment)
-  requireSound(document, name, true)
+  // A program says for itself who may reach its operators.
+  const adminToken = environment === undefined || hasToken(environment)
+  const sound = soundly(document, name, { files: true, adminToken })
   const value = document.value(document.root)
   // It has been looked at piece by piece; this says so to the compiler.
   if (!Value.Check(fileSchema, value))
     throw new ConfigError(`${name}: it is not as its schema says`)
-  const fault: Loaded['fault'] = (sayings) => {
-    const mistakes = sayings.map(([path, sentence]) => ({
-      offset: document.offsetOf(path),
-      sentence: `${nameOf(path)} ${sentence}`,
-    }))
-    return faultOf(document, name, mistakes)
-  }
-  return {
-    config: frozen(configFrom(value)),
-    text,
-    // Of the same form as what has been checked.
-    shown: frozen(shownFrom(document.shown() as ConfigFile)),
-    withNames: (told) => document.withNames(told),
-    fault,
-  }
+  const config = frozen(configFrom(completed(value), (file) => readFileSync(file, 'utf8')))
+  return { ...sound, served: config, config, text }
 }
 
-/** Throws a `ConfigError` with all that is wrong with a document; `world`: with this machine's files as well. */
-function requireSound(document: ConfigDocument, name: string, world: boolean): void {
+/** Throws a `ConfigError` with all that is wrong with a document. */
+function soundly(document: ConfigDocument, name: string, world: World): Preview {
   const mistakes = [...document.mistakes]
   if (document.isSound) {
-    const more = [...mistakesIn(document, fileSchema), ...contradictionsIn(document, world)]
+    const faults = [...mistakes, ...mistakesIn(document, fileSchema)]
+    const more = [...faults, ...contradictionsIn(document, faults, world)]
     // Where a variable is missing, what is wrong without it is no news.
     const told = new Set(mistakes.map(({ offset }) => offset))
     mistakes.push(...more.filter(({ offset }) => !told.has(offset)))
   }
-  if (mistakes.length > 0) throw faultOf(document, name, mistakes)
+  const lines = (isWarning: boolean): string[] =>
+    linesOf(
+      document,
+      name,
+      mistakes.filter((each) => Boolean(each.isWarning) === isWarning),
+    )
+  const [wrong, warnings] = [lines(false), lines(true)]
+  if (wrong.length > 0) throw new ConfigError(wrong.join('\n'), { mistakes: wrong })
+  // Of the same form as what has been checked.
+  const file = completed(document.shown() as ConfigFile)
+  return {
+    shown: frozen(shownFrom(file)),
+    warnings,
+    served: {
+      quotaPath: [file.quota.path].find((path) => !path.includes('${')),
+      routes: routesFrom(file.routes).filter(isKnown),
+    },
+    withNames: (told) => document.withNames(told),
+    fault: (sayings) => {
+      const faults = sayings.map(([path, sentence]) => ({
+        offset: document.offsetOf(path),
+        sentence: `${nameOf(path)} ${sentence}`,
+      }))
+      const told = linesOf(document, name, faults)
+      return new ConfigError(told.join('\n'), { mistakes: told })
+    },
+  }
 }
 
-function faultOf(
-  document: ConfigDocument,
-  name: string,
-  mistakes: readonly Mistake[],
-): ConfigError {
+/** Whether no variable decides where a route is. */
+function isKnown({ path, methods, rewrite = '' }: Route): boolean {
+  return ![path, rewrite, ...methods].some((text) => text.includes('${'))
+}
+
+function hasToken(environment: Environment): boolean {
+  return Boolean(environment['ADMIN_TOKEN'])
+}
+
+/** The lines that people read, in the order of the file. */
+function linesOf(document: ConfigDocument, name: string, mistakes: readonly Mistake[]): string[] {
   const sorted = [...mistakes].sort((a, b) => a.offset - b.offset)
-  const lines = sorted.map(
-    ({ offset, sentence }) => `${name}:${document.position(offset)}: ${sentence}`,
-  )
-  return new ConfigError([...new Set(lines)].join('\n'))
+  const lines = sorted.map(({ offset, sentence, isWarning = false }) => {
+    return `${name}:${document.position(offset)}: ${isWarning ? 'warning: ' : ''}${sentence}`
+  })
+  return [...new Set(lines)]
 }
 
 /** The text of a configuration file, or a sentence why there is none. */

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import type { Config } from './config.ts'
-import type { Environment, Path } from './document.ts'
-import { ConfigError, readConfig, textOf, type Loaded } from './load.ts'
+import type { Path } from './document.ts'
+import { ConfigError, readConfig, type Loaded } from './load.ts'
+import type { Environment } from './variables.ts'
 
 /** What is told of a change of the configuration, to whomever asks. */
 export type ConfigState = Readonly<{
@@ -27,8 +28,8 @@ export type ReloadOptions = Readonly<{
   told: (result: Reloaded, state: ConfigState, attempt: Attempt) => void
 }>
 
-/** Who wanted a configuration to be read, and what it is in the place of, if it is; both as they are shown. */
-export type Attempt = Readonly<{ by: string; before: unknown; after: unknown }>
+/** Who wanted a configuration to be read; what was in force before, as it is shown; and what is in force now. */
+export type Attempt = Readonly<{ by: string; before: unknown; loaded: Loaded }>
 
 /** Who reads it again when nobody asks. */
 const watcher = 'the file'
@@ -71,9 +72,9 @@ export class Reloader {
     return this.#state
   }
 
-  /** What is in force, as it is shown. */
-  get shown(): unknown {
-    return this.#loaded.shown
+  /** What is in force. */
+  get loaded(): Loaded {
+    return this.#loaded
   }
 
   /** What the file's `${NAME}` stand for. */
@@ -118,16 +119,16 @@ export class Reloader {
     const { file, environment, change } = this.#options
     const { config: before, shown } = this.#loaded
     let loaded: Loaded | undefined
-    const tell = (result: Reloaded): Reloaded => {
-      this.#options.told(result, this.#state, { by, before: shown, after: this.#loaded.shown })
+    const tell = (result: Reloaded, state: Partial<ConfigState>): Reloaded => {
+      this.#state = { ...this.#state, ...state }
+      this.#options.told(result, this.#state, { by, before: shown, loaded: this.#loaded })
       return result
     }
     try {
-      if (textOf(file) === this.#loaded.text && this.#state.mistakes === undefined) {
-        return tell('unchanged')
-      }
       loaded = readConfig(file, environment)
-      const { config } = loaded
+      // A file that is as it was before somebody made a mistake is nothing new, but sound again.
+      if (isSame(loaded, this.#loaded)) return tell('unchanged', { mistakes: undefined })
+      const { config, text } = loaded
       const changed = fixed.filter(
         ([, part]) => JSON.stringify(part(before)) !== JSON.stringify(part(config)),
       )
@@ -138,21 +139,27 @@ export class Reloader {
       }
       await change(config)
       this.#loaded = loaded
-      this.#state = {
-        file,
-        hash: hashOf(loaded.text),
-        loadedAtMs: Date.now(),
-        mistakes: undefined,
-      }
-      return tell('changed')
+      const state = { hash: hashOf(text), loadedAtMs: Date.now(), mistakes: undefined }
+      return tell('changed', state)
     } catch (error) {
-      // A sentence of somebody else's may quote what the environment says.
-      const others = loaded?.withNames(String(error)) ?? String(error)
-      const why = error instanceof ConfigError ? error.message : `${file}: ${others}`
-      this.#state = { ...this.#state, mistakes: why }
-      return tell('refused')
+      return tell('refused', { mistakes: mistakesOf(error, file, loaded) })
     }
   }
+}
+
+/** Whether a file says what another said, and the certificates that it names are the same. */
+function isSame(one: Loaded, other: Loaded): boolean {
+  const [certificates, others] = [one, other].map(({ config }) =>
+    JSON.stringify([...config.upstreams.values()].map(({ ca }) => ca ?? null)),
+  )
+  return one.text === other.text && certificates === others
+}
+
+function mistakesOf(error: unknown, file: string, loaded: Loaded | undefined): string {
+  const told = error instanceof Error ? error.message : String(error)
+  if (error instanceof ConfigError) return told
+  // A sentence of somebody else's may quote what the environment says.
+  return `${file}: ${loaded?.withNames(told) ?? told}`
 }
 
 /** What a file looks like from outside; another text gives another look. */

@@ -1,5 +1,12 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import { durationFrom, instantFrom, sizeFrom } from './units.ts'
+import {
+  durationFrom,
+  durationPattern,
+  instantFrom,
+  instantPattern,
+  sizeFrom,
+  sizePattern,
+} from './units.ts'
 
 const count = Type.Integer({ minimum: 1, expected: 'a whole number above 0' })
 const cost = Type.Integer({ minimum: 0, maximum: 1_000_000, expected: 'a whole number from 0 up' })
@@ -12,47 +19,52 @@ const workers = Type.Union([Type.Integer({ minimum: 1, maximum: 256 }), Type.Lit
 const text = Type.String({ minLength: 1, expected: 'a text' })
 const port = Type.Integer({ minimum: 0, maximum: 65_535, expected: 'a port from 0 to 65535' })
 const duration = Type.Refine(
-  Type.String({ expected: 'a duration such as 50ms, 1s, 5m or 24h' }),
+  Type.String({ pattern: durationPattern, expected: 'a duration such as 50ms, 1s, 5m or 24h' }),
   (value) => durationFrom(value) !== undefined,
-  () => 'must be a duration such as 50ms, 1s, 5m or 24h, of ten years at most',
+)
+const time = Type.Refine(
+  Type.String({
+    pattern: `^(?=.*[1-9])${durationPattern.slice(1)}`,
+    expected: 'a duration above 0, such as 50ms, 1s, 5m or 24h',
+  }),
+  (value) => durationFrom(value) !== undefined,
 )
 const instant = Type.Refine(
-  Type.String({ expected: 'a day such as 2030-12-05, or a time with its zone' }),
+  Type.String({
+    pattern: instantPattern,
+    expected: 'a day such as 2030-12-05, or a time with its zone',
+  }),
   (value) => instantFrom(value) !== undefined,
-  () => 'must be a day such as 2030-12-05, or a time with its zone',
 )
-const address = section({ host: text, port })
+const address = section({ host: optional(text), port: optional(port) })
 const hostName = Type.String({
   pattern: '^[\\w-]+(?:\\.[\\w-]+)*$',
   expected: 'a name such as gateway.internal, without a port',
 })
 const adminAddress = section({
-  host: text,
-  port,
+  host: optional(text),
+  port: optional(port),
   hosts: optional(Type.Array(hostName, { expected: 'a list of names without ports' })),
 })
-const limits = section({ perMinute: limit, perDay: limit })
 const off = Type.Optional(Type.Enum(['on', 'off'], { expected: 'on or off' }))
 const plan = section({ perMinute: limit, perDay: limit, bans: off })
 const customPlan = section({ limits: Type.Literal('custom'), bans: off })
 const size = Type.Refine(
-  Type.String({ expected: 'a size such as 64KiB or 1MiB' }),
+  Type.String({ pattern: sizePattern, expected: 'a size such as 64KiB or 1MiB' }),
   (value) => sizeFrom(value) !== undefined,
-  () => 'must be a size such as 64KiB or 1MiB',
 )
-const url = Type.String({
-  pattern: '^https?://[^/?#@]+/?$',
-  expected: 'an http or https URL without a path',
-})
+const url = Type.Refine(
+  Type.String({
+    pattern: '^https?://[^/?#@]+/?$',
+    expected: 'an http or https URL without a path',
+  }),
+  (value) => URL.canParse(value),
+)
 const weight = Type.Integer({ minimum: 1, maximum: 1_000, expected: 'from 1 to 1000' })
 const target = Type.Union([url, section({ url, weight: optional(weight) })], {
   expected: 'an http or https URL without a path, or { url: ..., weight: ... }',
 })
 const status = Type.Integer({ minimum: 100, maximum: 599, expected: 'a status of HTTP' })
-const operation = Type.String({
-  pattern: '^[A-Z]+ /\\S*$',
-  expected: 'a method and a path, such as GET /v1/pets/{petId}',
-})
 const origin = Type.String({
   pattern: '^(?:\\*|https?://[^/?#@\\s]+)$',
   expected: 'an origin such as https://app.example, or *',
@@ -61,14 +73,33 @@ const probe = Type.String({
   pattern: '^(?:GET|HEAD|OPTIONS) /\\S*$',
   expected: 'GET and a path, such as GET /v1/pets?limit=1',
 })
-const method = Type.String({ pattern: '^[A-Z]+$', expected: 'a method such as GET' })
-const pathPattern = Type.String({
-  pattern: '^(?:/(?:[^/{}*:?#\\s]+|\\{\\w+\\}))*/(?:\\*|[^/{}*:?#\\s]+|\\{\\w+\\})?$',
+const method = Type.String({ pattern: '^[A-Z-]+$', expected: 'a method such as GET' })
+const segment = '(?:[^/{}*:?#\\s]+|\\{\\w+\\})'
+
+/** How paths of routes are written, and operations. */
+export const pathPattern = `^(?:/${segment})*/(?:\\*|${segment})?$`
+export const operationPattern = `^[A-Z-]+ ${pathPattern.slice(1)}`
+
+const path = Type.String({
+  pattern: pathPattern,
   expected: 'a path such as /v1/pets, /v1/pets/{petId} or /v1/*',
+})
+const operation = Type.String({
+  pattern: operationPattern,
+  expected: 'a method and a path, such as GET /v1/pets/{petId}',
 })
 const exactPath = Type.String({
   pattern: '^/[^{}*?#\\s]*$',
   expected: 'a path such as /healthz',
+})
+const ownPath = Type.String({
+  pattern: '^/[^{}*:?#\\s]*$',
+  expected: 'a path such as /v1/quota',
+})
+// It goes into a header, in which angle brackets end it.
+const link = Type.String({
+  pattern: '^[^\\s<>"]+$',
+  expected: 'a path or a URL without spaces',
 })
 const prefix = Type.String({
   pattern: '^(?:/[^/{}*:?#\\s]+)*/\\*$',
@@ -117,7 +148,7 @@ export const fileSchema = section({
       file: optional(text),
       redis: optional(redis),
       prefix: optional(text),
-      timeout: optional(duration),
+      timeout: optional(time),
       whenUnreachable: optional(
         Type.Enum(['local', 'allow', 'deny'], { expected: 'local, allow or deny' }),
       ),
@@ -130,20 +161,20 @@ export const fileSchema = section({
     }),
     { expected: 'a section of plans, each by a name in small letters', minProperties: 1 },
   ),
-  strangers: optional(limits),
+  strangers: optional(section({ perMinute: optional(limit), perDay: optional(limit) })),
   bans: optional(
     section({
       strikes: optional(Type.Integer({ minimum: 1, maximum: 1_000, expected: 'from 1 to 1000' })),
-      within: optional(duration),
+      within: optional(time),
       grace: optional(duration),
-      for: optional(duration),
+      for: optional(time),
       factor: optional(Type.Number({ minimum: 1, maximum: 1_000, expected: 'a number from 1 up' })),
       atMost: optional(duration),
       memory: optional(duration),
     }),
   ),
   keys: optional(section({ cache: optional(count) })),
-  quota: optional(section({ path: optional(exactPath) })),
+  quota: optional(section({ path: optional(ownPath) })),
   headers: optional(section({ ietf: optional(Type.Boolean({ expected: 'true or false' })) })),
   upstreams: optional(
     Type.Record(
@@ -155,16 +186,16 @@ export const fileSchema = section({
         }),
         timeout: optional(
           section({
-            connect: optional(duration),
-            response: optional(duration),
-            idle: optional(duration),
-            request: optional(duration),
+            connect: optional(time),
+            response: optional(time),
+            idle: optional(time),
+            request: optional(time),
           }),
         ),
         health: optional(
           section({
             path: optional(exactPath),
-            every: optional(duration),
+            every: optional(time),
             unhealthyAfter: optional(count),
           }),
         ),
@@ -182,7 +213,7 @@ export const fileSchema = section({
   ),
   routes: Type.Array(
     section({
-      path: pathPattern,
+      path,
       upstream: text,
       cost: optional(cost),
       methods: optional(Type.Array(method, { minItems: 1, expected: 'a list of methods' })),
@@ -197,15 +228,20 @@ export const fileSchema = section({
         operation,
         since: instant,
         sunset: optional(instant),
-        replacement: optional(text),
-        docs: optional(text),
+        replacement: optional(link),
+        docs: optional(link),
         afterSunset: optional(Type.Enum(['gone', 'serve'], { expected: 'gone or serve' })),
-        brownouts: optional(Type.Array(section({ from: instant, to: instant }))),
+        brownouts: optional(
+          Type.Array(section({ from: instant, to: instant }), {
+            expected: 'a list of { from: ..., to: ... }',
+          }),
+        ),
       }),
+      { expected: 'a list of deprecations' },
     ),
   ),
   cors: optional(
-    section({ origins: Type.Array(origin, { expected: 'a list of origins, or of *' }) }),
+    section({ origins: optional(Type.Array(origin, { expected: 'a list of origins, or of *' })) }),
   ),
   workers: optional(workers),
   drain: optional(duration),

@@ -3,9 +3,19 @@ const milliseconds = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 /** Ten years: what is meant to last longer is a revocation, or a mistake. */
 const longestMs = 3_650 * 86_400_000
 
+/** How amounts are written, for editors and for what reads them here. */
+export const durationPattern = '^(\\d{1,9})(ms|s|m|h|d)$'
+export const sizePattern = '^(\\d{1,9})(B|KiB|MiB|GiB)$'
+export const instantPattern =
+  '^(\\d{4}-\\d\\d-\\d\\d)(T\\d\\d:\\d\\d(?::\\d\\d(?:\\.\\d+)?)?(?:Z|[+-]\\d\\d:\\d\\d))?$'
+
+const durations = new RegExp(durationPattern)
+const sizes = new RegExp(sizePattern)
+const instants = new RegExp(instantPattern)
+
 /** Milliseconds of a duration such as `50ms`, `1s`, `5m`, `24h` or `7d`; `undefined` if it is none. */
 export function durationFrom(text: string): number | undefined {
-  const parts = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text)
+  const parts = durations.exec(text)
   const unit = parts?.[2] as keyof typeof milliseconds | undefined
   const duration = parts && unit ? Number(parts[1]) * milliseconds[unit] : Infinity
   return duration <= longestMs ? duration : undefined
@@ -13,7 +23,7 @@ export function durationFrom(text: string): number | undefined {
 
 /** The instant of a day such as 2030-12-31 (00:00 UTC) or of a time with its zone. */
 export function instantFrom(text: string): number | undefined {
-  const parts = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/.exec(text)
+  const parts = instants.exec(text)
   const [, day = ''] = parts ?? []
   const start = Date.parse(day)
   // Date.parse takes a 31st of February for a 3rd of March.
@@ -26,7 +36,7 @@ const bytes = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 } as const
 
 /** Bytes of a size such as `512B`, `64KiB`, `1MiB` or `2GiB`; `undefined` if it is none. */
 export function sizeFrom(text: string): number | undefined {
-  const parts = /^(\d{1,9})(B|KiB|MiB|GiB)$/.exec(text)
+  const parts = sizes.exec(text)
   const unit = parts?.[2] as keyof typeof bytes | undefined
   return parts && unit ? Number(parts[1]) * bytes[unit] : undefined
 }

@@ -30,7 +30,10 @@ export type AdmitOptions = Readonly<{
   banned: (caller: Caller, untilMs: number) => void
 }>
 
-/** Lets a request in if its caller's quota has room for it, and counts it: one step, or 429. */
+/**
+ * Lets a request in if its caller's quota has room for it, and counts it: one step, or 429. What isn't for the
+ * caller, or costs more than it may ever have, is 403 and not counted.
+ */
 export function admit(options: AdmitOptions): onRequestHookHandler {
   const { quotas, cost, asksOnly, share, banned } = options
 
@@ -43,9 +46,11 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
     }
     // A configuration that comes while the store is asked gives the caller others.
     const { limits } = caller
-    const decided = asksOnly ? quotas.stand(caller) : quotas.decide(caller, forbidden ? 0 : cost)
-    if (decided instanceof Promise) waitFor(decided, limits, request, reply, done)
-    else act(decided, limits, request, reply, done)
+    const isDear = cost > 1 && cost > mostPoints(limits)
+    const refusal = forbidden ? notForThis() : isDear ? tooDear(cost, limits) : undefined
+    const decided = asksOnly ? quotas.stand(caller) : quotas.decide(caller, refusal ? 0 : cost)
+    if (decided instanceof Promise) waitFor(decided, refusal, limits, request, reply, done)
+    else act(decided, refusal, limits, request, reply, done)
   }
 
   /** Nothing is counted of what is held back; a ban that runs is the better reason. */
@@ -70,16 +75,18 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
 
   function waitFor(
     decided: Promise<Decision>,
+    refusal: Refusal | undefined,
     limits: Limits,
     request: FastifyRequest,
     reply: FastifyReply,
     done: Done,
   ): void {
-    decided.then((decision) => act(decision, limits, request, reply, done)).catch(done)
+    decided.then((decision) => act(decision, refusal, limits, request, reply, done)).catch(done)
   }
 
   function act(
     decision: Decision,
+    refusal: Refusal | undefined,
     limits: Limits,
     request: FastifyRequest,
     reply: FastifyReply,
@@ -95,7 +102,7 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
     if (decision.verdict === 'refused') {
       return refuse(reply, comeBack('rate_limit_exceeded', standing, request.caller?.bans))
     }
-    if (request.forbidden) return refuse(reply, notForThis())
+    if (refusal) return refuse(reply, refusal)
     done()
   }
 }
@@ -110,6 +117,20 @@ export function quotaView(request: FastifyRequest, reply: FastifyReply): object 
 
 function notForThis(): Refusal {
   return new Refusal('forbidden', 'Your key is not for this operation or this address.')
+}
+
+/** What a request may cost at most to be let in at all. */
+function mostPoints({ perMinute, perDay }: Limits): number {
+  return Math.min(perMinute, perDay)
+}
+
+function tooDear(cost: number, { perMinute, perDay }: Limits): Refusal {
+  const [limit, window] = cost > perMinute ? [perMinute, 'minute'] : [perDay, 'day']
+  const [points, allowed] = [cost, limit].map((each) => each.toLocaleString('en'))
+  return new Refusal(
+    'forbidden',
+    `This request costs ${points} points; your plan allows ${allowed} a ${window}.`,
+  )
 }
 
 function unavailable(): Refusal {

@@ -2,55 +2,53 @@ import proxy from '@fastify/http-proxy'
 import type { FastifyInstance, FastifyReply, FastifySchema } from 'fastify'
 import { answer, pathOf } from '../../shared/service.ts'
 import type { Route } from '../config/config.ts'
+import { shapeOf } from '../config/methods.ts'
 import { notAllowed } from '../forwarding-refusals.ts'
-import { passageOf, type PassageOptions } from '../passage.ts'
-import type { Upstream } from '../upstreams/upstream.ts'
+import type { Passage } from '../passage.ts'
 
-export type ForwardOptions = PassageOptions &
-  Readonly<{ routes: readonly Route[]; upstreams: ReadonlyMap<string, Upstream> }>
+export type ForwardOptions = Readonly<{
+  routes: readonly Route[]
+  /** What takes the requests of a route to its backend. */
+  passageOf: (route: Route) => Passage
+}>
 
 /** Keeps a route out of the description that @fastify/swagger makes of an app. */
 export const hidden: FastifySchema & { hide: true } = { hide: true }
 
-/** What a route forwards unless it says otherwise. */
-const usualMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+/** @fastify/http-proxy wants to know one; the passage knows where requests go. */
+const someUpstream = 'http://upstream.invalid'
 
 /** Sends admitted requests to the upstreams that the configuration's routes name. */
 export async function forward(app: FastifyInstance, options: ForwardOptions): Promise<void> {
+  const { routes, passageOf } = options
   app.addHook('onRoute', (route) => {
     route.schema = hidden
   })
-  for (const route of options.routes) {
-    const upstream = options.upstreams.get(route.upstream)
-    if (!upstream) throw new Error(`the upstream ${route.upstream} is not open`)
-    await app.register((scope) => serve(scope, options, route, upstream))
+  for (const route of routes) await app.register((scope) => serve(scope, route, passageOf(route)))
+  const shapes = new Set(routes.map(({ path }) => shapeOf(path)))
+  for (const shape of shapes) {
+    refuseOthers(
+      app,
+      routes.filter(({ path }) => shapeOf(path) === shape),
+    )
   }
 }
 
-async function serve(
-  app: FastifyInstance,
-  options: ForwardOptions,
-  route: Route,
-  upstream: Upstream,
-): Promise<void> {
-  const { path, cost, rewrite } = route
+async function serve(app: FastifyInstance, route: Route, pass: Passage): Promise<void> {
+  const { path, cost, methods, rewrite, upstream } = route
   const base = rewrite === undefined ? '' : withoutRest(path)
-  const url = path.slice(base.length).replace(/\{(\w+)\}/g, ':$1')
-  const methods = withHead(route.methods ?? usualMethods)
-  const config = { tollgate: true, cost, label: path, upstream: upstream.settings.name }
-  const pass = passageOf(options, route, upstream)
   // Bodies go through as they come, whatever their type.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
   await app.register(proxy, {
-    upstream: upstream.targets[0]?.origin ?? '',
+    upstream: someUpstream,
     prefix: base,
     rewritePrefix: rewrite === undefined ? '' : withoutRest(rewrite),
-    routes: [url],
-    httpMethods: methods,
+    routes: [urlOf(path).slice(base.length)],
+    httpMethods: [...methods],
     proxyPayloads: false,
     globalAgent: true,
-    config,
+    config: { tollgate: true, cost, label: path, upstream },
     // Where nothing is rewritten, there is nothing to reckon: the path was looked at when it came in.
     // @fastify/http-proxy would look again, with three URLs made of it (2.8 µs a request).
     ...(rewrite === undefined
@@ -60,17 +58,24 @@ async function serve(
     preRewrite: (target) => target.split('?', 1)[0] ?? target,
     handler: (request, reply, destination) => pass(request, reply, destination),
   })
+}
+
+/** Of one path, the methods that none of its entries forwards. */
+function refuseOthers(app: FastifyInstance, entries: readonly Route[]): void {
+  const [{ path, upstream } = { path: '', upstream: '' }] = entries
+  const methods = entries.flatMap(({ methods }) => methods)
+  const cost = Math.min(...entries.map(({ cost }) => cost))
   app.route({
     method: app.supportedMethods.filter((method) => !methods.includes(method)),
-    url: base + url,
-    config,
+    url: urlOf(path),
+    config: { tollgate: true, cost, label: path, upstream },
     handler: (_request, reply: FastifyReply) => answer(reply, notAllowed(methods)),
   })
 }
 
-/** What would be answered to GET is told to HEAD. */
-function withHead(methods: readonly string[]): string[] {
-  return methods.includes('GET') && !methods.includes('HEAD') ? [...methods, 'HEAD'] : [...methods]
+/** A path as Fastify writes it. */
+function urlOf(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1')
 }
 
 function withoutRest(path: string): string {

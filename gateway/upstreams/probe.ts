@@ -44,8 +44,8 @@ export async function holdAgainst(url: string, options: ProbeOptions): Promise<F
   const { upstream, config, secret } = options
   const wouldBe = targetAt(url, upstream)
   const present = targetAt(upstream.targets[0]?.url ?? url, upstream)
-  const ask = (target: Target, { method, target: path }: Probe, isSigned = true): Promise<Reply> =>
-    request(target, method, pathBehind(path, config, upstream), {
+  const ask = (target: Target, probe: Probe, isSigned = true): Promise<Reply> =>
+    request(target, probe.method, pathBehind(probe, config, upstream), {
       secret: isSigned ? secret : undefined,
       timeoutMs: upstream.timeouts.responseMs,
     })
@@ -76,22 +76,24 @@ export async function holdAgainst(url: string, options: ProbeOptions): Promise<F
 }
 
 /** Where a caller's path leads behind the gateway. */
-function pathBehind(target: string, config: Config, upstream: UpstreamSettings): string {
+function pathBehind({ method, target }: Probe, config: Config, upstream: UpstreamSettings): string {
   const [path = ''] = target.split('?', 1)
   const leads = (route: Route): boolean =>
-    route.upstream === upstream.name && pathExpression(route.path).test(path)
+    route.upstream === upstream.name &&
+    route.methods.includes(method) &&
+    pathExpression(route.path).test(path)
   const rewritten = config.routes.find(leads)
   if (rewritten?.rewrite === undefined) return target
   return rewritten.rewrite.slice(0, -1) + target.slice(rewritten.path.length - 1)
 }
 
-function targetAt(url: string, { timeouts, health, ca: caFile }: UpstreamSettings): Target {
+function targetAt(url: string, { timeouts, health, ca }: UpstreamSettings): Target {
   const settings = { url, weight: 1 }
   return new Target({
     settings,
     timeouts,
     health,
-    caFile,
+    ca,
     meter: new TargetMeter(),
     changed: () => undefined,
     suspected: () => undefined,

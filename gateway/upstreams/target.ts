@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { Pool } from 'undici'
 import type { HealthSettings, TargetSettings, Timeouts } from '../config/config.ts'
 import type { TargetMeter } from '../records/meters.ts'
@@ -9,8 +8,8 @@ export type TargetOptions = Readonly<{
   health: HealthSettings
   /** Where its answers are counted. */
   meter: TargetMeter
-  /** A file with the certificates to believe, in place of those that everybody believes. */
-  caFile: string | undefined
+  /** The certificates to believe, in place of those that everybody believes. */
+  ca: string | undefined
   /** Told when the target is taken out, and when it is let back in. */
   changed: (target: Target, cause?: Error) => void
   /** Told when so many requests in a row have failed that somebody should find out whether it is the target. */
@@ -44,7 +43,7 @@ export class Target {
   #refusedSignatureAtMs = -Infinity
 
   constructor(options: TargetOptions) {
-    const { settings, timeouts, health, caFile } = options
+    const { settings, timeouts, health, ca } = options
     const url = new URL(settings.url)
     this.origin = url.origin
     this.host = url.host
@@ -62,7 +61,7 @@ export class Target {
       connect: {
         timeout: timeouts.connectMs,
         rejectUnauthorized: true,
-        ...(caFile === undefined ? {} : { ca: certificates(caFile) }),
+        ...(ca === undefined ? {} : { ca }),
       },
     })
   }
@@ -132,14 +131,5 @@ export class Target {
     if (this.#isHealthy === isHealthy) return
     this.#isHealthy = isHealthy
     this.#changed(this, cause)
-  }
-}
-
-function certificates(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new Error(`the certificates of an upstream (tls.ca) can't be read: ${reason}`)
   }
 }

@@ -51,7 +51,7 @@ export class Upstream {
     }
     const suspected = (target: Target, cause: Error): void =>
       this.#watches[this.targets.indexOf(target)]?.suspect(cause)
-    const common = { timeouts, health, caFile: settings.ca, changed, suspected }
+    const common = { timeouts, health, ca: settings.ca, changed, suspected }
     this.targets = settings.targets.map((target) => {
       const meter = meters.target(name, new URL(target.url).origin)
       return new Target({ ...common, settings: target, meter })

@@ -208,11 +208,12 @@ t.test('the configuration is shown, checked and read again; the audit says by wh
   })
   const check = (body: string) =>
     ask('POST', '/admin/config/check', body, { 'content-type': 'application/yaml' })
-  t.strictSame(json(await check(text)), { sound: true, mistakes: [], differences: [] })
+  const nothing = { sound: true, mistakes: [], warnings: [], differences: [] }
+  t.strictSame(json(await check(text)), nothing)
   const faster = text.replace('perMinute: 60,', 'perMinute: 61,')
   t.match(json(await check(faster)), {
     sound: true,
-    differences: [{ place: 'plans.free.limits.perMinute', before: '60', after: '61' }],
+    differences: [{ place: 'plans.free.perMinute', before: 60, after: 61 }],
   })
   t.match(json(await check(text.replace('perMinute: 60,', 'perMinute: 6O,'))), {
     sound: false,
@@ -228,12 +229,45 @@ t.test('the configuration is shown, checked and read again; the audit says by wh
     {
       what: 'config.change',
       by: result === 'changed' ? 'bob' : 'the file',
-      before: { 'plans.free.limits.perMinute': '60' },
-      after: { 'plans.free.limits.perMinute': '61' },
+      before: { 'plans.free.perMinute': 60 },
+      after: { 'plans.free.perMinute': 61 },
     },
   ])
   await ask('POST', '/admin/keys', { name: 'A', plan: 'free' }, asBob)
   t.match(await runJson('audit', '--limit', '1'), [{ what: 'keys.create', by: 'bob' }])
+})
+
+t.test('warnings are told at a start, by the admin address, and at a reload', async (t) => {
+  const { url: upstream } = await startUpstream(t)
+  const odd = 'plans: { odd: { perMinute: 60, perDay: 50 }, free: { perMinute: 60, perDay: 1000 } }'
+  const { ask, gateway, write, runJson } = await start(t, { upstream, more: odd })
+  const told = /plans\.odd\.perMinute is never reached: perDay is 50$/
+  const inLog = (what: string): boolean => gateway.output().includes(`${what} is never reached`)
+  await until(() => inLog('plans.odd.perMinute'))
+  const { warnings } = json(await ask('GET', '/admin/config'))
+  t.match(warnings, [told])
+  t.match(warnings, [/gateway\.yaml:\d+:\d+: warning: /])
+  const yaml = { 'content-type': 'application/yaml' }
+  const check = async (text: string) => json(await ask('POST', '/admin/config/check', text, yaml))
+  write((text) => text.replace('perMinute: 60, perDay: 1000', 'perMinute: 60, perDay: 7'))
+  t.match(json(await ask('POST', '/admin/config/reload')), {
+    warnings: [told, /plans\.free\.perMinute is never reached: perDay is 7$/],
+  })
+  await until(() => inLog('plans.free.perMinute'))
+  const two = 'routes: [ { path: /x, upstream: animals }, { path: /x, upstream: animals } ]'
+  let now = ''
+  write((text) => (now = text))
+  t.match(await check(now), { sound: true, warnings: [told] })
+  t.match(await check(now.replace(/^routes: .*$/m, two)), {
+    ...{ sound: false, warnings: [], mistakes: [/is there twice: \/x$/] },
+  })
+  await ask('POST', '/admin/config/reload')
+  const before = ((await runJson('audit')) as unknown[]).length
+  write((text) => text.replace('plans:', 'plams:'))
+  t.equal((await ask('POST', '/admin/config/reload')).status, 409)
+  write((text) => text)
+  t.match(json(await ask('POST', '/admin/config/reload')), { result: 'unchanged', mistakes: [] })
+  t.equal(((await runJson('audit')) as unknown[]).length, before, 'what is restored is no change')
 })
 
 t.test('what the environment says is told nowhere, whoever asks', async (t) => {
@@ -269,9 +303,9 @@ deprecations:
   // A sound one of somebody who wants to read it, then one that is wrong wherever a value may be quoted.
   const all = '${ADMIN_TOKEN} ${GATEWAY_SECRET} ${PASSWORD}'
   const greedy = text.replace('${DOCS}', `${all}", replacement: "${all}`)
-  t.match(await check(greedy), { text: /"sound":true.*"after":"\\"\$\{ADMIN_TOKEN\} \$\{GATEWAY/ })
+  t.match(await check(greedy), { text: /"sound":true.*"after":"\$\{ADMIN_TOKEN\} \$\{GATEWAY/ })
   t.strictSame(json(await ask('POST', '/admin/config/check', text, yaml)), {
-    ...{ sound: true, mistakes: [], differences: [] },
+    ...{ sound: true, mistakes: [], warnings: [], differences: [] },
   })
   for (const part of ['ADMIN_TOKEN', 'GATEWAY_SECRET', 'PASSWORD', 'DOCS']) {
     const faulty = `
@@ -342,7 +376,7 @@ t.test('a posted text tells nothing of files, and waits for none', async (t) => 
     )
   for (const name of ['there.pem', 'not-there.pem', 'pipe']) {
     const ca = join(dir, name)
-    t.match(await check(ca), { sound: true, differences: [{ after: JSON.stringify(ca) }] }, name)
+    t.match(await check(ca), { sound: true, differences: [{ after: { ca } }] }, name)
   }
 })
 

@@ -5,7 +5,7 @@ import { hashOf, newKeyId, newToken } from '../../gateway/keys/token.ts'
 import { QuotaDesk } from '../../gateway/limits/desk.ts'
 import { newKey } from '../contracts/keys.ts'
 import { startGateway, startUpstream } from '../support/gateway.ts'
-import { freePort, until } from '../support/redis.ts'
+import { freePort, startRedis, until } from '../support/redis.ts'
 
 const noon = Date.UTC(2026, 5, 15, 12, 0, 10)
 const inOneMinute = noon / 1000 + 50
@@ -205,6 +205,52 @@ t.test('routes may cost more, or nothing', async (t) => {
   t.equal((await ask('/free/x')).status, 200, 'what costs nothing is not limited')
   t.equal((await ask('/v1/x')).status, 200)
 })
+
+for (const kind of ['embedded', 'redis'] as const) {
+  t.test(`what costs more than a key may ever have is forbidden: ${kind}`, async (t) => {
+    const redis = kind === 'redis' ? await startRedis(t) : undefined
+    const { call, key } = await startGateway(t, {
+      ...(redis ? { store: `redis: "${redis.url}"` } : {}),
+      more: `
+plans:
+  free: { perMinute: 60, perDay: 1000 }
+  daily: { perMinute: 6000, perDay: 1000 }
+  pro: { perMinute: 6000, perDay: 60000 }
+bans: { strikes: 1, grace: 0s }
+`,
+      routes:
+        '[ { path: /dear, upstream: animals, cost: 5000 }, { path: /fair, upstream: animals, cost: 60 }, { path: /v1/*, upstream: animals } ]',
+    })
+    const [free, daily, pro] = [
+      await key(),
+      await key({ plan: 'daily' }),
+      await key({ plan: 'pro' }),
+    ]
+    const restricted = await key({ plan: 'pro', methods: ['POST'] })
+    const ask = (path: string, { headers }: typeof free) => call('GET', path, undefined, headers)
+    for (let i = 0; i < 5; i++) {
+      const answer = await ask('/dear', free)
+      t.match(json(answer), {
+        code: 'forbidden',
+        message: 'This request costs 5,000 points; your plan allows 60 a minute.',
+        status: 403,
+      })
+      t.strictSame(rate(answer).slice(0, 2), [60, 60], 'nothing is counted')
+      t.equal(answer.headers['retry-after'], undefined)
+    }
+    const { strikes, bannedUntil } = json(await ask('/v1/quota', free))
+    t.strictSame([strikes, bannedUntil], [0, null], 'and no strike is earned')
+    t.match(json(await ask('/dear', daily)), {
+      message: 'This request costs 5,000 points; your plan allows 1,000 a day.',
+    })
+    t.equal((await ask('/dear', pro)).status, 200)
+    t.match(json(await ask('/dear', restricted)), { message: /not for this operation/ })
+    t.equal((await ask('/fair', free)).status, 200, 'a whole minute is not too much')
+    t.equal((await ask('/fair', free)).status, 429)
+    await until(async () => json(await ask('/fair', free))['code'] === 'key_banned')
+    t.equal(json(await ask('/dear', free))['code'], 'key_banned', 'a ban is the better reason')
+  })
+}
 
 t.test(
   'a changed plan acts on the next request and keeps the count; accounts share one',

@@ -1,8 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync, mkdirSync, chmodSync } from 'node:fs'
 import { join } from 'node:path'
+import { Ajv } from 'ajv'
+import fc from 'fast-check'
 import t from 'tap'
-import { isMap, isScalar, parseDocument, type Node } from 'yaml'
+import { isMap, isScalar, parseDocument, visit, type Node } from 'yaml'
+import { descriptions } from '../../gateway/config/descriptions.ts'
+import { changeOf, differencesOf } from '../../gateway/config/diff.ts'
 import {
   ConfigError,
   loadConfig,
@@ -13,8 +17,13 @@ import {
 import { jsonSchema } from '../../gateway/config/json-schema.ts'
 import { withoutPasswords } from '../../gateway/config/mask.ts'
 import { nearest } from '../../gateway/config/near.ts'
+import { fileSchema } from '../../gateway/config/schema.ts'
+import { configText } from '../../gateway/config/show.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../gateway/config/units.ts'
+import { requireServable } from '../../gateway/routes.ts'
 import { root, startProcess } from '../support/process.ts'
+import { settingsOf } from '../support/settings.ts'
+import { selfSigned } from '../support/certificate.ts'
 import { token } from '../support/operator.ts'
 import { bound } from '../support/promises.ts'
 
@@ -70,7 +79,7 @@ upstreams:
     timeout: { connect: "\${TIMEOUT}" }
     probes: [ { request: "GET /v1/\${WORD}" } ]
 routes:
-  - { path: "/v1/\${WORD}", upstream: "\${NAME}", methods: [ "\${METHOD}" ], bodyLimit: "\${SIZE}" }
+  - { path: "/v1/\${WORD}", upstream: "\${NAME}", methods: [ "\${METHOD}", GET ], bodyLimit: "\${SIZE}" }
 deprecations:
   - { operation: "\${METHOD} /v1/\${WORD}", since: "\${SINCE}", docs: "https://x/?token=\${WORD}" }
 trustedProxies: [ "\${PROXY}" ]
@@ -89,27 +98,27 @@ t.test('what comes from the environment is shown by its name, and what doesn’t
   t.equal(config.drainMs, 7_000)
   t.equal(config.plans.get('free')?.bans, false)
   t.match(shown, {
-    plans: { free: { limits: { perMinute: 60 }, bans: '${BANS}' }, dear: { limits: '${PLAN}' } },
+    plans: { free: { perMinute: 60, bans: '${BANS}' }, dear: { limits: '${PLAN}' } },
     store: {
-      ...{ file: 'data/gateway.db', prefix: '${PREFIX}', timeoutMs: '${TIMEOUT}' },
+      ...{ file: 'data/gateway.db', prefix: '${PREFIX}', timeout: '${TIMEOUT}' },
       redis: { sentinels: ['${HOST}:26379'], password: '${PASSWORD}', sentinelPassword: '…' },
     },
     strangers: { perDay: 'unlimited' },
     upstreams: {
       animals: {
         targets: [{ url: 'http://${HOST}:8090' }],
-        timeouts: { connectMs: '${TIMEOUT}', responseMs: 10_000 },
-        probes: [{ method: 'GET', target: '/v1/${WORD}' }],
+        timeout: { connect: '${TIMEOUT}', response: '10s' },
+        probes: [{ request: 'GET /v1/${WORD}' }],
       },
     },
-    routes: [{ upstream: '${NAME}', methods: ['${METHOD}'], bodyLimit: '${SIZE}' }],
-    deprecations: [{ sinceMs: '${SINCE}', docs: 'https://x/?token=…' }],
+    routes: [{ upstream: '${NAME}', methods: ['${METHOD}', 'GET'], bodyLimit: '${SIZE}' }],
+    deprecations: [{ since: '${SINCE}', docs: 'https://x/?token=…' }],
     trustedProxies: ['${PROXY}'],
-    drainMs: '${TIMEOUT}',
+    drain: '${TIMEOUT}',
   })
   t.notMatch(JSON.stringify(shown), /canary|7000|77\.77|2007|in-the-file|DELETE/)
   t.strictSame(
-    previewConfig(filled, environment, 'body'),
+    previewConfig(filled, environment, 'body').shown,
     shown,
     'and by its name alone it is sound',
   )
@@ -117,7 +126,7 @@ t.test('what comes from the environment is shown by its name, and what doesn’t
     ...environment,
     ...{ BANS: 'on', TIMEOUT: '9s', WORD: 'other', NAME: 'no', SIZE: '1B' },
   }
-  t.strictSame(previewConfig(filled, other, 'body'), shown, 'whatever it says')
+  t.strictSame(previewConfig(filled, other, 'body').shown, shown, 'whatever it says')
   t.throws(() => previewConfig(filled, { ...other, NAME: '' }, 'body'), {
     message:
       'body:17:38: the environment variable NAME is not set; set it, or write ${NAME:-otherwise}',
@@ -142,13 +151,16 @@ headers: { ietf: "\${SECRET}" }
     )
   const told = messagesOf(faulty + more, 'x', { ...environment, SECRET: secret })
   t.match(told.join('\n'), /names no upstream, got "\$\{SECRET\}"; there are animals/)
-  t.match(told.join('\n'), /operation is covered by no route: GET \/\$\{SECRET\}/)
   t.match(told.join('\n'), /such as 10\.0\.0\.0\/8 or 2001:db8::\/32, got "\$\{SECRET\}"/)
   t.match(told.join('\n'), /tls\.ca can't be read: there is no such file/)
   t.match(told.join('\n'), /cors must be a section of settings, got \$\{SECRET\}/)
-  t.match(told.join('\n'), /quota\.path must be a path such as \/healthz, got \["\$\{SECRET\}"\]/)
-  t.equal(told.length, 8)
+  t.match(told.join('\n'), /quota\.path must be a path such as \/v1\/quota, got \["\$\{SECRET\}"\]/)
+  t.equal(told.length, 6, 'and what follows from a route that is wrong is left out')
   t.notMatch(told.join('\n'), secret)
+  const uncovered = filled.replace('"${METHOD} /v1/${WORD}"', '"GET /${SECRET}"')
+  t.match(messagesOf(uncovered, 'x', { ...environment, SECRET: secret }), [
+    /operation is covered by no route: GET \/\$\{SECRET\}$/,
+  ])
   const named = messagesOf(filled.replace('animals:', '${SECRET}:'), 'x', {
     ...environment,
     SECRET: secret,
@@ -157,20 +169,326 @@ headers: { ietf: "\${SECRET}" }
   t.end()
 })
 
+t.test('what works but makes no sense is a warning beside its place', async (t) => {
+  const text = `
+plans:
+  free: { perMinute: 60, perDay: 50 }
+  pro: { perMinute: unlimited, perDay: 10000 }
+  enterprise: custom
+listen: { host: 0.0.0.0 }
+admin: { host: 0.0.0.0 }
+strangers: { perMinute: 2000 }
+bans: { grace: 60s }
+upstreams:
+  animals: { targets: [ "http://127.0.0.1:8090" ] }
+  plants:
+    targets: [ "http://127.0.0.1:8091" ]
+routes:
+  - { path: /v1/*, upstream: animals, cost: 60 }
+  - { path: /v2/*, upstream: animals, cost: 50 }
+drain: 30s
+`
+  const expected = [
+    '3:22: warning: plans.free.perMinute is never reached: perDay is 50',
+    '4:21: warning: plans.pro.perMinute is never reached: perDay is 10000',
+    '7:16: warning: admin.host is 0.0.0.0, which others can reach: no gateway starts so unless ADMIN_TOKEN is set',
+    '8:25: warning: strangers.perMinute is never reached: perDay is 1000',
+    '9:16: warning: bans.grace is a minute or longer: who goes on after its minute is used up is never banned',
+    '13:5: warning: upstreams.plants is used by no route',
+    '15:45: warning: routes[0].cost is more than some plans allow, whose keys get 403: free has 50 a day',
+    '17:8: warning: drain is longer than shutdown, which is 15s: requests that are in flight after it are cut',
+  ]
+  const file = join(t.testdir({ 'x.yaml': text }), 'x.yaml')
+  const lines = expected.map((line) => `${file}:${line}`)
+  t.strictSame(readConfig(file, {}).warnings, lines)
+  t.strictSame(previewConfig(text, {}, file).warnings, lines)
+  const withToken = readConfig(file, { ADMIN_TOKEN: token }).warnings
+  t.notMatch(withToken.join(), /ADMIN_TOKEN/)
+  t.equal(withToken.length, lines.length - 1)
+  const run = async (...args: string[]) => {
+    const { ended, output } = startProcess(t, 'gateway/cli/main.js', { args })
+    return { code: (await ended).code, out: output() }
+  }
+  const sound = `${file} is sound: 3 plans, 2 routes, 2 upstreams.`
+  t.strictSame(await run('config', 'check', file), {
+    code: 0,
+    out: [...lines, sound, ''].join('\n'),
+  })
+  t.strictSame(JSON.parse((await run('config', 'check', file, '--json')).out), {
+    ...{ file, sound: true, warnings: lines },
+  })
+  t.strictSame(readConfig(join(root, 'config/gateway.yaml'), {}).warnings, [], 'the shipped: none')
+})
+
+t.test('a variable stands for any value, in quotes or not, in braces or not', (t) => {
+  const text = `
+plans:
+  free: { perMinute: \${FREE:-60}, perDay: "\${DAY}" }
+  dear: { limits: \${CUSTOM:-custom}, bans: \${BANS} }
+listen: { port: \${PORT} }
+store: { redis: { cluster: [ \${HOST}:7000, "\${HOST}:7001" ], tls: \${TLS}, password: \${DIGITS} }, prefix: "\${DIGITS}" }
+bans: { factor: \${FACTOR:-1.5} }
+upstreams: { animals: { targets: [ \${URL:-http://[::1]:8090}, { url: http://\${HOST}, weight: \${WEIGHT:-9} } ] } }
+routes: [ { path: /v1/*, upstream: \${NAME}, methods: [\${METHOD:-GET}, POST], cost: '\${COST:-5}' } ]
+headers: { ietf: "\${IETF}" }  # \${COMMENT is not read
+keys:
+  cache: \${CACHE:-7}
+quota: { path: "\${QUOTA:-/a, b: {c}}" }
+`.replace(', b: {c}', '')
+  const said = {
+    ...{ DAY: '1000', BANS: 'off', PORT: '9000', HOST: 'redis', TLS: 'true', DIGITS: '123456' },
+    ...{ NAME: 'animals', IETF: 'true' },
+  }
+  const file = join(t.testdir({ 'x.yaml': text }), 'x.yaml')
+  const { config, shown } = readConfig(file, said)
+  t.match(config, {
+    listen: { port: 9_000 },
+    store: {
+      redis: { cluster: ['redis:7000', 'redis:7001'], tls: true, password: '123456' },
+      prefix: '123456',
+    },
+    bans: { factor: 1.5 },
+    routes: [{ upstream: 'animals', methods: ['GET', 'POST', 'HEAD'], cost: 5 }],
+    ietfHeaders: true,
+    keys: { cache: 7 },
+  })
+  t.strictSame(config.plans.get('free')?.limits, { perMinute: 60, perDay: 1_000 })
+  t.match(config.plans.get('dear'), { limits: 'custom', bans: false })
+  t.strictSame(config.upstreams.get('animals')?.targets, [
+    { url: 'http://[::1]:8090', weight: 1 },
+    { url: 'http://redis', weight: 9 },
+  ])
+  t.match(shown, {
+    plans: { free: { perMinute: 60, perDay: '${DAY}' }, dear: { bans: '${BANS}' } },
+    store: { redis: { cluster: ['${HOST}:7000', '${HOST}:7001'], password: '${DIGITS}' } },
+  })
+  t.strictSame(previewConfig(text, said, 'x').shown, shown)
+  const wrong = messagesOf(text, 'x', { ...said, FREE: '6O', WEIGHT: '0', FACTOR: '0.5' })
+  t.match(wrong, [
+    /^x:3:22: plans\.free\.perMinute must be .*, got \$\{FREE:-60\}$/,
+    /^x:7:17: bans\.factor must be .*, got \$\{FACTOR:-1\.5\}$/,
+    /^x:8:94: upstreams\.animals\.targets\[1\]\.weight must be .*, got \$\{WEIGHT:-9\}$/,
+  ])
+  t.equal(wrong.length, 3)
+  t.end()
+})
+
+/** One of each setting, some of which can't be there together. */
+const everySetting = [
+  'redis: { cluster: [ "127.0.0.1:7000" ]',
+  'redis: { sentinels: [ "[::1]:26379" ], name: gw, sentinelUsername: s, sentinelPassword: p',
+].map(
+  (redis) => `
+listen: { host: "::1", port: 0 }
+admin: { host: localhost, port: 9001, hosts: [ gateway.internal ] }
+store:
+  file: some/where.db
+  ${redis}, username: u, password: p, tls: { ca: CERT } }
+  prefix: "60"
+  timeout: 70ms
+  whenUnreachable: deny
+plans:
+  free: { perMinute: 7, perDay: unlimited, bans: off }
+  dear: { limits: custom, bans: off }
+strangers: { perMinute: unlimited, perDay: unlimited }
+bans: { strikes: 7, within: 2m, grace: 0s, for: 7m, factor: 1.5, atMost: 2h, memory: 7d }
+keys: { cache: 7 }
+quota: { path: /me }
+headers: { ietf: true }
+upstreams:
+  animals:
+    targets: [ { url: "https://10.0.0.1:8443", weight: 9 }, "https://10.0.0.2/" ]
+    timeout: { connect: 2s, response: 3s, idle: 4s, request: 5s }
+    health: { path: /well, every: 7s, unhealthyAfter: 7 }
+    maxInFlight: 7
+    fair: off
+    tls: { ca: CERT }
+    probes: [ { request: HEAD /v1/x?y=1, status: 204 } ]
+routes:
+  - { path: "/v1/{a}", upstream: animals, cost: 5, methods: [ GET, M-SEARCH ], bodyLimit: 64KiB }
+  - { path: "/v1/{b}", upstream: animals, cost: 0 }
+  - { path: /old/*, upstream: animals, rewrite: /api/* }
+deprecations:
+  - operation: DELETE /v1/{a}
+    since: 2025-12-05T10:00+01:00
+    sunset: 2030-12-05
+    replacement: /v2/x?y=true&z=1
+    docs: https://docs.example/?token=hunter2
+    afterSunset: serve
+    brownouts: [ { from: 2026-01-01, to: 2026-01-02 } ]
+cors: { origins: [ "*", "http://localhost:3000" ] }
+workers: auto
+drain: 1s
+shutdown: 1m
+trustedProxies: [ 10.0.0.0/8, "::1" ]
+`,
+)
+
+t.test('what is shown of a file is a file that changes nothing', async (t) => {
+  const dir = t.testdir({ 'cert.pem': selfSigned().cert })
+  const every = everySetting.map((text) => text.replaceAll('CERT', join(dir, 'cert.pem')))
+  const written = every.map((text) => parseDocument(text).toJS() as unknown)
+  const missing = [...settingsOf(fileSchema).keys()].filter(
+    (place) => !written.some((file) => isWritten(file, place)),
+  )
+  t.strictSame(missing, [], 'each setting is tried')
+  const texts = {
+    shipped,
+    deployed: readFileSync(join(root, 'config/deploy/etc/gateway.yaml'), 'utf8'),
+    ...Object.fromEntries(every.entries()),
+    filled,
+  }
+  const said = { ...environment, REDIS_URL: 'redis://:hunter2@redis:6379' }
+  for (const [name, text] of Object.entries(texts)) {
+    const [file, copy] = [join(dir, `${name}.yaml`), join(dir, `${name}-shown.yaml`)]
+    writeFileSync(file, text)
+    const before = readConfig(file, said)
+    const yaml = configText(before.shown)
+    t.notMatch(yaml, /hunter2/)
+    writeFileSync(copy, yaml)
+    const after = readConfig(copy, said)
+    t.strictSame(differencesOf(before.shown, after.shown), [], name)
+    if (!/hunter2|password/.test(text)) t.strictSame(after.config, before.config, name)
+  }
+  t.end()
+})
+
+function isWritten(value: unknown, place: string): boolean {
+  if (place === '') return value !== undefined
+  const [, first = '', rest = ''] = /^(\[\]|[^.[]+)\.?(.*)$/.exec(place) ?? []
+  if (typeof value !== 'object' || value === null) return false
+  const within = ['[]', 'NAME'].includes(first) ? Object.values(value) : [Reflect.get(value, first)]
+  return within.some((each) => isWritten(each, rest))
+}
+
+t.test('differences are named and told as one writes them', (t) => {
+  const before = previewConfig(shipped, {}, 'x').shown
+  const changed = shipped
+    .replace('perMinute: 60, perDay: 1000 }', 'perMinute: 90, perDay: 1000, bans: off }')
+    .replace('timeout: 50ms', 'timeout: 70ms')
+    .replace('grace: 1s', 'grace: 2s')
+    .replace('/v1/quota', '/me')
+    .replace('enterprise: custom', 'enterprise: { limits: custom }\n  gold: custom')
+    .replace(/^ {2}business: .*\n/m, '')
+  const differences = differencesOf(before, previewConfig(changed, {}, 'x').shown)
+  t.strictSame(differences, [
+    { place: 'store.timeout', before: '50ms', after: '70ms' },
+    { place: 'plans.free.perMinute', before: 60, after: 90 },
+    { place: 'plans.free.bans', before: 'on', after: 'off' },
+    {
+      place: 'plans.business',
+      before: { perMinute: 1_000, perDay: 100_000, bans: 'on' },
+      after: null,
+    },
+    { place: 'plans.gold', before: null, after: { limits: 'custom', bans: 'on' } },
+    { place: 'bans.grace', before: '1s', after: '2s' },
+    { place: 'quota.path', before: '/v1/quota', after: '/me' },
+  ])
+  t.equal(changeOf('x', before, before), undefined, 'nothing is nothing to write down')
+  t.end()
+})
+
+t.test('editors take what the gateway takes, and tell what each setting is for', (t) => {
+  const validate = new Ajv({ strict: false }).compile(jsonSchema())
+  const isFine = (text: string): boolean => {
+    const fine = validate(parseDocument(text).toJS())
+    if (!fine) t.comment(validate.errors)
+    return fine
+  }
+  const dir = join(root, 'config')
+  for (const file of ['gateway.yaml', 'deploy/etc/gateway.yaml']) {
+    t.ok(isFine(readFileSync(join(dir, file), 'utf8')), file)
+  }
+  for (const text of everySetting) t.ok(isFine(text), 'one of each setting')
+  for (const text of everySetting) {
+    const document = parseDocument(text)
+    let count = 0
+    visit(document, {
+      Scalar: (key, node) => {
+        if (key === 'key') return
+        count++
+        node.value = '${NAME:-x}'
+      },
+    })
+    t.ok(count > 60, `${count} of them`)
+    t.ok(isFine(String(document)), 'a variable in each place')
+  }
+  for (const wrong of [
+    'drain: 5 minutes',
+    'drain: 30',
+    'store: { timeout: 0s }',
+    'routes: [ { path: /v1/*, upstream: x, bodyLimit: 1MB } ]',
+    'deprecations: [ { operation: GET /x, since: 5 Dec 2025 } ]',
+  ]) {
+    const text = `plans: { free: custom }\n${/^routes/.test(wrong) ? '' : 'routes: []\n'}${wrong}`
+    t.notOk(validate(parseDocument(text).toJS()), wrong)
+    t.not(messagesOf(text).length, 0)
+  }
+  const described = JSON.stringify(jsonSchema())
+  const sections =
+    /^(?:[^.[]+|plans\.NAME|upstreams\.NAME(?:\.\w+)?(?:\[\])?|deprecations\[\]\.brownouts)$/
+  for (const place of settingsOf(fileSchema).keys()) t.ok(descriptions[place], place)
+  for (const [place, text] of Object.entries(descriptions)) {
+    t.ok(settingsOf(fileSchema).has(place) || sections.test(place), `${place} is a setting`)
+    t.ok(described.includes(JSON.stringify(text).slice(1, -1)), `${place} is told`)
+  }
+  t.end()
+})
+
+t.test('what is sound can be served', async (t) => {
+  const paths = ['/*', '/v1/*', '/v1/x', '/v1/{a}', '/v1/{b}', '/v1/{a}/*', '/v1/x/', '/', '/me']
+  const methods = [undefined, ['GET'], ['POST', 'PUT'], ['HEAD'], ['GET', 'PURGE'], ['DELETE']]
+  const route = fc.record({
+    path: fc.constantFrom(...paths),
+    methods: fc.constantFrom(...methods),
+    upstream: fc.constant('animals'),
+  })
+  let count = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(route, { maxLength: 5 }), async (routes) => {
+      const text = JSON.stringify({
+        plans: { free: 'custom' },
+        upstreams: { animals: { targets: ['http://127.0.0.1:1'] } },
+        quota: { path: '/me' },
+        routes,
+      })
+      if (messagesOf(text).length > 0) return
+      count++
+      await requireServable(previewConfig(text, {}, 'x'))
+    }),
+    { seed: 7, numRuns: 150 },
+  )
+  t.ok(count > 40, `${count} of them`)
+  // If that weren't so, it would be told in a sentence.
+  const preview = previewConfig(shipped, {}, 'x')
+  const [entry] = preview.served.routes
+  if (!entry) throw new Error('there is a route')
+  await t.rejects(
+    requireServable({ ...preview, served: { quotaPath: '/me', routes: [entry, entry] } }),
+    { message: /^x:\d+:\d+: routes can't be served: [^\n]*'\/v1\/\*'[^\n]*$/ },
+  )
+})
+
 t.test('a certificate is a file of a size that is looked at before it is read', (t) => {
-  const dir = t.testdir({ 'huge.pem': 'x'.repeat(2 ** 20 + 1), 'sound.pem': 'x' })
+  const { cert } = selfSigned()
+  const dir = t.testdir({
+    ...{ 'huge.pem': 'x'.repeat(2 ** 20 + 1), 'sound.pem': cert },
+    ...{ 'other.pem': 'x', 'half.pem': cert.slice(0, 200) },
+  })
   execFileSync('mkfifo', [join(dir, 'pipe')])
   const told = (ca: string): string[] =>
     messagesOf(shipped.replace('targets:', `tls: { ca: ${ca} }\n    targets:`))
   t.strictSame(told(join(dir, 'sound.pem')), [])
   for (const [ca, why] of [
-    [join(dir, 'pipe'), 'this is no file'],
-    [dir, 'this is no file'],
-    ['/dev/zero', 'this is no file'],
-    [join(dir, 'huge.pem'), 'it has 1048577 bytes, and may have 1048576'],
-    [join(dir, 'none.pem'), 'there is no such file'],
+    [join(dir, 'pipe'), "can't be read: this isn't a file"],
+    [dir, "can't be read: this isn't a file"],
+    ['/dev/zero', "can't be read: this isn't a file"],
+    [join(dir, 'huge.pem'), "can't be read: it has 1048577 bytes, and may have 1048576"],
+    [join(dir, 'none.pem'), "can't be read: there is no such file"],
+    [join(dir, 'other.pem'), 'must be a file that begins with a certificate in PEM'],
+    [join(dir, 'half.pem'), 'must be a file that begins with a certificate in PEM'],
   ] as const) {
-    t.match(told(ca), [new RegExp(`upstreams\\.animals\\.tls\\.ca can't be read: ${why}$`)], ca)
+    t.match(told(ca), [new RegExp(`upstreams\\.animals\\.tls\\.ca ${why}$`)], ca)
   }
   t.end()
 })
@@ -270,6 +588,7 @@ t.test('what can’t be read is a sentence', async (t) => {
   t.equal((await ended).code, 2, 'and a gateway does not start with it')
   t.ok(performance.now() - begun < bound(2_000))
   t.equal(output().trim().split('\n').length, 5, 'but tells all of it')
+  for (const line of output().trim().split('\n')) t.match(line, /^\/.*several\.yaml:\d+:\d+: /)
   mkdirSync(join(dir, 'more'))
 })
 
@@ -331,7 +650,7 @@ t.test('the commands on configurations', async (t) => {
   })
   t.match(await run('config', 'check', join(folder, 'several.yaml')), {
     code: 2,
-    out: /several\.yaml:2:22: .*\n.*several\.yaml:3:10: .*\n.*several\.yaml:7:30: /,
+    out: /^\/[^\n]*several\.yaml:2:22: .*\n\/[^\n]*several\.yaml:3:10: .*\n\/.*several\.yaml:7:30: /,
   })
   const shown = await run('config', 'show', now)
   t.match(shown, { code: 0, out: /plans:\n {2}free:\n/ })
@@ -352,12 +671,22 @@ t.test('the commands on configurations', async (t) => {
   await run('keys', 'create', '--plan', 'free', '--name', 'A', '--config', file)
   const diff = await run('config', 'diff', then, '--against', file)
   t.equal(diff.code, 0)
-  t.match(diff.out, /plans\.free\.limits\.perDay +1000 +2000\n/)
+  t.match(diff.out, /plans\.free\.perDay +1000 +2000\n/)
   t.match(
     diff.out,
-    /upstreams\.animals\.targets\[0\]\.url +"http:\/\/127\.0\.0\.1:8090" +"http:\/\/127\.0\.0\.1:9090"/,
+    /upstreams\.animals\.targets\[0\]\.url +http:\/\/127\.0\.0\.1:8090 +http:\/\/127\.0\.0\.1:9090\n/,
   )
-  t.match(diff.out, /1 key has the plan free\./)
+  t.match(diff.out, /1 key has the plan free\.\n$/)
+  writeFileSync(then, own.replace(/^ {2}free: .*\n/m, ''))
+  const gone = await run('config', 'diff', then, '--against', file)
+  t.match(gone.out, /plans\.free +\{ perMinute: 60, perDay: 1000, bans: on \} +-\n/)
+  t.match(gone.out, /1 key has the plan free: 1 key will be refused\.\n$/)
+  writeFileSync(then, own.replace(/^ {2}free: .*$/m, '  free: custom'))
+  const { differences, ...counts } = JSON.parse(
+    (await run('config', 'diff', then, '--against', file, '--json')).out,
+  ) as { differences: unknown[]; keys: unknown; refused: unknown }
+  t.equal(differences.length, 3)
+  t.strictSame(counts, { keys: { free: 1 }, refused: { free: 1 } }, 'without limits of its own')
   t.match(await run('config', 'diff', file), {
     code: 1,
     out: /no gateway answers at http:\/\/127\.0\.0\.1:\d+\. Compare two files/,

@@ -10,6 +10,7 @@ import t, { type Test } from 'tap'
 import { WebSocket } from 'undici'
 import { InOne } from '../../shared/in-one.ts'
 import { drain } from '../../shared/serve.ts'
+import { startAdmin } from '../support/admin.ts'
 import { selfSigned } from '../support/certificate.ts'
 import { startGateway } from '../support/gateway.ts'
 import { json, raw } from '../support/http.ts'
@@ -256,6 +257,42 @@ t.test('a backend’s certificate is believed if it is known, and else not', asy
   t.equal(await ask('127.0.0.1', `tls: { ca: "${ca}" }`), 200)
   t.equal(await ask('127.0.0.2', `tls: { ca: "${ca}" }`), 502, 'it is for another name')
   await t.rejects(ask('localhost', 'tls: { ca: /nowhere.pem }'), /tls\.ca.*can't be read/)
+})
+
+t.test('a certificate that is renewed is believed from the next reload on', async (t) => {
+  const { cert, key: privateKey } = selfSigned()
+  const server = createServer({ cert, key: privateKey }, (_request, response) => response.end('{}'))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const ca = join(t.testdir(), 'ca.pem')
+  writeFileSync(ca, selfSigned().cert)
+  await t.test('of a gateway that runs', async (t) => {
+    const { gateway, ask } = await startAdmin(t, {
+      targets: `[ "https://localhost:${(server.address() as AddressInfo).port}" ]`,
+      upstreamMore: `tls: { ca: "${ca}" }`,
+    })
+    const { headers } = await gateway.key()
+    const status = async () => (await gateway.call('GET', '/v1/x', undefined, headers)).status
+    const reload = async () => json(await ask('POST', '/admin/config/reload'))
+    t.equal(await status(), 502, 'it is of another one')
+    t.match(await reload(), { result: 'unchanged' })
+    writeFileSync(ca, cert)
+    t.match(await reload(), { result: 'changed' })
+    t.equal(await status(), 200)
+    t.match(await reload(), { result: 'unchanged' })
+    writeFileSync(ca, cert.slice(0, 100))
+    t.match(await reload(), {
+      status: 409,
+      message: /tls\.ca must be a file that begins with a cert/,
+    })
+    t.equal(await status(), 200, 'one that is half written changes nothing')
+    writeFileSync(ca, cert)
+    t.match(await reload(), { result: 'unchanged', mistakes: [] })
+  })
 })
 
 t.test('an answer that leaves in one piece is byte for byte what Node sends', async (t) => {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Meters } from '../../gateway/records/meters.ts'
 import { Upstream } from '../../gateway/upstreams/upstream.ts'
@@ -790,4 +791,69 @@ t.test('an answer that can’t be handed on fails its own request, and nothing e
   }
   t.equal(upstream.underWay.count, 0)
   await upstream.close()
+})
+
+t.test('a path may have several entries, each for methods of its own', async (t) => {
+  const upstream = await startUpstream(t, (request, response) => {
+    response.end(`${request.method} ${request.url}`)
+  })
+  const { call, headers } = await startFor(t, {
+    upstream,
+    routes: `
+  - { path: '/v1/{a}', upstream: animals, methods: [ GET ] }
+  - { path: '/v1/{b}', upstream: animals, methods: [ POST, PURGE ], cost: 5, bodyLimit: 8B }
+  - { path: /all/*, upstream: animals, methods: [ POST ], rewrite: /api/*, cost: 7 }
+  - { path: /all/*, upstream: animals, cost: 2 }
+`,
+  })
+  const left = (answer: Answer) => Number(answer.headers['x-ratelimit-remaining'])
+  const first = await call('GET', '/v1/x', undefined, headers)
+  t.match(first, { status: 200, text: 'GET /v1/x' })
+  const costOf = async (method: string, path: string, body?: object) => {
+    const before = left(await call('GET', '/v1/quota', undefined, headers))
+    const answer = await call(method, path, body, headers)
+    return [answer.status, answer.text, before - left(answer)]
+  }
+  t.strictSame(await costOf('POST', '/v1/x', [1]), [200, 'POST /v1/x', 5])
+  t.strictSame(await costOf('PURGE', '/v1/x'), [200, 'PURGE /v1/x', 5])
+  t.strictSame(await costOf('HEAD', '/v1/x'), [200, '', 1])
+  t.equal((await call('POST', '/v1/x', [1, 2, 3, 4, 5], headers)).status, 413)
+  t.equal((await call('POST', '/all/x', [1, 2, 3, 4, 5], headers)).text, 'POST /api/x')
+  t.strictSame(await costOf('PUT', '/all/x', {}), [200, 'PUT /all/x', 2])
+  t.strictSame(await costOf('GET', '/all/x'), [200, 'GET /all/x', 2])
+  const refused = await call('DELETE', '/v1/x', undefined, headers)
+  t.match(refused, { status: 405, headers: { allow: 'GET, HEAD, POST, PURGE' } })
+  const rest = await call('PURGE', '/all/x', undefined, headers)
+  const allow = 'POST, GET, HEAD, PUT, PATCH, DELETE, OPTIONS'
+  t.match(
+    rest,
+    { status: 405, headers: { allow } },
+    'the other entry has the rest of what is usual',
+  )
+})
+
+t.test('a route may be for all that there is', async (t) => {
+  const upstream = await startUpstream(t, (request, response) => {
+    response.end(`${request.method} ${request.url}`)
+  })
+  const { call, headers, get, ask } = await startFor(t, {
+    upstream,
+    routes:
+      '[ { path: /*, upstream: animals }, { path: /v1/x, upstream: animals, methods: [GET] } ]',
+  })
+  for (const path of ['/', '/x', '/x/y?z=%41', '/v1/', '/v1/x', '/v1/quota/x']) {
+    t.equal((await get(path)).text, `GET ${path}`)
+  }
+  t.match(json(await get('/v1/quota')), { plan: 'free' }, 'but what the gateway itself answers')
+  t.equal((await call('PUT', '/x', {}, headers)).text, 'PUT /x')
+  t.equal((await call('PUT', '/v1/x', {}, headers)).status, 405)
+  t.match(await call('PURGE', '/x', undefined, headers), { status: 405 })
+  t.equal((await call('GET', '/x')).status, 401)
+  t.match(await ask('OPTIONS *'), /^HTTP\/1\.1 400 /)
+  t.match(await ask('GET http://x.example/x'), /^HTTP\/1\.1 400 /)
+  const rewritten = await startFor(t, {
+    ...{ upstream, routes: '[ { path: /*, upstream: animals, rewrite: /api/* } ]' },
+    store: `file: "${join(t.testdir(), 'other.db')}"`,
+  })
+  t.equal((await rewritten.get('/x/y?z')).text, 'GET /api/x/y?z')
 })

@@ -1,0 +1,136 @@
+import { availableParallelism } from 'node:os'
+import type { Deprecation } from '../deprecations.ts'
+import type { Limits, Plan } from '../limits/limits.ts'
+import { limitFrom } from '../limits/limits.ts'
+import type { BanRules } from '../limits/step.ts'
+import type { Config, RedisSettings, Route, UpstreamSettings } from './config.ts'
+import { methodsOf } from './methods.ts'
+import { durationFrom, instantFrom, sizeFrom } from './units.ts'
+import type { CompleteFile } from './written.ts'
+
+/** Reads a file of certificates that the configuration names. */
+export type ReadCertificates = (file: string) => string
+
+/** Turns the texts of a complete file that has been checked into values. */
+export function configFrom(file: CompleteFile, certificatesIn: ReadCertificates): Config {
+  const { listen, admin, store, cors } = file
+  return {
+    listen,
+    admin,
+    store: {
+      file: store.file,
+      redis: redisFrom(store.redis),
+      prefix: store.prefix,
+      timeoutMs: duration(store.timeout),
+      whenUnreachable: store.whenUnreachable,
+    },
+    plans: new Map(Object.entries(file.plans).map(([name, plan]) => [name, planFrom(name, plan)])),
+    strangers: limitsFrom(file.strangers),
+    bans: bansFrom(file.bans),
+    keys: file.keys,
+    upstreams: new Map(
+      Object.entries(file.upstreams).map(([name, written]) => [
+        name,
+        upstreamFrom(name, written, certificatesIn),
+      ]),
+    ),
+    quotaPath: file.quota.path,
+    ietfHeaders: file.headers.ietf,
+    routes: routesFrom(file.routes),
+    deprecations: file.deprecations.map(deprecationFrom),
+    trustedProxies: file.trustedProxies,
+    cors,
+    workers: file.workers === 'auto' ? availableParallelism() : file.workers,
+    drainMs: duration(file.drain),
+    shutdownMs: duration(file.shutdown),
+  }
+}
+
+/** The routes among them, each with its methods. */
+export function routesFrom(written: CompleteFile['routes']): Route[] {
+  const methods = methodsOf(written)
+  return written.map(({ path, upstream, cost, rewrite, bodyLimit }, i) => ({
+    ...{ path, upstream, cost, methods: methods[i] ?? [], rewrite },
+    bodyLimit: sizeFrom(bodyLimit) ?? 0,
+  }))
+}
+
+function planFrom(name: string, plan: CompleteFile['plans'][string]): Plan {
+  const limits = 'limits' in plan ? plan.limits : limitsFrom(plan)
+  return { name, limits, bans: plan.bans === 'on' }
+}
+
+function limitsFrom({
+  perMinute,
+  perDay,
+}: Pick<CompleteFile['strangers'], 'perMinute' | 'perDay'>): Limits {
+  return { perMinute: limitFrom(perMinute) ?? Infinity, perDay: limitFrom(perDay) ?? Infinity }
+}
+
+function bansFrom(bans: CompleteFile['bans']): BanRules {
+  return {
+    strikes: bans.strikes,
+    withinMs: duration(bans.within),
+    graceMs: duration(bans.grace),
+    forMs: duration(bans.for),
+    factor: bans.factor,
+    atMostMs: duration(bans.atMost),
+    memoryMs: duration(bans.memory),
+  }
+}
+
+function upstreamFrom(
+  name: string,
+  written: CompleteFile['upstreams'][string],
+  certificatesIn: ReadCertificates,
+): UpstreamSettings {
+  const { targets, timeout, health, maxInFlight, fair, tls, probes } = written
+  return {
+    name,
+    targets,
+    timeouts: {
+      connectMs: duration(timeout.connect),
+      responseMs: duration(timeout.response),
+      idleMs: duration(timeout.idle),
+      requestMs: duration(timeout.request),
+    },
+    health: {
+      path: health.path,
+      everyMs: duration(health.every),
+      unhealthyAfter: health.unhealthyAfter,
+    },
+    maxInFlight,
+    isFair: fair === 'on',
+    ca: tls && certificatesIn(tls.ca),
+    probes: probes.map(({ request, status }) => {
+      const [method = '', target = ''] = request.split(' ')
+      return { method, target, status }
+    }),
+  }
+}
+
+function deprecationFrom(written: CompleteFile['deprecations'][number]): Deprecation {
+  const { operation, since, sunset, replacement, docs, afterSunset, brownouts } = written
+  return {
+    operation,
+    sinceMs: instant(since),
+    sunsetMs: sunset === undefined ? undefined : instant(sunset),
+    replacement,
+    docs,
+    afterSunset,
+    brownouts: brownouts.map(({ from, to }) => ({ fromMs: instant(from), toMs: instant(to) })),
+  }
+}
+
+function redisFrom(redis: CompleteFile['store']['redis']): RedisSettings | undefined {
+  if (redis === '') return undefined
+  return typeof redis === 'string' ? { url: redis } : redis
+}
+
+function duration(text: string): number {
+  return durationFrom(text) ?? 0
+}
+
+function instant(text: string): number {
+  return instantFrom(text) ?? 0
+}

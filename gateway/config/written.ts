@@ -1,0 +1,94 @@
+import type { ConfigFile } from './schema.ts'
+
+/** A file with all that it may leave out, each setting as one would write it. */
+export type CompleteFile = ReturnType<typeof completed>
+
+type Plan = ConfigFile['plans'][string]
+type Upstream = NonNullable<ConfigFile['upstreams']>[string]
+type Target = Upstream['targets'][number]
+type Route = ConfigFile['routes'][number]
+type Deprecation = NonNullable<ConfigFile['deprecations']>[number]
+
+/**
+ * Fills in the defaults: the one place that knows them. It looks into no value, so that a `${NAME}` may stand for
+ * any of them.
+ */
+export function completed(file: ConfigFile) {
+  return {
+    listen: { host: '127.0.0.1', port: 8080, ...file.listen },
+    admin: { host: '127.0.0.1', port: 8081, hosts: [], ...file.admin },
+    store: {
+      file: 'data/gateway.db',
+      redis: '',
+      prefix: 'tollgate:',
+      timeout: '50ms',
+      whenUnreachable: 'local' as const,
+      ...file.store,
+    },
+    plans: each(file.plans, completePlan),
+    strangers: { perMinute: 60, perDay: 1_000, ...file.strangers },
+    // Twenty strikes within a minute are a ban of five minutes, the next ones of up to an hour.
+    bans: {
+      strikes: 20,
+      within: '1m',
+      grace: '1s',
+      for: '5m',
+      factor: 2,
+      atMost: '1h',
+      memory: '24h',
+      ...file.bans,
+    },
+    keys: { cache: 100_000, ...file.keys },
+    upstreams: each(file.upstreams ?? {}, completeUpstream),
+    routes: file.routes.map(completeRoute),
+    deprecations: (file.deprecations ?? []).map(completeDeprecation),
+    quota: { path: '/v1/quota', ...file.quota },
+    headers: { ietf: false, ...file.headers },
+    workers: file.workers ?? 1,
+    drain: file.drain ?? '3s',
+    shutdown: file.shutdown ?? '15s',
+    trustedProxies: file.trustedProxies ?? [],
+    cors: { origins: [], ...file.cors },
+  }
+}
+
+/** A plan has one form, so that `custom` and `{ limits: custom }` are the same. */
+function completePlan(plan: Plan) {
+  if (typeof plan === 'string') return { limits: plan, bans: 'on' as const }
+  return { ...plan, bans: plan.bans ?? ('on' as const) }
+}
+
+function completeUpstream(upstream: Upstream) {
+  return {
+    ...upstream,
+    targets: upstream.targets.map(completeTarget),
+    timeout: { connect: '1s', response: '10s', idle: '30s', request: '30s', ...upstream.timeout },
+    health: { every: '2s', unhealthyAfter: 3, ...upstream.health },
+    maxInFlight: upstream.maxInFlight ?? 1_000,
+    fair: upstream.fair ?? ('on' as const),
+    probes: upstream.probes ?? [],
+  }
+}
+
+function completeTarget(target: Target) {
+  if (typeof target === 'string') return { url: target, weight: 1 }
+  return { ...target, weight: target.weight ?? 1 }
+}
+
+function completeRoute(route: Route) {
+  return { ...route, cost: route.cost ?? 1, bodyLimit: route.bodyLimit ?? '1MiB' }
+}
+
+function completeDeprecation(deprecation: Deprecation) {
+  const { afterSunset = 'gone' as const, brownouts = [] } = deprecation
+  return { ...deprecation, afterSunset, brownouts }
+}
+
+function each<Before, After>(
+  members: Readonly<Record<string, Before>>,
+  complete: (member: Before) => After,
+): Record<string, After> {
+  return Object.fromEntries(
+    Object.entries(members).map(([name, member]) => [name, complete(member)]),
+  )
+}

@@ -1,0 +1,40 @@
+import { isAlias, visit, type Document, type YAMLParseError } from 'yaml'
+import type { Mistake } from './document.ts'
+import { baredText } from './variables.ts'
+
+/** What is wrong with a text that can't be read as YAML, in our words where the library's tell nobody what to do. */
+export function yamlSentence({ code, message, pos }: YAMLParseError, text: string): string {
+  if (code === 'MULTIPLE_DOCS') {
+    return 'another document begins here, and a configuration is one: take out the line of ---'
+  }
+  if (code === 'BAD_ALIAS' && text.charAt(pos[0]) === '*') return quoted(wordAt(text, pos[0]))
+  const line = text.slice(text.lastIndexOf('\n', pos[0] - 1) + 1).split('\n', 1)[0] ?? ''
+  const hint = line.includes('${')
+    ? '; write a variable as ${NAME} or ${NAME:-otherwise}, and in quotes if there are quotes in it'
+    : ''
+  return `this isn't valid YAML: ${baredText(message)}${hint}`
+}
+
+/** Aliases without an anchor: most likely, a text that begins with `*` was meant. */
+export function aliasesOfNothing(document: Document): Mistake[] {
+  const anchors = new Set<string>()
+  const mistakes: Mistake[] = []
+  visit(document, {
+    Node: (_key, node) => {
+      if (!isAlias(node)) {
+        if (node.anchor !== undefined) anchors.add(node.anchor)
+      } else if (!anchors.has(node.source)) {
+        mistakes.push({ offset: node.range?.[0] ?? 0, sentence: quoted(`*${node.source}`) })
+      }
+    },
+  })
+  return mistakes
+}
+
+function quoted(word: string): string {
+  return `a text that begins with * must be in quotes: '${word}'`
+}
+
+function wordAt(text: string, offset: number): string {
+  return /^[^\s,\]}]*/.exec(text.slice(offset))?.[0] ?? '*'
+}

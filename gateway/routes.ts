@@ -1,0 +1,71 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import { METHODS } from 'node:http'
+import { answer } from '../shared/service.ts'
+import { nothingThere } from '../shared/unknown-routes.ts'
+import type { Route } from './config/config.ts'
+import type { Preview, Served } from './config/load.ts'
+import { notAllowed } from './forwarding-refusals.ts'
+import type { Passage } from './passage.ts'
+import { noRoute } from './records/recorder.ts'
+import { quotaView } from './stages/2-admit.ts'
+import { forward, hidden } from './stages/4-forward.ts'
+
+/** The methods that callers may ask for their standing with. */
+const asking = ['GET', 'HEAD']
+
+/** Adds what a configuration serves; `passageOf` takes the requests of a route to its backend. */
+export async function addRoutes(
+  app: FastifyInstance,
+  { quotaPath: url, routes }: Served,
+  passageOf: (route: Route) => Passage,
+): Promise<void> {
+  if (url !== undefined) {
+    app.get(url, { config: { tollgate: 'quota', cost: 0 }, schema: hidden }, quotaView)
+    app.route({
+      ...{ url, method: app.supportedMethods.filter((method) => !asking.includes(method)) },
+      config: { tollgate: true, cost: 0 },
+      schema: hidden,
+      handler: (_request, reply) => answer(reply, notAllowed(asking)),
+    })
+  }
+  await app.register(forward, { routes, passageOf })
+}
+
+/** Lets an app that is the gateway's own take every method that Node knows. */
+export function takeAllMethods(app: FastifyInstance): void {
+  for (const method of METHODS) {
+    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
+  }
+}
+
+/** Adds an answer to what no route is for, to an app that is the gateway's own. */
+export function addRest(app: FastifyInstance, { routes }: Pick<Served, 'routes'>): void {
+  if (routes.some(({ path }) => path === '/*')) return
+  app.all('*', { config: { tollgate: true, label: noRoute } }, () => {
+    throw nothingThere()
+  })
+}
+
+/**
+ * Puts what a configuration serves into a router as a gateway would; nothing is opened, and nobody asked. Throws a
+ * `ConfigError` if there is something that only the router finds wrong.
+ */
+export async function requireServable({ served, withNames, fault }: Preview): Promise<void> {
+  const app = Fastify()
+  try {
+    takeAllMethods(app)
+    await addRoutes(app, served, () => (_request, reply) => reply)
+    addRest(app, served)
+    await app.ready()
+  } catch (error) {
+    throw fault([[['routes'], `can't be served: ${withNames(inOneLine(error))}`]])
+  } finally {
+    await app.close()
+  }
+}
+
+/** What somebody else's error says, which may be over many lines. */
+export function inOneLine(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return text.replace(/\s+/g, ' ').trim()
+}
