@@ -1,6 +1,7 @@
 import type { Clock } from '../shared/clock.ts'
 import type { Config } from './config/config.ts'
 import { KeyDirectory } from './keys/directory.ts'
+import { EarnedBans } from './records/earned-bans.ts'
 import { Quotas } from './limits/quotas.ts'
 import { Meters } from './records/meters.ts'
 import { Strangers } from './limits/strangers.ts'
@@ -31,6 +32,7 @@ export type Core = Readonly<{
   quotas: Quotas
   strangers: Strangers
   tallying: Tallying
+  earnedBans: EarnedBans
   upstreams: Upstreams
   tunnels: Tunnels
   meters: Meters
@@ -78,6 +80,11 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
     clock,
     trouble: trouble('what keys do can’t be written down; it is kept in memory'),
   })
+  const earnedBans = new EarnedBans({
+    store: stores.audit,
+    clock,
+    missing: (key, err) => log.error({ key, err }, 'a ban is missing in the audit'),
+  })
   const upstreams = new Upstreams(
     {
       out: (upstream, target, err) =>
@@ -92,6 +99,7 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
     quotas,
     strangers: new Strangers(config.strangers, clock, (code) => meters.strangers.add(code, '')),
     tallying,
+    earnedBans,
     upstreams,
     tunnels,
     meters,
@@ -99,6 +107,7 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
       await upstreams.close()
       tunnels.close()
       await tallying.close()
+      await earnedBans.close()
       directory.close()
       quotas.close()
       if (!given) await stores.close()

@@ -15,6 +15,7 @@ type Message =
   | { what: 'gather' | 'tell'; number: number }
   | { what: 'told'; number: number; told: unknown }
   | { what: 'reload' }
+  | { what: 'leave'; reason: string }
 
 /** What every service tells its parent when it is there. */
 type Listening = { what?: undefined; listening: string }
@@ -43,6 +44,7 @@ export class Crew {
   /** Whether all have listened once; a crew that can't even begin is not tried again and again. */
   #isUp = false
   #isStopping = false
+  #isRestarting = false
   #code = 0
 
   constructor(options: CrewOptions) {
@@ -56,9 +58,9 @@ export class Crew {
   }
 
   /** Lets all finish what they do, and then end. */
-  stop(): void {
+  stop(reason: string): void {
     this.#isStopping = true
-    for (const worker of this.#onDuty) this.#dismiss(worker)
+    for (const worker of this.#onDuty) this.#dismiss(worker, reason)
   }
 
   /** Has all of them read the configuration again. */
@@ -68,18 +70,37 @@ export class Crew {
 
   /** Puts new workers in the place of all, one after the other; none ends before its successor listens. */
   async restart(): Promise<void> {
-    for (const worker of [...this.#onDuty]) {
-      const next = this.#start(worker === this.#leader)
-      await new Promise<void>((resolve) => {
-        next.on('message', (message: Message | Listening) => {
-          if (message.what === undefined) resolve()
-        })
-        next.once('exit', () => resolve())
-      })
-      if (this.#listening.has(next)) this.#dismiss(worker)
-      // Who could not take over leaves everything with the one before.
-      else if (this.#leader === next) this.#leader = worker
+    const { log } = this.#options
+    if (this.#isStopping || this.#isRestarting) {
+      log.warn({}, 'workers are not replaced: that is being done, or all of them stop')
+      return
     }
+    this.#isRestarting = true
+    const before = [...this.#onDuty]
+    log.info({ workers: before.length }, 'replacing: new workers take the place of all, one by one')
+    let replaced = 0
+    for (const worker of before) if (await this.#replace(worker)) replaced++
+    this.#isRestarting = false
+    if (this.#isStopping) return
+    if (replaced === before.length) log.info({ workers: replaced }, 'done: all workers are new')
+    else log.error({ replaced, workers: before.length }, 'some new workers did not come up')
+  }
+
+  /** Whether another worker has taken the place of one. */
+  async #replace(worker: Worker): Promise<boolean> {
+    if (this.#isStopping) return false
+    const next = this.#start(worker === this.#leader)
+    await new Promise<void>((resolve) => {
+      next.on('message', (message: Message | Listening) => {
+        if (message.what === undefined) resolve()
+      })
+      next.once('exit', () => resolve())
+    })
+    const isUp = this.#listening.has(next)
+    if (isUp) this.#dismiss(worker, 'another worker takes its place')
+    // Who could not take over leaves everything with the one before.
+    else if (this.#leader === next) this.#leader = worker
+    return isUp
   }
 
   #start(isLeader: boolean): Worker {
@@ -89,10 +110,12 @@ export class Crew {
     return worker
   }
 
-  /** A worker that loses its overseer finishes what it does. */
-  #dismiss(worker: Worker): void {
+  /** A worker that loses its overseer finishes what it does; it is told why before. */
+  #dismiss(worker: Worker, reason: string): void {
     this.#onDuty.delete(worker)
-    if (worker.isConnected()) worker.process.disconnect()
+    if (!worker.isConnected()) return
+    send(worker, { what: 'leave', reason })
+    worker.process.disconnect()
   }
 
   #hear(worker: Worker, message: Message | Listening): void {
@@ -110,7 +133,7 @@ export class Crew {
     const hasListened = this.#listening.delete(worker)
     this.#onDuty.delete(worker)
     if (code !== 0) this.#code ||= code ?? 1
-    if (!this.#isUp) this.stop()
+    if (!this.#isUp) this.stop('a worker could not begin')
     if (this.#isStopping) {
       if (Object.keys(cluster.workers ?? {}).length === 0) ended(this.#code)
       return
@@ -144,6 +167,8 @@ export class Member {
   readonly #answers = new Map<number, (told: unknown) => void>()
   #questions = 0
   readonly isLeader: boolean
+  /** Why it is to end, if its overseer has said so. */
+  reason: string | undefined
 
   constructor(worker: Worker, environment: NodeJS.ProcessEnv) {
     this.#worker = worker
@@ -152,6 +177,7 @@ export class Member {
     worker.exitedAfterDisconnect = true
     worker.on('message', (message: Message) => {
       if (message.what === 'told') this.#answers.get(message.number)?.(message.told)
+      if (message.what === 'leave') this.reason = message.reason
     })
   }
 

@@ -23,7 +23,7 @@ const help = `The gateway: authenticates callers, enforces their plans, forwards
   npm run -s gateway -- --help this text
 
 It reads its configuration again when the file is saved, or on SIGHUP. With several workers, SIGUSR2
-puts new ones in their place, one after the other.
+puts new ones in their place, one after the other; with one, it does nothing.
 
 Environment:
   TOLLGATE_CONFIG  the configuration file     config/gateway.yaml
@@ -32,6 +32,10 @@ Environment:
   GATEWAY_SECRET   shared with the backend, which then takes only what this gateway has signed
   LOG_LEVEL        ${logLevels.join(' ')}   info
 `
+
+/** What SIGUSR2 leads to where nobody can take over. */
+const alone =
+  'SIGUSR2 puts new workers in the place of old ones, and workers is 1: nothing was done; SIGTERM stops'
 
 // While a process starts, V8 may take what a few requests leave behind for what lives for ever, and make it from
 // then on where only full collections look: of 320 starts, 15 spent 1.6 times as much on each request ever after,
@@ -59,6 +63,8 @@ async function main(): Promise<void> {
   // From the beginning, because by itself it ends the process; a file that is being read need not be read again.
   let reload = (): void => undefined
   process.on('SIGHUP', () => reload())
+  let replace = (): void => undefined
+  process.on('SIGUSR2', () => replace())
   const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h' } } })
   if (values.help) return void process.stdout.write(help)
   const { LOG_LEVEL = 'info', GATEWAY_SECRET: secret, ADMIN_TOKEN } = process.env
@@ -80,6 +86,7 @@ async function main(): Promise<void> {
   if (config.workers > 1 && cluster.isPrimary) {
     const crew = oversee(config.workers, log)
     reload = () => crew.reload()
+    replace = () => void crew.restart()
     return
   }
   const member = cluster.worker && new Member(cluster.worker, process.env)
@@ -89,6 +96,8 @@ async function main(): Promise<void> {
   // What is there once for all workers.
   const isLeader = member?.isLeader ?? true
   const gateway = await Gateway.open({ config, secret, log, descriptors: mostDescriptors() })
+  // A worker's overseer does it; a signal for a whole group of processes reaches the workers, too.
+  if (!member) replace = () => gateway.log.warn(alone)
   const weakness = secretWarning(secret)
   if (weakness && isLeader) gateway.log.warn(weakness)
   const warnOf = ({ warnings }: Loaded): void => {
@@ -140,7 +149,10 @@ async function main(): Promise<void> {
     endTelling()
   }
   try {
-    await serve(gateway, process, { ...config.listen, stopping, times: () => gateway.config })
+    await serve(gateway, process, {
+      ...config.listen,
+      ...{ stopping, times: () => gateway.config, parting: () => member?.reason },
+    })
     process.off('disconnect', leave)
   } catch (error) {
     throw portInUse(error, 'listen.port in the configuration')
@@ -173,11 +185,10 @@ function oversee(size: number, { level, target }: LogSettings): Crew {
     if (isStopping) return process.exit(1)
     isStopping = true
     log.info({ reason }, 'stopping: all workers finish')
-    crew.stop()
+    crew.stop('the overseer stops')
   }
   process.on('SIGTERM', () => stop('SIGTERM'))
   process.on('SIGINT', () => stop('SIGINT'))
   process.on('disconnect', () => isStopping || stop('parent gone'))
-  process.on('SIGUSR2', () => void crew.restart())
   return crew
 }

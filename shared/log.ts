@@ -1,4 +1,4 @@
-import { styleText } from 'node:util'
+import { pretty } from './pretty.ts'
 
 /** Where log lines go: a stream that may be a terminal. */
 export type LogTarget = { write(text: string): unknown; isTTY?: boolean }
@@ -116,32 +116,4 @@ function errorData(error: Error, depth: number): object {
     ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
     ...(cause !== undefined && depth < deepest ? { cause: plainly(cause, depth + 1) } : {}),
   }
-}
-
-const colourByLevel = { 40: 'yellow', 50: 'red', 60: 'magenta' } as const
-const unsaid = new Set(['level', 'time', 'service', 'msg', 'err'])
-
-/** One log line as a person reads it: time, service, message, then what else is known. */
-export function pretty(line: string): string {
-  const entry = JSON.parse(line) as Readonly<Record<string, unknown>>
-  const time = new Date(Number(entry['time'])).toISOString().slice(11, 23)
-  const level = Number(entry['level'])
-  const colour = level >= 60 ? 60 : level >= 50 ? 50 : level >= 40 ? 40 : undefined
-  const message = typeof entry['msg'] === 'string' ? entry['msg'] : ''
-  const rest = Object.entries(entry).filter(([name]) => !unsaid.has(name))
-  const details = rest.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(' ')
-  const words = [
-    styleText('gray', time),
-    styleText('cyan', String(entry['service'])),
-    colour ? styleText(colourByLevel[colour], message) : message,
-    styleText('gray', details),
-  ]
-  return `${words.join(' ')}\n${causeOf(entry['err'])}`
-}
-
-function causeOf(error: unknown): string {
-  if (typeof error !== 'object' || error === null) return ''
-  const stack: unknown = Reflect.get(error, 'stack')
-  const told = styleText('gray', typeof stack === 'string' ? stack : JSON.stringify(error))
-  return `${told}\n${causeOf(Reflect.get(error, 'cause'))}`
 }

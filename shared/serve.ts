@@ -37,6 +37,8 @@ export type ServeOptions = Readonly<{
   times?: () => StopTimes
   /** Told at once when it is to stop. */
   stopping?: () => void
+  /** Why the parent has let go of it; that it is gone, unless told. */
+  parting?: () => string | undefined
 }>
 
 /**
@@ -75,7 +77,7 @@ export async function serve(
   const url = await app.listen({ host, port })
   lifecycle.on('SIGTERM', () => stop('SIGTERM'))
   lifecycle.on('SIGINT', () => stop('SIGINT'))
-  lifecycle.on('disconnect', () => stopping || stop('parent gone'))
+  lifecycle.on('disconnect', () => stopping || stop(options.parting?.() ?? 'parent gone'))
   lifecycle.send?.({ listening: url })
   if (lifecycle.connected === false) stop('parent gone')
   return url

@@ -63,7 +63,8 @@ function routesIn(tree: string): string[] {
 t.test('the admin address answers all that is documented, and nothing else', async (t) => {
   const admin = await start(t, {
     more: `deprecations: [ { operation: "GET /v1/old", since: 2025-12-05 } ]
-strangers: { perMinute: 1000, perDay: 1000 }`,
+strangers: { perMinute: 1000, perDay: 1000 }
+bans: { strikes: 1, grace: 1ms }`,
   })
   await t.test('to what is asked well', (t) => askWell(t, admin))
   await t.test('to what is asked badly', (t) => askBadly(t, admin))
@@ -97,6 +98,12 @@ async function askWell(t: Test, { ask, gateway, fresh }: Admin): Promise<void> {
     }
   }
   t.match(json(await ask('POST', `/admin/keys/${busy}/rotate`)), { oldTokenUntil: /Z$/ })
+  const earned = await bannedKey(gateway)
+  await until(async () => {
+    const { text } = await ask('GET', `/admin/quota/${earned}`)
+    return /"ban":\{"by":"gateway","since":"[^"]+","strikes":1\}/.test(text)
+  })
+  t.match(json(await ask('GET', `/admin/keys/${earned}`)), { bannedUntil: /Z$/ })
   const csv = { accept: 'text/csv' }
   for (const method of ['GET', 'HEAD']) {
     await ask(method, '/admin/keys?all=true')
@@ -110,6 +117,16 @@ async function busyKey({ call, key, desk }: Admin['gateway']): Promise<string> {
   await call('GET', '/v1/old', undefined, headers)
   await call('GET', '/v1/pets', undefined, headers)
   await desk.rotate(one.id, 60_000)
+  return one.id
+}
+
+/** A key that went on after it was refused. */
+async function bannedKey({ call, key }: Admin['gateway']): Promise<string> {
+  const { key: one, headers } = await key({ limits: { perMinute: 1 } })
+  await until(async () => {
+    const { text } = await call('GET', '/v1/pets', undefined, headers)
+    return text.includes('key_banned')
+  })
   return one.id
 }
 

@@ -9,6 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
@@ -182,20 +183,13 @@ for (const [file, text] of Object.entries({
   t.end()
 })
 
-t.test('npm start has the animals changed through the gateway alone', async (t) => {
-  const dir = t.testdir()
-  const [port, file] = [await freePort(), join(dir, 'gateway.yaml')]
-  writeFileSync(file, configFor(`http://127.0.0.1:${port}`, `file: "${join(dir, 'gateway.db')}"`))
+/** What `npm start` runs when all is set up, with a configuration in a folder of the test's own. */
+function startServices(t: Test, env: Record<string, string>) {
   const services = join(root, 'config/scripts/services.mjs')
   const child = spawn(
     process.execPath,
     ['-e', `import('${services}').then((m) => m.runServices())`],
-    {
-      env: {
-        PATH: process.env['PATH'] ?? '',
-        ...{ PORT: String(port), DATABASE: join(dir, 'animals.db'), TOLLGATE_CONFIG: file },
-      },
-    },
+    { env: { PATH: process.env['PATH'] ?? '', ...env } },
   )
   const ended = once(child, 'exit')
   t.teardown(async () => {
@@ -203,18 +197,72 @@ t.test('npm start has the animals changed through the gateway alone', async (t) 
     await ended
   })
   let output = ''
-  child.stdout.on('data', (text: Buffer) => (output += text.toString()))
-  await until(() => /free +curl \S+ .*"$/m.test(output), 30_000)
-  const [, url = '', key = ''] =
-    /free +curl (http:\S+?)\/v1\/pets -H "Authorization: (.*)"$/m.exec(output) ?? []
-  const rex = { name: 'Rex', categoryId: 3 }
-  const direct = caller(`http://127.0.0.1:${port}`)
-  t.equal((await direct('GET', '/healthz')).status, 200)
-  t.equal((await direct('POST', '/v1/pets', rex)).status, 403)
-  t.equal((await direct('GET', '/v1/pets')).status, 403)
-  const through = caller(url)
-  t.equal((await through('POST', '/v1/pets', rex, { authorization: key })).status, 201)
-  t.equal((await through('GET', '/v1/pets/1', undefined, { authorization: key })).status, 200)
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (text: Buffer) => (output += text.toString()))
+  }
+  return { ended, output: () => output }
+}
+
+t.test(
+  'npm start has the animals changed through the gateway alone, wherever they are',
+  async (t) => {
+    const dir = t.testdir()
+    const [port, file] = [await freePort(), join(dir, 'gateway.yaml')]
+    const shipped = readFileSync(join(root, 'config/gateway.yaml'), 'utf8')
+    // What the shipped file says of the backend is heeded; its ports and its store are this machine's own.
+    const config = shipped
+      .replace(/^(listen|admin): .*$/gm, '$1: { host: 127.0.0.1, port: 0 }')
+      .replace('data/gateway.db', join(dir, 'gateway.db'))
+    writeFileSync(file, config)
+    const { output } = startServices(t, {
+      ...{ PORT: String(port), DATABASE: join(dir, 'animals.db'), TOLLGATE_CONFIG: file },
+    })
+    await until(() => /enterprise +curl \S+ .*"$/m.test(output()), 30_000)
+    const said = output()
+    t.notMatch(said, 'keys.create', 'what it makes itself is no news')
+    t.match(said, /free +curl .*\n.*\n.*\n +enterprise +curl [^\n]+\n$/, 'the welcome comes last')
+    const [, url = '', key = ''] =
+      /free +curl (http:\S+?)\/v1\/pets -H "Authorization: (.*)"$/m.exec(said) ?? []
+    const rex = { name: 'Rex', categoryId: 3 }
+    const direct = caller(`http://127.0.0.1:${port}`)
+    t.equal((await direct('GET', '/healthz')).status, 200)
+    t.equal((await direct('POST', '/v1/pets', rex)).status, 403)
+    t.equal((await direct('GET', '/v1/pets')).status, 403)
+    const through = caller(url)
+    t.equal((await through('POST', '/v1/pets', rex, { authorization: key })).status, 201)
+    t.equal((await through('GET', '/v1/pets/1', undefined, { authorization: key })).status, 200)
+  },
+)
+
+t.test('npm start shows the first keys even where the gateway can’t begin', async (t) => {
+  const dir = t.testdir()
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  t.teardown(() => taken.close())
+  const { port } = taken.address() as AddressInfo
+  const file = join(dir, 'gateway.yaml')
+  const config = configFor('http://127.0.0.1:1', `file: "${join(dir, 'gateway.db')}"`)
+  writeFileSync(file, config.replace(/listen: .*/, `listen: { host: 127.0.0.1, port: ${port} }`))
+  const { ended, output } = startServices(t, {
+    ...{ PORT: '0', DATABASE: join(dir, 'animals.db'), TOLLGATE_CONFIG: file },
+  })
+  t.strictSame(await ended, [1, null])
+  t.match(output(), /set another port with listen\.port/)
+  t.match(output(), /One key for each plan was made\. .*\n +free +curl \S+ -H "Auth.* tg_/)
+})
+
+t.test('npm start -- --help tells, and starts nothing', (t) => {
+  const script = join(root, 'config/scripts/start.mjs')
+  const { status, output } = run([script, '--help'], {})
+  t.equal(status, 0)
+  t.match(output, /^Sets up what is missing, .*\n\n {2}npm start /)
+  t.match(run([script, '--port', '9'], {}), {
+    ...{
+      status: 2,
+      output: 'npm start takes nothing but --help, got "--port 9". Nothing was started',
+    },
+  })
+  t.end()
 })
 
 t.test('a checkout that was copied or moved is still set up', async (t) => {

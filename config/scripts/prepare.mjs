@@ -52,7 +52,7 @@ async function install() {
   const compile = compilation()
   const done = showProgress(() =>
     compile
-      ? 'Installing packages and compiling SQLite (one to three minutes, once)'
+      ? 'Installing packages and compiling SQLite (one to four minutes, once)'
       : 'Installing packages (up to a minute the first time)',
   )
   try {

@@ -18,37 +18,68 @@ export async function runServices() {
       void stop(0)
     })
   }
-  for (const name of ['backend', 'gateway']) {
-    const service = startService(name)
+  const start = async (name, more) => {
+    const service = startService(name, more)
     services.push(service)
     void service.ended.then(() => {
       if (!stopping)
         process.stderr.write(`The ${name} ended by itself; its last words are above.\n`)
       void stop(1)
     })
-    await service.listening
-    if (stopping) return stopping
+    return service.listening
   }
-  const [backend, gateway] = await Promise.all(services.map(({ listening }) => listening))
-  process.stdout.write(welcome(gateway, backend, await firstKeys()))
+  const backend = await start('backend', quiet)
+  if (stopping) return stopping
+  // Before the gateway, which writes into its log what is changed while it runs.
+  process.env.ANIMALS_URL ||= backend
+  const config = await configuration()
+  const keys = config ? await firstKeys(config) : []
+  const gateway = await start('gateway')
+  if (stopping) {
+    // They are shown this once, whatever becomes of the gateway.
+    if (keys.length > 0) process.stdout.write(`${tokens(keys, 'http://127.0.0.1:8080')}\n`)
+    return stopping
+  }
+  const isReached = [...(config?.upstreams.values() ?? [])].some(({ targets }) =>
+    targets.some(({ url }) => new URL(url).port === new URL(backend).port),
+  )
+  process.stdout.write(welcome({ gateway, backend, keys, isReached }))
 }
 
+/** On a terminal, the gateway's line tells enough of each request. */
+const quiet = process.stdout.isTTY && !process.env.LOG_LEVEL ? { LOG_LEVEL: 'warn' } : {}
+
 /** One key for each plan if the store has none yet: somebody is trying Tollgate for the first time. */
-async function firstKeys() {
-  const { desksFor, loadConfig, openStores } = await import('../../build/gateway/index.js')
-  const { plans, store } = loadConfig(process.env.TOLLGATE_CONFIG || 'config/gateway.yaml')
-  const stores = openStores(store, { visits: true })
-  const { keys: desk } = desksFor({ stores, plans, clock: Date.now, by: 'npm start' })
+async function firstKeys({ plans, store }) {
+  const { desksFor, openStores } = await import('../../build/gateway/index.js')
   const issued = []
+  let stores
   try {
+    stores = openStores(store, { visits: true })
+    const { keys: desk } = desksFor({ stores, plans, clock: Date.now, by: 'npm start' })
     for await (const key of desk.list()) if (key) return []
     for (const [plan, { limits }] of plans) {
       const own = limits === 'custom' ? { limits: { perMinute: 5_000, perDay: 1_000_000 } } : {}
       issued.push(await desk.create({ name: `First ${plan} key`, plan, ...own }))
     }
-    return issued
+  } catch (error) {
+    process.stderr.write(`First keys can't be made: ${error.message}\n`)
   } finally {
-    await stores.close()
+    await stores?.close()
+  }
+  return issued
+}
+
+const configFile = process.env.TOLLGATE_CONFIG || 'config/gateway.yaml'
+
+/** The configuration as the gateway reads it; nothing if it can't be read, which the gateway tells. */
+async function configuration() {
+  const { ConfigError, loadConfig } = await import('../../build/gateway/index.js')
+  try {
+    return loadConfig(configFile)
+  } catch (error) {
+    if (error instanceof ConfigError) return undefined
+    throw error
   }
 }
 
@@ -59,11 +90,11 @@ async function firstKeys() {
 const secret = process.env.GATEWAY_SECRET || randomBytes(32).toString('hex')
 
 /** In a process group of its own, so that Ctrl-C reaches it through this process alone, once. */
-function startService(name) {
+function startService(name, more = {}) {
   const child = spawn(process.execPath, [join(root, 'build', name, 'main.js')], {
     cwd: root,
     detached: true,
-    env: { ...process.env, GATEWAY_SECRET: secret },
+    env: { ...process.env, GATEWAY_SECRET: secret, ...more },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   const ended = new Promise((resolve) => {
@@ -86,17 +117,25 @@ async function stopAll(services) {
 }
 
 /** What runs where, and what to try: with the new keys while they can be shown, else how to make one. */
-function welcome(gateway, backend, keys) {
-  const curl = (token) => `curl ${gateway}/v1/pets -H "Authorization: Bearer ${token}"`
-  const made = keys.map(({ key, token }) => `\n  ${key.plan.padEnd(12)}${curl(token)}`)
+function welcome({ gateway, backend, keys, isReached }) {
   const next =
     keys.length > 0
-      ? `One key for each plan was made. Their tokens are shown this once; paste a line to try it:${made.join('')}`
+      ? tokens(keys, gateway)
       : `Make a key with: npm run -s tollgate -- keys create --plan free --name "My app"`
   return [
     `Tollgate runs. Ctrl-C ends it. README.md tells more.`,
-    `  gateway  ${gateway}  what callers use (config/gateway.yaml)`,
+    `  gateway  ${gateway}  what callers use (${configFile})`,
     `  backend  ${backend}  the animal store behind it (data/animals.db)`,
+    ...(isReached
+      ? []
+      : [`  No target of ${configFile} is that backend: the gateway asks others.`]),
     `${next}\n`,
   ].join('\n')
+}
+
+/** The new keys, each with a line to try it. */
+function tokens(keys, gateway) {
+  const curl = (token) => `curl ${gateway}/v1/pets -H "Authorization: Bearer ${token}"`
+  const made = keys.map(({ key, token }) => `\n  ${key.plan.padEnd(12)}${curl(token)}`)
+  return `One key for each plan was made. Their tokens are shown this once; paste a line to try it:${made.join('')}`
 }

@@ -1,11 +1,12 @@
 import type { FastifyInstance } from 'fastify'
-import type { Static, TSchema } from 'typebox'
+import Type, { type Static, type TSchema } from 'typebox'
 import { isUtf8 } from 'node:buffer'
 import Value from 'typebox/value'
 import { hasBody } from '../../shared/linger.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { mistakesIn } from '../config/check.ts'
 import { ConfigDocument } from '../config/document.ts'
+import type { Kind } from '../values.ts'
 
 /** What bodies are of, unless their routes say otherwise. */
 export const jsonTypes = ['application/json']
@@ -38,6 +39,15 @@ export function addWithTypes(
     add(inner)
     done()
   })
+}
+
+/** A text that says a value of a kind. */
+export function textKind({ mayBe, read }: Kind<unknown>) {
+  return Type.Refine(
+    Type.String({ expected: mayBe }),
+    (value) => read(value) !== undefined,
+    () => `must be ${mayBe}`,
+  )
 }
 
 /** A body as a text; empty if there is none. */

@@ -2,48 +2,41 @@ import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
 import { Readable } from 'node:stream'
 import { Refusal } from '../../shared/refusal.ts'
-import { durationFrom } from '../config/units.ts'
+import { keyChange, newKey, settingsFrom } from '../keys/changes.ts'
 import type { Key } from '../keys/key.ts'
-import { keyView } from '../keys/view.ts'
+import { isWanted, keyView } from '../keys/view.ts'
+import { overlapTime } from '../values.ts'
 import type { AdminContext } from './context.ts'
-import { addWithTypes, jsonTypes, read, requireNothing, textOf } from './body.ts'
-import { changed, created, settingsFrom } from './key-settings.ts'
+import { addWithTypes, jsonTypes, read, requireNothing, textKind, textOf } from './body.ts'
 import { isTrue } from './query.ts'
 
 /** What keys come in, from another system. */
 const rowTypes = ['text/csv', 'application/x-ndjson', 'text/plain']
 
-const duration = Type.Refine(
-  Type.String({ expected: '0 or a duration such as 24h' }),
-  (value) => value === '0' || durationFrom(value) !== undefined,
-  () => 'must be 0 or a duration such as 24h',
-)
 const rotated = Type.Object(
-  { overlap: Type.Optional(duration) },
+  { overlap: Type.Optional(textKind(overlapTime)) },
   { additionalProperties: false, expected: 'an object' },
 )
 
-type Listing = { Querystring: { plan?: string; account?: string; all?: string } }
+type Listing = {
+  Querystring: { plan?: string; account?: string; name?: string; all?: string }
+}
 type OfKey = { Params: { id: string } }
 
 /** Keys, as the command line has them. */
 export function addKeys(app: FastifyInstance, { desks, clock }: AdminContext): void {
-  const view = (key: Key) => keyView(key, clock())
-
-  const listing = { config: { parameters: ['plan', 'account', 'all'] } }
+  const listing = { config: { parameters: ['plan', 'account', 'name', 'all'] } }
   app.get<Listing>('/admin/keys', listing, async ({ query, admin }, reply) => {
-    const { plan, account } = query
-    const all = isTrue('all', query.all)
-    const isWanted = (key: Key): boolean =>
-      (plan ?? key.plan) === key.plan &&
-      (account ?? key.account) === key.account &&
-      (all || key.revokedAtMs === undefined)
-    const list = await begun(jsonList(desks(admin).keys.list(), isWanted, view))
+    const wanted = { ...query, all: isTrue('all', query.all) }
+    const { keys, quotas } = desks(admin)
+    const bans = await quotas.banEnds()
+    const view = (key: Key) => keyView(key, clock(), bans.get(key.id))
+    const list = await begun(jsonList(keys.list(), (key) => isWanted(key, wanted), view))
     return reply.type('application/json; charset=utf-8').send(list)
   })
 
   app.post('/admin/keys', async ({ body, admin }, reply) => {
-    const given = read(body, created)
+    const given = read(body, newKey)
     const { name, plan } = given
     const { key, token } = await desks(admin).keys.create({ ...settingsFrom(given), name, plan })
     return reply
@@ -58,28 +51,34 @@ export function addKeys(app: FastifyInstance, { desks, clock }: AdminContext): v
     })),
   )
 
-  app.get<OfKey>('/admin/keys/:id', async ({ params, admin }) =>
-    view(await desks(admin).keys.show(params.id)),
-  )
+  app.get<OfKey>('/admin/keys/:id', async ({ params, admin }) => {
+    const { keys, quotas } = desks(admin)
+    return quotas.describe((await keys.find(params.id)).key)
+  })
 
   app.patch<OfKey>('/admin/keys/:id', async ({ params, body, admin }) => {
-    const changes = settingsFrom(read(body, changed))
+    const changes = settingsFrom(read(body, keyChange))
     if (Object.keys(changes).length === 0) {
       throw new Refusal('invalid_request', 'Nothing to change is given.')
     }
-    return view(await desks(admin).keys.change(params.id, changes))
+    const { keys, quotas } = desks(admin)
+    const { key } = await keys.find(params.id)
+    return quotas.describe(await keys.change(key.id, changes))
   })
 
   app.post<OfKey>('/admin/keys/:id/rotate', async ({ params, body, admin }) => {
     const { overlap = '24h' } = read(body, rotated)
-    const overlapMs = overlap === '0' ? 0 : (durationFrom(overlap) ?? 0)
-    const { key, token } = await desks(admin).keys.rotate(params.id, overlapMs)
-    return { id: key.id, key: token, plan: key.plan, oldTokenUntil: view(key).oldTokenUntil }
+    const { keys } = desks(admin)
+    const { id } = (await keys.find(params.id)).key
+    const { key, token } = await keys.rotate(id, overlapTime.read(overlap) ?? 0)
+    return { id, key: token, plan: key.plan, oldTokenUntil: keyView(key, clock()).oldTokenUntil }
   })
 
   app.post<OfKey>('/admin/keys/:id/revoke', async ({ params, body, admin }) => {
     requireNothing(body)
-    return view(await desks(admin).keys.revoke(params.id))
+    const { keys, quotas } = desks(admin)
+    const { key } = await keys.find(params.id)
+    return quotas.describe(await keys.revoke(key.id))
   })
 
   for (const [what, disabled] of [
@@ -88,7 +87,9 @@ export function addKeys(app: FastifyInstance, { desks, clock }: AdminContext): v
   ] as const) {
     app.post<OfKey>(`/admin/keys/:id/${what}`, async ({ params, body, admin }) => {
       requireNothing(body)
-      return view(await desks(admin).keys.setDisabled(params.id, disabled))
+      const { keys, quotas } = desks(admin)
+      const { key } = await keys.find(params.id)
+      return quotas.describe(await keys.setDisabled(key.id, disabled))
     })
   }
 }

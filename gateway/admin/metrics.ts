@@ -3,6 +3,7 @@ import type { Reloaded, Reloader } from '../config/reload.ts'
 import { answerClasses } from '../records/meters.ts'
 import type { Gateway } from '../server.ts'
 import type { Target } from '../upstreams/target.ts'
+import { beginnings } from './beginnings.ts'
 import { counter, histogram } from './series.ts'
 
 export type Metrics = Readonly<{
@@ -13,6 +14,9 @@ export type Metrics = Readonly<{
   /** A configuration was read again. */
   reloaded: (result: Reloaded) => void
 }>
+
+/** Gauges of prom-client's that are named like counters; what they sum up is told without them. */
+const misnamed = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`)
 
 /** Who gathers the numbers of other workers. */
 type Gatherer = Readonly<{ gather: () => Promise<readonly unknown[]> }>
@@ -25,6 +29,7 @@ export function createMetrics(
 ): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
+  for (const name of misnamed) registry.removeSingleMetric(name)
   addRequests(registry, gateway)
   addStores(registry, gateway)
   addUpstreams(registry, gateway)
@@ -34,6 +39,7 @@ export function createMetrics(
     labelNames: ['result'] as const,
     registers: [registry],
   })
+  for (const result of ['changed', 'unchanged', 'refused'] as const) reloads.inc({ result }, 0)
   new Gauge({
     name: 'tollgate_config_info',
     help: 'Which configuration is in force; always 1',
@@ -58,10 +64,12 @@ export function createMetrics(
   }
 }
 
-function addRequests(registry: Registry, { core: { meters } }: Gateway): void {
+function addRequests(registry: Registry, gateway: Gateway): void {
+  const { meters } = gateway.core
   counter(registry, 'tollgate_requests_total', {
     help: 'Requests that were answered; status 499: the caller left first',
     labels: ['route', 'plan', 'status'],
+    begins: () => beginnings.requests(gateway.config),
     *read() {
       for (const [route, { answers }] of meters.routes) {
         for (const [plan, status, count] of answers) yield [count, route, plan, status]
@@ -78,6 +86,7 @@ function addRequests(registry: Registry, { core: { meters } }: Gateway): void {
   counter(registry, 'tollgate_refusals_total', {
     help: 'Requests that the gateway refused, by the code of its answer',
     labels: ['plan', 'reason'],
+    begins: () => beginnings.refusals(gateway.config),
     *read() {
       for (const [plan, reason, count] of meters.refusals) yield [count, plan, reason]
     },
@@ -85,6 +94,7 @@ function addRequests(registry: Registry, { core: { meters } }: Gateway): void {
   counter(registry, 'tollgate_bans_total', {
     help: 'Keys that were banned for going on after refusals',
     labels: ['plan'],
+    begins: () => beginnings.bans(gateway.config),
     *read() {
       for (const [plan, , count] of meters.bans) yield [count, plan]
     },
@@ -92,6 +102,7 @@ function addRequests(registry: Registry, { core: { meters } }: Gateway): void {
   counter(registry, 'tollgate_strangers_total', {
     help: 'Requests without a valid key, by what they were told',
     labels: ['outcome'],
+    begins: beginnings.strangers,
     *read() {
       for (const [outcome, , count] of meters.strangers) yield [count, outcome]
     },
@@ -99,6 +110,7 @@ function addRequests(registry: Registry, { core: { meters } }: Gateway): void {
   counter(registry, 'tollgate_deprecated_requests_total', {
     help: 'Calls of deprecated operations',
     labels: ['operation', 'plan'],
+    begins: () => beginnings.deprecated(gateway.config),
     *read() {
       for (const [operation, plan, count] of meters.deprecated) yield [count, operation, plan]
     },

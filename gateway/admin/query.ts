@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Refusal } from '../../shared/refusal.ts'
 import { nearest } from '../config/near.ts'
+import type { Kind } from '../values.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -38,9 +39,9 @@ export function isTrue(name: string, value: string | undefined): boolean {
   throw new Refusal('invalid_request', `${name} must be true or false.`)
 }
 
-/** What a parameter says that is a number from 1 on. */
-export function wholeNumber(name: string, text: string, most: number): number {
-  const number = /^\d{1,5}$/.test(text) ? Number(text) : 0
-  if (number >= 1 && number <= most) return number
-  throw new Refusal('invalid_request', `${name} must be a whole number from 1 to ${most}.`)
+/** What a parameter says that is of a kind. */
+export function valueOf<Value>(name: string, text: string, { mayBe, read }: Kind<Value>): Value {
+  const value = read(text)
+  if (value !== undefined) return value
+  throw new Refusal('invalid_request', `${name} must be ${mayBe}.`)
 }

@@ -1,17 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
-import { durationFrom } from '../config/units.ts'
+import { banTime } from '../values.ts'
 import { banView } from '../views.ts'
 import type { AdminContext } from './context.ts'
-import { read, requireNothing } from './body.ts'
+import { read, requireNothing, textKind } from './body.ts'
 
-const duration = Type.Refine(
-  Type.String({ expected: 'a duration such as 30m or 24h' }),
-  (value) => (durationFrom(value) ?? 0) > 0,
-  () => 'must be a duration such as 30m or 24h',
-)
 const ban = Type.Object(
-  { for: duration },
+  { for: textKind(banTime) },
   { additionalProperties: false, expected: 'an object such as { "for": "30m" }' },
 )
 
@@ -23,20 +18,28 @@ export function addQuotas(app: FastifyInstance, { desks }: AdminContext): void {
 
   app.put<OfKey>('/admin/bans/:id', async ({ params, body, admin }) => {
     const { for: lasts } = read(body, ban)
-    return banView(await desks(admin).quotas.ban(params.id, durationFrom(lasts) ?? 0))
+    const { keys, quotas } = desks(admin)
+    const { key } = await keys.find(params.id)
+    return banView(await quotas.ban(key.id, banTime.read(lasts) ?? 0))
   })
 
   app.delete<OfKey>('/admin/bans/:id', async ({ params, body, admin }, reply) => {
     requireNothing(body)
-    await desks(admin).quotas.lift(params.id)
+    const { keys, quotas } = desks(admin)
+    await quotas.lift((await keys.find(params.id)).key.id)
     return reply.code(204).send()
   })
 
-  app.get<OfKey>('/admin/quota/:id', ({ params, admin }) => desks(admin).quotas.show(params.id))
+  app.get<OfKey>('/admin/quota/:id', async ({ params, admin }) => {
+    const { keys, quotas } = desks(admin)
+    return quotas.show((await keys.find(params.id)).key.id)
+  })
 
   app.post<OfKey>('/admin/quota/:id/reset', async ({ params, body, admin }) => {
     requireNothing(body)
-    await desks(admin).quotas.reset(params.id)
-    return desks(admin).quotas.show(params.id)
+    const { keys, quotas } = desks(admin)
+    const { id } = (await keys.find(params.id)).key
+    await quotas.reset(id)
+    return quotas.show(id)
   })
 }

@@ -3,9 +3,10 @@ import { callsCsv, deprecatedCalls } from '../records/deprecated-calls.ts'
 import { dayMs } from '../limits/step.ts'
 import { latestDays, usage } from '../records/usage.ts'
 import { rememberedDays } from '../stores/tallies.ts'
+import { dayCount, lineCount, usualLines } from '../values.ts'
 import { auditView, callsView } from '../views.ts'
 import type { AdminContext } from './context.ts'
-import { wholeNumber } from './query.ts'
+import { valueOf } from './query.ts'
 
 const days = { config: { parameters: ['days'] } }
 const lines = { config: { parameters: ['days', 'limit', 'key'] } }
@@ -16,7 +17,7 @@ type Query = { Querystring: { days?: string; limit?: string; key?: string } }
 export function addReports(app: FastifyInstance, { gateway, desks, clock }: AdminContext): void {
   const { stores, tallying } = gateway.core
   const daysOf = (text = String(rememberedDays)) =>
-    latestDays(wholeNumber('days', text, rememberedDays), clock())
+    latestDays(valueOf('days', text, dayCount), clock())
 
   app.get<Query>('/admin/usage', days, async ({ query }) => {
     await tallying.flush()
@@ -27,7 +28,7 @@ export function addReports(app: FastifyInstance, { gateway, desks, clock }: Admi
     '/admin/usage/:id',
     days,
     async ({ params, query, admin }) => {
-      const { id } = await desks(admin).keys.show(params.id)
+      const { id } = (await desks(admin).keys.find(params.id)).key
       await tallying.flush()
       return usage(stores, { ...daysOf(query.days), key: id })
     },
@@ -42,12 +43,12 @@ export function addReports(app: FastifyInstance, { gateway, desks, clock }: Admi
       : calls.map(callsView)
   })
 
-  app.get<Query>('/admin/audit', lines, async ({ query }) => {
-    const { days, limit = '100', key } = query
+  app.get<Query>('/admin/audit', lines, async ({ query, admin }) => {
+    const { days, limit = String(usualLines), key } = query
     const entries = await stores.audit.list({
       fromMs: daysOf(days).fromDay * dayMs,
-      limit: wholeNumber('limit', limit, 10_000),
-      subject: key,
+      limit: valueOf('limit', limit, lineCount),
+      subject: key === undefined ? undefined : await desks(admin).keys.subjectOf(key),
     })
     return entries.map(auditView)
   })

@@ -8,10 +8,14 @@ export function counter(
   options: Readonly<{
     help: string
     labels: readonly string[]
+    /** The values of labels that are told from the beginning, with 0. */
+    begins?: () => Iterable<readonly (string | number)[]>
     read: () => Iterable<readonly [number, ...(string | number)[]]>
   }>,
 ): void {
-  const { help, labels, read } = options
+  const { help, labels, begins, read } = options
+  const labelled = (values: readonly (string | number)[]) =>
+    Object.fromEntries(labels.map((label, i) => [label, values[i] ?? '']))
   new Counter({
     name,
     help,
@@ -19,9 +23,8 @@ export function counter(
     registers: [registry],
     collect() {
       this.reset()
-      for (const [count, ...values] of read()) {
-        this.inc(Object.fromEntries(labels.map((label, i) => [label, values[i] ?? ''])), count)
-      }
+      for (const values of begins?.() ?? []) this.inc(labelled(values), 0)
+      for (const [count, ...values] of read()) this.inc(labelled(values), count)
     },
   })
 }

@@ -1,6 +1,9 @@
-import { durationFrom } from '../config/units.ts'
+import { printable } from '../../shared/printable.ts'
+import type { QuotaView } from '../limits/desk.ts'
+import { banTime } from '../values.ts'
 import { banView } from '../views.ts'
-import { required, UsageError, type Command } from './command.ts'
+import { keyOf, required, valueOf, type Command } from './command.ts'
+import { banText, stateText } from './key-views.ts'
 import { aligned, timeText } from './table.ts'
 
 /** The commands with which operators see to bans and quotas. */
@@ -8,6 +11,7 @@ export const banCommands: readonly Command[] = [
   {
     name: 'bans list',
     summary: 'List the bans that run',
+    details: 'Bans that are over are in the audit: tollgate audit --key KEY.',
     run: async ({ desks }) => {
       const bans = await desks().quotas.bans()
       const rows = bans.map(({ key, name, untilMs }) => [key, name, timeText(untilMs)])
@@ -20,60 +24,86 @@ export const banCommands: readonly Command[] = [
   {
     name: 'bans lift',
     changes: true,
-    args: ['KEY_ID'],
+    args: ['KEY'],
     summary: 'End a ban, on every gateway within a second',
-    run: async ({ desks }, { args: [id = ''] }) => {
-      await desks().quotas.lift(id)
-      return { text: `The ban of ${id} is lifted.`, json: { id, lifted: true } }
+    run: async (context, input) => {
+      const { id, name } = await keyOf(context, input)
+      await context.desks().quotas.lift(id)
+      return {
+        text: `The ban of ${id} (${printable(name)}) is lifted.`,
+        json: { id, lifted: true },
+      }
     },
   },
   {
     name: 'bans set',
     changes: true,
-    args: ['KEY_ID'],
+    args: ['KEY'],
     summary: 'Ban a key from now on, in place of a ban that runs',
-    options: { for: { value: 'DURATION', help: 'how long, such as 30m, 24h or 7d' } },
-    run: async ({ desks }, input) => {
-      const given = required(input, 'for')
-      const forMs = durationFrom(given)
-      if (!forMs)
-        throw new UsageError(`--for must be a duration such as 30m or 24h, got "${given}"`)
-      const ban = await desks().quotas.ban(input.args[0] ?? '', forMs)
+    options: { for: { value: 'DURATION', help: 'how long', kind: banTime } },
+    run: async (context, input) => {
+      required(input, 'for')
+      const forMs = valueOf(input, 'for', banTime) ?? 0
+      const { id } = await keyOf(context, input)
+      const ban = await context.desks().quotas.ban(id, forMs)
       return {
-        text: `The key ${ban.key} is banned until ${timeText(ban.untilMs)}.`,
+        text: `The key ${id} (${printable(ban.name)}) is banned until ${timeText(ban.untilMs)}.`,
         json: banView(ban),
       }
     },
   },
   {
     name: 'quota show',
-    args: ['KEY_ID'],
-    summary: 'Show where a key stands in its minute and its day',
-    run: async ({ desks }, { args: [id = ''] }) => {
-      const view = await desks().quotas.show(id)
-      const windows = [
-        ['minute', view.minute],
-        ['day', view.day],
-      ] as const
-      const rows = windows.map(([name, window]) =>
-        window
-          ? [name, ...[window.limit, window.remaining].map(String), timeText(window.reset * 1_000)]
-          : [name, 'unlimited', '-', '-'],
-      )
-      return { text: aligned([['WINDOW', 'LIMIT', 'LEFT', 'RESET'], ...rows]), json: view }
+    args: ['KEY'],
+    summary: 'Show where a key stands in its minute and its day, and whether it is banned',
+    run: async (context, input) => {
+      const key = await keyOf(context, input)
+      const { quotas } = context.desks()
+      const details = await quotas.describe(key)
+      const view = await quotas.show(key.id)
+      const { id, name, plan, quota } = view
+      const shared = quota.startsWith('account:') ? `, shared by all keys of ${key.account}` : ''
+      const lines = [
+        `${id} (${printable(name)}, plan ${plan}): ${stateText(details)}${printable(shared)}`,
+        ...(view.bannedUntil === null ? [] : [`Why: ${printable(banText(view))}.`]),
+        ...(view.strikes > 0 ? [`Strikes lately: ${view.strikes}.`] : []),
+      ]
+      return { text: `${lines.join('\n')}\n\n${windowsText(view)}`, json: view }
     },
   },
   {
     name: 'quota reset',
     changes: true,
-    args: ['KEY_ID'],
+    args: ['KEY'],
     summary: 'Empty the minute and the day of a key, or of its account',
-    run: async ({ desks }, { args: [id = ''] }) => {
-      const quota = await desks().quotas.reset(id)
+    run: async (context, input) => {
+      const { id } = await keyOf(context, input)
+      const { quotas } = context.desks()
+      const quota = await quotas.reset(id)
+      const { bannedUntil } = await quotas.show(id)
+      const banned =
+        bannedUntil === null
+          ? ''
+          : ` Its ban goes on until ${timeText(bannedUntil * 1_000)}; tollgate bans lift ${id} ends it.`
       return {
-        text: `The counters of ${quota.replace(':', ' ')} are empty again.`,
+        text: `The counters of ${printable(quota.replace(':', ' '))} are empty again.${banned}`,
         json: { id, quota },
       }
     },
   },
 ]
+
+/** Both windows; of a key that is banned, nothing is left of either. */
+function windowsText(view: QuotaView): string {
+  const windows = [
+    ['minute', view.minute],
+    ['day', view.day],
+  ] as const
+  const rows = windows.map(([name, window]) => {
+    if (!window) return [name, view.offered ? 'unlimited' : 'none', '-', '-', '-']
+    const left = view.bannedUntil === null ? String(window.remaining) : '0, banned'
+    const reset = timeText(window.reset * 1_000)
+    return [name, String(window.limit), String(window.used), left, reset]
+  })
+  return aligned([['WINDOW', 'LIMIT', 'USED', 'LEFT', 'RESET'], ...rows])
+}

@@ -1,12 +1,22 @@
-import { parseArgs } from 'node:util'
 import type { Config } from '../config/config.ts'
 import type { Preview } from '../config/load.ts'
 import type { Desks } from '../desks.ts'
+import type { Key } from '../keys/key.ts'
 import { latestDays } from '../records/usage.ts'
 import type { Stores } from '../stores/open.ts'
+import { rememberedDays } from '../stores/tallies.ts'
+import { dayCount, type Kind } from '../values.ts'
 
 /** An option of a command: with a `value` it takes one, without it is a switch. */
-export type Option = Readonly<{ value?: string; help: string; many?: boolean }>
+export type Option = Readonly<{
+  value?: string
+  help: string
+  many?: boolean
+  /** What its value may be, which the help tells and which is checked before the command runs. */
+  kind?: Kind<unknown>
+  /** What it is as good as if it is left out. */
+  unlessTold?: string
+}>
 
 /** What a command was called with, past its own words. */
 export type Input = Readonly<{
@@ -31,6 +41,12 @@ export type Context = Readonly<{
   clock: () => number
   /** Draws how far a long command is, on a terminal. */
   progress: (label: string, total: number) => (done: number) => void
+  /** Tells what is no answer. */
+  warn: (sentence: string) => void
+  /** A line from standard input; asks for it on a terminal. */
+  ask: (question: string) => Promise<string>
+  /** Whether somebody at a terminal agrees; where there is none, nobody is asked. */
+  confirm: (question: string) => Promise<boolean>
 }>
 
 /** What a command has to say: to people, and to programs. */
@@ -44,7 +60,7 @@ export type Output = Readonly<{
 export type Command = Readonly<{
   /** The words that call it, such as `keys create`. */
   name: string
-  /** What it wants besides options, such as `KEY_ID`, or `[FILE]` for what may be left out. */
+  /** What it wants besides options, such as `KEY`, or `[FILE]` for what may be left out. */
   args?: readonly string[]
   summary: string
   /** More than the summary, for `--help`. */
@@ -66,47 +82,24 @@ export const commonOptions: Readonly<Record<string, Option>> = {
 }
 
 const byOption: Readonly<Record<string, Option>> = {
-  by: { value: 'NAME', help: 'who does it, for the audit; the user of this machine unless told' },
+  by: {
+    value: 'NAME',
+    help: 'who does it, for the audit (environment: TOLLGATE_BY)',
+    unlessTold: 'the user of this machine',
+  },
 }
 
 /** Which days a report looks at. */
 export const daysOption: Option = {
   value: 'N',
-  help: 'how many days back, today included: 1 to 90; 90 unless told',
+  help: 'how many days back, today included',
+  kind: dayCount,
+  unlessTold: String(rememberedDays),
 }
 
 /** All the options that a command has. */
 export function optionsOf({ options, changes = false }: Command): Readonly<Record<string, Option>> {
   return { ...options, ...(changes ? byOption : {}), ...commonOptions }
-}
-
-/** Takes apart what follows a command's name; throws a `UsageError` with a sentence. */
-export function inputOf(command: Command, rest: string[]): Input {
-  const options = optionsOf(command)
-  let parsed
-  try {
-    parsed = parseArgs({
-      args: rest,
-      allowPositionals: true,
-      options: Object.fromEntries(
-        Object.entries(options).map(([name, { value, many = false }]) => [
-          name,
-          { type: value ? ('string' as const) : ('boolean' as const), multiple: many },
-        ]),
-      ),
-    })
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
-  const { values, positionals } = parsed
-  const expected = command.args ?? []
-  const needed = expected.filter((name) => !name.startsWith('['))
-  const isFit = positionals.length >= needed.length && positionals.length <= expected.length
-  if (!values['help'] && !isFit) {
-    const wanted = expected.length === 0 ? 'no arguments' : expected.join(' ')
-    throw new UsageError(`"${command.name}" takes ${wanted}, got "${positionals.join(' ')}"`)
-  }
-  return { args: positionals, values: values as Input['values'] }
 }
 
 /** The text of an option; `undefined` if it isn't given. */
@@ -128,11 +121,34 @@ export function texts(input: Input, name: string): readonly string[] | undefined
   return Array.isArray(value) ? value : undefined
 }
 
+/** The value of an option that is of a kind; `undefined` if it isn't given. */
+export function valueOf<Value>(
+  input: Input,
+  name: string,
+  { mayBe, read }: Kind<Value>,
+): Value | undefined {
+  const given = text(input, name)
+  if (given === undefined) return undefined
+  const value = read(given)
+  if (value !== undefined) return value
+  throw new UsageError(`--${name} must be ${mayBe}, got "${given}"`)
+}
+
 /** The days that `--days` names, counted from 1970 in UTC. */
 export function lastDays(input: Input, nowMs: number): { fromDay: number; toDay: number } {
-  const given = text(input, 'days') ?? '90'
-  if (!/^(?:[1-9]|[1-8]\d|90)$/.test(given)) {
-    throw new UsageError(`--days must be a whole number from 1 to 90, got "${given}"`)
+  return latestDays(valueOf(input, 'days', dayCount) ?? rememberedDays, nowMs)
+}
+
+/** The key that a command was called with. */
+export async function keyOf(context: Context, input: Input): Promise<Key> {
+  const [given = ''] = input.args
+  const reference = given === '-' ? await context.ask('Id, name or token: ') : given
+  const { key, byToken } = await context.desks().keys.find(reference)
+  if (byToken && given !== '-') {
+    context.warn(
+      `a token is a secret, and this one is now in the history of your shell: if others can read that, rotate ` +
+        `the key. Name it by its id, ${key.id}; or write - and give the token when it is asked for`,
+    )
   }
-  return latestDays(Number(given), nowMs)
+  return key
 }

@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs'
-import { durationFrom } from '../config/units.ts'
 import type { Key } from '../keys/key.ts'
 import { KeyMistake } from '../keys/mistake.ts'
-import { keyView, stateOf } from '../keys/view.ts'
-import { required, text, UsageError } from './command.ts'
+import { overlapTime } from '../values.ts'
+import { keyOf, required, UsageError, valueOf } from './command.ts'
 import type { Command, Context, Input, Output } from './command.ts'
-import { keySettings, settingsFrom } from './key-settings.ts'
+import { consequencesOf, sharing } from './consequences.ts'
+import { listKeys } from './key-list.ts'
+import { keyChangeOptions, keySettingsFrom, newKeyOptions } from './key-settings.ts'
 import { issued, shown } from './key-views.ts'
-import { aligned, timeText } from './table.ts'
+import { timeText } from './table.ts'
 
 /** The commands with which operators hand out keys. */
 export const keyCommands: readonly Command[] = [
@@ -15,94 +16,101 @@ export const keyCommands: readonly Command[] = [
     name: 'keys create',
     changes: true,
     summary: 'Make a key and show its token, once',
-    options: keySettings,
+    options: newKeyOptions,
     run: async (context, input) => {
       const name = required(input, 'name')
       const plan = required(input, 'plan')
-      const { key, token } = await context
-        .desks()
-        .keys.create({ ...settingsFrom(input), name, plan })
-      return issued('Made', key, token)
+      const { keys } = context.desks()
+      const { key, token } = await keys.create({ ...keySettingsFrom(input), name, plan })
+      return issued('Made', key, token, await sharing(key, keys))
     },
   },
   {
     name: 'keys list',
     summary: 'List keys; revoked ones only with --all',
     options: {
+      name: { value: 'TEXT', help: 'only keys with this in their names' },
       plan: { value: 'PLAN', help: 'only keys of this plan' },
       account: { value: 'ACCOUNT', help: 'only keys of this account' },
       all: { help: 'revoked keys too' },
     },
-    run: list,
+    run: listKeys,
   },
   {
     name: 'keys show',
-    args: ['KEY_ID'],
-    summary: 'Show one key',
-    run: async (context, { args: [id = ''] }) =>
-      shown(await context.desks().keys.show(id), context.clock()),
+    args: ['KEY'],
+    summary: 'Show one key, and where it stands with limits and bans',
+    run: async (context, input) => {
+      const key = await keyOf(context, input)
+      return shown(await context.desks().quotas.describe(key))
+    },
   },
   {
     name: 'keys change',
     changes: true,
-    args: ['KEY_ID'],
+    args: ['KEY'],
     summary: 'Change what is given, and nothing else',
-    details: 'A limit or expiry of its own is taken away with "plan" and "never".',
-    options: keySettings,
+    options: keyChangeOptions,
     run: async (context, input) => {
-      const changes = settingsFrom(input)
+      const changes = keySettingsFrom(input)
       if (Object.keys(changes).length === 0) throw new UsageError('nothing to change is given')
-      return shown(await context.desks().keys.change(input.args[0] ?? '', changes), context.clock())
+      return edited(context, await keyOf(context, input), ({ id }) =>
+        context.desks().keys.change(id, changes),
+      )
     },
   },
   {
     name: 'keys rotate',
     changes: true,
-    args: ['KEY_ID'],
+    args: ['KEY'],
     summary: 'Give a key a new token; the old one goes on for a while',
     details:
-      'At most two tokens of a key work at a time: one that was still going on from an earlier\n' +
+      'At most two tokens of a key work at a time: one that was still going on from an earlier ' +
       'rotation ends at once.',
     options: {
       overlap: {
         value: 'DURATION',
-        help: 'how long the old token goes on: 24h unless told; 0: not at all',
+        help: 'how long the old token goes on (0: not at all)',
+        kind: overlapTime,
+        unlessTold: '24h',
       },
     },
-    run: async (context, input) => {
-      const overlap = text(input, 'overlap') ?? '24h'
-      const overlapMs = overlap === '0' ? 0 : durationFrom(overlap)
-      if (overlapMs === undefined)
-        throw new UsageError(`--overlap must be 0 or a duration such as 24h, got "${overlap}"`)
-      const { key, token } = await context.desks().keys.rotate(input.args[0] ?? '', overlapMs)
-      const until = key.secrets[1]?.untilMs ?? 0
-      const old = until > context.clock() ? `The old one works until ${timeText(until)}.` : ''
-      return issued('Rotated', key, token, old || 'The old one works no longer.')
-    },
+    run: rotate,
   },
   {
     name: 'keys revoke',
     changes: true,
-    args: ['KEY_ID'],
-    summary: 'End a key for good',
-    run: async (context, { args: [id = ''] }) =>
-      shown(await context.desks().keys.revoke(id), context.clock()),
+    args: ['KEY'],
+    summary: 'End a key for good; on a terminal it asks first',
+    options: { yes: { help: 'do not ask' } },
+    run: async (context, input) => {
+      const { id, name, plan, revokedAtMs } = await keyOf(context, input)
+      const question = `End the key ${id} (${name}, plan ${plan}) for good?`
+      const isSure = revokedAtMs !== undefined || input.values['yes'] === true
+      if (!isSure && !(await context.confirm(question))) throw new KeyMistake('nothing was changed')
+      const { keys, quotas } = context.desks()
+      return shown(await quotas.describe(await keys.revoke(id)))
+    },
   },
   {
     name: 'keys disable',
     changes: true,
-    args: ['KEY_ID'],
+    args: ['KEY'],
     summary: 'Refuse a key until it is enabled again',
-    run: async (context, { args: [id = ''] }) =>
-      shown(await context.desks().keys.setDisabled(id, true), context.clock()),
+    run: async (context, input) =>
+      edited(context, await keyOf(context, input), ({ id }) =>
+        context.desks().keys.setDisabled(id, true),
+      ),
   },
   {
     name: 'keys enable',
     changes: true,
-    args: ['KEY_ID'],
+    args: ['KEY'],
     summary: 'Let a disabled key in again',
-    run: async (context, { args: [id = ''] }) =>
-      shown(await context.desks().keys.setDisabled(id, false), context.clock()),
+    run: async (context, input) =>
+      edited(context, await keyOf(context, input), ({ id }) =>
+        context.desks().keys.setDisabled(id, false),
+      ),
   },
   {
     name: 'keys import',
@@ -110,35 +118,38 @@ export const keyCommands: readonly Command[] = [
     args: ['FILE'],
     summary: 'Add the keys of another system, all or none',
     details:
-      'FILE is CSV with a line of column names, or JSON lines. Columns: token or sha256 (hex or\n' +
+      'FILE is CSV with a line of column names, or JSON lines. Columns: token or sha256 (hex or ' +
       'base64url), plan, and, as needed, name, account, perMinute, perDay, expires, note.',
     run: importFile,
   },
 ]
 
-async function list(context: Context, input: Input): Promise<Output> {
-  const [plan, account] = [text(input, 'plan'), text(input, 'account')]
-  const now = context.clock()
-  const found: Key[] = []
-  for await (const key of context.desks().keys.list()) {
-    const wanted = (plan ?? key.plan) === key.plan && (account ?? key.account) === key.account
-    if (wanted && (input.values['all'] || key.revokedAtMs === undefined)) found.push(key)
-  }
-  found.sort((a, b) => a.createdAtMs - b.createdAtMs || a.id.localeCompare(b.id))
-  const rows = found.map((key) => [
-    key.id,
-    key.name,
-    key.plan,
-    key.account ?? '',
-    stateOf(key, now),
-    timeText(key.createdAtMs),
-  ])
-  const heads = ['ID', 'NAME', 'PLAN', 'ACCOUNT', 'STATE', 'CREATED']
-  const none = 'There are no keys yet. Make one: tollgate keys create --plan PLAN --name NAME'
-  return {
-    text: rows.length > 0 ? aligned([heads, ...rows]) : none,
-    json: found.map((key) => keyView(key, now)),
-  }
+/** Changes a key, and shows it as it is then with what that leads to. */
+async function edited(
+  context: Context,
+  key: Key,
+  change: (key: Key) => Promise<Key>,
+): Promise<Output> {
+  const { keys, quotas } = context.desks()
+  const before = await quotas.describe(key)
+  const changed = await change(key)
+  const after = await quotas.describe(changed)
+  const shared = changed.account === key.account ? [] : await sharing(changed, keys)
+  return shown(after, [...shared, ...consequencesOf(before, after)])
+}
+
+async function rotate(context: Context, input: Input): Promise<Output> {
+  const overlapMs = valueOf(input, 'overlap', overlapTime) ?? 24 * 3_600_000
+  const { id } = await keyOf(context, input)
+  const { keys, quotas } = context.desks()
+  const { key, token } = await keys.rotate(id, overlapMs)
+  const until = key.secrets[1]?.untilMs ?? 0
+  const old =
+    until > context.clock()
+      ? `The old one works until ${timeText(until)}.`
+      : 'The old one works no longer.'
+  const details = await quotas.describe(key)
+  return issued('Rotated', key, token, [old, ...consequencesOf(details, details)])
 }
 
 async function importFile(context: Context, { args: [file = ''] }: Input): Promise<Output> {

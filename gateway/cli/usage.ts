@@ -1,43 +1,48 @@
 import { dayMs } from '../limits/step.ts'
 import { usage, type Usage } from '../records/usage.ts'
+import { lineCount, usualLines } from '../values.ts'
 import { auditView } from '../views.ts'
-import { daysOption, lastDays, text, UsageError, type Command, type Input } from './command.ts'
+import { daysOption, keyOf, lastDays, text, valueOf, type Command } from './command.ts'
 import { aligned, timeText } from './table.ts'
-
-/** How many lines of the audit are shown unless told otherwise. */
-const usualLines = 100
 
 /** The commands with which operators look at what was done: by callers, and by operators. */
 export const usageCommands: readonly Command[] = [
   {
     name: 'usage',
-    args: ['[KEY_ID]'],
+    args: ['[KEY]'],
     summary: 'Tell how much keys were used: each in all, or one by days',
     details:
       'Counted by day (UTC), remembered for 90 days, and written down every four seconds. Requests\n' +
       'without a valid key are nobody’s and not in here; the metrics have them.',
     options: { days: daysOption },
-    run: async ({ stores, desks, clock }, input) => {
-      const [key] = input.args
-      if (key !== undefined) await desks().keys.show(key)
-      const found = await usage(stores(), { ...lastDays(input, clock()), key })
+    run: async (context, input) => {
+      const days = lastDays(input, context.clock())
+      const key = input.args.length > 0 ? (await keyOf(context, input)).id : undefined
+      const found = await usage(context.stores(), { ...days, key })
       return { text: usageTable(found), json: found }
     },
   },
   {
     name: 'audit',
     summary: 'Tell who has changed which key, ban, quota or configuration',
+    details: 'A ban that a key has earned is in it as well: bans.earn, by "gateway".',
     options: {
-      key: { value: 'KEY_ID', help: 'only changes of this key' },
+      key: { value: 'KEY', help: 'only changes and bans of this key' },
       days: daysOption,
-      limit: { value: 'N', help: `how many lines, the newest first; ${usualLines} unless told` },
+      limit: {
+        value: 'N',
+        help: 'how many lines, the newest first',
+        kind: lineCount,
+        unlessTold: String(usualLines),
+      },
     },
-    run: async ({ stores, clock }, input) => {
+    run: async ({ stores, desks, clock }, input) => {
       const { fromDay } = lastDays(input, clock())
+      const key = text(input, 'key')
       const query = {
         fromMs: fromDay * dayMs,
-        limit: limitFrom(input),
-        subject: text(input, 'key'),
+        limit: valueOf(input, 'limit', lineCount) ?? usualLines,
+        subject: key === undefined ? undefined : await desks().keys.subjectOf(key),
       }
       const entries = await stores().audit.list(query)
       const rows = entries.map(({ atMs, by, what, subject, before, after }) => [
@@ -69,12 +74,6 @@ function usageTable(found: readonly Usage[]): string {
   const first = found[0]?.day === undefined ? ['ID', 'NAME'] : ['DAY']
   const heads = [...first, 'ADMITTED', 'REFUSED', '2XX', '3XX', '4XX', '5XX', 'REFUSED FOR']
   return aligned([heads, ...rows])
-}
-
-function limitFrom(input: Input): number {
-  const given = text(input, 'limit') ?? String(usualLines)
-  if (/^[1-9]\d{0,4}$/.test(given)) return Number(given)
-  throw new UsageError(`--limit must be a whole number from 1 to 99999, got "${given}"`)
 }
 
 /** The members that are others than before, in a line. */

@@ -6,6 +6,7 @@ import type { QuotaStore } from '../stores/quota.ts'
 import { quotaOf, type Key, type Secret, type StoredKey } from './key.ts'
 import { importKeys } from './import.ts'
 import { KeyMistake } from './mistake.ts'
+import { keyMeant, type Referred } from './reference.ts'
 import { requireSound, type KeySettings } from './settings.ts'
 import { hashOf, newKeyId, newToken } from './token.ts'
 import { keyView } from './view.ts'
@@ -72,6 +73,30 @@ export class KeyDesk {
 
   list(): AsyncIterable<Key> {
     return this.#store.list()
+  }
+
+  /** The key that is meant by an id, a token, or a name that no other key has. */
+  find(reference: string): Promise<Referred> {
+    return keyMeant(this.#store, reference)
+  }
+
+  /** Under which name the audit has what is meant: a key's id; or as it is written, such as a file. */
+  async subjectOf(reference: string): Promise<string> {
+    try {
+      return (await this.find(reference)).key.id
+    } catch (error) {
+      if (error instanceof KeyMistake && error.code === 'not_found') return reference
+      throw error
+    }
+  }
+
+  /** How many keys an account has, revoked ones left out: they share one quota. */
+  async countOf(account: string): Promise<number> {
+    let count = 0
+    for await (const key of this.#store.list()) {
+      if (key.account === account && key.revokedAtMs === undefined) count++
+    }
+    return count
   }
 
   async change(id: string, changes: Partial<KeySettings>): Promise<Key> {

@@ -1,7 +1,7 @@
 import type { Key } from './key.ts'
 
-/** A key without its secrets, times as texts. */
-export function keyView(key: Key, nowMs: number) {
+/** A key without its secrets, times as texts; `bannedUntilMs` is there while a ban of it runs. */
+export function keyView(key: Key, nowMs: number, bannedUntilMs?: number) {
   const { id, name, plan, account, limits, methods, paths, addresses, note, secrets } = key
   return {
     id,
@@ -17,8 +17,25 @@ export function keyView(key: Key, nowMs: number) {
     paths,
     addresses,
     note,
+    bannedUntil: time(bannedUntilMs),
     oldTokenUntil: time(secrets.find(({ untilMs = 0 }) => untilMs > nowMs)?.untilMs),
   }
+}
+
+/** Which keys a list is to have; what is left out leaves none out, but for revoked keys. */
+export type KeyFilter = Readonly<{
+  plan?: string | undefined
+  account?: string | undefined
+  /** A part of the name, however it is spelled. */
+  name?: string | undefined
+  /** Revoked ones too. */
+  all: boolean
+}>
+
+export function isWanted(key: Key, { plan, account, name, all }: KeyFilter): boolean {
+  if (!all && key.revokedAtMs !== undefined) return false
+  if ((plan ?? key.plan) !== key.plan || (account ?? key.account) !== key.account) return false
+  return name === undefined || key.name.toLowerCase().includes(name.toLowerCase())
 }
 
 /** What a key is good for at a time, in a word. */

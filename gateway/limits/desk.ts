@@ -2,13 +2,19 @@ import type { Clock } from '../../shared/clock.ts'
 import type { Noted } from '../records/audit.ts'
 import { quotaOf, type Key } from '../keys/key.ts'
 import { KeyMistake } from '../keys/mistake.ts'
+import { keyView } from '../keys/view.ts'
+import type { AuditStore } from '../stores/audit.ts'
 import type { KeyStore } from '../stores/keys.ts'
 import type { Ban, QuotaStore } from '../stores/quota.ts'
-import { banView, standingView } from '../views.ts'
+import { banView } from '../views.ts'
+import { causeOf } from './ban-cause.ts'
+import { keyStanding, type Asked, type KeyStanding } from './key-standing.ts'
 import { effectiveLimits, type Limits, type Plan } from './limits.ts'
 
-/** A key, whose quota it draws on, and how that stands. */
-export type QuotaView = { id: string; quota: string } & ReturnType<typeof standingView>
+export type KeyDetails = ReturnType<typeof keyView> & Readonly<{ standing: KeyStanding }>
+
+/** A key by its name, and where it stands. */
+export type QuotaView = Pick<Key, 'id' | 'name' | 'plan'> & KeyStanding
 
 /** For a key whose plan is not in the configuration any more: what it has used is still told. */
 const noLimits: Limits = { perMinute: Infinity, perDay: Infinity }
@@ -20,6 +26,8 @@ export type QuotaDeskOptions = Readonly<{
   clock: Clock
   /** Writes down what is changed. */
   noted?: Noted
+  /** Where it is written down, to tell who has banned a key. */
+  audit?: Pick<AuditStore, 'list'>
 }>
 
 /** What operators do with bans and quotas: the command line and the admin API both ask here. */
@@ -29,10 +37,12 @@ export class QuotaDesk {
   readonly #plans: ReadonlyMap<string, Plan>
   readonly #clock: Clock
   readonly #noted: Noted | undefined
+  readonly #audit: QuotaDeskOptions['audit']
 
-  constructor({ keys, quota, plans, clock, noted }: QuotaDeskOptions) {
+  constructor({ keys, quota, plans, clock, noted, audit }: QuotaDeskOptions) {
     this.#plans = plans
     this.#noted = noted
+    this.#audit = audit
     this.#keys = keys
     this.#quota = quota
     this.#clock = clock
@@ -46,6 +56,11 @@ export class QuotaDesk {
       return { ...ban, name: stored?.key.name ?? '' }
     })
     return (await Promise.all(named)).sort((a, b) => a.untilMs - b.untilMs)
+  }
+
+  /** When the bans that run end, by key. */
+  async banEnds(): Promise<ReadonlyMap<string, number>> {
+    return new Map((await this.#quota.bans()).map(({ key, untilMs }) => [key, untilMs]))
   }
 
   /** Bans a key for a time from now, in place of a ban that runs. */
@@ -84,6 +99,14 @@ export class QuotaDesk {
     return this.#view(await this.#key(id))
   }
 
+  /** A key, and where it stands: everything that an operator is told of one. */
+  async describe(key: Key): Promise<KeyDetails> {
+    const asked = await this.#ask(key)
+    const { bannedUntilMs } = asked.decision
+    const view = keyView(key, this.#clock(), bannedUntilMs > 0 ? bannedUntilMs : undefined)
+    return { ...view, standing: keyStanding(key, asked) }
+  }
+
   /** Empties minute and day of a key, or of the account that it shares them with. */
   async reset(id: string): Promise<string> {
     const key = await this.#key(id)
@@ -95,11 +118,17 @@ export class QuotaDesk {
   }
 
   async #view(key: Key): Promise<QuotaView> {
+    const { id, name, plan } = key
+    return { id, name, plan, ...keyStanding(key, await this.#ask(key)) }
+  }
+
+  async #ask(key: Key): Promise<Asked> {
     const plan = this.#plans.get(key.plan)
-    const limits = (plan && effectiveLimits(plan, key.limits)) ?? noLimits
-    const quota = quotaOf(key)
-    const decision = await this.#quota.decide(quota, { key: key.id, cost: 0, limits })
-    return { id: key.id, quota, ...standingView(key.plan, { decision, limits }) }
+    const offer = plan && effectiveLimits(plan, key.limits)
+    const limits = offer ?? noLimits
+    const decision = await this.#quota.decide(quotaOf(key), { key: key.id, cost: 0, limits })
+    const cause = decision.bannedUntilMs > 0 ? await causeOf(this.#audit, key.id) : null
+    return { decision, limits, cause, isOffered: offer !== undefined }
   }
 
   async #key(id: string): Promise<Key> {

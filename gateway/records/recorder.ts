@@ -20,7 +20,8 @@ export type Recorder = Readonly<{
   deprecatedCall: (request: FastifyRequest, operation: string) => void
 }>
 
-export function recorder({ meters, tallying }: Core, log: FastifyBaseLogger): Recorder {
+export function recorder(core: Core, log: FastifyBaseLogger): Recorder {
+  const { meters, tallying } = core
   return {
     answersOf(route, isFree) {
       const { answers, durations } = meters.route(route)
@@ -35,8 +36,11 @@ export function recorder({ meters, tallying }: Core, log: FastifyBaseLogger): Re
       }
     },
 
-    banned({ id, plan }, untilMs) {
+    banned(caller, untilMs) {
+      const { id, plan } = caller
       meters.bans.add(plan, '')
+      // One that this gateway decides while the store is out of reach holds here alone; the log tells of it.
+      if (core.quotas.isReachable) core.earnedBans.add(caller, untilMs)
       log.warn({ key: id, until: new Date(untilMs).toISOString() }, 'a key is banned')
     },
 

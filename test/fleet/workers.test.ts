@@ -101,6 +101,10 @@ t.test('new workers take the place of all without a lost request', async (t) => 
   gateway.child.kill('SIGUSR2')
   await until(() => childrenOf(gateway).every((pid) => !before.includes(pid)), 30_000)
   t.equal(childrenOf(gateway).length, size)
+  await until(() => gateway.output().includes('done: all workers are new'))
+  t.match(gateway.output(), /"service":"overseer","workers":3,"msg":"replacing: new workers take/)
+  t.match(gateway.output(), '"reason":"another worker takes its place"')
+  t.notMatch(gateway.output(), 'parent gone')
   const { hash } = (await state()) as { hash: string }
   write((text) => text.replace('1000000', '1000001'))
   await until(async () => ((await state()) as { hash: string }).hash !== hash)
@@ -142,6 +146,17 @@ workers: 2
   const gateway = startProcess(t, 'gateway/main.js', { env })
   t.strictSame(await gateway.ended, { code: 2, signal: null })
   t.match(gateway.output(), 'set another port with listen.port in the configuration')
+})
+
+t.test('one gateway alone is not ended by the signal that replaces workers', async (t) => {
+  const upstream = await startUpstream(t)
+  const { gateway, url, key } = await start(t, { upstream: upstream.url })
+  gateway.child.kill('SIGUSR2')
+  await until(() => gateway.output().includes('workers is 1: nothing was done'))
+  const { status } = await fetch(`${url}/v1/x`, { headers: await key() })
+  t.equal(status, 200)
+  gateway.child.kill('SIGTERM')
+  t.strictSame(await gateway.ended, { code: 0, signal: null })
 })
 
 t.test('with a file for a store there is one worker', async (t) => {

@@ -31,7 +31,10 @@ for (const kind of ['embedded', 'redis'] as const) {
     t.equal(await status(), 200)
     const shown = await ask('GET', `/admin/keys/${id}`)
     t.match(json(shown), { id, name: 'Acme', plan: 'free', account: 'acme', state: 'active' })
-    t.strictSame(json(shown), await runJson('keys', 'show', id))
+    // The command line reads what was written down, half a second later.
+    const isSame = async (path: string, ...command: string[]) =>
+      JSON.stringify(await runJson(...command)) === (await ask('GET', path)).text
+    await until(() => isSame(`/admin/keys/${id}`, 'keys', 'show', id), 20_000)
     t.strictSame(json(await ask('GET', '/admin/keys?plan=free')), await runJson('keys', 'list'))
     t.strictSame(json(await ask('GET', '/admin/keys?plan=pro')), [])
 
@@ -51,11 +54,7 @@ for (const kind of ['embedded', 'redis'] as const) {
 
     const quota = json(await ask('GET', `/admin/quota/${id}`))
     t.match(quota, { id, quota: 'account:acme', plan: 'pro', minute: { limit: 300 }, strikes: 0 })
-    // The command line reads what was written down, half a second later.
-    const isSame = async () =>
-      JSON.stringify(await runJson('quota', 'show', id)) ===
-      (await ask('GET', `/admin/quota/${id}`)).text
-    await until(isSame, 20_000)
+    await until(() => isSame(`/admin/quota/${id}`, 'quota', 'show', id), 20_000)
     t.match(json(await ask('POST', `/admin/quota/${id}/reset`)), {
       minute: { remaining: 300 },
       day: { remaining: 10_000 },
@@ -64,7 +63,12 @@ for (const kind of ['embedded', 'redis'] as const) {
     t.match(json(await ask('PUT', `/admin/bans/${id}`, { for: '10m' })), { id, name: 'Acme' })
     t.equal(await status(), 429)
     t.strictSame(json(await ask('GET', '/admin/bans')), await runJson('bans', 'list'))
-    t.match(await ask('DELETE', `/admin/bans/${id}`), { status: 204, text: '' })
+    t.match(json(await ask('GET', `/admin/keys/acme`)), {
+      ...{ id, bannedUntil: /Z$/, standing: { offered: true, ban: { by: 'admin' } } },
+    })
+    t.match(json(await ask('GET', '/admin/keys?name=CM')), [{ id, bannedUntil: /Z$/ }])
+    t.strictSame(json(await ask('GET', '/admin/keys?name=CM')), await runJson('keys', 'list'))
+    t.match(await ask('DELETE', `/admin/bans/Acme`), { status: 204, text: '' })
     t.equal(await status(), 200)
     t.match(await ask('DELETE', `/admin/bans/${id}`), { status: 404, text: /o ban of the key/ })
 
@@ -136,6 +140,7 @@ t.test('what can’t be done is told in a sentence, and changes nothing', async 
   const { ask } = await start(t, { upstream, more: plans })
   const made = json(await ask('POST', '/admin/keys', { name: 'A', plan: 'free' }))
   const id = String(made['id'])
+  for (let i = 0; i < 2; i++) await ask('POST', '/admin/keys', { name: 'Twin', plan: 'free' })
   for (const [method, path, body, status, message] of [
     ['POST', '/admin/keys', { name: 'x' }, 400, /plan is missing\./],
     [
@@ -178,6 +183,15 @@ t.test('what can’t be done is told in a sentence, and changes nothing', async 
       /overlap must be 0 or a duration/,
     ],
     ['PUT', `/admin/bans/${id}`, {}, 400, /for is missing/],
+    [
+      'GET',
+      '/admin/keys/Twin',
+      undefined,
+      400,
+      /"Twin" is the name of 2 keys: \w{12} .*Give the id/,
+    ],
+    ['PATCH', '/admin/keys/Twin', { plan: 'pro' }, 400, /"Twin" is the name of 2 keys/],
+    ['GET', '/admin/keys/Twi', undefined, 404, /no key with the id or name "Twi"; like it: \w{12}/],
     ['PUT', '/admin/bans/nobody', { for: '5m' }, 404, /no key with the id/],
     ['GET', '/admin/keys/nobody', undefined, 404, /no key with the id/],
     ['GET', '/admin/usage/nobody', undefined, 404, /no key with the id/],
@@ -195,7 +209,7 @@ t.test('what can’t be done is told in a sentence, and changes nothing', async 
     t.equal(answer.status, status, called)
   }
   const audit = json(await ask('GET', '/admin/audit')) as unknown as unknown[]
-  t.equal(audit.length, 1, 'none of it is in the audit')
+  t.equal(audit.length, 3, 'none of it is in the audit')
   t.match(await ask('POST', '/admin/keys', '<x/>', { 'content-type': 'text/xml' }), { status: 415 })
 })
 

@@ -2,15 +2,15 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { aligned } from '../../gateway/cli/table.ts'
+import { keyChange } from '../../gateway/keys/changes.ts'
 import { hashOf } from '../../gateway/keys/token.ts'
 import { callsCsv } from '../../gateway/records/deprecated-calls.ts'
+import { runCommand, type Ran } from '../support/command.ts'
 import { configFor, startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
 import { modesIn, startProcess } from '../support/process.ts'
 import { bound } from '../support/promises.ts'
 import { startRedis, until } from '../support/redis.ts'
-
-type Ran = Readonly<{ code: number | null; out: string; stdout: string }>
 
 /** The command line on a store of its own; `store` as in the configuration. */
 async function commandLine(t: Test, store: string) {
@@ -18,14 +18,10 @@ async function commandLine(t: Test, store: string) {
   const file = join(t.testdir(), 'gateway.yaml')
   writeFileSync(file, configFor(upstream.url, store.replace('$DIR', t.testdirName)))
   const env = { TOLLGATE_CONFIG: file }
-  const run = async (...args: string[]): Promise<Ran> => {
-    const process = startProcess(t, 'gateway/cli/main.js', { args, env })
-    const { code } = await process.ended
-    return { code, out: process.output(), stdout: process.stdout() }
-  }
+  const run = (...args: string[]): Promise<Ran> => runCommand(args, env)
   const runJson = async (...args: string[]) => json((await run(...args, '--json')).stdout)
   const gateway = () => startProcess(t, 'gateway/main.js', { env: { ...env, LOG_LEVEL: 'trace' } })
-  return { run, runJson, gateway, folder: t.testdirName, upstream }
+  return { env, run, runJson, gateway, folder: t.testdirName, upstream }
 }
 
 t.test('a would-be backend is held against the present one', async (t) => {
@@ -46,12 +42,8 @@ t.test('a would-be backend is held against the present one', async (t) => {
       'health: { path: /healthz }, probes: [ { request: GET /v1/pets?limit=1 }, { request: GET /v1/no, status: 404 } ]',
   })
   writeFileSync(file, yaml)
-  const check = async (url: string, env: Record<string, string> = {}, ...more: string[]) => {
-    const args = ['upstream', 'check', url, '--config', file, ...more]
-    const process = startProcess(t, 'gateway/cli/main.js', { args, env })
-    const { code } = await process.ended
-    return { code, out: process.output() }
-  }
+  const check = (url: string, env: Record<string, string> = {}, ...more: string[]) =>
+    runCommand(['upstream', 'check', url, '--config', file, ...more], env)
   t.match(await check(present.url), { code: 0, out: /3 probes, nothing breaks\.\n$/ })
   t.equal(present.seen.find(({ url }) => url?.startsWith('/api/pets'))?.url, '/api/pets?limit=1')
   const longer = await answering([{ ...pet, age: 3 }])
@@ -94,12 +86,7 @@ t.test('what somebody else has written does nothing to a terminal', async (t) =>
   const present = await answering({ [evil]: 1, name: 'x' })
   const upstreamMore = 'probes: [ { request: GET /v1/pets } ]'
   writeFileSync(file, configFor(present.url, `file: "${file}.db"`, { upstreamMore }))
-  const run = async (...args: string[]) => {
-    const { ended, output } = startProcess(t, 'gateway/cli/main.js', {
-      args: [...args, '--config', file],
-    })
-    return { code: (await ended).code, out: output() }
-  }
+  const run = (...args: string[]) => runCommand([...args, '--config', file], {})
   const obeyed = /[^\n\P{C}]|[\u2028\u2029]/u
   const other = (await answering({})).url
   for (const args of [
@@ -127,7 +114,7 @@ t.test('what somebody else has written does nothing to a terminal', async (t) =>
   t.match(await run('keys', 'list'), { code: 0, out: /There are no keys yet/ })
   t.match(await run('keys', 'show', evil), {
     code: 1,
-    out: `tollgate: there is no key with the id "${escaped}"\n`,
+    out: `tollgate: there is no key with the id or name "${escaped}"\n`,
   })
 })
 
@@ -187,7 +174,7 @@ t.test('a report tells whom to write to', async (t) => {
 })
 
 t.test('the commands on keys', async (t) => {
-  const { run, runJson, folder } = await commandLine(t, 'file: $DIR/gateway.db')
+  const { env, run, runJson, folder } = await commandLine(t, 'file: $DIR/gateway.db')
 
   t.test('create, list, show, change, disable, enable, rotate, revoke', async (t) => {
     t.match(await run('keys', 'list'), { code: 0, out: /There are no keys yet/ })
@@ -221,7 +208,7 @@ t.test('the commands on keys', async (t) => {
     t.strictSame(Object.keys(created), ['id', 'key', 'plan'])
     const id = String(created['id'])
     t.match(await run('keys', 'list'), {
-      out: /^ID +NAME +PLAN +ACCOUNT +STATE +CREATED\n\w{12} +Acme Inc +free +active/,
+      out: /^ID +NAME +PLAN +STATE +LIMITS +EXPIRES +CREATED\n\w{12} +Acme Inc +free +active +2099-01-01 /,
     })
     t.match(await runJson('keys', 'show', id), {
       id,
@@ -261,6 +248,157 @@ t.test('the commands on keys', async (t) => {
     t.match((await run('keys', 'list', '--all', '--account', 'big')).out, id)
   })
 
+  t.test('take a name, a token or a line where an id is meant', async (t) => {
+    const create = (name: string, ...more: string[]) =>
+      runJson('keys', 'create', '--plan', 'free', '--name', name, ...more)
+    const { id, key } = await create('Zoo of Bern')
+    t.match(await runJson('keys', 'show', 'zoo OF bern'), { id, name: 'Zoo of Bern' })
+    const shown = await run('keys', 'show', String(key))
+    t.match(shown, { code: 0, stdout: /name: +Zoo of Bern/, out: /a token is a secret/ })
+    t.notMatch(shown.out, String(key).slice(16), 'it is not repeated')
+    t.match(await runJson('keys', 'show', `tg_${String(id)}_…`), { id }, 'as the log has it')
+    for (const lost of [`${String(key)}x`, 'tg_123456789012_34', 'tg_x']) {
+      const { code, out } = await run('keys', 'disable', lost)
+      t.equal(code, lost.startsWith(String(key)) ? 0 : 1)
+      t.notMatch(out, lost.slice(20) || 'tg_x')
+    }
+    const asked = await runCommand(['keys', 'enable', '-'], env, { line: String(key) })
+    t.equal(asked.code, 0)
+    t.notMatch(asked.out, 'tg_', 'neither repeated nor warned of')
+    t.match(await runJson('keys', 'show', String(id)), { state: 'active' })
+
+    const twins = [await create('Twin'), await create('twin'), await create('TWIN')]
+    await run('keys', 'revoke', String(twins[2]?.['id']))
+    t.match(await runJson('keys', 'show', 'Twin'), { id: twins[0]?.['id'] }, 'spelled the same')
+    for (const args of [
+      ['keys', 'change', 'tWIN', '--plan', 'pro'],
+      ['keys', 'revoke', 'tWIN'],
+      ['quota', 'reset', 'tWIN'],
+      ['bans', 'set', 'tWIN', '--for', '1h'],
+      ['usage', 'tWIN'],
+    ]) {
+      const { code, out } = await run(...args)
+      t.equal(code, 1, args.join(' '))
+      t.match(out, /"tWIN" is the name of 2 keys: \w{12} \(\w+, plan free\), \w{12} .* Give the id/)
+    }
+    t.match(await run('keys', 'show', 'zoo'), {
+      code: 1,
+      out: `no key with the id or name "zoo"; like it: ${String(id)} (Zoo of Bern, plan free)`,
+    })
+    t.match(await runJson('keys', 'list', '--name', 'OO OF'), [{ id }])
+    t.match(await run('keys', 'list', '--name', 'nobody'), { out: /There is no such key/ })
+    t.match(await run('audit', '--key', 'Zoo of Bern', '--limit', '1'), { out: /keys\.enable/ })
+  })
+
+  t.test('take away whatever can be given, as the admin API does', async (t) => {
+    const all = {
+      ...{ name: 'Full', plan: 'pro', account: 'full', expires: '2099-01-01', note: 'n' },
+      ...{ 'per-minute': '5', 'per-day': '6', method: 'get', path: '/v1/*', address: '10.0.0.0/8' },
+    }
+    const taken = Object.keys(all).filter((name) => name !== 'name' && name !== 'plan')
+    const options = (some: Record<string, string>) =>
+      Object.entries(some).flatMap(([name, value]) => [`--${name}`, value])
+    const { id } = await runJson('keys', 'create', ...options(all))
+    const full = await runJson('keys', 'show', String(id))
+    t.match(full, { account: 'full', methods: ['GET'], limits: { perMinute: 5, perDay: 6 } })
+    const members = Object.keys(keyChange.properties)
+    t.equal(members.length + 1, Object.keys(all).length, 'limits are two, all else is one each')
+    for (const member of members) t.ok(member in full, member)
+    for (const name of taken) {
+      const { code, out } = await run('keys', 'change', String(id), `--${name}`, '')
+      t.equal(code, 2)
+      t.match(out, `--${name} is empty; --no-${name} takes away what the key has`)
+    }
+    const away = taken.map((name) => `--no-${name}`)
+    const { code, out } = await run('keys', 'change', String(id), ...away)
+    t.equal(code, 0)
+    t.match(out, /It draws no longer on the quota of the account full\.\nIts limits are now 300 a /)
+    const bare = await runJson('keys', 'show', String(id))
+    t.strictSame(Object.keys(bare), ['id', 'name', 'plan', 'state', 'createdAt', 'standing'])
+    t.match(await run('keys', 'change', String(id), '--account', 'x', '--no-account'), {
+      ...{ code: 2, out: '--account and --no-account contradict each other' },
+    })
+    t.match(await run('keys', 'change', String(id), '--method', 'any'), {
+      ...{ code: 2, out: /--method names one method; without it, or with --no-method, all/ },
+    })
+  })
+
+  t.test('tell what a change leads to', async (t) => {
+    const create = (name: string, ...more: string[]) =>
+      run('keys', 'create', '--plan', 'pro', '--name', name, ...more)
+    t.match(await create('One', '--account', 'many'), {
+      out: /only key of the account many so far/,
+    })
+    t.match(await create('Two', '--account', 'many'), { out: /shares one quota with 1 other key / })
+    await create('Three')
+    const moved = await run('keys', 'change', 'Three', '--account', 'many')
+    t.match(moved.out, /^It shares one quota with 2 other keys of the account many\.\n\n/)
+    t.match(await run('quota', 'show', 'Three'), {
+      out: /\(Three, plan pro\): active, shared by all keys of many\n\n.*\nminute +300 +0 +300 /,
+    })
+    t.match(await run('keys', 'change', 'Three', '--plan', 'free'), {
+      out: /^Its limits are now 60 a minute and 1000 a day\.\n/,
+    })
+    t.match(await run('keys', 'disable', 'Three'), { out: /refuses it within a second, with 401/ })
+    t.match(await run('keys', 'rotate', 'Three'), { out: /It is disabled; .* lets it in again/ })
+  })
+
+  t.test('no answer about a key that is refused looks well', async (t) => {
+    const { id } = await runJson('keys', 'create', '--plan', 'free', '--name', 'Banned')
+    await run('bans', 'set', 'Banned', '--for', '1h', '--by', 'Eve')
+    const until = /banned until 20\d\d-\d\d-\d\d \d\d:\d\dZ/
+    t.match((await run('keys', 'list')).out, until)
+    t.match(await runJson('keys', 'list', '--name', 'banned'), [{ bannedUntil: /Z$/ }])
+    const shown = await run('keys', 'show', 'Banned')
+    t.match(shown.out, /state: +banned until 20/)
+    t.match(shown.out, /why: +Eve has banned it, since 20/)
+    t.match(shown.out, /minute: +0 of 60 used \(plan free\), until 20/)
+    const { out } = await run('quota', 'show', 'Banned')
+    t.match(out, /^\w{12} \(Banned, plan free\): banned until 20.*\nWhy: Eve has banned it, since/)
+    t.match(out, /WINDOW +LIMIT +USED +LEFT +RESET\nminute +60 +0 +0, banned +20/)
+    t.match(await runJson('quota', 'show', 'Banned'), {
+      ...{ id, name: 'Banned', plan: 'free', offered: true, ban: { by: 'Eve' } },
+    })
+    for (const args of [
+      ['quota', 'reset', 'Banned'],
+      ['keys', 'enable', 'Banned'],
+      ['keys', 'rotate', 'Banned'],
+    ]) {
+      t.match((await run(...args)).out, /Its ban goes on until 20.*bans lift \w{12} ends it\./)
+    }
+    t.match(await run('bans', 'lift', 'Banned'), { out: /\(Banned\) is lifted/ })
+    t.match(await run('keys', 'show', 'Banned'), { out: /state: +active\n/ })
+
+    const file = join(folder, 'gateway.yaml')
+    const text = readFileSync(file, 'utf8')
+    writeFileSync(file, text.replace(/\bfree:/, 'gone:'))
+    t.match(await run('keys', 'list', '--name', 'Banned'), { out: /free +refused: no limits/ })
+    t.match(await run('keys', 'show', 'Banned'), {
+      out: /state: +active; refused: the configuration has no limits for the plan free/,
+    })
+    t.match(await run('quota', 'show', 'Banned'), { out: /minute +none +- +- +-\n/ })
+    t.match(await runJson('quota', 'show', 'Banned'), { offered: false, minute: null })
+    writeFileSync(file, text)
+  })
+
+  t.test('revoke asks whoever sits at a terminal', async (t) => {
+    const { id } = await runJson('keys', 'create', '--plan', 'free', '--name', 'Dear')
+    const asked: string[] = []
+    const revoke = (answer: boolean, ...more: string[]) =>
+      runCommand(['keys', 'revoke', 'Dear', '--json', ...more], env, {
+        confirm: (question) => {
+          asked.push(question)
+          return Promise.resolve(answer)
+        },
+      })
+    t.match(await revoke(false), { code: 1, out: 'tollgate: nothing was changed\n' })
+    t.strictSame(asked, [`End the key ${String(id)} (Dear, plan free) for good?`])
+    t.match(await runJson('keys', 'show', String(id)), { state: 'active' })
+    t.match(await revoke(false, '--yes'), { code: 0, out: /"state":"revoked"/ })
+    t.match(await revoke(false), { code: 0 }, 'nothing more can be lost')
+    t.equal(asked.length, 1)
+  })
+
   t.test('say what is wrong, with an exit code', async (t) => {
     const create = (...args: string[]) => run('keys', 'create', '--name', 'x', ...args)
     for (const [ran, code, out] of [
@@ -277,10 +415,14 @@ t.test('the commands on keys', async (t) => {
       [create(), 2, /--plan is needed/],
       [create('--plan', 'free', '--per-minute', '1.5'), 2, /--per-minute must be a whole number/],
       [create('--plan', 'free', '--expires', 'soon'), 2, /--expires must be a day/],
-      [create('--plan', 'free', '--nonsense'), 2, /Unknown option '--nonsense'/],
+      [
+        create('--plan', 'free', '--nonsense'),
+        2,
+        /"keys create" has no option --nonsense; it has --plan, --name/,
+      ],
       [create('--plan', 'free', 'extra'), 2, /"keys create" takes no arguments, got "extra"/],
-      [run('keys', 'show'), 2, /"keys show" takes KEY_ID, got ""/],
-      [run('keys', 'show', 'nobody'), 1, /there is no key with the id "nobody"/],
+      [run('keys', 'show'), 2, /"keys show" takes KEY, got ""/],
+      [run('keys', 'show', 'nobody'), 1, /there is no key with the id or name "nobody"/],
       [run('keys', 'change', 'nobody'), 2, /nothing to change is given/],
       [
         run('keys', 'rotate', 'nobody', '--overlap', 'long'),
@@ -288,7 +430,21 @@ t.test('the commands on keys', async (t) => {
         /--overlap must be 0 or a duration/,
       ],
       [run('keys', 'import', '/nowhere.csv'), 1, /the file can't be read: ENOENT/],
-      [run('keys', 'lst'), 2, /there is no command "keys lst"[^]*keys list/],
+      [run('keys', 'lst'), 2, /there is no command "keys lst"; did you mean keys list\?/],
+      [run('key', 'create', '--plan', 'free'), 2, /; did you mean keys create\?/],
+      [run('create', 'key'), 2, /; did you mean keys create\?/],
+      [run('nonsense'), 2, /there is no command "nonsense"[^]*keys list/],
+      [
+        create('--plan', 'free', '--adress', 'x'),
+        2,
+        /has no option --adress; did you mean --addre/,
+      ],
+      [create('--plan'), 2, /--plan needs a value: PLAN/],
+      [create('--plan', '--note', 'x'), 2, /one that begins with - is written --plan=--note/],
+      [create('--plan', 'free', '--plan', 'pro'), 2, /--plan is given twice/],
+      [create('--plan', 'free', '--json=1'), 2, /--json takes no value, got "1"/],
+      [create('--plan', 'free', '-x'), 2, /"keys create" has no option -x/],
+      [run('audit', '--limit', '10001'), 2, /--limit must be a whole number from 1 to 10000, got/],
       [
         run('keys', 'list', '--config', '/nowhere.yaml'),
         2,
@@ -311,7 +467,11 @@ t.test('the commands on keys', async (t) => {
     await Promise.all(
       commands.map(async (command) => {
         const usage = new RegExp(`Usage: tollgate keys ${command}`)
-        t.match(await run('keys', command, '--help'), { code: 0, out: usage })
+        const { code, out } = await run('keys', command, '--help')
+        t.equal(code, 0)
+        t.match(out, usage)
+        const long = out.split('\n').filter((line) => line.length > 80)
+        t.strictSame(long, [], 'it fits a terminal')
       }),
     )
   })

@@ -1,11 +1,13 @@
 import fc from 'fast-check'
 import { createHash, createHmac } from 'node:crypto'
 import { EventEmitter } from 'node:events'
+import { stripVTControlCharacters } from 'node:util'
 import t from 'tap'
 import { hmacBy } from '../../shared/hmac.ts'
 import { int64From } from '../../shared/int64.ts'
 import { parseJsonObject } from '../../shared/json.ts'
-import { loggable, loggerOptions, pretty, standardLog } from '../../shared/log.ts'
+import { loggable, loggerOptions, standardLog } from '../../shared/log.ts'
+import { pretty } from '../../shared/pretty.ts'
 import { progressBar } from '../../shared/progress.ts'
 import { rawRefusal, Refusal, refusalFrom, statusByCode } from '../../shared/refusal.ts'
 import { requestIdFrom } from '../../shared/request-id.ts'
@@ -254,25 +256,69 @@ t.test('the log on standard output', async (t) => {
 })
 
 t.test('what people see', (t) => {
-  const line = pretty(
-    JSON.stringify({
-      level: 50,
-      time: 0,
-      service: 'backend',
-      msg: 'failed',
-      status: 500,
-      err: { stack: 'Error: x\n at y' },
-    }),
+  const plain = (line: object) => stripVTControlCharacters(pretty(JSON.stringify(line)))
+  const answered = {
+    ...{ level: 30, time: 62_846_280, service: 'gateway', reqId: 'order-66', trace: 'abc' },
+    ...{ method: 'GET', path: '/v1/pets', status: 200, ms: 1.7, key: 'Fxgg0a1b2c3d' },
+    ...{ plan: 'business', route: '/v1/*', decision: 'admitted', ownMs: 0.2, msg: 'answered' },
+  }
+  t.equal(
+    plain(answered),
+    '17:27:26 200 GET /v1/pets 1.7 ms business Fxgg0a1b2c3d (order-66)\n',
+    'a request is one short line',
   )
-  t.match(line, /00:00:00\.000.*backend.*failed.*status=500/)
-  t.match(line, 'Error: x')
+  const made = { ...answered, reqId: '0123456789abcdef-1x' }
+  t.equal(plain(made), '17:27:26 200 GET /v1/pets 1.7 ms business Fxgg0a1b2c3d\n')
+  t.match(plain({ ...made, status: 502 }), /\(0123456789abcdef-1x\)\n$/, 'where it is looked for')
+  const refused = { ...made, status: 429, decision: 'rate_limit_exceeded' }
+  t.match(plain(refused), / 429 GET .* Fxgg0a1b2c3d rate_limit_exceeded\n$/)
+  process.env['FORCE_COLOR'] = '1'
+  t.match(pretty(JSON.stringify(refused)), '\u001b[33mrate_limit_exceeded', 'in colour')
+  delete process.env['FORCE_COLOR']
+  const stranger = { ...refused, key: undefined, plan: undefined, decision: 'missing_api_key' }
+  t.match(plain({ ...stranger, status: 401 }), / 401 GET \/v1\/pets 1\.7 ms missing_api_key\n$/)
+  t.match(
+    plain({ ...made, status: 499, msg: 'left before the answer ended' }),
+    / 499 GET .* "left before the answer ended"\n$/,
+  )
+
+  const entry = { level: 30, time: 0, service: 'gateway' }
+  t.equal(
+    plain({ ...entry, hash: '5299f4425792', by: 'the file', msg: 'changed' }),
+    '00:00:00 info  changed hash=5299f4425792 by="the file"\n',
+  )
+  t.match(plain({ ...entry, service: 'backend', msg: 'up' }), 'info  up service=backend\n')
+  const mistakes = ['a.yaml:1:2: x must be y', 'a.yaml:3:4: z']
+  t.equal(
+    plain({ ...entry, level: 50, mistakes, msg: 'refused' }),
+    '00:00:00 error refused\n  a.yaml:1:2: x must be y\n  a.yaml:3:4: z\n',
+  )
+  const change = { audit: 'keys.create', at: 'x', before: null, after: { id: 'k' }, by: 'me' }
+  t.equal(
+    plain({ ...entry, ...change, msg: 'changed' }),
+    '00:00:00 info  changed audit=keys.create by=me\n',
+  )
+  t.notMatch(plain({ ...entry, msg: 'a\u001b[2J', x: '\u202e' }), /\u001b|\u202e/)
+  t.ok(plain({ ...entry, msg: 'm', x: { y: 'z'.repeat(500) } }).length < 100)
+
+  const failed = { ...entry, level: 50, service: 'backend', msg: 'failed', status: 500 }
+  const line = plain({ ...failed, err: { stack: 'Error: x\n at y' } })
+  t.equal(line, '00:00:00 error failed service=backend status=500\n  Error: x\n   at y\n')
+  const code = 'ECONNREFUSED'
+  const err = { message: 'down', stack: 'TypeError: down\n at z', code, cause: { message: 'why' } }
+  t.match(plain({ ...failed, err }), /status=500\n {2}down\n {2}why\n$/, 'without a stack')
+
   const lines: string[] = []
   const target = { write: (text: string) => lines.push(text), isTTY: true }
   loggerOptions('gateway', 'info', target).stream.write(
     '{"level":30,"time":0,"service":"gateway","msg":"up"}\n',
   )
   loggerOptions('gateway', 'info', { write: target.write }).stream.write('{"level":30}\n')
-  t.match(lines[0], /gateway.*up/, 'a terminal gets short lines')
+  t.equal(
+    stripVTControlCharacters(lines[0] ?? ''),
+    '00:00:00 info  up\n',
+    'a terminal: short lines',
+  )
   t.equal(lines[1], '{"level":30}\n', 'anything else gets JSON')
 
   const bar: string[] = []

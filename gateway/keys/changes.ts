@@ -1,22 +1,22 @@
 import Type, { type Static } from 'typebox'
-import { instantFrom } from '../config/units.ts'
-import type { KeySettings } from '../keys/settings.ts'
+import { limit as limitKind, moment } from '../values.ts'
+import type { KeySettings } from './settings.ts'
 
 const text = Type.String({ expected: 'a text' })
 /** An empty one would not mean "all", but "none": such a key could do nothing. */
 const texts = Type.Array(text, { minItems: 1, expected: 'a list of at least one text' })
 const limit = Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('unlimited')], {
-  expected: 'a whole number above 0 or "unlimited"',
+  expected: limitKind.mayBe,
 })
 const date = Type.Refine(
-  Type.String({ expected: 'a day such as 2030-12-31, or a time with its zone' }),
-  (value) => instantFrom(value) !== undefined,
-  () => 'must be a day such as 2030-12-31, or a time with its zone',
+  Type.String({ expected: moment.mayBe }),
+  (value) => moment.read(value) !== undefined,
+  () => `must be ${moment.mayBe}`,
 )
 const closed = { additionalProperties: false, expected: 'an object' }
 
-/** What a new key is to be like. */
-export const created = Type.Object(
+/** How a new key is to be, as operators write it. */
+export const newKey = Type.Object(
   {
     name: text,
     plan: text,
@@ -33,8 +33,8 @@ export const created = Type.Object(
   closed,
 )
 
-/** How a key is to change: what is `null` is taken away. */
-export const changed = Type.Object(
+/** How a key is to change, as operators write it: `null` takes away. */
+export const keyChange = Type.Object(
   {
     name: Type.Optional(text),
     plan: Type.Optional(text),
@@ -43,15 +43,15 @@ export const changed = Type.Object(
       orNull(
         Type.Object(
           {
-            perMinute: Type.Optional(orNull(limit, 'a whole number above 0 or "unlimited"')),
-            perDay: Type.Optional(orNull(limit, 'a whole number above 0 or "unlimited"')),
+            perMinute: Type.Optional(orNull(limit, limitKind.mayBe)),
+            perDay: Type.Optional(orNull(limit, limitKind.mayBe)),
           },
           closed,
         ),
         'an object',
       ),
     ),
-    expiresAt: Type.Optional(orNull(date, 'a day such as 2030-12-31, or a time with its zone')),
+    expiresAt: Type.Optional(orNull(date, moment.mayBe)),
     methods: Type.Optional(orNull(texts, 'a list of at least one text')),
     paths: Type.Optional(orNull(texts, 'a list of at least one text')),
     addresses: Type.Optional(orNull(texts, 'a list of at least one text')),
@@ -60,16 +60,18 @@ export const changed = Type.Object(
   closed,
 )
 
-/** What a body decides about a key. */
-export function settingsFrom(body: Static<typeof changed>): Partial<KeySettings> {
-  const { expiresAt, limits, ...given } = body
+export type KeyChange = Static<typeof keyChange>
+
+/** What a change decides about a key. */
+export function settingsFrom(change: KeyChange): Partial<KeySettings> {
+  const { expiresAt, limits, ...given } = change
   return {
     ...withoutNull(given),
     ...(limits && Object.keys(limits).length > 0 ? { limits: withoutNull(limits) } : {}),
     ...(limits === null ? { limits: { perMinute: undefined, perDay: undefined } } : {}),
     ...(expiresAt === undefined
       ? {}
-      : { expiresAtMs: expiresAt === null ? undefined : instantFrom(expiresAt) }),
+      : { expiresAtMs: expiresAt === null ? undefined : moment.read(expiresAt) }),
   }
 }
 

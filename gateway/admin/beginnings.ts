@@ -1,0 +1,50 @@
+import type { RefusalCode } from '../../shared/refusal.ts'
+import type { Config } from '../config/config.ts'
+import { noPlan } from '../records/recorder.ts'
+
+/** As many series of a metric begin at 0 at most; where there would be more, they begin with what happens. */
+const mostSeries = 1_000
+
+type Codes = readonly RefusalCode[]
+
+const toAnybody: Codes = ['invalid_request', 'internal_error', 'service_unavailable']
+const toStrangers: Codes = ['missing_api_key', 'invalid_api_key', 'too_many_failed_attempts']
+const ofLimits: Codes = ['rate_limit_exceeded', 'key_banned', 'too_many_at_once', 'forbidden']
+const ofBackends: Codes = ['gone', 'bad_gateway', 'gateway_timeout']
+
+/** The values of a metric's labels, in their order. */
+type Labels = readonly (string | number)[]
+
+/**
+ * What is known to be counted before it happens for the first time. A counter that isn't there yet has no 0 to
+ * begin with: `rate()` of Prometheus would not see its first event.
+ */
+export const beginnings = {
+  requests: ({ routes, plans }: Config) =>
+    bounded(
+      routes.flatMap(({ path }) => [
+        ...[401, 429].map((status): Labels => [path, noPlan, status]),
+        ...[...plans.keys()].flatMap((plan) =>
+          [200, 429, 502, 503, 504].map((status): Labels => [path, plan, status]),
+        ),
+      ]),
+    ),
+  refusals: ({ plans }: Config) =>
+    bounded([
+      ...[...toStrangers, ...toAnybody].map((code): Labels => [noPlan, code]),
+      ...[...plans.keys()].flatMap((plan) =>
+        [...ofLimits, ...ofBackends, ...toAnybody].map((code): Labels => [plan, code]),
+      ),
+    ]),
+  bans: ({ plans }: Config) =>
+    bounded([...plans.values()].filter(({ bans }) => bans).map(({ name }) => [name])),
+  strangers: () => toStrangers.map((code): Labels => [code]),
+  deprecated: ({ deprecations, plans }: Config) =>
+    bounded(
+      deprecations.flatMap(({ operation }) => [...plans.keys()].map((plan) => [operation, plan])),
+    ),
+}
+
+function bounded(all: readonly Labels[]): readonly Labels[] {
+  return all.length > mostSeries ? [] : all
+}
