@@ -60,8 +60,8 @@ export function openStores(settings: StoreSettings, options: OpenOptions = {}): 
     close: end,
   } = settings.redis ? inRedis() : inFile()
   const close = async (): Promise<void> => {
-    end()
     await Promise.all([keys.close(), quota.close()])
+    end()
   }
   return { keys, quota, tallies, audit, warnings, ready, close }
 
@@ -82,7 +82,10 @@ export function openStores(settings: StoreSettings, options: OpenOptions = {}): 
         )
     const options = { connection, prefix, timeoutMs, breaker }
     const keys = redisKeys({ ...options, clock })
-    const close = (): void => breaker?.close()
+    const close = (): void => {
+      breaker?.close()
+      connection.disconnect()
+    }
     return {
       keys,
       quota: redisQuotas(options),
