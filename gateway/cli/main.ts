@@ -13,6 +13,7 @@ import { inputOf, text, UsageError, type Command } from './command.ts'
 import { deprecationCommands } from './deprecations.ts'
 import { explain, overview } from './help.ts'
 import { keyCommands } from './keys.ts'
+import { storeCommands } from './store.ts'
 import { upstreamCommands } from './upstreams.ts'
 import { printable } from './table.ts'
 import { usageCommands } from './usage.ts'
@@ -24,6 +25,7 @@ const commands: readonly Command[] = [
   ...upstreamCommands,
   ...deprecationCommands,
   ...configCommands,
+  ...storeCommands,
 ]
 
 process.exitCode = await main(process.argv.slice(2)).catch(failed)
@@ -53,6 +55,7 @@ async function main(words: string[]): Promise<number> {
         desks: () => desksFor({ stores: stores(), plans: config.plans, clock: Date.now, by }),
         secret: process.env['GATEWAY_SECRET'],
         adminToken: process.env['ADMIN_TOKEN'],
+        by,
         clock: Date.now,
         progress: (label, total) => progressBar(process.stderr, label, total),
       },
