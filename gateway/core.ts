@@ -5,6 +5,7 @@ import { EarnedBans } from './records/earned-bans.ts'
 import { Quotas } from './limits/quotas.ts'
 import { Meters } from './records/meters.ts'
 import { Strangers } from './limits/strangers.ts'
+import { greet } from './stores/greet.ts'
 import { openStores, type Stores } from './stores/open.ts'
 import { Tallying } from './records/tallying.ts'
 import { Tunnels } from './tunnels.ts'
@@ -43,6 +44,8 @@ export type Core = Readonly<{
 /** Opens it all; a store that can't be reached is waited for, but not for long. */
 export async function openCore({ config, stores: given, clock, log }: CoreOptions): Promise<Core> {
   const stores = given ?? openStores(config.store)
+  const opened: { directory?: KeyDirectory } = {}
+  const endGreeting = greet({ stores, isMet: () => opened.directory?.isMet ?? false, log })
   await stores.ready()
   for (const warning of stores.warnings) log.warn({}, warning)
   const meters = new Meters()
@@ -58,6 +61,7 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
     meters,
     trouble: trouble('the key store is out of reach; known keys go on working'),
   })
+  opened.directory = directory
   const tunnels = new Tunnels({
     directory,
     quotas: { isBanned: (caller) => quotas.isBanned(caller) },
@@ -104,6 +108,7 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
     tunnels,
     meters,
     async close() {
+      endGreeting()
       await upstreams.close()
       tunnels.close()
       await tallying.close()

@@ -3,21 +3,41 @@ export type Screen = { write(text: string): unknown; isTTY?: boolean; columns?: 
 
 const barWidth = 30
 
-/** Draws how far a count has come: a bar in place on a terminal, else nothing until the end. */
-export function progressBar(screen: Screen, label: string, total: number): (done: number) => void {
+/** How often a terminal is drawn where nobody knows how much there is, and how often a file gets a line. */
+const drawEveryMs = 100
+const lineEveryMs = 10_000
+
+/**
+ * Tells how far a count has come: on a terminal in place, with a bar where the total is known; else by a line every
+ * ten seconds, and one at the end.
+ */
+export function progressBar(
+  screen: Screen,
+  label: string,
+  total: number | undefined,
+): (done: number) => void {
+  const isTerminal = screen.isTTY ?? false
   let drawn = -1
+  let toldAtMs = isTerminal ? -Infinity : performance.now()
   return (done) => {
-    const percent = Math.floor((done / Math.max(total, 1)) * 100)
-    const finished = done >= total
-    if (percent === drawn && !finished) return
+    const finished = total !== undefined && done >= total
+    const percent = Math.floor((done / Math.max(total ?? 0, 1)) * 100)
+    const everyMs = isTerminal ? drawEveryMs : lineEveryMs
+    const isDue =
+      isTerminal && total !== undefined
+        ? percent !== drawn
+        : performance.now() - toldAtMs >= everyMs
+    if (!isDue && !finished) return
     drawn = percent
-    const count = `${done.toLocaleString('en')} of ${total.toLocaleString('en')}`
-    if (!screen.isTTY) {
-      if (finished) screen.write(`${label}: ${count}\n`)
-      return
+    toldAtMs = performance.now()
+    const all = total === undefined ? '' : ` of ${total.toLocaleString('en')}`
+    const count = `${done.toLocaleString('en')}${all}`
+    if (!isTerminal) screen.write(`${label}: ${count}\n`)
+    else if (total === undefined) screen.write(`\r${label} ${count}`)
+    else {
+      const full = Math.round((percent / 100) * barWidth)
+      const bar = '█'.repeat(full) + '░'.repeat(barWidth - full)
+      screen.write(`\r${label} ${bar} ${percent}% ${count}${finished ? '\n' : ''}`)
     }
-    const full = Math.round((percent / 100) * barWidth)
-    const bar = '█'.repeat(full) + '░'.repeat(barWidth - full)
-    screen.write(`\r${label} ${bar} ${percent}% ${count}${finished ? '\n' : ''}`)
   }
 }

@@ -99,16 +99,17 @@ function refusalFor(thrown: unknown): Refusal {
   return new Refusal('service_unavailable', message, { 'retry-after': secondsUntilBack }, thrown)
 }
 
-/** Whether requests should come here: not while it stops, nor if nothing could serve them. */
+/** Whether requests should come here: not while it stops, nor if nothing could serve them, or let anybody in. */
 function readiness({ gateway, reloader, isStopping }: AdminOptions) {
   const { hash, mistakes } = reloader.state
   const upstreams = upstreamStates(gateway)
   const targets = Object.values(upstreams).flatMap((each) => Object.values(each))
   const isServed = targets.length === 0 || targets.some(({ healthy }) => healthy)
+  const { directory, quotas } = gateway.core
   return {
-    ready: !isStopping() && isServed,
+    ready: !isStopping() && isServed && directory.isMet,
     stopping: isStopping(),
-    store: gateway.core.quotas.isReachable ? 'reachable' : 'out of reach',
+    store: directory.isMet && quotas.isReachable ? 'reachable' : 'out of reach',
     upstreams,
     // Which ones is for those who have a token: they quote the file.
     config: { hash, ...(mistakes === undefined ? {} : { mistakes: mistakes.split('\n').length }) },

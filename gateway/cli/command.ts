@@ -38,9 +38,11 @@ export type Context = Readonly<{
   secret: string | undefined
   /** What the running gateway wants to be asked with (environment: ADMIN_TOKEN). */
   adminToken: string | undefined
+  /** Who does it, for the audit. */
+  by: string
   clock: () => number
-  /** Draws how far a long command is, on a terminal. */
-  progress: (label: string, total: number) => (done: number) => void
+  /** Tells how far a long command is: a bar on a terminal, else a line now and then. */
+  progress: (label: string, total: number | undefined) => (done: number) => void
   /** Tells what is no answer. */
   warn: (sentence: string) => void
   /** A line from standard input; asks for it on a terminal. */

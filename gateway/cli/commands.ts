@@ -3,6 +3,7 @@ import { configCommands } from './config.ts'
 import type { Command } from './command.ts'
 import { deprecationCommands } from './deprecations.ts'
 import { keyCommands } from './keys.ts'
+import { storeCommands } from './store.ts'
 import { upstreamCommands } from './upstreams.ts'
 import { usageCommands } from './usage.ts'
 
@@ -14,4 +15,5 @@ export const commands: readonly Command[] = [
   ...upstreamCommands,
   ...deprecationCommands,
   ...configCommands,
+  ...storeCommands,
 ]

@@ -54,6 +54,11 @@ export class KeyDirectory {
     void this.#learnHashes()
   }
 
+  /** Whether the store has answered at least once: before, nobody can be let in. */
+  get isMet(): boolean {
+    return this.#watch.isMet
+  }
+
   /** What memory knows of a token: nothing of one that was not met lately. */
   recall(token: string): Caller | undefined {
     const cached = this.#cache.get(token)

@@ -1,3 +1,4 @@
+import { breathe } from '../../shared/breathe.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { instantFrom } from '../config/units.ts'
 import type { LimitSettings, Plan } from '../limits/limits.ts'
@@ -10,6 +11,9 @@ import { hashOf, isOurs, isWellFormed, newKeyId } from './token.ts'
 /** One row of a file of keys: the names of its columns, or of its JSON members, and their texts. */
 export type Row = Readonly<{ line: number; fields: Readonly<Record<string, string>> }>
 
+/** How many rows are read in one go: a gateway serves in between. */
+const rowsAtOnce = 250
+
 const columns = 'token sha256 plan name account perMinute perDay expires note'.split(' ')
 
 /** Adds the keys of a file, all or none; a `KeyMistake` names the line of the first mistake. */
@@ -19,46 +23,67 @@ export async function importKeys(
   progress?: (written: number, total: number) => void,
 ): Promise<number> {
   const { store, plans, clock } = options
-  const rows = rowsOf(text)
   const lineByHash = new Map<string, number>()
-  const keys = rows.map((row) => {
+  const keys: Key[] = []
+  const lines: number[] = []
+  for (const row of rowsIn(text)) {
     const key = keyFromRow(row, plans, clock())
     const [{ hash = '' } = {}] = key.secrets
     const twin = lineByHash.get(hash)
     if (twin !== undefined)
       throw new KeyMistake(`line ${row.line}: the token of line ${twin} again`)
     lineByHash.set(hash, row.line)
-    return key
-  })
+    lines.push(row.line)
+    if (keys.push(key) % rowsAtOnce === 0) await breathe()
+  }
   const { clash } = await store.add(keys, (written) => progress?.(written, keys.length))
   if (clash === undefined) return keys.length
-  throw new KeyMistake(`line ${rows[clash]?.line}: this token is in the store already`)
+  throw new KeyMistake(`line ${lines[clash]}: this token is in the store already`)
 }
 
 /** The rows of a text: JSON lines if it begins like JSON, else CSV with a line of column names. */
-export function rowsOf(text: string): Row[] {
-  const lines = text
-    .replace(/^\ufeff/, '')
-    .split(/\r?\n/)
-    .map((content, index) => ({ content, line: index + 1 }))
-    .filter(({ content }) => content.trim() !== '')
-  const [first, ...rest] = lines
-  if (!first) throw new KeyMistake('the file has no rows')
-  if (first.content.trimStart().startsWith('{')) {
-    return lines.map(({ content, line }) => ({ line, fields: jsonFields(content, line) }))
-  }
-  const names = csvFields(first.content, first.line)
-  for (const name of names) requireColumn(name, first.line)
-  if (rest.length === 0) throw new KeyMistake('the file has no rows but the names of its columns')
-  return rest.map(({ content, line }) => {
-    const values = csvFields(content, line)
-    if (values.length !== names.length) {
-      throw new KeyMistake(
-        `line ${line}: ${values.length} fields, but the first line names ${names.length}`,
-      )
+export function* rowsIn(text: string): Generator<Row> {
+  let names: readonly string[] | undefined
+  let isJson = false
+  let count = 0
+  for (const { content, line } of linesOf(text)) {
+    isJson ||= names === undefined && content.trimStart().startsWith('{')
+    if (isJson) {
+      count++
+      yield { line, fields: jsonFields(content, line) }
+    } else if (names) {
+      const values = csvFields(content, line)
+      if (values.length !== names.length) {
+        throw new KeyMistake(
+          `line ${line}: ${values.length} fields, but the first line names ${names.length}`,
+        )
+      }
+      count++
+      yield { line, fields: fieldsOf(names, values) }
+    } else {
+      names = csvFields(content, line)
+      for (const name of names) requireColumn(name, line)
     }
-    return { line, fields: Object.fromEntries(names.map((name, i) => [name, values[i] ?? ''])) }
-  })
+  }
+  if (count > 0) return
+  const what = names ? 'no rows but the names of its columns' : 'no rows'
+  throw new KeyMistake(`the file has ${what}`)
+}
+
+function fieldsOf(names: readonly string[], values: readonly string[]): Row['fields'] {
+  return Object.fromEntries(names.map((name, i) => [name, values[i] ?? '']))
+}
+
+/** The lines of a text that are not blank, one after the other. */
+function* linesOf(text: string): Generator<{ content: string; line: number }> {
+  let start = text.startsWith('\ufeff') ? 1 : 0
+  for (let line = 1; start <= text.length; line++) {
+    const newline = text.indexOf('\n', start)
+    const end = newline < 0 ? text.length : newline
+    const content = text.slice(start, end).replace(/\r$/, '')
+    if (content.trim() !== '') yield { content, line }
+    start = end + 1
+  }
 }
 
 function keyFromRow({ line, fields }: Row, plans: ReadonlyMap<string, Plan>, now: number): Key {

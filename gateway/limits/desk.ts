@@ -2,6 +2,7 @@ import type { Clock } from '../../shared/clock.ts'
 import type { Noted } from '../records/audit.ts'
 import { quotaOf, type Key } from '../keys/key.ts'
 import { KeyMistake } from '../keys/mistake.ts'
+import { keyNames } from '../keys/names.ts'
 import { keyView } from '../keys/view.ts'
 import type { AuditStore } from '../stores/audit.ts'
 import type { KeyStore } from '../stores/keys.ts'
@@ -51,11 +52,13 @@ export class QuotaDesk {
   /** The bans that run, those that end first first. */
   async bans(): Promise<readonly (Ban & { name: string })[]> {
     const bans = await this.#quota.bans()
-    const named = bans.map(async (ban) => {
-      const stored = await this.#keys.get(ban.key)
-      return { ...ban, name: stored?.key.name ?? '' }
-    })
-    return (await Promise.all(named)).sort((a, b) => a.untilMs - b.untilMs)
+    const nameOf = await keyNames(
+      this.#keys,
+      bans.map(({ key }) => key),
+    )
+    return bans
+      .map((ban) => ({ ...ban, name: nameOf(ban.key) }))
+      .sort((a, b) => a.untilMs - b.untilMs)
   }
 
   /** When the bans that run end, by key. */

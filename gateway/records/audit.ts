@@ -18,6 +18,9 @@ export class NotWrittenDown extends Error {
 /** How often the log hears of what was changed. */
 const lookEveryMs = 1_000
 
+/** By how much clocks may differ. What was changed earlier has come from another store, by a copy. */
+const clocksDifferMs = 5_000
+
 /** Writes down changes that somebody makes, after they are made. */
 export function noterFor(store: AuditStore, by: string, clock: Clock): Noted {
   return async (change) => {
@@ -36,7 +39,9 @@ export function noterFor(store: AuditStore, by: string, clock: Clock): Noted {
 export function tellChanges(
   store: AuditStore,
   log: (about: object, message: string) => void,
+  clock: Clock = Date.now,
 ): () => void {
+  const beganAtMs = clock()
   let place: string | undefined
   let isLooking = false
   const look = async (): Promise<void> => {
@@ -46,6 +51,7 @@ export function tellChanges(
       const { entries, place: next } = await store.since(place)
       place = next
       for (const { what, atMs, ...rest } of entries) {
+        if (atMs < beganAtMs - clocksDifferMs) continue
         log({ audit: what, at: new Date(atMs).toISOString(), ...rest }, 'changed')
       }
     } catch {

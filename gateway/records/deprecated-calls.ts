@@ -1,3 +1,4 @@
+import { keyNames } from '../keys/names.ts'
 import type { KeyStore } from '../stores/keys.ts'
 import type { TallyStore } from '../stores/tallies.ts'
 
@@ -7,6 +8,11 @@ export function deprecatedCall(operation: string): string {
 }
 
 const prefix = deprecatedCall('')
+
+/** Whether a tally is of calls of a deprecated operation. */
+export function isDeprecatedCall(what: string): boolean {
+  return what.startsWith(prefix)
+}
 
 /** Whom an operator must write to before an operation is removed. */
 export type DeprecatedCalls = Readonly<{
@@ -25,7 +31,7 @@ export async function deprecatedCalls(
 ): Promise<DeprecatedCalls[]> {
   const found = new Map<string, { key: string; operation: string; calls: number; lastMs: number }>()
   for await (const { key, what, count, lastMs } of stores.tallies.list(fromDay, toDay)) {
-    if (!what.startsWith(prefix)) continue
+    if (!isDeprecatedCall(what)) continue
     const place = `${key} ${what}`
     const before = found.get(place)
     found.set(place, {
@@ -36,12 +42,11 @@ export async function deprecatedCalls(
     })
   }
   const calls = [...found.values()].sort((a, b) => b.lastMs - a.lastMs)
-  return Promise.all(
-    calls.map(async (call) => ({
-      ...call,
-      name: (await stores.keys.get(call.key))?.key.name ?? '',
-    })),
+  const nameOf = await keyNames(
+    stores.keys,
+    calls.map(({ key }) => key),
   )
+  return calls.map((call) => ({ ...call, name: nameOf(call.key) }))
 }
 
 /** The same as CSV, for whoever writes the letters. */

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { statusByCode, type RefusalCode } from '../../shared/refusal.ts'
 import { statusOf } from '../../shared/service.ts'
+import { keyNames } from '../keys/names.ts'
 import { dayMs } from '../limits/step.ts'
 import { outcomeOf } from './course.ts'
 import type { KeyStore } from '../stores/keys.ts'
@@ -75,15 +76,17 @@ export async function usage(
     sum.answers[answer] = (sum.answers[answer] ?? 0) + tally.count
   }
   const sums = [...found.values()].sort(
-    (a, b) => a.day - b.day || b.admitted - a.admitted || a.key.localeCompare(b.key),
+    (a, b) => a.day - b.day || b.admitted - a.admitted || (a.key < b.key ? -1 : 1),
   )
-  return Promise.all(
-    sums.map(async ({ day, ...sum }) => ({
-      ...sum,
-      name: (await stores.keys.get(sum.key))?.key.name ?? '',
-      ...(key === undefined ? {} : { day: dayText(day) }),
-    })),
+  const nameOf = await keyNames(
+    stores.keys,
+    sums.map(({ key }) => key),
   )
+  return sums.map(({ day, ...sum }) => ({
+    ...sum,
+    name: nameOf(sum.key),
+    ...(key === undefined ? {} : { day: dayText(day) }),
+  }))
 }
 
 /** The class of the status that a refusal has. */

@@ -20,6 +20,12 @@ export interface KeyStore {
   list(): AsyncIterable<Key>
 
   /**
+   * The keys of these ids in batches, in no order that means anything; those that aren't there are left out. However
+   * many are asked for, decisions go on meanwhile.
+   */
+  named(ids: readonly string[]): AsyncIterable<readonly Key[]>
+
+  /**
    * Batches of all names that `find` knows, the hashes of secrets, for a memory of what can be found at
    * all. Of those that come meanwhile some may be missing: who watches hears of them.
    */
@@ -56,6 +62,8 @@ export type KeyListener = Readonly<{
 export interface Watch {
   /** When this process last knew that it had heard of every change; milliseconds since 1970. */
   readonly upToDateAtMs: number
+  /** Whether the store has answered this watch at least once. */
+  readonly isMet: boolean
   /** Whether it has heard of every change there is by now; left out where that can't be said at once. */
   isUpToDate?(): boolean
   close(): void

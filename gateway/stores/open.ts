@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/clock.ts'
-import type { StoreSettings } from '../config/config.ts'
+import type { RedisSettings, StoreSettings } from '../config/config.ts'
 import { openGatewayFile } from './embedded/database.ts'
 import { embeddedAudit } from './embedded/audit.ts'
 import { embeddedKeys } from './embedded/keys.ts'
@@ -7,11 +7,13 @@ import { EmbeddedQuotas } from './embedded/quota.ts'
 import { embeddedTallies } from './embedded/tallies.ts'
 import type { AuditStore } from './audit.ts'
 import type { KeyStore } from './keys.ts'
+import { keysIn } from './left-behind.ts'
 import type { QuotaStore } from './quota.ts'
 import type { TallyStore } from './tallies.ts'
 import { redisAudit } from './redis/audit.ts'
 import { Breaker } from './redis/breaker.ts'
 import { connect, whenReady } from './redis/connect.ts'
+import { plainCause, redisName } from './redis/name.ts'
 import { Patience } from './redis/patience.ts'
 import { redisKeys } from './redis/keys.ts'
 import { redisQuotas } from './redis/quota.ts'
@@ -28,6 +30,10 @@ export type Stores = Readonly<{
   warnings: readonly string[]
   /** Resolves when they can be asked, or when waiting for that is no use any more. */
   ready(): Promise<void>
+  /** What a start waits for, and why in plain words, while it hasn't answered. */
+  waitsFor(): string
+  /** A warning if these stores have no keys, while the file of the same configuration has some. */
+  leftBehind(): Promise<string | undefined>
   close(): Promise<void>
 }>
 
@@ -50,20 +56,12 @@ function shared(file: string): string {
 /** Opens the stores that a configuration names: in Redis, or in the gateway's own file. */
 export function openStores(settings: StoreSettings, options: OpenOptions = {}): Stores {
   const { visits = false, clock = Date.now } = options
-  const {
-    keys,
-    quota,
-    tallies,
-    audit,
-    warnings,
-    ready,
-    close: end,
-  } = settings.redis ? inRedis() : inFile()
+  const { close: end, ...stores } = settings.redis ? inRedis() : inFile()
   const close = async (): Promise<void> => {
+    await Promise.all([stores.keys.close(), stores.quota.close()])
     end()
-    await Promise.all([keys.close(), quota.close()])
   }
-  return { keys, quota, tallies, audit, warnings, ready, close }
+  return { ...stores, close }
 
   function inRedis() {
     const { redis, prefix } = settings
@@ -80,9 +78,14 @@ export function openStores(settings: StoreSettings, options: OpenOptions = {}): 
             written.then(answered, failed)
           }),
         )
+    let lastError: unknown
+    connection.on('error', (error: unknown) => (lastError = error))
     const options = { connection, prefix, timeoutMs, breaker }
     const keys = redisKeys({ ...options, clock })
-    const close = (): void => breaker?.close()
+    const close = (): void => {
+      breaker?.close()
+      connection.disconnect()
+    }
     return {
       keys,
       quota: redisQuotas(options),
@@ -90,6 +93,8 @@ export function openStores(settings: StoreSettings, options: OpenOptions = {}): 
       audit: redisAudit(connection, prefix),
       warnings: [],
       ready: () => whenReady(connection),
+      waitsFor: () => `${redisName(redis)}: ${plainCause(lastError)}`,
+      leftBehind: () => leftBehind(keys, redis),
       close,
     }
   }
@@ -112,7 +117,20 @@ export function openStores(settings: StoreSettings, options: OpenOptions = {}): 
       audit: embeddedAudit(database),
       warnings,
       ready,
+      waitsFor: () => file,
+      leftBehind: () => Promise.resolve(undefined),
       close: () => void usage.close(),
     }
+  }
+
+  async function leftBehind(keys: KeyStore, redis: RedisSettings): Promise<string | undefined> {
+    const { file } = settings
+    const count = keysIn(file)
+    if (count === 0) return undefined
+    for await (const names of keys.names()) if (names.length > 0) return undefined
+    return (
+      `the configuration names ${redisName(redis)}, which has no keys, while ${file} has ` +
+      `${count.toLocaleString('en')}: their callers get 401. To bring them over: tollgate store copy --from ${file}`
+    )
   }
 }

@@ -112,6 +112,7 @@ export function keyStoreContract(
         })
       while (adding) {
         if ((await second.find(early ?? '')) && !(await second.find(late ?? ''))) partly++
+        await new Promise((resolve) => setImmediate(resolve))
       }
       t.strictSame(await adds, {})
       t.equal(partly, 0, 'never some of them')
@@ -123,6 +124,22 @@ export function keyStoreContract(
       t.strictSame(clash, { clash: 900 })
       t.equal((await all(second)).length - before, 1_700, 'and none of them if one is taken')
     })
+
+    t.test(
+      'keys are asked for by many ids in batches, and only those that are there come',
+      async (t) => {
+        const ids = (await all(first)).map(({ id }) => id)
+        const found: string[] = []
+        let batches = 0
+        for await (const keys of second.named([...ids, 'nobody'])) {
+          batches++
+          found.push(...keys.map(({ id }) => id))
+        }
+        t.strictSame(found.sort(), ids.sort())
+        t.ok(batches >= 5 && batches < 50, `${batches} batches for ${ids.length}`)
+        for await (const keys of second.named([])) t.strictSame(keys, [])
+      },
+    )
 
     t.test('every hash is named, and nothing else', async (t) => {
       const names = new Set<string>()

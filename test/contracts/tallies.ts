@@ -38,5 +38,8 @@ export function tallyStoreContract(
     const found = await all(20_002, 20_002)
     t.equal(found.length, many.length)
     t.ok(found.every(({ count }) => count === 2))
+
+    for (const store of [first, first, second]) await store.add('3', many)
+    t.strictSame(await all(20_002, 20_002), found, 'a batch that is handed in again adds nothing')
   })
 }

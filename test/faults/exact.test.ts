@@ -144,7 +144,7 @@ t.test('over the edge of a minute no window admits more than its limit, nor fewe
         timeoutMs: 5_000,
         testClock: () => now,
       })
-      t.teardown(() => store.close())
+      t.teardown(() => connection.disconnect())
       return store
     }),
   )
@@ -292,7 +292,7 @@ t.test('while slots of a Cluster move nothing is admitted twice', async (t) => {
   const stores = connections.map((connection) =>
     redisQuotas({ connection, prefix: 'move:', timeoutMs: 2_000 }),
   )
-  t.teardown(() => Promise.all(stores.map((store) => store.close())))
+  t.teardown(() => connections.forEach((connection) => connection.disconnect()))
   const stop = await moveSlot({ nodes, clients }, 'move:quota:q')
   await earlyInAMinute()
   const limits = { perMinute: 1_000, perDay: 100_000 }
@@ -425,6 +425,9 @@ async function storeOf(t: Test, redis: RedisServer, testClock: Clock): Promise<Q
   const connection = connect({ url: redis.url }, { timeoutMs: 2_000 })
   await until(() => connection.status === 'ready')
   const store = redisQuotas({ connection, prefix: 'lost:', timeoutMs: 2_000, testClock })
-  t.teardown(() => store.close())
+  t.teardown(async () => {
+    await store.close()
+    connection.disconnect()
+  })
   return store
 }

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { RedisSettings } from '../../gateway/config/config.ts'
@@ -24,7 +24,10 @@ async function redisViews(t: Test, settings: RedisSettings): Promise<TwoViews> {
     redisKeys({ connection, prefix: 'test:', timeoutMs: 2_000 }),
   )
   if (!first || !second) throw new Error('two were asked for')
-  t.teardown(() => Promise.all([first.close(), second.close()]))
+  t.teardown(async () => {
+    await Promise.all([first.close(), second.close()])
+    for (const connection of connections) connection.disconnect()
+  })
   await until(() => connections.every(({ status }) => status === 'ready'))
   return { first, second }
 }
@@ -78,6 +81,7 @@ async function isClosed(settings: RedisSettings): Promise<boolean> {
     return true
   } finally {
     await keys.close()
+    connection.disconnect()
   }
 }
 
@@ -280,4 +284,56 @@ t.test('in Redis', async (t) => {
     )
     await until(() => heard.get(later.id) === 'after', 1_000)
   })
+})
+
+t.test('embedded, an import that died is unseen, and the next one takes it back', async (t) => {
+  const folder = t.testdir()
+  const [file, dead] = [join(folder, 'gateway.db'), join(folder, 'dead.db')]
+  const database = openGatewayFile(file)
+  const store = embeddedKeys(database)
+  t.teardown(() => store.close())
+  const first = newKey()
+  await store.add([first])
+  const keys = Array.from({ length: 3_000 }, () => newKey())
+  let turns = 0
+  let isOver = false
+  const count = (): void => {
+    turns++
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  await store.add(keys, (written) => {
+    // As it is left by a process that is killed now.
+    if (written < 2_700 || existsSync(dead)) return
+    database.prepare('VACUUM INTO ?').run(dead)
+  })
+  isOver = true
+  t.ok(turns >= 10, `callers are served meanwhile: ${turns} turns of the loop`)
+
+  let now = Date.now()
+  const left = openGatewayFile(dead)
+  const rows = left.prepare('SELECT count(*) FROM keys').pluck()
+  t.equal(rows.get(), 3_001)
+  const after = embeddedKeys(left, () => now)
+  t.teardown(() => after.close())
+  const found = []
+  for await (const { id } of after.list()) found.push(id)
+  t.strictSame(found, [first.id])
+  for (const { id, secrets } of keys.slice(0, 10)) {
+    t.equal(await after.get(id), undefined)
+    t.equal(await after.find(secrets[0]?.hash ?? ''), undefined)
+  }
+  await after.add([newKey()])
+  await t.rejects(after.add(keys), /another import is running; wait until it has ended/)
+  now += 31_000
+  t.strictSame(await after.add(keys), {})
+  t.equal(rows.get(), 3_002)
+  const again = [...Array.from({ length: 600 }, () => newKey()), keys[5] ?? first]
+  t.strictSame(await after.add(again), { clash: 600 })
+  const twice = newKey()
+  t.strictSame(await after.add([...again.slice(0, 300), twice, ...again.slice(300, 400), twice]), {
+    clash: 401,
+  })
+  t.equal(rows.get(), 3_002, 'and nothing of them stays')
+  t.equal(left.prepare('SELECT count(*) FROM secrets').pluck().get(), 3_002)
 })

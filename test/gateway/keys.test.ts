@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { BloomFilter } from '../../gateway/keys/bloom-filter.ts'
 import { CallerCache } from '../../gateway/keys/cache.ts'
 import { KeyDirectory } from '../../gateway/keys/directory.ts'
-import { importKeys, rowsOf } from '../../gateway/keys/import.ts'
+import { importKeys, rowsIn } from '../../gateway/keys/import.ts'
 import { hashOf, newKeyId, newToken } from '../../gateway/keys/token.ts'
 import { effectiveLimits, type Plan } from '../../gateway/limits/limits.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
@@ -242,7 +242,7 @@ t.test('importing', async (t) => {
     t.comment(`${((performance.now() - started) / 1000).toFixed(1)} s`)
     t.equal((await store.find(hashOf('token-of-row-99999')))?.key.name, 'Row 99999')
   })
-  t.equal(rowsOf('token,plan\na,b\n')[0]?.line, 2)
+  t.equal([...rowsIn('token,plan\na,b\n')][0]?.line, 2)
 })
 
 t.test(
@@ -251,7 +251,7 @@ t.test(
     const columns = 'token,sha256,plan,name,account,perMinute,perDay,expires,note'.split(',')
     const fieldsOf = (line: string, count: number): string[] => {
       const names = columns.slice(0, count)
-      const [row] = rowsOf(`${names.join(',')}\n${line}`)
+      const [row] = rowsIn(`${names.join(',')}\n${line}`)
       return names.map((name) => row?.fields[name] ?? '')
     }
     const content = fc.string({ unit: fc.constantFrom('a', 'ü', '"', ',', ' ', '\t', "'", ';') })

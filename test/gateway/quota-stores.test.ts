@@ -10,12 +10,17 @@ import { connect } from '../../gateway/stores/redis/connect.ts'
 import { QuotaLimiter } from '../../gateway/limits/limiter.ts'
 import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
 import { keyedScript } from '../../gateway/stores/redis/script.ts'
+import { openStores } from '../../gateway/stores/open.ts'
 import { quotaStoreContract, type MovableStore } from '../contracts/quota.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
 import { json } from '../support/http.ts'
 import { startProcess } from '../support/process.ts'
 import { bound } from '../support/promises.ts'
 import { startCluster, startRedis, startSentinel, until } from '../support/redis.ts'
+
+const at = (url: string) => {
+  return { redis: { url }, prefix: 'test:', timeoutMs: 5_000, whenUnreachable: 'local' } as const
+}
 
 async function inRedis(t: Test, settings: RedisSettings): Promise<MovableStore> {
   let now = 0
@@ -28,7 +33,10 @@ async function inRedis(t: Test, settings: RedisSettings): Promise<MovableStore> 
       timeoutMs: 2_000,
       testClock: () => now,
     })
-    t.teardown(() => store.close())
+    t.teardown(async () => {
+      await store.close()
+      connection.disconnect()
+    })
     return store
   }
   return { store: await open(), setTime: (ms) => (now = ms), reopen: open }
@@ -303,7 +311,10 @@ t.test('redis, a gateway that is late itself takes no answer for late', async (t
 async function quotasAt(t: Test, url: string, limit = 10) {
   const connection = connect({ url }, { timeoutMs: 2_000 })
   const store = redisQuotas({ connection, prefix: 'test:', timeoutMs: 2_000 })
-  t.teardown(() => store.close())
+  t.teardown(async () => {
+    await store.close()
+    connection.disconnect()
+  })
   await until(() => connection.status === 'ready')
   const limits = { perMinute: limit, perDay: limit }
   const ask = async (quota: string) => store.decide(quota, { key: 'k', cost: 1, limits })
@@ -401,3 +412,64 @@ quotaStoreContract(t, 'redis, found by Sentinel', async (t) => {
 quotaStoreContract(t, 'redis, a Cluster', async (t) =>
   inRedis(t, { cluster: (await startCluster(t)).nodes }),
 )
+
+t.test('redis, a gateway that stops is gone from the fleet at once', async (t) => {
+  const { url, client } = await startRedis(t)
+  const settings = { ...at(url), file: '' }
+  const [one, other] = [openStores(settings), openStores(settings)]
+  t.teardown(() => other.close())
+  for (const { quota, ready } of [one, other]) {
+    await ready()
+    quota.watch({ banned: () => undefined, forgiven: () => undefined })
+  }
+  await until(async () => (await client.zcard('test:gateways')) === 2)
+  await one.close()
+  t.equal(await client.zcard('test:gateways'), 1)
+  await t.rejects(Promise.resolve(one.keys.get('x')), 'and its connection is closed')
+})
+
+t.test('who only looks leaves no quota behind', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const limits = { perMinute: 10, perDay: 10 }
+  const store = new EmbeddedQuotas(openGatewayFile(file))
+  store.decide('nobody', { key: 'nobody', cost: 0, limits })
+  store.decide('q', { key: 'q', cost: 1, limits })
+  await store.close()
+  const database = openGatewayFile(file)
+  t.teardown(() => database.close())
+  t.strictSame(database.prepare('SELECT quota FROM quotas').pluck().all(), ['q'])
+})
+
+t.test('embedded, bans among very many quotas are found bit by bit', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const database = openGatewayFile(file)
+  const day = Math.floor(Date.now() / dayMs)
+  const put = database.prepare('INSERT INTO quotas VALUES (?, ?, ?)')
+  const banned = JSON.stringify([
+    ['k', { refusedAtMs: 0, strikesMs: [], bannedUntilMs: Date.now() + 60_000, bans: 0 }],
+  ])
+  database.transaction(() => {
+    for (let i = 0; i < 20_000; i++) {
+      const more = i % 4_000 === 1_999 ? `,${banned}` : ''
+      put.run(`q${String(i).padStart(5, '0')}`, (day + 1) * dayMs, `1,0,${day},1,0,0${more}`)
+    }
+  })()
+  database.close()
+  const store = new EmbeddedQuotas(openGatewayFile(file))
+  t.teardown(() => store.close())
+  let turns = 0
+  const timer = setInterval(() => undefined, 1_000)
+  const count = (): void => {
+    turns++
+    if (timer.hasRef()) setImmediate(count)
+  }
+  setImmediate(count)
+  const names = (await store.bans()).map(({ quota }) => quota)
+  t.ok(turns >= 10, `${turns} turns of the loop meanwhile`)
+  t.strictSame(names, ['q01999', 'q05999', 'q09999', 'q13999', 'q17999'])
+  t.equal(await store.lift('q05999', 'k'), true)
+  t.equal(await store.lift('q05999', 'k'), false)
+  t.equal((await store.bans()).length, 4, 'a ban that is lifted in memory is none of the table')
+  clearInterval(timer)
+  timer.unref()
+})

@@ -3,6 +3,12 @@ import t, { type Test } from 'tap'
 import type { RedisSettings } from '../../gateway/config/config.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { embeddedTallies } from '../../gateway/stores/embedded/tallies.ts'
+import { dayMs } from '../../gateway/limits/step.ts'
+import { desksFor } from '../../gateway/desks.ts'
+import { deprecatedCall, deprecatedCalls } from '../../gateway/records/deprecated-calls.ts'
+import { usage } from '../../gateway/records/usage.ts'
+import { openStores } from '../../gateway/stores/open.ts'
+import { newKey } from '../contracts/keys.ts'
 import { connect } from '../../gateway/stores/redis/connect.ts'
 import { redisTallies } from '../../gateway/stores/redis/tallies.ts'
 import { tallyStoreContract } from '../contracts/tallies.ts'
@@ -56,4 +62,54 @@ t.test('days that are too old are forgotten', async (t) => {
   t.equal(await client.hget('p:{tallies:1}', 'count a x'), '1', 'a batch that is handed in again')
   const left = await client.ttl('p:{tallies:1}')
   t.ok(left > 90 * 86_400 && left <= 91 * 86_400, `Redis drops a day by itself, after ${left} s`)
+})
+
+t.test('reports on 5,000 keys leave Redis to those who decide', async (t) => {
+  const { url, client } = await startRedis(t)
+  const settings = { file: '', redis: { url }, prefix: 'p:', whenUnreachable: 'local' } as const
+  const stores = openStores({ ...settings, timeoutMs: 2_000 })
+  t.teardown(() => stores.close())
+  await stores.ready()
+  const keys = Array.from({ length: 5_000 }, (_, i) => newKey({ name: `Customer ${i}` }))
+  await stores.keys.add(keys)
+  const [day, nowMs] = [Math.floor(Date.now() / dayMs), Date.now()]
+  const called = { day, what: deprecatedCall('GET /x'), count: 1, lastMs: nowMs }
+  for (const [i, { id: key }] of keys.entries()) {
+    if (i % 1_000 > 0) continue
+    const some = keys.slice(i, i + 1_000).flatMap(({ id: key }) => [
+      { ...called, key },
+      { ...called, key, what: 'admitted 2xx' },
+    ])
+    await stores.tallies.add(key, some)
+  }
+  await Promise.all(
+    keys.map(({ id }) => client.zadd('p:bans', nowMs + 60_000, JSON.stringify([id, `key:${id}`]))),
+  )
+  const { quotas } = desksFor({ stores, plans: new Map(), clock: Date.now, by: 'me' })
+  const limits = { perMinute: 1e6, perDay: 1e6 }
+  const callsOf = async (command: string) =>
+    Number(
+      new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(await client.info('commandstats'))?.[1] ??
+        0,
+    )
+  const reports = [
+    () => usage(stores, { fromDay: day, toDay: day }),
+    () => deprecatedCalls(stores, day, day),
+    () => quotas.bans(),
+  ]
+  for (const report of reports) {
+    const before = (await callsOf('evalsha')) + (await callsOf('hmget'))
+    let [isOver, decided] = [false, 0]
+    const told = report().finally(() => (isOver = true))
+    while (!isOver) {
+      await stores.quota.decide('q', { key: 'k', cost: 1, limits })
+      decided++
+    }
+    const found = await told
+    t.equal(found.length, 5_000)
+    t.ok(found.every(({ name }) => name.startsWith('Customer ')))
+    const calls = (await callsOf('evalsha')) + (await callsOf('hmget')) - before - decided
+    t.ok(calls > 0 && calls <= 60, `${calls} calls for 5,000 names`)
+    t.ok(decided > 0, `${decided} decisions meanwhile`)
+  }
 })

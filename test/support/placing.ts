@@ -65,7 +65,8 @@ other?.()
 await turn()
 
 const found = quotaFile(openGatewayFile(file))
-const states = new Map([...found.all(), ...found.journal()])
-const lost = [...counts].filter(([name, count]) => states.get(name)?.dayUsed !== count).length
+const journal = found.journal()
+const stateOf = (name: string) => journal.get(name) ?? found.read(name)
+const lost = [...counts].filter(([name, count]) => stateOf(name)?.dayUsed !== count).length
 process.stdout.write(JSON.stringify({ quotas: counts.size, lost }))
 process.exit(0)

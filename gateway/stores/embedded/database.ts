@@ -52,6 +52,15 @@ export const migrations: readonly string[] = [
      json_extract(state, '$.dayGivenBack') || ',' || json_extract(state, '$.generation') ||
      iif(json_array_length(state, '$.conducts') > 0, ',' || json_extract(state, '$.conducts'), '')
    WHERE json_valid(state) AND json_type(state) = 'object';`,
+  `CREATE TABLE imports (owner TEXT NOT NULL, aliveAtMs INTEGER NOT NULL) STRICT;
+   CREATE TABLE pending (
+     firstVersion INTEGER PRIMARY KEY,
+     lastVersion INTEGER NOT NULL
+   ) STRICT;
+   CREATE TABLE batches (
+     seq INTEGER PRIMARY KEY AUTOINCREMENT,
+     id TEXT NOT NULL UNIQUE
+   ) STRICT;`,
 ]
 
 /** How long a change may wait for another process that is changing the same file. */

@@ -43,6 +43,10 @@ export class HeldQuotas {
     this.#read = read
   }
 
+  has(quota: string): boolean {
+    return this.#byName.has(quota)
+  }
+
   get(quota: string): Held {
     return this.#byName.get(quota) ?? this.add(quota, this.#read(quota) ?? newQuota())
   }

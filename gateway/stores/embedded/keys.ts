@@ -2,31 +2,29 @@ import type { Clock } from '../../../shared/clock.ts'
 import type { Database } from '../../../shared/sqlite.ts'
 import { intactKeyFrom, keyFrom, recordOf } from '../../keys/record.ts'
 import type { Key, StoredKey } from '../../keys/key.ts'
-import { pollMs, type Added, type KeyListener, type KeyStore, type Watch } from '../keys.ts'
+import { pollMs, type KeyListener, type KeyStore, type Watch } from '../keys.ts'
+import { Clash, isThere, keyAdder, versionsIn } from './add-keys.ts'
+import { breathe } from '../../../shared/breathe.ts'
 
 type Row = { id: string; version: number; record: string }
 
 const batchSize = 2_000
 
-class Clash extends Error {
-  readonly place: number
-  constructor(place: number) {
-    super('an id or a secret is taken')
-    this.place = place
-  }
-}
+/** How many keys are asked for by their ids in one go. */
+const idsAtOnce = 200
 
 /** Keys in a SQLite file, which several processes may have open. */
 export function embeddedKeys(database: Database, clock: Clock = Date.now): KeyStore {
   const find = database.prepare<string, Row>(
-    'SELECT keys.* FROM secrets JOIN keys ON keys.id = secrets.keyId WHERE secrets.hash = ?',
+    `SELECT keys.* FROM secrets JOIN keys ON keys.id = secrets.keyId
+     WHERE secrets.hash = ? AND ${isThere}`,
   )
-  const get = database.prepare<string, Row>('SELECT * FROM keys WHERE id = ?')
+  const get = database.prepare<string, Row>(`SELECT * FROM keys WHERE id = ? AND ${isThere}`)
   const since = database.prepare<number, Row>(
     `SELECT * FROM keys WHERE version > ? ORDER BY version LIMIT ${batchSize}`,
   )
   const page = database.prepare<[string, number], Row>(
-    'SELECT * FROM keys WHERE id > ? ORDER BY id LIMIT ?',
+    `SELECT * FROM keys WHERE id > ? AND ${isThere} ORDER BY id LIMIT ?`,
   )
   const hashesAfter = database
     .prepare<[string, number], string>(
@@ -34,7 +32,6 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
     )
     .pluck()
   const latest = database.prepare<[], number>('SELECT coalesce(max(version), 0) FROM keys').pluck()
-  const insertKey = database.prepare('INSERT OR IGNORE INTO keys VALUES (?, ?, ?)')
   const insertSecret = database.prepare('INSERT OR IGNORE INTO secrets VALUES (?, ?)')
   const ownSecret = database.prepare('SELECT 1 FROM secrets WHERE hash = ? AND keyId = ?').pluck()
   const update = database.prepare(
@@ -43,19 +40,8 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
   const dataVersion = database.prepare<[], number>('PRAGMA data_version').pluck()
   const listeners = new Set<() => void>()
 
-  /** Versions follow the time, so that none is given twice even by a file that was restored. */
-  const nextVersion = (): number => Math.max((latest.get() ?? 0) + 1, clock() * 1_000)
-
-  const addAll = database.transaction((keys: readonly Key[], progress?: (n: number) => void) => {
-    let version = nextVersion()
-    for (const [place, key] of keys.entries()) {
-      if (insertKey.run(key.id, version++, recordOf(key)).changes === 0) throw new Clash(place)
-      for (const { hash } of key.secrets) {
-        if (insertSecret.run(hash, key.id).changes === 0) throw new Clash(place)
-      }
-      if ((place + 1) % 1_000 === 0 || place + 1 === keys.length) progress?.(place + 1)
-    }
-  })
+  const add = keyAdder(database, clock)
+  const nextVersion = versionsIn(database, clock)
 
   const replaceOne = database.transaction((key: Key, version: number): boolean => {
     if (update.run(nextVersion(), recordOf(key), key.id, version).changes === 0) return false
@@ -84,6 +70,14 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
       }
     },
 
+    async *named(ids) {
+      for (let start = 0; start < ids.length; start += idsAtOnce) {
+        const rows = ids.slice(start, start + idsAtOnce).map((id) => get.get(id))
+        yield rows.flatMap((row) => (row && intactKeyFrom(row.record)) ?? [])
+        await breathe()
+      }
+    },
+
     async *names() {
       for (let page = hashesAfter.all('', batchSize); page.length > 0;) {
         yield page
@@ -92,15 +86,10 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
       }
     },
 
-    async add(keys, progress): Promise<Added> {
-      try {
-        addAll.immediate(keys, progress)
-      } catch (error) {
-        if (error instanceof Clash) return { clash: error.place }
-        throw error
-      }
-      tellListeners()
-      return Promise.resolve({})
+    async add(keys, progress) {
+      const added = await add(keys, progress)
+      if (added.clash === undefined) tellListeners()
+      return added
     },
 
     async replace(key, version) {
@@ -176,6 +165,7 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
     timer.unref()
     return {
       hear,
+      isMet: true,
       get upToDateAtMs() {
         return upToDateAtMs
       },
@@ -202,9 +192,4 @@ function storedFrom(row: Row | undefined): StoredKey | undefined {
 
 function stored({ record, version }: Row): StoredKey {
   return { key: keyFrom(record), version }
-}
-
-/** Lets requests be served between two batches. */
-function breathe(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve))
 }

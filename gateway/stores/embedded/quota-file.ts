@@ -1,11 +1,9 @@
 import type { Database } from '../../../shared/sqlite.ts'
 import { dayMs, type Conduct, type QuotaState } from '../../limits/step.ts'
+import { keepUntil } from '../kept.ts'
 
 /** How long an order of an operator is kept for a gateway that doesn't run. */
 const orderMs = 7 * dayMs
-
-/** What is kept of bans that have ended, so that the next one can follow on. */
-const rememberedMs = 2 * dayMs
 
 /** What a command line asks the gateway that has the counters in memory to do. */
 export type Order = {
@@ -16,8 +14,14 @@ export type Order = {
   untilMs: number
 }
 
-type Entry = readonly [quota: string, state: QuotaState]
+export type Entry = readonly [quota: string, state: QuotaState]
 type Counted = Readonly<QuotaState & { quota: string }>
+
+/** A row of the table of quotas. */
+export type KeptRow = Readonly<{ quota: string; keepUntilMs: number; state: string }>
+
+/** How many rows of the table are looked at in one go: 3 ms, of which callers see nothing. */
+const pageSize = 2_000
 
 /**
  * Counters and orders as they stand in the gateway's file.
@@ -29,8 +33,13 @@ type Counted = Readonly<QuotaState & { quota: string }>
 export type QuotaFile = Readonly<{
   /** A quota as it stands in the table. */
   read: (quota: string) => QuotaState | undefined
-  /** All quotas of the table. */
-  all: () => Entry[]
+  /** Some quotas of the table, in the order of their names, those after a name. */
+  page: (after: string) => KeptRow[]
+  /**
+   * Those of a stretch of the table whose keys have behaved in some way worth a note, and the name at which it ends;
+   * without an end it is the last stretch. The others, which are nearly all, are not parsed.
+   */
+  conducts: (after: string) => Readonly<{ entries: Entry[]; end: string | undefined }>
   /** What the journal says of quotas, the latest of each. */
   journal: () => Map<string, QuotaState>
   /** Adds counters to the journal and, where it is given, up to which order all of them follow, in one step. */
@@ -51,7 +60,23 @@ export type QuotaFile = Readonly<{
 
 export function quotaFile(database: Database): QuotaFile {
   const one = database.prepare<string, string>('SELECT state FROM quotas WHERE quota = ?').pluck()
-  const all = database.prepare<[], [string, string]>('SELECT quota, state FROM quotas').raw()
+  const page = database.prepare<string, KeptRow>(
+    `SELECT * FROM quotas WHERE quota > ? ORDER BY quota LIMIT ${pageSize}`,
+  )
+  const endOfStretch = database
+    .prepare<string, string>(
+      `SELECT quota FROM quotas WHERE quota > ? ORDER BY quota LIMIT 1 OFFSET ${pageSize - 1}`,
+    )
+    .pluck()
+  const rowsTo = 'SELECT quota, state FROM quotas WHERE quota > ? AND quota <= ?'
+  const rowsFrom = 'SELECT quota, state FROM quotas WHERE quota > ?'
+  // Numbers alone have no bracket.
+  const notedTo = database
+    .prepare<[string, string], [string, string]>(`${rowsTo} AND instr(state, '[') > 0`)
+    .raw()
+  const notedFrom = database
+    .prepare<[string], [string, string]>(`${rowsFrom} AND instr(state, '[') > 0`)
+    .raw()
   const journal = database.prepare<[], string>('SELECT states FROM journal ORDER BY seq').pluck()
   const last = database.prepare<[], number>('SELECT max(seq) FROM journal').pluck()
   const done = database.prepare<[], number>('SELECT seq FROM ordersDone').pluck()
@@ -81,7 +106,12 @@ export function quotaFile(database: Database): QuotaFile {
   })
   return {
     read: (quota) => stateFrom(one.get(quota) ?? ''),
-    all: () => all.all().flatMap(([quota, text]) => entryFrom(quota, text)),
+    page: (after) => page.all(after),
+    conducts: (after) => {
+      const end = endOfStretch.get(after)
+      const rows = end === undefined ? notedFrom.all(after) : notedTo.all(after, end)
+      return { entries: rows.flatMap(([quota, text]) => entryFrom(quota, text)), end }
+    },
     journal: () =>
       new Map(
         journal.all().flatMap((states) =>
@@ -123,17 +153,8 @@ function journaledName(text: string): string {
   }
 }
 
-/** Until when a quota can matter: its day, and the memory of its bans. */
-function keepUntil({ day, conducts }: QuotaState): number {
-  let until = (day + 1) * dayMs
-  for (const { bannedUntilMs } of conducts?.values() ?? []) {
-    if (bannedUntilMs > 0) until = Math.max(until, bannedUntilMs + rememberedMs)
-  }
-  return until
-}
-
 /** The numbers of a quota, and how its keys have behaved where there is something to say. */
-function textOf(state: QuotaState): string {
+export function textOf(state: QuotaState): string {
   const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, conducts } = state
   const numbers = `${minute},${minuteUsed},${day},${dayUsed},${dayGivenBack},${generation}`
   return conducts ? `${numbers},${JSON.stringify([...conducts])}` : numbers
@@ -145,7 +166,7 @@ function entryFrom(quota: string, text: string): Entry[] {
 }
 
 /** What is damaged counts as none: its quota begins anew, and hurts no other. */
-function stateFrom(text: string): QuotaState | undefined {
+export function stateFrom(text: string): QuotaState | undefined {
   try {
     const [minute, minuteUsed, day, dayUsed, dayGivenBack, generation, conducts] = JSON.parse(
       `[${text}]`,

@@ -3,6 +3,9 @@ import { rememberedDays, type Tally, type TallyStore } from '../tallies.ts'
 
 const pageSize = 1_000
 
+/** How many batches are known, so that none is added twice: each process hands in one at a time. */
+const knownBatches = 1_000
+
 /** Tallies in a SQLite file, which several processes may have open. */
 export function embeddedTallies(database: Database): TallyStore {
   const upsert = database.prepare(
@@ -17,14 +20,19 @@ export function embeddedTallies(database: Database): TallyStore {
   const ofKey = database.prepare<[number, string], Tally>(
     'SELECT * FROM tallies WHERE day = ? AND key = ?',
   )
-  const addAll = database.transaction((tallies: readonly Tally[]) => {
+  const note = database.prepare('INSERT OR IGNORE INTO batches (id) VALUES (?)')
+  const forgetBatches = database.prepare('DELETE FROM batches WHERE seq <= ?')
+  const addAll = database.transaction((batch: string, tallies: readonly Tally[]) => {
+    const { changes, lastInsertRowid } = note.run(batch)
+    if (changes === 0) return
+    forgetBatches.run(Number(lastInsertRowid) - knownBatches)
     for (const tally of tallies) upsert.run(tally)
     forget.run(Math.max(...tallies.map(({ day }) => day)) - rememberedDays)
   })
 
   return {
-    async add(_batch, tallies) {
-      if (tallies.length > 0) addAll.immediate(tallies)
+    async add(batch, tallies) {
+      if (tallies.length > 0) addAll.immediate(batch, tallies)
       return Promise.resolve()
     },
 

@@ -12,6 +12,7 @@ export class Fleet {
   readonly #id = randomUUID()
   readonly #timer: NodeJS.Timeout
   #size = 1
+  #isLeaving = false
 
   constructor(connection: Connection, name: string) {
     this.#connection = connection
@@ -28,14 +29,21 @@ export class Fleet {
     return this.#size
   }
 
-  leave(): void {
+  /** Says that it is gone, so that the others count without it at once; a Redis that is silent isn't waited for. */
+  async leave(timeoutMs: number): Promise<void> {
     clearInterval(this.#timer)
-    void this.#connection.zrem(this.#name, this.#id).catch(() => undefined)
+    this.#isLeaving = true
+    const left = this.#connection.zrem(this.#name, this.#id).catch(() => undefined)
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise((resolve) => (timer = setTimeout(resolve, timeoutMs)))
+    await Promise.race([left, late])
+    clearTimeout(timer)
   }
 
   async #beat(): Promise<void> {
     const [seconds, micros] = await this.#connection.time()
     const nowMs = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
+    if (this.#isLeaving) return
     await this.#connection.zadd(this.#name, nowMs, this.#id)
     await this.#connection.zremrangebyscore(this.#name, '-inf', nowMs - goneMs)
     const count = await this.#connection.zcard(this.#name)

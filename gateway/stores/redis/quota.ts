@@ -17,7 +17,7 @@ export type QuotaOptions = Readonly<{
   testClock?: Clock
 }>
 
-/** Counts in Redis, whose clock is the only one. */
+/** Counts in Redis, whose clock is the only one. Who has opened the connection ends it. */
 export function redisQuotas(options: QuotaOptions): QuotaStore {
   const { connection, prefix, timeoutMs, breaker, testClock } = options
   const edit = keyedScript({ connection, timeoutMs, breaker, file: 'quota-edit.lua' })
@@ -91,15 +91,14 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
       const end = watchBans(connection, { lifts, channel }, listener)
       const beat = new Fleet(connection, `${prefix}gateways`)
       fleet.add(beat)
-      endings.add(end).add(() => beat.leave())
+      endings.add(end)
       if (breaker && listener.trouble) endings.add(breaker.onChange(listener.trouble))
       return end
     },
 
-    close() {
+    async close() {
       endings.forEach((end) => end())
-      connection.disconnect()
-      return Promise.resolve()
+      await Promise.all([...fleet].map((beat) => beat.leave(timeoutMs)))
     },
   }
 }

@@ -23,6 +23,7 @@ export function watchKeys(names: Names, listener: KeyListener): Watch {
   const subscriber = duplicate(connection)
   let seen: number | undefined
   let upToDateAtMs = clock()
+  let isMet = false
   let failing = false
   let looking = false
 
@@ -63,6 +64,7 @@ export function watchKeys(names: Names, listener: KeyListener): Watch {
       )
     }
     upToDateAtMs = clock()
+    isMet = true
   }
 
   async function poll(): Promise<void> {
@@ -89,6 +91,9 @@ export function watchKeys(names: Names, listener: KeyListener): Watch {
   return {
     get upToDateAtMs() {
       return upToDateAtMs
+    },
+    get isMet() {
+      return isMet
     },
     close() {
       clearInterval(timer)

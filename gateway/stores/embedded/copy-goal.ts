@@ -1,0 +1,195 @@
+import { existsSync, statSync } from 'node:fs'
+import type { Clock } from '../../../shared/clock.ts'
+import type { Database } from '../../../shared/sqlite.ts'
+import { recordOf } from '../../keys/record.ts'
+import type { StoredKey } from '../../keys/key.ts'
+import { newQuota } from '../../limits/step.ts'
+import { auditText, rememberedEntries, type AuditEntry } from '../audit.ts'
+import type { CopyGoal, KeptQuota, KeyClash } from '../copy.ts'
+import { larger, mergedAudit } from '../merge.ts'
+import type { Tally } from '../tallies.ts'
+import { requireGatewayFile } from './belongs.ts'
+import { claim } from './claim.ts'
+import { openGatewayFile } from './database.ts'
+import { newFile } from './new-file.ts'
+import { EmbeddedQuotas } from './quota.ts'
+import { stateFrom, textOf } from './quota-file.ts'
+
+/** What is kept of the file in memory, in KiB: a million keys are written in no order of the table. */
+const cacheKb = 256 * 1_024
+
+/** How many rows are one step in a file that is there: of a million keys in steps of 1,000 the disk had to write 6 GB. */
+const stepRows = 50_000
+
+/**
+ * A gateway's file as the goal of a copy. Where there is none, a new one comes into its place when the copy is
+ * finished, and not before. One that a gateway counts in is refused: what it has in memory would overwrite the copy.
+ */
+export async function embeddedGoal(file: string, clock: Clock): Promise<CopyGoal> {
+  const isNew = !existsSync(file) || statSync(file).size === 0
+  if (!isNew) requireGatewayFile(file)
+  const written = isNew ? newFile(file) : undefined
+  const path = written?.path ?? file
+  const claimed = await claimTidy(path, clock)
+  const database = openGatewayFile(path)
+  database.pragma(`cache_size = -${cacheKb}`)
+  // A new file is thrown away if anything fails, so that nothing need be kept for taking it back.
+  if (isNew) database.pragma('journal_mode = MEMORY')
+  database.pragma('synchronous = NORMAL')
+  let isOver = false
+  const end = (): void => {
+    if (isOver) return
+    isOver = true
+    database.close()
+    claimed.close()
+  }
+
+  return {
+    name: file,
+    ...puttersOf(database, isNew ? Infinity : stepRows),
+
+    finish() {
+      if (database.inTransaction) database.exec('COMMIT')
+      database.pragma('synchronous = FULL')
+      database.pragma('journal_mode = WAL')
+      database.pragma('wal_checkpoint(TRUNCATE)')
+      end()
+      written?.putInPlace()
+      return Promise.resolve()
+    },
+
+    close() {
+      end()
+      written?.discard()
+      return Promise.resolve()
+    },
+  }
+}
+
+/** Puts what the journal of a gateway that has gone says into its place, and keeps others from counting. */
+async function claimTidy(file: string, clock: Clock): Promise<Database> {
+  const quotas = new EmbeddedQuotas(openGatewayFile(file), { clock })
+  const { isAlone } = quotas
+  await quotas.close()
+  const database = openGatewayFile(file)
+  const claimed = isAlone ? claim(database) : undefined
+  database.close()
+  if (claimed) return claimed
+  throw new Error(`a gateway counts in ${file}: stop it first. Nothing was written`)
+}
+
+function puttersOf(
+  database: Database,
+  mostRows: number,
+): Pick<CopyGoal, 'contents' | 'clashes' | 'putKeys' | 'putQuotas' | 'putTallies' | 'putAudit'> {
+  const versionOf = database
+    .prepare<string, number>('SELECT version FROM keys WHERE id = ?')
+    .pluck()
+  const holderOf = database
+    .prepare<string, string>('SELECT keyId FROM secrets WHERE hash = ?')
+    .pluck()
+  const idAt = database.prepare<number, string>('SELECT id FROM keys WHERE version = ?').pluck()
+  const insertKey = database.prepare(
+    `INSERT INTO keys VALUES (?, ?, ?)
+     ON CONFLICT (id) DO UPDATE SET version = excluded.version, record = excluded.record`,
+  )
+  const insertSecret = database.prepare('INSERT OR IGNORE INTO secrets VALUES (?, ?)')
+  const quotaAt = database
+    .prepare<string, string>('SELECT state FROM quotas WHERE quota = ?')
+    .pluck()
+  const insertQuota = database.prepare(
+    `INSERT INTO quotas VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET keepUntilMs = max(keepUntilMs, excluded.keepUntilMs), state = excluded.state`,
+  )
+  const insertTally = database.prepare(
+    `INSERT INTO tallies VALUES (@day, @key, @what, @count, @lastMs)
+     ON CONFLICT DO UPDATE SET count = max(count, @count), lastMs = max(lastMs, @lastMs)`,
+  )
+
+  let rows = 0
+  /** Puts what is handed in into the step that is under way, and ends that when it is long enough. */
+  function inSteps<Item, Result>(put: (items: readonly Item[]) => Result) {
+    return (items: readonly Item[]): Result => {
+      if (!database.inTransaction) database.exec('BEGIN IMMEDIATE')
+      const result = put(items)
+      rows += items.length
+      if (rows >= mostRows) {
+        database.exec('COMMIT')
+        rows = 0
+      }
+      return result
+    }
+  }
+
+  const putKey = ({ key, version: given }: StoredKey): boolean => {
+    const known = versionOf.get(key.id)
+    if (known !== undefined && known >= given) return false
+    let version = given
+    // Two stores may have given one number to two keys.
+    while (idAt.get(version) !== undefined) version++
+    insertKey.run(key.id, version, recordOf(key))
+    for (const { hash } of key.secrets) {
+      if (insertSecret.run(hash, key.id).changes > 0 || holderOf.get(hash) === key.id) continue
+      throw new Error(`a token of the key ${key.id} is that of the key ${holderOf.get(hash)}`)
+    }
+    return known === undefined
+  }
+  const putKeys = inSteps((keys: readonly StoredKey[]) => {
+    return keys.reduce((count, key) => count + (putKey(key) ? 1 : 0), 0)
+  })
+  const putQuotas = inSteps((quotas: readonly KeptQuota[]) => {
+    for (const { quota, state, keepUntilMs } of quotas) {
+      const kept = stateFrom(quotaAt.get(quota) ?? '') ?? newQuota()
+      insertQuota.run(quota, keepUntilMs, textOf(larger(kept, state)))
+    }
+  })
+  const putTallies = inSteps((tallies: readonly Tally[]) => {
+    for (const tally of tallies) insertTally.run(tally)
+  })
+  const putAudit = inSteps((given: readonly AuditEntry[]) => {
+    const texts = database.prepare<[], string>('SELECT entry FROM audit ORDER BY seq').pluck().all()
+    const entries = mergedAudit(texts, given).slice(-rememberedEntries)
+    database.exec('DELETE FROM audit')
+    const insert = database.prepare('INSERT INTO audit (atMs, subject, entry) VALUES (?, ?, ?)')
+    for (const entry of entries) insert.run(entry.atMs, entry.subject, auditText(entry))
+  })
+  const count = (table: string): number =>
+    database.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0
+
+  return {
+    contents() {
+      const kinds = {
+        keys: 'keys',
+        quotas: 'quotas',
+        tallies: 'tallies of usage',
+        audit: 'lines of audit',
+      }
+      const found = Object.entries(kinds).map(([table, kind]) => [count(table), kind] as const)
+      const those = found.filter(([count]) => count > 0)
+      return Promise.resolve(those.map(([count, kind]) => `${count.toLocaleString('en')} ${kind}`))
+    },
+
+    clashes(keys) {
+      const clashes = keys.flatMap(({ key, version }): KeyClash[] => {
+        const known = versionOf.get(key.id)
+        if (known !== undefined && known !== version) {
+          return [
+            { key: key.id, why: 'it is there in another version: it was changed in one of both' },
+          ]
+        }
+        const holder = key.secrets
+          .map(({ hash }) => holderOf.get(hash))
+          .find((id) => id && id !== key.id)
+        return holder === undefined
+          ? []
+          : [{ key: key.id, why: `its token is that of the key ${holder}` }]
+      })
+      return Promise.resolve(clashes)
+    },
+
+    putKeys: (keys) => Promise.resolve(putKeys(keys)),
+    putQuotas: (quotas) => Promise.resolve(putQuotas(quotas)),
+    putTallies: (tallies) => Promise.resolve(putTallies(tallies)),
+    putAudit: (entries) => Promise.resolve(putAudit(entries)),
+  }
+}

@@ -1,0 +1,124 @@
+import type { Clock } from '../../../shared/clock.ts'
+import type { Database } from '../../../shared/sqlite.ts'
+import { intactKeyFrom } from '../../keys/record.ts'
+import { dayMs, newQuota, type QuotaState } from '../../limits/step.ts'
+import { auditEntriesFrom } from '../audit.ts'
+import type { CopySource, KeptQuota } from '../copy.ts'
+import { keepUntil } from '../kept.ts'
+import { rememberedDays, type Tally } from '../tallies.ts'
+import { isThere } from './add-keys.ts'
+import { requireGatewayFile } from './belongs.ts'
+import { breathe } from '../../../shared/breathe.ts'
+import { openGatewayFile } from './database.ts'
+import { obey } from './orders.ts'
+import { quotaFile, stateFrom } from './quota-file.ts'
+import { embeddedTallies } from './tallies.ts'
+
+const batchSize = 2_000
+
+type KeyRow = Readonly<{ version: number; record: string }>
+
+/**
+ * A gateway's file, as it is at the moment at which this is called: all is read in one transaction, which is in
+ * nobody's way. What its gateway has written into the journal is read with the rest.
+ */
+export function embeddedSource(file: string, clock: Clock): CopySource {
+  requireGatewayFile(file)
+  const database = openGatewayFile(file)
+  database.exec('BEGIN')
+  let damaged = 0
+
+  return {
+    name: file,
+
+    get damaged() {
+      return damaged
+    },
+
+    keyCount() {
+      const count = database.prepare<[], number>(`SELECT count(*) FROM keys WHERE ${isThere}`)
+      return Promise.resolve(count.pluck().get() ?? 0)
+    },
+
+    async *keys() {
+      const page = database.prepare<number, KeyRow>(
+        `SELECT version, record FROM keys WHERE version > ? AND ${isThere}
+         ORDER BY version LIMIT ${batchSize}`,
+      )
+      for (let rows = page.all(0), last = rows.at(-1); last; last = rows.at(-1)) {
+        const keys = rows.flatMap(({ version, record }) => {
+          const key = intactKeyFrom(record)
+          return key ? [{ key, version }] : []
+        })
+        damaged += rows.length - keys.length
+        yield keys
+        rows = page.all(last.version)
+        await breathe()
+      }
+    },
+
+    async *quotas() {
+      const nowMs = clock()
+      const pending = new Map(pendingIn(database, nowMs))
+      const entries = [...pending].map(([quota, state]) => {
+        return { quota, state, keepUntilMs: keepUntil(state) }
+      })
+      yield entries.filter(({ keepUntilMs }) => keepUntilMs > nowMs)
+      const { page } = quotaFile(database)
+      for (let rows = page(''), last = rows.at(-1); last; last = rows.at(-1)) {
+        const kept: KeptQuota[] = []
+        for (const { quota, keepUntilMs, state: text } of rows) {
+          if (pending.has(quota) || keepUntilMs <= nowMs) continue
+          const state = stateFrom(text)
+          if (state) kept.push({ quota, state, keepUntilMs })
+          else damaged++
+        }
+        yield kept
+        rows = page(last.quota)
+        await breathe()
+      }
+    },
+
+    async *tallies() {
+      const today = Math.floor(clock() / dayMs)
+      let batch: Tally[] = []
+      for await (const tally of embeddedTallies(database).list(today - rememberedDays + 1, today)) {
+        if (batch.push(tally) < batchSize) continue
+        yield batch
+        batch = []
+      }
+      yield batch
+    },
+
+    async *audit() {
+      const page = database.prepare<number, { seq: number; entry: string }>(
+        `SELECT seq, entry FROM audit WHERE seq > ? ORDER BY seq LIMIT ${batchSize}`,
+      )
+      for (let rows = page.all(-Infinity), last = rows.at(-1); last; last = rows.at(-1)) {
+        const entries = rows.flatMap(({ entry }) => auditEntriesFrom(entry))
+        damaged += rows.length - entries.length
+        yield entries
+        rows = page.all(last.seq)
+        await breathe()
+      }
+    },
+
+    close() {
+      database.close()
+      return Promise.resolve()
+    },
+  }
+}
+
+/** What the table of quotas doesn't have yet: the journal, and orders that no gateway has followed. */
+function pendingIn(database: Database, nowMs: number): Map<string, QuotaState> {
+  const file = quotaFile(database)
+  const states = file.journal()
+  for (const order of file.ordersSince(file.doneSeq())) {
+    const { quota } = order
+    const state = states.get(quota) ?? file.read(quota) ?? newQuota()
+    obey(state, order, nowMs)
+    states.set(quota, state)
+  }
+  return states
+}

@@ -1,0 +1,211 @@
+import { Cluster } from 'ioredis'
+import { recordOf } from '../../keys/record.ts'
+import { dayMs } from '../../limits/step.ts'
+import { auditText, rememberedEntries, type AuditEntry } from '../audit.ts'
+import type { CopyGoal, KeptQuota, KeyClash } from '../copy.ts'
+import { mergedAudit } from '../merge.ts'
+import { rememberedDays } from '../tallies.ts'
+import { mastersOf, scanned, type RedisPlace } from './copy-source.ts'
+import { hashOfState } from './quota-hash.ts'
+import { keyedScript, script } from './script.ts'
+
+/** How much one script call puts, so that it never holds up decisions for long, and how many are on their way. */
+const batchSize = 200
+const atOnce = 4
+
+/** How long a call may take: nobody waits but the copy. */
+const timeoutMs = 10_000
+
+/** Redis as the goal of a copy; gateways may serve from it meanwhile. */
+export function redisGoal({ name, connection, prefix, clock }: RedisPlace): CopyGoal {
+  const ofKeys = (what: string): string => `${prefix}{keys}:${what}`
+  const [secrets, records, versions] = [ofKeys('secrets'), ofKeys('records'), ofKeys('versions')]
+  const [version, channel] = [ofKeys('version'), ofKeys('changed')]
+  const [bans, audit] = [`${prefix}bans`, `${prefix}audit`]
+  // In the same slot of a Cluster, so that it can be put in the place of the other.
+  const newAudit = prefix.includes('{') ? `${audit}:copy` : `{${audit}}:copy`
+  const scripts = { connection, timeoutMs }
+  const putKeys = script({ ...scripts, file: 'copy-keys.lua' }, [
+    ...[secrets, records, versions, version],
+  ])
+  const putQuotas = keyedScript({ ...scripts, file: 'copy-quotas.lua' })
+  const putTallies = keyedScript({ ...scripts, file: 'copy-tallies.lua' })
+  const replaceAudit = script({ ...scripts, file: 'copy-audit.lua' }, [audit, newAudit])
+
+  return {
+    name,
+
+    async contents() {
+      const [keys, lines] = await Promise.all([connection.hlen(records), connection.xlen(audit)])
+      return [
+        ...(keys > 0 ? [`${keys.toLocaleString('en')} keys`] : []),
+        ...((await hasQuotas()) ? ['counters'] : []),
+        ...((await hasTallies()) ? ['usage'] : []),
+        ...(lines > 0 ? [`${lines.toLocaleString('en')} lines of audit`] : []),
+      ]
+    },
+
+    async clashes(keys) {
+      if (keys.length === 0) return []
+      const ids = keys.map(({ key }) => key.id)
+      const hashes = keys.flatMap(({ key }) => key.secrets.map(({ hash }) => hash))
+      const [known, holders] = await Promise.all([
+        connection.zmscore(versions, ...ids),
+        hashes.length > 0 ? connection.hmget(secrets, ...hashes) : [],
+      ])
+      const holderOf = new Map(hashes.map((hash, place) => [hash, holders[place]]))
+      return keys.flatMap(({ key, version }, place): KeyClash[] => {
+        const there = known[place]
+        if (typeof there === 'string' && Number(there) !== version) {
+          return [
+            { key: key.id, why: 'it is there in another version: it was changed in one of both' },
+          ]
+        }
+        const holder = key.secrets
+          .map(({ hash }) => holderOf.get(hash))
+          .find((id) => id && id !== key.id)
+        return holder ? [{ key: key.id, why: `its token is that of the key ${holder}` }] : []
+      })
+    },
+
+    async putKeys(keys) {
+      let added = 0
+      await inBatches(keys, batchSize, async (batch) => {
+        const args = batch.flatMap(({ key, version }) => {
+          const hashes = key.secrets.map(({ hash }) => hash)
+          return [key.id, version, recordOf(key), hashes.length, ...hashes]
+        })
+        const answer = Number(await putKeys(channel, ...args))
+        const clash = answer < 0 ? batch[-answer - 1]?.key.id : undefined
+        if (clash !== undefined)
+          throw new Error(`a token of the key ${clash} is that of another one`)
+        added += answer
+      })
+      return added
+    },
+
+    async putQuotas(quotas) {
+      const most = connection instanceof Cluster ? 1 : batchSize
+      await inBatches(quotas, most, async (batch) => {
+        const args = batch.flatMap(({ state, keepUntilMs }) => {
+          const { counters, fields } = hashOfState(state)
+          return [counters, Math.ceil(keepUntilMs), fields.length, ...fields.flat()]
+        })
+        const hashes = batch.map(({ quota }) => `${prefix}quota:${quota}`)
+        await putQuotas(hashes, ...args)
+      })
+      const running = bansOf(quotas, clock())
+      if (running.length > 0) await connection.zadd(bans, ...running)
+    },
+
+    async putTallies(tallies) {
+      const today = Math.floor(clock() / dayMs)
+      for (const day of new Set(tallies.map((tally) => tally.day))) {
+        const ofDay = tallies.filter((tally) => tally.day === day)
+        const keepSeconds = (day - today + rememberedDays + 1) * 86_400
+        await inBatches(ofDay, batchSize, async (batch) => {
+          const args = batch.flatMap(({ key, what, count, lastMs }) => [
+            ...[`${key} ${what}`, count, lastMs],
+          ])
+          await putTallies([`${prefix}{tallies:${day}}`], keepSeconds, ...args)
+        })
+      }
+    },
+
+    async putAudit(entries) {
+      const lines = await connection.xrange(audit, '-', '+')
+      const idByText = new Map(lines.map(([id, fields]) => [fields[1] ?? '', id]))
+      const merged = mergedAudit([...idByText.keys()], entries).slice(-rememberedEntries)
+      if (merged.length === 0) return
+      await connection.del(newAudit)
+      const placed = placedIn(merged, idByText)
+      await inBatches(
+        placed,
+        batchSize,
+        async (batch) => {
+          await Promise.all(
+            batch.map(({ id, text }) => connection.xadd(newAudit, id, 'entry', text)),
+          )
+        },
+        1,
+      )
+      await replaceAudit(lines.at(-1)?.[0] ?? '0-0')
+    },
+
+    finish: () => Promise.resolve(),
+
+    close() {
+      connection.disconnect()
+      return Promise.resolve()
+    },
+  }
+
+  async function hasQuotas(): Promise<boolean> {
+    for (const server of mastersOf(connection)) {
+      for await (const names of scanned(server, `${prefix}quota:`))
+        if (names.length > 0) return true
+    }
+    return false
+  }
+
+  async function hasTallies(): Promise<boolean> {
+    const today = Math.floor(clock() / dayMs)
+    const days = Array.from({ length: rememberedDays }, (_, back) => today - back)
+    const found = await Promise.all(
+      days.map((day) => connection.exists(`${prefix}{tallies:${day}}`)),
+    )
+    return found.some((count) => count > 0)
+  }
+}
+
+/** The bans that run, as the list of them has them: score, then member. */
+function bansOf(quotas: readonly KeptQuota[], nowMs: number): (string | number)[] {
+  return quotas.flatMap(({ quota, state }) =>
+    [...(state.conducts ?? [])].flatMap(([key, { bannedUntilMs }]) =>
+      bannedUntilMs > nowMs ? [bannedUntilMs, JSON.stringify([key, quota])] : [],
+    ),
+  )
+}
+
+/**
+ * Lines of a stream with their ids, which rise: those that are there keep theirs, the others get one of their time.
+ * So who follows the stream hears of none that is older than what it has heard of.
+ */
+function placedIn(
+  entries: readonly AuditEntry[],
+  idByText: ReadonlyMap<string, string>,
+): { id: string; text: string }[] {
+  const lines = entries.map((entry) => {
+    const text = auditText(entry)
+    const [ms = entry.atMs, number = 0] = (idByText.get(text) ?? '')
+      .split('-')
+      .filter(Boolean)
+      .map(Number)
+    return { text, ms, number }
+  })
+  lines.sort((a, b) => a.ms - b.ms || a.number - b.number)
+  let [lastMs, lastNumber] = [0, 0]
+  return lines.map(({ text, ms, number }) => {
+    const isLater = ms > lastMs || (ms === lastMs && number > lastNumber)
+    ;[lastMs, lastNumber] = isLater ? [ms, number] : [lastMs, lastNumber + 1]
+    return { id: `${lastMs}-${lastNumber}`, text }
+  })
+}
+
+/** Hands items over in batches, several of which are on their way at a time. */
+async function inBatches<Item>(
+  items: readonly Item[],
+  size: number,
+  put: (batch: readonly Item[]) => Promise<void>,
+  lanes: number = atOnce,
+): Promise<void> {
+  let start = 0
+  const lane = async (): Promise<void> => {
+    while (start < items.length) {
+      const batch = items.slice(start, start + size)
+      start += size
+      await put(batch)
+    }
+  }
+  await Promise.all(Array.from({ length: lanes }, lane))
+}

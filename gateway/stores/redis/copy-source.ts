@@ -1,0 +1,173 @@
+import { Cluster, type Redis } from 'ioredis'
+import type { Clock } from '../../../shared/clock.ts'
+import { intactKeyFrom } from '../../keys/record.ts'
+import type { StoredKey } from '../../keys/key.ts'
+import { dayMs } from '../../limits/step.ts'
+import { auditEntriesFrom } from '../audit.ts'
+import type { CopySource, KeptQuota } from '../copy.ts'
+import { keepUntil } from '../kept.ts'
+import { rememberedDays, type Tally } from '../tallies.ts'
+import type { Connection } from './connect.ts'
+import { stateOfHash } from './quota-hash.ts'
+
+const batchSize = 1_000
+
+export type RedisPlace = Readonly<{
+  name: string
+  connection: Connection
+  /** What every name begins with. */
+  prefix: string
+  clock: Clock
+}>
+
+/** What is in Redis, as it is found: gateways go on changing it while it is read. */
+export function redisSource({ name, connection, prefix, clock }: RedisPlace): CopySource {
+  const ofKeys = (what: string): string => `${prefix}{keys}:${what}`
+  const [records, versions, pending] = ['records', 'versions', 'pending'].map(ofKeys) as [
+    ...[string, string, string],
+  ]
+  let damaged = 0
+
+  /** Keys of some ids with their versions, without those of an import that isn't finished. */
+  async function keysOf(ids: readonly string[], scores: readonly number[]): Promise<StoredKey[]> {
+    const [texts, waits] = await Promise.all([
+      connection.hmget(records, ...ids),
+      connection.hmget(pending, ...ids),
+    ])
+    return texts.flatMap((text, place) => {
+      if (text === null || waits[place] !== null) return []
+      const key = intactKeyFrom(text)
+      if (!key) damaged++
+      return key ? [{ key, version: scores[place] ?? 0 }] : []
+    })
+  }
+
+  return {
+    name,
+
+    get damaged() {
+      return damaged
+    },
+
+    async keyCount() {
+      return (await connection.hlen(records)) - (await connection.hlen(pending))
+    },
+
+    async *keys() {
+      let from = 0
+      // Those of one version that were read already, where a page has ended among them.
+      let alike = 0
+      for (;;) {
+        const flat = await connection.zrangebyscore(
+          ...([versions, from, '+inf', 'WITHSCORES', 'LIMIT', alike, batchSize] as const),
+        )
+        const ids = flat.filter((_text, place) => place % 2 === 0)
+        const scores = flat.filter((_text, place) => place % 2 === 1).map(Number)
+        if (ids.length > 0) yield await keysOf(ids, scores)
+        if (ids.length < batchSize) return
+        const last = scores.at(-1) ?? 0
+        alike = (last === from ? alike : 0) + scores.filter((score) => score === last).length
+        from = last
+      }
+    },
+
+    async *quotas() {
+      const beginning = `${prefix}quota:`
+      for (const server of mastersOf(connection)) {
+        for await (const hashes of scanned(server, beginning)) {
+          yield await quotasIn(server, hashes, beginning.length)
+        }
+      }
+    },
+
+    async *tallies() {
+      const today = Math.floor(clock() / dayMs)
+      for (let day = today - rememberedDays + 1; day <= today; day++) {
+        yield* talliesOf(connection, `${prefix}{tallies:${day}}`, day)
+      }
+    },
+
+    async *audit() {
+      let after = '-'
+      for (;;) {
+        const lines = await connection.xrange(`${prefix}audit`, after, '+', 'COUNT', batchSize)
+        const entries = lines.flatMap(([, fields]) => auditEntriesFrom(fields[1]))
+        damaged += lines.length - entries.length
+        yield entries
+        if (lines.length < batchSize) return
+        after = `(${lines.at(-1)?.[0]}`
+      }
+    },
+
+    close() {
+      connection.disconnect()
+      return Promise.resolve()
+    },
+  }
+
+  async function quotasIn(
+    server: Redis,
+    hashes: readonly string[],
+    prefixLength: number,
+  ): Promise<KeptQuota[]> {
+    const nowMs = clock()
+    const asked = hashes.map((hash) => Promise.all([server.hgetall(hash), server.pttl(hash)]))
+    const answers = await Promise.all(asked.map((each) => each.catch(() => undefined)))
+    return answers.flatMap((answer, place): KeptQuota[] => {
+      const [fields = {}, leftMs = 0] = answer ?? []
+      // It has ended meanwhile.
+      if (answer && leftMs === -2) return []
+      const state = stateOfHash(fields)
+      if (!state) damaged++
+      const quota = (hashes[place] ?? '').slice(prefixLength)
+      const until = leftMs > 0 ? nowMs + leftMs : state && keepUntil(state)
+      return state && until !== undefined && until > nowMs
+        ? [{ quota, state, keepUntilMs: until }]
+        : []
+    })
+  }
+}
+
+export function mastersOf(connection: Connection): Redis[] {
+  return connection instanceof Cluster ? connection.nodes('master') : [connection]
+}
+
+/** Names of a server that begin in one way, in batches. One may come twice. */
+export async function* scanned(server: Redis, beginning: string): AsyncGenerator<string[]> {
+  const pattern = `${beginning.replace(/[\\*?[\]^]/g, '\\$&')}*`
+  let cursor = '0'
+  do {
+    const [next, names] = await server.scan(cursor, 'MATCH', pattern, 'COUNT', batchSize)
+    if (names.length > 0) yield names
+    cursor = next
+  } while (cursor !== '0')
+}
+
+async function* talliesOf(
+  connection: Connection,
+  hash: string,
+  day: number,
+): AsyncGenerator<Tally[]> {
+  let cursor = '0'
+  do {
+    const [next, flat] = await connection.hscan(
+      hash,
+      cursor,
+      'MATCH',
+      'count *',
+      'COUNT',
+      batchSize,
+    )
+    const names = flat.filter((_text, place) => place % 2 === 0).map((field) => field.slice(6))
+    const counts = flat.filter((_text, place) => place % 2 === 1).map(Number)
+    if (names.length > 0) {
+      const lasts = await connection.hmget(hash, ...names.map((name) => `last ${name}`))
+      yield names.map((name, place) => {
+        const end = name.indexOf(' ')
+        const [count = 0, lastMs] = [counts[place], Number(lasts[place] ?? 0)]
+        return { day, key: name.slice(0, end), what: name.slice(end + 1), count, lastMs }
+      })
+    }
+    cursor = next
+  } while (cursor !== '0')
+}

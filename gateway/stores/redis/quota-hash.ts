@@ -1,0 +1,48 @@
+import type { Conduct, QuotaState } from '../../limits/step.ts'
+
+/** A strike is written in this many digits. */
+const strikeDigits = 13
+
+/** A quota from the fields of its hash, as quota.lua says; nothing if it is damaged. */
+export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaState | undefined {
+  const numbers = /^(\d+),(\d+),(\d+),(\d+),(\d+),(\d+)(?:,k)?$/.exec(fields['c'] ?? '')
+  if (!numbers) return undefined
+  const [minute = 0, minuteUsed = 0, day = 0, dayUsed = 0, dayGivenBack = 0, generation = 0] =
+    numbers.slice(1).map(Number)
+  const conducts = new Map<string, Conduct>()
+  const settled = new Map<string, number>()
+  for (const [field, value] of Object.entries(fields)) {
+    if (field.startsWith('s:')) settled.set(field.slice(2), Number(value))
+    const conduct = field.startsWith('k:') ? conductFrom(value) : undefined
+    if (conduct) conducts.set(field.slice(2), conduct)
+  }
+  return {
+    ...{ minute, minuteUsed, day, dayUsed, dayGivenBack, generation },
+    conducts: conducts.size > 0 ? conducts : undefined,
+    ...(settled.size > 0 ? { settled } : {}),
+  }
+}
+
+/** The counters of a quota as its hash has them, and its other fields. */
+export function hashOfState(state: QuotaState): { counters: string; fields: [string, string][] } {
+  const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation } = state
+  const fields: [string, string][] = []
+  for (const [key, { refusedAtMs, bannedUntilMs, bans, strikesMs }] of state.conducts ?? []) {
+    const strikes = strikesMs.map((ms) => String(ms).padStart(strikeDigits, '0')).join('')
+    fields.push([`k:${key}`, `${refusedAtMs},${bannedUntilMs},${bans},${strikes}`])
+  }
+  for (const [gateway, number] of state.settled ?? []) fields.push([`s:${gateway}`, String(number)])
+  return {
+    counters: [minute, minuteUsed, day, dayUsed, dayGivenBack, generation].join(),
+    fields,
+  }
+}
+
+function conductFrom(text: string): Conduct | undefined {
+  const [, refusedAt, bannedUntil, bans, strikes = ''] =
+    /^(\d+),(\d+),(\d+),(\d*)$/.exec(text) ?? []
+  if (refusedAt === undefined) return undefined
+  const strikesMs = (strikes.match(/\d{13}/g) ?? []).map(Number)
+  const [refusedAtMs, bannedUntilMs] = [Number(refusedAt), Number(bannedUntil)]
+  return { refusedAtMs, bannedUntilMs, bans: Number(bans), strikesMs }
+}
