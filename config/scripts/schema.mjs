@@ -1,6 +1,6 @@
 import './check-node.mjs'
 
-// Writes config/gateway.schema.json anew from the schema in gateway/config/schema.ts.
+// Writes config/gateway.schema.json and gateway/config/file.ts anew from the schema in gateway/config/schema.ts.
 const { prepareOrExit } = await import('./prepare.mjs')
 const { writeFileSync } = await import('node:fs')
 const { join } = await import('node:path')
@@ -10,3 +10,8 @@ await prepareOrExit()
 const { jsonSchema } = await import('../../build/gateway/config/json-schema.js')
 const text = `${JSON.stringify(jsonSchema(), null, 2)}\n`
 writeFileSync(join(root, 'config/gateway.schema.json'), text)
+const { fileTypes } = await import('../../build/gateway/config/file-types.js')
+const { format, resolveConfig } = await import('prettier')
+const types = join(root, 'gateway/config/file.ts')
+const style = await resolveConfig(types)
+writeFileSync(types, await format(fileTypes(), { ...style, parser: 'typescript' }))

@@ -1,5 +1,6 @@
 import { descriptions } from './descriptions.ts'
-import { fileSchema, type ConfigFile } from './schema.ts'
+import type { ConfigFile } from './file.ts'
+import { fileSchema } from './schema.ts'
 import { completed } from './written.ts'
 
 type Json = Readonly<Record<string, unknown>>

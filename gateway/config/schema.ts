@@ -1,4 +1,4 @@
-import Type, { type Static, type TSchema } from 'typebox'
+import Type, { type TSchema } from 'typebox'
 import {
   durationFrom,
   durationPattern,
@@ -248,8 +248,6 @@ export const fileSchema = section({
   shutdown: optional(duration),
   trustedProxies: optional(Type.Array(text, { expected: 'a list of addresses or CIDR ranges' })),
 })
-
-export type ConfigFile = Static<typeof fileSchema>
 
 function section<Properties extends Record<string, TSchema>>(properties: Properties) {
   return Type.Object(properties, { additionalProperties: false, expected: 'a section of settings' })

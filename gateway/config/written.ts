@@ -1,4 +1,4 @@
-import type { ConfigFile } from './schema.ts'
+import type { ConfigFile } from './file.ts'
 
 /** A file with all that it may leave out, each setting as one would write it. */
 export type CompleteFile = ReturnType<typeof completed>

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync, mkdirSync, chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv } from 'ajv'
@@ -605,6 +605,47 @@ t.test('the schema for editors is the one that the gateway goes by', (t) => {
   const file = JSON.parse(readFileSync(join(root, 'config/gateway.schema.json'), 'utf8')) as unknown
   t.strictSame(file, JSON.parse(JSON.stringify(jsonSchema())), 'else run: npm run schema')
   t.match(shipped, /^# yaml-language-server: \$schema=gateway\.schema\.json\n/)
+  t.end()
+})
+
+t.test('so are the types for programs', async (t) => {
+  const { fileTypes } = await import('../../gateway/config/file-types.ts')
+  const { format, resolveConfig } = await import('prettier')
+  const file = join(root, 'gateway/config/file.ts')
+  const style = await resolveConfig(file)
+  const types = await format(fileTypes(), { ...style, parser: 'typescript' })
+  t.equal(readFileSync(file, 'utf8'), types, 'else run: npm run schema')
+})
+
+t.test('the compiler says the right thing for a typo', (t) => {
+  const folder = t.testdir({
+    'typo.ts': `
+      import type { ConfigFile } from ${JSON.stringify(join(root, 'gateway/config/file.ts'))}
+      const route = { path: '/v1/*', upstream: 'a' }
+      export const words: ConfigFile = { plans: { free: { perMinute: '60', perDay: 1 } }, routes: [route] }
+      export const name: ConfigFile = { plans: {}, routes: [{ path: '/v1/*', upsteam: 'a' }] }
+      export const fine: ConfigFile = { plans: { free: { perMinute: 60, perDay: 'unlimited' } }, routes: [route] }
+    `,
+  })
+  const options = ['--noEmit', '--strict', '--allowImportingTsExtensions', '--target', 'es2022']
+  const { stdout } = spawnSync(
+    process.execPath,
+    [
+      join(root, 'node_modules/typescript/bin/tsc'),
+      ...options,
+      '--module',
+      'nodenext',
+      join(folder, 'typo.ts'),
+    ],
+    { encoding: 'utf8' },
+  )
+  const errors = stdout.split('\n').filter((line) => line.includes('error TS'))
+  t.equal(errors.length, 2, stdout)
+  t.match(
+    errors[0],
+    /Type 'string' is not assignable to type 'number \| "unlimited"'|'"60"'|not assignable/,
+  )
+  t.match(errors[1], /'upsteam' does not exist in type 'RouteSettings'.* Did you mean.*'upstream'/)
   t.end()
 })
 
