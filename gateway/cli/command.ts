@@ -37,6 +37,8 @@ export type Context = Readonly<{
   secret: string | undefined
   /** What the running gateway wants to be asked with (environment: ADMIN_TOKEN). */
   adminToken: string | undefined
+  /** Who does it, for the audit. */
+  by: string
   clock: () => number
   /** Draws how far a long command is, on a terminal. */
   progress: (label: string, total: number) => (done: number) => void

@@ -74,6 +74,7 @@ async function runCommand(
         desks: () => desksFor({ stores: stores(), plans: config.plans, clock: Date.now, by }),
         secret: environment['GATEWAY_SECRET'],
         adminToken: environment['ADMIN_TOKEN'],
+        by,
         clock: Date.now,
         progress: (label, total) => progressBar(stderr, label, total),
         ...{ warn, ask, confirm },
