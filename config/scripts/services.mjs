@@ -140,5 +140,5 @@ function welcome({ gateway, backend, keys, isReached }) {
 function tokens(keys, gateway) {
   const curl = (token) => `curl ${gateway}/v1/pets -H "Authorization: Bearer ${token}"`
   const made = keys.map(({ key, token }) => `\n  ${key.plan.padEnd(12)}${curl(token)}`)
-  return `One key for each plan was made. Their tokens are shown this once; paste a line to try it:${made.join('')}`
+  return `One key for each plan was made. Their tokens are shown this once. Try a line:${made.join('')}`
 }
