@@ -49,6 +49,16 @@ t.test('the package works where it is installed: command, plugin and types', asy
   }
   t.ok(paths.every((path) => !/^(?:test|backend|build\/(?:test|backend))\//.test(path)))
   t.ok(paths.includes('build/gateway/stores/redis/quota.lua'))
+  t.strictSame(
+    paths.filter((path) => path.endsWith('.map')),
+    [],
+    'no map of sources that are not in it',
+  )
+  const { main, types } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    main: string
+    types: string
+  }
+  for (const path of [main, types]) t.ok(paths.includes(path.replace('./', '')), path)
 
   writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
   // Node 20's native part is compiled here already: a minute is spared.

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -54,7 +55,10 @@ Object.defineProperty(process,'versions',{value:versions})`
 function fakeNpm(folder: string, code: string): string {
   const file = join(folder, 'npm.js')
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }')
-  const questions = `if (process.argv[2] === 'config') process.exit(console.log(process.env.NODEDIR))`
+  const questions = `if (process.argv[3] === 'list') {
+  process.exit(console.log('; "user" config from /home/me/.npmrc\\n\\nnodedir = "x"'))
+}
+if (process.argv[2] === 'config') process.exit(console.log(process.env.NODEDIR))`
   writeFileSync(file, `const fs = require('node:fs')\n${questions}\n${code}`)
   return file
 }
@@ -103,7 +107,8 @@ t.test('set-up says what is missing, in one sentence, with an exit code', (t) =>
     })
     t.equal(status, 1)
     t.equal(output.split('\n').length, 2, 'one line')
-    t.match(output, `nodedir names ${nodedir}, which has the headers of another Node`)
+    const where = `nodedir (from /home/me/.npmrc) names ${nodedir}, which has the headers of another`
+    t.match(output, where)
     t.match(output, /\(module version 127\), and Node 20\.20\.2 needs version 999/)
     t.end()
   })
@@ -177,6 +182,18 @@ for (const [file, text] of Object.entries({
       output,
       /better-sqlite3 1[23]\.\d+\.\d+ was installed but does not work with Node [\d.]+: of another processor\. Remove/,
     )
+    const foreign =
+      'The module was compiled against a different Node.js version using NODE_MODULE_VERSION 115. ' +
+      'This version of Node.js requires NODE_MODULE_VERSION 127.'
+    writeFileSync(
+      npm_execpath,
+      readFileSync(npm_execpath, 'utf8').replace('of another processor', foreign),
+    )
+    rmSync(join(folder, 'checkout/.cache'), { recursive: true })
+    t.match(
+      run([script], { npm_execpath }).output,
+      /: its binary is for module version 115, and this Node wants 127\. Remove/,
+    )
     t.strictSame(readdirSync(packages), ['some'])
     t.end()
   })
@@ -249,6 +266,16 @@ t.test('npm start shows the first keys even where the gateway can’t begin', as
   t.strictSame(await ended, [1, null])
   t.match(output(), /set another port with listen\.port/)
   t.match(output(), /One key for each plan was made\. .*\n +free +curl \S+ -H "Auth.* tg_/)
+})
+
+t.test('npm run setup takes one word, and refuses others before it does anything', (t) => {
+  const folder = checkout(t)
+  const script = join(folder, 'checkout/config/scripts/setup.mjs')
+  t.match(run([script, '--prod'], {}), {
+    ...{ status: 2, output: 'npm run setup takes nothing but --production, got "--prod".\n' },
+  })
+  t.notOk(existsSync(join(folder, 'checkout/node_modules')))
+  t.end()
 })
 
 t.test('npm start -- --help tells, and starts nothing', (t) => {

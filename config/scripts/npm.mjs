@@ -45,14 +45,29 @@ export async function runNpm(args, { folder = root, log, settings = {} }) {
   }
 }
 
+/** Where a setting of npm's was made: in which file, or in the environment. */
+export function originOf(name) {
+  // npm hands all of its settings on in the environment, so that those of files are looked for without it.
+  const others = Object.entries(process.env).filter(
+    ([each]) => each.toLowerCase() !== `npm_config_${name}`,
+  )
+  let origin = 'from the environment'
+  let file = ''
+  for (const line of askNpm(['config', 'list'], Object.fromEntries(others)).split('\n')) {
+    file = /^; "\w+" config from (.+)$/.exec(line)?.[1] ?? file
+    if (new RegExp(`^${name} *=`).test(line)) origin = `from ${file}`
+  }
+  return origin
+}
+
+function askNpm(args, env = process.env) {
+  const [command, ...first] = npmCommand()
+  return spawnSync(command, [...first, ...args], { cwd: root, env, encoding: 'utf8' }).stdout ?? ''
+}
+
 /** A setting of npm's, wherever it was made. */
 export function npmSetting(name) {
-  const [command, ...first] = npmCommand()
-  const { stdout } = spawnSync(command, [...first, 'config', 'get', name], {
-    cwd: root,
-    encoding: 'utf8',
-  })
-  const value = stdout?.trim()
+  const value = askNpm(['config', 'get', name]).trim()
   return value && value !== 'undefined' && value !== 'null' ? value : undefined
 }
 

@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { build } from './build.mjs'
 import { runNpm } from './npm.mjs'
@@ -22,11 +30,27 @@ export async function prepare() {
   await build()
 }
 
+/**
+ * Takes out what only building and testing need; what is built runs on, and the next `npm test` brings it back.
+ * Not with `npm prune`: it would ask its registry for the SQLite that is not for this Node.
+ */
+export function withoutDevelopment() {
+  rmSync(stampFile, { force: true })
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  const unneeded = Object.entries(lock.packages).filter(([, { dev }]) => dev)
+  for (const [place] of unneeded) rmSync(join(root, place), { recursive: true, force: true })
+  const programs = join(packages, '.bin')
+  for (const name of existsSync(programs) ? readdirSync(programs) : []) {
+    if (!existsSync(join(programs, name))) rmSync(join(programs, name))
+  }
+  trySqlite()
+}
+
 /** The set-up for a script of package.json: one sentence and exit code 1 if it can't be had. */
 export async function prepareOrExit(more = () => undefined) {
   try {
     await prepare()
-    return more()
+    return await more()
   } catch (error) {
     if (!(error instanceof SetupError)) throw error
     process.stderr.write(`${error.message}\n`)

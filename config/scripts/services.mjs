@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { root } from './shared.mjs'
 
 /** Runs backend and gateway as two processes until Ctrl-C, or until one of them ends. */
@@ -40,6 +41,8 @@ export async function runServices() {
     if (keys.length > 0) process.stdout.write(`${tokens(keys, 'http://127.0.0.1:8080')}\n`)
     return stopping
   }
+  // What the gateway still has to say of its start goes first.
+  await setTimeout(100)
   const isReached = [...(config?.upstreams.values() ?? [])].some(({ targets }) =>
     targets.some(({ url }) => new URL(url).port === new URL(backend).port),
   )
@@ -137,5 +140,5 @@ function welcome({ gateway, backend, keys, isReached }) {
 function tokens(keys, gateway) {
   const curl = (token) => `curl ${gateway}/v1/pets -H "Authorization: Bearer ${token}"`
   const made = keys.map(({ key, token }) => `\n  ${key.plan.padEnd(12)}${curl(token)}`)
-  return `One key for each plan was made. Their tokens are shown this once; paste a line to try it:${made.join('')}`
+  return `One key for each plan was made. Their tokens are shown this once. Try a line:${made.join('')}`
 }

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
-import { npmSetting, runNpm } from './npm.mjs'
+import { npmSetting, originOf, runNpm } from './npm.mjs'
 import { digestOf, root, SetupError } from './shared.mjs'
 
 const source = join(root, 'config', 'node-20')
@@ -79,11 +79,18 @@ export function trySqlite() {
   const options = { cwd: root, encoding: 'utf8' }
   const { status, signal, stderr } = spawnSync(process.execPath, ['-e', script], options)
   if (status === 0) return
-  const reason = /^\w*Error: (.*)/m.exec(stderr)?.[1] ?? `it ended by ${signal ?? status}`
+  const reason =
+    abiFault(stderr) ?? /^\w*Error: (.*)/m.exec(stderr)?.[1] ?? `it ended by ${signal ?? status}`
   throw new SetupError(
     `better-sqlite3 ${installedSqlite()} was installed but does not work with Node ` +
       `${process.versions.node}: ${reason}. Remove node_modules and .cache and try again.`,
   )
+}
+
+/** Node says in three lines that a binary is for another Node; the numbers are what helps. */
+function abiFault(text = '') {
+  const [, has, wants] = /NODE_MODULE_VERSION (\d+)[^]*?NODE_MODULE_VERSION (\d+)/.exec(text) ?? []
+  return has && `its binary is for module version ${has}, and this Node wants ${wants}`
 }
 
 function requireCompiler() {
@@ -105,7 +112,7 @@ function headerSettings() {
   const found = named && moduleVersionIn(named)
   if (!named || found === process.versions.modules) return {}
   throw new SetupError(
-    `SQLite can't be compiled: npm's setting nodedir names ${named}, which has ` +
+    `SQLite can't be compiled: npm's setting nodedir (${originOf('nodedir')}) names ${named}, which has ` +
       `${found ? `the headers of another Node (module version ${found})` : 'no headers of a Node'}, ` +
       `and Node ${process.versions.node} needs version ${process.versions.modules}. ` +
       `Remove the setting, or set npm_config_nodedir to the folder of this Node.`,

@@ -17,7 +17,7 @@ export function consequencesOf(before: KeyDetails, after: KeyDetails): string[] 
   const { id, state, plan, account, bannedUntil, standing } = after
   const told: string[] = []
   if (before.account !== undefined && before.account !== account) {
-    told.push(`It draws no longer on the quota of the account ${before.account}.`)
+    told.push(`It no longer draws on the quota of the account ${before.account}.`)
   }
   const limits = limitsText(standing)
   if (limits !== limitsText(before.standing)) told.push(`Its limits are now ${limits}.`)

@@ -37,7 +37,7 @@ export function explain(command: Command): string {
   })
   return (
     `${summary}\n\nUsage: ${['tollgate', name, ...args].join(' ')} [OPTIONS]\n\n` +
-    `${details ? `${wrapped(details, widest).join('\n')}\n\n` : ''}` +
+    paragraphs(details) +
     `${args.some((arg) => /KEY/.test(arg)) ? `${ofKey}\n\n` : ''}${lines.join('\n')}\n`
   )
 }
@@ -65,6 +65,15 @@ function told({ help, kind, unlessTold, many }: Option): string {
     (unlessTold === undefined ? '' : `; ${unlessTold} unless told`) +
     (many ? ' (may be repeated)' : '')
   )
+}
+
+/** Paragraphs as wide as a terminal, each with an empty line behind it. */
+function paragraphs(text = ''): string {
+  return text
+    .split('\n\n')
+    .filter((each) => each !== '')
+    .map((each) => `${wrapped(each.replaceAll('\n', ' '), widest).join('\n')}\n\n`)
+    .join('')
 }
 
 /** A text in lines that are no longer than that, as far as its words let it. */

@@ -1,6 +1,7 @@
 import type { Key } from '../keys/key.ts'
 import { isWanted, keyView, stateOf } from '../keys/view.ts'
 import { effectiveLimits } from '../limits/limits.ts'
+import { dayMs } from '../limits/step.ts'
 import { text, type Context, type Input, type Output } from './command.ts'
 import { aligned, timeText } from './table.ts'
 
@@ -67,7 +68,10 @@ function stateText(
   if (state !== 'active') return state
   const plan = config.plans.get(key.plan)
   if (!plan || !effectiveLimits(plan, key.limits)) return 'refused: no limits'
-  return bannedUntilMs === undefined ? state : `banned until ${timeText(bannedUntilMs)}`
+  if (bannedUntilMs === undefined) return state
+  // Within a day the time says it all, and leaves room for the rest.
+  const [day = '', time = ''] = timeText(bannedUntilMs).split(' ')
+  return `banned until ${bannedUntilMs - clock() < dayMs ? time : day}`
 }
 
 /** The limits that a key has of its own. */

@@ -78,6 +78,7 @@ async function runCommand(
         by,
         secret: environment['GATEWAY_SECRET'],
         adminToken: environment['ADMIN_TOKEN'],
+        by,
         clock: Date.now,
         progress: (label, total) => progressBar(stderr, label, total),
         ...{ warn, ask, confirm },

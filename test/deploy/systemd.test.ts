@@ -1,8 +1,14 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import t from 'tap'
-import { backendStops, gatewayStops, namesReadBy, read } from '../support/deployment.ts'
+import {
+  backendStops,
+  folder as deployment,
+  gatewayStops,
+  namesReadBy,
+  read,
+} from '../support/deployment.ts'
 import { root } from '../support/process.ts'
 
 const services = ['gateway', 'backend'] as const
@@ -105,3 +111,40 @@ for (const service of services) {
     t.end()
   })
 }
+
+t.test('the command line runs as the gateway does, with its environment', (t) => {
+  const script = join(deployment, 'tollgate')
+  t.ok(statSync(script).mode & 0o100, 'it can be run')
+  const bin = t.testdir({ 'systemd-run': '#!/bin/sh\nprintf "%s\\n" "$@"\n', id: '' })
+  chmodSync(join(bin, 'systemd-run'), 0o755)
+  const run = (user: number, args: string[], env: Record<string, string> = {}) => {
+    writeFileSync(join(bin, 'id'), `#!/bin/sh\necho ${user}\n`, { mode: 0o755 })
+    chmodSync(join(bin, 'id'), 0o755)
+    return spawnSync('/bin/sh', [script, ...args], {
+      ...{ cwd: bin, encoding: 'utf8', env: { PATH: `${bin}${delimiter}/bin`, ...env } },
+    })
+  }
+  t.match(run(1000, ['keys', 'list']), {
+    ...{ status: 2, stdout: '', stderr: /^tollgate: only root may .*: sudo tollgate keys list\n$/ },
+  })
+  const { status, stdout } = run(0, ['keys', 'import', 'id', 'a b', '--name', "it's"], {
+    SUDO_USER: 'alice',
+  })
+  t.equal(status, 0)
+  const words = stdout.trimEnd().split('\n')
+  const unit = settingsOf(read(fileOf('gateway')))
+  const of = (name: string) => unit.get(`Service.${name}`)?.[0] ?? ''
+  for (const word of [
+    `--uid=${of('User')}`,
+    `--working-directory=${of('WorkingDirectory').replace('%S', '/var/lib')}`,
+    `--property=EnvironmentFile=${of('EnvironmentFile')}`,
+    `--setenv=${of('Environment')}`,
+    '--setenv=TOLLGATE_BY=alice',
+  ])
+    t.ok(words.includes(word), word)
+  t.strictSame(words.slice(words.indexOf('/usr/bin/node')), [
+    ...['/usr/bin/node', '/opt/tollgate/build/gateway/cli/main.js', 'keys', 'import'],
+    ...[join(bin, 'id'), 'a b', '--name', "it's"],
+  ])
+  t.end()
+})

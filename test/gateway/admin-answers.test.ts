@@ -161,7 +161,7 @@ t.test('a query with what is not known, or twice, is refused', async (t) => {
     [
       'GET',
       '/admin/keys?revoked',
-      'There is no parameter "revoked"; there are plan, account, all.',
+      'There is no parameter "revoked"; there are plan, account, name, all.',
     ],
     ['GET', '/admin/keys?all=no', 'all must be true or false.'],
     ['GET', '/admin/usage?days=', 'days must be a whole number from 1 to 90.'],
