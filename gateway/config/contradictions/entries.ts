@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http'
-import { pathExpression, plainTarget } from '../../paths.ts'
+import { decoded, pathExpression, plainTarget } from '../../paths.ts'
 import { methodsOf } from '../methods.ts'
 import { nearest } from '../near.ts'
 import { list, section, text, type Section } from './saying.ts'
@@ -55,9 +55,12 @@ export function methodFault(method: string, told: string): string | undefined {
 
 /** Why a path can't be asked for, if it can't; `told` is where it is written. */
 export function pathFault(path: string, told: string): string | undefined {
-  const plain = plainTarget(path)
-  if (plain === undefined) return `can be read in two ways, and is always refused, got "${told}"`
+  if (plainTarget(path) === undefined) {
+    return `can be read in two ways, and is always refused, got "${told}"`
+  }
+  // Escapes of a request are undone before its path is looked for.
+  const plain = decoded(path)
   if (plain === path) return undefined
-  const hint = told.includes(path) ? `; did you mean ${plain}?` : ''
-  return `must be written without needless escapes, got "${told}"${hint}`
+  const hint = told.includes(path) && !/\s/.test(plain) ? `; did you mean ${plain}?` : ''
+  return `must be written without escapes, got "${told}"${hint}`
 }
