@@ -1,5 +1,5 @@
 import { strict, type Lenience } from './lenience.ts'
-import { pathExpression } from './paths.ts'
+import { decoded, pathExpression } from './paths.ts'
 
 /** A rehearsal of a removal: within it, the operation is not served. */
 export type Brownout = Readonly<{ fromMs: number; toMs: number }>
@@ -73,14 +73,4 @@ function announcedFrom(deprecation: Deprecation): Announced {
 /** A URL as a header takes it: in ASCII. */
 function escaped(url: string): string {
   return url.toWellFormed().replace(/[^!-~]/gu, encodeURIComponent)
-}
-
-/** A path with its escapes undone; one that can't be undone is no operation's. */
-function decoded(path: string): string {
-  if (!path.includes('%')) return path
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    return path
-  }
 }

@@ -49,6 +49,16 @@ export function pathMatcher(patterns: readonly string[]): (path: string) => bool
     expressions.some((expression) => expression.test(path))
 }
 
+/** A path with its escapes undone, as routes and operations are written; as it is, if they can't be undone. */
+export function decoded(path: string): string {
+  if (!path.includes('%')) return path
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}
+
 /** What a pattern means, as an expression over whole paths. */
 export function pathExpression(pattern: string): RegExp {
   const rest = pattern.endsWith('/*')

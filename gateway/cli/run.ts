@@ -75,7 +75,6 @@ async function runCommand(
         configFile: named ?? file,
         stores,
         desks: () => desksFor({ stores: stores(), plans: config.plans, clock: Date.now, by }),
-        by,
         secret: environment['GATEWAY_SECRET'],
         adminToken: environment['ADMIN_TOKEN'],
         by,

@@ -136,7 +136,11 @@ function hintFor(rule: Rule, value: unknown): string {
   const digits = value.replace(/[,_' ]/g, '')
   const isNumber = digits !== value && /^\d{1,15}$/.test(digits)
   if (isNumber && Value.Check(rule as TSchema, Number(digits))) return meant(digits)
-  const near = nearest(value, wordsOf(rule))
+  const isWord = /^[\w-]+$/.test(value)
+  const spelled = [value.toLowerCase(), value.toUpperCase()].find(
+    (each) => isWord && Value.Check(rule as TSchema, each),
+  )
+  const near = spelled ?? nearest(value, wordsOf(rule))
   return near === undefined ? '' : meant(near)
 }
 

@@ -46,7 +46,11 @@ export class ConfigDocument {
   constructor(text: string, environment?: Environment, reading: Reading = 'values') {
     this.#reading = reading
     const guarded = environment ? guardedText(text) : text
-    const document = parseDocument(guarded, { lineCounter: this.#lines, prettyErrors: false })
+    const document = parseDocument(guarded, {
+      lineCounter: this.#lines,
+      prettyErrors: false,
+      logLevel: 'error',
+    })
     const broken = document.errors.filter(({ code }) => code !== 'DUPLICATE_KEY')
     const [first] = broken.sort((a, b) => a.pos[0] - b.pos[0])
     this.root = document.contents

@@ -1,46 +1,33 @@
 import Type, { type TSchema } from 'typebox'
 import {
-  durationFrom,
-  durationPattern,
-  instantFrom,
-  instantPattern,
-  sizeFrom,
-  sizePattern,
-} from './units.ts'
+  cost,
+  count,
+  duration,
+  exactPath,
+  hostName,
+  instant,
+  limit,
+  link,
+  method,
+  nodes,
+  operation,
+  origin,
+  ownPath,
+  path,
+  port,
+  prefix,
+  probe,
+  size,
+  status,
+  text,
+  time,
+  url,
+  weight,
+  words,
+  workers,
+} from './values.ts'
 
-const count = Type.Integer({ minimum: 1, expected: 'a whole number above 0' })
-const cost = Type.Integer({ minimum: 0, maximum: 1_000_000, expected: 'a whole number from 0 up' })
-const limit = Type.Union([count, Type.Literal('unlimited')], {
-  expected: 'a whole number above 0 or "unlimited"',
-})
-const workers = Type.Union([Type.Integer({ minimum: 1, maximum: 256 }), Type.Literal('auto')], {
-  expected: 'a whole number from 1 to 256, or auto',
-})
-const text = Type.String({ minLength: 1, expected: 'a text' })
-const port = Type.Integer({ minimum: 0, maximum: 65_535, expected: 'a port from 0 to 65535' })
-const duration = Type.Refine(
-  Type.String({ pattern: durationPattern, expected: 'a duration such as 50ms, 1s, 5m or 24h' }),
-  (value) => durationFrom(value) !== undefined,
-)
-const time = Type.Refine(
-  Type.String({
-    pattern: `^(?=.*[1-9])${durationPattern.slice(1)}`,
-    expected: 'a duration above 0, such as 50ms, 1s, 5m or 24h',
-  }),
-  (value) => durationFrom(value) !== undefined,
-)
-const instant = Type.Refine(
-  Type.String({
-    pattern: instantPattern,
-    expected: 'a day such as 2030-12-05, or a time with its zone',
-  }),
-  (value) => instantFrom(value) !== undefined,
-)
 const address = section({ host: optional(text), port: optional(port) })
-const hostName = Type.String({
-  pattern: '^[\\w-]+(?:\\.[\\w-]+)*$',
-  expected: 'a name such as gateway.internal, without a port',
-})
 const adminAddress = section({
   host: optional(text),
   port: optional(port),
@@ -49,69 +36,9 @@ const adminAddress = section({
 const off = Type.Optional(Type.Enum(['on', 'off'], { expected: 'on or off' }))
 const plan = section({ perMinute: limit, perDay: limit, bans: off })
 const customPlan = section({ limits: Type.Literal('custom'), bans: off })
-const size = Type.Refine(
-  Type.String({ pattern: sizePattern, expected: 'a size such as 64KiB or 1MiB' }),
-  (value) => sizeFrom(value) !== undefined,
-)
-const url = Type.Refine(
-  Type.String({
-    pattern: '^https?://[^/?#@]+/?$',
-    expected: 'an http or https URL without a path',
-  }),
-  (value) => URL.canParse(value),
-)
-const weight = Type.Integer({ minimum: 1, maximum: 1_000, expected: 'from 1 to 1000' })
 const target = Type.Union([url, section({ url, weight: optional(weight) })], {
   expected: 'an http or https URL without a path, or { url: ..., weight: ... }',
 })
-const status = Type.Integer({ minimum: 100, maximum: 599, expected: 'a status of HTTP' })
-const origin = Type.String({
-  pattern: '^(?:\\*|https?://[^/?#@\\s]+)$',
-  expected: 'an origin such as https://app.example, or *',
-})
-const probe = Type.String({
-  pattern: '^(?:GET|HEAD|OPTIONS) /\\S*$',
-  expected: 'GET and a path, such as GET /v1/pets?limit=1',
-})
-const method = Type.String({ pattern: '^[A-Z-]+$', expected: 'a method such as GET' })
-const segment = '(?:[^/{}*:?#\\s]+|\\{\\w+\\})'
-
-/** How paths of routes are written, and operations. */
-export const pathPattern = `^(?:/${segment})*/(?:\\*|${segment})?$`
-export const operationPattern = `^[A-Z-]+ ${pathPattern.slice(1)}`
-
-const path = Type.String({
-  pattern: pathPattern,
-  expected: 'a path such as /v1/pets, /v1/pets/{petId} or /v1/*',
-})
-const operation = Type.String({
-  pattern: operationPattern,
-  expected: 'a method and a path, such as GET /v1/pets/{petId}',
-})
-const exactPath = Type.String({
-  pattern: '^/[^{}*?#\\s]*$',
-  expected: 'a path such as /healthz',
-})
-const ownPath = Type.String({
-  pattern: '^/[^{}*:?#\\s]*$',
-  expected: 'a path such as /v1/quota',
-})
-// It goes into a header, in which angle brackets end it.
-const link = Type.String({
-  pattern: '^[^\\s<>"]+$',
-  expected: 'a path or a URL without spaces',
-})
-const prefix = Type.String({
-  pattern: '^(?:/[^/{}*:?#\\s]+)*/\\*$',
-  expected: 'a path that ends in /*, such as /api/*',
-})
-
-const nodes = Type.Array(
-  Type.String({ pattern: '^[^\\s:]+:\\d{1,5}$|^\\[[^\\s]+\\]:\\d{1,5}$', expected: 'host:port' }),
-  { minItems: 1, expected: 'a list of host:port' },
-)
-
-const words = Type.String({ expected: 'a text' })
 const redisAccess = {
   username: optional(words),
   password: optional(words),
@@ -121,7 +48,6 @@ const redisAccess = {
     }),
   ),
 }
-
 const redis = Type.Union(
   [
     Type.String({ pattern: '^(?:rediss?://\\S+)?$', expected: 'a redis:// or rediss:// URL' }),

@@ -25,13 +25,12 @@ export async function forward(app: FastifyInstance, options: ForwardOptions): Pr
     route.schema = hidden
   })
   for (const route of routes) await app.register((scope) => serve(scope, route, passageOf(route)))
-  const shapes = new Set(routes.map(({ path }) => shapeOf(path)))
-  for (const shape of shapes) {
-    refuseOthers(
-      app,
-      routes.filter(({ path }) => shapeOf(path) === shape),
-    )
+  const entriesByShape = new Map<string, Route[]>()
+  for (const route of routes) {
+    const shape = shapeOf(route.path)
+    entriesByShape.set(shape, [...(entriesByShape.get(shape) ?? []), route])
   }
+  for (const entries of entriesByShape.values()) refuseOthers(app, entries)
 }
 
 async function serve(app: FastifyInstance, route: Route, pass: Passage): Promise<void> {

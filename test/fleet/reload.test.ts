@@ -152,9 +152,9 @@ t.test('the file is followed, however it is changed', async (t) => {
   const headers = await key()
   const limitOf = async () => {
     const { config } = (await state()) as {
-      config: { plans: { p: { limits: { perDay: number } } } }
+      config: { plans: { p: { perDay: number } } }
     }
-    return config.plans.p.limits.perDay
+    return config.plans.p.perDay
   }
   const folder = dirname(file)
   const withLimit = (limit: number): string => text.replace('1000000', String(limit))
@@ -256,7 +256,7 @@ t.test('the file is followed, however it is changed', async (t) => {
   }
   t.match(await diff(withLimit(5_000_000)), /changes nothing/)
   const told = await diff(withLimit(6_000_000))
-  t.match(told, /plans\.p\.limits\.perDay +5000000 +6000000\n\n1 key has the plan p\./)
+  t.match(told, /plans\.p\.perDay +5000000 +6000000\n\n1 key has the plan p\./)
 })
 
 t.test(

@@ -56,6 +56,15 @@ t.test('every answer of the operation says so, refusals included, and no other d
   }
 })
 
+t.test('a link beyond ASCII is escaped, as a header must be', async (t) => {
+  const more = shipped.replace('/v1/pets?status=available', '"/v1/größe?q=\\ud800€%20"')
+  const { call } = await startGateway(t, { more })
+  const { status, headers } = await call('GET', '/v1/pets/1')
+  t.equal(status, 401)
+  const path = '/v1/gr%C3%B6%C3%9Fe?q=%EF%BF%BD%E2%82%AC%20'
+  t.equal(headers['link'], `<${path}>; rel="successor-version"`)
+})
+
 t.test('links are added to what the backend links to', async (t) => {
   const upstream = await startUpstream(t, (_request, response) => {
     response

@@ -839,7 +839,7 @@ t.test('a route may be for all that there is', async (t) => {
   const { call, headers, get, ask } = await startFor(t, {
     upstream,
     routes:
-      '[ { path: /*, upstream: animals }, { path: /v1/x, upstream: animals, methods: [GET] } ]',
+      '[ { path: /*, upstream: animals }, { path: /v1/x, upstream: animals, methods: [GET] }, { path: /café, upstream: animals, methods: [GET] } ]',
   })
   for (const path of ['/', '/x', '/x/y?z=%41', '/v1/', '/v1/x', '/v1/quota/x']) {
     t.equal((await get(path)).text, `GET ${path}`)
@@ -847,6 +847,8 @@ t.test('a route may be for all that there is', async (t) => {
   t.match(json(await get('/v1/quota')), { plan: 'free' }, 'but what the gateway itself answers')
   t.equal((await call('PUT', '/x', {}, headers)).text, 'PUT /x')
   t.equal((await call('PUT', '/v1/x', {}, headers)).status, 405)
+  t.equal((await call('PUT', '/caf%C3%A9', {}, headers)).status, 405, 'written without escapes')
+  t.equal((await get('/caf%C3%A9')).text, 'GET /caf%C3%A9')
   t.match(await call('PURGE', '/x', undefined, headers), { status: 405 })
   t.equal((await call('GET', '/x')).status, 401)
   t.match(await ask('OPTIONS *'), /^HTTP\/1\.1 400 /)

@@ -61,7 +61,7 @@ export function* originSayings(file: Section, quote: Quote): Generator<Saying> {
   for (const [i, origin] of list(section(file['cors'])['origins']).entries()) {
     const place = ['cors', 'origins', i] as const
     const written = text(origin)
-    if (written === undefined || written === '*' || !/^https?:\/\//.test(written)) continue
+    if (written === undefined || !/^https?:\/\/[^/?#@\s]+$/.test(written)) continue
     if (written.includes('*')) {
       const expected = "must be an origin without *, or '*' for all"
       yield mistake(place, `${expected}, got "${quote(place)}"`)

@@ -1,6 +1,6 @@
 import { nameOf } from '../check.ts'
 import type { Path } from '../document.ts'
-import { operationPattern } from '../schema.ts'
+import { operationPattern } from '../values.ts'
 import { instantFrom } from '../units.ts'
 import { entriesIn, leadsTo, methodFault, pathFault } from './entries.ts'
 import { list, mistake, section, text, type Quote, type Saying, type Section } from './saying.ts'

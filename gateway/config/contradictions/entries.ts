@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http'
-import { pathExpression, plainTarget } from '../../paths.ts'
+import { decoded, pathExpression, plainTarget } from '../../paths.ts'
 import { methodsOf } from '../methods.ts'
 import { nearest } from '../near.ts'
 import { list, section, text, type Section } from './saying.ts'
@@ -8,14 +8,17 @@ import { list, section, text, type Section } from './saying.ts'
 export type KnownEntry = Readonly<{
   /** Empty if it isn't known. */
   path: string
+  /** The methods that it names, as far as they are known. */
   methods?: readonly string[]
+  /** The methods that it has. */
+  own: readonly string[]
   /** Whether it names methods that aren't known. */
   isOpen: boolean
   upstream: string | undefined
 }>
 
 export function entriesIn(file: Section): KnownEntry[] {
-  return list(file['routes']).map((route) => {
+  const entries = list(file['routes']).map((route) => {
     const { path, methods, upstream } = section(route)
     const names = list(methods).flatMap((method) => text(method) ?? [])
     return {
@@ -25,6 +28,8 @@ export function entriesIn(file: Section): KnownEntry[] {
       upstream: text(upstream),
     }
   })
+  const methods = methodsOf(entries)
+  return entries.map((entry, i) => ({ ...entry, own: methods[i] ?? [] }))
 }
 
 /** Which entries a request leads to; of one that isn't known, nobody can say that it doesn't lead there. */
@@ -33,11 +38,9 @@ export function leadsTo(
   method: string,
   path: string,
 ): readonly KnownEntry[] {
-  const methods = methodsOf(entries)
-  return entries.filter((entry, i) => {
-    if (entry.path === '') return true
-    const isOne = entry.isOpen || methods[i]?.includes(method)
-    return isOne && pathExpression(entry.path).test(path)
+  return entries.filter(({ path: pattern, own, isOpen }) => {
+    if (pattern === '') return true
+    return (isOpen || own.includes(method)) && pathExpression(pattern).test(path)
   })
 }
 
@@ -55,9 +58,12 @@ export function methodFault(method: string, told: string): string | undefined {
 
 /** Why a path can't be asked for, if it can't; `told` is where it is written. */
 export function pathFault(path: string, told: string): string | undefined {
-  const plain = plainTarget(path)
-  if (plain === undefined) return `can be read in two ways, and is always refused, got "${told}"`
+  if (plainTarget(path) === undefined) {
+    return `can be read in two ways, and is always refused, got "${told}"`
+  }
+  // Escapes of a request are undone before its path is looked for.
+  const plain = decoded(path)
   if (plain === path) return undefined
-  const hint = told.includes(path) ? `; did you mean ${plain}?` : ''
-  return `must be written without needless escapes, got "${told}"${hint}`
+  const hint = told.includes(path) && !/\s/.test(plain) ? `; did you mean ${plain}?` : ''
+  return `must be written without escapes, got "${told}"${hint}`
 }

@@ -1,6 +1,6 @@
-import { methodsOf, shapeOf, withHead } from '../methods.ts'
+import { shapeOf, withHead } from '../methods.ts'
 import { nearest } from '../near.ts'
-import { pathPattern } from '../schema.ts'
+import { pathPattern } from '../values.ts'
 import { entriesIn, methodFault, pathFault, type KnownEntry } from './entries.ts'
 import { list, mistake, section, text, type Quote, type Saying, type Section } from './saying.ts'
 
@@ -72,15 +72,14 @@ function* methodSayings(entries: readonly KnownEntry[], quote: Quote): Generator
 /** One entry of a path, at most, names no methods: it has those that the others leave. */
 function* restSayings(entries: readonly KnownEntry[], quote: Quote): Generator<Saying> {
   const rests = new Map<string, number>()
-  const left = methodsOf(entries)
-  for (const [i, { path, methods }] of entries.entries()) {
+  for (const [i, { path, methods, own }] of entries.entries()) {
     if (path === '' || methods !== undefined) continue
     const place = ['routes', i, 'path'] as const
     const shape = shapeOf(path)
     const other = rests.get(shape)
     if (other === undefined) {
       rests.set(shape, i)
-      if (left[i]?.length === 0) {
+      if (own.length === 0) {
         yield mistake(place, `has no method that another entry doesn't name: ${quote(place)}`)
       }
     } else if (entries[other]?.path === path) {

@@ -1,3 +1,4 @@
+import { decoded } from '../../paths.ts'
 import { entriesIn, leadsTo } from './entries.ts'
 import { list, mistake, section, text, warning, type Saying, type Section } from './saying.ts'
 
@@ -7,7 +8,7 @@ export function* probeSayings(file: Section): Generator<Saying> {
     for (const [i, probe] of list(section(upstream)['probes']).entries()) {
       const [method = '', target = ''] = (text(section(probe)['request']) ?? '').split(' ')
       const [path = ''] = target.split('?', 1)
-      const isLed = leadsTo(entries, method, path).some(
+      const isLed = leadsTo(entries, method, decoded(path)).some(
         (entry) => entry.upstream === undefined || entry.upstream === name,
       )
       if (path !== '' && !isLed) {

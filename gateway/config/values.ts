@@ -1,0 +1,117 @@
+import Type from 'typebox'
+import {
+  durationFrom,
+  durationPattern,
+  instantFrom,
+  instantPattern,
+  sizeFrom,
+  sizePattern,
+} from './units.ts'
+
+// What single settings may be. `expected` says it in words.
+
+export const count = Type.Integer({ minimum: 1, expected: 'a whole number above 0' })
+/** Points of a request. */
+export const cost = Type.Integer({
+  minimum: 0,
+  maximum: 1_000_000,
+  expected: 'a whole number from 0 up',
+})
+export const limit = Type.Union([count, Type.Literal('unlimited')], {
+  expected: 'a whole number above 0 or "unlimited"',
+})
+export const workers = Type.Union(
+  [Type.Integer({ minimum: 1, maximum: 256 }), Type.Literal('auto')],
+  {
+    expected: 'a whole number from 1 to 256, or auto',
+  },
+)
+export const text = Type.String({ minLength: 1, expected: 'a text' })
+export const port = Type.Integer({
+  minimum: 0,
+  maximum: 65_535,
+  expected: 'a port from 0 to 65535',
+})
+export const duration = Type.Refine(
+  Type.String({ pattern: durationPattern, expected: 'a duration such as 50ms, 1s, 5m or 24h' }),
+  (value) => durationFrom(value) !== undefined,
+)
+/** How long something may take, or how often it happens. */
+export const time = Type.Refine(
+  Type.String({
+    pattern: `^(?=.*[1-9])${durationPattern.slice(1)}`,
+    expected: 'a duration above 0, such as 50ms, 1s, 5m or 24h',
+  }),
+  (value) => durationFrom(value) !== undefined,
+)
+export const instant = Type.Refine(
+  Type.String({
+    pattern: instantPattern,
+    expected: 'a day such as 2030-12-05, or a time with its zone',
+  }),
+  (value) => instantFrom(value) !== undefined,
+)
+export const hostName = Type.String({
+  pattern: '^[\\w-]+(?:\\.[\\w-]+)*$',
+  expected: 'a name such as gateway.internal, without a port',
+})
+export const size = Type.Refine(
+  Type.String({ pattern: sizePattern, expected: 'a size such as 64KiB or 1MiB' }),
+  (value) => sizeFrom(value) !== undefined,
+)
+export const url = Type.Refine(
+  Type.String({
+    pattern: '^https?://[^/?#@]+/?$',
+    expected: 'an http or https URL without a path',
+  }),
+  (value) => URL.canParse(value),
+)
+export const weight = Type.Integer({ minimum: 1, maximum: 1_000, expected: 'from 1 to 1000' })
+export const status = Type.Integer({ minimum: 100, maximum: 599, expected: 'a status of HTTP' })
+export const origin = Type.String({
+  pattern: '^(?:\\*|https?://[^/?#@\\s]+)$',
+  expected: 'an origin such as https://app.example, or *',
+})
+export const probe = Type.String({
+  pattern: '^(?:GET|HEAD|OPTIONS) /\\S*$',
+  expected: 'GET and a path, such as GET /v1/pets?limit=1',
+})
+export const method = Type.String({ pattern: '^[A-Z-]+$', expected: 'a method such as GET' })
+const segment = '(?:[^/{}*:?#\\s]+|\\{\\w+\\})'
+/** How paths of routes are written, and operations. */
+export const pathPattern = `^(?:/${segment})*/(?:\\*|${segment})?$`
+export const operationPattern = `^[A-Z-]+ ${pathPattern.slice(1)}`
+/** What a route is for. */
+export const path = Type.String({
+  pattern: pathPattern,
+  expected: 'a path such as /v1/pets, /v1/pets/{petId} or /v1/*',
+})
+export const operation = Type.String({
+  pattern: operationPattern,
+  expected: 'a method and a path, such as GET /v1/pets/{petId}',
+})
+export const exactPath = Type.String({
+  pattern: '^/[^{}*?#\\s]*$',
+  expected: 'a path such as /healthz',
+})
+/** Where the gateway itself answers; to the router, a colon would begin a name. */
+export const ownPath = Type.String({
+  pattern: '^/[^{}*:?#\\s]*$',
+  expected: 'a path such as /v1/quota',
+})
+// It goes into a header, in which angle brackets end it.
+export const link = Type.String({
+  pattern: '^[^\\s<>"]+$',
+  expected: 'a path or a URL without spaces',
+})
+/** What stands in the place of all that a route is for. */
+export const prefix = Type.String({
+  pattern: '^(?:/[^/{}*:?#\\s]+)*/\\*$',
+  expected: 'a path that ends in /*, such as /api/*',
+})
+export const nodes = Type.Array(
+  Type.String({ pattern: '^[^\\s:]+:\\d{1,5}$|^\\[[^\\s]+\\]:\\d{1,5}$', expected: 'host:port' }),
+  { minItems: 1, expected: 'a list of host:port' },
+)
+/** A text that may be empty. */
+export const words = Type.String({ expected: 'a text' })
