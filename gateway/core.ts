@@ -52,7 +52,9 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
   const trouble =
     (what: string) =>
     (err: Error | undefined): void =>
-      err ? log.error({ err }, what) : log.info({}, `no longer: ${what}`)
+      err
+        ? log.error({ err, store: stores.waitsFor(err) }, what)
+        : log.info({}, `no longer: ${what}`)
   const { whenUnreachable } = config.store
   const directory = new KeyDirectory({
     store: stores.keys,

@@ -15,21 +15,20 @@ export function progressBar(
   screen: Screen,
   label: string,
   total: number | undefined,
+  ticks: () => number = () => performance.now(),
 ): (done: number) => void {
   const isTerminal = screen.isTTY ?? false
   let drawn = -1
-  let toldAtMs = isTerminal ? -Infinity : performance.now()
+  let toldAtMs = isTerminal ? -Infinity : ticks()
   return (done) => {
     const finished = total !== undefined && done >= total
     const percent = Math.floor((done / Math.max(total ?? 0, 1)) * 100)
     const everyMs = isTerminal ? drawEveryMs : lineEveryMs
     const isDue =
-      isTerminal && total !== undefined
-        ? percent !== drawn
-        : performance.now() - toldAtMs >= everyMs
+      isTerminal && total !== undefined ? percent !== drawn : ticks() - toldAtMs >= everyMs
     if (!isDue && !finished) return
     drawn = percent
-    toldAtMs = performance.now()
+    toldAtMs = ticks()
     const all = total === undefined ? '' : ` of ${total.toLocaleString('en')}`
     const count = `${done.toLocaleString('en')}${all}`
     if (!isTerminal) screen.write(`${label}: ${count}\n`)

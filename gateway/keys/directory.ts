@@ -56,7 +56,7 @@ export class KeyDirectory {
 
   /** Whether the store has answered at least once: before, nobody can be let in. */
   get isMet(): boolean {
-    return this.#watch.isMet
+    return this.#watch.isMet ?? true
   }
 
   /** What memory knows of a token: nothing of one that was not met lately. */

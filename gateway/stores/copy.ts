@@ -156,3 +156,8 @@ function bansIn({ conducts }: QuotaState, nowMs: number): number {
   for (const { bannedUntilMs } of conducts?.values() ?? []) if (bannedUntilMs > nowMs) count++
   return count
 }
+
+/** A number of things in words, such as `1 key` or `2,000 keys`; of none, nothing. */
+export function counted(count: number, one: string, many: string): string[] {
+  return count > 0 ? [`${count.toLocaleString('en')} ${count === 1 ? one : many}`] : []
+}

@@ -62,8 +62,8 @@ export type KeyListener = Readonly<{
 export interface Watch {
   /** When this process last knew that it had heard of every change; milliseconds since 1970. */
   readonly upToDateAtMs: number
-  /** Whether the store has answered this watch at least once. */
-  readonly isMet: boolean
+  /** Whether the store has answered this watch at least once; left out where it answers at once. */
+  readonly isMet?: boolean
   /** Whether it has heard of every change there is by now; left out where that can't be said at once. */
   isUpToDate?(): boolean
   close(): void

@@ -30,8 +30,8 @@ export type Stores = Readonly<{
   warnings: readonly string[]
   /** Resolves when they can be asked, or when waiting for that is no use any more. */
   ready(): Promise<void>
-  /** What a start waits for, and why in plain words, while it hasn't answered. */
-  waitsFor(): string
+  /** Which store can't be asked, and why in plain words, with what somebody has met who asked. */
+  waitsFor(error?: Error): string
   /** A warning if these stores have no keys, while the file of the same configuration has some. */
   leftBehind(): Promise<string | undefined>
   close(): Promise<void>
@@ -80,6 +80,7 @@ export function openStores(settings: StoreSettings, options: OpenOptions = {}): 
         )
     let lastError: unknown
     connection.on('error', (error: unknown) => (lastError = error))
+    connection.on('ready', () => (lastError = undefined))
     const options = { connection, prefix, timeoutMs, breaker }
     const keys = redisKeys({ ...options, clock })
     const close = (): void => {
@@ -93,7 +94,7 @@ export function openStores(settings: StoreSettings, options: OpenOptions = {}): 
       audit: redisAudit(connection, prefix),
       warnings: [],
       ready: () => whenReady(connection),
-      waitsFor: () => `${redisName(redis)}: ${plainCause(lastError)}`,
+      waitsFor: (error?: Error) => `${redisName(redis)}: ${plainCause(lastError ?? error)}`,
       leftBehind: () => leftBehind(keys, redis),
       close,
     }

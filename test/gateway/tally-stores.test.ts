@@ -11,6 +11,9 @@ import { openStores } from '../../gateway/stores/open.ts'
 import { newKey } from '../contracts/keys.ts'
 import { connect } from '../../gateway/stores/redis/connect.ts'
 import { redisTallies } from '../../gateway/stores/redis/tallies.ts'
+import { embeddedAudit } from '../../gateway/stores/embedded/audit.ts'
+import { redisAudit } from '../../gateway/stores/redis/audit.ts'
+import { auditStoreContract } from '../contracts/audit.ts'
 import { tallyStoreContract } from '../contracts/tallies.ts'
 import { startCluster, startRedis, until } from '../support/redis.ts'
 
@@ -39,6 +42,24 @@ void tallyStoreContract(t, 'redis, a single server', async (t) =>
 void tallyStoreContract(t, 'redis, a Cluster', async (t) =>
   redisViews(t, { cluster: (await startCluster(t)).nodes }),
 )
+
+void auditStoreContract(t, 'embedded, in a SQLite file', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const [one, two] = [openGatewayFile(file), openGatewayFile(file)]
+  for (const database of [one, two]) database.pragma('synchronous = OFF')
+  t.teardown(() => [one, two].forEach((database) => database.close()))
+  return Promise.resolve({ first: embeddedAudit(one), second: embeddedAudit(two) })
+})
+
+void auditStoreContract(t, 'redis, a single server', async (t) => {
+  const { url } = await startRedis(t)
+  const connections = [1, 2].map(() => connect({ url }, { timeoutMs: 2_000 }))
+  t.teardown(() => connections.forEach((connection) => connection.disconnect()))
+  await until(() => connections.every(({ status }) => status === 'ready'))
+  const [first, second] = connections.map((connection) => redisAudit(connection, 'test:'))
+  if (!first || !second) throw new Error('two were asked for')
+  return { first, second }
+})
 
 t.test('days that are too old are forgotten', async (t) => {
   const database = openGatewayFile(join(t.testdir(), 'gateway.db'))

@@ -331,6 +331,17 @@ t.test('what people see', (t) => {
   tell(1)
   tell(2)
   t.strictSame(file, ['animals: 2 of 2\n'], 'a file gets one line at the end')
+
+  let nowMs = 0
+  const written: string[] = []
+  const into = (isTTY: boolean) => ({ write: (text: string) => written.push(text), isTTY })
+  const count = progressBar(into(false), 'keys', 3_000, () => nowMs)
+  for (; nowMs <= 25_000; nowMs += 1_000) count(nowMs / 10)
+  const [some, more] = ['keys: 1,000 of 3,000\n', 'keys: 2,000 of 3,000\n']
+  t.strictSame(written.splice(0), [some, more], 'and one every ten seconds before')
+  const unbounded = progressBar(into(true), 'quotas', undefined, () => nowMs)
+  for (let done = 1; done <= 3; done++, nowMs += 60) unbounded(done)
+  t.strictSame(written, ['\rquotas 1', '\rquotas 3'], 'where nobody knows the total there is none')
   t.end()
 })
 

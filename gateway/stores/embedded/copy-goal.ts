@@ -5,7 +5,7 @@ import { recordOf } from '../../keys/record.ts'
 import type { StoredKey } from '../../keys/key.ts'
 import { newQuota } from '../../limits/step.ts'
 import { auditText, rememberedEntries, type AuditEntry } from '../audit.ts'
-import type { CopyGoal, KeptQuota, KeyClash } from '../copy.ts'
+import { counted, type CopyGoal, type KeptQuota, type KeyClash } from '../copy.ts'
 import { larger, mergedAudit } from '../merge.ts'
 import type { Tally } from '../tallies.ts'
 import { requireGatewayFile } from './belongs.ts'
@@ -30,7 +30,10 @@ export async function embeddedGoal(file: string, clock: Clock): Promise<CopyGoal
   if (!isNew) requireGatewayFile(file)
   const written = isNew ? newFile(file) : undefined
   const path = written?.path ?? file
-  const claimed = await claimTidy(path, clock)
+  const claimed = await claimTidy(path, clock).catch((error: unknown) => {
+    written?.discard()
+    throw error
+  })
   const database = openGatewayFile(path)
   database.pragma(`cache_size = -${cacheKb}`)
   // A new file is thrown away if anything fails, so that nothing need be kept for taking it back.
@@ -68,11 +71,14 @@ export async function embeddedGoal(file: string, clock: Clock): Promise<CopyGoal
 
 /** Puts what the journal of a gateway that has gone says into its place, and keeps others from counting. */
 async function claimTidy(file: string, clock: Clock): Promise<Database> {
-  const quotas = new EmbeddedQuotas(openGatewayFile(file), { clock })
-  const { isAlone } = quotas
-  await quotas.close()
+  claimIn(file).close()
+  await new EmbeddedQuotas(openGatewayFile(file), { clock }).close()
+  return claimIn(file)
+}
+
+function claimIn(file: string): Database {
   const database = openGatewayFile(file)
-  const claimed = isAlone ? claim(database) : undefined
+  const claimed = claim(database)
   database.close()
   if (claimed) return claimed
   throw new Error(`a gateway counts in ${file}: stop it first. Nothing was written`)
@@ -158,15 +164,12 @@ function puttersOf(
 
   return {
     contents() {
-      const kinds = {
-        keys: 'keys',
-        quotas: 'quotas',
-        tallies: 'tallies of usage',
-        audit: 'lines of audit',
-      }
-      const found = Object.entries(kinds).map(([table, kind]) => [count(table), kind] as const)
-      const those = found.filter(([count]) => count > 0)
-      return Promise.resolve(those.map(([count, kind]) => `${count.toLocaleString('en')} ${kind}`))
+      return Promise.resolve([
+        ...counted(count('keys'), 'key', 'keys'),
+        ...counted(count('quotas'), 'quota', 'quotas'),
+        ...counted(count('tallies'), 'tally of usage', 'tallies of usage'),
+        ...counted(count('audit'), 'line of audit', 'lines of audit'),
+      ])
     },
 
     clashes(keys) {

@@ -165,7 +165,6 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
     timer.unref()
     return {
       hear,
-      isMet: true,
       get upToDateAtMs() {
         return upToDateAtMs
       },

@@ -2,7 +2,7 @@ import { Cluster } from 'ioredis'
 import { recordOf } from '../../keys/record.ts'
 import { dayMs } from '../../limits/step.ts'
 import { auditText, rememberedEntries, type AuditEntry } from '../audit.ts'
-import type { CopyGoal, KeptQuota, KeyClash } from '../copy.ts'
+import { counted, type CopyGoal, type KeptQuota, type KeyClash } from '../copy.ts'
 import { mergedAudit } from '../merge.ts'
 import { rememberedDays } from '../tallies.ts'
 import { mastersOf, scanned, type RedisPlace } from './copy-source.ts'
@@ -38,10 +38,10 @@ export function redisGoal({ name, connection, prefix, clock }: RedisPlace): Copy
     async contents() {
       const [keys, lines] = await Promise.all([connection.hlen(records), connection.xlen(audit)])
       return [
-        ...(keys > 0 ? [`${keys.toLocaleString('en')} keys`] : []),
+        ...counted(keys, 'key', 'keys'),
         ...((await hasQuotas()) ? ['counters'] : []),
         ...((await hasTallies()) ? ['usage'] : []),
-        ...(lines > 0 ? [`${lines.toLocaleString('en')} lines of audit`] : []),
+        ...counted(lines, 'line of audit', 'lines of audit'),
       ]
     },
 

@@ -1,0 +1,54 @@
+import type { Test } from 'tap'
+import type { AuditEntry, AuditStore } from '../../gateway/stores/audit.ts'
+
+/** What every audit promises; run against each of them with two views of one store. */
+export function auditStoreContract(
+  t: Test,
+  name: string,
+  open: (t: Test) => Promise<Readonly<{ first: AuditStore; second: AuditStore }>>,
+): Promise<unknown> {
+  return t.test(`an audit: ${name}`, async (t) => {
+    const { first, second } = await open(t)
+    const entry = (atMs: number, more: Partial<AuditEntry> = {}): AuditEntry => {
+      const change = { what: 'keys.change', subject: 'a', before: { plan: 'free' }, after: null }
+      return { atMs, by: 'Ünï "quoted"\n', ...change, ...more }
+    }
+    const everything = { fromMs: 0, limit: 10_000 }
+
+    t.strictSame(await first.list(everything), [])
+    const beginning = await first.since()
+    t.strictSame(beginning.entries, [])
+
+    const [one, two, three] = [entry(1_000), entry(2_000, { subject: 'b' }), entry(2_000)]
+    for (const [place, each] of [one, two, three].entries()) {
+      await (place % 2 ? second : first).add(each)
+    }
+    t.strictSame(await second.list(everything), [three, two, one], 'the newest first')
+    t.strictSame(await first.list({ ...everything, limit: 2 }), [three, two])
+    t.strictSame(await first.list({ ...everything, subject: 'b' }), [two])
+    t.strictSame(await first.list({ ...everything, subject: 'c' }), [])
+    t.strictSame(await first.list({ ...everything, fromMs: 1_001 }), [three, two])
+    t.strictSame(await first.list({ fromMs: 2_000, limit: 1, subject: 'a' }), [three])
+
+    const added = await second.since(beginning.place)
+    t.strictSame(added.entries, [one, two, three], 'what was added since, the oldest first')
+    t.strictSame(await first.since(added.place), { entries: [], place: added.place })
+    t.strictSame((await first.since()).entries, [], 'and nothing without a place')
+    t.equal((await first.since()).place, added.place)
+
+    const many = Array.from({ length: 1_300 }, (_, i) => entry(3_000 + i, { subject: `s${i % 2}` }))
+    for (const each of many) await first.add(each)
+    const found = await second.list({ ...everything, subject: 's1' })
+    t.strictSame(
+      found,
+      many.filter(({ subject }) => subject === 's1').reverse(),
+      'more than are read at a time',
+    )
+    const read: AuditEntry[] = []
+    for (let { entries, place } = await second.since(added.place); entries.length > 0;) {
+      read.push(...entries)
+      ;({ entries, place } = await second.since(place))
+    }
+    t.strictSame(read, many)
+  })
+}
