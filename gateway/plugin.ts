@@ -4,7 +4,7 @@ import { letArrive } from '../shared/linger.ts'
 import type { RefusalCode } from '../shared/refusal.ts'
 import { secretWarning, signer } from '../shared/signature.ts'
 import type { Config } from './config/config.ts'
-import { configOf, loadConfig } from './config/load.ts'
+import { readConfig, readObject, type Loaded } from './config/load.ts'
 import { nearest } from './config/near.ts'
 import type { ConfigFile } from './config/file.ts'
 import { openCore } from './core.ts'
@@ -43,11 +43,12 @@ const fastifysOwn = ['logLevel', 'logSerializers']
  * `config: { tollgate: true }`, wherever they stand in its scope. All others are left as they are.
  */
 export async function tollgate(app: FastifyInstance, options: TollgateOptions): Promise<void> {
-  const config = configFrom(options)
+  const { config, warnings } = configFrom(options)
   requireFit(app, config)
   const { secret, clock = Date.now, refuse } = options
   const weakness = secretWarning(secret)
   if (weakness) app.log.warn(weakness)
+  for (const warning of warnings) app.log.warn(warning)
   const core = await openCore({ config, stores: options.stores, clock, log: app.log })
   app.addHook('onClose', () => core.close())
   // Connections that have become WebSockets would never let the app's server close.
@@ -64,7 +65,7 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
   })
 }
 
-function configFrom(options: TollgateOptions): Config {
+function configFrom(options: TollgateOptions): Pick<Loaded, 'config' | 'warnings'> {
   const names = Object.keys(options ?? {}).filter((name) => !fastifysOwn.includes(name))
   if (names.includes('prefix')) {
     throw new TypeError(
@@ -81,10 +82,10 @@ function configFrom(options: TollgateOptions): Config {
   if (loaded) {
     if (config !== undefined)
       throw new TypeError('Tollgate takes either "config" or "loaded", not both')
-    return loaded
+    return { config: loaded, warnings: [] }
   }
-  if (typeof config === 'string') return loadConfig(config)
-  if (typeof config === 'object' && config !== null) return configOf(config)
+  if (typeof config === 'string') return readConfig(config)
+  if (typeof config === 'object' && config !== null) return readObject(config)
   throw new TypeError(
     'Tollgate needs the option "config": the path of a configuration file, or what one would say',
   )

@@ -18,14 +18,13 @@ export function takeNoMore(socket: Socket): void {
   const ending: Ending = socket
   if (ending[state]) return
   ending[state] = 'come'
+  // Node would close the connection at once. Bytes that come then make the system reset it, and a client that is
+  // still writing loses the last answer with it.
+  if (!Object.hasOwn(socket, 'destroySoon')) socket.destroySoon = () => hangUp(socket)
   const parser: unknown = Reflect.get(socket, 'parser')
   if (typeof parser !== 'object' || parser === null) return
   // Node's name for whoever takes requests from a parser; it sets it anew for each connection.
-  Reflect.set(parser, 'onIncoming', () => {
-    // Unread bytes would make the system reset the connection, and the last answer could be lost.
-    socket.destroySoon = () => hangUp(socket)
-    return stop
-  })
+  Reflect.set(parser, 'onIncoming', () => stop)
 }
 
 /** An answer says that the connection ends with it: also requests that have come behind are not taken. */

@@ -149,7 +149,10 @@ function logEachAnswer(
 
 /** What the parser of HTTP could make nothing of gets a last answer, if anybody is there to read it. */
 export function refuseUnparsed(error: Error, socket: Socket, malformed: Malformed): void {
-  if (!socket.writable || ('code' in error && error.code === 'ECONNRESET')) {
+  const isReset = 'code' in error && error.code === 'ECONNRESET'
+  // Bytes behind a last answer are no request; its connection stays until the client has read it, or for a while.
+  if (!isReset && !socket.writable && takesNoMore(socket)) return
+  if (!socket.writable || isReset) {
     socket.destroy()
     return
   }

@@ -63,11 +63,19 @@ export function readConfig(file: string, environment: Environment = process.env)
 
 /** The same for what a program has put together, as the file would say it. */
 export function configOf(written: ConfigFile): Config {
+  return readObject(written).config
+}
+
+/** The same, with its warnings; nothing that is said of it has a place. */
+export function readObject(written: ConfigFile): Pick<Loaded, 'config' | 'warnings'> {
+  const placeless = (lines: readonly string[]): string[] =>
+    lines.map((line) => line.replace(/^config:\d+:\d+: /, ''))
   try {
-    return load(JSON.stringify(written), undefined, 'config').config
+    const { config, warnings } = load(JSON.stringify(written), undefined, 'config')
+    return { config, warnings: placeless(warnings) }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    const mistakes = error.mistakes.map((each) => each.replace(/^config:\d+:\d+: /, ''))
+    const mistakes = placeless(error.mistakes)
     throw new ConfigError(mistakes.join('\n'), { cause: error, mistakes })
   }
 }

@@ -72,6 +72,32 @@ t.test('nothing behind a last answer is done', async (t) => {
   t.ok(closed >= 42, `${closed} connections were ended`)
 })
 
+t.test('a last answer arrives at who is still writing', async (t) => {
+  const upstream = await startUpstream(t, (_request, response) => {
+    setTimeout(() => response.end('the last'), 20)
+  })
+  const { url, auth } = await startFor(t, { upstream })
+  for (let i = 0; i < 10; i++) {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    socket.write(
+      `GET /v1/x HTTP/1.1\r\n${host}${auth}Connection: close\r\n\r\nGET /v1/behind HTTP/1.1\r\n`,
+    )
+    let received = ''
+    socket.on('error', (error) => (received += error.message))
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    socket.pause()
+    // It goes on, and reads only then.
+    for (let n = 0; n < 40; n++) {
+      await pause(2)
+      socket.write(`X-${n}: ${'y'.repeat(100)}\r\n`)
+    }
+    socket.on('data', (bytes: Buffer) => (received += bytes.toString('latin1')))
+    socket.resume()
+    await closed
+    t.match(received, /^HTTP\/1\.1 200 [^]*the last$/)
+  }
+})
+
 t.test('honest pipelines go on as before', async (t) => {
   const upstream = await startUpstream(t, (request, response) => {
     setTimeout(() => response.end(request.url), Number(request.url?.at(-1)) % 3)

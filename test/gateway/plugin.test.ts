@@ -271,6 +271,16 @@ t.test('what it is given wrong keeps the app from starting, with a sentence', as
   }
 })
 
+t.test('what makes no sense in its configuration is a warning in the app’s log', async (t) => {
+  const log: string[] = []
+  const logger = { level: 'warn', stream: { write: (text: string) => void log.push(text) } }
+  const app = Fastify({ logger })
+  t.teardown(() => app.close())
+  const plans = { free: { perMinute: 6_000, perDay: 1_000 } }
+  await app.register(tollgate, { config: { plans, store: { file: ':memory:' }, routes: [] } })
+  t.match(log.join(''), /"level":40.*"warning: plans\.free\.perMinute /)
+})
+
 t.test('refusals look like the app’s own errors, if it says how', async (t) => {
   const refuse = ({ code, message, status }: Refused, request: FastifyRequest) => {
     if (request.method === 'DELETE') throw new Error('of the app')
