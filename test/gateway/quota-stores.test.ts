@@ -11,6 +11,7 @@ import { QuotaLimiter } from '../../gateway/limits/limiter.ts'
 import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
 import { keyedScript } from '../../gateway/stores/redis/script.ts'
 import { openStores } from '../../gateway/stores/open.ts'
+import type { QuotaStore } from '../../gateway/stores/quota.ts'
 import { quotaStoreContract, type MovableStore } from '../contracts/quota.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
 import { json } from '../support/http.ts'
@@ -20,6 +21,15 @@ import { startCluster, startRedis, startSentinel, until } from '../support/redis
 
 const at = (url: string) => {
   return { redis: { url }, prefix: 'test:', timeoutMs: 5_000, whenUnreachable: 'local' } as const
+}
+
+/** Whether names of all slots are answered: the nodes of a new Cluster may still send one to another. */
+async function isSettled(store: QuotaStore): Promise<boolean> {
+  const limits = { perMinute: 1, perDay: 1 }
+  const asked = Array.from({ length: 50 }, async (_, i) =>
+    store.decide(`settled-${i}`, { key: 'k', cost: 0, limits }),
+  )
+  return (await Promise.allSettled(asked)).every(({ status }) => status === 'fulfilled')
 }
 
 async function inRedis(t: Test, settings: RedisSettings): Promise<MovableStore> {
@@ -37,6 +47,7 @@ async function inRedis(t: Test, settings: RedisSettings): Promise<MovableStore> 
       await store.close()
       connection.disconnect()
     })
+    await until(() => isSettled(store))
     return store
   }
   return { store: await open(), setTime: (ms) => (now = ms), reopen: open }
