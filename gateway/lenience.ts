@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 
-/** What the router of an app overlooks in a path before it matches it. */
+/** Differences between paths that the router of an app overlooks when it matches them. */
 export type Lenience = Readonly<{
   ignoresCase: boolean
   /** A path as the configuration's patterns mean it. */

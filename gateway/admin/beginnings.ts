@@ -16,8 +16,8 @@ const ofBackends: Codes = ['gone', 'bad_gateway', 'gateway_timeout']
 type Labels = readonly (string | number)[]
 
 /**
- * What is known to be counted before it happens for the first time. A counter that isn't there yet has no 0 to
- * begin with: `rate()` of Prometheus would not see its first event.
+ * Label values that the configuration lets us know before the first event. A counter that isn't there yet has no 0
+ * to begin with: `rate()` of Prometheus would not see its first event.
  */
 export const beginnings = {
   requests: ({ routes, plans }: Config) =>

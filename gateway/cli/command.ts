@@ -12,7 +12,7 @@ export type Option = Readonly<{
   value?: string
   help: string
   many?: boolean
-  /** What its value may be, which the help tells and which is checked before the command runs. */
+  /** The rule for its value; the help tells it, and it is checked before the command runs. */
   kind?: Kind<unknown>
   /** What it is as good as if it is left out. */
   unlessTold?: string

@@ -1,3 +1,4 @@
+import { breathe } from '../../shared/breathe.ts'
 import type { Clock } from '../../shared/clock.ts'
 import type { KeyStore, Watch } from '../stores/keys.ts'
 import { BloomFilter } from './bloom-filter.ts'
@@ -134,7 +135,7 @@ export class KeyDirectory {
       for (let i = 0; i < hashes.length; i++) {
         known.add(hashes[i] ?? '')
         // Requests are served in between: a million hashes take half a second in all.
-        if (i % 5_000 === 4_999) await new Promise((resolve) => setImmediate(resolve))
+        if (i % 5_000 === 4_999) await breathe()
       }
       this.#known = known
       this.#heard = undefined

@@ -1,3 +1,4 @@
+import { breathe } from '../../shared/breathe.ts'
 import type { Clock } from '../../shared/clock.ts'
 import type { BanRules } from '../limits/step.ts'
 import type { AuditStore } from '../stores/audit.ts'
@@ -41,7 +42,7 @@ export class EarnedBans {
     const write = async (): Promise<void> => {
       try {
         // A file is written at once, with all that waits for the disk: the request's answer goes first.
-        await new Promise((resolve) => void setImmediate(resolve))
+        await breathe()
         await store.add({ ...line, before: null, after })
       } catch (error) {
         missing(id, error instanceof Error ? error : new Error(String(error)))

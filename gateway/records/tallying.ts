@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { breathe } from '../../shared/breathe.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { dayMs } from '../limits/step.ts'
 import type { Tally, TallyStore } from '../stores/tallies.ts'
@@ -136,7 +137,7 @@ export class Tallying {
         await this.#options.store.add(batch.id, batch.tallies)
         this.#handedIn = undefined
         this.#size -= batch.tallies.length
-        await new Promise((resolve) => void setImmediate(resolve))
+        await breathe()
       }
       if (this.#isFailing) this.#options.trouble(undefined)
       this.#isFailing = false

@@ -479,6 +479,13 @@ export function quotaStoreContract(
         const heard: string[] = []
         const end = store.watch({ banned: ({ key }) => heard.push(key), forgiven: () => undefined })
         t.teardown(end)
+        // A watch hears of what is told from when it is connected.
+        const first = newName()
+        await until(async () => {
+          await store.ban(first, first, start + minuteMs)
+          return store.isLocal || heard.length > 0
+        })
+        heard.length = 0
         const limiter = new QuotaLimiter(store, { limits, bans: rules })
         const numbers = `${start / minuteMs},60,${Math.floor(start / dayMs)},1000,0,0`
         const names = [

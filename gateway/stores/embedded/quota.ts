@@ -1,3 +1,4 @@
+import { breathe } from '../../../shared/breathe.ts'
 import type { Clock } from '../../../shared/clock.ts'
 import { isBusy, type Database } from '../../../shared/sqlite.ts'
 import { giveBack, step, type Ask, type Decision, type QuotaState } from '../../limits/step.ts'
@@ -124,7 +125,7 @@ export class EmbeddedQuotas implements QuotaStore {
       const others = entries.filter(([quota]) => !fresh.has(quota) && !this.#isFresher(quota))
       found.push(...bansOf(others, now))
       after = end
-      await new Promise((resolve) => void setImmediate(resolve))
+      await breathe()
     }
     return found
   }
@@ -234,8 +235,7 @@ export class EmbeddedQuotas implements QuotaStore {
     if (this.#saving) return
     this.#saving = true
     try {
-      while (this.#saveSome() && this.#unsaved.length > 0)
-        await new Promise((resolve) => setImmediate(resolve))
+      while (this.#saveSome() && this.#unsaved.length > 0) await breathe()
     } finally {
       this.#saving = false
     }
@@ -266,7 +266,7 @@ export class EmbeddedQuotas implements QuotaStore {
       this.#held.sort()
       for (let at = 0; at < Infinity && this.#database.open;) {
         at = this.#placeSome(at)
-        await new Promise((resolve) => void setImmediate(resolve))
+        await breathe()
       }
       if (this.#database.open) this.#file.forget(upTo, this.#clock())
     }

@@ -1,3 +1,4 @@
+import { breathe } from '../../../shared/breathe.ts'
 import type { Database } from '../../../shared/sqlite.ts'
 import { rememberedDays, type Tally, type TallyStore } from '../tallies.ts'
 
@@ -45,7 +46,7 @@ export function embeddedTallies(database: Database): TallyStore {
       for (let last = rows.at(-1); last; last = rows.at(-1)) {
         yield* rows
         // Requests are served between two pages.
-        await new Promise((resolve) => void setImmediate(resolve))
+        await breathe()
         rows = page.all(last.day, last.key, last.what, toDay)
       }
     },
