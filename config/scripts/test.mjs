@@ -5,6 +5,7 @@ const { spawnSync } = await import('node:child_process')
 const { join } = await import('node:path')
 const { findFaketime, findRedis } = await import('./redis.mjs')
 const { findReference } = await import('./references.mjs')
+const { failuresSince } = await import('./failures.mjs')
 const { root } = await import('./shared.mjs')
 
 process.env.REDIS_SERVER_BIN = await prepareOrExit(findRedis)
@@ -13,12 +14,17 @@ process.env.NGINX_BIN = findReference('nginx')
 process.env.HAPROXY_BIN = findReference('haproxy')
 run('eslint', 'eslint/bin/eslint.js', ['.'])
 run('prettier', 'prettier/bin/prettier.cjs', ['--check', '--log-level', 'warn', '.'])
-run('tap', 'tap/dist/esm/run.mjs', process.argv.slice(2))
+const startMs = Date.now()
+run('tap', 'tap/dist/esm/run.mjs', process.argv.slice(2), () => {
+  for (const failure of failuresSince(startMs)) process.stdout.write(`\n# Failed: ${failure}`)
+})
 
-/** Runs a tool of node_modules in this terminal; ends with its exit code if that isn't 0. */
-function run(name, file, args) {
+/** Runs a tool of node_modules in this terminal; if its exit code isn't 0, ends with that. */
+function run(name, file, args, onFailure) {
   process.stdout.write(`# ${name}\n`)
   const tool = join(root, 'node_modules', file)
   const { status } = spawnSync(process.execPath, [tool, ...args], { cwd: root, stdio: 'inherit' })
-  if (status !== 0) process.exit(status ?? 1)
+  if (status === 0) return
+  onFailure?.()
+  process.exit(status ?? 1)
 }
