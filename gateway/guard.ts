@@ -1,7 +1,7 @@
 import type {
   FastifyContextConfig,
   FastifyInstance,
-  FastifyRequest,
+  onRequestHookHandler,
   onSendHookHandler,
   RouteOptions,
 } from 'fastify'
@@ -9,27 +9,27 @@ import type { Clock } from '../shared/clock.ts'
 import { loggable } from '../shared/log.ts'
 import type { Sign } from '../shared/signature.ts'
 import { Ranges } from './address.ts'
-import './caller.ts'
 import type { Config } from './config/config.ts'
 import type { Core } from './core.ts'
-import './records/course.ts'
 import { recorder } from './records/recorder.ts'
 import { deprecationFinder } from './deprecations.ts'
 import { lenienceOf } from './lenience.ts'
+import { ConfiguredPlans } from './limits/terms.ts'
 import { passageOf } from './passage.ts'
 import { guardRoutes } from './guarded-routes.ts'
 import { corsFrom } from './cors.ts'
-import { follow } from './stages/0-follow.ts'
-import { preflight } from './stages/0-preflight.ts'
-import { screen } from './stages/0-screen.ts'
-import { authenticate } from './stages/1-authenticate.ts'
-import { admit } from './stages/2-admit.ts'
-import { retire } from './stages/3-retire.ts'
+import { follow } from './stages/1-follow.ts'
+import { preflight } from './stages/3-preflight.ts'
+import { screen } from './stages/2-screen.ts'
+import { authenticate } from './stages/4-authenticate.ts'
+import { admit } from './stages/5-admit.ts'
+import { retire } from './stages/6-retire.ts'
 import { addRoutes } from './routes.ts'
-import { announce } from './stages/5-announce.ts'
+import { announce } from './stages/8-announce.ts'
 import { addressFinder, strangerRefuser } from './stranger.ts'
-import { Offer } from './terms.ts'
+import type { RequestRecord } from './request-record.ts'
 import type { UnderWay } from './under-way.ts'
+import { inOrder, type StageName } from './way.ts'
 
 export type GuardOptions = Readonly<{
   config: Config
@@ -55,6 +55,12 @@ declare module 'fastify' {
     upstream?: string
   }
 }
+
+type RouteStages = Readonly<
+  Record<Exclude<StageName, 'forward' | 'announce'>, onRequestHookHandler | undefined> & {
+    announce: onSendHookHandler
+  }
+>
 
 /**
  * Guards the routes that the configuration forwards, and those of the app that ask for it with
@@ -82,48 +88,45 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
   )
   const find = deprecationFinder(config.deprecations, lenienceOf(app))
   const record = recorder(core, app.log)
-  const unanswered = ({ caller, standing }: FastifyRequest): void => {
+  const unanswered = ({ caller, standing }: RequestRecord): void => {
     if (caller && standing) void quotas.giveBack(caller.quota, standing.decision)
   }
 
-  // A request's way, in order; forwarding is the route's own handler.
-  const known = [
-    screen({ refuseStranger }),
-    ...(config.cors.origins.length > 0 ? [preflight({ cors, strangers, addressOf })] : []),
-    authenticate({
-      directory,
-      strangers,
-      offer: new Offer(config.plans, config.bans),
-      addressOf,
-      refuseStranger,
-      clock,
-    }),
-  ]
-  const retired = retire({ find, clock, called: record.deprecatedCall, unanswered })
-  const onRequest = (settings: FastifyContextConfig, url: string) => {
+  const screenAll = screen({ refuseStranger })
+  const isForPages = config.cors.origins.length > 0
+  const preflightAll = isForPages ? preflight({ cors, strangers, addressOf }) : undefined
+  const authenticateAll = authenticate({
+    directory,
+    strangers,
+    plans: new ConfiguredPlans(config.plans, config.bans),
+    addressOf,
+    refuseStranger,
+    clock,
+  })
+  const retireAll = retire({ find, clock, called: record.deprecatedCall, unanswered })
+  const announceAll = announce({ ietf: config.ietfHeaders, find, cors })
+  /** The stages of one route; `forward` is its handler, see routes.ts. */
+  const stagesFor = (settings: FastifyContextConfig, url: string): RouteStages => {
     const { tollgate, cost = 1, label, upstream = '' } = settings
     const share = upstreams.get(upstream)?.share
     const route = label ?? url
     const asksOnly = tollgate === 'quota'
-    return [
-      follow({ route, underWay, ended: record.answersOf(route, asksOnly) }),
-      ...known,
-      admit({ quotas, cost, asksOnly, share, banned: record.banned }),
-      retired,
-    ]
+    return {
+      follow: follow({ route, underWay, ended: record.answersOf(route, asksOnly) }),
+      screen: screenAll,
+      preflight: preflightAll,
+      authenticate: authenticateAll,
+      admit: admit({ quotas, cost, asksOnly, share, banned: record.banned }),
+      retire: retireAll,
+      announce: announceAll,
+    }
   }
-  const onSend = [announce({ ietf: config.ietfHeaders, find, cors }), ...finish]
 
-  app.decorateRequest('caller', null)
-  app.decorateRequest('standing', null)
-  app.decorateRequest('forbidden', false)
-  app.decorateRequest('course', null)
+  app.decorateRequest('tollgate', null)
   guardRoutes(app, (route) => {
-    route.onRequest = [
-      ...onRequest(settingsOf(route), route.url),
-      ...[route.onRequest ?? []].flat(),
-    ]
-    route.onSend = [...[route.onSend ?? []].flat(), ...onSend]
+    const { announce, ...incoming } = stagesFor(settingsOf(route), route.url)
+    route.onRequest = [...inOrder(incoming), ...[route.onRequest ?? []].flat()]
+    route.onSend = [...[route.onSend ?? []].flat(), announce, ...finish]
   })
   const { tunnels } = core
   const passing = { trustedProxies, sign, clock, unanswered, tunnels }

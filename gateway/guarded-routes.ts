@@ -40,7 +40,7 @@ function watch(app: FastifyInstance): void {
 /** Stops requests that the stages have not seen; without it, such a route would serve anybody. */
 const barrier: onRequestHookHandler = (request, reply, done) => {
   const { config, url = '' } = request.routeOptions
-  if (request.course || !config.tollgate || config[guarded]) return done()
+  if (request.tollgate || !config.tollgate || config[guarded]) return done()
   const { method } = request
   request.log.error(
     { method, route: url },

@@ -1,4 +1,6 @@
-export type { Caller } from './caller.ts'
+export type { Caller } from './keys/caller.ts'
+export type { RequestRecord } from './request-record.ts'
+export type { Terms } from './limits/terms.ts'
 export type { Config } from './config/config.ts'
 export { ConfigError, configOf, loadConfig } from './config/load.ts'
 export { desksFor, type Desks, type DesksOptions } from './desks.ts'

@@ -4,7 +4,7 @@ import { Readable, type Duplex } from 'node:stream'
 import type { Clock } from '../shared/clock.ts'
 import { hasBody } from '../shared/linger.ts'
 import type { Refusal } from '../shared/refusal.ts'
-import { answer, pathOf } from '../shared/service.ts'
+import { pathOf } from '../shared/service.ts'
 import { signatureHeader, signatureRefused, type Sign } from '../shared/signature.ts'
 import type { Ranges } from './address.ts'
 import type { Route } from './config/config.ts'
@@ -20,7 +20,9 @@ import {
   unsendable,
   unsigned,
 } from './forwarding-refusals.ts'
+import type { Caller } from './keys/caller.ts'
 import { addForwarded, passedBack, passedOn, type Headers } from './headers.ts'
+import { refuse, type RequestRecord } from './request-record.ts'
 import type { Tunnels } from './tunnels.ts'
 import { CallerBody, gather, smallBytes } from './upstreams/caller-body.ts'
 import type { Answer, Failure } from './upstreams/exchange.ts'
@@ -34,7 +36,7 @@ export type PassageOptions = Readonly<{
   sign: Sign | undefined
   clock: Clock
   /** Told of a request that was admitted and then could not be answered. */
-  unanswered: (request: FastifyRequest) => void
+  unanswered: (record: RequestRecord) => void
   tunnels: Tunnels
 }>
 
@@ -49,15 +51,16 @@ export function passageOf(options: PassageOptions, route: Route, upstream: Upstr
   const way = { ...options, route, upstream }
 
   return function pass(request, reply, path) {
-    const { raw, method } = request
+    const { raw, method, tollgate: record } = request
+    if (!record) throw new Error('a request is forwarded after the stages')
     // Who has gone while its key or quota was looked up is not asked for any more.
     if (reply.raw.destroyed) return reply.hijack()
     const isBodied = hasBody(raw)
-    if (isBodied && (method === 'GET' || method === 'HEAD')) return answer(reply, bodied(method))
+    if (isBodied && (method === 'GET' || method === 'HEAD')) return refuse(reply, bodied(method))
     const length = isBodied ? raw.headers['content-length'] : undefined
-    if (Number(length ?? 0) > route.bodyLimit) return answer(reply, tooLarge(route.bodyLimit))
+    if (Number(length ?? 0) > route.bodyLimit) return refuse(reply, tooLarge(route.bodyLimit))
     const target = path + request.url.slice(pathOf(request).length)
-    const passing = new Passing(way, request, reply, target)
+    const passing = new Passing(way, request, record, reply, target)
     if (isBodied) passing.wait(length === undefined ? Infinity : Number(length))
     else passing.send(undefined)
     return reply
@@ -67,7 +70,8 @@ export function passageOf(options: PassageOptions, route: Route, upstream: Upstr
 /** What a backend is told: what its caller has sent and may tell, and who that is. */
 function headersFor(
   { sign, clock, trustedProxies }: Way,
-  { raw, method, id: requestId, caller }: FastifyRequest,
+  { raw, method, id: requestId }: FastifyRequest,
+  caller: Caller | undefined,
   target: string,
   body: Buffer | undefined,
 ): string[] {
@@ -85,14 +89,22 @@ function headersFor(
 class Passing implements Waiter {
   readonly #way: Way
   readonly #request: FastifyRequest
+  readonly #record: RequestRecord
   readonly #reply: FastifyReply
   readonly #target: string
   #sent: Sent | undefined
   #timer: NodeJS.Timeout | undefined
 
-  constructor(way: Way, request: FastifyRequest, reply: FastifyReply, target: string) {
+  constructor(
+    way: Way,
+    request: FastifyRequest,
+    record: RequestRecord,
+    reply: FastifyReply,
+    target: string,
+  ) {
     this.#way = way
     this.#request = request
+    this.#record = record
     this.#reply = reply
     this.#target = target
   }
@@ -102,10 +114,10 @@ class Passing implements Waiter {
    * so that bodies that never come take none of its room.
    */
   wait(length: number): void {
-    const { raw, course } = this.#request
+    const { raw } = this.#request
     const { requestMs } = this.#way.upstream.settings.timeouts
-    this.#timer = setTimeout(() => void answer(this.#reply, slow()), requestMs)
-    if (course) course.sent = this
+    this.#timer = setTimeout(() => void refuse(this.#reply, slow()), requestMs)
+    this.#record.upstreamCall = this
     if (isToBeInvited(raw)) this.#reply.raw.writeContinue()
     if (length <= smallBytes) return gather(raw, (body) => this.send(body))
     const body = new CallerBody(raw, {
@@ -117,19 +129,21 @@ class Passing implements Waiter {
 
   send(body: CallerBody | Buffer | undefined): void {
     clearTimeout(this.#timer)
-    const { raw, method, course, caller } = this.#request
+    const { raw, method } = this.#request
+    const { caller } = this.#record
     // Whoever was too slow has been told so.
     if (this.#reply.sent) return
     const headers = headersFor(
       this.#way,
       this.#request,
+      caller,
       this.#target,
       Buffer.isBuffer(body) ? body : undefined,
     )
     const length = body && raw.headers['content-length']
     if (length !== undefined) headers.push('content-length', length)
     const sentAtMs = performance.now()
-    if (course) course.sentAtMs = sentAtMs
+    this.#record.sentAtMs = sentAtMs
     this.#sent = this.#way.upstream.send(
       {
         method,
@@ -142,7 +156,7 @@ class Passing implements Waiter {
       },
       this,
     )
-    if (course) course.sent = this.#sent
+    this.#record.upstreamCall = this.#sent
   }
 
   /** The caller has gone while its body was waited for. */
@@ -174,8 +188,8 @@ class Passing implements Waiter {
   /** Lets a connection become the WebSocket that both ends have agreed on. */
   upgraded(answered: IncomingHttpHeaders, backend: Duplex, target: Target): void {
     this.#note(target)
-    const { raw, caller } = this.#request
-    const { socket } = raw
+    const { caller } = this.#record
+    const { socket } = this.#request.raw
     if (socket.destroyed || !caller) return void backend.destroy()
     const headers = passedBack(answered, 101) ?? {}
     const { upstream, tunnels } = this.#way
@@ -196,8 +210,8 @@ class Passing implements Waiter {
     if (failure === 'overloaded') return this.#refuse(overloaded())
     const { kind, cause, isUnwanted, target } = failure
     this.#note(target)
-    if (kind === 'unsendable') return void answer(this.#reply, unsendable())
-    if (kind === 'slow') return void answer(this.#reply, slow())
+    if (kind === 'unsendable') return void refuse(this.#reply, unsendable())
+    if (kind === 'slow') return void refuse(this.#reply, slow())
     if (isUnwanted) return this.#tell(broken(), cause)
     this.#refuse(kind === 'late' ? late() : kind === 'broken' ? broken() : unreachable(), cause)
   }
@@ -206,15 +220,14 @@ class Passing implements Waiter {
   #tooLarge(): void {
     this.cancel()
     if (this.#reply.raw.headersSent) this.#request.raw.destroy()
-    else void answer(this.#reply, tooLarge(this.#way.route.bodyLimit))
+    else void refuse(this.#reply, tooLarge(this.#way.route.bodyLimit))
   }
 
   #note({ origin, meter }: Target): void {
-    const { course } = this.#request
-    if (!course) return
-    course.target = origin
-    course.answeredAtMs = performance.now()
-    meter.durations.add(course.answeredAtMs - course.sentAtMs)
+    const record = this.#record
+    record.target = origin
+    record.answeredAtMs = performance.now()
+    meter.durations.add(record.answeredAtMs - record.sentAtMs)
   }
 
   /** What a backend says of places of its own is said of the gateway's. */
@@ -245,7 +258,7 @@ class Passing implements Waiter {
 
   /** There is no answer, and the day's point comes back. */
   #refuse(refusal: Refusal, cause?: Error | string): void {
-    this.#way.unanswered(this.#request)
+    this.#way.unanswered(this.#record)
     this.#tell(refusal, cause)
   }
 
@@ -254,7 +267,7 @@ class Passing implements Waiter {
     const why = typeof cause === 'string' ? { cause } : { err: cause }
     const { name: upstream } = this.#way.upstream.settings
     if (cause !== undefined) this.#request.log.error({ upstream, ...why }, refusal.message)
-    void answer(this.#reply, refusal)
+    void refuse(this.#reply, refusal)
   }
 }
 

@@ -99,13 +99,8 @@ function requireFit(app: FastifyInstance, { quotaPath }: Config): void {
       'Tollgate speaks HTTP/1.1: make the app without http2, and put a proxy in front',
     )
   }
-  if (app.hasRequestDecorator('course')) {
+  if (app.hasRequestDecorator('tollgate')) {
     throw new Error('Tollgate is registered in this scope, or around it, already: once is enough')
-  }
-  if (app.hasRequestDecorator('caller')) {
-    throw new Error(
-      'the app has a request.caller of its own, which is the name of Tollgate’s caller',
-    )
   }
   if (app.hasRoute({ method: 'GET', url: app.prefix + quotaPath })) {
     throw new Error(
@@ -117,7 +112,7 @@ function requireFit(app: FastifyInstance, { quotaPath }: Config): void {
 /** Puts refusals into the form of the app's own errors. */
 function envelope(refuse: NonNullable<TollgateOptions['refuse']>): onSendHookHandler {
   return function envelope(request, reply, payload, done): void {
-    const { refusal } = reply
+    const refusal = request.tollgate?.refusal
     if (!refusal) return done(null, payload)
     const { code, message, status } = refusal
     try {

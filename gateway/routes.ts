@@ -1,14 +1,14 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { METHODS } from 'node:http'
-import { answer } from '../shared/service.ts'
 import { nothingThere } from '../shared/unknown-routes.ts'
 import type { Route } from './config/config.ts'
 import type { Preview, Served } from './config/load.ts'
 import { notAllowed } from './forwarding-refusals.ts'
 import type { Passage } from './passage.ts'
 import { noRoute } from './records/recorder.ts'
-import { quotaView } from './stages/2-admit.ts'
-import { forward, hidden } from './stages/4-forward.ts'
+import { refuse } from './request-record.ts'
+import { quotaView } from './stages/5-admit.ts'
+import { forward, hidden } from './stages/7-forward.ts'
 
 /** The methods that callers may ask for their standing with. */
 const asking = ['GET', 'HEAD']
@@ -25,7 +25,7 @@ export async function addRoutes(
       ...{ url, method: app.supportedMethods.filter((method) => !asking.includes(method)) },
       config: { tollgate: true, cost: 0 },
       schema: hidden,
-      handler: (_request, reply) => answer(reply, notAllowed(asking)),
+      handler: (_request, reply) => refuse(reply, notAllowed(asking)),
     })
   }
   await app.register(forward, { routes, passageOf })

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Clock } from '../shared/clock.ts'
@@ -15,12 +15,12 @@ import {
 import { clientAddress, Ranges } from './address.ts'
 import type { Config } from './config/config.ts'
 import { openCore, type Core } from './core.ts'
-import { addTimes, outcomeOf } from './records/course.ts'
 import { rateHeaders } from './limits/headers.ts'
 import { plainTarget } from './paths.ts'
 import { guard } from './guard.ts'
 import { keepRoom } from './room.ts'
 import { noPlan, noRoute } from './records/recorder.ts'
+import { addTimes, outcomeOf } from './request-record.ts'
 import { addRest, inOneLine, takeAllMethods } from './routes.ts'
 import { Seldom } from './records/seldom.ts'
 import { stalledMs } from './upstreams/exchange.ts'
@@ -185,6 +185,9 @@ async function build(options: GatewayOptions, core: Core): Promise<Generation> {
     },
     describe: describer(new Seldom(clock), trustedProxies),
     malformed: refuseMalformed,
+    refused: ({ tollgate }, refusal) => {
+      if (tollgate) tollgate.refusal = refusal
+    },
   })
   takeAllMethods(app)
   const underWay = new UnderWay()
@@ -202,28 +205,28 @@ async function build(options: GatewayOptions, core: Core): Promise<Generation> {
 
 /** What the log says of a request besides what it says of any; of strangers over their limit, of few. */
 function describer(seldom: Seldom, trustedProxies: Ranges) {
-  return (line: LogLine, request: FastifyRequest, reply: FastifyReply): boolean => {
-    if (reply.refusal?.code === 'too_many_failed_attempts') {
+  return (line: LogLine, request: FastifyRequest): boolean => {
+    if (request.tollgate?.refusal?.code === 'too_many_failed_attempts') {
       const unsaid = seldom.take(clientAddress(request.raw, trustedProxies))
       if (unsaid === undefined) return false
       if (unsaid > 0) line['unsaid'] = unsaid
     }
-    describe(line, request, reply)
+    describe(line, request)
     return true
   }
 }
 
-function describe(line: LogLine, request: FastifyRequest, reply: FastifyReply): void {
-  const { caller, course } = request
+function describe(line: LogLine, { tollgate: record }: FastifyRequest): void {
+  if (!record) return
+  const { caller, route, target } = record
   if (caller) {
     line['key'] = caller.id
     line['plan'] = caller.plan
   }
-  if (!course) return
-  line['route'] = course.route
-  line['decision'] = outcomeOf(request, reply)
-  if (course.target !== undefined) line['target'] = course.target
-  addTimes(line, course, performance.now())
+  line['route'] = route
+  line['decision'] = outcomeOf(record)
+  if (target !== undefined) line['target'] = target
+  addTimes(line, record, performance.now())
 }
 
 function malformedRefuser(core: Core, config: Config, trustedProxies: Ranges): Malformed {

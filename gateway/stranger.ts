@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { keepShortly } from '../shared/quiet.ts'
 import type { Refusal } from '../shared/refusal.ts'
-import { answer } from '../shared/service.ts'
 import { clientAddress, type Ranges } from './address.ts'
 import type { Strangers } from './limits/strangers.ts'
+import { refuse } from './request-record.ts'
 
 /** How long a connection stays open on which a stranger has been refused, and asks nothing. */
 const strangersIdleMs = 5_000
@@ -25,8 +25,8 @@ export type RefuseStranger = (
 export function strangerRefuser(strangers: Strangers, addressOf: AddressOf): RefuseStranger {
   return (request, reply, why) => {
     const { refusal, standing } = strangers.refuse(addressOf(request), why)
-    request.standing = standing
+    if (request.tollgate) request.tollgate.standing = standing
     keepShortly(reply.raw, request.raw.socket, strangersIdleMs)
-    void answer(reply, refusal)
+    void refuse(reply, refusal)
   }
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../shared/clock.ts'
-import type { Caller } from './caller.ts'
+import { stateOf, type Caller } from './keys/caller.ts'
 import type { KeyDirectory } from './keys/directory.ts'
 import type { Quotas } from './limits/quotas.ts'
 
@@ -55,7 +55,7 @@ export class Tunnels {
   }
 
   async #lookAt({ caller, cut }: Tunnel): Promise<void> {
-    const { token } = caller
+    const { token } = stateOf(caller)
     // It is remembered while it is asked for here, so that changes of its key are heard.
     const found = this.#directory.recall(token) ?? (await this.#directory.look(token))
     if (found === 'unavailable') return

@@ -28,6 +28,8 @@ export type LogLine = Record<string, string | number>
 export type ServiceOptions = Readonly<{
   name: string
   log?: LogSettings | undefined
+  /** Told of the refusal that a thrown value has become. */
+  refused?: (request: FastifyRequest, refusal: Refusal) => void
   /** What a thrown value is to the caller, where that is for this service to know. */
   refusalFor?: (thrown: unknown) => Refusal
   /** Adds to the log line of an answered request what else is known of it; `false` if it is not to be told. */
@@ -45,7 +47,7 @@ export type Malformed = (
 
 /** A Fastify app as both services want it: one form of error, one line in the log a request. */
 export function createService(options: ServiceOptions): FastifyInstance {
-  const { name, log, refusalFor = refusalFrom, describe, settings } = options
+  const { name, log, refusalFor = refusalFrom, refused, describe, settings } = options
   const { malformed = (refusal: Refusal) => refusal } = options
   const ownLog = log && serviceLog(name, log.level, log.target)
   const app = Fastify({
@@ -69,6 +71,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
   app.setErrorHandler((error, request, reply) => {
     const refusal = refusalFor(error)
     if (refusal.status >= 500) request.log.error({ err: error }, refusal.message)
+    refused?.(request, refusal)
     return answer(reply, refusal)
   })
   app.addHook('onSend', (request, reply, payload, done) => {
@@ -91,16 +94,8 @@ function useLog(app: FastifyInstance, log: FastifyBaseLogger): void {
   })
 }
 
-declare module 'fastify' {
-  interface FastifyReply {
-    /** What a request is refused with, if it is. */
-    refusal?: Refusal
-  }
-}
-
 /** Answers with a refusal. */
 export function answer(reply: FastifyReply, refusal: Refusal): FastifyReply {
-  reply.refusal = refusal
   return reply.code(refusal.status).headers(refusal.headers).type(jsonType).send(refusal.body)
 }
 

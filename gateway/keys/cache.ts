@@ -1,4 +1,4 @@
-import { Caller } from '../caller.ts'
+import { Caller, stateOf } from './caller.ts'
 import type { StoredKey } from './key.ts'
 
 /**
@@ -24,7 +24,7 @@ export class CallerCache {
   /** The caller of a token, if it was met; whether it is valid is for the caller to see. */
   get(token: string): Caller | undefined {
     const caller = this.#byToken.get(token)
-    if (caller) caller.isUsed = true
+    if (caller) stateOf(caller).isRecent = true
     return caller
   }
 
@@ -35,7 +35,6 @@ export class CallerCache {
     if (known) return known
     if (this.#byToken.size >= this.#size) this.#makeRoom()
     const caller = new Caller(inOnePiece(token), stored)
-    caller.next = this.#byId.get(stored.key.id)
     this.#put(caller)
     return caller
   }
@@ -44,13 +43,14 @@ export class CallerCache {
   update(stored: StoredKey): void {
     const { key, version } = stored
     const first = this.#byId.get(key.id)
-    if (!first || first.version > version) return
+    if (!first || stateOf(first).version > version) return
     this.#byId.delete(key.id)
-    for (let old: Caller | undefined = first; old; old = old.next) {
-      const caller = new Caller(old.token, stored)
-      caller.isUsed = old.isUsed
-      caller.doing = old.doing
-      caller.next = this.#byId.get(key.id)
+    for (let old: Caller | undefined = first; old; old = stateOf(old).nextOfKey) {
+      const before = stateOf(old)
+      const caller = new Caller(before.token, stored)
+      const state = stateOf(caller)
+      state.isRecent = before.isRecent
+      state.dayCount = before.dayCount
       this.#put(caller)
     }
   }
@@ -60,7 +60,9 @@ export class CallerCache {
   }
 
   #put(caller: Caller): void {
-    this.#byToken.set(caller.token, caller)
+    const state = stateOf(caller)
+    state.nextOfKey = this.#byId.get(caller.id)
+    this.#byToken.set(state.token, caller)
     this.#byId.set(caller.id, caller)
   }
 
@@ -72,23 +74,33 @@ export class CallerCache {
         this.#left = this.#byToken.size - 1
       }
       const caller = this.#hand?.next().value
-      if (!caller) this.#left = 0
-      else if (caller.isUsed) caller.isUsed = false
-      else return this.#drop(caller)
+      if (!caller) {
+        this.#left = 0
+        continue
+      }
+      const state = stateOf(caller)
+      if (!state.isRecent) return this.#drop(caller)
+      state.isRecent = false
     }
   }
 
   #drop(caller: Caller): void {
-    const { id, token, next } = caller
+    const { token, nextOfKey } = stateOf(caller)
     this.#byToken.delete(token)
-    let before = this.#byId.get(id)
+    let before = this.#byId.get(caller.id)
     if (before === caller) {
-      if (next) this.#byId.set(id, next)
-      else this.#byId.delete(id)
+      if (nextOfKey) this.#byId.set(caller.id, nextOfKey)
+      else this.#byId.delete(caller.id)
       return
     }
-    while (before && before.next !== caller) before = before.next
-    if (before) before.next = next
+    while (before) {
+      const state = stateOf(before)
+      if (state.nextOfKey === caller) {
+        state.nextOfKey = nextOfKey
+        return
+      }
+      before = state.nextOfKey
+    }
   }
 }
 

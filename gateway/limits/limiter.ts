@@ -1,7 +1,7 @@
 import { RateLimiterCompatibleAbstract, RateLimiterRes } from 'rate-limiter-flexible'
 import type { QuotaStore } from '../stores/quota.ts'
 import { tellingWindow } from './headers.ts'
-import type { Limits } from './limits.ts'
+import { noLimits, type Limits } from './limits.ts'
 import { dayMs, minuteMs, type BanRules, type Decision } from './step.ts'
 
 /** How a limiter of rate-limiter-flexible is made of a quota store. */
@@ -9,9 +9,6 @@ export type LimiterOptions = Readonly<{ keyPrefix?: string; limits: Limits; bans
 
 /** What the names of limiters begin with, so that none of them is the quota of a key or of an account. */
 const ofLimiter = 'limiter:'
-
-/** Lets everything in, and counts it. */
-const noLimits: Limits = { perMinute: Infinity, perDay: Infinity }
 
 /** A block without an end lasts for a hundred years. */
 const foreverMs = 36_500 * dayMs

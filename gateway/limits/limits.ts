@@ -1,6 +1,9 @@
 /** How many requests fit into each window; `Infinity` where a window has no limit. */
 export type Limits = Readonly<{ perMinute: number; perDay: number }>
 
+/** Lets everything in, and counts it. */
+export const noLimits: Limits = { perMinute: Infinity, perDay: Infinity }
+
 /** A plan of the configuration. Of a custom one, each key brings its own limits. */
 export type Plan = Readonly<{
   name: string

@@ -3,11 +3,15 @@ import { BoundedMap } from '../bounded-map.ts'
 import type { Meters } from '../records/meters.ts'
 import type { QuotaStore } from '../stores/quota.ts'
 import { Alone, type WhenUnreachable } from './alone.ts'
-import { Foregone, type Asker, type Now } from './foregone.ts'
-import type { Counters, Decision, Seen } from './step.ts'
+import { CachedRefusals, type Asker, type DecisiveTerms, type Now } from './cached-refusals.ts'
+import { noLimits } from './limits.ts'
+import type { CacheSlot, Counters, Decision, Seen } from './step.ts'
 
 /** How many quotas, and how many refusals, a gateway remembers for sure beside a store that is elsewhere. */
 const remembered = 100_000
+
+/** A question that costs nothing is answered by the ban alone, whatever the terms. */
+const anyTerms: DecisiveTerms = { limits: noLimits, bans: undefined }
 
 /** What was last seen of a quota. A ban is a key's, and the quota may be an account's: it is remembered by the key. */
 type Remembered = Counters & { bannedUntilMs: 0 }
@@ -39,7 +43,7 @@ export class Quotas {
   readonly #endWatch: () => void
   readonly #seen = new BoundedMap<Remembered>(remembered)
   readonly #alone: Alone
-  readonly #foregone = new Foregone(remembered)
+  readonly #cachedRefusals = new CachedRefusals(remembered)
   /** What to add to the ticks for the store's time. */
   #offsetMs: number
   /** How long the question took by which that was found, at any time within which the store had its time. */
@@ -56,10 +60,10 @@ export class Quotas {
     this.#offsetMs = clock() - this.#ticks()
     this.#endWatch = store.watch({
       banned: ({ key, untilMs }) => {
-        this.#foregone.banned(key, untilMs)
+        this.#cachedRefusals.banned(key, untilMs)
         banned?.(key)
       },
-      forgiven: () => this.#foregone.forget(),
+      forgiven: () => this.#cachedRefusals.forget(),
       trouble: (cause) => this.#tell('store', cause),
       took: (milliseconds) => this.#meters?.store.add(milliseconds),
     })
@@ -76,25 +80,34 @@ export class Quotas {
   }
 
   /** Decides and counts. It never throws: what the store can't decide is decided here. */
-  decide(asker: Asker, cost: number): Decision | Promise<Decision> {
-    if (this.#store.isLocal) return this.#decideHere(asker, cost)
+  decide(
+    asker: Asker,
+    terms: DecisiveTerms,
+    cost: number,
+    slot?: CacheSlot,
+  ): Decision | Promise<Decision> {
+    if (this.#store.isLocal) return this.#decideHere(asker, terms, cost, slot)
     return (
-      this.#foregone.ofBan(asker, cost, this.#now) ??
-      // While the store can't be asked, whoever decides in its place does.
-      (this.isReachable ? this.#foregone.ofMinute(asker, cost, this.#now) : undefined) ??
-      this.#decideElsewhere(asker, cost)
+      this.#cachedRefusals.forBan(asker, cost, this.#now) ??
+      // While the store can't be asked, decisions are made here, by what this gateway remembers.
+      (this.isReachable
+        ? this.#cachedRefusals.forFullMinute(asker, terms, cost, this.#now)
+        : undefined) ??
+      this.#decideElsewhere(asker, terms, cost)
     )
   }
 
-  /** Where a caller stands, from the store even while a ban that is known runs; counts nothing. */
-  stand(asker: Asker): Decision | Promise<Decision> {
-    return this.#store.isLocal ? this.#decideHere(asker, 0) : this.#decideElsewhere(asker, 0)
+  /** Where a caller stands; asks the store even while a known ban runs, and counts nothing. */
+  stand(asker: Asker, terms: DecisiveTerms): Decision | Promise<Decision> {
+    return this.#store.isLocal
+      ? this.#decideHere(asker, terms, 0)
+      : this.#decideElsewhere(asker, terms, 0)
   }
 
   /** Whether a ban of a key runs, as far as this gateway knows; asks nobody. */
   isBanned(asker: Asker): boolean {
-    if (!this.#store.isLocal) return this.#foregone.ofBan(asker, 0, this.#now) !== undefined
-    const decision = this.#decideHere(asker, 0)
+    if (!this.#store.isLocal) return this.#cachedRefusals.forBan(asker, 0, this.#now) !== undefined
+    const decision = this.#decideHere(asker, anyTerms, 0)
     return !(decision instanceof Promise) && decision.verdict === 'banned'
   }
 
@@ -112,20 +125,27 @@ export class Quotas {
     this.#endWatch()
   }
 
-  #decideHere(asker: Asker, cost: number): Decision | Promise<Decision> {
-    const { id, quota, limits, bans } = asker
+  #decideHere(
+    asker: Asker,
+    terms: DecisiveTerms,
+    cost: number,
+    slot?: CacheSlot,
+  ): Decision | Promise<Decision> {
+    const { id, quota } = asker
+    const { limits, bans } = terms
     try {
-      const decision = this.#store.decide(quota, { key: id, cost, limits, bans, place: asker })
+      const decision = this.#store.decide(quota, { key: id, cost, limits, bans, slot })
       this.#tell('decision', undefined)
       return decision
     } catch (error) {
       this.#tell('decision', asError(error))
-      return this.#decideAlone(asker, cost)
+      return this.#decideAlone(asker, terms, cost)
     }
   }
 
-  async #decideElsewhere(asker: Asker, cost: number): Promise<Decision> {
-    const { id, quota, limits, bans } = asker
+  async #decideElsewhere(asker: Asker, terms: DecisiveTerms, cost: number): Promise<Decision> {
+    const { id, quota } = asker
+    const { limits, bans } = terms
     const seen = this.#seen.get(quota)
     const account = this.#alone.accountOf(quota)
     const owed = account?.tell()
@@ -140,16 +160,15 @@ export class Quotas {
       this.#remember(quota, seen ?? this.#seen.get(quota), decision.seen)
       if (owed) account?.told(true)
       if (account) this.#alone.close(quota, account)
-      this.#foregone.note(asker, decision)
+      this.#cachedRefusals.note(asker, terms, decision)
       return decision
     } catch {
       if (owed) account?.told(false)
-      return this.#decideAlone(asker, cost)
+      return this.#decideAlone(asker, terms, cost)
     }
   }
 
-  #decideAlone(asker: Asker, cost: number): Decision {
-    const { id, quota, limits, bans } = asker
+  #decideAlone({ id, quota }: Asker, { limits, bans }: DecisiveTerms, cost: number): Decision {
     if (this.#meters) this.#meters.storeErrors++
     const known = {
       seen: this.#seen.get(quota),
@@ -157,7 +176,7 @@ export class Quotas {
       gateways: this.gateways,
     }
     const decision = this.#alone.decide(quota, { key: id, cost, limits, bans }, known)
-    if (decision.verdict === 'banned') this.#foregone.banned(id, decision.bannedUntilMs)
+    if (decision.verdict === 'banned') this.#cachedRefusals.banned(id, decision.bannedUntilMs)
     return decision
   }
 

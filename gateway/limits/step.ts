@@ -68,11 +68,11 @@ export type Ask = Readonly<{
   bans?: BanRules | undefined
   seen?: Seen | undefined
   owed?: Owed | undefined
-  place?: Place | undefined
+  slot?: CacheSlot | undefined
 }>
 
-/** Where a store may leave what it has found for who asks, to find it there the next time. */
-export type Place = { found?: object | undefined }
+/** Where a store may keep its record of a quota for whoever asks again and again, which spares a look-up. */
+export type CacheSlot = { record?: object | undefined }
 
 /** One decision, with all that headers and later decisions need to know of it. */
 export type Decision = Readonly<{

@@ -1,8 +1,9 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { statusOf } from '../../shared/service.ts'
-import type { Caller } from '../caller.ts'
+import { stateOf, type Caller } from '../keys/caller.ts'
 import type { Core } from '../core.ts'
 import { deprecatedCall } from './deprecated-calls.ts'
+import type { Terms } from '../limits/terms.ts'
 import { useOf } from './usage.ts'
 
 /** In metrics, the plan of who has none, and the route of what leads nowhere. */
@@ -16,8 +17,8 @@ export type Recorder = Readonly<{
     route: string,
     isFree: boolean,
   ) => (request: FastifyRequest, reply: FastifyReply) => void
-  banned: (caller: Caller, untilMs: number) => void
-  deprecatedCall: (request: FastifyRequest, operation: string) => void
+  banned: (caller: Caller, terms: Terms, untilMs: number) => void
+  deprecatedCall: (caller: Caller, operation: string) => void
 }>
 
 export function recorder(core: Core, log: FastifyBaseLogger): Recorder {
@@ -26,28 +27,29 @@ export function recorder(core: Core, log: FastifyBaseLogger): Recorder {
     answersOf(route, isFree) {
       const { answers, durations } = meters.route(route)
       return (request, reply) => {
-        const { caller, course } = request
+        const { tollgate: record } = request
+        if (!record) return
+        const { caller, refusal } = record
         const plan = caller?.plan ?? noPlan
-        answers.add(plan, statusOf(reply))
-        if (course) durations.add(performance.now() - course.beganAtMs)
-        if (reply.refusal) meters.refusals.add(plan, reply.refusal.code)
-        const use = caller && !isFree ? useOf(request, reply) : undefined
-        if (caller && use) tallying.count(caller, use)
+        const status = statusOf(reply)
+        answers.add(plan, status)
+        durations.add(performance.now() - record.beganAtMs)
+        if (refusal) meters.refusals.add(plan, refusal.code)
+        const use = caller && !isFree ? useOf(record, status) : undefined
+        if (caller && use) tallying.count(caller.id, stateOf(caller), use)
       }
     },
 
-    banned(caller, untilMs) {
-      const { id, plan } = caller
+    banned({ id, name, plan }, { bans }, untilMs) {
       meters.bans.add(plan, '')
       // One that this gateway decides while the store is out of reach holds here alone; the log tells of it.
-      if (core.quotas.isReachable) core.earnedBans.add(caller, untilMs)
+      if (core.quotas.isReachable) core.earnedBans.add({ id, name, bans }, untilMs)
       log.warn({ key: id, until: new Date(untilMs).toISOString() }, 'a key is banned')
     },
 
-    deprecatedCall({ caller }, operation) {
-      if (!caller) return
+    deprecatedCall(caller, operation) {
       meters.deprecated.add(operation, caller.plan)
-      tallying.count(caller, deprecatedCall(operation), true)
+      tallying.count(caller.id, stateOf(caller), deprecatedCall(operation), true)
     },
   }
 }

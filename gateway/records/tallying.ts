@@ -25,20 +25,20 @@ export type TallyingOptions = Readonly<{
 
 type Batch = Readonly<{ id: string; tallies: readonly Tally[] }>
 
-/** What one key does in one way on one day. */
-export type Doing = {
+/** How often one key has done one thing on one day. */
+export type DayCount = {
   readonly key: string
   readonly what: string
   /** `forgotten` where it paused for so long that it is not looked at any more. */
   day: number
   count: number
   lastMs: number | undefined
-  /** What else the same key does on the same day. */
-  readonly next: Doing | undefined
+  /** Another count of the same key and day. */
+  readonly next: DayCount | undefined
 }
 
-/** Whose doing is counted. What it does is kept with it from one time to the next, as it mostly goes on. */
-export type Doer = { readonly id: string; doing: Doing | undefined }
+/** Where the latest count of a key is kept from one request to the next: mostly it is the one to go on with. */
+export type CountSlot = { dayCount: DayCount | undefined }
 
 const forgotten = -1
 
@@ -47,7 +47,7 @@ export class Tallying {
   readonly #options: TallyingOptions
   readonly #timer: NodeJS.Timeout
   /** In the order of keys when they are taken, so that a store in a file writes few pages a batch. */
-  #all: Doing[] = []
+  #all: DayCount[] = []
   #isSorted = true
   /** What was handed in, and is not known to have been added. */
   #handedIn: Batch | undefined
@@ -62,23 +62,23 @@ export class Tallying {
     this.#timer.unref()
   }
 
-  /** A key has done something; whether it matters when it did so last. */
-  count(doer: Doer, what: string, isDated = false): void {
+  /** Counts one thing that a key has done; `isDated` if it matters when it did so last. */
+  count(key: string, slot: CountSlot, what: string, isDated = false): void {
     const nowMs = this.#options.clock()
     const day = Math.floor(nowMs / dayMs)
-    let doing = doer.doing
-    while (doing && doing.day === day && doing.what !== what) doing = doing.next
-    if (doing?.day !== day || doing.count === 0) {
+    let counted = slot.dayCount
+    while (counted && counted.day === day && counted.what !== what) counted = counted.next
+    if (counted?.day !== day || counted.count === 0) {
       if (this.#size >= mostWaiting) return
       this.#size++
     }
-    if (doing?.day !== day) {
-      // With what is forgotten or of another day goes all that hangs on it; it is counted anew.
-      doing = this.#begin(doer.id, what, day, doing ? undefined : doer.doing)
-      doer.doing = doing
+    if (counted?.day !== day) {
+      // Counts that are forgotten or of another day are left behind, with all that hang on them.
+      counted = this.#begin(key, what, day, counted ? undefined : slot.dayCount)
+      slot.dayCount = counted
     }
-    doing.count++
-    if (isDated) doing.lastMs = nowMs
+    counted.count++
+    if (isDated) counted.lastMs = nowMs
   }
 
   /** Adds what waits; resolves when it is in the store, or has to wait for longer. */
@@ -92,11 +92,11 @@ export class Tallying {
     await this.flush()
   }
 
-  #begin(key: string, what: string, day: number, next: Doing | undefined): Doing {
-    const doing = { key, what, day, count: 0, lastMs: undefined, next }
-    this.#all.push(doing)
+  #begin(key: string, what: string, day: number, next: DayCount | undefined): DayCount {
+    const counted = { key, what, day, count: 0, lastMs: undefined, next }
+    this.#all.push(counted)
     this.#isSorted = false
-    return doing
+    return counted
   }
 
   /**
@@ -113,13 +113,13 @@ export class Tallying {
     const today = Math.floor(this.#options.clock() / dayMs)
     let someForgotten = false
     let tallies: Tally[] = []
-    for (const doing of this.#all) {
-      const { key, what, day, count, lastMs } = doing
+    for (const counted of this.#all) {
+      const { key, what, day, count, lastMs } = counted
       if (count > 0) {
         tallies.push({ day, key, what, count, lastMs: lastMs ?? 0 })
-        doing.count = 0
+        counted.count = 0
       } else if (isLong || day !== today) {
-        doing.day = forgotten
+        counted.day = forgotten
         someForgotten = true
       }
       if (tallies.length < batchSize) continue
@@ -148,6 +148,6 @@ export class Tallying {
   }
 }
 
-function byKey(a: Doing, b: Doing): number {
+function byKey(a: DayCount, b: DayCount): number {
   return a.key < b.key ? -1 : a.key > b.key ? 1 : 0
 }

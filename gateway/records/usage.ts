@@ -1,9 +1,7 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { statusByCode, type RefusalCode } from '../../shared/refusal.ts'
-import { statusOf } from '../../shared/service.ts'
 import { keyNames } from '../keys/names.ts'
 import { dayMs } from '../limits/step.ts'
-import { outcomeOf } from './course.ts'
+import { outcomeOf, type RequestRecord } from '../request-record.ts'
 import type { KeyStore } from '../stores/keys.ts'
 import type { TallyStore } from '../stores/tallies.ts'
 
@@ -16,13 +14,12 @@ const refused = new Map(
   Object.keys(statusByCode).map((code) => [code, `refused ${code as RefusalCode}` as const]),
 )
 
-/** What a request of a caller's is tallied by; nothing for one that was never decided, or is free. */
-export function useOf(request: FastifyRequest, reply: FastifyReply): Use | undefined {
-  const { standing, forbidden } = request
+/** What a caller's request is tallied by; `undefined` for one that was never decided. */
+export function useOf(record: RequestRecord, status: number): Use | undefined {
+  const { standing, isForbidden } = record
   if (!standing) return undefined
-  const outcome = outcomeOf(request, reply)
-  if (forbidden || standing.decision.verdict !== 'admitted') return refused.get(outcome)
-  return admitted[classAt(statusOf(reply))]
+  if (isForbidden || standing.decision.verdict !== 'admitted') return refused.get(outcomeOf(record))
+  return admitted[classAt(status)]
 }
 
 /** What was done with a key: on one day, or in all. */

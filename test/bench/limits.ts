@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { RateLimiterRedis, RateLimiterUnion } from 'rate-limiter-flexible'
-import type { Asker } from '../../gateway/limits/foregone.ts'
+import type { Asker } from '../../gateway/limits/cached-refusals.ts'
 import { Quotas } from '../../gateway/limits/quotas.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { EmbeddedQuotas } from '../../gateway/stores/embedded/quota.ts'
@@ -43,31 +43,26 @@ export function benchLimits(
       const redis = redisQuotas({ connection, prefix: 'bench:', timeoutMs: 5_000 })
       const inRedis = quotas(redis)
       const inMemory = quotas(embedded)
-      const asker = (i: number, limits = open): Asker => ({
-        id: `k${i % keys}`,
-        quota: `q${i % keys}`,
-        limits,
-        bans,
-      })
-      const refused: Asker = { ...asker(0, full), quota: 'full', bans: undefined }
-      const banned: Asker = { ...asker(0), id: 'banned', quota: 'banned' }
-      for (let i = 0; i < 2; i++) await inRedis.decide(refused, 1)
+      const asker = (i: number): Asker => ({ id: `k${i % keys}`, quota: `q${i % keys}` })
+      const terms = { limits: open, bans }
+      const fullTerms = { limits: full, bans: undefined }
+      const noTerms = { limits: { perMinute: 0, perDay: 1 }, bans: undefined }
+      const refused: Asker = { id: 'k0', quota: 'full' }
+      const banned: Asker = { id: 'banned', quota: 'banned' }
+      for (let i = 0; i < 2; i++) await inRedis.decide(refused, fullTerms, 1)
       await redis.ban('banned', 'banned', Date.now() + 3_600_000)
-      await inRedis.decide(banned, 1)
+      await inRedis.decide(banned, terms, 1)
       const contestants: [string, Decide][] = [
         [
           'two RateLimiterRedis',
           (i) => Promise.all([minute.consume(i % keys), day.consume(i % keys)]),
         ],
         ['their RateLimiterUnion', (i) => union.consume(i % keys)],
-        ['Tollgate, Redis: admitted', (i) => inRedis.decide(asker(i), 1)],
-        ['Tollgate, Redis: refused, no bans', () => inRedis.decide(refused, 1)],
-        ['Tollgate, Redis: banned', () => inRedis.decide(banned, 1)],
-        ['Tollgate, embedded: admitted', (i) => inMemory.decide(asker(i), 1)],
-        [
-          'Tollgate, embedded: refused',
-          () => inMemory.decide({ ...refused, limits: { perMinute: 0, perDay: 1 } }, 1),
-        ],
+        ['Tollgate, Redis: admitted', (i) => inRedis.decide(asker(i), terms, 1)],
+        ['Tollgate, Redis: refused, no bans', () => inRedis.decide(refused, fullTerms, 1)],
+        ['Tollgate, Redis: banned', () => inRedis.decide(banned, terms, 1)],
+        ['Tollgate, embedded: admitted', (i) => inMemory.decide(asker(i), terms, 1)],
+        ['Tollgate, embedded: refused', () => inMemory.decide(refused, noTerms, 1)],
       ]
       const results = contestants.map((): { own: number; redis: number }[] => [])
       for (let round = 0; round < rounds; round++) {

@@ -5,7 +5,7 @@ import { Pool } from 'undici'
 import { connect } from '../../gateway/stores/redis/connect.ts'
 import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
 import type { Clock } from '../../shared/clock.ts'
-import { Foregone, type Asker } from '../../gateway/limits/foregone.ts'
+import { CachedRefusals, type DecisiveTerms } from '../../gateway/limits/cached-refusals.ts'
 import { Quotas } from '../../gateway/limits/quotas.ts'
 import type { QuotaStore } from '../../gateway/stores/quota.ts'
 import { startFleet as startGateways, type Fleet } from '../support/fleet.ts'
@@ -328,15 +328,10 @@ t.test(
   async (t) => {
     const redis: RedisServer = await startRedis(t)
     let now = Date.UTC(2026, 5, 15, 12, 0, 10)
-    const asker = {
-      id: 'k',
-      quota: 'q',
-      limits: { perMinute: 60, perDay: 1_000 },
-      bans: usualBans,
-    }
+    const terms = { limits: { perMinute: 60, perDay: 1_000 }, bans: usualBans }
     const gateways = await twoGateways(t, redis, () => now)
     const ask = async (i: number) => {
-      const decision = await gateways[i % 2]?.decide(asker, 1)
+      const decision = await gateways[i % 2]?.decide(asker, terms, 1)
       return decision?.verdict
     }
     let admitted = 0
@@ -361,11 +356,11 @@ t.test(
     const redis: RedisServer = await startRedis(t)
     const minute = Date.UTC(2026, 5, 15, 12)
     let now = minute + 10_000
-    const asker = { id: 'k', quota: 'q', limits: { perMinute: 3, perDay: 1_000 }, bans: undefined }
+    const terms = { limits: { perMinute: 3, perDay: 1_000 }, bans: undefined }
     const [one, two] = await twoGateways(t, redis, () => now)
-    const admitted = { ...asker, limits: { perMinute: 4, perDay: 1_000 } }
-    const ask = async (gateway: Quotas | undefined, whose: Asker = asker, cost = 1) =>
-      gateway?.decide(whose, cost)
+    const raised = { ...terms, limits: { perMinute: 4, perDay: 1_000 } }
+    const ask = async (gateway: Quotas | undefined, by: DecisiveTerms = terms, cost = 1) =>
+      gateway?.decide(asker, by, cost)
     const questions = async () => {
       const found = /cmdstat_evalsha:calls=(\d+)/.exec(await redis.client.info('commandstats'))
       return Number(found?.[1])
@@ -381,10 +376,10 @@ t.test(
       now += 900
     }
     t.equal(await questions(), before, 'fifty refusals, and nobody was asked')
-    t.equal((await ask(one, { ...asker, bans: usualBans }))?.verdict, 'refused')
+    t.equal((await ask(one, { ...terms, bans: usualBans }))?.verdict, 'refused')
     t.equal(await questions(), before + 1, 'what may be a strike is asked')
-    t.equal((await ask(one, asker, 0))?.verdict, 'admitted', 'what costs nothing is let in')
-    t.equal((await ask(one, admitted))?.verdict, 'admitted', 'a limit that was raised has room')
+    t.equal((await ask(one, terms, 0))?.verdict, 'admitted', 'what costs nothing is let in')
+    t.equal((await ask(one, raised))?.verdict, 'admitted', 'a limit that was raised has room')
     t.equal((await ask(one))?.verdict, 'refused')
 
     now = minute + 59_999
@@ -397,16 +392,19 @@ t.test(
     await operator.reset('q')
     await until(async () => (await ask(one))?.verdict === 'admitted', 1_000)
 
-    const foregone = new Foregone(1)
-    const refused = await two?.decide({ ...asker, limits: { perMinute: 1, perDay: 9 } }, 1)
+    const cached = new CachedRefusals(1)
+    const lower = { ...terms, limits: { perMinute: 1, perDay: 9 } }
+    const refused = await two?.decide(asker, lower, 1)
     if (!refused) throw new Error('there are two')
-    foregone.note(asker, { ...refused, seen: { ...refused.seen, minuteUsed: 3 } })
+    cached.note(asker, terms, { ...refused, seen: { ...refused.seen, minuteUsed: 3 } })
     const at = (lagMs: number) =>
-      foregone.ofMinute(asker, 1, () => ({ nowMs: minute + 117_000, lagMs }))?.verdict
+      cached.forFullMinute(asker, terms, 1, () => ({ nowMs: minute + 117_000, lagMs }))?.verdict
     t.equal(at(2_999), 'refused', 'the store may be later by as much as its answer took')
     t.equal(at(3_000), undefined, 'so the minute may be over there')
   },
 )
+
+const asker = { id: 'k', quota: 'q' }
 
 async function twoGateways(t: Test, redis: RedisServer, clock: Clock): Promise<Quotas[]> {
   const gateways = await Promise.all(

@@ -4,6 +4,7 @@ import { json, raw, type Answer } from '../support/http.ts'
 import { hashOf, newKeyId, newToken } from '../../gateway/keys/token.ts'
 import { QuotaDesk } from '../../gateway/limits/desk.ts'
 import { newKey } from '../contracts/keys.ts'
+import type { Stores } from '../../gateway/stores/open.ts'
 import { startGateway, startUpstream } from '../support/gateway.ts'
 import { freePort, startRedis, until } from '../support/redis.ts'
 
@@ -615,10 +616,8 @@ t.test('pages of origins that are configured may ask, from browsers', async (t) 
   t.match(none, { status: 401, headers: { 'access-control-allow-origin': undefined } })
 })
 
-t.test('what was decided by one configuration is told with its limits', async (t) => {
-  const gateway = await startGateway(t, { clock: () => noon })
-  const { headers } = await gateway.key()
-  const { quota } = gateway.stores
+/** Makes a store wait with its decisions until they are released. */
+function holdDecisions({ quota }: Stores): { asked: () => number; release: () => void } {
   const decide = quota.decide.bind(quota)
   let asked = 0
   let release = (): void => undefined
@@ -628,16 +627,49 @@ t.test('what was decided by one configuration is told with its limits', async (t
     await held
     return decide(name, ask)
   }
+  return { asked: () => asked, release }
+}
+
+t.test('a ban that was decided by one configuration is told with its rules', async (t) => {
+  let now = noon
+  const gateway = await startGateway(t, {
+    clock: () => now,
+    more: 'bans: { strikes: 1, grace: 0s }',
+  })
+  const { headers } = await gateway.key({ limits: { perMinute: 1 } })
+  const ask = () => gateway.call('GET', '/v1/pets', undefined, headers)
+  t.equal((await ask()).status, 200)
+  t.match(json((await ask()).text), { code: 'rate_limit_exceeded' })
+  now += 1
+  const { asked, release } = holdDecisions(gateway.stores)
+  const before = ask()
+  await until(() => asked() === 1)
+  const { plans } = gateway.config
+  const [free] = [...plans.values()]
+  if (!free) throw new Error('there is a plan')
+  const unbanned = new Map([...plans, ['free', { ...free, bans: false }]])
+  await gateway.app.change({ ...gateway.config, plans: unbanned })
+  const after = ask()
+  await until(() => asked() === 2)
+  release()
+  t.match(json((await before).text), { message: /^Your key is banned: a request came after a 429/ })
+  t.match(json((await after).text), { message: /^Your key was banned by an operator\. / })
+})
+
+t.test('what was decided by one configuration is told with its limits', async (t) => {
+  const gateway = await startGateway(t, { clock: () => noon })
+  const { headers } = await gateway.key()
+  const { asked, release } = holdDecisions(gateway.stores)
   const ask = () => gateway.call('GET', '/v1/pets', undefined, headers)
   const before = ask()
-  await until(() => asked === 1)
+  await until(() => asked() === 1)
   const { plans } = gateway.config
   const [free] = [...plans.values()]
   if (!free) throw new Error('there is a plan')
   const less = { ...free, limits: { perMinute: 10, perDay: 20 } }
   await gateway.app.change({ ...gateway.config, plans: new Map([...plans, ['free', less]]) })
   const after = ask()
-  await until(() => asked === 2)
+  await until(() => asked() === 2)
   release()
   const told = (await Promise.all([before, after])).map((answer) => [
     answer.headers['x-ratelimit-limit'],

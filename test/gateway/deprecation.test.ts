@@ -1,7 +1,7 @@
 import t from 'tap'
 import { deprecatedCalls } from '../../gateway/records/deprecated-calls.ts'
 import type { Tally } from '../../gateway/stores/tallies.ts'
-import { Tallying, type Doer } from '../../gateway/records/tallying.ts'
+import { Tallying, type CountSlot } from '../../gateway/records/tallying.ts'
 import { loadConfig } from '../../gateway/config/load.ts'
 import { startGateway, startUpstream } from '../support/gateway.ts'
 import { json } from '../support/http.ts'
@@ -171,12 +171,12 @@ t.test('what keys do is not lost while the store is out of reach', async (t) => 
     trouble: (error) => void told.push(error?.message),
   })
   const a = doer('a')
-  tallying.count(a, 'x')
+  tallying.count(a.id, a, 'x')
   await tallying.flush()
-  tallying.count(a, 'x')
+  tallying.count(a.id, a, 'x')
   await tallying.flush()
   now += 1_000
-  tallying.count(a, 'x')
+  tallying.count(a.id, a, 'x')
   isDown = false
   await tallying.close()
   t.strictSame(told, ['down', undefined], 'told once, and once when it is over')
@@ -212,14 +212,14 @@ t.test('keys that pause are forgotten, and not what they did', async (t) => {
   const all = Array.from({ length: 100_001 }, (_, i) => doer(`k${i}`))
   const [, k1, k2, k3] = all
   if (!k1 || !k2 || !k3) throw new Error('there are that many')
-  for (const key of all) tallying.count(key, 'x')
+  for (const key of all) tallying.count(key.id, key, 'x')
   await tallying.flush()
-  for (const key of [k1, k2]) tallying.count(key, 'y')
+  for (const key of [k1, k2]) tallying.count(key.id, key, 'y')
   const flushed = tallying.flush()
-  tallying.count(k3, 'x')
+  tallying.count(k3.id, k3, 'x')
   await flushed
-  for (const key of all) tallying.count(key, 'x')
-  tallying.count(k2, 'y')
+  for (const key of all) tallying.count(key.id, key, 'x')
+  tallying.count(k2.id, k2, 'y')
   await tallying.close()
   t.equal(sums.get('k2 y'), 2)
   t.equal(sums.get('k1 y'), 1)
@@ -228,6 +228,7 @@ t.test('keys that pause are forgotten, and not what they did', async (t) => {
   t.equal(sums.size, 100_003)
 })
 
-function doer(id: string): Doer {
-  return { id, doing: undefined }
+/** A key whose doings are counted. */
+function doer(id: string): CountSlot & { id: string } {
+  return { id, dayCount: undefined }
 }

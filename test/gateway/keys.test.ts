@@ -4,14 +4,15 @@ import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
 import { BloomFilter } from '../../gateway/keys/bloom-filter.ts'
 import { CallerCache } from '../../gateway/keys/cache.ts'
+import { stateOf } from '../../gateway/keys/caller.ts'
 import { KeyDirectory } from '../../gateway/keys/directory.ts'
 import { importKeys, rowsIn } from '../../gateway/keys/import.ts'
 import { hashOf, newKeyId, newToken } from '../../gateway/keys/token.ts'
 import { effectiveLimits, type Plan } from '../../gateway/limits/limits.ts'
+import { ConfiguredPlans } from '../../gateway/limits/terms.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { embeddedKeys } from '../../gateway/stores/embedded/keys.ts'
 import type { KeyStore } from '../../gateway/stores/keys.ts'
-import { Offer } from '../../gateway/terms.ts'
 import { newKey } from '../contracts/keys.ts'
 import { json } from '../support/http.ts'
 import { startProcess } from '../support/process.ts'
@@ -96,14 +97,29 @@ t.test('the cache', (t) => {
   t.test('leaves to requests on their way what their caller had', (t) => {
     const cache = new CallerCache(100)
     const caller = cache.add('a-secret', stored(1, 'k', { account: 'acme', plan: 'free' }))
-    t.ok(caller.takes(new Offer(plans, rules)))
-    const { limits } = caller
-    t.equal(caller.takes(new Offer(new Map(), rules)), false)
-    t.equal(caller.limits, limits, 'its plan has gone from the configuration')
+    const terms = new ConfiguredPlans(plans, rules).termsFor(caller)
+    t.match(terms, { limits: { perMinute: 60 }, bans: rules })
+    t.equal(new ConfiguredPlans(new Map(), rules).termsFor(caller), undefined, 'its plan has gone')
+    const own = { plan: 'free', limits: { perMinute: 3 }, methods: ['GET'] }
+    const apart = cache.add('other', stored(1, 'apart', own))
+    const configured = new ConfiguredPlans(plans, rules)
+    const ownTerms = configured.termsFor(apart)
+    t.match(ownTerms, { limits: { perMinute: 3 } }, 'settings of its own')
+    t.equal(configured.termsFor(apart), ownTerms, 'are made once')
+    t.equal(
+      ownTerms?.allows?.('POST', '/v1/pets', () => ''),
+      false,
+    )
+    t.throws(
+      () => Object.assign(caller, { plan: 'enterprise' }),
+      TypeError,
+      'a caller is for reading',
+    )
+    t.strictSame(Reflect.ownKeys(caller.constructor), ['length', 'name', 'prototype'])
     cache.update(stored(2, 'k', { plan: 'free' }))
     t.match(caller, { quota: 'account:acme', account: 'acme' }, 'its key is of no account now')
     t.match(cache.get('a-secret'), { quota: 'key:k', account: undefined })
-    t.notMatch(inspect(caller) + JSON.stringify(caller), caller.token, 'its token is not printed')
+    t.notMatch(inspect(caller) + JSON.stringify(caller), 'a-secret', 'its token is not printed')
     t.end()
   })
   t.test('comes to those that fell silent, however many were busy', (t) => {
@@ -124,7 +140,7 @@ t.test('the cache', (t) => {
     const header = `Bearer ${'t'.repeat(50)}`
     const token = header.slice(7)
     const caller = cache.add(token, stored(1, 'k'))
-    t.equal(caller.token, token)
+    t.equal(stateOf(caller).token, token)
     t.ok(cache.get(token))
     t.end()
   })

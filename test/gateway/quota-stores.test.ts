@@ -127,11 +127,11 @@ t.test('embedded, what pauses leaves memory, but not what the file lacks', (t) =
   const held = new HeldQuotas((quota) => (quota === 'key:5' ? written : undefined))
   for (let i = 0; i < 100_003; i++) held.get(`key:${i}`)
   t.match(held.get('key:5'), written, 'read from the file')
-  const [place, other] = [{}, {}]
-  const left = held.of('key:6', other)
+  const [slot, other] = [{}, {}]
+  const left = held.getVia(other, 'key:6')
   held.tidy(2 * minuteMs - 1)
   t.equal(held.all.length, 100_003, 'what was asked for lately stays')
-  const used = held.of('key:1', place)
+  const used = held.getVia(slot, 'key:1')
   used.minute = 1
   const unsaved = held.all.find(({ quota }) => quota === 'key:2')
   const journaled = held.all.find(({ quota }) => quota === 'key:3')
@@ -140,10 +140,10 @@ t.test('embedded, what pauses leaves memory, but not what the file lacks', (t) =
   journaled.isJournaled = true
   held.tidy(2 * minuteMs)
   t.strictSame(new Set(held.all), new Set([used, unsaved, journaled]))
-  t.equal(held.of('key:1', place), used)
-  t.not(held.of('key:6', other), left, 'what has left is asked for anew')
-  t.equal(held.of('key:6', other), held.get('key:6'), 'and there is one of it')
-  t.equal(held.of('key:1', other), used, 'a place that was taken along to another quota')
+  t.equal(held.getVia(slot, 'key:1'), used)
+  t.not(held.getVia(other, 'key:6'), left, 'what has left is asked for anew')
+  t.equal(held.getVia(other, 'key:6'), held.get('key:6'), 'and there is one of it')
+  t.equal(held.getVia(other, 'key:1'), used, 'a slot that was taken along to another quota')
   t.equal(held.get('key:1'), used)
   t.match(held.get('key:5'), written, 'what has left is read again')
   held.get('key:10')

@@ -1,4 +1,10 @@
-import { minuteMs, newQuota, type Conduct, type Place, type QuotaState } from '../../limits/step.ts'
+import {
+  minuteMs,
+  newQuota,
+  type CacheSlot,
+  type Conduct,
+  type QuotaState,
+} from '../../limits/step.ts'
 
 /** How many quotas are held though nobody asks for them; beyond, they are read again when they are asked for. */
 const mostIdle = 100_000
@@ -51,11 +57,11 @@ export class HeldQuotas {
     return this.#byName.get(quota) ?? this.add(quota, this.#read(quota) ?? newQuota())
   }
 
-  /** The same for who asks again and again: what was found is kept with it, and need not be looked for. */
-  of(quota: string, place: Place): Held {
-    const { found } = place
-    if (found instanceof Held && found.quota === quota && !found.hasLeft) return found
-    return (place.found = this.get(quota))
+  /** Like `get`, but keeps the record in the slot of whoever asks, which spares the next look-up. */
+  getVia(slot: CacheSlot, quota: string): Held {
+    const { record } = slot
+    if (record instanceof Held && record.quota === quota && !record.hasLeft) return record
+    return (slot.record = this.get(quota))
   }
 
   add(quota: string, state: QuotaState): Held {

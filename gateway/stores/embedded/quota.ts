@@ -83,8 +83,8 @@ export class EmbeddedQuotas implements QuotaStore {
   }
 
   decide(quota: string, ask: Ask): Decision {
-    const { place } = ask
-    const held = place ? this.#held.of(quota, place) : this.#held.get(quota)
+    const { slot } = ask
+    const held = slot ? this.#held.getVia(slot, quota) : this.#held.get(quota)
     const decision = step(held, ask, this.#clock())
     // Who only looks counts nothing, and leaves no row behind.
     const isLook = ask.cost === 0 && !ask.seen && !ask.owed

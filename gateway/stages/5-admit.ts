@@ -6,13 +6,14 @@ import type {
 } from 'fastify'
 import { hasBody } from '../../shared/linger.ts'
 import { Refusal } from '../../shared/refusal.ts'
-import { answer } from '../../shared/service.ts'
-import type { Caller } from '../caller.ts'
+import { stateOf, type Caller } from '../keys/caller.ts'
 import { bodied, tooManyAtOnce } from '../forwarding-refusals.ts'
 import { comeBack } from '../limits/come-back.ts'
 import type { Limits } from '../limits/limits.ts'
 import type { Quotas } from '../limits/quotas.ts'
 import type { Decision } from '../limits/step.ts'
+import type { Terms } from '../limits/terms.ts'
+import { refuse, type RequestRecord } from '../request-record.ts'
 import type { FairShare } from '../upstreams/fair-share.ts'
 import { standingView } from '../views.ts'
 
@@ -27,7 +28,7 @@ export type AdmitOptions = Readonly<{
   /** The upstream of the route, as far as its callers share it. */
   share: FairShare | undefined
   /** Told when a request has banned its key. */
-  banned: (caller: Caller, untilMs: number) => void
+  banned: (caller: Caller, terms: Terms, untilMs: number) => void
 }>
 
 /**
@@ -37,38 +38,37 @@ export type AdmitOptions = Readonly<{
 export function admit(options: AdmitOptions): onRequestHookHandler {
   const { quotas, cost, asksOnly, share, banned } = options
 
-  return function admit(request, reply, done): void {
-    const { caller, course, forbidden } = request
-    if (!caller || !course) throw new Error('admit comes after follow and authenticate')
+  return function admit({ tollgate: record }, reply, done): void {
+    const { caller, terms } = record ?? {}
+    if (!record || !caller || !terms) throw new Error('admit comes after follow and authenticate')
     if (share) {
-      if (!share.enter(caller.quota)) return holdBack(caller, request, reply, done)
-      course.share = share
+      if (!share.enter(caller.quota)) return holdBack(record, caller, terms, reply, done)
+      record.share = share
     }
-    // A configuration that comes while the store is asked gives the caller others.
-    const { limits } = caller
+    const { limits } = terms
     const isDear = cost > 1 && cost > mostPoints(limits)
-    const refusal = forbidden ? notForThis() : isDear ? tooDear(cost, limits) : undefined
-    const decided = asksOnly ? quotas.stand(caller) : quotas.decide(caller, refusal ? 0 : cost)
-    if (decided instanceof Promise) waitFor(decided, refusal, limits, request, reply, done)
-    else act(decided, refusal, limits, request, reply, done)
+    const refusal = record.isForbidden ? notForThis() : isDear ? tooDear(cost, limits) : undefined
+    const decided = asksOnly
+      ? quotas.stand(caller, terms)
+      : quotas.decide(caller, terms, refusal ? 0 : cost, stateOf(caller))
+    if (decided instanceof Promise) waitFor(decided, refusal, record, reply, done)
+    else act(decided, refusal, record, reply, done)
   }
 
   /** Nothing is counted of what is held back; a ban that runs is the better reason. */
   function holdBack(
+    record: RequestRecord,
     caller: Caller,
-    request: FastifyRequest,
+    terms: Terms,
     reply: FastifyReply,
     done: Done,
   ): void {
-    const { limits, bans } = caller
     const refuseAt = (decision: Decision): void => {
-      const standing = (request.standing = { decision, limits })
-      refuse(
-        reply,
-        decision.verdict === 'banned' ? comeBack('key_banned', standing, bans) : tooManyAtOnce(),
-      )
+      const standing = (record.standing = { decision, limits: terms.limits })
+      const isBanned = decision.verdict === 'banned'
+      void refuse(reply, isBanned ? comeBack('key_banned', standing, terms.bans) : tooManyAtOnce())
     }
-    const decided = quotas.stand(caller)
+    const decided = quotas.stand(caller, terms)
     if (decided instanceof Promise) decided.then(refuseAt).catch(done)
     else refuseAt(decided)
   }
@@ -76,43 +76,43 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
   function waitFor(
     decided: Promise<Decision>,
     refusal: Refusal | undefined,
-    limits: Limits,
-    request: FastifyRequest,
+    record: RequestRecord,
     reply: FastifyReply,
     done: Done,
   ): void {
-    decided.then((decision) => act(decision, refusal, limits, request, reply, done)).catch(done)
+    decided.then((decision) => act(decision, refusal, record, reply, done)).catch(done)
   }
 
   function act(
     decision: Decision,
     refusal: Refusal | undefined,
-    limits: Limits,
-    request: FastifyRequest,
+    record: RequestRecord,
     reply: FastifyReply,
     done: Done,
   ): void {
-    const standing = (request.standing = { decision, limits })
-    if (decision.verdict === 'unavailable') return refuse(reply, unavailable())
+    const { caller, terms } = record
+    if (!caller || !terms) throw new Error('a decision is made for a caller')
+    const standing = (record.standing = { decision, limits: terms.limits })
+    const { verdict } = decision
+    if (verdict === 'unavailable') return void refuse(reply, unavailable())
     if (asksOnly) return done()
-    if (decision.bans && request.caller) banned(request.caller, decision.bannedUntilMs)
-    if (decision.verdict === 'banned') {
-      return refuse(reply, comeBack('key_banned', standing, request.caller?.bans))
+    if (decision.bans) banned(caller, terms, decision.bannedUntilMs)
+    if (verdict === 'banned')
+      return void refuse(reply, comeBack('key_banned', standing, terms.bans))
+    if (verdict === 'refused') {
+      return void refuse(reply, comeBack('rate_limit_exceeded', standing, terms.bans))
     }
-    if (decision.verdict === 'refused') {
-      return refuse(reply, comeBack('rate_limit_exceeded', standing, request.caller?.bans))
-    }
-    if (refusal) return refuse(reply, refusal)
+    if (refusal) return void refuse(reply, refusal)
     done()
   }
 }
 
 /** What `GET /v1/quota` answers: where a caller stands. It costs nothing and never counts. */
 export function quotaView(request: FastifyRequest, reply: FastifyReply): object {
-  if (hasBody(request.raw)) return answer(reply, bodied(request.method))
-  const { caller, standing } = request
+  if (hasBody(request.raw)) return refuse(reply, bodied(request.method))
+  const { caller, terms, standing } = request.tollgate ?? {}
   if (!caller || !standing) throw new Error('a standing comes after admit')
-  return { ...standingView(caller.plan, standing), strikesToBan: caller.bans?.strikes ?? null }
+  return { ...standingView(caller.plan, standing), strikesToBan: terms?.bans?.strikes ?? null }
 }
 
 function notForThis(): Refusal {
@@ -136,8 +136,4 @@ function tooDear(cost: number, { perMinute, perDay }: Limits): Refusal {
 function unavailable(): Refusal {
   const sentence = `Limits can't be checked just now. Try again in ${secondsUntilBack} seconds.`
   return new Refusal('service_unavailable', sentence, { 'retry-after': secondsUntilBack })
-}
-
-function refuse(reply: FastifyReply, refusal: Refusal): void {
-  void answer(reply, refusal)
 }

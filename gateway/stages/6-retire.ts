@@ -1,16 +1,18 @@
-import type { FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { onRequestHookHandler } from 'fastify'
 import type { Clock } from '../../shared/clock.ts'
 import { Refusal } from '../../shared/refusal.ts'
-import { answer, pathOf } from '../../shared/service.ts'
+import { pathOf } from '../../shared/service.ts'
 import type { FindDeprecation } from '../deprecations.ts'
+import type { Caller } from '../keys/caller.ts'
+import { refuse, type RequestRecord } from '../request-record.ts'
 
 export type RetireOptions = Readonly<{
   find: FindDeprecation
   clock: Clock
   /** Told of each call of a deprecated operation, whatever it is answered. */
-  called: (request: FastifyRequest, operation: string) => void
+  called: (caller: Caller, operation: string) => void
   /** Told of a request that was admitted and then is not answered. */
-  unanswered: (request: FastifyRequest) => void
+  unanswered: (record: RequestRecord) => void
 }>
 
 /** Ends operations that are past their sunset, and rehearses that end in brownouts. */
@@ -18,16 +20,18 @@ export function retire({ find, clock, called, unanswered }: RetireOptions): onRe
   return function retire(request, reply, done): void {
     const found = find(request.method, pathOf(request))
     if (!found) return done()
-    called(request, found.deprecation.operation)
+    const { tollgate: record } = request
+    if (!record?.caller) throw new Error('retire comes after authenticate')
+    called(record.caller, found.deprecation.operation)
     const { sunsetMs = Infinity, afterSunset, brownouts, replacement } = found.deprecation
     const now = clock()
     if (afterSunset === 'gone' && now >= sunsetMs) {
-      return void answer(reply, gone(replacement))
+      return void refuse(reply, gone(replacement))
     }
     const brownout = brownouts.find(({ fromMs, toMs }) => fromMs <= now && now < toMs)
     if (!brownout) return done()
-    unanswered(request)
-    void answer(reply, resting(Math.max(1, Math.ceil((brownout.toMs - now) / 1000)), replacement))
+    unanswered(record)
+    void refuse(reply, resting(Math.max(1, Math.ceil((brownout.toMs - now) / 1000)), replacement))
   }
 }
 

@@ -1,24 +1,21 @@
 import { BoundedMap } from '../bounded-map.ts'
-import type { Limits } from './limits.ts'
-import { minuteMs, type BanRules, type Decision, type Place, type Seen } from './step.ts'
+import { minuteMs, type Decision, type Seen } from './step.ts'
+import type { Terms } from './terms.ts'
 
-/** Whose quota is asked, and by which limits and rules. */
-export type Asker = Readonly<{
-  id: string
-  quota: string
-  limits: Limits
-  bans: BanRules | undefined
-}> &
-  Place
+/** Whose quota is asked: a key, which is banned by itself, and the quota that its requests use up. */
+export type Asker = Readonly<{ id: string; quota: string }>
+
+/** The terms that decide. */
+export type DecisiveTerms = Pick<Terms, 'limits' | 'bans'>
 
 /** The store's time as a gateway reckons it: it may be later by up to `lagMs`, and is never sooner. */
 export type Now = Readonly<{ nowMs: number; lagMs: number }>
 
 /**
- * Refusals for which a store elsewhere need not be asked: a ban that runs, and a minute that is used up,
- * where a refusal is no strike. Both hold until they end, or an operator ends them.
+ * Caches refusals for which a store elsewhere need not be asked: a ban that runs, and a minute that is used up,
+ * where a refusal isn't a strike. Both hold until they end, or an operator ends them.
  */
-export class Foregone {
+export class CachedRefusals {
   readonly #size: number
   /** When the bans of keys end. */
   #bans: BoundedMap<number>
@@ -32,7 +29,7 @@ export class Foregone {
   }
 
   /** The refusal of a key whose ban runs. */
-  ofBan({ id }: Asker, cost: number, now: () => Now): Decision | undefined {
+  forBan({ id }: Asker, cost: number, now: () => Now): Decision | undefined {
     const bannedUntilMs = this.#bans.get(id)
     if (bannedUntilMs === undefined) return undefined
     const { nowMs } = now()
@@ -42,7 +39,12 @@ export class Foregone {
   }
 
   /** The refusal of a request whose minute is used up, until the last moment at which that is sure. */
-  ofMinute({ quota, limits, bans }: Asker, cost: number, now: () => Now): Decision | undefined {
+  forFullMinute(
+    { quota }: Asker,
+    { limits, bans }: DecisiveTerms,
+    cost: number,
+    now: () => Now,
+  ): Decision | undefined {
     if (bans !== undefined || cost === 0) return undefined
     const full = this.#full.get(quota)
     if (!full || full.minuteUsed < limits.perMinute) return undefined
@@ -51,7 +53,11 @@ export class Foregone {
   }
 
   /** Takes note of what the store has decided, or this gateway in its place. */
-  note({ id, quota, limits, bans }: Asker, { verdict, bannedUntilMs, seen }: Decision): void {
+  note(
+    { id, quota }: Asker,
+    { limits, bans }: DecisiveTerms,
+    { verdict, bannedUntilMs, seen }: Decision,
+  ): void {
     if (verdict === 'banned') this.#bans.set(id, bannedUntilMs)
     else if (verdict === 'refused' && !bans && seen.minuteUsed >= limits.perMinute)
       this.#full.set(quota, seen)

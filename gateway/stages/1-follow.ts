@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
-import type { Course } from '../records/course.ts'
+import { RequestRecord } from '../request-record.ts'
 import type { UnderWay } from '../under-way.ts'
 
 export type FollowOptions = Readonly<{
@@ -11,25 +11,16 @@ export type FollowOptions = Readonly<{
 }>
 
 /**
- * Takes note of when a request came, and tells of it when it is over: all who want to know of that are told
- * here, because each further listener to the end of an answer costs 0.3 µs.
+ * Begins the record of a request, and hands it on when the request is over: everything that has to know of that
+ * is told here, because each further listener to the end of an answer costs 0.3 µs.
  */
 export function follow({ route, underWay, ended }: FollowOptions): onRequestHookHandler {
   return function follow(request, reply, done): void {
-    const beganAtMs = performance.now()
-    const course: Course = {
-      route,
-      beganAtMs,
-      sentAtMs: 0,
-      answeredAtMs: 0,
-      target: undefined,
-      sent: undefined,
-      share: undefined,
-    }
-    request.course = course
+    const record = new RequestRecord(route)
+    request.tollgate = record
     underWay?.began()
     reply.raw.on('close', () => {
-      if (request.course) end(request.course, request.caller?.quota)
+      letGo(record)
       ended(request, reply)
       underWay?.ended()
     })
@@ -37,9 +28,9 @@ export function follow({ route, underWay, ended }: FollowOptions): onRequestHook
   }
 }
 
-function end(course: Course, quota = ''): void {
-  course.sent?.cancel()
-  course.sent = undefined
-  course.share?.leave(quota)
-  course.share = undefined
+function letGo(record: RequestRecord): void {
+  record.upstreamCall?.cancel()
+  record.upstreamCall = undefined
+  if (record.caller) record.share?.leave(record.caller.quota)
+  record.share = undefined
 }

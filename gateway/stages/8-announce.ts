@@ -10,7 +10,8 @@ export type AnnounceOptions = Readonly<{ ietf: boolean; find: FindDeprecation; c
 export function announce({ ietf, find, cors }: AnnounceOptions): onSendHookHandler {
   return function announce(request, reply, payload, done): void {
     reply.header('x-request-id', request.id)
-    if (request.standing) reply.headers(rateHeaders(request.standing, ietf))
+    const standing = request.tollgate?.standing
+    if (standing) reply.headers(rateHeaders(standing, ietf))
     if (reply.statusCode < 400 && reply.hasHeader('retry-after')) reply.removeHeader('retry-after')
     const forPages = cors.headersFor(request.raw)
     if (forPages) reply.headers(forPages)

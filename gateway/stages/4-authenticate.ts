@@ -6,20 +6,21 @@ import type {
 } from 'fastify'
 import type { Clock } from '../../shared/clock.ts'
 import { Refusal } from '../../shared/refusal.ts'
-import { answer, pathOf } from '../../shared/service.ts'
+import { pathOf } from '../../shared/service.ts'
 import { bearerToken } from '../bearer.ts'
-import type { Caller } from '../caller.ts'
+import type { Caller } from '../keys/caller.ts'
 import type { Found, KeyDirectory } from '../keys/directory.ts'
 import { isOurs, isWellFormed } from '../keys/token.ts'
 import type { Strangers } from '../limits/strangers.ts'
+import type { ConfiguredPlans, Restriction } from '../limits/terms.ts'
 import { Seldom } from '../records/seldom.ts'
+import { refuse } from '../request-record.ts'
 import type { AddressOf, RefuseStranger } from '../stranger.ts'
-import type { Offer, Restriction } from '../terms.ts'
 
 export type AuthenticateOptions = Readonly<{
   directory: KeyDirectory
   strangers: Strangers
-  offer: Offer
+  plans: ConfiguredPlans
   addressOf: AddressOf
   refuseStranger: RefuseStranger
   clock: Clock
@@ -33,7 +34,7 @@ const everyMinuteMs = 60_000
 
 /** Finds out who sends a request, before a byte of its body is read; refuses who can't be known. */
 export function authenticate(options: AuthenticateOptions): onRequestHookHandler {
-  const { directory, strangers, offer, addressOf, refuseStranger, clock } = options
+  const { directory, strangers, plans, addressOf, refuseStranger, clock } = options
   const unplannedKeys = new Seldom(clock, everyMinuteMs)
 
   return function authenticate(request, reply, done): void {
@@ -62,10 +63,14 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
 
   function letIn(caller: Caller, request: FastifyRequest, reply: FastifyReply, done: Done): void {
     if (!caller.isValidAt(clock())) return refuseStranger(request, reply, invalid)
-    if (!caller.takes(offer)) return refuseUnplanned(caller, request, reply)
-    request.caller = caller
-    const { allows } = caller
-    request.forbidden = allows !== undefined && !isWithin(allows, request)
+    const terms = plans.termsFor(caller)
+    if (!terms) return refuseUnplanned(caller, request, reply)
+    const { tollgate: record } = request
+    if (!record) throw new Error('authenticate comes after follow')
+    record.caller = caller
+    record.terms = terms
+    const { allows } = terms
+    record.isForbidden = allows !== undefined && !isWithin(allows, request)
     done()
   }
 
@@ -88,8 +93,8 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
 
   function tellAsStranger(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): void {
     const decision = strangers.stand(addressOf(request))
-    request.standing = { decision, limits: strangers.limits }
-    void answer(reply, refusal)
+    if (request.tollgate) request.tollgate.standing = { decision, limits: strangers.limits }
+    void refuse(reply, refusal)
   }
 
   function refuseUnchecked(request: FastifyRequest, reply: FastifyReply): void {

@@ -12,7 +12,8 @@ export function preflight(options: PreflightOptions): onRequestHookHandler {
     const headers = cors.preflightHeaders(request.raw)
     if (!headers) return done()
     const { limits } = strangers
-    request.standing = { decision: strangers.stand(addressOf(request)), limits }
+    const standing = { decision: strangers.stand(addressOf(request)), limits }
+    if (request.tollgate) request.tollgate.standing = standing
     void reply.code(204).headers(headers).send()
   }
 }

@@ -1,10 +1,11 @@
 import proxy from '@fastify/http-proxy'
 import type { FastifyInstance, FastifyReply, FastifySchema } from 'fastify'
-import { answer, pathOf } from '../../shared/service.ts'
+import { pathOf } from '../../shared/service.ts'
 import type { Route } from '../config/config.ts'
 import { shapeOf } from '../config/methods.ts'
 import { notAllowed } from '../forwarding-refusals.ts'
 import type { Passage } from '../passage.ts'
+import { refuse } from '../request-record.ts'
 
 export type ForwardOptions = Readonly<{
   routes: readonly Route[]
@@ -68,7 +69,7 @@ function refuseOthers(app: FastifyInstance, entries: readonly Route[]): void {
     method: app.supportedMethods.filter((method) => !methods.includes(method)),
     url: urlOf(path),
     config: { tollgate: true, cost, label: path, upstream },
-    handler: (_request, reply: FastifyReply) => answer(reply, notAllowed(methods)),
+    handler: (_request, reply: FastifyReply) => refuse(reply, notAllowed(methods)),
   })
 }
 

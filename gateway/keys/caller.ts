@@ -1,0 +1,84 @@
+import type { CacheSlot } from '../limits/step.ts'
+import type { DayCount } from '../records/tallying.ts'
+import { accountOf, quotaOf, validUntil, type Key, type StoredKey } from './key.ts'
+import { hashOf } from './token.ts'
+
+/** The state of a caller, which only this package can reach: nothing that an app is given leads to it. */
+export let stateOf: (caller: Caller) => CallerState
+
+/**
+ * Who sends a request with a valid key. A caller never changes: when its key or its token does, another
+ * caller takes its place, and requests under way keep the one that they came with.
+ */
+export class Caller {
+  /** The key's id: what logs, metrics and the backend see. */
+  readonly id: string
+  readonly name: string
+  readonly plan: string
+  /** The name of the quota that its requests use up: its account's, or its own. */
+  readonly quota: string
+  /** When its token ends; 0 if it has ended, `undefined` if it never does. */
+  readonly #endsAtMs: number | undefined
+  readonly #state: CallerState
+
+  constructor(token: string, { key, version }: StoredKey) {
+    this.id = key.id
+    this.name = key.name
+    this.plan = key.plan
+    this.quota = quotaOf(key)
+    const endsAtMs = validUntil(key, hashOf(token))
+    this.#endsAtMs = endsAtMs === Infinity ? undefined : endsAtMs
+    this.#state = new CallerState(token, version, overridesOf(key))
+    Object.freeze(this)
+  }
+
+  get account(): string | undefined {
+    return accountOf(this.quota)
+  }
+
+  isValidAt(nowMs: number): boolean {
+    return this.#endsAtMs === undefined || this.#endsAtMs > nowMs
+  }
+
+  toJSON(): object {
+    const { id, name, plan, account, quota } = this
+    return { id, name, plan, account, quota }
+  }
+
+  static {
+    stateOf = (caller) => caller.#state
+  }
+}
+
+/** The settings of a key that its plan doesn't have. */
+export type KeyOverrides = Pick<Key, 'limits' | 'methods' | 'paths' | 'addresses'>
+
+/**
+ * What a gateway keeps with a caller, so that its next request finds it without a look-up: memory that a
+ * request has to wait for costs more than anything that it computes.
+ */
+export class CallerState implements CacheSlot {
+  readonly token: string
+  /** The number of the change that made the key what it is. */
+  readonly version: number
+  readonly overrides: KeyOverrides | undefined
+  /** Whether it has sent a request since the cache's hand last passed. */
+  isRecent = false
+  /** The caller of another token of the same key. */
+  nextOfKey: Caller | undefined
+  /** The store's record of its quota. */
+  record: object | undefined
+  /** The usage that was counted last. */
+  dayCount: DayCount | undefined
+
+  constructor(token: string, version: number, overrides: KeyOverrides | undefined) {
+    this.token = token
+    this.version = version
+    this.overrides = overrides
+  }
+}
+
+function overridesOf({ limits, methods, paths, addresses }: Key): KeyOverrides | undefined {
+  if (!limits && !methods && !paths && !addresses) return undefined
+  return { limits, methods, paths, addresses }
+}

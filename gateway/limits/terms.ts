@@ -1,0 +1,61 @@
+import { Ranges } from '../address.ts'
+import { stateOf, type Caller, type KeyOverrides } from '../keys/caller.ts'
+import { pathMatcher } from '../paths.ts'
+import { effectiveLimits, type Limits, type Plan } from './limits.ts'
+import type { BanRules } from './step.ts'
+
+/** What one caller may do, and how often, in one configuration. */
+export type Terms = Readonly<{
+  limits: Limits
+  /** When strikes become a ban; `undefined` for a plan without bans. */
+  bans: BanRules | undefined
+  /** Whether the caller's key is restricted, and to what. */
+  allows: Restriction | undefined
+}>
+
+/** Whether a key may be used for an operation from an address. */
+export type Restriction = (method: string, path: string, address: () => string) => boolean
+
+/** The plans of one configuration. Each generation has its own, so that no request mixes the terms of two. */
+export class ConfiguredPlans {
+  readonly #plans: ReadonlyMap<string, Plan>
+  readonly #bans: BanRules
+  /** By plan: keys without settings of their own share them. */
+  readonly #shared = new Map<string, Terms>()
+  readonly #own = new WeakMap<Caller, Terms>()
+
+  constructor(plans: ReadonlyMap<string, Plan>, bans: BanRules) {
+    this.#plans = plans
+    this.#bans = bans
+  }
+
+  /** The terms of a caller; `undefined` if the configuration has no limits for it. */
+  termsFor(caller: Caller): Terms | undefined {
+    const { overrides } = stateOf(caller)
+    const known = overrides ? this.#own.get(caller) : this.#shared.get(caller.plan)
+    if (known) return known
+    const terms = this.#terms(caller.plan, overrides)
+    if (terms && overrides) this.#own.set(caller, terms)
+    else if (terms) this.#shared.set(caller.plan, terms)
+    return terms
+  }
+
+  #terms(name: string, overrides: KeyOverrides = {}): Terms | undefined {
+    const plan = this.#plans.get(name)
+    const limits = plan && effectiveLimits(plan, overrides.limits)
+    if (!limits) return undefined
+    const bans = plan.bans ? this.#bans : undefined
+    return Object.freeze({ limits, bans, allows: restriction(overrides) })
+  }
+}
+
+function restriction({ methods, paths, addresses }: KeyOverrides): Restriction | undefined {
+  if (!methods && !paths && !addresses) return undefined
+  const allowedMethods = methods && new Set(methods)
+  const isAllowedPath = paths && pathMatcher(paths)
+  const allowedAddresses = addresses && new Ranges(addresses)
+  return (method, path, address) =>
+    (allowedMethods?.has(method) ?? true) &&
+    (isAllowedPath?.(path) ?? true) &&
+    (allowedAddresses?.has(address()) ?? true)
+}
