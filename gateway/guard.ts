@@ -43,19 +43,6 @@ export type GuardOptions = Readonly<{
   finish?: readonly onSendHookHandler[]
 }>
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** Whether a route of the app's own is served to callers with a key only, as forwarded ones are. */
-    tollgate?: boolean | 'quota'
-    /** What a request of this route counts: 1 unless told, 0 for nothing. */
-    cost?: number
-    /** What the route is called in logs and metrics; its URL unless told. */
-    label?: string
-    /** The upstream that a forwarded route leads to. */
-    upstream?: string
-  }
-}
-
 type RouteStages = Readonly<
   Record<Exclude<StageName, 'forward' | 'announce'>, onRequestHookHandler | undefined> & {
     announce: onSendHookHandler
@@ -137,11 +124,18 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
   })
 }
 
-/** What a route asks for; a cost that can't be counted is a mistake of whoever wrote it. */
+/** The settings of a route; throws for those that can't be meant. */
 function settingsOf({ config = {}, method, url }: RouteOptions): FastifyContextConfig {
-  const { cost = 1 } = config
-  if (Number.isSafeInteger(cost) && cost >= 0) return config
-  const found = JSON.stringify(cost) ?? String(cost)
+  const { cost = 1, tollgate } = config
   const name = `${[method].flat().join(', ')} ${url}`
-  throw new Error(`${name}: config.cost must be a whole number from 0 on, got ${found}`)
+  const text = (value: unknown): string => JSON.stringify(value) ?? String(value)
+  if (!Number.isSafeInteger(cost) || cost < 0) {
+    throw new Error(`${name}: config.cost must be a whole number from 0 on, got ${text(cost)}`)
+  }
+  if (tollgate !== true && tollgate !== 'quota') {
+    throw new Error(
+      `${name}: config.tollgate must be true, false or "quota", got ${text(tollgate)}`,
+    )
+  }
+  return config
 }

@@ -29,12 +29,32 @@ subscribe('fastify.initialization', (message) => {
 /** Puts a barrier before each route that asks to be guarded, whether Tollgate is registered or not. */
 function watch(app: FastifyInstance): void {
   const routes: Asking[] = []
+  const declared: RouteOptions[] = []
   app[asking] = routes
   app.addHook('onRoute', function (route) {
+    declared.push(route)
     if (!route.config?.tollgate) return
     route.onRequest = [barrier, ...[route.onRequest ?? []].flat()]
     routes.push({ scope: this, route })
   })
+  app.addHook('onReady', (done) => {
+    const open = declared.find(isOpen)
+    declared.length = 0
+    done(open && askedTooLate(open))
+  })
+}
+
+/** Whether a route asks to be guarded, and nothing stands before it. */
+function isOpen({ config, onRequest }: RouteOptions): boolean {
+  if (!config?.tollgate || config[guarded]) return false
+  return ![onRequest ?? []].flat().includes(barrier)
+}
+
+function askedTooLate({ method, url }: RouteOptions): Error {
+  return new Error(
+    `${[method].flat().join(', ')} ${url} asks to be guarded (config.tollgate) after it was declared, where Tollgate ` +
+      'can’t see it: write it into the route, or add the onRoute hook that asks before Tollgate is registered',
+  )
 }
 
 /** Stops requests that the stages have not seen; without it, such a route would serve anybody. */

@@ -11,6 +11,23 @@ import { openCore } from './core.ts'
 import { guard } from './guard.ts'
 import type { Stores } from './stores/open.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /**
+     * Guards a route of the app's own: it is served to callers with a valid key, and each request counts.
+     * `'quota'`: a route that tells a caller where it stands. It needs a key, costs nothing, and is open even to a
+     * key that is banned.
+     */
+    tollgate?: boolean | 'quota'
+    /** How many points a request of a guarded route costs: 1 by default; 0 for a route without limits. */
+    cost?: number
+    /** The name of a guarded route in logs and metrics: its URL by default. */
+    label?: string
+    /** The upstream of a route that Tollgate forwards. */
+    upstream?: string
+  }
+}
+
 /** What a caller is told when its request is refused. */
 export interface Refused {
   readonly code: RefusalCode

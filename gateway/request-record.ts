@@ -18,8 +18,8 @@ export class RequestRecord {
   caller: Caller | undefined = undefined
   /** The caller's terms in the configuration that was in force when it came. */
   terms: Terms | undefined = undefined
-  /** Whether the caller's key isn't for this operation or address. */
-  isForbidden = false
+  /** Why the request is forbidden: its key isn't for this operation or address, or may never have as many points. */
+  forbidden: 'operation' | 'address' | 'cost' | undefined = undefined
   /** What was decided, and by which limits: what the headers tell. A stranger's are its address's. */
   standing: Standing | undefined = undefined
   refusal: Refusal | undefined = undefined

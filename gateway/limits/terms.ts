@@ -9,12 +9,16 @@ export type Terms = Readonly<{
   limits: Limits
   /** When strikes become a ban; `undefined` for a plan without bans. */
   bans: BanRules | undefined
-  /** Whether the caller's key is restricted, and to what. */
-  allows: Restriction | undefined
+  /** What the caller's key may not be used for; `undefined` for a key that isn't restricted. */
+  forbids: Restriction | undefined
 }>
 
-/** Whether a key may be used for an operation from an address. */
-export type Restriction = (method: string, path: string, address: () => string) => boolean
+/** Tells whether a key may not be used for an operation, or not from an address. */
+export type Restriction = (
+  method: string,
+  path: string,
+  address: () => string,
+) => 'operation' | 'address' | undefined
 
 /** The plans of one configuration. Each generation has its own, so that no request mixes the terms of two. */
 export class ConfiguredPlans {
@@ -45,7 +49,7 @@ export class ConfiguredPlans {
     const limits = plan && effectiveLimits(plan, overrides.limits)
     if (!limits) return undefined
     const bans = plan.bans ? this.#bans : undefined
-    return Object.freeze({ limits, bans, allows: restriction(overrides) })
+    return Object.freeze({ limits, bans, forbids: restriction(overrides) })
   }
 }
 
@@ -54,8 +58,8 @@ function restriction({ methods, paths, addresses }: KeyOverrides): Restriction |
   const allowedMethods = methods && new Set(methods)
   const isAllowedPath = paths && pathMatcher(paths)
   const allowedAddresses = addresses && new Ranges(addresses)
-  return (method, path, address) =>
-    (allowedMethods?.has(method) ?? true) &&
-    (isAllowedPath?.(path) ?? true) &&
-    (allowedAddresses?.has(address()) ?? true)
+  return (method, path, address) => {
+    if (allowedMethods?.has(method) === false || isAllowedPath?.(path) === false) return 'operation'
+    return allowedAddresses?.has(address()) === false ? 'address' : undefined
+  }
 }

@@ -16,9 +16,9 @@ const refused = new Map(
 
 /** What a caller's request is tallied by; `undefined` for one that was never decided. */
 export function useOf(record: RequestRecord, status: number): Use | undefined {
-  const { standing, isForbidden } = record
+  const { standing, forbidden } = record
   if (!standing) return undefined
-  if (isForbidden || standing.decision.verdict !== 'admitted') return refused.get(outcomeOf(record))
+  if (forbidden || standing.decision.verdict !== 'admitted') return refused.get(outcomeOf(record))
   return admitted[classAt(status)]
 }
 

@@ -12,7 +12,7 @@ import type { Caller } from '../keys/caller.ts'
 import type { Found, KeyDirectory } from '../keys/directory.ts'
 import { isOurs, isWellFormed } from '../keys/token.ts'
 import type { Strangers } from '../limits/strangers.ts'
-import type { ConfiguredPlans, Restriction } from '../limits/terms.ts'
+import type { ConfiguredPlans } from '../limits/terms.ts'
 import { Seldom } from '../records/seldom.ts'
 import { refuse } from '../request-record.ts'
 import type { AddressOf, RefuseStranger } from '../stranger.ts'
@@ -40,7 +40,7 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
   return function authenticate(request, reply, done): void {
     const token = bearerToken(request.raw.rawHeaders)
     if (token === undefined) return refuseStranger(request, reply, missing)
-    if (token === null) return refuseStranger(request, reply, isBare(request) ? bare : invalid)
+    if (token === null) return refuseStranger(request, reply, notBearer)
     const known = directory.recall(token)
     if (known) return letIn(known, request, reply, done)
     if (isOurs(token) && !isWellFormed(token)) return refuseStranger(request, reply, invalid)
@@ -69,13 +69,8 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
     if (!record) throw new Error('authenticate comes after follow')
     record.caller = caller
     record.terms = terms
-    const { allows } = terms
-    record.isForbidden = allows !== undefined && !isWithin(allows, request)
+    record.forbidden = terms.forbids?.(request.method, pathOf(request), () => addressOf(request))
     done()
-  }
-
-  function isWithin(allows: Restriction, request: FastifyRequest): boolean {
-    return allows(request.method, pathOf(request), () => addressOf(request))
   }
 
   /** Its key is valid, and guesses at nothing: it isn't counted as a stranger. */
@@ -119,16 +114,11 @@ const invalid = refusing(
   challenging(`${challenge}, error="invalid_token"`),
 )
 
-const bare = refusing(
+const notBearer = refusing(
   'invalid_api_key',
-  'Write "Bearer " before your API key: "Authorization: Bearer <API_KEY>".',
+  'Write your API key after the word Bearer, in one header: "Authorization: Bearer <API_KEY>".',
   challenging(`${challenge}, error="invalid_token"`),
 )
-
-/** Whether a key was sent without the name of its scheme; whether it is valid is told to nobody. */
-function isBare({ headers }: FastifyRequest): boolean {
-  return isWellFormed(headers.authorization ?? '')
-}
 
 function refusing(...about: ConstructorParameters<typeof Refusal>): () => Refusal {
   const refusal = new Refusal(...about)

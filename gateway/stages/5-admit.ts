@@ -46,8 +46,8 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
       record.share = share
     }
     const { limits } = terms
-    const isDear = cost > 1 && cost > mostPoints(limits)
-    const refusal = record.isForbidden ? notForThis() : isDear ? tooDear(cost, limits) : undefined
+    if (cost > 1 && cost > mostPoints(limits)) record.forbidden ??= 'cost'
+    const refusal = record.forbidden && forbidden(record.forbidden, cost, limits)
     const decided = asksOnly
       ? quotas.stand(caller, terms)
       : quotas.decide(caller, terms, refusal ? 0 : cost, stateOf(caller))
@@ -115,8 +115,14 @@ export function quotaView(request: FastifyRequest, reply: FastifyReply): object 
   return { ...standingView(caller.plan, standing), strikesToBan: terms?.bans?.strikes ?? null }
 }
 
-function notForThis(): Refusal {
-  return new Refusal('forbidden', 'Your key is not for this operation or this address.')
+function forbidden(why: 'operation' | 'address' | 'cost', cost: number, limits: Limits): Refusal {
+  if (why === 'cost') return tooDear(cost, limits)
+  return new Refusal(
+    'forbidden',
+    why === 'operation'
+      ? 'Your key is not for this operation: it is limited to other methods or paths.'
+      : 'Your key is not for this address: it is limited to others.',
+  )
 }
 
 /** What a request may cost at most to be let in at all. */
@@ -129,7 +135,7 @@ function tooDear(cost: number, { perMinute, perDay }: Limits): Refusal {
   const [points, allowed] = [cost, limit].map((each) => each.toLocaleString('en'))
   return new Refusal(
     'forbidden',
-    `This request costs ${points} points; your plan allows ${allowed} a ${window}.`,
+    `This request costs ${points} points; your limit is ${allowed} a ${window}.`,
   )
 }
 

@@ -4,6 +4,7 @@ import { json, raw, type Answer } from '../support/http.ts'
 import { hashOf, newKeyId, newToken } from '../../gateway/keys/token.ts'
 import { QuotaDesk } from '../../gateway/limits/desk.ts'
 import { newKey } from '../contracts/keys.ts'
+import { latestDays } from '../../gateway/records/usage.ts'
 import type { Stores } from '../../gateway/stores/open.ts'
 import { startGateway, startUpstream } from '../support/gateway.ts'
 import { freePort, startRedis, until } from '../support/redis.ts'
@@ -210,7 +211,7 @@ t.test('routes may cost more, or nothing', async (t) => {
 for (const kind of ['embedded', 'redis'] as const) {
   t.test(`what costs more than a key may ever have is forbidden: ${kind}`, async (t) => {
     const redis = kind === 'redis' ? await startRedis(t) : undefined
-    const { call, key } = await startGateway(t, {
+    const { call, key, app, stores } = await startGateway(t, {
       ...(redis ? { store: `redis: "${redis.url}"` } : {}),
       more: `
 plans:
@@ -233,7 +234,7 @@ bans: { strikes: 1, grace: 0s }
       const answer = await ask('/dear', free)
       t.match(json(answer), {
         code: 'forbidden',
-        message: 'This request costs 5,000 points; your plan allows 60 a minute.',
+        message: 'This request costs 5,000 points; your limit is 60 a minute.',
         status: 403,
       })
       t.strictSame(rate(answer).slice(0, 2), [60, 60], 'nothing is counted')
@@ -242,10 +243,19 @@ bans: { strikes: 1, grace: 0s }
     const { strikes, bannedUntil } = json(await ask('/v1/quota', free))
     t.strictSame([strikes, bannedUntil], [0, null], 'and no strike is earned')
     t.match(json(await ask('/dear', daily)), {
-      message: 'This request costs 5,000 points; your plan allows 1,000 a day.',
+      message: 'This request costs 5,000 points; your limit is 1,000 a day.',
     })
     t.equal((await ask('/dear', pro)).status, 200)
-    t.match(json(await ask('/dear', restricted)), { message: /not for this operation/ })
+    t.match(json(await ask('/dear', restricted)), { message: /not for this operation: / })
+    const elsewhere = await key({ plan: 'pro', addresses: ['192.0.2.1'] })
+    t.match(json(await ask('/dear', elsewhere)), { message: /not for this address: / })
+    await app.core.tallying.flush()
+    const { fromDay, toDay } = latestDays(2, Date.now())
+    for (const { key: each } of [daily, restricted, elsewhere]) {
+      const done: string[] = []
+      for await (const { what } of stores.tallies.list(fromDay, toDay, each.id)) done.push(what)
+      t.strictSame(done, ['refused forbidden'], 'no usage')
+    }
     t.equal((await ask('/fair', free)).status, 200, 'a whole minute is not too much')
     t.equal((await ask('/fair', free)).status, 429)
     await until(async () => json(await ask('/fair', free))['code'] === 'key_banned')

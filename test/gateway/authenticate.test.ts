@@ -535,17 +535,23 @@ t.test('a key whose plan is gone is refused, is no stranger, and fills no log', 
   t.match(json(written[1] ?? ''), { plan: 'pro', unsaid: 4 })
 })
 
-t.test('a key that was sent without its scheme is told what to write before it', async (t) => {
+t.test('a key that is not sent as one Bearer is told what to write', async (t) => {
   const { call, key } = await startGateway(t)
   const { token } = await key()
-  for (const [authorization, sentence] of [
-    [token, /^Write "Bearer " before your API key/],
-    [newToken(newKeyId()), /^Write "Bearer " before your API key/],
-    [`Basic ${token}`, /^The API key is not valid/],
-    [`${token}x`, /^The API key is not valid/],
-  ] as const) {
+  const sentence = /^Write your API key after the word Bearer, in one header/
+  for (const authorization of [
+    token,
+    newToken(newKeyId()),
+    'a key of another gateway',
+    `Basic ${token}`,
+    `Token ${token}`,
+    `Bearer: ${token}`,
+    `Bearer "${token}"`,
+  ]) {
     const answer = await call('GET', '/v1/pets', undefined, { authorization })
     isRefused(t, answer, 401, 'invalid_api_key')
-    t.match(json(answer)['message'], sentence)
+    t.match(json(answer)['message'], sentence, authorization)
   }
+  const mistyped = await call('GET', '/v1/pets', undefined, { authorization: `Bearer ${token}x` })
+  t.equal(json(mistyped)['message'], 'The API key is not valid.')
 })

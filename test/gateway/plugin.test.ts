@@ -1,4 +1,9 @@
-import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import Fastify, {
+  type FastifyContextConfig,
+  type FastifyInstance,
+  type FastifyRequest,
+  type onRouteHookHandler,
+} from 'fastify'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -193,6 +198,57 @@ t.test('a route that asks to be guarded and can’t be is closed', async (t) => 
   }
 })
 
+t.test(
+  'a route that asks to be guarded after it was declared keeps the app from starting',
+  async (t) => {
+    const asks: onRouteHookHandler = (route) => {
+      if (route.url === '/mine') route.config = { ...route.config, tollgate: true }
+    }
+    const later = { config: {} as FastifyContextConfig }
+    const ways: Record<string, (app: FastifyInstance, options: TollgateOptions) => unknown> = {
+      'by a hook of its scope': async (app, options) => {
+        await app.register(tollgate, options)
+        await app.register(async (scope) => {
+          scope.addHook('onRoute', asks)
+          scope.get('/mine', serve)
+        })
+      },
+      'by its own options': async (app, options) => {
+        await app.register(tollgate, options)
+        app.get('/mine', later, serve)
+        later.config.tollgate = true
+      },
+      'where Tollgate isn’t registered': (app) => {
+        app.addHook('onRoute', asks)
+        app.get('/mine', serve)
+      },
+    }
+    for (const [way, declare] of Object.entries(ways)) {
+      await t.rejects(
+        startApp(t, declare),
+        { message: /^(?:GET|HEAD) \/mine asks to be guarded .* after it was declared/ },
+        way,
+      )
+    }
+    const heard: typeof ways = {
+      'a hook that was added before': async (app, options) => {
+        app.addHook('onRoute', asks)
+        await app.register(tollgate, options)
+        app.get('/mine', serve)
+      },
+      'a hook that was added before Tollgate was ready': (app, options) => {
+        void app.register(tollgate, options)
+        app.addHook('onRoute', asks)
+        void app.register(async (scope) => void scope.get('/mine', serve))
+      },
+    }
+    for (const [way, declare] of Object.entries(heard)) {
+      const { app } = await startApp(t, declare)
+      t.equal((await app.inject('/mine')).statusCode, 401, way)
+    }
+  },
+)
+
 t.test('in CommonJS, and where it is imported after the app was made', async (t) => {
   const folder = t.testdir({
     'app.cjs': `
@@ -255,6 +311,10 @@ t.test('what it is given wrong keeps the app from starting, with a sentence', as
   await refused({ config }, /already: once is enough/, (app) => app.register(tollgate, { config }))
   await refused({ config }, /has a route GET \/v1\/quota.*quota\.path/, (app) =>
     app.get('/v1/quota', serve),
+  )
+  await refused({ config }, /GET \/mine: config\.tollgate must be .*, got "qouta"/, (app) =>
+    // As somebody writes it without TypeScript.
+    app.get('/mine', { config: { tollgate: 'qouta' as 'quota' } }, serve),
   )
   for (const [cost, found] of [
     [-1, '-1'],
