@@ -47,6 +47,12 @@ t.test('the package works where it is installed: command, plugin and types', asy
   for (const path of ['README.md', 'LICENSE', 'CHANGELOG.md', 'config/gateway.yaml']) {
     t.ok(paths.includes(path), path)
   }
+  for (const [, path = ''] of readme.matchAll(/\]\(((?:gateway|config)\/[^)#]*README\.md)/g)) {
+    t.ok(
+      paths.includes(path) || path.startsWith('config/deploy/'),
+      `${path}, which README links to`,
+    )
+  }
   t.ok(paths.every((path) => !/^(?:test|backend|build\/(?:test|backend))\//.test(path)))
   t.ok(paths.includes('build/gateway/stores/redis/quota.lua'))
   t.strictSame(

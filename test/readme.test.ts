@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { configOf } from '../gateway/config/load.ts'
@@ -9,12 +9,25 @@ import { statusByCode } from '../shared/refusal.ts'
 import { root, startProcess } from './support/process.ts'
 import { settingsOf } from './support/settings.ts'
 
-const readme = readFileSync(join(root, 'README.md'), 'utf8')
+/** Every README of the repository: the first one, and those of the rooms. */
+const readmes = [
+  'README.md',
+  ...['backend', 'config', 'gateway', 'shared', 'test'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /(?:^|[\\/])README\.md$/.test(name))
+      .map((name) => join(folder, name)),
+  ),
+]
 
-/** The rows of the table whose first column has a name, without what Markdown needs. */
-function table(name: string): string[][] {
-  const lines = readme.split('\n')
+function textOf(file: string): string {
+  return readFileSync(join(root, file), 'utf8')
+}
+
+/** The rows of a README's table whose first column has a name, without what Markdown needs. */
+function table(file: string, name: string): string[][] {
+  const lines = textOf(file).split('\n')
   const start = lines.findIndex((line) => new RegExp(`^\\| ${name} +\\|`).test(line))
+  if (start < 0) throw new Error(`${file} has no table of each ${name}`)
   const rows = lines.slice(start + 2)
   return rows
     .slice(
@@ -41,7 +54,10 @@ async function helpOf(t: Test, file: string): Promise<string> {
 }
 
 t.test('every setting is told, with what may be there', (t) => {
-  const told = table('setting').map(([place = '', expected = '']) => [place, expected])
+  const told = table('config/README.md', 'setting').map(([place = '', expected = '']) => [
+    place,
+    expected,
+  ])
   t.strictSame(told.sort(), [...settingsOf(fileSchema)].sort())
   t.end()
 })
@@ -55,7 +71,7 @@ t.test('what is told of settings that are left out is what they are', (t) => {
   }
   const written = structuredClone(base) as Record<string, unknown>
   let count = 0
-  for (const [place = '', , otherwise = ''] of table('setting')) {
+  for (const [place = '', , otherwise = ''] of table('config/README.md', 'setting')) {
     if (otherwise === '') continue
     const steps = place.replace('plans.NAME', 'plans.free').replaceAll('[]', '.0').split('.')
     put(written, steps, parse(otherwise))
@@ -73,7 +89,7 @@ function put(into: Record<string, unknown>, [first = '', ...rest]: string[], val
 }
 
 t.test('every code of a refusal is told with its status, and no other', (t) => {
-  const told = table('status').flatMap(([statuses = '', codes = '']) =>
+  const told = table('gateway/README.md', 'status').flatMap(([statuses = '', codes = '']) =>
     codes.split(', ').map((code, i) => {
       const all = statuses.split(', ')
       return [code.replaceAll('`', ''), Number(all[i] ?? all[0])]
@@ -89,7 +105,7 @@ t.test('every command is told as its help tells it', async (t) => {
     .filter((line) => /^ {2}\S/.test(line))
     .map((line) => (/^ {2}(.*?) {2,}(.*)$/.exec(line) ?? []).slice(1, 3))
   t.ok(commands.length > 15)
-  t.strictSame(table('command'), commands)
+  t.strictSame(table('gateway/cli/README.md', 'command'), commands)
 })
 
 t.test('every variable of the environment is told, and no other', async (t) => {
@@ -97,27 +113,69 @@ t.test('every variable of the environment is told, and no other', async (t) => {
     ['gateway/main.js', 'backend/main.js'].map((file) => helpOf(t, file)),
   )
   const names = helps.flatMap((help) => help.match(/^ {2}[A-Z][A-Z_]+/gm) ?? [])
-  const shipped = readFileSync(join(root, 'config/gateway.yaml'), 'utf8')
+  const shipped = textOf('config/gateway.yaml')
   const substituted = [...shipped.matchAll(/\$\{([A-Z_]+)(?::-|\})/g)].map(([, name = '']) => name)
   const known = new Set(
     [...names.map((name) => name.trim()), ...substituted].filter((name) => name !== 'NAME'),
   )
-  const told = table('variable').flatMap(([name = '']) => name.replaceAll('`', '').split(', '))
+  const told = table('config/README.md', 'variable').flatMap(([name = '']) =>
+    name.replaceAll('`', '').split(', '),
+  )
   t.strictSame(told.sort(), [...known].sort())
 })
 
-t.test('every place in README that a link leads to is there', (t) => {
-  const places = new Set(
-    [...readme.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+t.test('every dependency has a line that says what it does, and nothing else has', (t) => {
+  const { dependencies, peerDependencies } = JSON.parse(textOf('package.json')) as Record<
+    'dependencies' | 'peerDependencies',
+    Record<string, string>
+  >
+  const told = table('gateway/README.md', 'package').map(
+    ([name = '']) => /[^` ]+/.exec(name)?.[0] ?? '',
+  )
+  t.strictSame(told.sort(), Object.keys({ ...dependencies, ...peerDependencies }).sort())
+  t.end()
+})
+
+t.test('every place that a link of a README leads to is there', (t) => {
+  let links = 0
+  for (const readme of readmes) {
+    for (const [, link = ''] of textOf(readme).matchAll(/\]\(((?!https?:)[^)]*)\)/g)) {
+      links++
+      const [path = '', place] = link.split('#')
+      const file = path === '' ? readme : join(dirname(readme), path)
+      if (!existsSync(join(root, file))) t.fail(`${readme}: ${link}`)
+      else if (place !== undefined) t.ok(placesIn(file).has(place), `${readme}: ${link}`)
+    }
+  }
+  t.ok(links > 80, `${links} of them`)
+  t.end()
+})
+
+/** What the headings of a page are called in links. */
+function placesIn(file: string): ReadonlySet<string> {
+  const headings = [...textOf(file).matchAll(/^#+ (.*)$/gm)]
+  return new Set(
+    headings.map(([, heading = '']) =>
       heading
         .toLowerCase()
         .replace(/[^\w\- ]/g, '')
         .replaceAll(' ', '-'),
     ),
   )
-  for (const [, place = ''] of readme.matchAll(/\]\(#([^)]*)\)/g)) t.ok(places.has(place), place)
-  for (const [, file = ''] of readme.matchAll(/\]\(((?!#|https?:)[^)]*)\)/g)) {
-    t.ok(existsSync(join(root, file)), file)
-  }
-  t.end()
-})
+}
+
+t.test(
+  'README is short, leads to every other by one link, and each begins with its purpose',
+  (t) => {
+    const first = textOf('README.md')
+    t.ok(first.split('\n').length <= 221, 'it has 220 lines')
+    const linked = [...first.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)].map(([, file]) => file)
+    t.ok(readmes.length > 10)
+    for (const readme of readmes.slice(1)) {
+      const file = relative('.', readme).replaceAll('\\', '/')
+      t.ok(linked.includes(file), file)
+    }
+    for (const readme of readmes) t.match(textOf(readme), /^# \S.*\n\n\w.*[^:]\n/, readme)
+    t.end()
+  },
+)
