@@ -8,8 +8,8 @@ import { Strangers } from './limits/strangers.ts'
 import { greet } from './stores/greet.ts'
 import { openStores, type Stores } from './stores/open.ts'
 import { Tallying } from './records/tallying.ts'
-import { Tunnels } from './tunnels.ts'
-import { Upstreams } from './upstreams/registry.ts'
+import { Tunnels } from './forwarding/tunnels.ts'
+import { Upstreams } from './forwarding/registry.ts'
 
 /** The part of a logger that is used outside of requests. */
 export type Log = Readonly<{

@@ -15,7 +15,7 @@ import { recorder } from './records/recorder.ts'
 import { deprecationFinder } from './deprecations.ts'
 import { lenienceOf } from './lenience.ts'
 import { ConfiguredPlans } from './limits/terms.ts'
-import { passageOf } from './passage.ts'
+import { forwardTo } from './forwarding/route-forwarding.ts'
 import { guardRoutes } from './guarded-routes.ts'
 import { corsFrom } from './cors.ts'
 import { follow } from './stages/1-follow.ts'
@@ -28,7 +28,7 @@ import { addRoutes } from './routes.ts'
 import { announce } from './stages/8-announce.ts'
 import { addressFinder, strangerRefuser } from './stranger.ts'
 import type { RequestRecord } from './request-record.ts'
-import type { UnderWay } from './under-way.ts'
+import type { UnderWay } from './forwarding/under-way.ts'
 import { inOrder, type StageName } from './way.ts'
 
 export type GuardOptions = Readonly<{
@@ -116,11 +116,11 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     route.onSend = [...[route.onSend ?? []].flat(), announce, ...finish]
   })
   const { tunnels } = core
-  const passing = { trustedProxies, sign, clock, unanswered, tunnels }
+  const forwarding = { trustedProxies, sign, clock, unanswered, tunnels }
   await addRoutes(app, config, (route) => {
     const upstream = upstreams.get(route.upstream)
     if (!upstream) throw new Error(`the upstream ${route.upstream} is not open`)
-    return passageOf(passing, route, upstream)
+    return forwardTo(forwarding, route, upstream)
   })
 }
 

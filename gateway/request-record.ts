@@ -4,7 +4,7 @@ import { answer, type LogLine } from '../shared/service.ts'
 import type { Caller } from './keys/caller.ts'
 import type { Standing } from './limits/headers.ts'
 import type { Terms } from './limits/terms.ts'
-import type { FairShare } from './upstreams/fair-share.ts'
+import type { FairShare } from './forwarding/fair-share.ts'
 
 /** All that is known of one guarded request. The stages fill it in; metrics, usage and log read it at the end. */
 export class RequestRecord {

@@ -3,8 +3,8 @@ import { METHODS } from 'node:http'
 import { nothingThere } from '../shared/unknown-routes.ts'
 import type { Route } from './config/config.ts'
 import type { Preview, Served } from './config/load.ts'
-import { notAllowed } from './forwarding-refusals.ts'
-import type { Passage } from './passage.ts'
+import { notAllowed } from './forwarding/refusals.ts'
+import type { Forward } from './forwarding/route-forwarding.ts'
 import { noRoute } from './records/recorder.ts'
 import { refuse } from './request-record.ts'
 import { quotaView } from './stages/5-admit.ts'
@@ -13,11 +13,11 @@ import { forward, hidden } from './stages/7-forward.ts'
 /** The methods that callers may ask for their standing with. */
 const asking = ['GET', 'HEAD']
 
-/** Adds what a configuration serves; `passageOf` takes the requests of a route to its backend. */
+/** Adds what a configuration serves; `forwardingOf` gives the handler of a route. */
 export async function addRoutes(
   app: FastifyInstance,
   { quotaPath: url, routes }: Served,
-  passageOf: (route: Route) => Passage,
+  forwardingOf: (route: Route) => Forward,
 ): Promise<void> {
   if (url !== undefined) {
     app.get(url, { config: { tollgate: 'quota', cost: 0 }, schema: hidden }, quotaView)
@@ -28,7 +28,7 @@ export async function addRoutes(
       handler: (_request, reply) => refuse(reply, notAllowed(asking)),
     })
   }
-  await app.register(forward, { routes, passageOf })
+  await app.register(forward, { routes, forwardingOf })
 }
 
 /** Lets an app that is the gateway's own take every method that Node knows. */

@@ -23,9 +23,9 @@ import { noPlan, noRoute } from './records/recorder.ts'
 import { addTimes, outcomeOf } from './request-record.ts'
 import { addRest, inOneLine, takeAllMethods } from './routes.ts'
 import { Seldom } from './records/seldom.ts'
-import { stalledMs } from './upstreams/exchange.ts'
+import { stalledMs } from './forwarding/target-attempt.ts'
 import type { Stores } from './stores/open.ts'
-import { UnderWay } from './under-way.ts'
+import { UnderWay } from './forwarding/under-way.ts'
 import { bringAll, idleMs, wire } from './wire.ts'
 
 export type GatewayOptions = Readonly<{

@@ -2,7 +2,7 @@ import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Registry } f
 import type { Reloaded, Reloader } from '../config/reload.ts'
 import { answerClasses } from '../records/meters.ts'
 import type { Gateway } from '../server.ts'
-import type { Target } from '../upstreams/target.ts'
+import type { Target } from '../forwarding/target.ts'
 import { beginnings } from './beginnings.ts'
 import { counter, histogram } from './series.ts'
 

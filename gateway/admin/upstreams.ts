@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
 import { Refusal } from '../../shared/refusal.ts'
 import type { Gateway } from '../server.ts'
-import { holdAgainst, isTargetUrl } from '../upstreams/probe.ts'
+import { holdAgainst, isTargetUrl } from '../forwarding/probe.ts'
 import type { AdminContext } from './context.ts'
 import { read } from './body.ts'
 

@@ -1,6 +1,6 @@
 import { secretFault } from '../../shared/signature.ts'
 import type { UpstreamSettings } from '../config/config.ts'
-import { holdAgainst, isTargetUrl, type Finding } from '../upstreams/probe.ts'
+import { holdAgainst, isTargetUrl, type Finding } from '../forwarding/probe.ts'
 import { text, UsageError, type Command, type Context, type Input } from './command.ts'
 import { aligned } from './table.ts'
 

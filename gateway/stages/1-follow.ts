@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { RequestRecord } from '../request-record.ts'
-import type { UnderWay } from '../under-way.ts'
+import type { UnderWay } from '../forwarding/under-way.ts'
 
 export type FollowOptions = Readonly<{
   /** The path of the route in the configuration. */

@@ -3,29 +3,30 @@ import type { FastifyInstance, FastifyReply, FastifySchema } from 'fastify'
 import { pathOf } from '../../shared/service.ts'
 import type { Route } from '../config/config.ts'
 import { shapeOf } from '../config/methods.ts'
-import { notAllowed } from '../forwarding-refusals.ts'
-import type { Passage } from '../passage.ts'
+import { notAllowed } from '../forwarding/refusals.ts'
+import type { Forward } from '../forwarding/route-forwarding.ts'
 import { refuse } from '../request-record.ts'
 
 export type ForwardOptions = Readonly<{
   routes: readonly Route[]
-  /** What takes the requests of a route to its backend. */
-  passageOf: (route: Route) => Passage
+  /** Gives the handler that forwards the requests of a route. */
+  forwardingOf: (route: Route) => Forward
 }>
 
 /** Keeps a route out of the description that @fastify/swagger makes of an app. */
 export const hidden: FastifySchema & { hide: true } = { hide: true }
 
-/** @fastify/http-proxy wants to know one; the passage knows where requests go. */
+/** @fastify/http-proxy wants one address; the forwarding of a route knows where requests go. */
 const someUpstream = 'http://upstream.invalid'
 
 /** Sends admitted requests to the upstreams that the configuration's routes name. */
 export async function forward(app: FastifyInstance, options: ForwardOptions): Promise<void> {
-  const { routes, passageOf } = options
+  const { routes, forwardingOf } = options
   app.addHook('onRoute', (route) => {
     route.schema = hidden
   })
-  for (const route of routes) await app.register((scope) => serve(scope, route, passageOf(route)))
+  for (const route of routes)
+    await app.register((scope) => serve(scope, route, forwardingOf(route)))
   const entriesByShape = new Map<string, Route[]>()
   for (const route of routes) {
     const shape = shapeOf(route.path)
@@ -34,7 +35,7 @@ export async function forward(app: FastifyInstance, options: ForwardOptions): Pr
   for (const entries of entriesByShape.values()) refuseOthers(app, entries)
 }
 
-async function serve(app: FastifyInstance, route: Route, pass: Passage): Promise<void> {
+async function serve(app: FastifyInstance, route: Route, forwardTo: Forward): Promise<void> {
   const { path, cost, methods, rewrite, upstream } = route
   const base = rewrite === undefined ? '' : withoutRest(path)
   // Bodies go through as they come, whatever their type.
@@ -52,11 +53,11 @@ async function serve(app: FastifyInstance, route: Route, pass: Passage): Promise
     // Where nothing is rewritten, there is nothing to reckon: the path was looked at when it came in.
     // @fastify/http-proxy would look again, with three URLs made of it (2.8 µs a request).
     ...(rewrite === undefined
-      ? { preHandler: (request, reply) => void pass(request, reply, pathOf(request)) }
+      ? { preHandler: (request, reply) => void forwardTo(request, reply, pathOf(request)) }
       : {}),
     // The query goes on byte for byte; taken apart and put together again it would not.
     preRewrite: (target) => target.split('?', 1)[0] ?? target,
-    handler: (request, reply, destination) => pass(request, reply, destination),
+    handler: (request, reply, destination) => forwardTo(request, reply, destination),
   })
 }
 

@@ -4,7 +4,8 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Meters } from '../../gateway/records/meters.ts'
-import { Upstream } from '../../gateway/upstreams/upstream.ts'
+import { TargetAttempt } from '../../gateway/forwarding/target-attempt.ts'
+import { Upstream } from '../../gateway/forwarding/upstream.ts'
 import { json, raw, type Answer } from '../support/http.ts'
 import {
   startGateway,
@@ -771,25 +772,35 @@ t.test('an answer that can’t be handed on fails its own request, and nothing e
   if (!settings) throw new Error('there is an upstream')
   const log = { out: () => t.fail('is not taken out'), back: () => undefined }
   const upstream = new Upstream(settings, log, new Meters())
+  const [first] = upstream.targets
+  if (!first) throw new Error('there is a target')
   for (const target of ['/', '/stream']) {
-    const failure = await new Promise((resolve) => {
-      upstream.send(
+    const events: unknown[] = []
+    await new Promise<void>((resolve) => {
+      const attempt = new TargetAttempt(
+        first,
         {
           ...{ method: 'GET', target, callerId: 'k', headers: ['host', ''], body: undefined },
           ...{ sentAtMs: performance.now(), upgrade: false },
         },
+        settings.timeouts,
         {
           answered: () => {
             throw new Error('of ours')
           },
           upgraded: () => t.fail(),
-          failed: resolve,
+          failed: ({ kind, cause }) => events.push(kind, cause.message),
+          ended: () => {
+            events.push('ended')
+            resolve()
+          },
         },
       )
+      attempt.begin()
     })
-    t.match(failure, { kind: 'broken', cause: { message: 'of ours' } }, target)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    t.strictSame(events, ['broken', 'of ours', 'ended'], `${target}: once, and its end last`)
   }
-  t.equal(upstream.underWay.count, 0)
   await upstream.close()
 })
 

@@ -1,7 +1,7 @@
-import type { Clock } from '../shared/clock.ts'
-import { stateOf, type Caller } from './keys/caller.ts'
-import type { KeyDirectory } from './keys/directory.ts'
-import type { Quotas } from './limits/quotas.ts'
+import type { Clock } from '../../shared/clock.ts'
+import { stateOf, type Caller } from '../keys/caller.ts'
+import type { KeyDirectory } from '../keys/directory.ts'
+import type { Quotas } from '../limits/quotas.ts'
 
 /** How often it is looked whether callers with an open tunnel may still have it. */
 const lookEveryMs = 250

@@ -1,10 +1,8 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { lingerMs } from '../../shared/linger.ts'
 import type { UpstreamSettings } from '../config/config.ts'
 import type { Meters } from '../records/meters.ts'
-import { UnderWay } from '../under-way.ts'
-import { Exchange, type Answer, type Failure, type Outgoing, type Receiver } from './exchange.ts'
+import { UnderWay } from './under-way.ts'
 import { FairShare } from './fair-share.ts'
 import { HealthWatch } from './health.ts'
 import { Target } from './target.ts'
@@ -15,29 +13,17 @@ export type UpstreamLog = Readonly<{
   back: (upstream: string, target: string) => void
 }>
 
-/** Whoever wants to know what becomes of a request; `failed` also if nobody is asked. */
-export type Waiter = Omit<Receiver, 'failed' | 'ended'> &
-  Readonly<{ failed: (failure: Failure | Refused) => void }>
-
-/** Why a request is not sent at all. */
-export type Refused = 'none healthy' | 'overloaded'
-
-/** A request on its way; `cancel` when nobody waits for it any more. */
-export type Sent = { cancel(): void }
-
-/** Methods that may be asked twice if it isn't known whether they have been asked once. */
-const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
-
 /** A backend by its name: one or more targets that share its requests by their weights. */
 export class Upstream {
   readonly settings: UpstreamSettings
   readonly targets: readonly Target[]
   readonly #watches: readonly HealthWatch[]
   readonly #tunnels = new Set<Duplex>()
-  /** Its tries of requests, and what has become of connections. */
+  /** Counts attempts that are under way, and WebSockets. */
   readonly underWay = new UnderWay()
-  /** How its callers share it, unless they don't. */
+  /** How its callers share its room; `undefined` where `fair` is off. */
   readonly share: FairShare | undefined
+  readonly #origins: readonly string[]
   #isCut = false
 
   constructor(settings: UpstreamSettings, log: UpstreamLog, meters: Meters) {
@@ -56,24 +42,20 @@ export class Upstream {
       const meter = meters.target(name, new URL(target.url).origin)
       return new Target({ ...common, settings: target, meter })
     })
+    this.#origins = this.targets.map(({ origin }) => origin)
     this.#watches = this.targets.map(
       (target) => new HealthWatch(target, health, () => this.#isLastHealthy(target)),
     )
     this.#watches.forEach((watch) => watch.plan())
   }
 
-  /**
-   * Sends a request to the target whose turn it is. If that can't be connected to, and asking again
-   * can do no harm, the next one is tried, within the time that one answer may take.
-   */
-  send(outgoing: Outgoing, waiter: Waiter): Sent | undefined {
-    if (this.underWay.count >= this.settings.maxInFlight) {
-      waiter.failed('overloaded')
-      return undefined
-    }
-    const sending = new Sending(this, outgoing, waiter)
-    sending.attempt('none healthy')
-    return sending
+  get origins(): readonly string[] {
+    return this.#origins
+  }
+
+  /** Whether there is room for another request. */
+  get hasRoom(): boolean {
+    return this.underWay.count < this.settings.maxInFlight
   }
 
   /**
@@ -101,7 +83,7 @@ export class Upstream {
     return () => void caller.pipe(backend).pipe(caller)
   }
 
-  /** Ends what would never end by itself, and what is still to become so. */
+  /** Destroys all WebSocket tunnels, and any that are agreed on later. */
   cutTunnels(): void {
     this.#isCut = true
     for (const end of this.#tunnels) end.destroy()
@@ -118,7 +100,7 @@ export class Upstream {
     return !this.targets.some((other) => other !== target && other.isHealthy)
   }
 
-  /** Whose turn it is: each target gains its weight a round, and the one who has most pays for all. */
+  /** The target whose turn it is: each gains its weight a round, and the one with the most pays for all. */
   choose(tried: readonly Target[]): Target | undefined {
     let best: Target | undefined
     let weights = 0
@@ -130,64 +112,5 @@ export class Upstream {
     }
     if (best) best.turn -= weights
     return best
-  }
-}
-
-const none: readonly Target[] = []
-
-/** A request with its tries, of which there is mostly one. */
-class Sending implements Receiver, Sent {
-  readonly #upstream: Upstream
-  readonly #outgoing: Outgoing
-  readonly #waiter: Waiter
-  #tried = none
-  #exchange: Exchange | undefined
-
-  constructor(upstream: Upstream, outgoing: Outgoing, waiter: Waiter) {
-    this.#upstream = upstream
-    this.#outgoing = outgoing
-    this.#waiter = waiter
-  }
-
-  /** Asks a target that was not asked yet; if there is none, that is the failure that stays. */
-  attempt(failure: Failure | Refused): void {
-    const upstream = this.#upstream
-    const { timeouts } = upstream.settings
-    const target = upstream.choose(this.#tried)
-    if (!target) return this.#waiter.failed(failure)
-    const isFirst = this.#tried.length === 0
-    this.#tried = isFirst ? target.alone : [...this.#tried, target]
-    upstream.underWay.began()
-    // Another try has the time that is left.
-    const times = isFirst ? timeouts : { ...timeouts, responseMs: this.#leftMs() }
-    this.#exchange = new Exchange(target, this.#outgoing, times, this)
-    this.#exchange.begin()
-  }
-
-  cancel(): void {
-    this.#exchange?.cancel()
-  }
-
-  answered(answer: Answer): void {
-    this.#waiter.answered(answer)
-  }
-
-  upgraded(headers: IncomingHttpHeaders, socket: Duplex, target: Target): void {
-    this.#waiter.upgraded(headers, socket, target)
-  }
-
-  failed(failure: Failure): void {
-    const { method, body } = this.#outgoing
-    const mayRetry = failure.isUnsent && !body && idempotent.has(method) && this.#leftMs() > 0
-    if (mayRetry) this.attempt(failure)
-    else this.#waiter.failed(failure)
-  }
-
-  ended(): void {
-    this.#upstream.underWay.ended()
-  }
-
-  #leftMs(): number {
-    return this.#outgoing.sentAtMs + this.#upstream.settings.timeouts.responseMs - performance.now()
   }
 }

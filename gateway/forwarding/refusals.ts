@@ -1,4 +1,4 @@
-import { Refusal } from '../shared/refusal.ts'
+import { Refusal } from '../../shared/refusal.ts'
 
 /** A path is there, but not for this method. */
 export function notAllowed(methods: readonly string[]): Refusal {

@@ -5,7 +5,7 @@ import type { Timeouts } from '../config/config.ts'
 import { CallerBody } from './caller-body.ts'
 import type { Target } from './target.ts'
 
-/** A request as it goes to a backend. */
+/** A request as it is sent to a backend. */
 export type Outgoing = Readonly<{
   method: string
   /** Path and query. */
@@ -21,7 +21,7 @@ export type Outgoing = Readonly<{
   upgrade: boolean
 }>
 
-/** What a backend has answered; all of the body if it came at once, else a stream of it. */
+/** The answer of a backend, with all of the body if it came at once, else with a stream of it. */
 export type Answer = Readonly<{
   status: number
   headers: IncomingHttpHeaders
@@ -44,12 +44,12 @@ export type Failure = Readonly<{
   target: Target
 }>
 
-/** Whoever wants to know what becomes of a request: exactly one of the first three is called, once. */
-export type Receiver = {
+/** Is told what becomes of an attempt: exactly one of the first three, once; then that it has ended. */
+export type AttemptListener = {
   answered(answer: Answer): void
   upgraded(headers: IncomingHttpHeaders, socket: Duplex, target: Target): void
   failed(failure: Failure): void
-  /** Told when it is over, in whichever way. */
+  /** The attempt is over: answered whole, failed, cancelled, or become a WebSocket. */
   ended(): void
 }
 
@@ -62,14 +62,14 @@ const atOnce = Promise.resolve()
 export const stalledMs = 120_000
 
 /**
- * One request at one target, and its answer. undici tells it what happens; it keeps the time, hands
+ * One attempt to have a request answered by one target. undici tells it what happens; it keeps the time, hands
  * on an answer as soon as its first bytes are there, and ends early when the caller has gone.
  */
-export class Exchange implements Dispatcher.DispatchHandler {
+export class TargetAttempt implements Dispatcher.DispatchHandler {
   readonly #target: Target
   readonly #outgoing: Outgoing
   readonly #timeouts: Timeouts
-  readonly #receiver: Receiver
+  readonly #listener: AttemptListener
   #controller: Controller | undefined
   #timer: NodeJS.Timeout | undefined
   #requestTimer: NodeJS.Timeout | undefined
@@ -78,14 +78,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** What has come of the body before it was told of. */
   #early: Buffer[] | undefined
   #stream: Readable | undefined
-  #isTold = false
-  #isOver = false
+  /** `answering` from when the answer was handed on, until all of it has come. */
+  #state: 'waiting' | 'answering' | 'over' = 'waiting'
 
-  constructor(target: Target, outgoing: Outgoing, timeouts: Timeouts, receiver: Receiver) {
+  constructor(target: Target, outgoing: Outgoing, timeouts: Timeouts, listener: AttemptListener) {
     this.#target = target
     this.#outgoing = outgoing
     this.#timeouts = timeouts
-    this.#receiver = receiver
+    this.#listener = listener
   }
 
   begin(): void {
@@ -100,20 +100,20 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** Gives up: nobody waits for the answer any more. */
   cancel(): void {
-    if (this.#isOver) return
-    const reason = new Error('the caller has gone')
-    this.#end()
-    this.#controller?.abort(reason)
+    if (this.#state === 'over') return
+    this.#stop()
+    this.#controller?.abort(new Error('the caller has gone'))
     this.#stream?.destroy()
+    this.#listener.ended()
   }
 
   onRequestStart(controller: Controller): void {
     this.#controller = controller
-    if (this.#isOver) controller.abort(new Error('too late'))
+    if (this.#state === 'over') controller.abort(new Error('too late'))
   }
 
   onResponseStart(_controller: Controller, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200 || this.#isOver) return
+    if (status < 200 || this.#state === 'over') return
     if (status > 599) return this.#fail('broken', new Error(`the status ${status} is none`))
     this.#status = status
     this.#headers = headers
@@ -131,7 +131,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    if (this.#isOver) return
+    if (this.#state === 'over') return
     if (this.#stream) this.#stream.push(null)
     else this.#answer(true)
     this.#end()
@@ -143,11 +143,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     headers: IncomingHttpHeaders,
     socket: Duplex,
   ): void {
-    if (this.#isOver || status !== 101) return void socket.destroy()
-    this.#isTold = true
+    if (this.#state === 'over' || status !== 101) return void socket.destroy()
     this.#target.answered(status)
-    this.#end()
-    this.#receiver.upgraded(headers, socket, this.#target)
+    this.#stop()
+    this.#listener.upgraded(headers, socket, this.#target)
+    this.#listener.ended()
   }
 
   onResponseError(_controller: Controller, error: Error): void {
@@ -158,14 +158,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #answer(isWhole = false): void {
-    if (this.#isTold || this.#isOver) return
-    this.#isTold = true
+    if (this.#state !== 'waiting') return
+    this.#state = 'answering'
     this.#target.answered(this.#status)
     const early = this.#early
     const first = early && early.length > 1 ? Buffer.concat(early) : early?.[0]
     const body = isWhole ? first : this.#open(first)
     try {
-      this.#receiver.answered({
+      this.#listener.answered({
         status: this.#status,
         headers: this.#headers,
         body,
@@ -178,10 +178,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** The answer could not be handed on, by a fault of ours: this request fails, and nothing else. */
   #giveUp(error: unknown): void {
-    this.cancel()
     const cause = error instanceof Error ? error : new Error(String(error))
     const target = this.#target
-    this.#receiver.failed({ kind: 'broken', cause, isUnsent: false, isUnwanted: false, target })
+    this.#stop()
+    this.#controller?.abort(cause)
+    this.#stream?.destroy()
+    this.#listener.failed({ kind: 'broken', cause, isUnsent: false, isUnwanted: false, target })
+    this.#listener.ended()
   }
 
   /** A stream of what has come and what comes; it ends with the exchange, and the exchange with it. */
@@ -189,7 +192,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const stream = new Readable({
       read: () => this.#resume(),
       destroy: (error, done) => {
-        if (!this.#isOver) this.cancel()
+        this.cancel()
         done(error)
       },
     })
@@ -239,7 +242,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { requestMs } = this.#timeouts
     body.once('end', () => {
       clearTimeout(this.#requestTimer)
-      if (!this.#isOver && this.#status === 0) this.#waitForAnswer()
+      if (this.#state === 'waiting' && this.#status === 0) this.#waitForAnswer()
     })
     this.#requestTimer = setTimeout(() => {
       const sentence = `the body did not arrive within ${requestMs} ms`
@@ -248,29 +251,37 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #fail(kind: Failure['kind'], cause: Error): void {
-    if (this.#isOver) return
-    this.#end()
-    const { body } = this.#outgoing
+    const { body, callerId } = this.#outgoing
+    const wasAnswering = this.#state === 'answering'
+    if (this.#state === 'over') return
+    this.#stop()
     this.#controller?.abort(cause)
     // An answer that has begun can't be taken back: it is broken off.
-    if (this.#isTold) return void this.#stream?.destroy(cause)
-    // A backend may hang up on a body that it doesn't want: that alone is no failure.
-    const isUnwanted = kind === 'broken' && body instanceof CallerBody && !body.hasEnded
-    const isCallers = kind === 'slow' || kind === 'unsendable'
-    if (!isCallers) this.#target.meter.answered(0)
-    if (!isUnwanted && !isCallers) {
-      this.#target.failed(cause, this.#controller ? this.#outgoing.callerId : undefined)
+    if (wasAnswering) this.#stream?.destroy(cause)
+    else {
+      // A backend may hang up on a body that it doesn't want: that alone is no failure.
+      const isUnwanted = kind === 'broken' && body instanceof CallerBody && !body.hasEnded
+      const isCallers = kind === 'slow' || kind === 'unsendable'
+      const target = this.#target
+      if (!isCallers) target.meter.answered(0)
+      if (!isUnwanted && !isCallers) target.failed(cause, this.#controller ? callerId : undefined)
+      const isUnsent = !this.#controller && kind !== 'unsendable'
+      this.#listener.failed({ kind, cause, isUnsent, isUnwanted, target })
     }
-    const isUnsent = !this.#controller && kind !== 'unsendable'
-    this.#receiver.failed({ kind, cause, isUnsent, isUnwanted, target: this.#target })
+    // Last, so that the request counts as under way until another attempt does.
+    this.#listener.ended()
   }
 
   #end(): void {
-    if (this.#isOver) return
-    this.#isOver = true
+    if (this.#state === 'over') return
+    this.#stop()
+    this.#listener.ended()
+  }
+
+  #stop(): void {
+    this.#state = 'over'
     clearTimeout(this.#timer)
     clearTimeout(this.#requestTimer)
-    this.#receiver.ended()
   }
 }
 

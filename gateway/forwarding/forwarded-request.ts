@@ -1,0 +1,251 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { Readable, type Duplex } from 'node:stream'
+import type { Refusal } from '../../shared/refusal.ts'
+import { signatureHeader, signatureRefused } from '../../shared/signature.ts'
+import { refuse, type RequestRecord } from '../request-record.ts'
+import { becomesWebSocket } from '../wire.ts'
+import { CallerBody, gather, smallBytes } from './caller-body.ts'
+import { addForwarded, passedBack, passedOn } from './headers.ts'
+import { locationFor } from './location.ts'
+import {
+  broken,
+  late,
+  overloaded,
+  slow,
+  tooLarge,
+  unhealthy,
+  unreachable,
+  unsendable,
+  unsigned,
+} from './refusals.ts'
+import type { RouteForwarding } from './route-forwarding.ts'
+import {
+  TargetAttempt,
+  type Answer,
+  type AttemptListener,
+  type Failure,
+  type Outgoing,
+} from './target-attempt.ts'
+import type { Target } from './target.ts'
+
+/** Methods that do no harm if they are done twice, where it isn't known whether they were done once. */
+const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+
+const noTargets: readonly Target[] = []
+
+/** One request on its way to its upstream: its body, its attempts, of which there is mostly one, and its answer. */
+export class ForwardedRequest implements AttemptListener {
+  readonly #forwarding: RouteForwarding
+  readonly #request: FastifyRequest
+  readonly #record: RequestRecord
+  readonly #reply: FastifyReply
+  /** Path and query at the backend. */
+  readonly #target: string
+  #bodyTimer: NodeJS.Timeout | undefined
+  #outgoing: Outgoing | undefined
+  #tried = noTargets
+  #attempt: TargetAttempt | undefined
+
+  constructor(
+    forwarding: RouteForwarding,
+    request: FastifyRequest,
+    record: RequestRecord,
+    reply: FastifyReply,
+    target: string,
+  ) {
+    this.#forwarding = forwarding
+    this.#request = request
+    this.#record = record
+    this.#reply = reply
+    this.#target = target
+  }
+
+  /**
+   * Waits for a body: for all of a small one, else for its first byte. Until then the backend hears nothing of
+   * the request, so that bodies that never come take none of its room.
+   */
+  waitForBody(length: number): void {
+    const { raw } = this.#request
+    const { route, upstream } = this.#forwarding
+    const { requestMs } = upstream.settings.timeouts
+    this.#bodyTimer = setTimeout(() => void refuse(this.#reply, slow()), requestMs)
+    this.#record.upstreamCall = this
+    if (isToBeInvited(raw)) this.#reply.raw.writeContinue()
+    if (length <= smallBytes) return gather(raw, (body) => this.send(body))
+    const body = new CallerBody(raw, {
+      limit: route.bodyLimit,
+      came: () => this.send(body),
+      tooLarge: () => this.#tooLarge(),
+    })
+  }
+
+  send(body: CallerBody | Buffer | undefined): void {
+    clearTimeout(this.#bodyTimer)
+    // A caller that was too slow has been told so.
+    if (this.#reply.sent) return
+    const { upstream } = this.#forwarding
+    const { raw, method } = this.#request
+    const sentAtMs = performance.now()
+    this.#record.sentAtMs = sentAtMs
+    this.#record.upstreamCall = this
+    if (!upstream.hasRoom) return this.#refuse(overloaded())
+    const outgoing = {
+      method,
+      target: this.#target,
+      callerId: this.#record.caller?.id ?? '',
+      headers: this.#headers(body),
+      body,
+      sentAtMs,
+      upgrade: becomesWebSocket(raw),
+    }
+    this.#outgoing = outgoing
+    if (!this.#attemptNext(outgoing)) this.#refuse(unhealthy())
+  }
+
+  /** The caller has gone. */
+  cancel(): void {
+    clearTimeout(this.#bodyTimer)
+    this.#attempt?.cancel()
+  }
+
+  answered(answer: Answer): void {
+    const { status, body, target } = answer
+    this.#note(target)
+    const reply = this.#reply
+    if (answer.headers[signatureHeader] === signatureRefused) {
+      target.refusedSignature()
+      const why = 'the backend takes nothing that is signed with this GATEWAY_SECRET'
+      return this.#giveUp(body, unsigned(), why)
+    }
+    const headers = passedBack(answer.headers, status)
+    if (!headers) return this.#giveUp(body, broken(), 'a header of its answer can’t be forwarded')
+    const { location } = headers
+    if (typeof location === 'string') {
+      const { route, upstream } = this.#forwarding
+      headers['location'] = locationFor(location, route, upstream.origins)
+    }
+    reply.code(status).headers(headers)
+    // Fastify would give a type to bytes that have none, but not to a stream of them.
+    const isPlain = !Buffer.isBuffer(body) || headers['content-type'] !== undefined
+    if (isPlain) void reply.send(body)
+    else void reply.header('content-length', body.length).send(Readable.from([body]))
+    if (body instanceof Readable) body.once('resume', () => reply.raw.flushHeaders())
+  }
+
+  /** Lets a connection become the WebSocket that both ends have agreed on. */
+  upgraded(answered: IncomingHttpHeaders, backend: Duplex, target: Target): void {
+    this.#note(target)
+    const { caller } = this.#record
+    const { socket } = this.#request.raw
+    if (socket.destroyed || !caller) return void backend.destroy()
+    const headers = passedBack(answered, 101) ?? {}
+    const { upstream, tunnels } = this.#forwarding
+    this.#reply.raw.once('finish', upstream.join(socket, backend, caller.quota))
+    socket.once(
+      'close',
+      tunnels.watch(caller, () => socket.destroy()),
+    )
+    void this.#reply
+      .code(101)
+      .headers({ ...headers, connection: 'Upgrade', upgrade: 'websocket' })
+      .send()
+  }
+
+  failed(failure: Failure): void {
+    const outgoing = this.#outgoing
+    if (outgoing && this.#mayRetry(outgoing, failure) && this.#attemptNext(outgoing)) return
+    const { kind, cause, isUnwanted, target } = failure
+    this.#note(target)
+    if (kind === 'unsendable') return void refuse(this.#reply, unsendable())
+    if (kind === 'slow') return void refuse(this.#reply, slow())
+    if (isUnwanted) return this.#tell(broken(), cause)
+    this.#refuse(kind === 'late' ? late() : kind === 'broken' ? broken() : unreachable(), cause)
+  }
+
+  /** An attempt has ended. */
+  ended(): void {
+    this.#forwarding.upstream.underWay.ended()
+  }
+
+  /** Asks a target that was not asked yet; `false` if there is none. */
+  #attemptNext(outgoing: Outgoing): boolean {
+    const { upstream } = this.#forwarding
+    const { timeouts } = upstream.settings
+    const target = upstream.choose(this.#tried)
+    if (!target) return false
+    const isFirst = this.#tried.length === 0
+    this.#tried = isFirst ? target.alone : [...this.#tried, target]
+    upstream.underWay.began()
+    // Another attempt has the time that is left.
+    const times = isFirst ? timeouts : { ...timeouts, responseMs: this.#leftMs(outgoing) }
+    this.#attempt = new TargetAttempt(target, outgoing, times, this)
+    this.#attempt.begin()
+    return true
+  }
+
+  #mayRetry(outgoing: Outgoing, { isUnsent }: Failure): boolean {
+    const { method, body } = outgoing
+    return isUnsent && !body && idempotent.has(method) && this.#leftMs(outgoing) > 0
+  }
+
+  #leftMs({ sentAtMs }: Outgoing): number {
+    return sentAtMs + this.#forwarding.upstream.settings.timeouts.responseMs - performance.now()
+  }
+
+  /** The headers that the backend sees: those of the caller that may pass, and who the caller is. */
+  #headers(body: CallerBody | Buffer | undefined): string[] {
+    const { sign, clock, trustedProxies } = this.#forwarding
+    const { raw, method, id: requestId } = this.#request
+    const headers = passedOn(raw)
+    addForwarded(headers, raw, trustedProxies)
+    const { id: callerId = '', plan = '' } = this.#record.caller ?? {}
+    headers.push('x-request-id', requestId, 'x-caller-id', callerId, 'x-caller-plan', plan)
+    if (sign) {
+      const whole = Buffer.isBuffer(body) ? body : undefined
+      const signed = { method, target: this.#target, callerId, plan, requestId, body: whole }
+      headers.push(signatureHeader, sign(signed, clock()))
+    }
+    const length = body && raw.headers['content-length']
+    if (length !== undefined) headers.push('content-length', length)
+    return headers
+  }
+
+  /** More of the body has come than the route takes. */
+  #tooLarge(): void {
+    this.cancel()
+    if (this.#reply.raw.headersSent) this.#request.raw.destroy()
+    else void refuse(this.#reply, tooLarge(this.#forwarding.route.bodyLimit))
+  }
+
+  #note({ origin, meter }: Target): void {
+    const record = this.#record
+    record.target = origin
+    record.answeredAtMs = performance.now()
+    meter.durations.add(record.answeredAtMs - record.sentAtMs)
+  }
+
+  #giveUp(body: Answer['body'], refusal: Refusal, why: string): void {
+    if (body instanceof Readable) body.destroy()
+    this.#refuse(refusal, why)
+  }
+
+  /** There is no answer: the caller is told so, and the day's points are given back. */
+  #refuse(refusal: Refusal, cause?: Error | string): void {
+    this.#forwarding.unanswered(this.#record)
+    this.#tell(refusal, cause)
+  }
+
+  /** Answers with a refusal; logs its cause, if there is news in it. */
+  #tell(refusal: Refusal, cause: Error | string | undefined): void {
+    const why = typeof cause === 'string' ? { cause } : { err: cause }
+    const { name: upstream } = this.#forwarding.upstream.settings
+    if (cause !== undefined) this.#request.log.error({ upstream, ...why }, refusal.message)
+    void refuse(this.#reply, refusal)
+  }
+}
+
+/** Whether a caller waits to be told that its body is wanted. */
+function isToBeInvited({ headers, httpVersion }: IncomingMessage): boolean {
+  return httpVersion === '1.1' && headers.expect?.toLowerCase() === '100-continue'
+}

@@ -1,0 +1,49 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from '../../shared/clock.ts'
+import { hasBody } from '../../shared/linger.ts'
+import { pathOf } from '../../shared/service.ts'
+import type { Sign } from '../../shared/signature.ts'
+import type { Ranges } from '../address.ts'
+import type { Route } from '../config/config.ts'
+import { refuse, type RequestRecord } from '../request-record.ts'
+import { ForwardedRequest } from './forwarded-request.ts'
+import { bodied, tooLarge } from './refusals.ts'
+import type { Tunnels } from './tunnels.ts'
+import type { Upstream } from './upstream.ts'
+
+export type ForwardingOptions = Readonly<{
+  trustedProxies: Ranges
+  /** Signs requests, where backends take nothing that isn't signed. */
+  sign: Sign | undefined
+  clock: Clock
+  /** Told of a request that was admitted and then could not be answered. */
+  unanswered: (record: RequestRecord) => void
+  tunnels: Tunnels
+}>
+
+/** Everything that the requests of a route have in common on their way to their upstream. */
+export type RouteForwarding = ForwardingOptions & Readonly<{ route: Route; upstream: Upstream }>
+
+/** Sends a request to its backend at a path, and the answer back. */
+export type Forward = (request: FastifyRequest, reply: FastifyReply, path: string) => FastifyReply
+
+/** Forwards the requests of one route to its upstream, streaming in both directions. */
+export function forwardTo(options: ForwardingOptions, route: Route, upstream: Upstream): Forward {
+  const forwarding: RouteForwarding = { ...options, route, upstream }
+
+  return function forward(request, reply, path) {
+    const { raw, method, tollgate: record } = request
+    if (!record) throw new Error('a request is forwarded after the stages')
+    // The caller has gone while its key or its quota was looked up: nothing is sent for it.
+    if (reply.raw.destroyed) return reply.hijack()
+    const isBodied = hasBody(raw)
+    if (isBodied && (method === 'GET' || method === 'HEAD')) return refuse(reply, bodied(method))
+    const length = isBodied ? raw.headers['content-length'] : undefined
+    if (Number(length ?? 0) > route.bodyLimit) return refuse(reply, tooLarge(route.bodyLimit))
+    const target = path + request.url.slice(pathOf(request).length)
+    const forwarded = new ForwardedRequest(forwarding, request, record, reply, target)
+    if (isBodied) forwarded.waitForBody(length === undefined ? Infinity : Number(length))
+    else forwarded.send(undefined)
+    return reply
+  }
+}
