@@ -77,6 +77,7 @@ async function runCommand(
         desks: () => desksFor({ stores: stores(), plans: config.plans, clock: Date.now, by }),
         secret: environment['GATEWAY_SECRET'],
         adminToken: environment['ADMIN_TOKEN'],
+        hasVariable: (name) => Boolean(environment[name]),
         by,
         clock: Date.now,
         progress: (label, total) => progressBar(stderr, label, total),

@@ -36,6 +36,8 @@ export type Preview = Readonly<{
   served: Served
   /** A text of somebody else's, such as an error, without what the environment has put into the file. */
   withNames: (text: string) => string
+  /** The text at a place as it is written, variables by their names; nothing if there is none. */
+  wordAt: (path: Path) => string | undefined
   /** An error that says something about settings, each at the place where it stands. */
   fault: (sayings: readonly (readonly [path: Path, sentence: string])[]) => ConfigError
 }>
@@ -135,6 +137,7 @@ function soundly(document: ConfigDocument, name: string, world: World): Preview 
       routes: routesFrom(file.routes).filter(isKnown),
     },
     withNames: (told) => document.withNames(told),
+    wordAt: (path) => document.wordAt(path),
     fault: (sayings) => {
       const faults = sayings.map(([path, sentence]) => ({
         offset: document.offsetOf(path),

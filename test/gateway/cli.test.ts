@@ -10,7 +10,7 @@ import { configFor, startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
 import { modesIn, startProcess } from '../support/process.ts'
 import { bound } from '../support/promises.ts'
-import { startRedis, until } from '../support/redis.ts'
+import { freePort, startRedis, until } from '../support/redis.ts'
 
 /** The command line on a store of its own; `store` as in the configuration. */
 async function commandLine(t: Test, store: string) {
@@ -65,8 +65,43 @@ t.test('a would-be backend is held against the present one', async (t) => {
     code: 2,
     out: /^tollgate: GATEWAY_SECRET has an empty part/,
   })
+  const dead = `http://127.0.0.1:${await freePort()}`
+  const gone = await check(dead, { GATEWAY_SECRET: 'x' })
+  t.match(gone.out, /the same, not signed +403 .*ECONNREFUSED.* it does not answer\n/)
+  t.notMatch(gone.out, /is believed/)
   t.match(await check('ftp://x'), { code: 2, out: /must be an http or https URL/ })
   t.match(await check(longer.url, {}, '--upstream', 'x'), { code: 2, out: /there are animals/ })
+})
+
+t.test('a backend that could be compared with nothing is not fit', async (t) => {
+  const wouldBe = await startUpstream(t, ({ url }, response) =>
+    response.writeHead(url === '/v1/no' ? 404 : 200).end('{}'),
+  )
+  const dead = `http://127.0.0.1:${await freePort()}`
+  const file = join(t.testdir(), 'gateway.yaml')
+  const check = async (targets: string, probes: string, env: Record<string, string> = {}) => {
+    const upstreamMore = `probes: [ ${probes} ]`
+    writeFileSync(file, configFor('', 'file: x', { targets, upstreamMore }))
+    return runCommand(['upstream', 'check', wouldBe.url, '--config', file], env)
+  }
+  const asNow = '{ request: GET /v1/pets }'
+  const withStatus = '{ request: GET /v1/no, status: 404 }'
+  const { code, out } = await check(`[ '\${ANIMALS_URL:-${dead}}' ]`, `${asNow}, ${withStatus}`)
+  t.equal(code, 1)
+  t.match(out, new RegExp(`GET /v1/pets .* not compared: the present backend ${dead} does not`))
+  t.match(out, /GET \/v1\/no +404 +404 .* type and body are not compared: the present/)
+  t.match(out, /\nNothing was compared in 1 of 3 probes\.\n/)
+  t.notMatch(out, /nothing breaks|would break \d/)
+  const lines = out.trimEnd().split('\n')
+  t.match(lines.at(-1), `The present backend ${dead} does not answer: is it running?`)
+  t.match(lines.at(-1), /ANIMALS_URL, which is not set in this terminal: set it/)
+  const set = await check(`[ { url: '\${ANIMALS_URL}' } ]`, asNow, { ANIMALS_URL: dead })
+  t.match(set, { code: 1, out: /ANIMALS_URL, as it is set in this terminal\.\n$/ })
+  t.match(await check(`[ '${dead}' ]`, asNow), { code: 1, out: /is that of the configuration/ })
+  t.match(await check(`[ '${dead}' ]`, withStatus), {
+    code: 0,
+    out: /2 probes, nothing breaks\.\nThe present backend .* does not answer/,
+  })
 })
 
 t.test('what somebody else has written does nothing to a terminal', async (t) => {

@@ -493,7 +493,8 @@ t.test('a copy that can’t be meant is refused with a sentence', async (t) => {
   const unwanted = () => t.fail('not needed') as never
   const context: Context = {
     ...{ config: preview.config, preview, configFile, secret: undefined },
-    ...{ adminToken: undefined, by: 'me', clock: Date.now, progress: () => () => undefined },
+    ...{ adminToken: undefined, hasVariable: () => false, by: 'me', clock: Date.now },
+    ...{ progress: () => () => undefined },
     ...{ stores: unwanted, desks: unwanted, warn: unwanted, ask: unwanted, confirm: unwanted },
   }
   const run = (...args: string[]) => command.run(context, inputOf(command, args))
