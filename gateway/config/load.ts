@@ -7,6 +7,7 @@ import { ConfigDocument, type Mistake, type Path } from './document.ts'
 import { frozen } from './frozen.ts'
 import { configFrom, routesFrom } from './interpret.ts'
 import type { ConfigFile } from './file.ts'
+import { maskedIn } from './masked.ts'
 import { fileSchema } from './schema.ts'
 import { shownFrom } from './show.ts'
 import type { Environment } from './variables.ts'
@@ -113,7 +114,7 @@ function load(text: string, environment: Environment | undefined, name: string):
 function soundly(document: ConfigDocument, name: string, world: World): Preview {
   const mistakes = [...document.mistakes]
   if (document.isSound) {
-    const faults = [...mistakes, ...mistakesIn(document, fileSchema)]
+    const faults = [...mistakes, ...mistakesIn(document, fileSchema), ...maskedIn(document)]
     const more = [...faults, ...contradictionsIn(document, faults, world)]
     // Where a variable is missing, what is wrong without it is no news.
     const told = new Set(mistakes.map(({ offset }) => offset))
