@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { connect } from '../../../shared/sqlite-pair.ts'
+import type { Database } from '../../../shared/sqlite.ts'
 
 const tables = ['keys', 'secrets', 'quotas']
 
@@ -10,9 +11,19 @@ export function requireGatewayFile(file: string): void {
   if (!isGatewayFile(file)) throw new Error(`${file} is no store of a gateway`)
 }
 
+/**
+ * Opens a file to look into it; closed again, it is as it was. If nothing of it is in a journal, that takes more than
+ * a connection that may only read, which would leave an empty journal beside it.
+ */
+export function lookInto(file: string): Database {
+  const database = connect(file, { readonly: existsSync(`${file}-wal`), fileMustExist: true })
+  database.pragma('query_only = ON')
+  return database
+}
+
 function isGatewayFile(file: string): boolean {
   try {
-    const database = connect(file, { readonly: true, fileMustExist: true })
+    const database = lookInto(file)
     try {
       const names = database.prepare<[], string>('SELECT name FROM sqlite_master').pluck().all()
       return tables.every((name) => names.includes(name))
