@@ -12,6 +12,7 @@ import { dayMs, newQuota, type Ask } from '../../gateway/limits/step.ts'
 import { deprecatedCall } from '../../gateway/records/deprecated-calls.ts'
 import { copyStore, type CopyOptions, type CopySource } from '../../gateway/stores/copy.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
+import { permissionFault } from '../../gateway/stores/embedded/permission.ts'
 import { larger } from '../../gateway/stores/merge.ts'
 import { openStores, type Stores } from '../../gateway/stores/open.ts'
 import { isSameStore, openGoal, openSource } from '../../gateway/stores/places.ts'
@@ -290,6 +291,31 @@ t.test('a file stays as it is when nothing may be copied to it', async (t) => {
   t.strictSame(look(), before)
   await t.rejects(copy(source, goal, { intoNonEmpty: true }), /has some of these keys otherwise/)
   t.strictSame(look(), before, 'nor if it has one of the keys otherwise')
+})
+
+t.test('a file that this user may not use is told with what to do', (t) => {
+  const folder = t.testdir({ 'gateway.db': '', 'gateway.db-wal': '' })
+  const file = join(folder, 'gateway.db')
+  // Of files, the first user of a system may do everything: so the system is played here.
+  const faultIn = (path: string, denied: string) =>
+    permissionFault(path, {
+      exists: existsSync,
+      require: (asked) => {
+        if (asked === denied) throw new Error('EACCES')
+      },
+      uid: 1000,
+    })
+  t.equal(faultIn(file, ''), undefined)
+  const own = "this process's user (uid 1000) may not"
+  t.match(faultIn(file, file), `${own} read and write ${file}: chown 1000 ${file}; or chmod u+rw`)
+  t.match(faultIn(file, `${file}-wal`), `${own} read and write ${file}-wal: chown 1000 `)
+  t.match(faultIn(file, folder), `${own} write into the folder ${folder}: chown 1000 ${folder}`)
+  t.match(
+    faultIn(join(folder, 'new/folder/gateway.db'), folder),
+    `write into the folder ${folder}: `,
+    'nor make one in it',
+  )
+  t.end()
 })
 
 t.test('what is damaged is left out and counted; what is no store is refused', async (t) => {

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { connect } from '../../../shared/sqlite-pair.ts'
 import type { Database } from '../../../shared/sqlite.ts'
+import { permissionFault } from './permission.ts'
 
 const tables = ['keys', 'secrets', 'quotas']
 
@@ -8,7 +9,11 @@ const tables = ['keys', 'secrets', 'quotas']
 export function requireGatewayFile(file: string): void {
   if (!existsSync(file)) throw new Error(`there is no file ${file}`)
   if (!statSync(file).isFile()) throw new Error(`${file} is no file`)
-  if (!isGatewayFile(file)) throw new Error(`${file} is no store of a gateway`)
+  if (isGatewayFile(file)) return
+  const why = permissionFault(file)
+  throw new Error(
+    why === undefined ? `${file} is no store of a gateway` : `${file} can't be used: ${why}`,
+  )
 }
 
 /**
