@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { aligned } from '../../gateway/cli/table.ts'
+import { aligned, endText } from '../../gateway/cli/table.ts'
 import { keyChange } from '../../gateway/keys/changes.ts'
 import { hashOf } from '../../gateway/keys/token.ts'
 import { callsCsv } from '../../gateway/records/deprecated-calls.ts'
@@ -376,12 +376,38 @@ t.test('the commands on keys', async (t) => {
     })
     t.match(await run('keys', 'disable', 'Three'), { out: /refuses it within a second, with 401/ })
     t.match(await run('keys', 'rotate', 'Three'), { out: /It is disabled; .* lets it in again/ })
+    const never = /Its limit of a minute \(100\) is never reached: its day has 10\.\n/
+    const own = ['--per-minute', '100', '--per-day', '10']
+    t.match(await create('Four', ...own), { out: never })
+    t.notMatch(await create('Five', '--per-day', '300'), { out: /never reached/ })
+    t.match(await run('keys', 'change', 'Five', ...own), { out: never })
+    await run('keys', 'change', 'Five', '--name', 'Six')
+    const end = '20\\d\\d-\\d\\d-\\d\\d \\d\\d:\\d\\d(?::\\d\\d)?Z'
+    const first = await run('keys', 'rotate', 'Six', '--overlap', '2h')
+    t.notMatch(first.out, 'The one before it')
+    const until = new RegExp(`The old one works until (${end})`).exec(first.out)?.[1] ?? 'none'
+    t.match(await run('keys', 'rotate', 'Six'), {
+      out: `\nThe one before it works no longer: it was to work until ${until}, and at most two`,
+    })
+    t.notMatch((await run('keys', 'change', 'Six', '--name', 'Seven')).out, 'within a second')
+    t.match(await run('keys', 'revoke', 'Seven'), {
+      out: /^Every gateway refuses it within a second, with 401\.\n\nid: /,
+    })
+  })
+
+  t.test('tell an end to the second, and never too early', (t) => {
+    const at = (time: string) => endText(Date.parse(`2026-11-23T${time}Z`))
+    t.equal(at('02:10:26.001'), '2026-11-23 02:10:27Z')
+    t.equal(at('02:10:27.000'), '2026-11-23 02:10:27Z')
+    t.equal(at('02:10:59.999'), '2026-11-23 02:11Z')
+    t.equal(at('02:11:00.000'), '2026-11-23 02:11Z')
+    t.end()
   })
 
   t.test('no answer about a key that is refused looks well', async (t) => {
     const { id } = await runJson('keys', 'create', '--plan', 'free', '--name', 'Banned')
     await run('bans', 'set', 'Banned', '--for', '1h', '--by', 'Eve')
-    t.match((await run('keys', 'list')).out, /Banned +free +banned until \d\d:\d\dZ /)
+    t.match((await run('keys', 'list')).out, /Banned +free +banned until \d\d:\d\d(?::\d\d)?Z /)
     t.match(await runJson('keys', 'list', '--name', 'banned'), [{ bannedUntil: /Z$/ }])
     const shown = await run('keys', 'show', 'Banned')
     t.match(shown.out, /state: +banned until 20/)
