@@ -13,6 +13,7 @@ export const configCommands: readonly Command[] = [
     name: 'config check',
     args: ['[FILE]'],
     summary: 'Tell whether a configuration is sound; exit code 2 with every mistake if not',
+    details: 'FILE may be - for standard input.',
     run: async ({ configFile: file, config, preview }) => {
       await requireServable(preview)
       const { plans, routes, upstreams } = config

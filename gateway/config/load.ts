@@ -49,9 +49,12 @@ export type Loaded = Preview & Readonly<{ config: Config; text: string }>
 /** No configuration is as long; what is, is something else. */
 const mostBytes = 2 ** 20
 
+/** The file that is shipped. */
+const usualFile = 'config/gateway.yaml'
+
 /** The file to read where none is named: what the environment says, else the one that is shipped. */
 export function configFile(environment: Environment = process.env): string {
-  return environment['TOLLGATE_CONFIG'] || 'config/gateway.yaml'
+  return environment['TOLLGATE_CONFIG'] || usualFile
 }
 
 /** Reads, completes and checks a configuration file. Throws a `ConfigError` with all its mistakes. */
@@ -62,6 +65,13 @@ export function loadConfig(file: string, environment: Environment = process.env)
 /** The same, with the text that was read and where in it settings stand. */
 export function readConfig(file: string, environment: Environment = process.env): Loaded {
   return load(textOf(file), environment, file)
+}
+
+/** The same for a text that stands in no file; `name` is what messages call it. */
+export function loadedFrom(text: string, environment: Environment, name: string): Loaded {
+  if (text.length > mostBytes)
+    throw new ConfigError(`${name} has ${text.length} characters, and may have ${mostBytes}`)
+  return load(text, environment, name)
 }
 
 /** The same for what a program has put together, as the file would say it. */
@@ -176,9 +186,10 @@ export function textOf(file: string): string {
     return readFileSync(file, 'utf8')
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new ConfigError(
-      `the configuration ${file} can't be read: ${reason} (name one with --config or TOLLGATE_CONFIG)`,
-      { cause: error },
-    )
+    // Whoever has named one knows how.
+    const hint = file === usualFile ? ' (name one with --config or TOLLGATE_CONFIG)' : ''
+    throw new ConfigError(`the configuration ${file} can't be read: ${reason}${hint}`, {
+      cause: error,
+    })
   }
 }

@@ -495,6 +495,13 @@ t.test('the commands on keys', async (t) => {
       [run('keys', 'lst'), 2, /there is no command "keys lst"; did you mean keys list\?/],
       [run('key', 'create', '--plan', 'free'), 2, /; did you mean keys create\?/],
       [run('create', 'key'), 2, /; did you mean keys create\?/],
+      [
+        run('keys', 'issue', '--plan', 'free'),
+        2,
+        /there is no command "keys issue"\n\ntollgate: [^]*tollgate keys COMMAND[^]*keys create/,
+      ],
+      [run('keys', 'sho', 'Acme'), 2, /no command "keys sho"; did you mean keys show\?/],
+      [run('--plan', 'free'), 2, /there is no command "--plan"\n/],
       [run('nonsense'), 2, /there is no command "nonsense"[^]*keys list/],
       [
         create('--plan', 'free', '--adress', 'x'),
@@ -510,7 +517,7 @@ t.test('the commands on keys', async (t) => {
       [
         run('keys', 'list', '--config', '/nowhere.yaml'),
         2,
-        /the configuration \/nowhere.yaml can't be read: ENOENT/,
+        /the configuration \/nowhere.yaml can't be read: ENOENT.*'\n$/,
       ],
     ] as const) {
       const { code: ended, out: said } = await ran

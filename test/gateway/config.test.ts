@@ -21,6 +21,7 @@ import { fileSchema } from '../../gateway/config/schema.ts'
 import { configText } from '../../gateway/config/show.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../gateway/config/units.ts'
 import { requireServable } from '../../gateway/routes.ts'
+import { runCommand } from '../support/command.ts'
 import { root, startProcess } from '../support/process.ts'
 import { settingsOf } from '../support/settings.ts'
 import { selfSigned } from '../support/certificate.ts'
@@ -696,6 +697,20 @@ t.test('units', (t) => {
   t.equal(nearest('tmies', ['times', 'strikes']), 'times')
   t.equal(nearest('colour', ['strikes', 'within']), undefined)
   t.end()
+})
+
+t.test('a configuration comes from standard input as well', async (t) => {
+  const check = (text: string, ...args: string[]) =>
+    runCommand(['config', 'check', ...args], {}, { line: text })
+  t.match(await check(shipped, '-'), { code: 0, out: /^standard input is sound: 4 plans, / })
+  t.match(await check('plams: 1', '-'), {
+    code: 2,
+    out: /^standard input:1:1: the file has no setting "plams"; did you mean plans\?/,
+  })
+  t.match(await check('#'.repeat(2 ** 20 + 1), '-'), { code: 2, out: /has 1048577 characters/ })
+  const missing = await check('', '/nonexistent.yaml')
+  t.match(missing, { code: 2, out: /\/nonexistent\.yaml can't be read: ENOENT/ })
+  t.notMatch(missing.out, 'TOLLGATE_CONFIG', 'it was named')
 })
 
 t.test('the commands on configurations', async (t) => {
