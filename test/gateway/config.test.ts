@@ -21,6 +21,7 @@ import { fileSchema } from '../../gateway/config/schema.ts'
 import { configText } from '../../gateway/config/show.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../gateway/config/units.ts'
 import { requireServable } from '../../gateway/routes.ts'
+import { startAdmin } from '../support/admin.ts'
 import { runCommand } from '../support/command.ts'
 import { root, startProcess } from '../support/process.ts'
 import { settingsOf } from '../support/settings.ts'
@@ -711,6 +712,28 @@ t.test('a configuration comes from standard input as well', async (t) => {
   const missing = await check('', '/nonexistent.yaml')
   t.match(missing, { code: 2, out: /\/nonexistent\.yaml can't be read: ENOENT/ })
   t.notMatch(missing.out, 'TOLLGATE_CONFIG', 'it was named')
+})
+
+t.test('config diff tells who has no ADMIN_TOKEN', async (t) => {
+  const without = /was started without ADMIN_TOKEN, .*: set it where the gateway starts, and here\./
+  const unset = /ADMIN_TOKEN is not set here, and the gateway at http:\S+ wants the one that it was/
+  for (const [name, tokens, ADMIN_TOKEN, code, out] of [
+    ['nobody', '', '', 2, without],
+    ['the gateway', '', token, 2, without],
+    ['the command', token, '', 2, unset],
+    ['both, another', token, `${token}-other`, 1, /answers 401/],
+    ['both, the same', token, token, 0, /SETTING +NOW +THEN/],
+  ] as const) {
+    await t.test(name, async (t) => {
+      const { url } = await startAdmin(t, { tokens })
+      const { hostname, port } = new URL(url)
+      const admin = `admin: { host: ${hostname}, port: ${port} }`
+      const file = join(t.testdirName, 'x.yaml')
+      const store = join(t.testdirName, 'own.db')
+      writeFileSync(file, shipped.replace(/^admin: .*$/m, admin).replace('data/gateway.db', store))
+      t.match(await runCommand(['config', 'diff', file], { ADMIN_TOKEN }), { code, out })
+    })
+  }
 })
 
 t.test('the commands on configurations', async (t) => {
