@@ -123,9 +123,10 @@ function inWords(
   refused: Counts,
 ): string {
   if (differences.length === 0) return `${file} changes nothing.`
-  const rows = differences.map(({ place, before, after }) => [
+  const rows = differences.map(({ place, before, after, needsRestart }) => [
     place,
     ...[before, after].map((value) => (value === null ? '-' : valueText(value))),
+    needsRestart ? 'needs a restart' : '',
   ])
   const counts = Object.entries(keys).map(([plan, count]) => {
     const gone = refused[plan] ?? 0

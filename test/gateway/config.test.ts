@@ -400,7 +400,7 @@ t.test('differences are named and told as one writes them', (t) => {
     .replace(/^ {2}business: .*\n/m, '')
   const differences = differencesOf(before, previewConfig(changed, {}, 'x').shown)
   t.strictSame(differences, [
-    { place: 'store.timeout', before: '50ms', after: '70ms' },
+    { place: 'store.timeout', before: '50ms', after: '70ms', needsRestart: true },
     { place: 'plans.free.perMinute', before: 60, after: 90 },
     { place: 'plans.free.bans', before: 'on', after: 'off' },
     {
@@ -792,6 +792,10 @@ t.test('the commands on configurations', async (t) => {
   ) as { differences: unknown[]; keys: unknown; refused: unknown }
   t.equal(differences.length, 3)
   t.strictSame(counts, { keys: { free: 1 }, refused: { free: 1 } }, 'without limits of its own')
+  writeFileSync(then, own.replace('8080', '8088').replace('perDay: 1000 }', 'perDay: 2000 }'))
+  const restart = await run('config', 'diff', then, '--against', file)
+  t.match(restart.out, /listen\.port +8080 +8088 +needs a restart\n/)
+  t.match(restart.out, /plans\.free\.perDay +1000 +2000\n/)
   t.match(await run('config', 'diff', file), {
     code: 1,
     out: /no gateway answers at http:\/\/127\.0\.0\.1:\d+\. Compare two files/,
