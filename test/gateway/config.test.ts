@@ -222,6 +222,16 @@ drain: 30s
   t.strictSame(readConfig(join(root, 'config/gateway.yaml'), {}).warnings, [], 'the shipped: none')
 })
 
+t.test('a section that is indented by mistake is no plan that anybody meant', (t) => {
+  const text = shipped.replace(/^strangers:/m, '  strangers:')
+  const { warnings } = previewConfig(text, {}, 'x')
+  t.match(warnings, [
+    /^x:\d+:\d+: warning: plans\.strangers is a plan with the name of a section; if/,
+  ])
+  t.equal(warnings.length, 1)
+  t.end()
+})
+
 t.test('a variable stands for any value, in quotes or not, in braces or not', (t) => {
   const text = `
 plans:
