@@ -60,7 +60,10 @@ t.test('a sound file stays sound whatever its environment; secrets in it are not
   const secret = 'redis://:hunter2@redis:6379'
   t.match(parseConfig(shipped, { REDIS_URL: secret }, 'x').store.redis, { url: secret })
   const [message] = messagesOf(shipped, 'x', { REDIS_URL: 'http://:hunter2@redis' })
-  t.match(message, /^x:\d+:\d+: store\.redis must be .*, got \$\{REDIS_URL:-\}$/)
+  t.match(
+    message,
+    /^x:\d+:\d+: store\.redis must be .*, got \$\{REDIS_URL:-\}, where REDIS_URL is set$/,
+  )
   t.end()
 })
 
@@ -232,6 +235,35 @@ t.test('a section that is indented by mistake is no plan that anybody meant', (t
   t.end()
 })
 
+t.test('a wrong value of a variable is told, unless it may be a secret', (t) => {
+  const told = (text: string, environment: Record<string, string>) =>
+    messagesOf(`${text}\nroutes: []\n`, 'x', environment).join('\n')
+  const free = (perMinute: string) => `plans: { free: { perMinute: ${perMinute}, perDay: 1000 } }`
+  const limit = 'plans.free.perMinute must be a whole number above 0 or "unlimited", got '
+  t.match(
+    told(free('${FREE:-60}'), { FREE: 'abc' }),
+    `${limit}"abc" from FREE, written \${FREE:-60}`,
+  )
+  t.match(told(free('${FREE:-abc}'), {}), new RegExp(`${limit}\\$\\{FREE:-abc\\}$`))
+  t.match(
+    told(`${free('60')}\ndrain: "\${ONE}\${TWO}"`, { ONE: '5', TWO: 'x' }),
+    'drain must be a duration such as 50ms, 1s, 5m or 24h, got "5x" from ONE and TWO, written ',
+  )
+  for (const [name, value] of [
+    ['FREE_TOKEN', 'abc'],
+    ['FREE', 'canary of a secret'],
+    ['FREE', 'https://canary.example'],
+  ] as const) {
+    const sentence = told(free(`\${${name}:-60}`), { [name]: value })
+    t.match(sentence, `${limit}\${${name}:-60}, where ${name} is set`)
+    t.notMatch(sentence, value)
+  }
+  const url = told(`${free('60')}\nstore: { redis: "\${URL}" }`, { URL: 'hunter2' })
+  t.match(url, 'got ${URL}, where URL is set')
+  t.notMatch(url, 'hunter2')
+  t.end()
+})
+
 t.test('a variable stands for any value, in quotes or not, in braces or not', (t) => {
   const text = `
 plans:
@@ -277,9 +309,9 @@ quota: { path: "\${QUOTA:-/a, b: {c}}" }
   t.strictSame(previewConfig(text, said, 'x').shown, shown)
   const wrong = messagesOf(text, 'x', { ...said, FREE: '6O', WEIGHT: '0', FACTOR: '0.5' })
   t.match(wrong, [
-    /^x:3:22: plans\.free\.perMinute must be .*, got \$\{FREE:-60\}$/,
-    /^x:7:17: bans\.factor must be .*, got \$\{FACTOR:-1\.5\}$/,
-    /^x:8:94: upstreams\.animals\.targets\[1\]\.weight must be .*, got \$\{WEIGHT:-9\}$/,
+    /^x:3:22: plans\.free\.perMinute must be .*, got "6O" from FREE, written \$\{FREE:-60\}$/,
+    /^x:7:17: bans\.factor must be .*, got "0\.5" from FACTOR, written \$\{FACTOR:-1\.5\}$/,
+    /^x:8:94: upstreams\.animals\.targets\[1\]\.weight must be .*, got "0" from WEIGHT, written \$\{WEIGHT:-9\}$/,
   ])
   t.equal(wrong.length, 3)
   t.end()
