@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { pathExpression } from '../gateway/paths.ts'
 import { openGatewayFile } from '../gateway/stores/embedded/database.ts'
 import { startAdmin, type AdminOptions } from './support/admin.ts'
+import { startUpstream } from './support/gateway.ts'
 import { caller, json, type Call } from './support/http.ts'
 import { contractOf } from './support/openapi.ts'
 import { askAll, examplesOf, targetOf, writtenCall } from './support/openapi-asks.ts'
@@ -10,7 +11,7 @@ import { lintFaults } from './support/openapi-document.ts'
 import { holdBodies, holdQueries } from './support/openapi-requests.ts'
 import { token } from './support/operator.ts'
 import { root } from './support/process.ts'
-import { startRedis, until } from './support/redis.ts'
+import { freePort, startRedis, until } from './support/redis.ts'
 
 const file = join(root, 'config/openapi/admin.yaml')
 const contract = contractOf(file)
@@ -74,6 +75,7 @@ bans: { strikes: 1, grace: 1ms }`,
   await t.test('of a file that is unsound, and while it stops', (t) => askUnsoundly(t, admin))
   await t.test('while its own file is damaged', (t) => askDamaged(t, admin))
   await t.test('where others change the same, and when the store is gone', askInRedis)
+  await t.test('while the present backend is gone', askUncompared)
   t.strictSame(contract.unseen(), [])
 })
 
@@ -248,6 +250,14 @@ async function askDamaged(t: Test, { ask, gateway, fresh }: Admin): Promise<void
   for (const table of tables) other.exec(`ALTER TABLE lost_${table} RENAME TO ${table}`)
   const others = guarded.filter((each) => !stored.includes(each))
   t.strictSame(await askAll(ask, others), [200], 'what does not ask the store goes on')
+}
+
+async function askUncompared(t: Test): Promise<void> {
+  const url = `http://127.0.0.1:${await freePort()}`
+  const upstreamMore = 'probes: [ { request: GET /v1/pets } ]'
+  const { ask } = await start(t, { upstream: { url, seen: [] }, upstreamMore })
+  const checked = await ask('POST', '/admin/upstreams/check', { url: (await startUpstream(t)).url })
+  t.match(json(checked), { fit: false, findings: [{}, { compared: false }] })
 }
 
 async function askInRedis(t: Test): Promise<void> {

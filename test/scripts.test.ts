@@ -217,7 +217,7 @@ function startServices(t: Test, env: Record<string, string>) {
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (text: Buffer) => (output += text.toString()))
   }
-  return { ended, output: () => output }
+  return { ended, output: () => output, stop: () => child.kill('SIGTERM') }
 }
 
 t.test(
@@ -238,6 +238,10 @@ t.test(
     const said = output()
     t.notMatch(said, 'keys.create', 'what it makes itself is no news')
     t.match(said, /free +curl .*\n.*\n.*\n +enterprise +curl [^\n]+\n$/, 'the welcome comes last')
+    t.match(
+      said,
+      `in a second terminal, before commands,\n    export ANIMALS_URL=http://127.0.0.1:${port}\n`,
+    )
     const [, url = '', key = ''] =
       /free +curl (http:\S+?)\/v1\/pets -H "Authorization: (.*)"$/m.exec(said) ?? []
     const rex = { name: 'Rex', categoryId: 3 }
@@ -250,6 +254,25 @@ t.test(
     t.equal((await through('GET', '/v1/pets/1', undefined, { authorization: key })).status, 200)
   },
 )
+
+t.test('npm start names no variable where commands need none', async (t) => {
+  const dir = t.testdir()
+  const [port, file] = [await freePort(), join(dir, 'gateway.yaml')]
+  const backend = `http://127.0.0.1:${port}`
+  for (const [target, env] of [
+    [`\${ANIMALS_URL:-${backend}}`, {}],
+    ['${ANIMALS_URL}', { ANIMALS_URL: backend }],
+  ] as const) {
+    writeFileSync(file, configFor(target, `file: "${join(dir, 'gateway.db')}"`))
+    const { ended, output, stop } = startServices(t, {
+      ...{ PORT: String(port), DATABASE: join(dir, 'animals.db'), TOLLGATE_CONFIG: file, ...env },
+    })
+    await until(() => output().includes('the animal store behind it'), 30_000)
+    stop()
+    await ended
+    t.notMatch(output(), 'export ANIMALS_URL')
+  }
+})
 
 t.test('npm start shows the first keys even where the gateway can’t begin', async (t) => {
   const dir = t.testdir()

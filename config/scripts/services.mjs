@@ -32,8 +32,12 @@ export async function runServices() {
   const backend = await start('backend', quiet)
   if (stopping) return stopping
   // Before the gateway, which writes into its log what is changed while it runs.
+  const usual = await configuration()
+  const isTold = !process.env.ANIMALS_URL
   process.env.ANIMALS_URL ||= backend
   const config = await configuration()
+  // Commands in another terminal read the configuration without it.
+  const isElsewhere = isTold && config !== undefined && urlsOf(usual) !== urlsOf(config)
   const keys = config ? await firstKeys(config) : []
   const gateway = await start('gateway')
   if (stopping) {
@@ -46,7 +50,7 @@ export async function runServices() {
   const isReached = [...(config?.upstreams.values() ?? [])].some(({ targets }) =>
     targets.some(({ url }) => new URL(url).port === new URL(backend).port),
   )
-  process.stdout.write(welcome({ gateway, backend, keys, isReached }))
+  process.stdout.write(welcome({ gateway, backend, keys, isReached, isElsewhere }))
 }
 
 /** On a terminal, the gateway's line tells enough of each request. */
@@ -86,6 +90,11 @@ async function configuration() {
   }
 }
 
+/** Where all backends of a configuration are. */
+function urlsOf(config) {
+  return JSON.stringify([...(config?.upstreams.values() ?? [])].map(({ targets }) => targets))
+}
+
 /**
  * What the gateway signs with, made for this run if nobody has said: else whatever runs on this machine, a page in a
  * browser included, could change the animals without a key.
@@ -120,7 +129,7 @@ async function stopAll(services) {
 }
 
 /** What runs where, and what to try: with the new keys while they can be shown, else how to make one. */
-function welcome({ gateway, backend, keys, isReached }) {
+function welcome({ gateway, backend, keys, isReached, isElsewhere }) {
   const next =
     keys.length > 0
       ? tokens(keys, gateway)
@@ -132,6 +141,12 @@ function welcome({ gateway, backend, keys, isReached }) {
     ...(isReached
       ? []
       : [`  No target of ${configFile} is that backend: the gateway asks others.`]),
+    ...(isElsewhere
+      ? [
+          `  The configuration alone has another backend: in a second terminal, before commands,`,
+          `    export ANIMALS_URL=${backend}`,
+        ]
+      : []),
     `${next}\n`,
   ].join('\n')
 }

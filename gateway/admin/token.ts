@@ -19,6 +19,9 @@ declare module 'fastify' {
 
 const challenge = 'Bearer realm="tollgate admin"'
 
+/** What a gateway says of itself that has no token; the command line knows it by that. */
+export const noToken = 'no ADMIN_TOKEN is set'
+
 /** As many random characters are too many to be guessed. */
 const shortestToken = 16
 
@@ -97,7 +100,10 @@ export function requireToken(app: FastifyInstance, tokens: AdminTokens, guesses:
 }
 
 function closed(): Refusal {
-  return new Refusal('forbidden', 'Nothing is told here: no ADMIN_TOKEN is set.')
+  return new Refusal(
+    'forbidden',
+    `Nothing is told here: ${noToken}. Set it where the gateway starts.`,
+  )
 }
 
 function missing(): Refusal {

@@ -31,9 +31,8 @@ export function addUpstreams(app: FastifyInstance, { gateway, secret }: AdminCon
     if (!upstream) {
       throw new Refusal('invalid_request', `upstream must be one of ${names.join(', ')}.`)
     }
-    const findings = await holdAgainst(url, { config, upstream, secret })
-    const fit = findings.every(({ breaks }) => breaks.length === 0)
-    return { url, upstream: upstream.name, fit, findings }
+    const comparison = await holdAgainst(url, { config, upstream, secret })
+    return { url, upstream: upstream.name, ...comparison }
   })
 }
 

@@ -4,7 +4,7 @@ import { banTime } from '../values.ts'
 import { banView } from '../views.ts'
 import { keyOf, required, valueOf, type Command } from './command.ts'
 import { banText, stateText } from './key-views.ts'
-import { aligned, timeText } from './table.ts'
+import { aligned, endText } from './table.ts'
 
 /** The commands with which operators see to bans and quotas. */
 export const banCommands: readonly Command[] = [
@@ -14,7 +14,7 @@ export const banCommands: readonly Command[] = [
     details: 'Bans that are over are in the audit: tollgate audit --key KEY.',
     run: async ({ desks }) => {
       const bans = await desks().quotas.bans()
-      const rows = bans.map(({ key, name, untilMs }) => [key, name, timeText(untilMs)])
+      const rows = bans.map(({ key, name, untilMs }) => [key, name, endText(untilMs)])
       return {
         text: rows.length > 0 ? aligned([['ID', 'NAME', 'UNTIL'], ...rows]) : 'No ban runs.',
         json: bans.map(banView),
@@ -47,7 +47,7 @@ export const banCommands: readonly Command[] = [
       const { id } = await keyOf(context, input)
       const ban = await context.desks().quotas.ban(id, forMs)
       return {
-        text: `The key ${id} (${printable(ban.name)}) is banned until ${timeText(ban.untilMs)}.`,
+        text: `The key ${id} (${printable(ban.name)}) is banned until ${endText(ban.untilMs)}.`,
         json: banView(ban),
       }
     },
@@ -84,7 +84,7 @@ export const banCommands: readonly Command[] = [
       const banned =
         bannedUntil === null
           ? ''
-          : ` Its ban goes on until ${timeText(bannedUntil * 1_000)}; tollgate bans lift ${id} ends it.`
+          : ` Its ban goes on until ${endText(bannedUntil * 1_000)}; tollgate bans lift ${id} ends it.`
       return {
         text: `The counters of ${printable(quota.replace(':', ' '))} are empty again.${banned}`,
         json: { id, quota },
@@ -102,7 +102,7 @@ function windowsText(view: QuotaView): string {
   const rows = windows.map(([name, window]) => {
     if (!window) return [name, view.offered ? 'unlimited' : 'none', '-', '-', '-']
     const left = view.bannedUntil === null ? String(window.remaining) : '0, banned'
-    const reset = timeText(window.reset * 1_000)
+    const reset = endText(window.reset * 1_000)
     return [name, String(window.limit), String(window.used), left, reset]
   })
   return aligned([['WINDOW', 'LIMIT', 'USED', 'LEFT', 'RESET'], ...rows])

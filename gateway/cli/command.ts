@@ -38,6 +38,8 @@ export type Context = Readonly<{
   secret: string | undefined
   /** What the running gateway wants to be asked with (environment: ADMIN_TOKEN). */
   adminToken: string | undefined
+  /** Whether a variable of the environment is set. */
+  hasVariable: (name: string) => boolean
   /** Who does it, for the audit. */
   by: string
   clock: () => number

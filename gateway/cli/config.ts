@@ -1,4 +1,4 @@
-import { adminTokensFrom, type AdminTokens } from '../admin/token.ts'
+import { adminTokensFrom, noToken, type AdminTokens } from '../admin/token.ts'
 import { differencesOf, type Difference } from '../config/diff.ts'
 import { readConfig } from '../config/load.ts'
 import { configText, valueText } from '../config/show.ts'
@@ -13,6 +13,7 @@ export const configCommands: readonly Command[] = [
     name: 'config check',
     args: ['[FILE]'],
     summary: 'Tell whether a configuration is sound; exit code 2 with every mistake if not',
+    details: 'FILE may be - for standard input.',
     run: async ({ configFile: file, config, preview }) => {
       await requireServable(preview)
       const { plans, routes, upstreams } = config
@@ -62,16 +63,26 @@ async function running({ config, adminToken }: Context): Promise<unknown> {
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
   const otherwise = 'Compare two files with --against FILE.'
   const [token] = tokensFrom(adminToken)
-  if (!token) {
-    throw new UsageError(`ADMIN_TOKEN is not set, and the gateway at ${url} wants it. ${otherwise}`)
+  const headers = token ? { authorization: `Bearer ${token.token}` } : undefined
+  const answer = await fetch(`${url}/admin/config`, headers ? { headers } : {}).catch(
+    (error: unknown) => {
+      throw new Error(`no gateway answers at ${url}. ${otherwise}`, { cause: error })
+    },
+  )
+  const body = await answer.text()
+  if (answer.ok) return (JSON.parse(body) as { config: unknown }).config
+  if (answer.status === 403 && body.includes(noToken)) {
+    throw new UsageError(
+      `the gateway at ${url} was started without ADMIN_TOKEN, and tells nobody its configuration: set it ` +
+        `where the gateway starts, and here. ${otherwise}`,
+    )
   }
-  const answer = await fetch(`${url}/admin/config`, {
-    headers: { authorization: `Bearer ${token.token}` },
-  }).catch((error: unknown) => {
-    throw new Error(`no gateway answers at ${url}. ${otherwise}`, { cause: error })
-  })
-  if (!answer.ok) throw new Error(`the gateway at ${url} answers ${answer.status}. ${otherwise}`)
-  return ((await answer.json()) as { config: unknown }).config
+  if (!token) {
+    throw new UsageError(
+      `ADMIN_TOKEN is not set here, and the gateway at ${url} wants the one that it was started with. ${otherwise}`,
+    )
+  }
+  throw new Error(`the gateway at ${url} answers ${answer.status}. ${otherwise}`)
 }
 
 function tokensFrom(setting: string | undefined): AdminTokens {
@@ -112,9 +123,10 @@ function inWords(
   refused: Counts,
 ): string {
   if (differences.length === 0) return `${file} changes nothing.`
-  const rows = differences.map(({ place, before, after }) => [
+  const rows = differences.map(({ place, before, after, needsRestart }) => [
     place,
     ...[before, after].map((value) => (value === null ? '-' : valueText(value))),
+    needsRestart ? 'needs a restart' : '',
   ])
   const counts = Object.entries(keys).map(([plan, count]) => {
     const gone = refused[plan] ?? 0

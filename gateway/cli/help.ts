@@ -42,13 +42,18 @@ export function explain(command: Command): string {
   )
 }
 
+/** The first words, as far as they could be a command: no options, ids or tokens. */
+export function commandWords(words: readonly string[]): readonly string[] {
+  const end = words.findIndex((word) => !/^[a-z][a-z-]*$/i.test(word))
+  const said = words.slice(0, end < 0 ? 2 : Math.min(2, end))
+  return said.length > 0 ? said : words.slice(0, 1)
+}
+
 /** The command that was most likely meant by words that call none. */
 export function commandMeant(
-  words: readonly string[],
+  said: readonly string[],
   commands: readonly Command[],
 ): string | undefined {
-  const end = words.findIndex((word) => word.startsWith('-'))
-  const said = words.slice(0, end < 0 ? 2 : Math.min(2, end))
   const names = commands.flatMap(({ name }) => [name, name.split(' ')[0] ?? name])
   const tries = [said.join(' '), said[0] ?? '', [...said].reverse().join(' ')]
   for (const each of tries) {

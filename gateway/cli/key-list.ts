@@ -3,7 +3,7 @@ import { isWanted, keyView, stateOf } from '../keys/view.ts'
 import { effectiveLimits } from '../limits/limits.ts'
 import { dayMs } from '../limits/step.ts'
 import { text, type Context, type Input, type Output } from './command.ts'
-import { aligned, timeText } from './table.ts'
+import { aligned, endText, timeText } from './table.ts'
 
 /** How much of a key's restrictions a line of the list has room for. */
 const longestOnly = 28
@@ -70,7 +70,7 @@ function stateText(
   if (!plan || !effectiveLimits(plan, key.limits)) return 'refused: no limits'
   if (bannedUntilMs === undefined) return state
   // Within a day the time says it all, and leaves room for the rest.
-  const [day = '', time = ''] = timeText(bannedUntilMs).split(' ')
+  const [day = '', time = ''] = endText(bannedUntilMs).split(' ')
   return `banned until ${bannedUntilMs - clock() < dayMs ? time : day}`
 }
 

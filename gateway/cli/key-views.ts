@@ -2,7 +2,7 @@ import { printable } from '../../shared/printable.ts'
 import type { Key } from '../keys/key.ts'
 import type { KeyDetails, QuotaView } from '../limits/desk.ts'
 import type { Output } from './command.ts'
-import { aligned, timeText } from './table.ts'
+import { aligned, endText, timeText } from './table.ts'
 
 /** A new token, the one time that it is shown. */
 export function issued(
@@ -47,7 +47,7 @@ export function shown(details: KeyDetails, consequences: readonly string[] = [])
 export function stateText({ state, plan, bannedUntil, standing }: KeyDetails): string {
   const parts = [
     state === 'active' && bannedUntil !== undefined ? undefined : state,
-    bannedUntil === undefined ? undefined : `banned until ${timeText(Date.parse(bannedUntil))}`,
+    bannedUntil === undefined ? undefined : `banned until ${endText(Date.parse(bannedUntil))}`,
     standing.offered ? undefined : `refused: the configuration has no limits for the plan ${plan}`,
   ]
   return parts.filter((part) => part !== undefined).join('; ')
@@ -68,7 +68,7 @@ function windowText(window: Window, origin: string, isOffered: boolean): string 
   if (!isOffered) return undefined
   if (!window) return `unlimited (${origin})`
   const { limit, used, reset } = window
-  return `${used} of ${limit} used (${origin}), until ${timeText(reset * 1_000)}`
+  return `${used} of ${limit} used (${origin}), until ${endText(reset * 1_000)}`
 }
 
 function valueText(value: unknown): string {

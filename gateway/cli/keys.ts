@@ -4,11 +4,11 @@ import { KeyMistake } from '../keys/mistake.ts'
 import { overlapTime } from '../values.ts'
 import { keyOf, required, UsageError, valueOf } from './command.ts'
 import type { Command, Context, Input, Output } from './command.ts'
-import { consequencesOf, sharing } from './consequences.ts'
+import { consequencesOf, sharing, uselessMinute } from './consequences.ts'
 import { listKeys } from './key-list.ts'
 import { keyChangeOptions, keySettingsFrom, newKeyOptions } from './key-settings.ts'
 import { issued, shown } from './key-views.ts'
-import { timeText } from './table.ts'
+import { endText } from './table.ts'
 
 /** The commands with which operators hand out keys. */
 export const keyCommands: readonly Command[] = [
@@ -20,9 +20,10 @@ export const keyCommands: readonly Command[] = [
     run: async (context, input) => {
       const name = required(input, 'name')
       const plan = required(input, 'plan')
-      const { keys } = context.desks()
+      const { keys, quotas } = context.desks()
       const { key, token } = await keys.create({ ...keySettingsFrom(input), name, plan })
-      return issued('Made', key, token, await sharing(key, keys))
+      const { standing } = await quotas.describe(key)
+      return issued('Made', key, token, [...(await sharing(key, keys)), ...uselessMinute(standing)])
     },
   },
   {
@@ -84,12 +85,12 @@ export const keyCommands: readonly Command[] = [
     summary: 'End a key for good; on a terminal it asks first',
     options: { yes: { help: 'do not ask' } },
     run: async (context, input) => {
-      const { id, name, plan, revokedAtMs } = await keyOf(context, input)
+      const key = await keyOf(context, input)
+      const { id, name, plan, revokedAtMs } = key
       const question = `End the key ${id} (${name}, plan ${plan}) for good?`
       const isSure = revokedAtMs !== undefined || input.values['yes'] === true
       if (!isSure && !(await context.confirm(question))) throw new KeyMistake('nothing was changed')
-      const { keys, quotas } = context.desks()
-      return shown(await quotas.describe(await keys.revoke(id)))
+      return edited(context, key, () => context.desks().keys.revoke(id))
     },
   },
   {
@@ -140,16 +141,22 @@ async function edited(
 
 async function rotate(context: Context, input: Input): Promise<Output> {
   const overlapMs = valueOf(input, 'overlap', overlapTime) ?? 24 * 3_600_000
-  const { id } = await keyOf(context, input)
+  const { id, secrets } = await keyOf(context, input)
   const { keys, quotas } = context.desks()
   const { key, token } = await keys.rotate(id, overlapMs)
+  const now = context.clock()
+  const older = secrets.find(({ untilMs = 0 }) => untilMs > now)?.untilMs
   const until = key.secrets[1]?.untilMs ?? 0
   const old =
-    until > context.clock()
-      ? `The old one works until ${timeText(until)}.`
-      : 'The old one works no longer.'
+    until > now ? `The old one works until ${endText(until)}.` : 'The old one works no longer.'
+  const ended =
+    older === undefined
+      ? []
+      : [
+          `The one before it works no longer: it was to work until ${endText(older)}, and at most two tokens work.`,
+        ]
   const details = await quotas.describe(key)
-  return issued('Rotated', key, token, [old, ...consequencesOf(details, details)])
+  return issued('Rotated', key, token, [old, ...ended, ...consequencesOf(details, details)])
 }
 
 async function importFile(context: Context, { args: [file = ''] }: Input): Promise<Output> {

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 import { run } from './run.ts'
-import { ask, confirm, userName } from './terminal.ts'
+import { ask, confirm, readInput, userName } from './terminal.ts'
 
 process.exitCode = await run(process.argv.slice(2), {
   environment: process.env,
   stdout: process.stdout,
   stderr: process.stderr,
-  ...{ userName, ask, confirm },
+  ...{ userName, ask, readInput, confirm },
 })

@@ -3,14 +3,14 @@ import { withoutTokens } from '../../shared/log.ts'
 import { printable } from '../../shared/printable.ts'
 import { progressBar, type Screen } from '../../shared/progress.ts'
 import { UnfitSqlite } from '../../shared/sqlite-pair.ts'
-import { ConfigError, configFile, readConfig } from '../config/load.ts'
+import { ConfigError, configFile, loadedFrom, readConfig } from '../config/load.ts'
 import { desksFor } from '../desks.ts'
 import { isLine } from '../keys/settings.ts'
 import { openStores, type Stores } from '../stores/open.ts'
 import { inputOf } from './arguments.ts'
 import { text, UsageError, type Command, type Context } from './command.ts'
 import { commands } from './commands.ts'
-import { commandMeant, explain, overview } from './help.ts'
+import { commandMeant, commandWords, explain, overview } from './help.ts'
 
 /** What commands are run in: a process, with somebody at its terminal or nobody. */
 export type Surroundings = Readonly<{
@@ -20,8 +20,13 @@ export type Surroundings = Readonly<{
   /** Who runs it, unless told. */
   userName: () => string
   ask: Context['ask']
+  /** All of standard input. */
+  readInput: () => Promise<string>
   confirm: Context['confirm']
 }>
+
+/** How messages call a configuration that no file holds. */
+const standardInput = 'standard input'
 
 /** Runs one command, and says what it has to say; gives the exit code. */
 export async function run(words: string[], surroundings: Surroundings): Promise<number> {
@@ -58,7 +63,10 @@ async function runCommand(
   const file = text(input, 'config') ?? configFile(environment)
   // A file that is named to be looked at stands for the one that commands go by.
   const [named] = command.args?.[0] === '[FILE]' ? input.args : []
-  const loaded = readConfig(named ?? file, environment)
+  const loaded =
+    named === '-'
+      ? loadedFrom(await surroundings.readInput(), environment, standardInput)
+      : readConfig(named ?? file, environment)
   const { config } = loaded
   let opened: Stores | undefined
   const stores = (): Stores => (opened ??= openStores(config.store, { visits: true }))
@@ -72,11 +80,12 @@ async function runCommand(
       {
         config,
         preview: loaded,
-        configFile: named ?? file,
+        configFile: named === '-' ? standardInput : (named ?? file),
         stores,
         desks: () => desksFor({ stores: stores(), plans: config.plans, clock: Date.now, by }),
         secret: environment['GATEWAY_SECRET'],
         adminToken: environment['ADMIN_TOKEN'],
+        hasVariable: (name) => Boolean(environment[name]),
         by,
         clock: Date.now,
         progress: (label, total) => progressBar(stderr, label, total),
@@ -107,9 +116,12 @@ function explainAll(words: string[]): { text: string; isAsked: boolean } {
     words.some((word) => ['--help', '-h', 'help'].includes(word))
   const help = near.length > 0 ? overview(near, `${group} COMMAND`) : overview(commands)
   if (isAsked) return { text: help, isAsked }
-  const meant = commandMeant(words, commands)
-  const sentence = `there is no command "${words.join(' ')}"`
-  if (meant === undefined) return { text: `${sentence}\n\n${help.trimEnd()}`, isAsked }
+  const said = commandWords(words)
+  const meant = commandMeant(said, commands)
+  const sentence = `there is no command "${said.join(' ')}"`
+  // That there is such a group, whoever named it knows.
+  if (meant === undefined || meant === group)
+    return { text: `${sentence}\n\n${help.trimEnd()}`, isAsked }
   return { text: `${sentence}; did you mean ${meant}? tollgate --help lists all`, isAsked }
 }
 

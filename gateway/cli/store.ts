@@ -3,6 +3,7 @@ import type { StoreSettings } from '../config/config.ts'
 import { readConfig } from '../config/load.ts'
 import { copyStore, type Copied } from '../stores/copy.ts'
 import { backupFile } from '../stores/embedded/backup.ts'
+import { requireFree } from '../stores/embedded/new-file.ts'
 import { keysIn } from '../stores/left-behind.ts'
 import { isSameStore, openGoal, openSource, storeName } from '../stores/places.ts'
 import { text, UsageError, type Command, type Context, type Input } from './command.ts'
@@ -41,6 +42,7 @@ export const storeCommands: readonly Command[] = [
       'while no gateway runs, or bring it back with: tollgate store copy --from FILE',
     run: async (context, { args: [file = ''] }) => {
       const { config } = context
+      requireFree(file)
       if (config.store.redis) {
         const to = { ...config.store, redis: undefined, file }
         const settings = { from: config.store, to, isDryRun: false, intoNonEmpty: false }

@@ -21,3 +21,10 @@ export function timeText(ms: number | undefined, otherwise = ''): string {
     ? otherwise
     : `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')}Z`
 }
+
+/** When something ends, in UTC: to the second, rounded up, unless that is the beginning of a minute. */
+export function endText(ms: number): string {
+  const endMs = Math.ceil(ms / 1_000) * 1_000
+  const text = new Date(endMs).toISOString()
+  return endMs % 60_000 === 0 ? timeText(endMs) : `${text.slice(0, 19).replace('T', ' ')}Z`
+}

@@ -23,6 +23,13 @@ export async function ask(question: string): Promise<string> {
   }
 }
 
+/** All of standard input, up to its end. */
+export async function readInput(): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk as Uint8Array))
+  return Buffer.concat(chunks).toString('utf8')
+}
+
 /** Whether somebody at the terminal agrees; a script is not asked. */
 export async function confirm(question: string): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return true

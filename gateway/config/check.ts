@@ -2,11 +2,13 @@ import { isMap, isScalar, isSeq, type Node } from 'yaml'
 import type { TSchema } from 'typebox'
 import Value from 'typebox/value'
 import type { ConfigDocument, Mistake, Path } from './document.ts'
+import { isSecretName } from './mask.ts'
 import { nearest } from './near.ts'
 
 /** A schema as far as it is looked into: sections, lists, choices, and what must be as it says. */
 type Rule = Readonly<{
   expected?: string
+  type?: string
   properties?: Readonly<Record<string, Rule>>
   patternProperties?: Readonly<Record<string, Rule>>
   required?: readonly string[]
@@ -34,7 +36,7 @@ function* faults(
   const passes = (rule: Rule): boolean =>
     document.passes(node, (value) => Value.Check(rule as TSchema, value))
   const wrong = (): Mistake => {
-    const found = document.quote(node, String(path.at(-1)))
+    const found = foundAt(document, rule, node, String(path.at(-1)))
     const hint = document.isFilled(node) ? '' : hintFor(rule, document.value(node))
     return { offset, sentence: `${nameOf(path)} must be ${expectation(rule)}, got ${found}${hint}` }
   }
@@ -53,6 +55,28 @@ function* faults(
         yield* faults(document, chosen.items, item, [...path, i], offset)
       }
   } else if (!passes(chosen)) yield wrong()
+}
+
+/**
+ * What stands at a place. Of what a variable says, only what can't be a secret is told: where a number, a word of
+ * some, a duration or a size is expected, and it is as short as one.
+ */
+function foundAt(document: ConfigDocument, rule: Rule, node: Node | null, name: string): string {
+  const quoted = document.quote(node, name)
+  const variables = document.variablesOf(node)
+  if (variables.length === 0) return quoted
+  const value = String(document.value(node))
+  const isSecret = [name, ...variables].some(isSecretName)
+  const from = variables.join(' and ')
+  return !isSecret && isOfFewValues(rule) && /^[\w.,+-]{1,10}$/.test(value)
+    ? `"${value}" from ${from}, written ${quoted}`
+    : `${quoted}, where ${from} is set`
+}
+
+function isOfFewValues({ anyOf, type, const: word, expected = '' }: Rule): boolean {
+  if (anyOf) return anyOf.every(isOfFewValues)
+  if (type === 'string') return word !== undefined || /^a (?:duration|size)\b/.test(expected)
+  return type !== 'object' && type !== 'array'
 }
 
 type Pair = Readonly<{ key: Node; value: Node | null }>

@@ -1,11 +1,24 @@
 import type { Change } from '../stores/audit.ts'
 
+/** Sections that can't be changed while a gateway runs. */
+export const fixedSections = ['listen', 'admin', 'store', 'keys', 'workers'] as const
+
 /** A setting that is another in one of two files; `null` where it isn't there. */
-export type Difference = Readonly<{ place: string; before: unknown; after: unknown }>
+export type Difference = Readonly<{
+  place: string
+  before: unknown
+  after: unknown
+  /** There where a gateway that runs must be restarted for it. */
+  needsRestart?: true
+}>
 
 /** What would change if one configuration, as it is shown, took the place of another. */
 export function differencesOf(before: unknown, after: unknown): Difference[] {
-  return [...compare(before, after, '')]
+  return [...compare(before, after, '')].map((difference) => {
+    const [section = ''] = difference.place.split(/[.[]/, 1)
+    const isFixed = fixedSections.some((each) => each === section)
+    return isFixed ? { ...difference, needsRestart: true } : difference
+  })
 }
 
 /** The same for the audit: the settings that are others, before and after; nothing if there are none. */

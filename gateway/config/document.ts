@@ -35,6 +35,8 @@ export class ConfigDocument {
   readonly #written = new Map<unknown, string>()
   /** What the environment has decided, as it is shown: `${NAME}`. */
   readonly #names = new Map<Scalar, string>()
+  /** Which variables have put something into a value. */
+  readonly #variables = new Map<Node | null, readonly string[]>()
   /** What variables have said, and their names. */
   readonly #said = new Map<string, string>()
   readonly #reading: Reading
@@ -103,6 +105,11 @@ export class ConfigDocument {
   /** Whether a value has been filled in, with what the environment says or with what is written for its silence. */
   isFilled(node: Node | null): boolean {
     return this.#written.has(node)
+  }
+
+  /** The variables that have put something into a value. */
+  variablesOf(node: Node | null): readonly string[] {
+    return this.#variables.get(node) ?? []
   }
 
   /** Whether only another environment can say what stands there. */
@@ -218,7 +225,10 @@ export class ConfigDocument {
       yield { offset: node.range?.[0] ?? 0, sentence }
       return
     }
-    if (said.size > 0) this.#names.set(node, named)
+    if (said.size > 0) {
+      this.#names.set(node, named)
+      this.#variables.set(node, [...new Set(said.values())])
+    }
     for (const [value, name] of said) this.#said.set(value, name)
     node.value = said.size > 0 && this.#reading === 'names' ? named : text
   }

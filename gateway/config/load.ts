@@ -7,6 +7,7 @@ import { ConfigDocument, type Mistake, type Path } from './document.ts'
 import { frozen } from './frozen.ts'
 import { configFrom, routesFrom } from './interpret.ts'
 import type { ConfigFile } from './file.ts'
+import { maskedIn } from './masked.ts'
 import { fileSchema } from './schema.ts'
 import { shownFrom } from './show.ts'
 import type { Environment } from './variables.ts'
@@ -36,6 +37,8 @@ export type Preview = Readonly<{
   served: Served
   /** A text of somebody else's, such as an error, without what the environment has put into the file. */
   withNames: (text: string) => string
+  /** The text at a place as it is written, variables by their names; nothing if there is none. */
+  wordAt: (path: Path) => string | undefined
   /** An error that says something about settings, each at the place where it stands. */
   fault: (sayings: readonly (readonly [path: Path, sentence: string])[]) => ConfigError
 }>
@@ -46,9 +49,12 @@ export type Loaded = Preview & Readonly<{ config: Config; text: string }>
 /** No configuration is as long; what is, is something else. */
 const mostBytes = 2 ** 20
 
+/** The file that is shipped. */
+const usualFile = 'config/gateway.yaml'
+
 /** The file to read where none is named: what the environment says, else the one that is shipped. */
 export function configFile(environment: Environment = process.env): string {
-  return environment['TOLLGATE_CONFIG'] || 'config/gateway.yaml'
+  return environment['TOLLGATE_CONFIG'] || usualFile
 }
 
 /** Reads, completes and checks a configuration file. Throws a `ConfigError` with all its mistakes. */
@@ -59,6 +65,13 @@ export function loadConfig(file: string, environment: Environment = process.env)
 /** The same, with the text that was read and where in it settings stand. */
 export function readConfig(file: string, environment: Environment = process.env): Loaded {
   return load(textOf(file), environment, file)
+}
+
+/** The same for a text that stands in no file; `name` is what messages call it. */
+export function loadedFrom(text: string, environment: Environment, name: string): Loaded {
+  if (text.length > mostBytes)
+    throw new ConfigError(`${name} has ${text.length} characters, and may have ${mostBytes}`)
+  return load(text, environment, name)
 }
 
 /** The same for what a program has put together, as the file would say it. */
@@ -111,7 +124,7 @@ function load(text: string, environment: Environment | undefined, name: string):
 function soundly(document: ConfigDocument, name: string, world: World): Preview {
   const mistakes = [...document.mistakes]
   if (document.isSound) {
-    const faults = [...mistakes, ...mistakesIn(document, fileSchema)]
+    const faults = [...mistakes, ...mistakesIn(document, fileSchema), ...maskedIn(document)]
     const more = [...faults, ...contradictionsIn(document, faults, world)]
     // Where a variable is missing, what is wrong without it is no news.
     const told = new Set(mistakes.map(({ offset }) => offset))
@@ -135,6 +148,7 @@ function soundly(document: ConfigDocument, name: string, world: World): Preview 
       routes: routesFrom(file.routes).filter(isKnown),
     },
     withNames: (told) => document.withNames(told),
+    wordAt: (path) => document.wordAt(path),
     fault: (sayings) => {
       const faults = sayings.map(([path, sentence]) => ({
         offset: document.offsetOf(path),
@@ -172,9 +186,10 @@ export function textOf(file: string): string {
     return readFileSync(file, 'utf8')
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new ConfigError(
-      `the configuration ${file} can't be read: ${reason} (name one with --config or TOLLGATE_CONFIG)`,
-      { cause: error },
-    )
+    // Whoever has named one knows how.
+    const hint = file === usualFile ? ' (name one with --config or TOLLGATE_CONFIG)' : ''
+    throw new ConfigError(`the configuration ${file} can't be read: ${reason}${hint}`, {
+      cause: error,
+    })
   }
 }

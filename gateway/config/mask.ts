@@ -22,6 +22,17 @@ export function maskedJson(name: string, value: unknown): unknown {
   return isSecretName(name) && typeof value === 'number' ? '…' : value
 }
 
+/** Whether a value is one that was shown without its secret, so that the secret is lost. */
+export function isMasked(name: string, value: string): boolean {
+  if (isSecretName(name)) return value === '…'
+  if (/^(?:[^]*?\/\/|\s*rediss?:)…@/i.test(value)) return true
+  const [, ...members] = value.split(/[?&]/)
+  return members.some((member) => {
+    const [name = '', ...rest] = member.split('=')
+    return rest.join('=') === '…' && isSecretName(decoded(name))
+  })
+}
+
 /** A secret that stands in a file is not shown; the name of a variable is what one wants to read. */
 function masked(value: string): string {
   return /^\$\{\w+\}$/.test(value) || value === '' ? value : '…'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import type { Config } from './config.ts'
-import type { Path } from './document.ts'
+import { fixedSections } from './diff.ts'
 import { ConfigError, readConfig, type Loaded } from './load.ts'
 import type { Environment } from './variables.ts'
 
@@ -36,15 +36,6 @@ const watcher = 'the file'
 
 /** How often the file is looked at. It is read when it has stayed the same from one look to the next. */
 const lookEveryMs = 100
-
-/** What can't be changed while it is in use, and by which settings operators know it. */
-const fixed: readonly (readonly [Path, (config: Config) => unknown])[] = [
-  [['listen'], ({ listen }) => listen],
-  [['admin'], ({ admin }) => admin],
-  [['store'], ({ store }) => store],
-  [['keys'], ({ keys }) => keys],
-  [['workers'], ({ workers }) => workers],
-]
 
 /**
  * Follows a configuration file: what is saved there and sound goes into force, what is not changes
@@ -129,12 +120,12 @@ export class Reloader {
       // A file that is as it was before somebody made a mistake is nothing new, but sound again.
       if (isSame(loaded, this.#loaded)) return tell('unchanged', { mistakes: undefined })
       const { config, text } = loaded
-      const changed = fixed.filter(
-        ([, part]) => JSON.stringify(part(before)) !== JSON.stringify(part(config)),
+      const changed = fixedSections.filter(
+        (name) => JSON.stringify(before[name]) !== JSON.stringify(config[name]),
       )
       if (changed.length > 0) {
         throw loaded.fault(
-          changed.map(([path]) => [path, 'can’t be changed while the gateway runs: restart it']),
+          changed.map((name) => [[name], 'can’t be changed while the gateway runs: restart it']),
         )
       }
       await change(config)

@@ -13,6 +13,19 @@ export type Finding = Readonly<{
   got: string
   milliseconds: number
   breaks: readonly string[]
+  /** Whether all that should be compared with the present backend, or with the probe's own status, was. */
+  compared: boolean
+  /** What was not compared, and why; the rest was. */
+  note?: string
+}>
+
+/** All findings about a would-be backend. */
+export type Comparison = Readonly<{
+  /** The URL of the present backend that was asked. */
+  present: string
+  /** Whether everything was compared, and nothing would break. */
+  fit: boolean
+  findings: readonly Finding[]
 }>
 
 export type ProbeOptions = Readonly<{
@@ -40,10 +53,11 @@ type Reply = Readonly<{
  * Asks a would-be backend what callers ask, beside the one that serves them now, and tells what would
  * be different for them. Only what changes nothing is asked: health, and the probes as configured.
  */
-export async function holdAgainst(url: string, options: ProbeOptions): Promise<Finding[]> {
+export async function holdAgainst(url: string, options: ProbeOptions): Promise<Comparison> {
   const { upstream, config, secret } = options
+  const presentUrl = upstream.targets[0]?.url ?? url
   const wouldBe = targetAt(url, upstream)
-  const present = targetAt(upstream.targets[0]?.url ?? url, upstream)
+  const present = targetAt(presentUrl, upstream)
   const ask = (target: Target, probe: Probe, isSigned = true): Promise<Reply> =>
     request(target, probe.method, pathBehind(probe, config, upstream), {
       secret: isSigned ? secret : undefined,
@@ -60,19 +74,24 @@ export async function holdAgainst(url: string, options: ProbeOptions): Promise<F
     }
     for (const probe of upstream.probes) {
       const [reply, now] = await Promise.all([ask(wouldBe, probe), ask(present, probe)])
-      findings.push(compared(probe, reply, now))
+      findings.push(compared(probe, reply, now, presentUrl))
     }
     const [first] = upstream.probes
     if (secret && first) {
       const reply = await ask(wouldBe, first, false)
-      const isRefused = reply.status === 403
-      const breaks = isRefused ? [] : ['anybody who reaches it is believed to be the gateway']
-      findings.push(finding('the same, not signed', '403', reply, breaks))
+      findings.push(finding('the same, not signed', '403', reply, unsignedBreaks(reply)))
     }
   } finally {
     await Promise.all([wouldBe.pool.destroy(), present.pool.destroy()])
   }
-  return findings
+  const fit = findings.every(({ breaks, compared }) => compared && breaks.length === 0)
+  return { present: presentUrl, fit, findings }
+}
+
+/** A backend that was asked without a signature should refuse. */
+function unsignedBreaks({ status }: Reply): string[] {
+  if (status === 0) return [noAnswer]
+  return status === 403 ? [] : ['anybody who reaches it is believed to be the gateway']
 }
 
 /** Where a caller's path leads behind the gateway. */
@@ -143,13 +162,14 @@ async function connected(target: Target): Promise<Finding> {
     ...{ probe: 'a connection', expected: 'accepted', got: why ?? 'accepted' },
     milliseconds,
     breaks,
+    compared: true,
   }
 }
 
-function compared(probe: Probe, reply: Reply, now: Reply): Finding {
+function compared(probe: Probe, reply: Reply, now: Reply, present: string): Finding {
   const wanted = probe.status ?? (now.status || undefined)
   const breaks: string[] = []
-  if (reply.status === 0) breaks.push('it does not answer')
+  if (reply.status === 0) breaks.push(noAnswer)
   else if (reply.wantsSignature) breaks.push(`it takes nothing unsigned: ${needed}`)
   else if (now.wantsSignature) breaks.push(`the present backend takes nothing unsigned: ${needed}`)
   else if (wanted !== undefined && reply.status !== wanted)
@@ -166,9 +186,15 @@ function compared(probe: Probe, reply: Reply, now: Reply): Finding {
         ? 'what it answers when it is signed'
         : `${now.status}, as now`
   const expected = probe.status === undefined ? like : String(probe.status)
-  return finding(`${probe.method} ${probe.target}`, expected, reply, breaks)
+  const found = finding(`${probe.method} ${probe.target}`, expected, reply, breaks)
+  if (now.status !== 0 || reply.status === 0) return found
+  const absent = `the present backend ${present} does not answer (${now.error})`
+  return probe.status === undefined
+    ? { ...found, compared: false, note: `not compared: ${absent}` }
+    : { ...found, note: `type and body are not compared: ${absent}` }
 }
 
+const noAnswer = 'it does not answer'
 const needed = 'set GATEWAY_SECRET to the secret that gateway and backend share'
 
 /**
@@ -195,7 +221,7 @@ function finding(
   breaks: readonly string[],
 ): Finding {
   const { error, status, milliseconds } = reply
-  return { probe, expected, got: error ?? String(status), milliseconds, breaks }
+  return { probe, expected, got: error ?? String(status), milliseconds, breaks, compared: true }
 }
 
 /** What a JSON answer no longer has that the one before it had. */

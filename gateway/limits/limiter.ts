@@ -60,6 +60,7 @@ export class QuotaLimiter extends RateLimiterCompatibleAbstract {
     options: Record<string, unknown> = {},
   ): Promise<RateLimiterRes> {
     requireOwnWindows(options)
+    requirePoints(points)
     const decision = await this.#ask(key, points)
     const result = this.#result(decision)
     if (decision.verdict === 'admitted') return result
@@ -81,11 +82,13 @@ export class QuotaLimiter extends RateLimiterCompatibleAbstract {
     options: Record<string, unknown> = {},
   ): Promise<RateLimiterRes> {
     requireOwnWindows(options)
+    requirePoints(points)
     return this.#result(await this.#ask(key, points, noLimits))
   }
 
   /** Gives back of what was used today; what was used in this minute stays. */
   override async reward(key: string | number, points = 1): Promise<RateLimiterRes> {
+    requirePoints(points)
     const { seen } = await this.#ask(key, 0)
     await this.#store.giveBack(this.getKey(key), points, seen.day)
     return this.#result(await this.#ask(key, 0))
@@ -93,6 +96,7 @@ export class QuotaLimiter extends RateLimiterCompatibleAbstract {
 
   /** From now on so much is used, also if that is more than may be; whatever was blocked isn't. */
   override async set(key: string | number, points: number): Promise<RateLimiterRes> {
+    requirePoints(points)
     await this.delete(key)
     return this.#result(await this.#ask(key, points, noLimits))
   }
@@ -135,4 +139,10 @@ export class QuotaLimiter extends RateLimiterCompatibleAbstract {
 function requireOwnWindows({ customDuration }: Record<string, unknown>): void {
   if (customDuration === undefined) return
   throw new TypeError('QuotaLimiter counts a minute and a day: it takes no customDuration')
+}
+
+/** Stores count in whole points, each in its own way of what isn't. */
+function requirePoints(points: number): void {
+  if (Number.isSafeInteger(points) && points >= 0) return
+  throw new TypeError(`points must be a whole number from 0 up, got ${String(points)}`)
 }

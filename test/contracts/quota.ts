@@ -468,6 +468,17 @@ export function quotaStoreContract(
       const limits = { perMinute: Infinity, perDay: Infinity }
       const free = new QuotaLimiter(store, { keyPrefix: `${newName()}:`, limits })
       t.match(await free.consume('a', 100), { remainingPoints: Number.MAX_SAFE_INTEGER })
+      const before = await free.get('a')
+      for (const points of [1.5, -1, NaN, Infinity, 2 ** 53]) {
+        for (const act of ['consume', 'penalty', 'reward', 'set'] as const) {
+          await t.rejects(
+            free[act]('a', points),
+            new TypeError(`points must be a whole number from 0 up, got ${points}`),
+            `${act} ${points}`,
+          )
+        }
+      }
+      t.strictSame(await free.get('a'), before, 'and nothing was counted')
     })
 
     t.test(

@@ -376,6 +376,19 @@ t.test('a would-be backend is compared as a client would', async (t) => {
   })
   const { findings } = json(await asked('POST', '/admin/upstreams/check', { url: present.url }))
   t.match(findings, [{}, { breaks: [/^the present backend takes nothing unsigned/] }])
+  const dead = `http://127.0.0.1:${await freePort()}`
+  const { ask: uncompared } = await startAdmin(t, {
+    upstream: { url: dead, seen: [] },
+    upstreamMore: 'probes: [ { request: GET /v1/pets } ]',
+  })
+  t.match(json(await uncompared('POST', '/admin/upstreams/check', { url: present.url })), {
+    present: dead,
+    fit: false,
+    findings: [
+      { compared: true },
+      { breaks: [], compared: false, note: new RegExp(`backend ${dead} does not answer`) },
+    ],
+  })
 })
 
 t.test('a backend that nobody can connect to is not fit, even if nothing is probed', async (t) => {

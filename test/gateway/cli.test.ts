@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { aligned } from '../../gateway/cli/table.ts'
+import { aligned, endText } from '../../gateway/cli/table.ts'
 import { keyChange } from '../../gateway/keys/changes.ts'
 import { hashOf } from '../../gateway/keys/token.ts'
 import { callsCsv } from '../../gateway/records/deprecated-calls.ts'
@@ -10,7 +10,7 @@ import { configFor, startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
 import { modesIn, startProcess } from '../support/process.ts'
 import { bound } from '../support/promises.ts'
-import { startRedis, until } from '../support/redis.ts'
+import { freePort, startRedis, until } from '../support/redis.ts'
 
 /** The command line on a store of its own; `store` as in the configuration. */
 async function commandLine(t: Test, store: string) {
@@ -65,8 +65,43 @@ t.test('a would-be backend is held against the present one', async (t) => {
     code: 2,
     out: /^tollgate: GATEWAY_SECRET has an empty part/,
   })
+  const dead = `http://127.0.0.1:${await freePort()}`
+  const gone = await check(dead, { GATEWAY_SECRET: 'x' })
+  t.match(gone.out, /the same, not signed +403 .*ECONNREFUSED.* it does not answer\n/)
+  t.notMatch(gone.out, /is believed/)
   t.match(await check('ftp://x'), { code: 2, out: /must be an http or https URL/ })
   t.match(await check(longer.url, {}, '--upstream', 'x'), { code: 2, out: /there are animals/ })
+})
+
+t.test('a backend that could be compared with nothing is not fit', async (t) => {
+  const wouldBe = await startUpstream(t, ({ url }, response) =>
+    response.writeHead(url === '/v1/no' ? 404 : 200).end('{}'),
+  )
+  const dead = `http://127.0.0.1:${await freePort()}`
+  const file = join(t.testdir(), 'gateway.yaml')
+  const check = async (targets: string, probes: string, env: Record<string, string> = {}) => {
+    const upstreamMore = `probes: [ ${probes} ]`
+    writeFileSync(file, configFor('', 'file: x', { targets, upstreamMore }))
+    return runCommand(['upstream', 'check', wouldBe.url, '--config', file], env)
+  }
+  const asNow = '{ request: GET /v1/pets }'
+  const withStatus = '{ request: GET /v1/no, status: 404 }'
+  const { code, out } = await check(`[ '\${ANIMALS_URL:-${dead}}' ]`, `${asNow}, ${withStatus}`)
+  t.equal(code, 1)
+  t.match(out, new RegExp(`GET /v1/pets .* not compared: the present backend ${dead} does not`))
+  t.match(out, /GET \/v1\/no +404 +404 .* type and body are not compared: the present/)
+  t.match(out, /\nNothing was compared in 1 of 3 probes\.\n/)
+  t.notMatch(out, /nothing breaks|would break \d/)
+  const lines = out.trimEnd().split('\n')
+  t.match(lines.at(-1), `The present backend ${dead} does not answer: is it running?`)
+  t.match(lines.at(-1), /ANIMALS_URL, which is not set in this terminal: set it/)
+  const set = await check(`[ { url: '\${ANIMALS_URL}' } ]`, asNow, { ANIMALS_URL: dead })
+  t.match(set, { code: 1, out: /ANIMALS_URL, as it is set in this terminal\.\n$/ })
+  t.match(await check(`[ '${dead}' ]`, asNow), { code: 1, out: /is that of the configuration/ })
+  t.match(await check(`[ '${dead}' ]`, withStatus), {
+    code: 0,
+    out: /2 probes, nothing breaks\.\nThe present backend .* does not answer/,
+  })
 })
 
 t.test('what somebody else has written does nothing to a terminal', async (t) => {
@@ -341,12 +376,38 @@ t.test('the commands on keys', async (t) => {
     })
     t.match(await run('keys', 'disable', 'Three'), { out: /refuses it within a second, with 401/ })
     t.match(await run('keys', 'rotate', 'Three'), { out: /It is disabled; .* lets it in again/ })
+    const never = /Its limit of a minute \(100\) is never reached: its day has 10\.\n/
+    const own = ['--per-minute', '100', '--per-day', '10']
+    t.match(await create('Four', ...own), { out: never })
+    t.notMatch(await create('Five', '--per-day', '300'), { out: /never reached/ })
+    t.match(await run('keys', 'change', 'Five', ...own), { out: never })
+    await run('keys', 'change', 'Five', '--name', 'Six')
+    const end = '20\\d\\d-\\d\\d-\\d\\d \\d\\d:\\d\\d(?::\\d\\d)?Z'
+    const first = await run('keys', 'rotate', 'Six', '--overlap', '2h')
+    t.notMatch(first.out, 'The one before it')
+    const until = new RegExp(`The old one works until (${end})`).exec(first.out)?.[1] ?? 'none'
+    t.match(await run('keys', 'rotate', 'Six'), {
+      out: `\nThe one before it works no longer: it was to work until ${until}, and at most two`,
+    })
+    t.notMatch((await run('keys', 'change', 'Six', '--name', 'Seven')).out, 'within a second')
+    t.match(await run('keys', 'revoke', 'Seven'), {
+      out: /^Every gateway refuses it within a second, with 401\.\n\nid: /,
+    })
+  })
+
+  t.test('tell an end to the second, and never too early', (t) => {
+    const at = (time: string) => endText(Date.parse(`2026-11-23T${time}Z`))
+    t.equal(at('02:10:26.001'), '2026-11-23 02:10:27Z')
+    t.equal(at('02:10:27.000'), '2026-11-23 02:10:27Z')
+    t.equal(at('02:10:59.999'), '2026-11-23 02:11Z')
+    t.equal(at('02:11:00.000'), '2026-11-23 02:11Z')
+    t.end()
   })
 
   t.test('no answer about a key that is refused looks well', async (t) => {
     const { id } = await runJson('keys', 'create', '--plan', 'free', '--name', 'Banned')
     await run('bans', 'set', 'Banned', '--for', '1h', '--by', 'Eve')
-    t.match((await run('keys', 'list')).out, /Banned +free +banned until \d\d:\d\dZ /)
+    t.match((await run('keys', 'list')).out, /Banned +free +banned until \d\d:\d\d(?::\d\d)?Z /)
     t.match(await runJson('keys', 'list', '--name', 'banned'), [{ bannedUntil: /Z$/ }])
     const shown = await run('keys', 'show', 'Banned')
     t.match(shown.out, /state: +banned until 20/)
@@ -434,6 +495,13 @@ t.test('the commands on keys', async (t) => {
       [run('keys', 'lst'), 2, /there is no command "keys lst"; did you mean keys list\?/],
       [run('key', 'create', '--plan', 'free'), 2, /; did you mean keys create\?/],
       [run('create', 'key'), 2, /; did you mean keys create\?/],
+      [
+        run('keys', 'issue', '--plan', 'free'),
+        2,
+        /there is no command "keys issue"\n\ntollgate: [^]*tollgate keys COMMAND[^]*keys create/,
+      ],
+      [run('keys', 'sho', 'Acme'), 2, /no command "keys sho"; did you mean keys show\?/],
+      [run('--plan', 'free'), 2, /there is no command "--plan"\n/],
       [run('nonsense'), 2, /there is no command "nonsense"[^]*keys list/],
       [
         create('--plan', 'free', '--adress', 'x'),
@@ -449,7 +517,7 @@ t.test('the commands on keys', async (t) => {
       [
         run('keys', 'list', '--config', '/nowhere.yaml'),
         2,
-        /the configuration \/nowhere.yaml can't be read: ENOENT/,
+        /the configuration \/nowhere.yaml can't be read: ENOENT.*'\n$/,
       ],
     ] as const) {
       const { code: ended, out: said } = await ran

@@ -21,6 +21,8 @@ import { fileSchema } from '../../gateway/config/schema.ts'
 import { configText } from '../../gateway/config/show.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../gateway/config/units.ts'
 import { requireServable } from '../../gateway/routes.ts'
+import { startAdmin } from '../support/admin.ts'
+import { runCommand } from '../support/command.ts'
 import { root, startProcess } from '../support/process.ts'
 import { settingsOf } from '../support/settings.ts'
 import { selfSigned } from '../support/certificate.ts'
@@ -58,7 +60,10 @@ t.test('a sound file stays sound whatever its environment; secrets in it are not
   const secret = 'redis://:hunter2@redis:6379'
   t.match(parseConfig(shipped, { REDIS_URL: secret }, 'x').store.redis, { url: secret })
   const [message] = messagesOf(shipped, 'x', { REDIS_URL: 'http://:hunter2@redis' })
-  t.match(message, /^x:\d+:\d+: store\.redis must be .*, got \$\{REDIS_URL:-\}$/)
+  t.match(
+    message,
+    /^x:\d+:\d+: store\.redis must be .*, got \$\{REDIS_URL:-\}, where REDIS_URL is set$/,
+  )
   t.end()
 })
 
@@ -220,6 +225,45 @@ drain: 30s
   t.strictSame(readConfig(join(root, 'config/gateway.yaml'), {}).warnings, [], 'the shipped: none')
 })
 
+t.test('a section that is indented by mistake is no plan that anybody meant', (t) => {
+  const text = shipped.replace(/^strangers:/m, '  strangers:')
+  const { warnings } = previewConfig(text, {}, 'x')
+  t.match(warnings, [
+    /^x:\d+:\d+: warning: plans\.strangers is a plan with the name of a section; if/,
+  ])
+  t.equal(warnings.length, 1)
+  t.end()
+})
+
+t.test('a wrong value of a variable is told, unless it may be a secret', (t) => {
+  const told = (text: string, environment: Record<string, string>) =>
+    messagesOf(`${text}\nroutes: []\n`, 'x', environment).join('\n')
+  const free = (perMinute: string) => `plans: { free: { perMinute: ${perMinute}, perDay: 1000 } }`
+  const limit = 'plans.free.perMinute must be a whole number above 0 or "unlimited", got '
+  t.match(
+    told(free('${FREE:-60}'), { FREE: 'abc' }),
+    `${limit}"abc" from FREE, written \${FREE:-60}`,
+  )
+  t.match(told(free('${FREE:-abc}'), {}), new RegExp(`${limit}\\$\\{FREE:-abc\\}$`))
+  t.match(
+    told(`${free('60')}\ndrain: "\${ONE}\${TWO}"`, { ONE: '5', TWO: 'x' }),
+    'drain must be a duration such as 50ms, 1s, 5m or 24h, got "5x" from ONE and TWO, written ',
+  )
+  for (const [name, value] of [
+    ['FREE_TOKEN', 'abc'],
+    ['FREE', 'canary of a secret'],
+    ['FREE', 'https://canary.example'],
+  ] as const) {
+    const sentence = told(free(`\${${name}:-60}`), { [name]: value })
+    t.match(sentence, `${limit}\${${name}:-60}, where ${name} is set`)
+    t.notMatch(sentence, value)
+  }
+  const url = told(`${free('60')}\nstore: { redis: "\${URL}" }`, { URL: 'hunter2' })
+  t.match(url, 'got ${URL}, where URL is set')
+  t.notMatch(url, 'hunter2')
+  t.end()
+})
+
 t.test('a variable stands for any value, in quotes or not, in braces or not', (t) => {
   const text = `
 plans:
@@ -265,9 +309,9 @@ quota: { path: "\${QUOTA:-/a, b: {c}}" }
   t.strictSame(previewConfig(text, said, 'x').shown, shown)
   const wrong = messagesOf(text, 'x', { ...said, FREE: '6O', WEIGHT: '0', FACTOR: '0.5' })
   t.match(wrong, [
-    /^x:3:22: plans\.free\.perMinute must be .*, got \$\{FREE:-60\}$/,
-    /^x:7:17: bans\.factor must be .*, got \$\{FACTOR:-1\.5\}$/,
-    /^x:8:94: upstreams\.animals\.targets\[1\]\.weight must be .*, got \$\{WEIGHT:-9\}$/,
+    /^x:3:22: plans\.free\.perMinute must be .*, got "6O" from FREE, written \$\{FREE:-60\}$/,
+    /^x:7:17: bans\.factor must be .*, got "0\.5" from FACTOR, written \$\{FACTOR:-1\.5\}$/,
+    /^x:8:94: upstreams\.animals\.targets\[1\]\.weight must be .*, got "0" from WEIGHT, written \$\{WEIGHT:-9\}$/,
   ])
   t.equal(wrong.length, 3)
   t.end()
@@ -346,9 +390,35 @@ t.test('what is shown of a file is a file that changes nothing', async (t) => {
     const yaml = configText(before.shown)
     t.notMatch(yaml, /hunter2/)
     writeFileSync(copy, yaml)
+    if (yaml.includes('…')) {
+      const lost = yaml.split('\n').filter((line) => line.includes('…'))
+      const told = messagesOf(yaml, 'x', said)
+      t.equal(told.length, lost.length, `each secret that ${name} has lost is told`)
+      for (const each of told)
+        t.match(each, / has … where config show leaves a secret out: write it/)
+      continue
+    }
     const after = readConfig(copy, said)
     t.strictSame(differencesOf(before.shown, after.shown), [], name)
-    if (!/hunter2|password/.test(text)) t.strictSame(after.config, before.config, name)
+    t.strictSame(after.config, before.config, name)
+  }
+  t.end()
+})
+
+t.test('a secret that was left out when a configuration was shown is missed', (t) => {
+  const text = (redis: string) => shipped.replace('${REDIS_URL:-}', redis)
+  const told = (redis: string, env = {}) => messagesOf(text(redis), 'x', env).join()
+  const sentence = ' has … where config show leaves a secret out: write it, or ${NAME}'
+  t.match(told("'redis://…@redis:6379'"), `store.redis${sentence}`)
+  t.match(told("'redis://redis:6379?password=…'"), `store.redis${sentence}`)
+  t.match(told('{ cluster: ["a:1"], password: … }'), `store.redis.password${sentence}`)
+  t.match(told('${URL}', { URL: 'redis://…@redis' }), `store.redis${sentence}`)
+  for (const sound of [
+    "'redis://:a…b@redis:6379'",
+    '{ cluster: ["a:1"], username: …, password: "${PASSWORD}" }',
+    "'redis://:${PASSWORD}@redis'",
+  ]) {
+    t.equal(told(sound, { PASSWORD: 'x' }), '', sound)
   }
   t.end()
 })
@@ -372,7 +442,7 @@ t.test('differences are named and told as one writes them', (t) => {
     .replace(/^ {2}business: .*\n/m, '')
   const differences = differencesOf(before, previewConfig(changed, {}, 'x').shown)
   t.strictSame(differences, [
-    { place: 'store.timeout', before: '50ms', after: '70ms' },
+    { place: 'store.timeout', before: '50ms', after: '70ms', needsRestart: true },
     { place: 'plans.free.perMinute', before: 60, after: 90 },
     { place: 'plans.free.bans', before: 'on', after: 'off' },
     {
@@ -672,6 +742,42 @@ t.test('units', (t) => {
   t.end()
 })
 
+t.test('a configuration comes from standard input as well', async (t) => {
+  const check = (text: string, ...args: string[]) =>
+    runCommand(['config', 'check', ...args], {}, { line: text })
+  t.match(await check(shipped, '-'), { code: 0, out: /^standard input is sound: 4 plans, / })
+  t.match(await check('plams: 1', '-'), {
+    code: 2,
+    out: /^standard input:1:1: the file has no setting "plams"; did you mean plans\?/,
+  })
+  t.match(await check('#'.repeat(2 ** 20 + 1), '-'), { code: 2, out: /has 1048577 characters/ })
+  const missing = await check('', '/nonexistent.yaml')
+  t.match(missing, { code: 2, out: /\/nonexistent\.yaml can't be read: ENOENT/ })
+  t.notMatch(missing.out, 'TOLLGATE_CONFIG', 'it was named')
+})
+
+t.test('config diff tells who has no ADMIN_TOKEN', async (t) => {
+  const without = /was started without ADMIN_TOKEN, .*: set it where the gateway starts, and here\./
+  const unset = /ADMIN_TOKEN is not set here, and the gateway at http:\S+ wants the one that it was/
+  for (const [name, tokens, ADMIN_TOKEN, code, out] of [
+    ['nobody', '', '', 2, without],
+    ['the gateway', '', token, 2, without],
+    ['the command', token, '', 2, unset],
+    ['both, another', token, `${token}-other`, 1, /answers 401/],
+    ['both, the same', token, token, 0, /SETTING +NOW +THEN/],
+  ] as const) {
+    await t.test(name, async (t) => {
+      const { url } = await startAdmin(t, { tokens })
+      const { hostname, port } = new URL(url)
+      const admin = `admin: { host: ${hostname}, port: ${port} }`
+      const file = join(t.testdirName, 'x.yaml')
+      const store = join(t.testdirName, 'own.db')
+      writeFileSync(file, shipped.replace(/^admin: .*$/m, admin).replace('data/gateway.db', store))
+      t.match(await runCommand(['config', 'diff', file], { ADMIN_TOKEN }), { code, out })
+    })
+  }
+})
+
 t.test('the commands on configurations', async (t) => {
   const run = async (...args: string[]) => {
     const process = startProcess(t, 'gateway/cli/main.js', { args, env: { ADMIN_TOKEN: token } })
@@ -728,6 +834,10 @@ t.test('the commands on configurations', async (t) => {
   ) as { differences: unknown[]; keys: unknown; refused: unknown }
   t.equal(differences.length, 3)
   t.strictSame(counts, { keys: { free: 1 }, refused: { free: 1 } }, 'without limits of its own')
+  writeFileSync(then, own.replace('8080', '8088').replace('perDay: 1000 }', 'perDay: 2000 }'))
+  const restart = await run('config', 'diff', then, '--against', file)
+  t.match(restart.out, /listen\.port +8080 +8088 +needs a restart\n/)
+  t.match(restart.out, /plans\.free\.perDay +1000 +2000\n/)
   t.match(await run('config', 'diff', file), {
     code: 1,
     out: /no gateway answers at http:\/\/127\.0\.0\.1:\d+\. Compare two files/,

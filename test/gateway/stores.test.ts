@@ -1,4 +1,5 @@
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
@@ -11,6 +12,7 @@ import { dayMs, newQuota, type Ask } from '../../gateway/limits/step.ts'
 import { deprecatedCall } from '../../gateway/records/deprecated-calls.ts'
 import { copyStore, type CopyOptions, type CopySource } from '../../gateway/stores/copy.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
+import { permissionFault } from '../../gateway/stores/embedded/permission.ts'
 import { larger } from '../../gateway/stores/merge.ts'
 import { openStores, type Stores } from '../../gateway/stores/open.ts'
 import { isSameStore, openGoal, openSource } from '../../gateway/stores/places.ts'
@@ -265,6 +267,57 @@ t.test('a copy adds to what is there only if it is told to, and takes nothing aw
   }
 })
 
+t.test('a file stays as it is when nothing may be copied to it', async (t) => {
+  const folder = t.testdir()
+  const [source, goal] = [at(join(folder, 'source.db')), at(join(folder, 'goal.db'))]
+  const { stores, keys } = await filled(t, source)
+  await stores.close()
+  await copy(source, goal)
+  // What its gateway had not put in its place when it was killed, and what nobody has followed yet.
+  const visitor = openStores(goal, { visits: true })
+  await visitor.quota.ban('key:x', 'x', Date.now() + 60_000)
+  const changed = await visitor.keys.get(keys[1]?.id ?? '')
+  if (!changed) return t.fail('it is there')
+  await visitor.keys.replace({ ...changed.key, name: 'changed there' }, changed.version)
+  await visitor.close()
+  const digestOf = (name: string) => createHash('sha256').update(readFileSync(name)).digest('hex')
+  const look = () =>
+    readdirSync(folder)
+      .filter((name) => name.startsWith('goal'))
+      .map((name) => [name, digestOf(join(folder, name))])
+  const before = look()
+  t.strictSame(before.length, 1)
+  await t.rejects(copy(source, goal), /isn't empty: it has 6 keys, 4 quotas, .*Nothing was written/)
+  t.strictSame(look(), before)
+  await t.rejects(copy(source, goal, { intoNonEmpty: true }), /has some of these keys otherwise/)
+  t.strictSame(look(), before, 'nor if it has one of the keys otherwise')
+})
+
+t.test('a file that this user may not use is told with what to do', (t) => {
+  const folder = t.testdir({ 'gateway.db': '', 'gateway.db-wal': '' })
+  const file = join(folder, 'gateway.db')
+  // Of files, the first user of a system may do everything: so the system is played here.
+  const faultIn = (path: string, denied: string) =>
+    permissionFault(path, {
+      exists: existsSync,
+      require: (asked) => {
+        if (asked === denied) throw new Error('EACCES')
+      },
+      uid: 1000,
+    })
+  t.equal(faultIn(file, ''), undefined)
+  const own = "this process's user (uid 1000) may not"
+  t.match(faultIn(file, file), `${own} read and write ${file}: chown 1000 ${file}; or chmod u+rw`)
+  t.match(faultIn(file, `${file}-wal`), `${own} read and write ${file}-wal: chown 1000 `)
+  t.match(faultIn(file, folder), `${own} write into the folder ${folder}: chown 1000 ${folder}`)
+  t.match(
+    faultIn(join(folder, 'new/folder/gateway.db'), folder),
+    `write into the folder ${folder}: `,
+    'nor make one in it',
+  )
+  t.end()
+})
+
 t.test('what is damaged is left out and counted; what is no store is refused', async (t) => {
   const folder = t.testdir()
   const file = join(folder, 'gateway.db')
@@ -444,7 +497,17 @@ t.test('the commands copy and back up, and a gateway serves from what they wrote
   const backup = join(folder, 'kept/backup.db')
   t.match(await run(embedded, 'store', 'backup', backup), { code: 0, out: /backup\.db: 1 key, / })
   t.equal(statSync(backup).mode & 0o777, 0o600)
-  t.match(await run(embedded, 'store', 'backup', backup), { code: 1, out: /is there already/ })
+  const saved = readFileSync(backup)
+  for (const [config, name] of [
+    [embedded, 'a gateway’s file'],
+    [inRedis, 'Redis'],
+  ] as const) {
+    const again = await run(config, 'store', 'backup', backup)
+    t.match(again, { code: 1, out: /is there already, and stays as it is: name a file that isn't/ })
+    t.notMatch(again.out, 'into-non-empty')
+    t.ok(readFileSync(backup).equals(saved), `the backup of ${name} stays as it is`)
+    t.strictSame(readdirSync(join(folder, 'kept')), ['backup.db'])
+  }
   const restored = configOf('restored.yaml', `file: ${backup}`)
   const second = await gateway(restored)
   t.equal(await ask(second), 200)
@@ -493,7 +556,8 @@ t.test('a copy that can’t be meant is refused with a sentence', async (t) => {
   const unwanted = () => t.fail('not needed') as never
   const context: Context = {
     ...{ config: preview.config, preview, configFile, secret: undefined },
-    ...{ adminToken: undefined, by: 'me', clock: Date.now, progress: () => () => undefined },
+    ...{ adminToken: undefined, hasVariable: () => false, by: 'me', clock: Date.now },
+    ...{ progress: () => () => undefined },
     ...{ stores: unwanted, desks: unwanted, warn: unwanted, ask: unwanted, confirm: unwanted },
   }
   const run = (...args: string[]) => command.run(context, inputOf(command, args))

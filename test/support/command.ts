@@ -22,6 +22,7 @@ export async function runCommand(
     stderr: { write: (text) => (out += text) },
     userName: () => 'tester',
     ask: () => Promise.resolve(line),
+    readInput: () => Promise.resolve(line),
     confirm,
   })
   return { code, out, stdout }

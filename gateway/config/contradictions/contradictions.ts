@@ -1,9 +1,10 @@
 import { nameOf } from '../check.ts'
 import type { ConfigDocument, Mistake } from '../document.ts'
+import { fileSchema } from '../schema.ts'
 import { addressSayings, originSayings, proxySayings } from './addresses.ts'
 import { certificateSayings } from './certificates.ts'
 import { deprecationSayings } from './deprecations.ts'
-import { costSayings, limitSayings } from './limits.ts'
+import { costSayings, limitSayings, planSayings } from './limits.ts'
 import { routeSayings } from './routes.ts'
 import { section, type Quote, type Saying } from './saying.ts'
 import { banSayings, stopSayings, workerSayings } from './times.ts'
@@ -38,6 +39,7 @@ export function contradictionsIn(
   const said = [
     ...addressSayings(file, quote, world.adminToken),
     ...workerSayings(file),
+    ...planSayings(file, Object.keys(fileSchema.properties)),
     ...limitSayings(file, quote),
     ...banSayings(file, quote),
     ...stopSayings(file, quote),

@@ -20,6 +20,15 @@ export function* limitSayings(file: Section, quote: Quote): Generator<Saying> {
   }
 }
 
+/** A section that is indented by mistake may pass for a plan. */
+export function* planSayings(file: Section, sections: readonly string[]): Generator<Saying> {
+  for (const name of Object.keys(section(file['plans']))) {
+    if (!sections.includes(name)) continue
+    const sentence = `is a plan with the name of a section; if the section is meant, indent it as far as plans`
+    yield warning(['plans', name], sentence)
+  }
+}
+
 /** What a request costs must be within what somebody has. */
 export function* costSayings(file: Section, quote: Quote): Generator<Saying> {
   const plans = Object.entries(section(file['plans'])).map(([name, plan]) => ({

@@ -5,11 +5,12 @@ import { recordOf } from '../../keys/record.ts'
 import type { StoredKey } from '../../keys/key.ts'
 import { newQuota } from '../../limits/step.ts'
 import { auditText, rememberedEntries, type AuditEntry } from '../audit.ts'
-import { counted, type CopyGoal, type KeptQuota, type KeyClash } from '../copy.ts'
+import type { CopyGoal, KeptQuota } from '../copy.ts'
 import { larger, mergedAudit } from '../merge.ts'
 import type { Tally } from '../tallies.ts'
 import { requireGatewayFile } from './belongs.ts'
 import { claim } from './claim.ts'
+import { countedIn, keyLooks, lookingIn } from './copy-goal-looks.ts'
 import { openGatewayFile } from './database.ts'
 import { newFile } from './new-file.ts'
 import { EmbeddedQuotas } from './quota.ts'
@@ -23,32 +24,87 @@ const stepRows = 50_000
 
 /**
  * A gateway's file as the goal of a copy. Where there is none, a new one comes into its place when the copy is
- * finished, and not before. One that a gateway counts in is refused: what it has in memory would overwrite the copy.
+ * finished, and not before. One that is there is only read until something is put, so that it stays as it is if the
+ * copy is refused. One that a gateway counts in is refused: what it has in memory would overwrite the copy.
  */
 export async function embeddedGoal(file: string, clock: Clock): Promise<CopyGoal> {
   const isNew = !existsSync(file) || statSync(file).size === 0
-  if (!isNew) requireGatewayFile(file)
-  const written = isNew ? newFile(file) : undefined
-  const path = written?.path ?? file
-  const claimed = await claimTidy(path, clock).catch((error: unknown) => {
-    written?.discard()
-    throw error
-  })
+  return isNew ? newGoal(file, clock) : existingGoal(file, clock)
+}
+
+async function newGoal(file: string, clock: Clock): Promise<CopyGoal> {
+  const written = newFile(file)
+  const { finish, close, ...puts } = await writingIn(written.path, clock, true).catch(
+    (error: unknown) => {
+      written.discard()
+      throw error
+    },
+  )
+  return {
+    ...{ name: file, ...puts },
+    contents: () => Promise.resolve([]),
+    clashes: () => Promise.resolve([]),
+
+    finish() {
+      finish()
+      written.putInPlace()
+      return Promise.resolve()
+    },
+
+    close() {
+      close()
+      written.discard()
+      return Promise.resolve()
+    },
+  }
+}
+
+function existingGoal(file: string, clock: Clock): CopyGoal {
+  requireGatewayFile(file)
+  const { close, ...looks } = lookingIn(file, clock)
+  let writing: Promise<Writing> | undefined
+  const begun = (): Promise<Writing> => {
+    close()
+    return (writing ??= writingIn(file, clock, false))
+  }
+  return {
+    ...{ name: file, ...looks },
+    putKeys: async (keys) => (await begun()).putKeys(keys),
+    putQuotas: async (quotas) => (await begun()).putQuotas(quotas),
+    putTallies: async (tallies) => (await begun()).putTallies(tallies),
+    putAudit: async (entries) => (await begun()).putAudit(entries),
+    finish: async () => (await begun()).finish(),
+
+    async close() {
+      close()
+      // Whoever has put something was told why that can't be.
+      await writing?.then(
+        (each) => each.close(),
+        () => undefined,
+      )
+    },
+  }
+}
+
+type Puts = Pick<CopyGoal, 'putKeys' | 'putQuotas' | 'putTallies' | 'putAudit'>
+type Writing = Puts & Readonly<{ finish: () => void; close: () => void }>
+
+/** Opens a file for writing, when no gateway counts in it. */
+async function writingIn(path: string, clock: Clock, isNew: boolean): Promise<Writing> {
+  const claimed = await claimTidy(path, clock)
   const database = openGatewayFile(path)
   database.pragma(`cache_size = -${cacheKb}`)
   // A new file is thrown away if anything fails, so that nothing need be kept for taking it back.
   if (isNew) database.pragma('journal_mode = MEMORY')
   database.pragma('synchronous = NORMAL')
   let isOver = false
-  const end = (): void => {
+  const close = (): void => {
     if (isOver) return
     isOver = true
     database.close()
     claimed.close()
   }
-
   return {
-    name: file,
     ...puttersOf(database, isNew ? Infinity : stepRows),
 
     finish() {
@@ -56,16 +112,10 @@ export async function embeddedGoal(file: string, clock: Clock): Promise<CopyGoal
       database.pragma('synchronous = FULL')
       database.pragma('journal_mode = WAL')
       database.pragma('wal_checkpoint(TRUNCATE)')
-      end()
-      written?.putInPlace()
-      return Promise.resolve()
+      close()
     },
 
-    close() {
-      end()
-      written?.discard()
-      return Promise.resolve()
-    },
+    close,
   }
 }
 
@@ -81,19 +131,11 @@ function claimIn(file: string): Database {
   const claimed = claim(database)
   database.close()
   if (claimed) return claimed
-  throw new Error(`a gateway counts in ${file}: stop it first. Nothing was written`)
+  throw new Error(countedIn(file))
 }
 
-function puttersOf(
-  database: Database,
-  mostRows: number,
-): Pick<CopyGoal, 'contents' | 'clashes' | 'putKeys' | 'putQuotas' | 'putTallies' | 'putAudit'> {
-  const versionOf = database
-    .prepare<string, number>('SELECT version FROM keys WHERE id = ?')
-    .pluck()
-  const holderOf = database
-    .prepare<string, string>('SELECT keyId FROM secrets WHERE hash = ?')
-    .pluck()
+function puttersOf(database: Database, mostRows: number): Puts {
+  const { versionOf, holderOf } = keyLooks(database)
   const idAt = database.prepare<number, string>('SELECT id FROM keys WHERE version = ?').pluck()
   const insertKey = database.prepare(
     `INSERT INTO keys VALUES (?, ?, ?)
@@ -159,37 +201,8 @@ function puttersOf(
     const insert = database.prepare('INSERT INTO audit (atMs, subject, entry) VALUES (?, ?, ?)')
     for (const entry of entries) insert.run(entry.atMs, entry.subject, auditText(entry))
   })
-  const count = (table: string): number =>
-    database.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0
 
   return {
-    contents() {
-      return Promise.resolve([
-        ...counted(count('keys'), 'key', 'keys'),
-        ...counted(count('quotas'), 'quota', 'quotas'),
-        ...counted(count('tallies'), 'tally of usage', 'tallies of usage'),
-        ...counted(count('audit'), 'line of audit', 'lines of audit'),
-      ])
-    },
-
-    clashes(keys) {
-      const clashes = keys.flatMap(({ key, version }): KeyClash[] => {
-        const known = versionOf.get(key.id)
-        if (known !== undefined && known !== version) {
-          return [
-            { key: key.id, why: 'it is there in another version: it was changed in one of both' },
-          ]
-        }
-        const holder = key.secrets
-          .map(({ hash }) => holderOf.get(hash))
-          .find((id) => id && id !== key.id)
-        return holder === undefined
-          ? []
-          : [{ key: key.id, why: `its token is that of the key ${holder}` }]
-      })
-      return Promise.resolve(clashes)
-    },
-
     putKeys: (keys) => Promise.resolve(putKeys(keys)),
     putQuotas: (quotas) => Promise.resolve(putQuotas(quotas)),
     putTallies: (tallies) => Promise.resolve(putTallies(tallies)),

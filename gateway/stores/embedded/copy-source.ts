@@ -111,7 +111,7 @@ export function embeddedSource(file: string, clock: Clock): CopySource {
 }
 
 /** What the table of quotas doesn't have yet: the journal, and orders that no gateway has followed. */
-function pendingIn(database: Database, nowMs: number): Map<string, QuotaState> {
+export function pendingIn(database: Database, nowMs: number): Map<string, QuotaState> {
   const file = quotaFile(database)
   const states = file.journal()
   for (const order of file.ordersSince(file.doneSeq())) {

@@ -1,4 +1,5 @@
 import { openSqlite, type Database } from '../../../shared/sqlite.ts'
+import { permissionFault } from './permission.ts'
 
 /** The tables of the gateway's file, step by step from an empty one. */
 export const migrations: readonly string[] = [
@@ -72,8 +73,15 @@ const busyTimeoutMs = 100
  */
 const cacheKb = 256
 
+/** Opens a gateway's file; throws a sentence for the operator where that can't be done. */
 export function openGatewayFile(file: string): Database {
-  const database = openSqlite(file, { migrations, busyTimeoutMs })
-  database.pragma(`cache_size = -${cacheKb}`)
-  return database
+  try {
+    const database = openSqlite(file, { migrations, busyTimeoutMs })
+    database.pragma(`cache_size = -${cacheKb}`)
+    return database
+  } catch (error) {
+    const why = file === ':memory:' ? undefined : permissionFault(file)
+    if (why === undefined) throw error
+    throw new Error(`the database ${file} can't be used: ${why}`, { cause: error })
+  }
 }

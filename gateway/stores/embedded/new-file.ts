@@ -36,8 +36,11 @@ export function newFile(file: string): NewFile {
   }
 }
 
-function requireFree(file: string): void {
-  if (existsSync(file) && statSync(file).size > 0) throw new Error(`${file} is there already`)
+/** Throws a sentence if something is at the place of a file that is to be new. */
+export function requireFree(file: string): void {
+  if (existsSync(file) && statSync(file).size > 0) {
+    throw new Error(`${file} is there already, and stays as it is: name a file that isn't there`)
+  }
   // SQLite would take it for a part of the new file.
   if (existsSync(`${file}-wal`)) {
     throw new Error(`${file}-wal is there, of a file that was moved without it: move it as well`)

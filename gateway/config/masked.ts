@@ -1,0 +1,23 @@
+import { isMap, isScalar, isSeq, type Node } from 'yaml'
+import { nameOf } from './check.ts'
+import type { ConfigDocument, Mistake, Path } from './document.ts'
+import { isMasked } from './mask.ts'
+
+/** Values in a file that were copied from where secrets are not shown: each has lost its secret. */
+export function maskedIn(document: ConfigDocument): Mistake[] {
+  return [...masked(document.root, [])]
+}
+
+function* masked(node: Node | null, path: Path): Generator<Mistake> {
+  if (isMap<Node, Node | null>(node)) {
+    for (const { key, value } of node.items) {
+      if (isScalar(key)) yield* masked(value, [...path, String(key.value)])
+    }
+  } else if (isSeq<Node>(node)) {
+    for (const [i, item] of node.items.entries()) yield* masked(item, [...path, i])
+  } else if (isScalar(node) && typeof node.value === 'string') {
+    if (!isMasked(String(path.at(-1)), node.value)) return
+    const sentence = `${nameOf(path)} has … where config show leaves a secret out: write it, or \${NAME}`
+    yield { offset: node.range?.[0] ?? 0, sentence }
+  }
+}
