@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
 import type { Clock } from '../shared/clock.ts'
-import { letArrive } from '../shared/linger.ts'
+import { letArrive } from '../shared/node/linger.ts'
 import type { RefusalCode } from '../shared/refusal.ts'
 import { secretWarning, signer } from '../shared/signature.ts'
 import type { Config } from './config/config.ts'

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Clock } from '../shared/clock.ts'
-import { endQuietOnes } from '../shared/quiet.ts'
+import { closeQuietConnections } from '../shared/node/quiet.ts'
 import { requestIdFrom } from '../shared/request-id.ts'
 import { signer } from '../shared/signature.ts'
 import {
@@ -12,13 +12,13 @@ import {
   type LogSettings,
   type Malformed,
 } from '../shared/service.ts'
-import { clientAddress, Ranges } from './address.ts'
+import { clientAddress, Ranges } from './http/address.ts'
 import type { Config } from './config/config.ts'
 import { openCore, type Core } from './core.ts'
 import { rateHeaders } from './limits/headers.ts'
-import { plainTarget } from './paths.ts'
+import { plainTarget } from './http/paths.ts'
 import { guard } from './guard.ts'
-import { keepRoom } from './room.ts'
+import { keepRoom } from './http/room.ts'
 import { noPlan, noRoute } from './records/recorder.ts'
 import { addTimes, outcomeOf } from './request-record.ts'
 import { addRest, inOneLine, takeAllMethods } from './routes.ts'
@@ -26,7 +26,7 @@ import { Seldom } from './records/seldom.ts'
 import { stalledMs } from './forwarding/target-attempt.ts'
 import type { Stores } from './stores/open.ts'
 import { UnderWay } from './forwarding/under-way.ts'
-import { bringAll, idleMs, wire } from './wire.ts'
+import { routeEverything, idleMs, wire } from './http/wire.ts'
 
 export type GatewayOptions = Readonly<{
   config: Config
@@ -75,7 +75,7 @@ export class Gateway {
     this.core = core
     this.#generation = generation
     this.server = createServer({ ...wire, keepAliveTimeout: idleMs })
-    const quiet = endQuietOnes(this.server)
+    const quiet = closeQuietConnections(this.server)
     const { descriptors } = options
     if (descriptors !== undefined) {
       keepRoom(this.server, {
@@ -86,11 +86,11 @@ export class Gateway {
           this.log.warn({ count }, 'connections are not taken: all there may be are open and busy'),
       })
     }
-    this.#listenFor(options.config)
+    this.#applyTimeLimits(options.config)
     this.server.on('clientError', (error, socket) => {
       refuseUnparsed(error, socket as Socket, this.#malformed)
     })
-    bringAll(
+    routeEverything(
       this.server,
       (request, response) => this.#generation.app.routing(request, response),
       (refusal, socket) => this.#malformed(refusal, { socket: socket as Socket }),
@@ -134,7 +134,7 @@ export class Gateway {
     const before = this.#generation
     this.#generation = generation
     this.core.strangers.limits = config.strangers
-    this.#listenFor(config)
+    this.#applyTimeLimits(config)
     void before.underWay.none().then(() => before.app.close())
   }
 
@@ -148,7 +148,7 @@ export class Gateway {
     await this.core.close()
   }
 
-  #listenFor({ upstreams }: Config): void {
+  #applyTimeLimits({ upstreams }: Config): void {
     const times = [...upstreams.values()].map(({ timeouts }) => timeouts)
     const requestMs = Math.max(...times.map(({ requestMs }) => requestMs))
     this.server.requestTimeout = times.length > 0 ? requestMs : requestTimeoutMs

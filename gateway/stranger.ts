@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { keepShortly } from '../shared/quiet.ts'
+import { keepShortly } from '../shared/node/quiet.ts'
 import type { Refusal } from '../shared/refusal.ts'
-import { clientAddress, type Ranges } from './address.ts'
+import { clientAddress, type Ranges } from './http/address.ts'
 import type { Strangers } from './limits/strangers.ts'
 import { refuse } from './request-record.ts'
 

@@ -7,11 +7,11 @@ import Fastify, {
 } from 'fastify'
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { InOne } from './in-one.ts'
+import { InOne } from './node/in-one.ts'
 import { loggable, logsRequests, type LogTarget } from './log.ts'
-import { takesNoMore } from './last-answer.ts'
-import { afterAnswers, answerOn, hangUp, isAnsweredEarly, letArrive } from './linger.ts'
-import { endQuietOnes } from './quiet.ts'
+import { takesNoMore } from './node/last-answer.ts'
+import { afterAnswers, answerOn, hangUp, isAnsweredEarly, letArrive } from './node/linger.ts'
+import { closeQuietConnections } from './node/quiet.ts'
 import { jsonType, rawRefusal, type Refusal, refusalFrom } from './refusal.ts'
 import { requestIdFrom } from './request-id.ts'
 import { serviceLog } from './request-log.ts'
@@ -66,7 +66,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
     },
     clientErrorHandler: (error, socket) => refuseUnparsed(error, socket, malformed),
   })
-  endQuietOnes(app.server)
+  closeQuietConnections(app.server)
   if (ownLog) useLog(app, ownLog)
   app.setErrorHandler((error, request, reply) => {
     const refusal = refusalFor(error)

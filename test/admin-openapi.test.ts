@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { pathExpression } from '../gateway/paths.ts'
+import { pathExpression } from '../gateway/http/paths.ts'
 import { openGatewayFile } from '../gateway/stores/embedded/database.ts'
 import { startAdmin, type AdminOptions } from './support/admin.ts'
 import { startUpstream } from './support/gateway.ts'

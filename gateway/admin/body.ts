@@ -2,11 +2,11 @@ import type { FastifyInstance } from 'fastify'
 import Type, { type Static, type TSchema } from 'typebox'
 import { isUtf8 } from 'node:buffer'
 import Value from 'typebox/value'
-import { hasBody } from '../../shared/linger.ts'
+import { hasBody } from '../../shared/node/linger.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { mistakesIn } from '../config/check.ts'
 import { ConfigDocument } from '../config/document.ts'
-import type { Kind } from '../values.ts'
+import type { Kind } from '../operations/values.ts'
 
 /** What bodies are of, unless their routes say otherwise. */
 export const jsonTypes = ['application/json']

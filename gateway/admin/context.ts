@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { Reloader } from '../config/reload.ts'
-import type { Desks } from '../desks.ts'
+import type { Desks } from '../operations/desks.ts'
 import type { Gateway } from '../server.ts'
 
 /** What the resources work on. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Refusal } from '../../shared/refusal.ts'
 import { nearest } from '../config/near.ts'
-import type { Kind } from '../values.ts'
+import type { Kind } from '../operations/values.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

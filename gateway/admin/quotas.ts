@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
-import { banTime } from '../values.ts'
-import { banView } from '../views.ts'
+import { banTime } from '../operations/values.ts'
+import { banView } from '../operations/views.ts'
 import type { AdminContext } from './context.ts'
 import { read, requireNothing, textKind } from './body.ts'
 

@@ -1,11 +1,11 @@
 import type { Config } from '../config/config.ts'
 import type { Preview } from '../config/load.ts'
-import type { Desks } from '../desks.ts'
+import type { Desks } from '../operations/desks.ts'
 import type { Key } from '../keys/key.ts'
 import { latestDays } from '../records/usage.ts'
 import type { Stores } from '../stores/open.ts'
-import { rememberedDays } from '../stores/tallies.ts'
-import { dayCount, type Kind } from '../values.ts'
+import { rememberedDays } from '../records/tally-store.ts'
+import { dayCount, type Kind } from '../operations/values.ts'
 
 /** An option of a command: with a `value` it takes one, without it is a switch. */
 export type Option = Readonly<{

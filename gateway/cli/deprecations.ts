@@ -1,5 +1,5 @@
 import { deprecatedCalls, type DeprecatedCalls } from '../records/deprecated-calls.ts'
-import { callsView } from '../views.ts'
+import { callsView } from '../operations/views.ts'
 import { callsCsv } from '../records/deprecated-calls.ts'
 import { daysOption, lastDays, type Command } from './command.ts'
 import { aligned, timeText } from './table.ts'

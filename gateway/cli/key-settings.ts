@@ -1,6 +1,6 @@
 import { settingsFrom, type KeyChange } from '../keys/changes.ts'
 import type { KeySettings } from '../keys/settings.ts'
-import { limit, moment, type Kind } from '../values.ts'
+import { limit, moment, type Kind } from '../operations/values.ts'
 import { text, texts, UsageError, valueOf, type Input, type Option } from './command.ts'
 
 /** `null` is the plan's limit, or no end at all. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Key } from '../keys/key.ts'
 import { KeyMistake } from '../keys/mistake.ts'
-import { overlapTime } from '../values.ts'
+import { overlapTime } from '../operations/values.ts'
 import { keyOf, required, UsageError, valueOf } from './command.ts'
 import type { Command, Context, Input, Output } from './command.ts'
 import { consequencesOf, sharing, uselessMinute } from './consequences.ts'

@@ -1,7 +1,7 @@
 import { dayMs } from '../limits/step.ts'
 import { usage, type Usage } from '../records/usage.ts'
-import { lineCount, usualLines } from '../values.ts'
-import { auditView } from '../views.ts'
+import { lineCount, usualLines } from '../operations/values.ts'
+import { auditView } from '../operations/views.ts'
 import { daysOption, keyOf, lastDays, text, valueOf, type Command } from './command.ts'
 import { aligned, timeText } from './table.ts'
 

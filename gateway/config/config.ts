@@ -1,5 +1,5 @@
-import type { CorsSettings } from '../cors.ts'
-import type { Deprecation } from '../deprecations.ts'
+import type { CorsSettings } from '../http/cors.ts'
+import type { Deprecation } from './deprecations.ts'
 import type { WhenUnreachable } from '../limits/alone.ts'
 import type { Limits, Plan } from '../limits/limits.ts'
 import type { BanRules } from '../limits/step.ts'

@@ -1,4 +1,4 @@
-import type { Change } from '../stores/audit.ts'
+import type { Change } from '../records/audit-store.ts'
 
 /** Sections that can't be changed while a gateway runs. */
 export const fixedSections = ['listen', 'admin', 'store', 'keys', 'workers'] as const

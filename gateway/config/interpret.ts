@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import type { Deprecation } from '../deprecations.ts'
+import type { Deprecation } from './deprecations.ts'
 import type { Limits, Plan } from '../limits/limits.ts'
 import { limitFrom } from '../limits/limits.ts'
 import type { BanRules } from '../limits/step.ts'

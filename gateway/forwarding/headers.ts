@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import { plainAddress, type Ranges } from '../address.ts'
-import { BoundedMap } from '../bounded-map.ts'
+import { plainAddress, type Ranges } from '../http/address.ts'
+import { BoundedMap } from '../../shared/bounded-map.ts'
 
 /** For one connection only, in either direction. */
 const hopByHop =

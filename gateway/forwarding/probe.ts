@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { signatureHeader, signatureRefused, signer } from '../../shared/signature.ts'
 import type { Config, Probe, Route, UpstreamSettings } from '../config/config.ts'
-import { pathExpression } from '../paths.ts'
+import { pathExpression } from '../http/paths.ts'
 import { TargetMeter } from '../records/meters.ts'
 import { reach } from './health.ts'
 import { Target } from './target.ts'

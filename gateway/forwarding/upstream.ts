@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import { lingerMs } from '../../shared/linger.ts'
+import { lingerMs } from '../../shared/node/linger.ts'
 import type { UpstreamSettings } from '../config/config.ts'
 import type { Meters } from '../records/meters.ts'
 import { UnderWay } from './under-way.ts'

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { limit as limitKind, moment } from '../values.ts'
+import { limit as limitKind, moment } from '../operations/values.ts'
 import type { KeySettings } from './settings.ts'
 
 const text = Type.String({ expected: 'a text' })

@@ -1,6 +1,6 @@
 import { breathe } from '../../shared/breathe.ts'
 import type { Clock } from '../../shared/clock.ts'
-import type { KeyStore, Watch } from '../stores/keys.ts'
+import type { KeyStore, Watch } from './store.ts'
 import { BloomFilter } from './bloom-filter.ts'
 import type { Caller } from './caller.ts'
 import { CallerCache } from './cache.ts'

@@ -1,4 +1,4 @@
-import type { KeyStore } from '../stores/keys.ts'
+import type { KeyStore } from './store.ts'
 
 /** Gives the names of keys by their ids, for reports; a key that isn't there has none. */
 export async function keyNames(

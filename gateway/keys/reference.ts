@@ -1,4 +1,4 @@
-import type { KeyStore } from '../stores/keys.ts'
+import type { KeyStore } from './store.ts'
 import type { Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'
 import { hashOf } from './token.ts'

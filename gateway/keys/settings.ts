@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http'
-import { Ranges } from '../address.ts'
+import { Ranges } from '../http/address.ts'
 import { effectiveLimits, type LimitSettings, type Plan } from '../limits/limits.ts'
 import type { Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'

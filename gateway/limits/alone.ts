@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { BoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../../shared/bounded-map.ts'
 import type { Limits } from './limits.ts'
 import {
   dayMs,

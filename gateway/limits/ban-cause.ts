@@ -1,4 +1,4 @@
-import type { AuditStore } from '../stores/audit.ts'
+import type { AuditStore } from '../records/audit-store.ts'
 
 /** How many lines about a key are looked through for its latest ban. */
 const mostLines = 100

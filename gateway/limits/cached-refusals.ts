@@ -1,4 +1,4 @@
-import { BoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../../shared/bounded-map.ts'
 import { minuteMs, type Decision, type Seen } from './step.ts'
 import type { Terms } from './terms.ts'
 

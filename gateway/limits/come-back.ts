@@ -1,5 +1,5 @@
 import { Refusal } from '../../shared/refusal.ts'
-import { BoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../../shared/bounded-map.ts'
 import { retryAfter, tellingWindow, type Standing } from './headers.ts'
 import type { BanRules } from './step.ts'
 

@@ -1,5 +1,5 @@
 import { quotaOf, type Key } from '../keys/key.ts'
-import { standingView } from '../views.ts'
+import { standingView } from '../operations/views.ts'
 import type { BanCause } from './ban-cause.ts'
 import type { Limits } from './limits.ts'
 import type { Decision } from './step.ts'

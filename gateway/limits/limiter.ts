@@ -1,5 +1,5 @@
 import { RateLimiterCompatibleAbstract, RateLimiterRes } from 'rate-limiter-flexible'
-import type { QuotaStore } from '../stores/quota.ts'
+import type { QuotaStore } from './store.ts'
 import { tellingWindow } from './headers.ts'
 import { noLimits, type Limits } from './limits.ts'
 import { dayMs, minuteMs, type BanRules, type Decision } from './step.ts'

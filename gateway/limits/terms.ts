@@ -1,6 +1,6 @@
-import { Ranges } from '../address.ts'
+import { Ranges } from '../http/address.ts'
 import { stateOf, type Caller, type KeyOverrides } from '../keys/caller.ts'
-import { pathMatcher } from '../paths.ts'
+import { pathMatcher } from '../http/paths.ts'
 import { effectiveLimits, type Limits, type Plan } from './limits.ts'
 import type { BanRules } from './step.ts'
 

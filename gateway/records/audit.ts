@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/clock.ts'
-import type { AuditStore, Change } from '../stores/audit.ts'
+import type { AuditStore, Change } from './audit-store.ts'
 
 /** Writes down what somebody has changed. */
 export type Noted = (change: Change) => Promise<void>

@@ -1,6 +1,6 @@
 import { keyNames } from '../keys/names.ts'
-import type { KeyStore } from '../stores/keys.ts'
-import type { TallyStore } from '../stores/tallies.ts'
+import type { KeyStore } from '../keys/store.ts'
+import type { TallyStore } from './tally-store.ts'
 
 /** What calls of a deprecated operation are tallied by. */
 export function deprecatedCall(operation: string): string {

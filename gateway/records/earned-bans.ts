@@ -1,8 +1,8 @@
 import { breathe } from '../../shared/breathe.ts'
 import type { Clock } from '../../shared/clock.ts'
 import type { BanRules } from '../limits/step.ts'
-import type { AuditStore } from '../stores/audit.ts'
-import { banView } from '../views.ts'
+import type { AuditStore } from './audit-store.ts'
+import { banView } from '../operations/views.ts'
 
 /** How many bans wait to be written down at most. */
 const mostWaiting = 1_000

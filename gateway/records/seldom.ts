@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/clock.ts'
-import { BoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../../shared/bounded-map.ts'
 
 /** How many names are told apart for sure. */
 const leastNames = 1_000

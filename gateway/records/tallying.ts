@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { breathe } from '../../shared/breathe.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { dayMs } from '../limits/step.ts'
-import type { Tally, TallyStore } from '../stores/tallies.ts'
+import type { Tally, TallyStore } from './tally-store.ts'
 
 /** How often what has come together is added to the store: a crash loses that much of it. */
 const everyMs = 4_000

@@ -2,8 +2,8 @@ import { statusByCode, type RefusalCode } from '../../shared/refusal.ts'
 import { keyNames } from '../keys/names.ts'
 import { dayMs } from '../limits/step.ts'
 import { outcomeOf, type RequestRecord } from '../request-record.ts'
-import type { KeyStore } from '../stores/keys.ts'
-import type { TallyStore } from '../stores/tallies.ts'
+import type { KeyStore } from '../keys/store.ts'
+import type { TallyStore } from './tally-store.ts'
 
 /** What a request is tallied by: what became of it, and the class of its status or the reason. */
 export type Use = `admitted ${string}` | `refused ${RefusalCode}`

@@ -1,7 +1,7 @@
 import type { onRequestHookHandler } from 'fastify'
 import { Refusal } from '../../shared/refusal.ts'
-import { framingFault } from '../framing.ts'
-import { plainTarget } from '../paths.ts'
+import { framingFault } from '../http/framing.ts'
+import { plainTarget } from '../http/paths.ts'
 import type { RefuseStranger } from '../stranger.ts'
 
 export type ScreenOptions = Readonly<{ refuseStranger: RefuseStranger }>

@@ -1,5 +1,5 @@
 import type { onRequestHookHandler } from 'fastify'
-import type { Cors } from '../cors.ts'
+import type { Cors } from '../http/cors.ts'
 import type { Strangers } from '../limits/strangers.ts'
 import type { AddressOf } from '../stranger.ts'
 

@@ -7,7 +7,7 @@ import type {
 import type { Clock } from '../../shared/clock.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { pathOf } from '../../shared/service.ts'
-import { bearerToken } from '../bearer.ts'
+import { bearerToken } from '../http/bearer.ts'
 import type { Caller } from '../keys/caller.ts'
 import type { Found, KeyDirectory } from '../keys/directory.ts'
 import { isOurs, isWellFormed } from '../keys/token.ts'

@@ -4,7 +4,7 @@ import type {
   HookHandlerDoneFunction as Done,
   onRequestHookHandler,
 } from 'fastify'
-import { hasBody } from '../../shared/linger.ts'
+import { hasBody } from '../../shared/node/linger.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { stateOf, type Caller } from '../keys/caller.ts'
 import { bodied, tooManyAtOnce } from '../forwarding/refusals.ts'
@@ -15,7 +15,7 @@ import type { Decision } from '../limits/step.ts'
 import type { Terms } from '../limits/terms.ts'
 import { refuse, type RequestRecord } from '../request-record.ts'
 import type { FairShare } from '../forwarding/fair-share.ts'
-import { standingView } from '../views.ts'
+import { standingView } from '../operations/views.ts'
 
 const secondsUntilBack = '5'
 

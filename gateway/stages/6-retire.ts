@@ -2,7 +2,7 @@ import type { onRequestHookHandler } from 'fastify'
 import type { Clock } from '../../shared/clock.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { pathOf } from '../../shared/service.ts'
-import type { FindDeprecation } from '../deprecations.ts'
+import type { FindDeprecation } from '../config/deprecations.ts'
 import type { Caller } from '../keys/caller.ts'
 import { refuse, type RequestRecord } from '../request-record.ts'
 

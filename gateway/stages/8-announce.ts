@@ -1,7 +1,7 @@
 import type { FastifyReply, onSendHookHandler } from 'fastify'
 import { pathOf } from '../../shared/service.ts'
-import type { Cors } from '../cors.ts'
-import type { FindDeprecation } from '../deprecations.ts'
+import type { Cors } from '../http/cors.ts'
+import type { FindDeprecation } from '../config/deprecations.ts'
 import { rateHeaders } from '../limits/headers.ts'
 
 export type AnnounceOptions = Readonly<{ ietf: boolean; find: FindDeprecation; cors: Cors }>

@@ -1,8 +1,8 @@
 import type { StoredKey } from '../keys/key.ts'
 import type { QuotaState } from '../limits/step.ts'
 import { isDeprecatedCall } from '../records/deprecated-calls.ts'
-import type { AuditEntry } from './audit.ts'
-import type { Tally } from './tallies.ts'
+import type { AuditEntry } from '../records/audit-store.ts'
+import type { Tally } from '../records/tally-store.ts'
 
 /** A quota as it is kept, and until when it can matter. */
 export type KeptQuota = Readonly<{ quota: string; state: QuotaState; keepUntilMs: number }>

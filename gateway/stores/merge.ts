@@ -1,5 +1,5 @@
 import type { Conduct, QuotaState } from '../limits/step.ts'
-import { auditEntriesFrom, auditText, type AuditEntry } from './audit.ts'
+import { auditEntriesFrom, auditText, type AuditEntry } from '../records/audit-store.ts'
 
 /**
  * What is known of a quota by two stores together: the larger count in each window. Of two generations the later is

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { AuditEntry, AuditStore } from '../../gateway/stores/audit.ts'
+import type { AuditEntry, AuditStore } from '../../gateway/records/audit-store.ts'
 
 /** What every audit promises; run against each of them with two views of one store. */
 export function auditStoreContract(

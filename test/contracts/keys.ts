@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { Key } from '../../gateway/keys/key.ts'
 import { hashOf, newKeyId, newToken } from '../../gateway/keys/token.ts'
-import type { KeyStore } from '../../gateway/stores/keys.ts'
+import type { KeyStore } from '../../gateway/keys/store.ts'
 import { bound } from '../support/promises.ts'
 import { until } from '../support/redis.ts'
 

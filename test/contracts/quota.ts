@@ -12,7 +12,7 @@ import type { Test } from 'tap'
 import type { Limits } from '../../gateway/limits/limits.ts'
 import type { Ask, BanRules, Decision } from '../../gateway/limits/step.ts'
 import { QuotaLimiter } from '../../gateway/limits/limiter.ts'
-import type { QuotaStore } from '../../gateway/stores/quota.ts'
+import type { QuotaStore } from '../../gateway/limits/store.ts'
 import { until } from '../support/redis.ts'
 
 /** A store with a clock that tests move, and a way to forget all that is in its process's memory. */

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Tally, TallyStore } from '../../gateway/stores/tallies.ts'
+import type { Tally, TallyStore } from '../../gateway/records/tally-store.ts'
 
 /** What every store of tallies promises; run against each of them with two views of one store. */
 export function tallyStoreContract(

@@ -7,7 +7,7 @@ import {
   plainAddress,
   Ranges,
   unreadableAddress,
-} from '../../gateway/address.ts'
+} from '../../gateway/http/address.ts'
 import { newKeyId, newToken } from '../../gateway/keys/token.ts'
 import { json, raw, type Answer } from '../support/http.ts'
 import { startStore } from '../support/backend.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { deprecatedCalls } from '../../gateway/records/deprecated-calls.ts'
-import type { Tally } from '../../gateway/stores/tallies.ts'
+import type { Tally } from '../../gateway/records/tally-store.ts'
 import { Tallying, type CountSlot } from '../../gateway/records/tallying.ts'
 import { loadConfig } from '../../gateway/config/load.ts'
 import { startGateway, startUpstream } from '../support/gateway.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { pathMatcher, plainTarget } from '../../gateway/paths.ts'
+import { pathMatcher, plainTarget } from '../../gateway/http/paths.ts'
 import { raw } from '../support/http.ts'
 import { startGateway } from '../support/gateway.ts'
 

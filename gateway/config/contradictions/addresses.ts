@@ -1,5 +1,5 @@
 import { isLoopback } from '../../../shared/serve.ts'
-import { Ranges } from '../../address.ts'
+import { Ranges } from '../../http/address.ts'
 import {
   list,
   mistake,

@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http'
-import { decoded, pathExpression, plainTarget } from '../../paths.ts'
+import { decoded, pathExpression, plainTarget } from '../../http/paths.ts'
 import { methodsOf } from '../methods.ts'
 import { nearest } from '../near.ts'
 import { list, section, text, type Section } from './saying.ts'

@@ -1,4 +1,4 @@
-import { decoded } from '../../paths.ts'
+import { decoded } from '../../http/paths.ts'
 import { entriesIn, leadsTo } from './entries.ts'
 import { list, mistake, section, text, warning, type Saying, type Section } from './saying.ts'
 

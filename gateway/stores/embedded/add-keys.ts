@@ -4,7 +4,7 @@ import type { Database } from '../../../shared/sqlite.ts'
 import { KeyMistake } from '../../keys/mistake.ts'
 import { intactKeyFrom, recordOf } from '../../keys/record.ts'
 import type { Key } from '../../keys/key.ts'
-import type { Added } from '../keys.ts'
+import type { Added } from '../../keys/store.ts'
 import { breathe } from '../../../shared/breathe.ts'
 import { inOrder } from './in-order.ts'
 

@@ -1,5 +1,10 @@
 import type { Database } from '../../../shared/sqlite.ts'
-import { auditEntriesFrom, auditText, rememberedEntries, type AuditStore } from '../audit.ts'
+import {
+  auditEntriesFrom,
+  auditText,
+  rememberedEntries,
+  type AuditStore,
+} from '../../records/audit-store.ts'
 
 type Row = Readonly<{ seq: number; entry: string }>
 

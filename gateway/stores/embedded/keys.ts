@@ -2,7 +2,7 @@ import type { Clock } from '../../../shared/clock.ts'
 import type { Database } from '../../../shared/sqlite.ts'
 import { intactKeyFrom, keyFrom, recordOf } from '../../keys/record.ts'
 import type { Key, StoredKey } from '../../keys/key.ts'
-import { pollMs, type KeyListener, type KeyStore, type Watch } from '../keys.ts'
+import { pollMs, type KeyListener, type KeyStore, type Watch } from '../../keys/store.ts'
 import { Clash, isThere, keyAdder, versionsIn } from './add-keys.ts'
 import { breathe } from '../../../shared/breathe.ts'
 

@@ -1,6 +1,6 @@
 import { breathe } from '../../../shared/breathe.ts'
 import type { Database } from '../../../shared/sqlite.ts'
-import { rememberedDays, type Tally, type TallyStore } from '../tallies.ts'
+import { rememberedDays, type Tally, type TallyStore } from '../../records/tally-store.ts'
 
 const pageSize = 1_000
 

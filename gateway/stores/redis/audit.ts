@@ -1,4 +1,9 @@
-import { auditEntriesFrom, auditText, rememberedEntries, type AuditStore } from '../audit.ts'
+import {
+  auditEntriesFrom,
+  auditText,
+  rememberedEntries,
+  type AuditStore,
+} from '../../records/audit-store.ts'
 import type { Connection } from './connect.ts'
 
 /** How many lines are read at a time. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../shared/clock.ts'
-import type { Ban, QuotaStore } from '../quota.ts'
+import type { Ban, QuotaStore } from '../../limits/store.ts'
 import type { Breaker } from './breaker.ts'
 import type { Connection } from './connect.ts'
 import { decisionsIn } from './decisions.ts'

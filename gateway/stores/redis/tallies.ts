@@ -1,4 +1,4 @@
-import { rememberedDays, type Tally, type TallyStore } from '../tallies.ts'
+import { rememberedDays, type Tally, type TallyStore } from '../../records/tally-store.ts'
 import type { Breaker } from './breaker.ts'
 import type { Connection } from './connect.ts'
 import { keyedScript } from './script.ts'

@@ -1,5 +1,5 @@
-import { pollMs } from '../keys.ts'
-import type { Ban, BanListener } from '../quota.ts'
+import { pollMs } from '../../keys/store.ts'
+import type { Ban, BanListener } from '../../limits/store.ts'
 import { duplicate, type Connection } from './connect.ts'
 
 /** Hears of bans and lifts by publish and subscribe, and asks for the latest lift besides. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../shared/clock.ts'
 import { intactKeyFrom } from '../../keys/record.ts'
-import { pollMs, type KeyListener, type Watch } from '../keys.ts'
+import { pollMs, type KeyListener, type Watch } from '../../keys/store.ts'
 import { duplicate, type Connection } from './connect.ts'
 
 type Names = Readonly<{

@@ -18,7 +18,7 @@ type Seen = { bytes: number; sinceMs: number }
  *
  * On a connection on which nothing is asked only an answer counts: bytes that are no request keep none open.
  */
-export function endQuietOnes(server: Server, everyMs = 1_000): QuietConnections {
+export function closeQuietConnections(server: Server, everyMs = 1_000): QuietConnections {
   const open = new Map<Limited, Seen>()
   const look = (): void => {
     const nowMs = performance.now()

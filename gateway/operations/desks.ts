@@ -1,9 +1,9 @@
-import type { Clock } from '../shared/clock.ts'
-import { noterFor } from './records/audit.ts'
-import { KeyDesk } from './keys/desk.ts'
-import { QuotaDesk } from './limits/desk.ts'
-import type { Plan } from './limits/limits.ts'
-import type { Stores } from './stores/open.ts'
+import type { Clock } from '../../shared/clock.ts'
+import { noterFor } from '../records/audit.ts'
+import { KeyDesk } from '../keys/desk.ts'
+import { QuotaDesk } from '../limits/desk.ts'
+import type { Plan } from '../limits/limits.ts'
+import type { Stores } from '../stores/open.ts'
 
 export type DesksOptions = Readonly<{
   stores: Stores

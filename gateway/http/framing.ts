@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { Refusal, type RefusalCode } from '../shared/refusal.ts'
+import { Refusal, type RefusalCode } from '../../shared/refusal.ts'
 
 /** How many headers a request may have, and how long its target may be. */
 const mostHeaders = 100

@@ -1,8 +1,8 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { QuietConnections } from '../shared/quiet.ts'
+import type { QuietConnections } from '../../shared/node/quiet.ts'
 import { neighbourhoodOf, plainAddress, type Ranges } from './address.ts'
-import { FairShare } from './forwarding/fair-share.ts'
+import { FairShare } from '../forwarding/fair-share.ts'
 
 /** Descriptors that are for files, stores and operators. */
 const kept = 64

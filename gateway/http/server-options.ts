@@ -1,11 +1,11 @@
 import type { FastifyHttpOptions } from 'fastify'
 import { createServer, type Server } from 'node:http'
-import { refusalFrom, type Refusal } from '../shared/refusal.ts'
-import { endQuietOnes } from '../shared/quiet.ts'
-import { requestIdFrom } from '../shared/request-id.ts'
-import { answer, refuseUnparsed } from '../shared/service.ts'
+import { refusalFrom, type Refusal } from '../../shared/refusal.ts'
+import { closeQuietConnections } from '../../shared/node/quiet.ts'
+import { requestIdFrom } from '../../shared/request-id.ts'
+import { answer, refuseUnparsed } from '../../shared/service.ts'
 import { plainTarget } from './paths.ts'
-import { bringAll, idleMs, wire } from './wire.ts'
+import { routeEverything, idleMs, wire } from './wire.ts'
 
 /** How long a request may take to arrive. */
 const requestTimeoutMs = 30_000
@@ -21,8 +21,8 @@ export function serverOptions(): FastifyHttpOptions<Server> {
     serverFactory(take) {
       const server = createServer({ ...wire, keepAliveTimeout: idleMs })
       server.requestTimeout = requestTimeoutMs
-      endQuietOnes(server)
-      bringAll(server, take, asItIs)
+      closeQuietConnections(server)
+      routeEverything(server, take, asItIs)
       return server
     },
     routerOptions: { maxParamLength: 16_384 },

@@ -1,5 +1,5 @@
-import { durationFrom, instantFrom } from './config/units.ts'
-import { rememberedDays } from './stores/tallies.ts'
+import { durationFrom, instantFrom } from '../config/units.ts'
+import { rememberedDays } from '../records/tally-store.ts'
 
 /**
  * What operators may give for something: as an option of a command, a parameter of the admin API or a member of

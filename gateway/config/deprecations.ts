@@ -1,5 +1,5 @@
-import { strict, type Lenience } from './lenience.ts'
-import { decoded, pathExpression } from './paths.ts'
+import { strict, type Lenience } from '../http/lenience.ts'
+import { decoded, pathExpression } from '../http/paths.ts'
 
 /** A rehearsal of a removal: within it, the operation is not served. */
 export type Brownout = Readonly<{ fromMs: number; toMs: number }>

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { isLastDecided, takeNoMore } from '../shared/last-answer.ts'
+import { abandon } from '../../shared/node/abandon.ts'
+import { isLastDecided, takeNoMore } from '../../shared/node/last-answer.ts'
 
 /** How many requests of one connection may be under way behind the one that is being answered. */
 const mostUnderWay = 16
@@ -99,12 +100,4 @@ export class Pipelines {
     this.#take(request, response)
     this.#giveTurn(line)
   }
-}
-
-/** Tells an answer that its connection is gone; Node 20 to 24 tell only the one that was being sent. */
-function abandon(response: ServerResponse): void {
-  if (response.closed) return
-  Reflect.set(response, '_closed', true)
-  response.destroyed = true
-  response.emit('close')
 }

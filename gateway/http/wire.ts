@@ -1,47 +1,18 @@
-import { IncomingMessage, ServerResponse, type Server, type ServerOptions } from 'node:http'
+import { ServerResponse, type IncomingMessage, type Server, type ServerOptions } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { InOne } from '../shared/in-one.ts'
-import { takeNoMore } from '../shared/last-answer.ts'
-import { afterAnswers, hangUp } from '../shared/linger.ts'
-import { rawRefusal, Refusal } from '../shared/refusal.ts'
+import { InOne } from '../../shared/node/in-one.ts'
+import { takeNoMore } from '../../shared/node/last-answer.ts'
+import { afterAnswers, hangUp } from '../../shared/node/linger.ts'
+import { ignoresUpgrade, Incoming } from '../../shared/node/upgrade.ts'
+import { rawRefusal, Refusal } from '../../shared/refusal.ts'
 import { Pipelines, type Take } from './pipelines.ts'
 
 /** How long a caller may take for its headers, and keep a connection on which it asks nothing. */
 const headersMs = 5_000
 export const idleMs = 60_000
 
-const wantsUpgrade = Symbol('wantsUpgrade')
-
-/** A request that goes on as something else than HTTP only if that is a WebSocket. */
-class Incoming extends IncomingMessage {
-  [wantsUpgrade] = false
-
-  // Node puts here what it has parsed, and asks whether to let go of the connection.
-  get upgrade(): boolean {
-    return this[wantsUpgrade] && (this.method === 'CONNECT' || isWebSocket(this))
-  }
-
-  set upgrade(wanted: boolean | null) {
-    this[wantsUpgrade] = wanted === true
-  }
-}
-
-/** Whether a connection is to become a WebSocket; then it is for whoever answers this to let it. */
-export function becomesWebSocket(request: IncomingMessage): boolean {
-  return request instanceof Incoming && request.upgrade
-}
-
-/** Whether a request wants to become something that is not heeded: Node loses what comes behind it. */
-function losesTheRest(request: IncomingMessage): boolean {
-  return request instanceof Incoming && request[wantsUpgrade] && !request.upgrade
-}
-
-function isWebSocket({ method, headers, httpVersion }: IncomingMessage): boolean {
-  return method === 'GET' && httpVersion === '1.1' && headers.upgrade?.toLowerCase() === 'websocket'
-}
-
-/** How Node is to treat connections. What it refuses by itself it refuses without a word of ours. */
+/** Options for Node's server. What it refuses by itself it refuses without a word of ours. */
 export const wire: ServerOptions = {
   IncomingMessage: Incoming,
   ServerResponse: InOne,
@@ -50,15 +21,15 @@ export const wire: ServerOptions = {
   connectionsCheckingInterval: 1_000,
 }
 
-/** Brings before the stages what Node would answer, or drop, without asking anybody. */
-export function bringAll(
+/** Brings requests before the stages that Node would answer, or drop, without asking anybody. */
+export function routeEverything(
   server: Server,
   take: Take,
   refuse: (why: Refusal, socket: Duplex) => Refusal,
 ): void {
   const pipelines = new Pipelines(take)
   const takeIt = (request: IncomingMessage, response: ServerResponse): void => {
-    if (losesTheRest(request)) response.shouldKeepAlive = false
+    if (ignoresUpgrade(request)) response.shouldKeepAlive = false
     if (!response.shouldKeepAlive) takeNoMore(request.socket)
     // Only the answer whose turn it is has the connection.
     if (response.socket === null) pipelines.add(request, response)

@@ -1,4 +1,4 @@
-import type { Ask, Decision } from '../limits/step.ts'
+import type { Ask, Decision } from './step.ts'
 
 /** A ban that runs. */
 export type Ban = Readonly<{ key: string; quota: string; untilMs: number }>

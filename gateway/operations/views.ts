@@ -1,8 +1,8 @@
-import type { DeprecatedCalls } from './records/deprecated-calls.ts'
-import type { Standing } from './limits/headers.ts'
-import { windows } from './limits/headers.ts'
-import type { AuditEntry } from './stores/audit.ts'
-import type { Ban } from './stores/quota.ts'
+import type { DeprecatedCalls } from '../records/deprecated-calls.ts'
+import type { Standing } from '../limits/headers.ts'
+import { windows } from '../limits/headers.ts'
+import type { AuditEntry } from '../records/audit-store.ts'
+import type { Ban } from '../limits/store.ts'
 
 /** What programs are told: the same by the command line with --json and by the admin API. */
 

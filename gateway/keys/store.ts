@@ -1,4 +1,4 @@
-import type { Key, StoredKey } from '../keys/key.ts'
+import type { Key, StoredKey } from './key.ts'
 
 /**
  * Where keys are kept. Any number of gateways and command lines work on one store at a time.
