@@ -95,6 +95,12 @@ t.test('a backend that could be compared with nothing is not fit', async (t) => 
   const lines = out.trimEnd().split('\n')
   t.match(lines.at(-1), `The present backend ${dead} does not answer: is it running?`)
   t.match(lines.at(-1), /ANIMALS_URL, which is not set in this terminal: set it/)
+  const both = await runCommand(['upstream', 'check', dead, '--config', file], {})
+  t.match(both, { code: 1, out: /it does not answer; not compared: the present backend/ })
+  t.match(
+    both.out,
+    /would break 3 of 3 probes\.\nNothing was compared in 1 of 3 probes\.\nThe present/,
+  )
   const set = await check(`[ { url: '\${ANIMALS_URL}' } ]`, asNow, { ANIMALS_URL: dead })
   t.match(set, { code: 1, out: /ANIMALS_URL, as it is set in this terminal\.\n$/ })
   t.match(await check(`[ '${dead}' ]`, asNow), { code: 1, out: /is that of the configuration/ })

@@ -1,4 +1,5 @@
-import { accessSync, constants, existsSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { userInfo } from 'node:os'
 import { dirname, resolve } from 'node:path'
 
 /** What a system says of files; others only in tests. */
@@ -10,7 +11,7 @@ export type Access = Readonly<{
   uid: number | undefined
 }>
 
-const system: Access = { exists: existsSync, require: accessSync, uid: process.getuid?.() }
+const system = (): Access => ({ exists: existsSync, require: accessSync, uid: ownUid() })
 
 /** SQLite keeps these beside a database, and needs them as much. */
 const besides = ['', '-wal', '-shm', '-journal', '-counting']
@@ -18,7 +19,7 @@ const besides = ['', '-wal', '-shm', '-journal', '-counting']
 /** Why this process may not use a file, and what to do, if that is why it can't be opened. */
 export function permissionFault(
   file: string,
-  { exists, require, uid }: Access = system,
+  { exists, require, uid }: Access = system(),
 ): string | undefined {
   const user = uid === undefined ? 'this user' : `this process's user (uid ${uid})`
   const owner = uid === undefined ? 'that user' : uid
@@ -41,4 +42,17 @@ export function permissionFault(
     .find((path) => exists(path) && !may(path, R_OK | W_OK))
   if (kept === undefined) return undefined
   return `${user} may not read and write ${kept}: chown ${owner} ${kept}; or chmod u+rw ${kept}, if it is this user's; or run it as the file's owner`
+}
+
+/** In a container a user may have no name, and then only Linux itself knows who it is. */
+function ownUid(): number | undefined {
+  for (const ask of [() => userInfo().uid, () => statSync('/proc/self').uid]) {
+    try {
+      const uid = ask()
+      return uid < 0 ? undefined : uid
+    } catch {
+      // The next one may know.
+    }
+  }
+  return undefined
 }
