@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { root } from './support/process.ts'
 
@@ -62,10 +63,46 @@ t.test('the walls of the house stand', (t) => {
   t.end()
 })
 
+t.test('only shared/node reaches into Node’s private parts', (t) => {
+  const fields =
+    /\b_(?:header|headerSent|hasBody|last|httpMessage|handle|keepAliveTimeout|closed)\b|'parser'|\bonIncoming\b|\bdestroySoon\b/
+  const readme = readFileSync(join(root, 'shared', 'node', 'README.md'), 'utf8')
+  const code = (file: string): string =>
+    readFileSync(join(root, file), 'utf8').replace(/\/\*[^]*?\*\/|\/\/.*/g, '')
+  const isSeam = (file: string): boolean => file.startsWith(join('shared', 'node'))
+  for (const file of files.filter((file) => !isSeam(file))) {
+    t.notMatch(code(file), new RegExp(`(?:'|\\.|declare )(?:${fields.source})`), file)
+  }
+  const used = new Set(
+    files.filter(isSeam).flatMap((file) => code(file).match(new RegExp(fields, 'g')) ?? []),
+  )
+  const listed = new Set(readme.match(new RegExp(fields.source.replaceAll("'", '`'), 'g')))
+  const plain = (names: Set<string>): string[] =>
+    [...names].map((name) => name.replace(/['`]/g, '')).sort()
+  t.strictSame(plain(listed), plain(used), 'its README lists those that are used')
+  t.end()
+})
+
 t.test('only the rim of the house touches the process', (t) => {
   for (const file of files.filter((file) => !touchProcess.test(file))) {
     const code = readFileSync(join(root, file), 'utf8').replace(/\/\*[^]*?\*\/|\/\/.*/g, '')
     t.notMatch(code, /(?<![.\w'])process\.(?!server|versions)|from 'node:process'/, file)
   }
   t.end()
+})
+
+t.test('the quick lane needs no Redis and starts no process', async (t) => {
+  const { lanes } = (await import(pathToFileURL(join(root, 'config/scripts/lanes.mjs')).href)) as {
+    lanes: Record<'quick' | 'seams', string[]>
+  }
+  const sourceOf = (file: string): string =>
+    readFileSync(join(root, file.replace(/^build\//, '').replace(/\.js$/, '.ts')), 'utf8')
+  for (const file of lanes.seams) t.ok(sourceOf(file), file)
+  for (const file of lanes.quick) {
+    t.notMatch(
+      sourceOf(file),
+      /\b(?:start(?:Redis|Process|Fleet)|spawn|execFile|runCommand)\(/,
+      file,
+    )
+  }
 })
