@@ -20,7 +20,7 @@ export class RequestRecord {
   terms: Terms | undefined = undefined
   /** Why the request is forbidden: its key isn't for this operation or address, or may never have as many points. */
   forbidden: 'operation' | 'address' | 'cost' | undefined = undefined
-  /** What was decided, and by which limits: what the headers tell. A stranger's are its address's. */
+  /** The decision and the limits that it was made by, which the headers tell. A stranger's are its address's. */
   standing: Standing | undefined = undefined
   refusal: Refusal | undefined = undefined
   /** The address of the target that has answered, or failed to. */
@@ -41,7 +41,7 @@ export class RequestRecord {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What Tollgate knows of this request; `null` where a route isn't guarded. */
+    /** Tollgate's record of this request; `null` where a route isn't guarded. */
     tollgate: RequestRecord | null
   }
 }
@@ -53,7 +53,7 @@ export function refuse(reply: FastifyReply, refusal: Refusal): FastifyReply {
   return answer(reply, refusal)
 }
 
-/** What was decided about a request: let in, refused for a reason, asked by a browser; or its caller left first. */
+/** The outcome of a request: let in, refused for a reason, asked by a browser; or its caller left first. */
 export type Outcome = 'admitted' | RefusalCode | 'preflight' | 'gone'
 
 export function outcomeOf({ refusal, standing, caller }: RequestRecord): Outcome {

@@ -33,11 +33,11 @@ export async function runServices() {
   if (stopping) return stopping
   // Before the gateway, which writes into its log what is changed while it runs.
   const usual = await configuration()
-  const isTold = !process.env.ANIMALS_URL
-  process.env.ANIMALS_URL ||= backend
+  const isSet = !process.env.ANIMALS_URL && !leadsTo(usual, backend)
+  if (isSet) process.env.ANIMALS_URL = backend
   const config = await configuration()
   // Commands in another terminal read the configuration without it.
-  const isElsewhere = isTold && config !== undefined && urlsOf(usual) !== urlsOf(config)
+  const isElsewhere = isSet && config !== undefined && urlsOf(usual) !== urlsOf(config)
   const keys = config ? await firstKeys(config) : []
   const gateway = await start('gateway')
   if (stopping) {
@@ -47,9 +47,7 @@ export async function runServices() {
   }
   // What the gateway still has to say of its start goes first.
   await setTimeout(100)
-  const isReached = [...(config?.upstreams.values() ?? [])].some(({ targets }) =>
-    targets.some(({ url }) => new URL(url).port === new URL(backend).port),
-  )
+  const isReached = leadsTo(config, backend)
   process.stdout.write(welcome({ gateway, backend, keys, isReached, isElsewhere }))
 }
 
@@ -88,6 +86,13 @@ async function configuration() {
     if (error instanceof ConfigError) return undefined
     throw error
   }
+}
+
+/** Whether a target of a configuration is that backend. */
+function leadsTo(config, backend) {
+  return [...(config?.upstreams.values() ?? [])].some(({ targets }) =>
+    targets.some(({ url }) => new URL(url).port === new URL(backend).port),
+  )
 }
 
 /** Where all backends of a configuration are. */

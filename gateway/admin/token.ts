@@ -19,7 +19,7 @@ declare module 'fastify' {
 
 const challenge = 'Bearer realm="tollgate admin"'
 
-/** What a gateway says of itself that has no token; the command line knows it by that. */
+/** The answer of a gateway that has no token; the command line recognises it. */
 export const noToken = 'no ADMIN_TOKEN is set'
 
 /** As many random characters are too many to be guessed. */

@@ -54,7 +54,7 @@ function verdict(url: string, { name }: UpstreamSettings, { fit, findings }: Com
   ]
 }
 
-/** What to do about a present backend that does not answer. */
+/** Advice about a present backend that does not answer. */
 function remedy(
   { preview, hasVariable }: Context,
   { name }: UpstreamSettings,

@@ -58,7 +58,7 @@ function* faults(
 }
 
 /**
- * What stands at a place. Of what a variable says, only what can't be a secret is told: where a number, a word of
+ * The value at a place of the file. Of a variable's value, only what can't be a secret is told: where a number, a word of
  * some, a duration or a size is expected, and it is as short as one.
  */
 function foundAt(document: ConfigDocument, rule: Rule, node: Node | null, name: string): string {

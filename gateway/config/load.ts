@@ -186,7 +186,7 @@ export function textOf(file: string): string {
     return readFileSync(file, 'utf8')
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    // Whoever has named one knows how.
+    // A user who has named a file knows how to.
     const hint = file === usualFile ? ' (name one with --config or TOLLGATE_CONFIG)' : ''
     throw new ConfigError(`the configuration ${file} can't be read: ${reason}${hint}`, {
       cause: error,

@@ -15,7 +15,7 @@ export type Finding = Readonly<{
   breaks: readonly string[]
   /** Whether all that should be compared with the present backend, or with the probe's own status, was. */
   compared: boolean
-  /** What was not compared, and why; the rest was. */
+  /** The part that was not compared, and why; the rest was. */
   note?: string
 }>
 

@@ -7,7 +7,7 @@ import { hashOf } from './token.ts'
 export let stateOf: (caller: Caller) => CallerState
 
 /**
- * Who sends a request with a valid key. A caller never changes: when its key or its token does, another
+ * The sender of a request with a valid key. A caller never changes: when its key or its token does, another
  * caller takes its place, and requests under way keep the one that they came with.
  */
 export class Caller {
@@ -54,8 +54,8 @@ export class Caller {
 export type KeyOverrides = Pick<Key, 'limits' | 'methods' | 'paths' | 'addresses'>
 
 /**
- * What a gateway keeps with a caller, so that its next request finds it without a look-up: memory that a
- * request has to wait for costs more than anything that it computes.
+ * Kept with a caller for speed: its next request finds all of this without a look-up. Memory that a request has
+ * to wait for costs more than anything that it computes.
  */
 export class CallerState implements CacheSlot {
   readonly token: string

@@ -4,12 +4,12 @@ import { pathMatcher } from '../http/paths.ts'
 import { effectiveLimits, type Limits, type Plan } from './limits.ts'
 import type { BanRules } from './step.ts'
 
-/** What one caller may do, and how often, in one configuration. */
+/** The limits, bans and restrictions of one caller in one configuration. */
 export type Terms = Readonly<{
   limits: Limits
   /** When strikes become a ban; `undefined` for a plan without bans. */
   bans: BanRules | undefined
-  /** What the caller's key may not be used for; `undefined` for a key that isn't restricted. */
+  /** Tells uses that the caller's key is restricted from; `undefined` for a key that isn't restricted. */
   forbids: Restriction | undefined
 }>
 

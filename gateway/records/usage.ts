@@ -14,7 +14,7 @@ const refused = new Map(
   Object.keys(statusByCode).map((code) => [code, `refused ${code as RefusalCode}` as const]),
 )
 
-/** What a caller's request is tallied by; `undefined` for one that was never decided. */
+/** The name by which a caller's request is tallied; `undefined` for one that was never decided. */
 export function useOf(record: RequestRecord, status: number): Use | undefined {
   const { standing, forbidden } = record
   if (!standing) return undefined

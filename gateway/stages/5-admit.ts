@@ -21,7 +21,7 @@ const secondsUntilBack = '5'
 
 export type AdmitOptions = Readonly<{
   quotas: Quotas
-  /** What a request of the route counts. */
+  /** How many points a request of the route costs. */
   cost: number
   /** Whether the route tells where a caller stands, and nothing else: it is open even to who is banned. */
   asksOnly: boolean
@@ -32,8 +32,8 @@ export type AdmitOptions = Readonly<{
 }>
 
 /**
- * Lets a request in if its caller's quota has room for it, and counts it: one step, or 429. What isn't for the
- * caller, or costs more than it may ever have, is 403 and not counted.
+ * Lets a request in if its caller's quota has room for it, and counts it: one step, or 429. A request that isn't
+ * for the caller, or costs more than it may ever have, is 403 and not counted.
  */
 export function admit(options: AdmitOptions): onRequestHookHandler {
   const { quotas, cost, asksOnly, share, banned } = options
@@ -107,7 +107,7 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
   }
 }
 
-/** What `GET /v1/quota` answers: where a caller stands. It costs nothing and never counts. */
+/** Answers `GET /v1/quota`: where a caller stands. It costs nothing and never counts. */
 export function quotaView(request: FastifyRequest, reply: FastifyReply): object {
   if (hasBody(request.raw)) return refuse(reply, bodied(request.method))
   const { caller, terms, standing } = request.tollgate ?? {}
@@ -125,7 +125,7 @@ function forbidden(why: 'operation' | 'address' | 'cost', cost: number, limits: 
   )
 }
 
-/** What a request may cost at most to be let in at all. */
+/** The most points with which a request can be let in at all. */
 function mostPoints({ perMinute, perDay }: Limits): number {
   return Math.min(perMinute, perDay)
 }

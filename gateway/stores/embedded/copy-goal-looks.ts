@@ -65,7 +65,7 @@ function requireUnclaimed(database: Database): void {
   claimed.close()
 }
 
-/** What is in a file, which an older version may have written. */
+/** Reads the content of a file, which an older version may have written. */
 function contentsOf(database: Database, nowMs: number): string[] {
   const tables = new Set(
     database.prepare<[], string>('SELECT name FROM sqlite_master').pluck().all(),

@@ -77,7 +77,7 @@ function existingGoal(file: string, clock: Clock): CopyGoal {
 
     async close() {
       close()
-      // Whoever has put something was told why that can't be.
+      // A caller that has put something was told why that can't be.
       await writing?.then(
         (each) => each.close(),
         () => undefined,

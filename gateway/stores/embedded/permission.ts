@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, resolve } from 'node:path'
 
-/** What a system says of files; others only in tests. */
+/** Asks the system about files; tests bring another one. */
 export type Access = Readonly<{
   exists: (file: string) => boolean
   /** Throws if this process may not do with a file what the mode says. */
