@@ -3,7 +3,6 @@ import { differencesOf, type Difference } from '../config/diff.ts'
 import { readConfig } from '../config/load.ts'
 import { configText, valueText } from '../config/show.ts'
 import { effectiveLimits } from '../limits/limits.ts'
-import { requireServable } from '../routes.ts'
 import { text, UsageError, type Command, type Context } from './command.ts'
 import { aligned } from './table.ts'
 
@@ -15,6 +14,8 @@ export const configCommands: readonly Command[] = [
     summary: 'Tell whether a configuration is sound; exit code 2 with every mistake if not',
     details: 'FILE may be - for standard input.',
     run: async ({ configFile: file, config, preview }) => {
+      // With Fastify and its proxy, which no other command needs.
+      const { requireServable } = await import('../routes.ts')
       await requireServable(preview)
       const { plans, routes, upstreams } = config
       const counted = [

@@ -1,6 +1,7 @@
 import { secretFault } from '../../shared/signature.ts'
 import type { UpstreamSettings } from '../config/config.ts'
-import { holdAgainst, isTargetUrl, type Comparison, type Finding } from '../forwarding/probe.ts'
+import { isTargetUrl } from '../forwarding/target-url.ts'
+import type { Comparison, Finding } from '../forwarding/probe.ts'
 import { text, UsageError, type Command, type Context, type Input } from './command.ts'
 import { aligned } from './table.ts'
 
@@ -21,6 +22,8 @@ export const upstreamCommands: readonly Command[] = [
       const { config, secret } = context
       const fault = secretFault(secret)
       if (fault) throw new UsageError(fault)
+      // With undici, which no other command needs.
+      const { holdAgainst } = await import('../forwarding/probe.ts')
       const comparison = await holdAgainst(url, { config, upstream, secret })
       const rows = comparison.findings.map(row)
       return {

@@ -34,11 +34,6 @@ export type ProbeOptions = Readonly<{
   secret: string | undefined
 }>
 
-/** Whether a text is the URL of a target: where it is, and nothing besides. */
-export function isTargetUrl(text: string): boolean {
-  return /^https?:\/\/[^/?#@]+\/?$/.test(text) && URL.canParse(text)
-}
-
 type Reply = Readonly<{
   status: number
   type: string

@@ -4,7 +4,7 @@ import { stateOf, type Caller } from '../keys/caller.ts'
 import type { Core } from '../core.ts'
 import { deprecatedCall } from './deprecated-calls.ts'
 import type { Terms } from '../limits/terms.ts'
-import { useOf } from './usage.ts'
+import { useOf } from './use.ts'
 
 /** In metrics, the plan of who has none, and the route of what leads nowhere. */
 export const noPlan = 'none'

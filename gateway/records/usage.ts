@@ -1,28 +1,11 @@
-import { statusByCode, type RefusalCode } from '../../shared/refusal.ts'
+import { statusByCode } from '../../shared/refusal.ts'
 import { keyNames } from '../keys/names.ts'
 import { dayMs } from '../limits/step.ts'
-import { outcomeOf, type RequestRecord } from '../request-record.ts'
+import { classOfStatus } from './status-class.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { TallyStore } from './tally-store.ts'
 
-/** What a request is tallied by: what became of it, and the class of its status or the reason. */
-export type Use = `admitted ${string}` | `refused ${RefusalCode}`
-
-const classes = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const
-const admitted = classes.map((name): Use => `admitted ${name}`)
-const refused = new Map(
-  Object.keys(statusByCode).map((code) => [code, `refused ${code as RefusalCode}` as const]),
-)
-
-/** The name by which a caller's request is tallied; `undefined` for one that was never decided. */
-export function useOf(record: RequestRecord, status: number): Use | undefined {
-  const { standing, forbidden } = record
-  if (!standing) return undefined
-  if (forbidden || standing.decision.verdict !== 'admitted') return refused.get(outcomeOf(record))
-  return admitted[classAt(status)]
-}
-
-/** What was done with a key: on one day, or in all. */
+/** The usage of a key: on one day, or in all. */
 export type Usage = Readonly<{
   key: string
   name: string
@@ -89,11 +72,7 @@ export async function usage(
 /** The class of the status that a refusal has. */
 function classOf(code: string): string {
   const [, status = 500] = Object.entries(statusByCode).find(([each]) => each === code) ?? []
-  return classes[classAt(status)] ?? '5xx'
-}
-
-function classAt(status: number): number {
-  return Math.floor(status / 100) - 1
+  return classOfStatus(status)
 }
 
 function dayText(day: number): string {

@@ -1,12 +1,12 @@
-import { Cluster, Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import type { RedisAccess, RedisSettings } from '../../config/config.ts'
+import { ioredis, isCluster, type Connection } from './library.ts'
 import { longestGraceMs } from './patience.ts'
 
-/** A connection to one Redis, to the master that Sentinels name, or to a Cluster. */
-export type Connection = Redis | Cluster
+export type { Connection }
 
 export type ConnectOptions = Readonly<{
   /** How long a script may take: what a request may wait for. */
@@ -26,7 +26,7 @@ export function connect(settings: RedisSettings, options: ConnectOptions): Conne
   // Without a listener, ioredis would print each failure; whoever uses the connection sees them.
   connection.on('error', () => undefined)
   if (!options.patient) persevere(connection)
-  if (connection instanceof Cluster) {
+  if (isCluster(connection)) {
     connection.on('+node', reach)
     if (!options.patient) connection.on('-node', () => connection.refreshSlotsCache())
   }
@@ -92,7 +92,7 @@ export async function whenReady(connection: Connection): Promise<void> {
 /** A Cluster says that it is when it knows its nodes. */
 function isReady(connection: Connection): boolean {
   if (connection.status !== 'ready') return false
-  return !(connection instanceof Cluster) || connection.nodes('master').every(isReady)
+  return !isCluster(connection) || connection.nodes('master').every(isReady)
 }
 
 function create(
@@ -110,6 +110,7 @@ function create(
     autoResendUnfulfilledCommands: false,
     retryStrategy: (attempt: number) => retryAfter(attempt, patient),
   }
+  const { Cluster, Redis } = ioredis()
   if ('url' in settings) return new Redis(settings.url, common)
   const access = accessFrom(settings)
   if ('sentinels' in settings) {
@@ -157,7 +158,7 @@ function accessFrom({ username, password, tls }: RedisAccess): {
 
 /** A second connection of the same kind, for hearing messages. */
 export function duplicate(connection: Connection): Connection {
-  const second = connection instanceof Cluster ? connection.duplicate() : connection.duplicate()
+  const second = isCluster(connection) ? connection.duplicate() : connection.duplicate()
   second.on('error', () => undefined)
   persevere(second)
   return second

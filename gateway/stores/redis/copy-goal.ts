@@ -1,4 +1,4 @@
-import { Cluster } from 'ioredis'
+import { isCluster } from './library.ts'
 import { recordOf } from '../../keys/record.ts'
 import { dayMs } from '../../limits/step.ts'
 import { auditText, rememberedEntries, type AuditEntry } from '../../records/audit-store.ts'
@@ -85,7 +85,7 @@ export function redisGoal({ name, connection, prefix, clock }: RedisPlace): Copy
     },
 
     async putQuotas(quotas) {
-      const most = connection instanceof Cluster ? 1 : batchSize
+      const most = isCluster(connection) ? 1 : batchSize
       await inBatches(quotas, most, async (batch) => {
         const args = batch.flatMap(({ state, keepUntilMs }) => {
           const { counters, fields } = hashOfState(state)

@@ -1,4 +1,5 @@
-import { Cluster, type Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
+import { isCluster } from './library.ts'
 import type { Clock } from '../../../shared/clock.ts'
 import { intactKeyFrom } from '../../keys/record.ts'
 import type { StoredKey } from '../../keys/key.ts'
@@ -129,7 +130,7 @@ export function redisSource({ name, connection, prefix, clock }: RedisPlace): Co
 }
 
 export function mastersOf(connection: Connection): Redis[] {
-  return connection instanceof Cluster ? connection.nodes('master') : [connection]
+  return isCluster(connection) ? connection.nodes('master') : [connection]
 }
 
 /** Names of a server that begin in one way, in batches. One may come twice. */

@@ -1,4 +1,4 @@
-import { Cluster } from 'ioredis'
+import { isCluster } from './library.ts'
 import type { Ask, BanRules, Decision, Owed, Seen } from '../../limits/step.ts'
 import { keyedScript, type ScriptOptions } from './script.ts'
 
@@ -39,7 +39,7 @@ export type DecisionOptions = Omit<ScriptOptions, 'file'> &
 export function decisionsIn(options: DecisionOptions): Decide {
   const { hashOf, now, banned } = options
   const run = keyedScript({ ...options, file: 'quota.lua' })
-  let most = options.connection instanceof Cluster ? 1 : atOnce
+  let most = isCluster(options.connection) ? 1 : atOnce
   let waiting: Waiting[] = []
 
   function send(): void {
