@@ -27,6 +27,18 @@ function example(heading: string): string {
   return code
 }
 
+/** Mistakes in a route's configuration that an editor underlines; a line that it lets pass is an error. */
+const typos = `
+import Fastify from 'fastify'
+import 'tollgate'
+const app = Fastify()
+app.get('/a', { config: { tollgate: 'quota' } }, ({ tollgate }) => tollgate?.caller?.id)
+// @ts-expect-error a value that there isn't
+app.get('/b', { config: { tollgate: 'qouta' } }, () => '')
+// @ts-expect-error a number as a text
+app.get('/c', { config: { tollgate: true, cost: '5' } }, () => '')
+`
+
 t.test('the package works where it is installed: command, plugin and types', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'package-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
@@ -95,10 +107,21 @@ t.test('the package works where it is installed: command, plugin and types', asy
   t.ok(code.split('\n').length <= 21, 'it has 20 lines')
   mkdirSync(join(folder, 'src'))
   writeFileSync(join(folder, 'src/app.ts'), code.replace('http://127.0.0.1:8090', upstream.url))
+  writeFileSync(join(folder, 'src/typos.ts'), typos)
   const strict = ['--strict', '--skipLibCheck', '--target', 'es2022', '--types', 'node']
   const roots = ['--typeRoots', join(root, 'node_modules/@types')]
   run(process.execPath, [
-    ...[tsc, ...strict, ...roots, '--module', 'nodenext', '--outDir', 'out', 'src/app.ts'],
+    ...[
+      tsc,
+      ...strict,
+      ...roots,
+      '--module',
+      'nodenext',
+      '--outDir',
+      'out',
+      'src/app.ts',
+      'src/typos.ts',
+    ],
   ])
 
   const port = await freePort()
