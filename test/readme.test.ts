@@ -151,7 +151,7 @@ t.test('every place that a link of a README leads to is there', (t) => {
   t.end()
 })
 
-/** What the headings of a page are called in links. */
+/** The names of headings of a page in links. */
 function placesIn(file: string): ReadonlySet<string> {
   const headings = [...textOf(file).matchAll(/^#+ (.*)$/gm)]
   return new Set(

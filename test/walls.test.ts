@@ -13,7 +13,7 @@ const walls: readonly { from: RegExp; notTo: RegExp; because: string }[] = [
   {
     from: /^gateway\/stages\//,
     notTo: /^gateway\/stages\//,
-    because: 'stages meet in plugin.ts only',
+    because: 'stages meet in guard.ts only',
   },
   {
     from: /^gateway\/stages\//,
