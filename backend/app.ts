@@ -10,20 +10,20 @@ import { addOrders } from './orders.ts'
 import { addPets } from './pets.ts'
 import { requireSignature } from './signed.ts'
 
-/** An animal has 1.2 KB at most; the rest is for what is not looked at. */
+/** An animal needs at most 1.2 KB; the rest is for unknown members. */
 const bodyLimit = 64 * 1024
 
 export type BackendOptions = Readonly<{
   database: Database
-  /** Shared with the gateway: requests that it didn't sign are refused. Without it, none is checked. */
+  /** Shared with the gateway, whose signature each request needs. Without it no signature is checked. */
   secret?: string | undefined
   clock?: Clock
   log?: LogSettings
-  /** Whether writes that arrive together share a commit; `false` only to measure what that gives. */
+  /** Whether writes that arrive together share a commit; `false` for measurements only. */
   batched?: boolean
 }>
 
-/** The animal store, ready to listen. Closing it leaves the database open: who opened it closes it. */
+/** Creates the animal store, ready to listen. Closing it leaves the database open for the opener to close. */
 export function createBackend(options: BackendOptions): FastifyInstance {
   const { database, secret, clock = Date.now, log, batched = true } = options
   const app = createService({
@@ -44,7 +44,7 @@ export function createBackend(options: BackendOptions): FastifyInstance {
   return app
 }
 
-/** A full disk, a lock held elsewhere: nothing of ours is broken, and later it will work. */
+/** For a full disk or a lock of another process: the same request works later. */
 function storeRefusal(cause: unknown): Refusal {
   const sentence = 'The store can take no changes just now. Try again in a moment.'
   return new Refusal('service_unavailable', sentence, { 'retry-after': '1' }, cause)

@@ -1,13 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'
-import type { Static, TObject } from 'typebox'
-import { Compile } from 'typebox/compile'
 import { parseJsonObject, shown, type JsonObject } from '../shared/json.ts'
 import { Refusal } from '../shared/refusal.ts'
+import { checkerOf, isOf, type Static, type TObject } from '../shared/schema.ts'
 
 const byteOrderMark = /^\ufeff/
 
-/** Sees a body as it came, before it is read; throws what refuses it. */
+/** Checks the bytes of a body before they are parsed; throws a refusal. */
 export type LookAtBytes = (request: FastifyRequest, bytes: Buffer) => void
 
 /** Makes an app read JSON bodies with their whole numbers exact; everything else is a 415. */
@@ -31,10 +30,10 @@ export function readJsonExactly(app: FastifyInstance, look: LookAtBytes = () => 
 export function bodyReader<Schema extends TObject>(
   schema: Schema,
 ): (body: unknown) => Static<Schema> {
-  const check = Compile(schema)
+  const isSound = checkerOf(schema)
   return (body) => {
     if (!isJsonObject(body)) throw new Refusal('invalid_request', 'Send a JSON object as the body.')
-    if (check.Check(body.members)) return body.members
+    if (isSound(body.members)) return body.members
     throw new Refusal('invalid_request', firstFault(schema, body))
   }
 }
@@ -58,7 +57,7 @@ function isJsonObject(body: unknown): body is JsonObject {
   return typeof body === 'object' && body !== null && 'members' in body && 'source' in body
 }
 
-/** The first member, in the schema's order, that isn't as the schema's `expected` says. */
+/** A sentence about the first member, in the schema's order, that differs from the schema's `expected`. */
 function firstFault(schema: TObject, { members, source }: JsonObject): string {
   const required = new Set(schema.required ?? [])
   for (const [name, property] of Object.entries(schema.properties)) {
@@ -66,14 +65,14 @@ function firstFault(schema: TObject, { members, source }: JsonObject): string {
     const expected = String(Reflect.get(property, 'expected'))
     if (given === undefined) {
       if (required.has(name)) return `${name} is missing: it must be ${expected}.`
-    } else if (!Compile(property).Check(members[name])) {
+    } else if (!isOf(property, members[name])) {
       return `${name} must be ${expected}, got ${cut(given)}.`
     }
   }
   return 'The body is not as the interface describes it.'
 }
 
-/** JSON as the sender wrote it, cut where it is long. */
+/** The sender's JSON, cut if it is long. */
 function cut(json: string): string {
   return json.length > 40 ? `${json.slice(0, 40)}…` : json
 }

@@ -16,7 +16,7 @@ export const migrations: readonly string[] = [
    ) STRICT;`,
 ]
 
-/** Opens the animal store's file. Nobody waits inside SQLite, where the whole process stands still. */
+/** Opens the animal store's file. SQLite doesn't wait for locks, because the whole process would stand still. */
 export function openDatabase(file: string): Database {
   return openSqlite(file, { migrations, busyTimeoutMs: 0 })
 }

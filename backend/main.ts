@@ -52,7 +52,9 @@ async function main(): Promise<void> {
   const app = createBackend({ database, secret: GATEWAY_SECRET, log })
   app.addHook('onClose', () => void database.close())
   if (!GATEWAY_SECRET && !isLoopback(HOST)) {
-    app.log.warn(`listening on ${HOST} without GATEWAY_SECRET: whoever reaches it is served`)
+    app.log.warn(
+      `listening on ${HOST} without GATEWAY_SECRET: every request that reaches it is served`,
+    )
   }
   const weakness = secretWarning(GATEWAY_SECRET)
   if (weakness) app.log.warn(weakness)

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
-import Type from 'typebox'
 import type { Clock } from '../shared/clock.ts'
 import { int64From } from '../shared/int64.ts'
 import { shown } from '../shared/json.ts'
 import { jsonType, Refusal } from '../shared/refusal.ts'
+import { Type } from '../shared/schema.ts'
 import { bodyReader } from './body.ts'
 import type { Commits } from './commits.ts'
-import { found, type Database } from '../shared/sqlite.ts'
+import { rowOf, type Database } from '../shared/sqlite.ts'
 import { pageFrom, pageSql, parameter, sendPage, type Page, type Rows } from './page.ts'
 import { int64, noSuchPet } from './pets.ts'
 
@@ -68,9 +68,9 @@ function orderRows(database: Database, clock: Clock) {
         throw new Refusal('conflict', `The animal ${petId} is ${status}, not available.`)
       }
       reserve.run(petId)
-      return found(insert.get(petId, new Date(clock()).toISOString()))
+      return rowOf(insert.get(petId, new Date(clock()).toISOString()))
     },
     read: (id: bigint) => read.get(id),
-    list: (page: Page) => found(list.get(page)),
+    list: (page: Page) => rowOf(list.get(page)),
   }
 }

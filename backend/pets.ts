@@ -1,19 +1,19 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import Type, { type Static } from 'typebox'
 import { int64From } from '../shared/int64.ts'
 import { shown } from '../shared/json.ts'
 import { jsonType, Refusal } from '../shared/refusal.ts'
+import { Type, type Static } from '../shared/schema.ts'
 import { bodyReader } from './body.ts'
 import type { Commits } from './commits.ts'
 import { nothingThere } from '../shared/unknown-routes.ts'
-import { found, type Database } from '../shared/sqlite.ts'
+import { rowOf, type Database } from '../shared/sqlite.ts'
 import { pageFrom, pageSql, parameter, sendPage, type Page, type Rows } from './page.ts'
 
 export const petStatuses = ['available', 'pending', 'sold'] as const
 
 const longestName = 255
 
-/** An int64 in a body: plain digits, so that what comes in goes out digit for digit. */
+/** An int64 in a body, in plain digits, so that it comes back digit for digit. */
 export const int64 = Type.BigInt({
   minimum: -(2n ** 63n),
   maximum: 2n ** 63n - 1n,
@@ -81,7 +81,7 @@ export function addPets(app: FastifyInstance, database: Database, commits: Commi
   })
 }
 
-/** The refusal for an animal that there is not, whatever its id looks like. */
+/** The refusal for an animal that doesn't exist, for any form of id. */
 export function noSuchPet(id: string | bigint): Refusal {
   const text = typeof id === 'bigint' ? String(id) : shown(id)
   return new Refusal('not_found', `There is no animal with the id ${text}.`)
@@ -124,13 +124,13 @@ function petRows(database: Database) {
 
   return {
     insert: ({ name, categoryId, status }: NewPet) =>
-      found(insert.get(name.trim(), categoryId, status ?? 'available')),
+      rowOf(insert.get(name.trim(), categoryId, status ?? 'available')),
     read: (id: bigint) => read.get(id) ?? refuse(noSuchPet(id)),
     update: (id: bigint, { name, categoryId, status }: PetChange) =>
       update.get(name?.trim(), categoryId, status, id) ?? refuse(noSuchPet(id)),
     remove: (id: bigint) => remove.run(id).changes > 0 || refuse(noSuchPet(id)),
-    list: (page: Page) => found(list.get(page)),
-    listByStatus: (page: Page, status: string) => found(listByStatus.get({ ...page, status })),
+    list: (page: Page) => rowOf(list.get(page)),
+    listByStatus: (page: Page, status: string) => rowOf(listByStatus.get({ ...page, status })),
   }
 }
 

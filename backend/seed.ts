@@ -4,7 +4,7 @@ import type { Database } from '../shared/sqlite.ts'
 const chunk = 10_000
 const names = ['Rex', 'Bella', 'Luna', 'Milo', 'Coco', 'Nala', 'Simba', 'Pepper', 'Kiwi', 'Bruno']
 
-/** Fills the store with invented animals and tells how far it is after each chunk. */
+/** Fills the store with invented animals, and reports the number after each chunk. */
 export function seed(database: Database, count: number, progress: (done: number) => void): void {
   const insert = database.prepare(
     `WITH RECURSIVE serial (n) AS (SELECT :from UNION ALL SELECT n + 1 FROM serial WHERE n < :to)

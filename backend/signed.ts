@@ -14,8 +14,8 @@ import type { LookAtBytes } from './body.ts'
 const nothing = Buffer.alloc(0)
 
 /**
- * Makes an app refuse what the gateway has not signed. Gives back what must look at a body before
- * anybody makes sense of it.
+ * Makes an app refuse requests without the gateway's signature. Returns the check of a body's bytes, to be called before
+ * they are parsed.
  */
 export function requireSignature(app: FastifyInstance, secret: string, clock: Clock): LookAtBytes {
   const signatureFault = signatureChecker(secret)
@@ -29,7 +29,7 @@ export function requireSignature(app: FastifyInstance, secret: string, clock: Cl
     const fault = signatureFault(signedIn(request), header(request, signatureHeader), clock())
     done(fault ? refusal(fault) : undefined)
   })
-  // Where a body was signed and none has come, nobody has looked at its bytes.
+  // For a signed body that didn't come, the check of bytes hasn't run yet.
   app.addHook('preHandler', (request, _reply, done) => {
     if (request.body === undefined) look(request, nothing)
     done()
@@ -37,7 +37,7 @@ export function requireSignature(app: FastifyInstance, secret: string, clock: Cl
   return look
 }
 
-/** Health checks come from whoever runs the service, not through the gateway. */
+/** Health checks come from operators, not through the gateway, and carry no signature. */
 function isOpen(request: FastifyRequest): boolean {
   return pathOf(request) === '/healthz'
 }
@@ -56,7 +56,7 @@ function header({ headers }: FastifyRequest, name: string): string {
   return String(headers[name] ?? '')
 }
 
-/** A gateway hears by the header that it is its own fault, not the caller's. */
+/** The header tells the gateway that the fault is its own, not the caller's. */
 function refusal(fault: string): Refusal {
   return new Refusal('forbidden', fault, { [signatureHeader]: signatureRefused })
 }

@@ -1,32 +1,27 @@
 import type { Clock } from '../shared/clock.ts'
+import type { Log } from '../shared/log.ts'
 import type { Config } from './config/config.ts'
 import { KeyDirectory } from './keys/directory.ts'
 import { EarnedBans } from './records/earned-bans.ts'
 import { Quotas } from './limits/quotas.ts'
 import { Meters } from './records/meters.ts'
 import { Strangers } from './limits/strangers.ts'
-import { greet } from './stores/greet.ts'
-import { openStores, type Stores } from './stores/open.ts'
+import { logStoreAtStart } from './stores/log-store-at-start.ts'
+import { openStores } from './stores/open.ts'
+import type { Stores } from './stores/stores.ts'
 import { Tallying } from './records/tallying.ts'
 import { Tunnels } from './forwarding/tunnels.ts'
 import { Upstreams } from './forwarding/registry.ts'
 
-/** The part of a logger that is used outside of requests. */
-export type Log = Readonly<{
-  info: (about: object, message: string) => void
-  warn: (about: object, message: string) => void
-  error: (about: object, message: string) => void
-}>
-
 export type CoreOptions = Readonly<{
   config: Config
-  /** Where keys are kept; by default what the configuration says, closed with the core. */
+  /** The stores; by default those of the configuration, which are closed with the core. */
   stores?: Stores | undefined
   clock: Clock
   log: Log
 }>
 
-/** What outlives a configuration: who is known, what is counted, and what is open behind. */
+/** The parts that outlive a configuration: stores, callers, counters and connections to backends. */
 export type Core = Readonly<{
   stores: Stores
   directory: KeyDirectory
@@ -37,15 +32,19 @@ export type Core = Readonly<{
   upstreams: Upstreams
   tunnels: Tunnels
   meters: Meters
-  /** Lets requests that are on their way finish, then writes down and closes everything. */
+  /** Lets requests under way finish, then saves and closes everything. */
   close(): Promise<void>
 }>
 
-/** Opens it all; a store that can't be reached is waited for, but not for long. */
+/** Opens all parts. Waits for a store a short time, and starts without it, too. */
 export async function openCore({ config, stores: given, clock, log }: CoreOptions): Promise<Core> {
   const stores = given ?? openStores(config.store)
   const opened: { directory?: KeyDirectory } = {}
-  const endGreeting = greet({ stores, isMet: () => opened.directory?.isMet ?? false, log })
+  const endStartLog = logStoreAtStart({
+    stores,
+    isMet: () => opened.directory?.isMet ?? false,
+    log,
+  })
   await stores.ready()
   for (const warning of stores.warnings) log.warn({}, warning)
   const meters = new Meters()
@@ -61,7 +60,7 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
     cacheSize: config.keys.cache,
     clock,
     meters,
-    trouble: trouble('the key store is out of reach; known keys go on working'),
+    trouble: trouble('the key store is out of reach; cached keys still work'),
   })
   opened.directory = directory
   const tunnels = new Tunnels({
@@ -84,7 +83,7 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
   const tallying = new Tallying({
     store: stores.tallies,
     clock,
-    trouble: trouble('what keys do can’t be written down; it is kept in memory'),
+    trouble: trouble('usage can’t be written down; it is kept in memory'),
   })
   const earnedBans = new EarnedBans({
     store: stores.audit,
@@ -110,7 +109,7 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
     tunnels,
     meters,
     async close() {
-      endGreeting()
+      endStartLog()
       await upstreams.close()
       tunnels.close()
       await tallying.close()

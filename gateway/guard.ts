@@ -34,12 +34,12 @@ import { inOrder, type StageName } from './way.ts'
 export type GuardOptions = Readonly<{
   config: Config
   core: Core
-  /** Signs what is forwarded, for backends that take nothing else. */
+  /** Signs forwarded requests; `undefined` without a secret. */
   sign: Sign | undefined
   clock: Clock
-  /** Where guarded requests are counted for as long as they last. */
+  /** Counts guarded requests under way. */
   underWay?: UnderWay | undefined
-  /** What becomes of answers after the stages. */
+  /** Hooks on answers after the stages. */
   finish?: readonly onSendHookHandler[]
 }>
 
@@ -51,16 +51,16 @@ type RouteStages = Readonly<
 
 /**
  * Guards the routes that the configuration forwards, and those of the app that ask for it with
- * `config: { tollgate: true }`. All others are left as they are.
+ * `config: { tollgate: true }`. Other routes are left alone.
  */
 export async function guard(app: FastifyInstance, options: GuardOptions): Promise<void> {
   const { config, core, sign, clock, underWay, finish = [] } = options
   const { directory, quotas, strangers } = core
   const upstreams = new Map(
-    [...config.upstreams].map(([name, settings]) => [name, core.upstreams.take(settings)]),
+    [...config.upstreams].map(([name, settings]) => [name, core.upstreams.acquire(settings)]),
   )
   app.addHook('onClose', (_app, done) => {
-    upstreams.forEach((upstream) => core.upstreams.giveBack(upstream))
+    upstreams.forEach((upstream) => core.upstreams.release(upstream))
     done()
   })
 
@@ -70,7 +70,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
   const cors = corsFrom(config.cors, (origin) =>
     app.log.info(
       { origin: loggable(origin) },
-      'a page of an origin that is not among cors.origins has asked: its browser hides the answers',
+      'a page of an origin that is not in cors.origins sent a request: its browser hides the answers',
     ),
   )
   const find = deprecationFinder(config.deprecations, lenienceOf(app))
@@ -124,7 +124,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
   })
 }
 
-/** The settings of a route; throws for those that can't be meant. */
+/** The settings of a route; throws a sentence for invalid ones. */
 function settingsOf({ config = {}, method, url }: RouteOptions): FastifyContextConfig {
   const { cost = 1, tollgate } = config
   const name = `${[method].flat().join(', ')} ${url}`

@@ -9,7 +9,7 @@ type Asking = Readonly<{ scope: FastifyInstance; route: RouteOptions }>
 /** The routes of an app that ask to be guarded, in all of its scopes. */
 const asking: unique symbol = Symbol('routes that ask Tollgate for guard')
 
-/** Says of a route's configuration that the stages stand before it. */
+/** Marks the configuration of a route that the stages guard. */
 const guarded: unique symbol = Symbol('guarded by Tollgate')
 
 declare module 'fastify' {
@@ -21,12 +21,12 @@ declare module 'fastify' {
   }
 }
 
-// Fastify tells of each app as it is made, so that no route of it comes too early to be heard of.
+// Fastify announces each app as it is made, so that no route is declared too early to be noticed.
 subscribe('fastify.initialization', (message) => {
   watch((message as { fastify: FastifyInstance }).fastify)
 })
 
-/** Puts a barrier before each route that asks to be guarded, whether Tollgate is registered or not. */
+/** Puts a barrier before each route that asks to be guarded, even if Tollgate is never registered. */
 function watch(app: FastifyInstance): void {
   const routes: Asking[] = []
   const declared: RouteOptions[] = []
@@ -44,7 +44,7 @@ function watch(app: FastifyInstance): void {
   })
 }
 
-/** Whether a route asks to be guarded, and nothing stands before it. */
+/** Whether a route asks to be guarded and has neither the stages nor the barrier. */
 function isOpen({ config, onRequest }: RouteOptions): boolean {
   if (!config?.tollgate || config[guarded]) return false
   return ![onRequest ?? []].flat().includes(barrier)
@@ -57,7 +57,7 @@ function askedTooLate({ method, url }: RouteOptions): Error {
   )
 }
 
-/** Stops requests that the stages have not seen; without it, such a route would serve anybody. */
+/** Stops requests that have passed no stages. Without it such a route would serve anybody. */
 const barrier: onRequestHookHandler = (request, reply, done) => {
   const { config, url = '' } = request.routeOptions
   if (request.tollgate || !config.tollgate || config[guarded]) return done()
@@ -71,11 +71,11 @@ const barrier: onRequestHookHandler = (request, reply, done) => {
 }
 
 /**
- * Guards all routes of a scope, and of those within it, that ask for it, whether they were declared before or are
- * declared later. What it can't reach is stopped by the barrier.
+ * Guards the routes that ask for it in a scope and the scopes within, declared before or later. The barrier stops
+ * requests to those that it can't reach.
  */
 export function guardRoutes(app: FastifyInstance, guard: (route: RouteOptions) => void): void {
-  const isHeard = app[asking] !== undefined
+  const isWatched = app[asking] !== undefined
   for (const { scope, route } of app[asking] ?? []) {
     if (scope === app || Object.prototype.isPrototypeOf.call(app, scope)) guard(route)
   }
@@ -85,11 +85,11 @@ export function guardRoutes(app: FastifyInstance, guard: (route: RouteOptions) =
     route.onRequest = [route.onRequest ?? []].flat().filter((hook) => hook !== barrier)
     guard(route)
   })
-  // An app that was made before Tollgate was imported: the barrier goes before all that there is.
-  if (!isHeard) rootOf(app).addHook('onRequest', barrier)
+  // The app was made before Tollgate was imported: the barrier goes before all routes.
+  if (!isWatched) rootOf(app).addHook('onRequest', barrier)
 }
 
-/** The app itself: each scope is made with the one around it as its prototype. */
+/** The root app of a scope: each scope's prototype is the scope around it. */
 function rootOf(scope: FastifyInstance): FastifyInstance {
   const around: unknown = Object.getPrototypeOf(scope)
   return around === Object.prototype ? scope : rootOf(around as FastifyInstance)

@@ -1,25 +1,32 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyPluginAsync,
+  FastifyReply,
+  FastifyRequest,
+  onSendHookHandler,
+} from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
 import type { Clock } from '../shared/clock.ts'
 import { letArrive } from '../shared/node/linger.ts'
 import type { RefusalCode } from '../shared/refusal.ts'
 import { secretWarning, signer } from '../shared/signature.ts'
 import type { Config } from './config/config.ts'
 import { readConfig, readObject, type Loaded } from './config/load.ts'
-import { nearest } from './config/near.ts'
+import { nearest } from '../shared/near.ts'
 import type { ConfigFile } from './config/file.ts'
 import { openCore } from './core.ts'
 import { guard } from './guard.ts'
-import type { Stores } from './stores/open.ts'
+import type { Stores } from './stores/stores.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Guards a route of the app's own: it is served to callers with a valid key, and each request counts.
-     * `'quota'`: a route that tells a caller where it stands. It needs a key, costs nothing, and is open even to a
-     * key that is banned.
+     * Guards a route of the app's own: only callers with a valid key are served, and each request is counted.
+     * `'quota'` is for a route that shows a caller its limits. It needs a key, costs nothing, and serves banned keys,
+     * too.
      */
     tollgate?: boolean | 'quota'
-    /** How many points a request of a guarded route costs: 1 by default; 0 for a route without limits. */
+    /** The points that a request to a guarded route costs: 1 by default; 0 for a route without limits. */
     cost?: number
     /** The name of a guarded route in logs and metrics: its URL by default. */
     label?: string
@@ -28,7 +35,7 @@ declare module 'fastify' {
   }
 }
 
-/** What a caller is told when its request is refused. */
+/** A refusal as the caller sees it. */
 export interface Refused {
   readonly code: RefusalCode
   readonly message: string
@@ -36,30 +43,35 @@ export interface Refused {
 }
 
 export interface TollgateOptions {
-  /** The path of a configuration file, or what such a file would say. */
+  /** The path of a configuration file, or its content as an object. */
   readonly config?: string | ConfigFile
-  /** In place of `config`: a configuration that `loadConfig` or `configOf` gave. */
+  /** Instead of `config`: a configuration from `loadConfig` or `configOf`. */
   readonly loaded?: Config
-  /** Where keys and counters are kept: by default where the configuration says, closed with the app. */
+  /** The stores: by default those of the configuration, which are closed with the app. */
   readonly stores?: Stores
   /** A secret shared with the backends: every forwarded request is signed with it. */
   readonly secret?: string | undefined
-  /** The time in milliseconds: `Date.now` unless told. */
+  /** The time in milliseconds; `Date.now` by default. */
   readonly clock?: Clock
-  /** Makes the body of a refusal, where `{ code, message, status }` isn't what the app's errors look like. */
+  /** Makes the body of a refusal, for an app whose errors don't look like `{ code, message, status }`. */
   readonly refuse?: (refused: Refused, request: FastifyRequest, reply: FastifyReply) => unknown
 }
 
 const optionNames = ['config', 'loaded', 'stores', 'secret', 'clock', 'refuse'] as const
 
 /** Fastify adds these to the options of every plugin. */
-const fastifysOwn = ['logLevel', 'logSerializers']
+const fastifyOptions = ['logLevel', 'logSerializers']
 
 /**
  * Guards the routes that the configuration forwards, and those of the app that ask for it with
- * `config: { tollgate: true }`, wherever they stand in its scope. All others are left as they are.
+ * `config: { tollgate: true }`, anywhere in its scope. Other routes are left alone.
  */
-export async function tollgate(app: FastifyInstance, options: TollgateOptions): Promise<void> {
+export const tollgate: FastifyPluginAsync<TollgateOptions> = fastifyPlugin(register, {
+  name: 'tollgate',
+  fastify: '5.x',
+})
+
+async function register(app: FastifyInstance, options: TollgateOptions): Promise<void> {
   const { config, warnings } = configFrom(options)
   requireFit(app, config)
   const { secret, clock = Date.now, refuse } = options
@@ -68,7 +80,7 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
   for (const warning of warnings) app.log.warn(warning)
   const core = await openCore({ config, stores: options.stores, clock, log: app.log })
   app.addHook('onClose', () => core.close())
-  // Connections that have become WebSockets would never let the app's server close.
+  // Open WebSockets would keep the app's server from closing.
   app.addHook('preClose', (done) => {
     core.upstreams.cutTunnels()
     done()
@@ -83,7 +95,7 @@ export async function tollgate(app: FastifyInstance, options: TollgateOptions): 
 }
 
 function configFrom(options: TollgateOptions): Pick<Loaded, 'config' | 'warnings'> {
-  const names = Object.keys(options ?? {}).filter((name) => !fastifysOwn.includes(name))
+  const names = Object.keys(options ?? {}).filter((name) => !fastifyOptions.includes(name))
   if (names.includes('prefix')) {
     throw new TypeError(
       'Tollgate takes no prefix: register it in a scope that has one, app.register(async (scope) => { await scope.register(tollgate, …) }, { prefix })',
@@ -104,11 +116,11 @@ function configFrom(options: TollgateOptions): Pick<Loaded, 'config' | 'warnings
   if (typeof config === 'string') return readConfig(config)
   if (typeof config === 'object' && config !== null) return readObject(config)
   throw new TypeError(
-    'Tollgate needs the option "config": the path of a configuration file, or what one would say',
+    'Tollgate needs the option "config": the path of a configuration file, or its content as an object',
   )
 }
 
-/** Says what keeps Tollgate from working in an app, in a sentence that Fastify's own errors lack. */
+/** Throws a sentence if an app can't work with Tollgate; Fastify's own errors would be less clear. */
 function requireFit(app: FastifyInstance, { quotaPath }: Config): void {
   const { initialConfig } = app
   if (initialConfig.http2) {
@@ -126,7 +138,7 @@ function requireFit(app: FastifyInstance, { quotaPath }: Config): void {
   }
 }
 
-/** Puts refusals into the form of the app's own errors. */
+/** Gives refusals the form of the app's own errors. */
 function envelope(refuse: NonNullable<TollgateOptions['refuse']>): onSendHookHandler {
   return function envelope(request, reply, payload, done): void {
     const refusal = request.tollgate?.refusal
@@ -142,15 +154,8 @@ function envelope(refuse: NonNullable<TollgateOptions['refuse']>): onSendHookHan
   }
 }
 
-/** Sees to it that answers arrive at callers that still send their bodies. */
+/** Lets answers arrive at callers that are still sending their bodies. */
 const arrive: onSendHookHandler = (request, reply, payload, done) => {
   letArrive(request.raw, reply.raw, reply.statusCode)
   done(null, payload)
 }
-
-// The scope around the plugin is guarded too, where it asks for it; Fastify's marks for that are symbols.
-Object.assign(tollgate, {
-  [Symbol.for('skip-override')]: true,
-  [Symbol.for('fastify.display-name')]: 'tollgate',
-  [Symbol.for('plugin-meta')]: { name: 'tollgate', fastify: '5.x' },
-})

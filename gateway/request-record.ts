@@ -4,34 +4,34 @@ import { answer, type LogLine } from '../shared/service.ts'
 import type { Caller } from './keys/caller.ts'
 import type { Standing } from './limits/headers.ts'
 import type { Terms } from './limits/terms.ts'
-import type { FairShare } from './forwarding/fair-share.ts'
+import type { FairShare } from './http/fair-share.ts'
 
-/** All that is known of one guarded request. The stages fill it in; metrics, usage and log read it at the end. */
+/** The record of one guarded request. The stages fill it in; metrics, usage and log read it at the end. */
 export class RequestRecord {
   /** The path of its route in the configuration. */
   readonly route: string
-  /** When it came, was sent on, and began to be answered, by the clock of `performance`; 0: not yet. */
+  /** The times of arrival, of sending to the backend, and of its answer, by `performance`; 0 is not yet. */
   readonly beganAtMs = performance.now()
   sentAtMs = 0
   answeredAtMs = 0
-  /** Who sends it; `undefined` until its key was found valid. */
+  /** The caller; `undefined` until its key was found valid. */
   caller: Caller | undefined = undefined
-  /** The caller's terms in the configuration that was in force when it came. */
+  /** The caller's terms in the configuration at the time of the request. */
   terms: Terms | undefined = undefined
-  /** Why the request is forbidden: its key isn't for this operation or address, or may never have as many points. */
+  /** Why the request is forbidden: the key's restrictions, or a cost over the key's limits. */
   forbidden: 'operation' | 'address' | 'cost' | undefined = undefined
-  /** The decision and the limits that it was made by, which the headers tell. A stranger's are its address's. */
+  /** The decision and its limits, for the headers. For a stranger, those of its address. */
   standing: Standing | undefined = undefined
   refusal: Refusal | undefined = undefined
   /** The address of the target that has answered, or failed to. */
   target: string | undefined = undefined
   /**
-   * Cancels the upstream call when the connection closes, and is cleared then. It is an object: V8 promoted a
-   * closure to old space, and with it all that a request leads to. A third of all memory outlived its request
-   * so, and a collection took 13 ms instead of 3.
+   * Cancels the upstream call when the connection closes, and is cleared then. It is an object, because V8 promoted
+   * a closure to old space together with the whole request: a third of all memory outlived its request, and a
+   * collection took 13 ms instead of 3.
    */
   upstreamCall: { cancel(): void } | undefined = undefined
-  /** The upstream at which it is counted as under way for its quota, until its answer has ended. */
+  /** The shares of its upstream, in which it is counted until its answer has ended. */
   share: FairShare | undefined = undefined
 
   constructor(route: string) {
@@ -53,7 +53,7 @@ export function refuse(reply: FastifyReply, refusal: Refusal): FastifyReply {
   return answer(reply, refusal)
 }
 
-/** The outcome of a request: let in, refused for a reason, asked by a browser; or its caller left first. */
+/** The outcome of a request: admitted, refused with a code, a preflight, or `gone` if the caller left first. */
 export type Outcome = 'admitted' | RefusalCode | 'preflight' | 'gone'
 
 export function outcomeOf({ refusal, standing, caller }: RequestRecord): Outcome {
@@ -62,7 +62,7 @@ export function outcomeOf({ refusal, standing, caller }: RequestRecord): Outcome
   return caller ? 'admitted' : 'preflight'
 }
 
-/** Where the time of a request went, in milliseconds: here until it was sent on, then until its backend answered. */
+/** Adds to a log line the milliseconds in the gateway before sending, and those until the backend's answer. */
 export function addTimes(line: LogLine, record: RequestRecord, nowMs: number): void {
   const { beganAtMs, sentAtMs, answeredAtMs } = record
   line['ownMs'] = rounded((sentAtMs || nowMs) - beganAtMs)

@@ -10,10 +10,10 @@ import { refuse } from './request-record.ts'
 import { quotaView } from './stages/5-admit.ts'
 import { forward, hidden } from './stages/7-forward.ts'
 
-/** The methods that callers may ask for their standing with. */
-const asking = ['GET', 'HEAD']
+/** The methods of the quota path. */
+const quotaMethods = ['GET', 'HEAD']
 
-/** Adds what a configuration serves; `forwardingOf` gives the handler of a route. */
+/** Adds the routes of a configuration; `forwardingOf` gives the handler of a route. */
 export async function addRoutes(
   app: FastifyInstance,
   { quotaPath: url, routes }: Served,
@@ -22,23 +22,24 @@ export async function addRoutes(
   if (url !== undefined) {
     app.get(url, { config: { tollgate: 'quota', cost: 0 }, schema: hidden }, quotaView)
     app.route({
-      ...{ url, method: app.supportedMethods.filter((method) => !asking.includes(method)) },
+      url,
+      method: app.supportedMethods.filter((method) => !quotaMethods.includes(method)),
       config: { tollgate: true, cost: 0 },
       schema: hidden,
-      handler: (_request, reply) => refuse(reply, notAllowed(asking)),
+      handler: (_request, reply) => refuse(reply, notAllowed(quotaMethods)),
     })
   }
   await app.register(forward, { routes, forwardingOf })
 }
 
-/** Lets an app that is the gateway's own take every method that Node knows. */
+/** Makes the gateway's own app accept every method that Node knows. */
 export function takeAllMethods(app: FastifyInstance): void {
   for (const method of METHODS) {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   }
 }
 
-/** Adds an answer to what no route is for, to an app that is the gateway's own. */
+/** Adds a 404 for all paths without a route, to the gateway's own app. */
 export function addRest(app: FastifyInstance, { routes }: Pick<Served, 'routes'>): void {
   if (routes.some(({ path }) => path === '/*')) return
   app.all('*', { config: { tollgate: true, label: noRoute } }, () => {
@@ -47,8 +48,8 @@ export function addRest(app: FastifyInstance, { routes }: Pick<Served, 'routes'>
 }
 
 /**
- * Puts what a configuration serves into a router as a gateway would; nothing is opened, and nobody asked. Throws a
- * `ConfigError` if there is something that only the router finds wrong.
+ * Builds the router of a configuration as a gateway would, without opening anything. Throws a `ConfigError` for
+ * mistakes that only the router finds.
  */
 export async function requireServable({ served, withNames, fault }: Preview): Promise<void> {
   const app = Fastify()
@@ -64,7 +65,7 @@ export async function requireServable({ served, withNames, fault }: Preview): Pr
   }
 }
 
-/** What somebody else's error says, which may be over many lines. */
+/** The message of an error in one line. */
 export function inOneLine(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
   return text.replace(/\s+/g, ' ').trim()

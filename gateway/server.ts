@@ -22,29 +22,29 @@ import { keepRoom } from './http/room.ts'
 import { noPlan, noRoute } from './records/recorder.ts'
 import { addTimes, outcomeOf } from './request-record.ts'
 import { addRest, inOneLine, takeAllMethods } from './routes.ts'
-import { Seldom } from './records/seldom.ts'
+import { LogThrottle } from './records/log-throttle.ts'
 import { stalledMs } from './forwarding/target-attempt.ts'
-import type { Stores } from './stores/open.ts'
+import type { Stores } from './stores/stores.ts'
 import { UnderWay } from './forwarding/under-way.ts'
 import { routeEverything, idleMs, wire } from './http/wire.ts'
 
 export type GatewayOptions = Readonly<{
   config: Config
-  /** Where keys are kept; by default what the configuration says. */
+  /** The stores; by default those of the configuration. */
   stores?: Stores
   secret?: string | undefined
   clock?: Clock
   log?: LogSettings | undefined
-  /** How many files and connections the system lets this process have open; no bound where that isn't known. */
+  /** The system's limit of open files and connections; without it, connections aren't bounded. */
   descriptors?: number | undefined
 }>
 
 const warmUps = 10
 
-/** How long a request may take to arrive where there is no upstream to say so. */
+/** The time limit for the arrival of a request, for a configuration without upstreams. */
 const requestTimeoutMs = 30_000
 
-/** An app that was built from one configuration, and the requests that it is answering. */
+/** An app that was built from one configuration, with its requests under way. */
 type Generation = Readonly<{
   app: FastifyInstance
   config: Config
@@ -54,8 +54,8 @@ type Generation = Readonly<{
 }>
 
 /**
- * The gateway as a server of its own. A change of the configuration builds a new app beside the old
- * one and hands new requests to it; the old one closes when it has answered its last.
+ * The gateway as a server of its own. A change of the configuration builds a new app, which gets all new requests.
+ * The old app closes when it has answered its last request.
  */
 export class Gateway {
   readonly server: Server
@@ -83,7 +83,10 @@ export class Gateway {
         quiet,
         trusted: () => this.#generation.trustedProxies,
         refused: (count) =>
-          this.log.warn({ count }, 'connections are not taken: all there may be are open and busy'),
+          this.log.warn(
+            { count },
+            'connections are refused: the limit of open connections is reached, and all are busy',
+          ),
       })
     }
     this.#applyTimeLimits(options.config)
@@ -97,7 +100,7 @@ export class Gateway {
     )
   }
 
-  /** Opens what outlives configurations and builds the first app; nothing listens yet. */
+  /** Opens the core and builds the first app, without listening. */
   static async open(options: GatewayOptions): Promise<Gateway> {
     const { config, stores, clock = Date.now, log } = options
     const front = createService({ name: 'gateway', log })
@@ -128,17 +131,17 @@ export class Gateway {
     })
   }
 
-  /** Goes by another configuration from the next request on. If that can't be built, nothing changes. */
+  /** Applies another configuration from the next request on. If its app can't be built, nothing changes. */
   async change(config: Config): Promise<void> {
     const generation = await build({ ...this.#options, config }, this.core)
     const before = this.#generation
     this.#generation = generation
     this.core.strangers.limits = config.strangers
     this.#applyTimeLimits(config)
-    void before.underWay.none().then(() => before.app.close())
+    void before.underWay.whenNone().then(() => before.app.close())
   }
 
-  /** Ends what is open, and closes the stores. */
+  /** Closes all connections and the stores. */
   async close(): Promise<void> {
     if (this.server.listening) {
       this.server.close()
@@ -152,19 +155,19 @@ export class Gateway {
     const times = [...upstreams.values()].map(({ timeouts }) => timeouts)
     const requestMs = Math.max(...times.map(({ requestMs }) => requestMs))
     this.server.requestTimeout = times.length > 0 ? requestMs : requestTimeoutMs
-    // A connection on which nothing moves in either direction, for longer than anything may take.
-    const longest = times.flatMap(({ responseMs, idleMs, requestMs }) => [
-      ...[responseMs, idleMs, requestMs],
-    ])
+    // For connections without any traffic: longer than all other time limits.
+    const longest = times.map(({ responseMs, idleMs, requestMs }) =>
+      Math.max(responseMs, idleMs, requestMs),
+    )
     this.server.timeout = Math.max(stalledMs, ...longest) + 1_000
   }
 
-  /** No hook has seen such a request: whoever sends it is a stranger, and counted as one. */
+  /** Refuses bytes that never became a request. Their sender counts as a stranger. */
   readonly #malformed: Malformed = (refusal, sender) =>
     this.#generation.refuseMalformed(refusal, sender)
 }
 
-/** Asks the stores what nobody wants to know, so that the first caller doesn't wait for what is cold. */
+/** Warms connections and code with look-ups that match nothing. */
 async function warmUp({ keys, quota }: Stores): Promise<void> {
   const ask = { key: 'nobody', cost: 0, limits: { perMinute: 1, perDay: 1 }, bans: undefined }
   for (let i = 0; i < warmUps; i++) {
@@ -180,10 +183,10 @@ async function build(options: GatewayOptions, core: Core): Promise<Generation> {
     name: 'gateway',
     log,
     settings: {
-      // What is matched and what is forwarded is one spelling of the path; what has none is refused.
+      // Matches and forwards one spelling of the path; `screen` refuses paths without one.
       rewriteUrl: ({ url = '' }) => plainTarget(url) ?? url,
     },
-    describe: describer(new Seldom(clock), trustedProxies),
+    describe: describer(new LogThrottle(clock), trustedProxies),
     malformed: refuseMalformed,
     refused: ({ tollgate }, refusal) => {
       if (tollgate) tollgate.refusal = refusal
@@ -203,11 +206,11 @@ async function build(options: GatewayOptions, core: Core): Promise<Generation> {
   }
 }
 
-/** What the log says of a request besides what it says of any; of strangers over their limit, of few. */
-function describer(seldom: Seldom, trustedProxies: Ranges) {
+/** Adds the gateway's own fields to a log line; leaves out most lines about strangers over their limit. */
+function describer(throttle: LogThrottle, trustedProxies: Ranges) {
   return (line: LogLine, request: FastifyRequest): boolean => {
     if (request.tollgate?.refusal?.code === 'too_many_failed_attempts') {
-      const unsaid = seldom.take(clientAddress(request.raw, trustedProxies))
+      const unsaid = throttle.take(clientAddress(request.raw, trustedProxies))
       if (unsaid === undefined) return false
       if (unsaid > 0) line['unsaid'] = unsaid
     }

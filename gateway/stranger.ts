@@ -5,17 +5,17 @@ import { clientAddress, type Ranges } from './http/address.ts'
 import type { Strangers } from './limits/strangers.ts'
 import { refuse } from './request-record.ts'
 
-/** How long a connection stays open on which a stranger has been refused, and asks nothing. */
+/** How long an idle connection stays open after a stranger was refused on it. */
 const strangersIdleMs = 5_000
 
-/** The address that a request comes from, as far as the proxies in front are believed. */
+/** Finds the address of a request's sender, behind trusted proxies. */
 export type AddressOf = (request: FastifyRequest) => string
 
 export function addressFinder(trustedProxies: Ranges): AddressOf {
   return ({ raw }) => clientAddress(raw, trustedProxies)
 }
 
-/** Refuses whoever can't be known, and counts it against the address: for what it lacks, or with 429. */
+/** Refuses a request without a valid key with `why`, or with 429 if its address sent too many. Counts it. */
 export type RefuseStranger = (
   request: FastifyRequest,
   reply: FastifyReply,

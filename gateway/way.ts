@@ -1,6 +1,6 @@
 /**
- * A request's way: the stages in their order, as the files in `stages/` are numbered. Those before `forward` see
- * the request when it comes in; `forward` is the handler of a route; those behind it see the answer.
+ * A request's way: the stages in the order of the numbered files in `stages/`. Stages before `forward` see the
+ * incoming request, `forward` is a route's handler, and the stage after it sees the answer.
  */
 export const way = [
   'follow',
@@ -15,7 +15,7 @@ export const way = [
 
 export type StageName = (typeof way)[number]
 
-/** Puts the stages of one route in order; one that a configuration doesn't need is left out. */
+/** Puts the stages of a route in order, without those that the configuration doesn't need. */
 export function inOrder<Stage>(
   stages: Readonly<Partial<Record<StageName, Stage | undefined>>>,
 ): Stage[] {

@@ -1,6 +1,6 @@
 /**
- * A map that remembers the latest so many for sure, and at most twice as many: what is used moves to the
- * young ones, and when those are so many, the old ones go. Cheaper than keeping an exact order.
+ * A map of limited size: it keeps at least the latest `size` entries, and at most twice as many. A used entry moves to
+ * the young half; when that is full, the old half is dropped. This is cheaper than an exact order.
  */
 export class BoundedMap<Value> {
   readonly #size: number

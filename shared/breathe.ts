@@ -1,4 +1,4 @@
-/** Lets requests be served between two pieces of work. */
+/** Lets the event loop serve requests between two pieces of work. */
 export function breathe(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve))
 }

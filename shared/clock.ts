@@ -1,2 +1,2 @@
-/** Milliseconds since 1970, UTC. Whoever needs the time is given one, so that tests can move it. */
+/** Milliseconds since 1970, UTC. Code that needs the time gets a clock, so that tests can move it. */
 export type Clock = () => number

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto'
 
-/** A code for a text that only who knows the secret can make: HMAC-SHA-256 in hexadecimal. */
+/** The HMAC-SHA-256 of a text in hexadecimal, which proves knowledge of the secret. */
 export type Hmac = (text: string) => string
 
 const blockLength = 64
 const hashLength = 32
 
 /**
- * Put together from two plain hashes, as RFC 2104 has it. Node's `createHmac` leaves objects behind that only
- * a full collection frees: a signed request cost 5.5 µs more with it (1.4 µs by itself, beside 0.9).
+ * Made of two plain hashes, as in RFC 2104. Node's `createHmac` leaves objects that only a full collection frees: with
+ * it a signed request cost 5.5 µs more (the call alone takes 1.4 µs, this one 0.9).
  */
 export function hmacBy(secret: string): Hmac {
   const key = keyOf(secret)
@@ -21,7 +21,7 @@ export function hmacBy(secret: string): Hmac {
   }
 }
 
-/** A secret as one block; one that is longer is known by its hash. */
+/** A secret as one block; a longer one is replaced by its hash. */
 function keyOf(secret: string): Buffer {
   const bytes = Buffer.from(secret)
   const fitting = bytes.length > blockLength ? hash('sha256', bytes, 'buffer') : bytes

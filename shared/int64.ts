@@ -1,12 +1,11 @@
 const least = -(2n ** 63n)
 const most = 2n ** 63n - 1n
 
-/** The largest number of characters in which an int64 can be written: a minus sign and 19 digits. */
+/** The most characters of an int64: a minus sign and 19 digits. */
 const longest = 20
 
 /**
- * The int64 that a text writes in plain digits, exactly; `undefined` for any other text.
- * `5.0` and `1e3` are other texts: who means a whole number writes one.
+ * The exact int64 of a text in plain digits; `undefined` for any other text, such as `5.0` or `1e3`.
  */
 export function int64From(text: string): bigint | undefined {
   if (text.length > longest || !/^-?(?:0|[1-9]\d*)$/.test(text)) return undefined

@@ -1,22 +1,22 @@
 import { int64From } from './int64.ts'
 
-/** A JSON object as its sender wrote it. */
+/** A JSON object, with the text of its members. */
 export type JsonObject = Readonly<{
   /** The members. A whole number in plain digits is a bigint, exact over all of int64. */
   members: Readonly<Record<string, unknown>>
-  /** What stands in the text for a member, for messages that must show it. */
+  /** The text of each member's value, for messages. */
   source: ReadonlyMap<string, string>
 }>
 
-/** How many levels of objects and lists a body may have, the outermost one among them. */
+/** The most levels of objects and lists in a body, the outermost one included. */
 const mostLevels = 32
 
 /**
  * Reads a JSON text whose top level is an object. Throws a `SyntaxError` with a sentence for the
  * sender if the text isn't JSON, isn't an object, has too many levels, or names a member twice.
  *
- * The text is walked before `JSON.parse` gets it, which needs 6 ms for 64 KiB of brackets; of the
- * members that are found in passing, those of a text that isn't JSON are never looked at.
+ * Walks the text before `JSON.parse`, which needs 6 ms for 64 KiB of brackets. The members found on the way are used
+ * only if the text is valid JSON.
  */
 export function parseJsonObject(text: string): JsonObject {
   const written = membersIn(text)
@@ -27,7 +27,7 @@ export function parseJsonObject(text: string): JsonObject {
     if (source.has(name)) throw new SyntaxError(`The body names ${shown(name)} twice.`)
     source.set(name, raw)
     const exact = int64From(raw)
-    // An own member already, even if it is called __proto__: no setter can be met here.
+    // The member exists already, so even `__proto__` calls no setter.
     if (exact !== undefined) members[name] = exact
   }
   return { members, source }
@@ -51,7 +51,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a]
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d]
 
-/** The members of the outermost object as they are written: names in their quotes, and values. */
+/** The texts of the outermost object's members: quoted names, and values. */
 function membersIn(text: string): [name: string, value: string][] {
   const members: [string, string][] = []
   let levels = 0
@@ -80,7 +80,7 @@ function membersIn(text: string): [name: string, value: string][] {
   return members
 }
 
-/** Where the string ends that begins at a quote: at its other quote, or where the text does. */
+/** The end of a string that begins at a quote: its closing quote, or the end of the text. */
 function endOfString(text: string, start: number): number {
   for (let i = start + 1; i < text.length; i++) {
     const code = text.charCodeAt(i)
@@ -90,7 +90,7 @@ function endOfString(text: string, start: number): number {
   return text.length
 }
 
-/** A text of the sender's as it may appear in a message: quoted, and cut where it is long. */
+/** A sender's text for a message: quoted, and cut if it is long. */
 export function shown(text: string): string {
   return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)
 }

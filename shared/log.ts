@@ -1,17 +1,24 @@
 import { pretty } from './pretty.ts'
 
-/** Where log lines go: a stream that may be a terminal. */
+/** The part of a logger that is used outside of requests. */
+export type Log = Readonly<{
+  info: (about: object, message: string) => void
+  warn: (about: object, message: string) => void
+  error: (about: object, message: string) => void
+}>
+
+/** The output of a log: a stream that may be a terminal. */
 export type LogTarget = { write(text: string): unknown; isTTY?: boolean }
 
-/** The part of `process` that writes the log; `main.ts` hands it in. */
+/** The part of `process` that writes the log; `main.ts` passes it. */
 type Output = { stdout: LogTarget; on(event: 'exit', listener: () => void): unknown }
 
-/** As much is written to a pipe in one piece, so that lines of several workers never run into each other. */
+/** The most bytes that a pipe takes in one piece, so that lines of several workers never mix. */
 const pieceBytes = 4_096
 
 /**
- * A process's standard output as a log. Lines of one turn of the event loop are written together: a write
- * of its own costs each 3 µs and more, and together 0.7.
+ * A process's standard output as a log. Lines of one turn of the event loop are written together: a line costs 0.7 µs
+ * so, and at least 3 µs with a write of its own.
  */
 export function standardLog(output: Output): LogTarget {
   const { stdout } = output
@@ -35,7 +42,7 @@ export function standardLog(output: Output): LogTarget {
   }
 }
 
-/** Fastify's logger settings: JSON lines for programs, short lines for the people at a terminal. */
+/** Fastify's logger settings: JSON lines for programs, short lines for people at a terminal. */
 export function loggerOptions(service: string, level: string, target: LogTarget) {
   const shown = target.isTTY ? pretty : (line: string) => line
   const write = (line: string): void => void target.write(shown(withoutTokens(line)))
@@ -44,23 +51,23 @@ export function loggerOptions(service: string, level: string, target: LogTarget)
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
-/** Whether a level lets the one line a request through; without it, nothing need be put together. */
+/** Whether a level shows the line of each request; otherwise the line isn't built. */
 export function logsRequests(level: string): boolean {
   return ['trace', 'debug', 'info'].includes(level)
 }
 
-/** A text with the secret part of any token in it left out. */
+/** A text with the secret part of each token in it masked. */
 export function withoutTokens(text: string): string {
   return text.includes('tg_') ? text.replace(/tg_(\w{12})_\w+/g, 'tg_$1_…') : text
 }
 
-/** How much of a caller's text goes into a line. */
+/** The most characters of a caller's text in a line. */
 const longestText = 512
 
-/** How long the secret of a token is with its check: a run of letters and digits of just this length may be one. */
+/** A run of letters and digits as long as a token's secret with its check: it may be one. */
 const secretAlone = /(?<![0-9A-Za-z])[0-9A-Za-z]{38}(?![0-9A-Za-z])/g
 
-/** A caller's text as it may be logged: no secret of a token in it, however it is spelled, and not long. */
+/** A caller's text for the log: cut, and without the secret of a token in any spelling. */
 export function loggable(text: string): string {
   const spelled = text.includes('%') ? withoutEscapes(text) : text
   const masked = withoutTokens(spelled).replace(secretAlone, '…')
@@ -73,12 +80,12 @@ function withoutEscapes(text: string): string {
   )
 }
 
-/** How deep a line may be nested. */
+/** The most levels of nesting in a line. */
 const deepest = 4
 
 /**
- * The members of a log line as plain data. Objects of a class are told by its name alone: a request, or an
- * error that carries one, holds the caller's token.
+ * The members of a log line as plain data. An instance of a class is reduced to the class's name, because a request, or
+ * an error with a request in it, holds the caller's token.
  */
 export function dataOf(line: Record<string, unknown>): Record<string, unknown> {
   // Nearly all lines are flat, and stay as they are.
@@ -105,7 +112,7 @@ function plainly(value: unknown, depth: number): unknown {
   return `[${value.constructor.name}]`
 }
 
-/** An error by its type, message, code, stack and causes; whatever else it carries stays out. */
+/** An error's type, message, code, stack and causes, without its other members. */
 function errorData(error: Error, depth: number): object {
   const { name, message, stack, cause } = error
   const code: unknown = Reflect.get(error, 'code')

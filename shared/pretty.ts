@@ -12,19 +12,19 @@ const levels: readonly Readonly<{ from: number; name: string; style: Style }>[] 
   { from: 0, name: 'debug', style: 'gray' },
 ]
 
-/** What the beginning of a line says, or nobody at a terminal needs. */
-const unsaid = new Set(['level', 'time', 'msg', 'err', 'reqId', 'trace', 'unsaid'])
+/** Members that the beginning of a line shows already, or that a terminal doesn't need. */
+const leftOut = new Set(['level', 'time', 'msg', 'err', 'reqId', 'trace', 'unsaid'])
 
-/** What the audit's own report tells better. */
+/** Members of audit lines that the audit's own report shows better. */
 const ofAudit = new Set(['at', 'before', 'after'])
 
-/** An id of a request that was made by a service, because its caller sent none; see request-id.ts. */
+/** A request id that a service made, because the caller sent none; see request-id.ts. */
 const madeId = /^[0-9a-f]{16}-[0-9a-z]+$/
 
-/** How much of one value a line has room for. */
+/** The most characters of one value. */
 const longestValue = 60
 
-/** One log line as a person at a terminal reads it, with what it has to say of an error below. */
+/** One log line for a person at a terminal, with an error below it. */
 export function pretty(text: string): string {
   const line = JSON.parse(text) as Line
   const time = styleText('gray', new Date(Number(line['time'])).toISOString().slice(11, 19))
@@ -39,8 +39,8 @@ function answerWords(line: Line): string[] {
   const isMissed = msg !== 'answered'
   const style: Style = Number(status) >= 500 ? 'red' : Number(status) >= 400 ? 'yellow' : 'green'
   const why = typeof decision === 'string' && decision !== 'admitted' ? decision : undefined
-  // An id that somebody has chosen says something; one that was made here is wanted where something failed.
-  const isTold = typeof reqId === 'string' && (!madeId.test(reqId) || Number(status) >= 500)
+  // An id that the caller chose is useful; one that was made here only if the request failed.
+  const showsId = typeof reqId === 'string' && (!madeId.test(reqId) || Number(status) >= 500)
   return [
     styleText(style, String(status)),
     String(method),
@@ -49,25 +49,25 @@ function answerWords(line: Line): string[] {
     ...[plan, key].filter((each) => each !== undefined).map((each) => short(each)),
     ...(why === undefined ? [] : [styleText(style, short(why))]),
     ...(isMissed ? [styleText('yellow', short(msg))] : []),
-    ...(isTold ? [styleText('gray', `(${short(reqId)})`)] : []),
+    ...(showsId ? [styleText('gray', `(${short(reqId)})`)] : []),
   ]
 }
 
-/** Anything else: the level, what happened, and what is known of it. */
+/** Any other line: the level, the message and the members. */
 function otherWords(line: Line): string[] {
   const { level, msg, service, reqId } = line
   const { name, style } = levels.find(({ from }) => Number(level) >= from) ?? {
     name: '',
     style: 'gray',
   }
-  const known = Object.entries(line).filter(
+  const members = Object.entries(line).filter(
     ([name, value]) =>
-      !unsaid.has(name) &&
+      !leftOut.has(name) &&
       !isList(value) &&
       !('audit' in line && ofAudit.has(name)) &&
       (name !== 'service' || service !== 'gateway'),
   )
-  const details = Object.entries({ ...Object.fromEntries(known), reqId }).filter(
+  const details = Object.entries({ ...Object.fromEntries(members), reqId }).filter(
     ([, value]) => value !== undefined,
   )
   return [
@@ -79,7 +79,7 @@ function otherWords(line: Line): string[] {
   ]
 }
 
-/** Several sentences, such as the mistakes of a configuration, have a line each. */
+/** Lists of sentences, such as the mistakes of a configuration, with a line for each. */
 function listsOf(line: Line): string {
   return Object.values(line)
     .filter(isList)
@@ -92,19 +92,19 @@ function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value) && value.every((each) => typeof each === 'string')
 }
 
-/** A value in few characters: a word as it is, anything else as JSON. */
+/** A value in few characters: a single word plain, anything else as JSON. */
 function short(value: unknown): string {
   const text =
     typeof value === 'string' && /^[^\s"]+$/.test(value) ? value : (JSON.stringify(value) ?? '')
   return said(text.length > longestValue ? `${text.slice(0, longestValue - 1)}…` : text)
 }
 
-/** A text in which nothing is left that a terminal would obey. */
+/** A text without characters that control a terminal. */
 function said(text: string): string {
   return printable(text)
 }
 
-/** What went wrong, and why: of the system's own errors the message says all, of others the stack is wanted. */
+/** An error and its causes: the message of a system error, which says all, and the stack of any other. */
 function causeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return ''
   const { stack, message, code, syscall, cause } = error as Readonly<Record<string, unknown>>

@@ -1,6 +1,6 @@
 /**
- * A text as it can be written to a terminal: what a terminal would obey, or not show, is escaped. A backend or a
- * caller may have chosen it.
+ * A text for a terminal: characters that control it, or that it doesn't show, are escaped. A backend or a caller may
+ * have chosen the text.
  */
 export function printable(text: string): string {
   return text.replace(

@@ -1,15 +1,15 @@
-/** A terminal, or a file that somebody may read later. */
+/** A terminal, or a file. */
 export type Screen = { write(text: string): unknown; isTTY?: boolean; columns?: number }
 
 const barWidth = 30
 
-/** How often a terminal is drawn where nobody knows how much there is, and how often a file gets a line. */
+/** The time between two updates of a terminal without a known total, and between two lines in a file. */
 const drawEveryMs = 100
 const lineEveryMs = 10_000
 
 /**
- * Tells how far a count has come: on a terminal in place, with a bar where the total is known; else by a line every
- * ten seconds, and one at the end.
+ * Shows progress: on a terminal in place, with a bar if the total is known; in a file by a line every ten seconds and
+ * one at the end.
  */
 export function progressBar(
   screen: Screen,

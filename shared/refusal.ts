@@ -33,7 +33,7 @@ export type RefusalCode = keyof typeof statusByCode
 /** The type of every body that these services write themselves. */
 export const jsonType = 'application/json; charset=utf-8'
 
-/** An answer that says no: a code for programs, a sentence for people, a cause for the log alone. */
+/** A refusal: a code for programs, a sentence for people, and a cause for the log alone. */
 export class Refusal extends Error {
   readonly code: RefusalCode
   readonly status: number
@@ -46,7 +46,7 @@ export class Refusal extends Error {
     headers: Readonly<Record<string, string>> = {},
     cause?: unknown,
   ) {
-    // A refusal is an answer: where in the code it was made interests nobody, and costs to find out.
+    // A refusal is an answer and not a fault, and its stack trace would cost time.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
     super(message, cause === undefined ? undefined : { cause })
@@ -56,12 +56,12 @@ export class Refusal extends Error {
     this.headers = headers
   }
 
-  /** The same with more headers. */
+  /** A copy with more headers. */
   with(headers: Readonly<Record<string, string>>): Refusal {
     return new Refusal(this.code, this.message, { ...this.headers, ...headers }, this.cause)
   }
 
-  /** The body that the interface calls Error. */
+  /** The JSON body, `Error` in the OpenAPI documents. */
   get body(): string {
     const { code, message, status } = this
     return (this.#body ??= JSON.stringify({ code, message, status }))
@@ -69,14 +69,14 @@ export class Refusal extends Error {
 }
 
 /**
- * What a thrown value is to the caller: a refusal speaks for itself, a mistake that Fastify or Node
- * found in the request gets a sentence of ours, and anything else is our fault and tells nothing.
+ * The refusal for a thrown value: a `Refusal` as it is, a sentence of ours for a mistake that Fastify or Node found in
+ * the request, and a neutral 500 for anything else.
  */
 export function refusalFrom(thrown: unknown): Refusal {
   if (thrown instanceof Refusal) return thrown
   const code = property(thrown, 'code')
-  const known = typeof code === 'string' ? refusalByErrorCode[code] : undefined
-  if (known) return new Refusal(known[0], known[1], {}, thrown)
+  const mapped = typeof code === 'string' ? refusalByErrorCode[code] : undefined
+  if (mapped) return new Refusal(mapped[0], mapped[1], {}, thrown)
   const status = property(thrown, 'statusCode')
   if (typeof status === 'number' && status >= 400 && status < 500) {
     return new Refusal('invalid_request', 'The request is malformed.', {}, thrown)
@@ -84,7 +84,7 @@ export function refusalFrom(thrown: unknown): Refusal {
   return new Refusal('internal_error', 'Something went wrong on our side.', {}, thrown)
 }
 
-/** A refusal as bytes for a socket on which no request could be parsed; the connection ends with it. */
+/** A refusal as bytes, for a socket on which no request could be parsed. The connection ends after it. */
 export function rawRefusal(refusal: Refusal): string {
   const headers = {
     'Content-Type': jsonType,

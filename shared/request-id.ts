@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { withoutTokens } from './log.ts'
 
-/** What this process' ids begin with, so that no other process gives the same. */
+/** The beginning of this process's ids, so that no other process gives the same. */
 const ownName = randomBytes(8).toString('hex')
 let count = 0
 
 /**
- * The caller's own id for its request if it is one that can be logged as it stands, else a new one; a token
- * that was sent as an id by mistake can't. It is no secret, so it need not be random, which would cost
- * 0.5 µs a request.
+ * The caller's own id for its request if it may be logged, else a new one. A token that was sent as an id by mistake
+ * may not be logged. Ids aren't secret, so they aren't random, which would cost 0.5 µs a request.
  */
 export function requestIdFrom(header: string | string[] | undefined): string {
   return typeof header === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(header) && !hasToken(header)

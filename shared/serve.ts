@@ -1,16 +1,16 @@
 import type { Server } from 'node:http'
 import { Server as TcpServer } from 'node:net'
 
-/** The part of `process` that serving needs; `main.ts` hands it in. */
+/** The part of `process` that serving needs; `main.ts` passes it. */
 export type Lifecycle = {
   on(event: 'SIGTERM' | 'SIGINT' | 'disconnect', listener: () => void): unknown
   exit(code: number): void
-  /** Whether the parent is there; not defined where there is none to begin with. */
+  /** Whether the parent process is connected; `undefined` without a parent. */
   connected?: boolean
   send?: ((message: unknown) => unknown) | undefined
 }
 
-/** What is served: an app of Fastify's, or something that takes requests as one does. */
+/** A Fastify app, or anything that listens and closes like one. */
 export type Served = Readonly<{
   server: Server
   log: Readonly<{
@@ -23,8 +23,7 @@ export type Served = Readonly<{
 }>
 
 /**
- * How long connections that are open at a stop go on being answered before idle ones are cut, and how
- * long requests in flight may take to finish.
+ * The time limits of a stop: how long idle connections stay open, and how long requests in flight may take.
  */
 export type StopTimes = Readonly<{ drainMs: number; shutdownMs: number }>
 
@@ -33,17 +32,17 @@ const usualTimes: StopTimes = { drainMs: 3_000, shutdownMs: 15_000 }
 export type ServeOptions = Readonly<{
   host: string
   port: number
-  /** How long a stop may take; asked when it comes. */
+  /** Gives the time limits, at the time of the stop. */
   times?: () => StopTimes
-  /** Told at once when it is to stop. */
+  /** Called at once when a stop begins. */
   stopping?: () => void
-  /** Why the parent has let go of it; that it is gone, unless told. */
+  /** Gives the reason for a disconnect of the parent; by default, that the parent has gone. */
   parting?: () => string | undefined
 }>
 
 /**
  * Listens, tells the parent process where, and drains on SIGTERM, SIGINT or when the parent is gone:
- * no new connections, `Connection: close` on what is still asked, exit code 0 when all is answered.
+ * no new connections, `Connection: close` on further answers, exit code 0 when all requests are answered.
  * A second signal exits at once.
  */
 export async function serve(
@@ -90,12 +89,12 @@ export async function drain(app: Served, drainMs: number, shutdownMs: number): P
   const left = (milliseconds: number): number =>
     Math.max(0, milliseconds - (performance.now() - began))
   await takeWaiting(server, drainMs)
-  // The close of node:http would cut idle connections at once, under clients that are just sending.
+  // node:http's own close would cut idle connections at once, also of clients that are just sending.
   const closed = new Promise<void>((resolve) =>
     TcpServer.prototype.close.call(server, () => resolve()),
   )
   await within(left(drainMs), closed)
-  // A process that was held up finds its timers due before it has read what was sent to it meanwhile.
+  // After a delay of the process, timers run before the requests that arrived meanwhile are read.
   await aTurn()
   server.closeIdleConnections()
   await within(left(shutdownMs), closed)
@@ -104,8 +103,8 @@ export async function drain(app: Served, drainMs: number, shutdownMs: number): P
 }
 
 /**
- * Takes the connections that wait to be accepted, which the system would reset when listening ends.
- * Node takes one in a turn of its loop, so after a turn or two without one there are none left.
+ * Accepts the connections that wait in the backlog, which the system would reset when listening ends. Node accepts one
+ * in each turn of its loop, so after a turn or two without one none is left.
  */
 async function takeWaiting(server: Server, longestMs: number): Promise<void> {
   let quiet = 0
@@ -118,7 +117,7 @@ async function takeWaiting(server: Server, longestMs: number): Promise<void> {
   server.off('connection', came)
 }
 
-/** One turn of the event loop, in which what has come is read. */
+/** Waits for one turn of the event loop, in which sockets are read. */
 function aTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
@@ -132,7 +131,7 @@ async function within(milliseconds: number, done: Promise<void>): Promise<void> 
   clearTimeout(timer)
 }
 
-/** An error that says what to do if a port is taken; else the error itself. */
+/** For a port that is in use, an error that says what to do; otherwise the error itself. */
 export function portInUse(error: unknown, setting: string): unknown {
   if (!(error instanceof Error) || !('code' in error) || error.code !== 'EADDRINUSE') return error
   return new Error(

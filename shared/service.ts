@@ -20,32 +20,32 @@ import { traceIdFrom } from './trace.ts'
 export type LogSettings = Readonly<{ level: string; target: LogTarget }>
 
 /**
- * What a line in the log says, by name. It is filled in rather than put together from parts: spread into one
- * another, five small objects cost 15 µs a line, most of it in V8's dictionaries.
+ * The members of a log line. They are assigned one by one: spreading five small objects into one cost 15 µs a line,
+ * most of it in V8's dictionaries.
  */
 export type LogLine = Record<string, string | number>
 
 export type ServiceOptions = Readonly<{
   name: string
   log?: LogSettings | undefined
-  /** Told of the refusal that a thrown value has become. */
+  /** Called with the refusal for a thrown value. */
   refused?: (request: FastifyRequest, refusal: Refusal) => void
-  /** What a thrown value is to the caller, where that is for this service to know. */
+  /** Makes the refusal for a thrown value; `refusalFrom` by default. */
   refusalFor?: (thrown: unknown) => Refusal
-  /** Adds to the log line of an answered request what else is known of it; `false` if it is not to be told. */
+  /** Adds members to the log line of an answered request; `false` leaves the line out. */
   describe?: (line: LogLine, request: FastifyRequest, reply: FastifyReply) => boolean
-  /** What becomes of the refusal of a request that could not even be parsed. */
+  /** Changes the refusal of a request that couldn't be parsed. */
   malformed?: Malformed
   settings?: FastifyHttpOptions<Server>
 }>
 
-/** Gets the whole request where its headers could be read, and only its socket where they couldn't. */
+/** The sender is the whole request if its headers could be read, otherwise its socket. */
 export type Malformed = (
   refusal: Refusal,
   sender: IncomingMessage | Readonly<{ socket: Socket }>,
 ) => Refusal
 
-/** A Fastify app as both services want it: one form of error, one line in the log a request. */
+/** Creates a Fastify app with the errors and logs of both services: one form of error, one log line per request. */
 export function createService(options: ServiceOptions): FastifyInstance {
   const { name, log, refusalFor = refusalFrom, refused, describe, settings } = options
   const { malformed = (refusal: Refusal) => refusal } = options
@@ -59,7 +59,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
     genReqId: (request) => requestIdFrom(request.headers['x-request-id']),
     frameworkErrors: (error, request, reply: FastifyReply) => {
       const refusal = malformed(refusalFrom(error), request.raw)
-      // Whoever sends too many is told of by others of its requests, now and then.
+      // Other lines about this sender are enough.
       if (refusal.status !== 429)
         ownLog?.info({ reqId: request.id, status: refusal.status }, 'malformed request')
       void answer(reply, refusal)
@@ -83,8 +83,8 @@ export function createService(options: ServiceOptions): FastifyInstance {
 }
 
 /**
- * Puts a log where Fastify has a silent one. If it were given ours, it would wait for the end of each answer
- * to write lines that we don't want: with two listeners a request, which is 4 % of a gateway's whole time.
+ * Replaces Fastify's silent log by ours. If Fastify got ours at its creation, it would listen for the end of each answer
+ * to write lines that we don't want: two listeners per request, 4 % of a gateway's whole time.
  */
 function useLog(app: FastifyInstance, log: FastifyBaseLogger): void {
   app.log = log
@@ -99,10 +99,10 @@ export function answer(reply: FastifyReply, refusal: Refusal): FastifyReply {
   return reply.code(refusal.status).headers(refusal.headers).type(jsonType).send(refusal.body)
 }
 
-/** The status of a caller that has gone before its answer began; nginx calls it so, too. */
+/** The status for a caller that left before its answer began, as in nginx. */
 const goneStatus = 499
 
-/** The status that a request was answered with. */
+/** The status of the answer to a request. */
 export function statusOf({ raw, statusCode }: FastifyReply): number {
   return raw.headersSent ? statusCode : goneStatus
 }
@@ -126,7 +126,7 @@ function logEachAnswer(
     const { method, headers } = request
     const status = statusOf(reply)
     const path = loggable(pathOf(request))
-    // Whoever asks every other second whether all is well is no news, if it is.
+    // Frequent probes are logged only if they fail.
     if (probes.has(path) && status === 200) return
     const trace = traceIdFrom(headers['traceparent'])
     const line: LogLine = { reqId: request.id, method, path, status, ms }
@@ -136,16 +136,16 @@ function logEachAnswer(
   }
   app.addHook('onRequest', (request, reply, done) => {
     const beganAtMs = performance.now()
-    // Also of those who leave before they are answered.
+    // 'close' also comes for callers that leave before their answer.
     reply.raw.on('close', () => tell(request, reply, beganAtMs))
     done()
   })
 }
 
-/** What the parser of HTTP could make nothing of gets a last answer, if anybody is there to read it. */
+/** Answers bytes that Node's parser couldn't read with a refusal, if the client is still there, and hangs up. */
 export function refuseUnparsed(error: Error, socket: Socket, malformed: Malformed): void {
   const isReset = 'code' in error && error.code === 'ECONNRESET'
-  // Bytes behind a last answer are no request; its connection stays until the client has read it, or for a while.
+  // Bytes after a last answer are ignored: the connection stays open for a short time, until the client has read it.
   if (!isReset && !socket.writable && takesNoMore(socket)) return
   if (!socket.writable || isReset) {
     socket.destroy()
@@ -155,11 +155,10 @@ export function refuseUnparsed(error: Error, socket: Socket, malformed: Malforme
   const refuse = (): void => hangUp(socket, rawRefusal(malformed(refusal, { socket })))
   const answering = answerOn(socket)
   const isOfThis = answering !== undefined && !answering.req.complete
-  // An answer that has begun can't be broken into, and a second one would be taken for the next: the end
-  // of the connection is all that can be told.
+  // During an answer a refusal would be read as a part of it, or as the next answer: only closing is possible.
   if (isAnsweredEarly(socket) || (isOfThis && answering.headersSent)) socket.destroy()
   else if (isOfThis) refuse()
   else if (!takesNoMore(socket)) afterAnswers(socket, refuse)
-  // Behind the last request there may be anything; its answer ends the connection.
+  // After the last request any bytes are ignored. Its answer ends the connection.
   else if (!answering && socket.readableEnded) socket.destroy()
 }

@@ -1,26 +1,26 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { hmacBy, type Hmac } from './hmac.ts'
 
-/** Seconds that a signature's time may differ from the clock of whoever checks it. */
+/** The most seconds between a signature's time and the checker's clock. */
 const toleranceSeconds = 60
 
-/** What a gateway vouches for: this request came through it, for this caller. */
+/** The signed parts of a request: it came through the gateway, for this caller. */
 export type Signed = Readonly<{
   method: string
-  /** Path and query, byte for byte as they are sent. */
+  /** Path and query, byte for byte as sent. */
   target: string
   callerId: string
   plan: string
   requestId: string
-  /** The body, where all of it is known; of a request without it, the body is not vouched for. */
+  /** The whole body, if it is known. Otherwise the body isn't signed. */
   body?: Buffer | undefined
 }>
 
 export const signatureHeader = 'x-gateway-signature'
 
 /**
- * What a backend answers under that name if it doesn't believe the gateway. A backend that sends back
- * the headers that it got, as some do, can't seem to say so: no signature is such a word.
+ * The value of that header in a backend's answer that rejects the signature. No signature has this value, so a backend
+ * that echoes its request's headers isn't misread.
  */
 export const signatureRefused = 'refused'
 
@@ -32,8 +32,8 @@ export const signatureRefused = 'refused'
 export type Sign = (request: Signed, nowMs: number) => string
 
 /**
- * Says what is wrong with a signature, as a sentence; `undefined` if it is right and fresh. The body
- * has mostly not come by then: a `BodyFault` is for when it has.
+ * The fault of a signature as a sentence; `undefined` if it is right and fresh. Mostly the body hasn't arrived yet, and
+ * a `BodyFault` checks it later.
  */
 export type SignatureFault = (
   request: Signed,
@@ -41,17 +41,17 @@ export type SignatureFault = (
   nowMs: number,
 ) => string | undefined
 
-/** A secret of fewer characters can be guessed by who has seen one signature. */
+/** A shorter secret can be guessed from one signature. */
 const shortSecret = 16
 
-/** What keeps a GATEWAY_SECRET from being one, as a sentence for whoever has set it. */
+/** The fault of a GATEWAY_SECRET as a sentence for operators; `undefined` if it is usable. */
 export function secretFault(secrets: string | undefined): string | undefined {
   if (!secrets || secrets.split(',').every((secret) => secret.trim() !== '')) return undefined
   // Anybody can sign with the empty secret.
   return 'GATEWAY_SECRET has an empty part: write one secret, or NEW,OLD while it is being changed (is a variable in it not set?)'
 }
 
-/** What is weak about a GATEWAY_SECRET, as a sentence that doesn't tell it. */
+/** A warning about a weak GATEWAY_SECRET, which doesn't quote it. */
 export function secretWarning(secrets: string | undefined): string | undefined {
   if (!secrets || secrets.split(',').every((secret) => secret.trim().length >= shortSecret))
     return undefined
@@ -59,8 +59,8 @@ export function secretWarning(secrets: string | undefined): string | undefined {
 }
 
 /**
- * Of two secrets, separated by a comma, the first signs, so that a secret can be changed on one side at a time.
- * Throws the fault of a secret that has one.
+ * Makes a signer. Of two secrets, separated by a comma, the first one signs, so that a secret can be changed on one side
+ * at a time. Throws the fault of an unusable secret.
  */
 export function signer(secrets: string): Sign {
   const [secret = ''] = secretsFrom(secrets)
@@ -73,7 +73,7 @@ export function signer(secrets: string): Sign {
   }
 }
 
-/** Of two secrets, separated by a comma, both are believed. Throws the fault of a secret that has one. */
+/** Makes a check of signatures. Of two secrets, separated by a comma, both are accepted. Throws the fault of an unusable secret. */
 export function signatureChecker(secrets: string): SignatureFault {
   const hmacs: readonly Hmac[] = secretsFrom(secrets).map(hmacBy)
   return (request, signature, nowMs) => {
@@ -91,8 +91,8 @@ export function signatureChecker(secrets: string): SignatureFault {
 }
 
 /**
- * Says whether a body is another one than a signature is for, whose own fault was looked for before;
- * any body fits one that says nothing of it.
+ * Makes a check of bodies against a signature that has passed its own check. A signature without a body's hash accepts any
+ * body.
  */
 export type BodyFault = (signature: string, body: Buffer) => string | undefined
 
@@ -122,7 +122,7 @@ function signedText(request: Signed, seconds: string): string {
   return [seconds, method, target, callerId, plan, requestId].join('\n')
 }
 
-/** Whether two texts of one length are the same, in a time that doesn't tell where they differ. */
+/** Compares two texts of the same length in constant time. */
 function isSame(one: string, other: string): boolean {
   return timingSafeEqual(Buffer.from(one), Buffer.from(other))
 }

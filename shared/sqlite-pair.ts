@@ -1,7 +1,7 @@
 import Sqlite from 'better-sqlite3'
 import { createRequire } from 'node:module'
 
-/** This Node and the better-sqlite3 that is installed don't go together; the message says what to install. */
+/** The installed better-sqlite3 doesn't work with this Node; the message says what to install. */
 export class UnfitSqlite extends Error {
   override name = 'UnfitSqlite'
 }
@@ -32,14 +32,14 @@ export function connect(file: string, options: Sqlite.Options): Sqlite.Database 
   }
 }
 
-/** Why a better-sqlite3 must not run on a Node; undefined if it may. */
+/** Why a version of better-sqlite3 must not run on a Node; `undefined` if it may. */
 export function faultOf({ sqlite, node, napi }: Pair): string | undefined {
   // Version 13 is built for Node-API 10, which Node 20 lacks: it crashes at the first database.
   if (Number.parseInt(sqlite) >= 13) {
     return Number(napi) >= 10 ? undefined : `better-sqlite3 ${sqlite} crashes Node ${node}`
   }
-  // Before, it is built with Node's ObjectWrap. Since Node 24.19 that aborts when a statement is collected
-  // while no JavaScript runs.
+  // Earlier versions use Node's ObjectWrap. Since Node 24.19 it aborts when a statement is collected while no
+  // JavaScript runs.
   if (Number.parseInt(node) < 24) return undefined
   return `better-sqlite3 ${sqlite} makes Node ${node} abort at random`
 }
@@ -49,7 +49,7 @@ function remedyFor({ napi }: Pair): string {
   return `install the version that fits with npm install --no-save better-sqlite3@${version}`
 }
 
-/** Whether SQLite complains, or better-sqlite3 about what it was asked, and not Node about loading it. */
+/** Whether an error comes from SQLite or better-sqlite3 itself, and not from Node's loading of it. */
 function isOfDatabase(error: Error): boolean {
   return error instanceof Sqlite.SqliteError || error instanceof TypeError
 }

@@ -5,19 +5,19 @@ import { connect, UnfitSqlite } from './sqlite-pair.ts'
 
 export type { Database, Statement } from 'better-sqlite3'
 
-/** How long opening may wait for another process that is opening the same file. */
+/** The longest that opening waits for another process that is opening the same file. */
 const openTimeoutMs = 5_000
 
 export type SqliteOptions = Readonly<{
-  /** Step n leads from version n to n + 1. Forward only: a step that was released is never edited. */
+  /** Step n migrates version n to n + 1. There is no way back, and a released step is never edited. */
   migrations: readonly string[]
-  /** How long a statement may wait, with the whole process, for another one's lock. */
+  /** The longest that a statement, and with it the whole process, waits for another process's lock. */
   busyTimeoutMs: number
 }>
 
 /**
- * Opens a file, makes or migrates its tables, and sets it so that a commit is on disk when it
- * returns. Throws an error with a sentence for the operator where that can't be had.
+ * Opens a file, creates or migrates its tables, and makes commits durable when they return. Throws an error with a
+ * sentence for the operator if that fails.
  */
 export function openSqlite(file: string, options: SqliteOptions): Sqlite.Database {
   const started = performance.now()
@@ -25,7 +25,7 @@ export function openSqlite(file: string, options: SqliteOptions): Sqlite.Databas
     try {
       return open(file, options)
     } catch (error) {
-      // SQLite doesn't wait by itself where two processes make the same new file at the same time.
+      // SQLite itself doesn't wait if two processes create the same file at the same time.
       if (isBusy(error) && performance.now() - started < openTimeoutMs) {
         sleep(10 + Math.random() * 20)
         continue
@@ -38,25 +38,25 @@ export function openSqlite(file: string, options: SqliteOptions): Sqlite.Databas
 }
 
 /**
- * Makes a file, and what SQLite has put beside it, readable for its owner alone, whatever the umask says: they
- * hold hashes of tokens, names and the audit. A folder that isn't there is made so, one that is stays as it is.
- * SQLite gives what it makes beside the file later the mode of the file.
+ * Makes a file, and SQLite's files beside it, readable for its owner alone, whatever the umask is: they hold hashes of
+ * tokens, names and the audit. A missing folder is created so; an existing one stays as it is. Files that SQLite creates
+ * later get the mode of the database.
  */
 export function makePrivate(file: string): void {
   const folder = dirname(file)
   if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined) chmodSync(folder, 0o700)
-  // Who may not do it is told by SQLite why the file can't be used, or may use it, but is not its owner.
-  unlessItFails(() => closeSync(openSync(file, 'ax', 0o600)))
-  for (const beside of ['', '-journal', '-wal', '-shm']) {
-    unlessItFails(() => chmodSync(file + beside, 0o600))
+  // A failure is ignored: the file may belong to another user and still be usable; otherwise SQLite reports it.
+  ignoringErrors(() => closeSync(openSync(file, 'ax', 0o600)))
+  for (const ending of ['', '-journal', '-wal', '-shm']) {
+    ignoringErrors(() => chmodSync(file + ending, 0o600))
   }
 }
 
-function unlessItFails(act: () => void): void {
+function ignoringErrors(act: () => void): void {
   try {
     act()
   } catch {
-    // Nothing depends on it.
+    // Nothing depends on its success.
   }
 }
 
@@ -65,14 +65,14 @@ export function isBusy(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
 }
 
-/** Whether SQLite can't do something just now: a full disk, a lock held elsewhere. Later it will work. */
+/** Whether SQLite fails for a reason that passes, such as a lock of another process or a full disk. */
 export function isTrouble(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false
   return /^SQLITE_(?:BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|NOMEM)/.test(String(error.code))
 }
 
-/** The row that a statement always gives. */
-export function found<Row>(row: Row | undefined): Row {
+/** The row of a statement that always gives one. */
+export function rowOf<Row>(row: Row | undefined): Row {
   if (row === undefined) throw new Error('SQLite gave no row')
   return row
 }
@@ -93,7 +93,7 @@ function open(file: string, { migrations, busyTimeoutMs }: SqliteOptions): Sqlit
   }
 }
 
-/** Opening comes before serving, so that nobody waits behind this. */
+/** Blocks the process; used only while opening, before anything is served. */
 function sleep(milliseconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
 }

@@ -1,4 +1,4 @@
-/** The id of the trace that a request belongs to, from its `traceparent`; none if that is malformed. */
+/** The trace id of a request's `traceparent`; `undefined` if it is missing or malformed. */
 export function traceIdFrom(header: string | string[] | undefined): string | undefined {
   if (typeof header !== 'string') return undefined
   const [, id] = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/.exec(header) ?? []

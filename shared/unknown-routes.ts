@@ -3,8 +3,8 @@ import { Refusal } from './refusal.ts'
 import { pathOf } from './service.ts'
 
 /**
- * Answers 404 for a path that there is not, and 405 with `Allow` for one that there is with other
- * methods. To be called before any route is added.
+ * Answers 404 for an unknown path, and 405 with `Allow` for a known path with other methods. Must be called before any
+ * route is added.
  */
 export function answerUnknownRoutes(app: FastifyInstance): void {
   const methodsByUrl = new Map<string, Set<string>>()
@@ -19,7 +19,7 @@ export function answerUnknownRoutes(app: FastifyInstance): void {
     if (fitting.length > 0) {
       const methods = new Set(fitting.flatMap(([, names]) => [...names]))
       const allow = [...methods].sort().join(', ')
-      throw new Refusal('method_not_allowed', `Here only ${allow} can be used.`, { allow })
+      throw new Refusal('method_not_allowed', `This path supports only ${allow}.`, { allow })
     }
     throw nothingThere()
   })

@@ -1,5 +1,8 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { bodySchema, plainParameters } from '../gateway/admin/given.ts'
+import { operations as table } from '../gateway/operations/all.ts'
+import { roles } from '../gateway/operations/role.ts'
 import { pathExpression } from '../gateway/http/paths.ts'
 import { openGatewayFile } from '../gateway/stores/embedded/database.ts'
 import { startAdmin, type AdminOptions } from './support/admin.ts'
@@ -7,7 +10,7 @@ import { startUpstream } from './support/gateway.ts'
 import { caller, json, type Call } from './support/http.ts'
 import { contractOf } from './support/openapi.ts'
 import { askAll, examplesOf, targetOf, writtenCall } from './support/openapi-asks.ts'
-import { lintFaults } from './support/openapi-document.ts'
+import { lintFaults, type Parameter } from './support/openapi-document.ts'
 import { holdBodies, holdQueries } from './support/openapi-requests.ts'
 import { token } from './support/operator.ts'
 import { root } from './support/process.ts'
@@ -48,6 +51,81 @@ t.test('its operations are the routes of the admin address', async (t) => {
   t.strictSame(routesIn(admin.printRoutes({ commonPrefix: false })).sort(), documented.sort())
 })
 
+t.test('it is the table of operations, to the last parameter', (t) => {
+  const served = table.filter((each) => each.where !== 'command line')
+  const endpoints = served.flatMap((operation) => operation.at.map((at) => ({ at, operation })))
+  const documented = guarded.filter(({ method }) => method !== 'HEAD')
+  t.strictSame(
+    documented.map(({ method, path }) => `${method} ${path}`).sort(),
+    endpoints.map(({ at }) => at).sort(),
+  )
+  for (const { at, operation } of endpoints) {
+    const [method = '', path = ''] = at.split(' ')
+    const { name, role, parameters } = operation
+    for (const each of guarded.filter((each) => each.path === path)) {
+      const isHead = method === 'GET' && each.method === 'HEAD'
+      if (each.method !== method && !isHead) continue
+      t.strictSame([each.command, each.role], [name, role], `${each.method} ${path}`)
+      const plain = plainParameters(parameters)
+      const inPath = each.parameters.filter(({ in: place }) => place === 'path')
+      t.equal(inPath.length, path.includes('{') ? 1 : 0, `${at}: its key`)
+      const query = each.parameters.filter(({ in: place }) => place === 'query')
+      const asked = ['GET', 'DELETE'].includes(method) ? plain : []
+      t.strictSame(query.map(plainly).sort(), asked.map(documentedAs).sort(), `${at}: its query`)
+      const whole = Object.values(parameters).find((parameter) => 'types' in parameter)
+      const types = whole?.types ?? (asked.length < plain.length ? ['application/json'] : [])
+      t.strictSame(Object.keys(each.content), [...types], `${at}: its media types`)
+      if (whole || types.length === 0) continue
+      const { schema = {} } = each.content['application/json'] ?? {}
+      t.strictSame(shapeOf(schema), shapeOf(bodySchema(parameters)), `${at}: its body`)
+    }
+  }
+  const here = table.flatMap((each) => (each.where === 'command line' ? [each] : []))
+  for (const { name, because } of here) t.ok(because.length > 20, `${name} says why`)
+  t.end()
+})
+
+/** A parameter of a query as a line: its name, and what it may be. */
+function plainly({ name, schema: { type, minimum, maximum } }: Parameter): string {
+  return JSON.stringify([name, type, minimum, maximum])
+}
+
+function documentedAs([name, { kind }]: ReturnType<typeof plainParameters>[number]): string {
+  const { type, minimum, maximum } = kind.schema as Parameter['schema']
+  return JSON.stringify([name, type, minimum, maximum])
+}
+
+type Shape = Readonly<{ [member: string]: Shape }>
+
+/** The members of a body: with `!` if one must be there, with `?` if `null` takes it away. */
+function shapeOf(schema: object): Shape {
+  const { properties, required = [] } = [schema, ...choicesIn(schema)].find(hasMembers) ?? {}
+  return Object.fromEntries(
+    Object.entries(properties ?? {})
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, member]) => {
+        const isNeeded = required.includes(name) ? '!' : ''
+        return [name + isNeeded + (takesNull(member) ? '?' : ''), shapeOf(member)]
+      }),
+  )
+}
+
+function hasMembers(
+  schema: object,
+): schema is { properties: Record<string, object>; required?: readonly string[] } {
+  return 'properties' in schema
+}
+
+function takesNull(schema: object): boolean {
+  const types = [schema, ...choicesIn(schema)].map((each) => Reflect.get(each, 'type') as unknown)
+  return types.flat().includes('null')
+}
+
+function choicesIn(schema: object): readonly object[] {
+  const { anyOf, oneOf } = schema as { anyOf?: readonly object[]; oneOf?: readonly object[] }
+  return anyOf ?? oneOf ?? []
+}
+
 /** The routes of a tree such as Fastify prints, with their parameters as a document has them. */
 function routesIn(tree: string): string[] {
   const above: string[] = []
@@ -71,6 +149,7 @@ bans: { strikes: 1, grace: 1ms }`,
   await t.test('to what is asked badly', (t) => askBadly(t, admin))
   await t.test('to what is asked oddly', (t) => askOddly(t, admin))
   await t.test('to whoever may not ask', (t) => askUnallowed(t, admin))
+  await t.test('to operators of each role', askInRoles)
   await t.test('to what cannot be read', (t) => askUnreadably(t, admin))
   await t.test('of a file that is unsound, and while it stops', (t) => askUnsoundly(t, admin))
   await t.test('while its own file is damaged', (t) => askDamaged(t, admin))
@@ -197,6 +276,34 @@ async function askUnallowed(t: Test, { operate }: Admin): Promise<void> {
     t.strictSame(await askAll(ask, guarded), [403])
     t.strictSame(await askAll(ask, open), [200])
   })
+}
+
+async function askInRoles(t: Test): Promise<void> {
+  const names = { read: 'eve/read', support: 'bob/support', all: 'alice' }
+  const tokens = Object.entries(names).map(([role, name]) => `${name}:the-token-for-${role}`)
+  const { ask, fresh } = await start(t, { tokens: tokens.join() })
+  const all = { authorization: 'Bearer the-token-for-all' }
+  const { text } = await ask('POST', '/admin/keys', { name: 'A', plan: 'free' }, all)
+  const id = String((JSON.parse(text) as { id: string }).id)
+  for (const [at, role] of roles.entries()) {
+    const headers = { authorization: `Bearer the-token-for-${role}` }
+    for (const operation of guarded) {
+      const needed = roles.findIndex((each) => each === operation.role)
+      const [status] = await askAll(ask, [operation], { id, headers })
+      const named = `${operation.method} ${operation.path} as ${role}: ${status}`
+      t.equal(status === 403, at < needed, named)
+    }
+  }
+  const eve = { authorization: 'Bearer the-token-for-read' }
+  const id2 = await fresh()
+  t.match(await ask('POST', `/admin/keys/${id2}/rotate`, '{', eve), {
+    text: /This needs the role support; eve has the role read\./,
+  })
+  const bob = { authorization: 'Bearer the-token-for-support' }
+  t.equal((await ask('POST', `/admin/keys/${id2}/rotate`, {}, bob)).status, 200)
+  t.match(json(await ask('GET', '/admin/audit?limit=1', undefined, eve)), [
+    { what: 'keys.rotate', by: 'bob' },
+  ])
 }
 
 /** What is no operation of a path is 405, and `Allow` names those that are. */

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { parse, stringify } from 'yaml'
 import { openDatabase } from '../backend/database.ts'
 import { hashOf, newKeyId, newToken } from '../gateway/keys/token.ts'
-import { QuotaDesk } from '../gateway/limits/desk.ts'
+import { QuotaDesk } from '../gateway/operations/quota-desk.ts'
 import { statusByCode } from '../shared/refusal.ts'
 import { newKey } from './contracts/keys.ts'
 import { startStore, type Store } from './support/backend.ts'
@@ -25,7 +25,7 @@ const file = join(root, 'config/openapi/animal-store.yaml')
 const contract = contractOf(file)
 const { operations } = contract
 const deprecated = operations.filter(({ isDeprecated }) => isDeprecated)
-/** What the animal store answers; the rest is the gateway's own. */
+/** The answers of the animal store; all others are the gateway's own. */
 const forwarded = operations.filter(({ path }) => path !== '/v1/quota')
 const paths = [...new Set(forwarded.map(({ path }) => path))]
 const bodied = forwarded.filter(({ method }) => method !== 'GET' && method !== 'HEAD')
@@ -44,7 +44,7 @@ t.test('the document is sound by itself', async (t) => {
 })
 
 t.test('it has every code, and deprecates what the shipped configuration does', (t) => {
-  // One is told at the admin address alone.
+  // One of them occurs at the admin address only.
   const codes = Object.keys(statusByCode).filter((code) => code !== 'misdirected_request')
   t.strictSame([...contract.codes].sort(), codes.sort())
   const told = deprecated.filter(({ method }) => method !== 'HEAD')
@@ -76,7 +76,7 @@ t.test('the services answer all that is documented, and nothing else', async (t)
   t.strictSame(contract.unseen(), [])
 })
 
-/** A gateway as it is shipped, but for what a test says; each of its answers is held to the document. */
+/** A gateway as shipped, with a test's changes. Each answer is checked against the document. */
 async function start(t: Test, options: GatewayOptions = {}): Promise<Gateway> {
   const more = `${deprecations}strangers: { perMinute: 1000, perDay: 1000 }`
   const gateway = await startGateway(t, { clock: () => noon, more, ...options })
@@ -137,7 +137,7 @@ async function askBadly(t: Test, call: Call, { url, key }: Gateway): Promise<voi
   await askOtherwise(t, url, (await key({ limits: plenty })).headers)
 }
 
-/** What is no operation of a path is 405, and `Allow` names those that are. */
+/** Other methods of a path get 405, and `Allow` names its operations. */
 async function askOtherwise(t: Test, url: string, headers: Record<string, string>): Promise<void> {
   for (const path of paths) {
     const documented = forwarded.filter((each) => each.path === path).map(({ method }) => method)

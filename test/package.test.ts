@@ -19,7 +19,7 @@ import { freePort, until } from './support/redis.ts'
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 const tsc = join(root, 'node_modules/typescript/bin/tsc')
 
-/** What stands between the marks of a code block, in the section of a heading. */
+/** The content of a code block in the section of a heading. */
 function example(heading: string): string {
   const section = readme.slice(readme.indexOf(`\n## ${heading}\n`))
   const [, code] = /```ts\n([^]*?)```/.exec(section) ?? []

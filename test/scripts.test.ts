@@ -44,7 +44,7 @@ function run(args: string[], env: Record<string, string>, cwd?: string) {
   return { status, output: stdout + stderr }
 }
 
-/** What makes Node give other versions of itself and its parts. */
+/** Code that makes Node report other versions of itself and its parts. */
 function pretending(versions: Record<string, string>): string[] {
   const code = `const versions={...process.versions,...${JSON.stringify(versions)}}
 Object.defineProperty(process,'versions',{value:versions})`
@@ -200,7 +200,7 @@ for (const [file, text] of Object.entries({
   t.end()
 })
 
-/** What `npm start` runs when all is set up, with a configuration in a folder of the test's own. */
+/** The last step of `npm start`, with a configuration in the test's own folder. */
 function startServices(t: Test, env: Record<string, string>) {
   const services = join(root, 'config/scripts/services.mjs')
   const child = spawn(
@@ -226,7 +226,7 @@ t.test(
     const dir = t.testdir()
     const [port, file] = [await freePort(), join(dir, 'gateway.yaml')]
     const shipped = readFileSync(join(root, 'config/gateway.yaml'), 'utf8')
-    // What the shipped file says of the backend is heeded; its ports and its store are this machine's own.
+    // The backend is that of the shipped file; ports and store are replaced.
     const config = shipped
       .replace(/^(listen|admin): .*$/gm, '$1: { host: 127.0.0.1, port: 0 }')
       .replace('data/gateway.db', join(dir, 'gateway.db'))

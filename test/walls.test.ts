@@ -4,12 +4,17 @@ import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { root } from './support/process.ts'
 
-/** What may not be imported where. Places are beginnings of paths; packages go by their names. */
+/** Forbidden imports, by paths and by names of packages. */
 const walls: readonly { from: RegExp; notTo: RegExp; because: string }[] = [
   { from: /^gateway\//, notTo: /^backend\//, because: 'the gateway knows no backend' },
   { from: /^backend\//, notTo: /^gateway\//, because: 'the backend knows no gateway' },
   { from: /^shared\//, notTo: /^(?:gateway|backend)\//, because: 'what is shared stands alone' },
   { from: /^(?:gateway|backend|shared)\//, notTo: /^test\//, because: 'tests are not shipped' },
+  {
+    from: /^(?!shared\/schema\.ts)/,
+    notTo: /^typebox/,
+    because: 'shared/schema.ts makes schemas without loading all of TypeBox',
+  },
   {
     from: /^gateway\/stages\//,
     notTo: /^gateway\/stages\//,
@@ -21,13 +26,40 @@ const walls: readonly { from: RegExp; notTo: RegExp; because: string }[] = [
     because: 'a stage sees the interface of a store, never its technology',
   },
   {
+    from: /^gateway\/operations\//,
+    notTo: /^(?:gateway\/(?:cli|admin)\/|fastify)/,
+    because: 'an operation does not know who shows it',
+  },
+  {
     from: /^gateway\/stores\//,
     notTo: /^(?:gateway\/stages\/|fastify)/,
     because: 'stores know no HTTP',
   },
 ]
 
-/** The only places that may touch `process`; everything else is told what it needs, but for Node's version. */
+/**
+ * The floors of the gateway, from the ground up: code that runs is imported from the same floor or one below
+ * (types may come from anywhere). Places are beginnings of paths, below `gateway/`.
+ */
+const floors: readonly (readonly string[])[] = [
+  ['http/'],
+  ['limits/'],
+  ['keys/', 'request-record.ts'],
+  ['records/'],
+  ['stores/', 'config/', 'forwarding/'],
+  ['stages/'],
+  ['core.ts', 'guard.ts', 'guarded-routes.ts', 'routes.ts', 'stranger.ts', 'way.ts', 'server.ts'],
+  ['operations/', 'plugin.ts'],
+  ['admin/'],
+  ['cli/', 'index.ts', 'main.ts', 'worker-pool.ts'],
+]
+
+/** The arrows that run up, and why. */
+const upwards: Readonly<Record<string, string>> = {
+  'limits/terms.ts > keys/caller.ts': 'terms are kept with the caller that they are of',
+}
+
+/** The only files that may touch `process`, beside Node's version. All others get what they need as arguments. */
 const touchProcess = /^(?:gateway|backend)\/main\.ts$|^gateway\/(?:cli|config)\//
 
 const folders = ['gateway', 'backend', 'shared']
@@ -37,11 +69,9 @@ const files = folders.flatMap((folder) =>
     .map((name) => join(folder, name)),
 )
 
-function importsOf(file: string): string[] {
+function importsOf(file: string, pattern = /(?:from|import)\s*\(?\s*'([^']+)'/g): string[] {
   const source = readFileSync(join(root, file), 'utf8')
-  const found = [...source.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(
-    ([, name = '']) => name,
-  )
+  const found = [...source.matchAll(pattern)].map(([, name = '']) => name)
   return found.map((name) =>
     name.startsWith('.') ? relative(root, resolve(root, file, '..', name)) : name,
   )
@@ -63,6 +93,24 @@ t.test('the walls of the house stand', (t) => {
   t.end()
 })
 
+t.test('no floor of the gateway stands on one above it', (t) => {
+  const floorOf = (file: string): number =>
+    floors.findIndex((floor) => floor.some((place) => file.startsWith(place)))
+  const found = new Set<string>()
+  for (const file of files.filter((file) => file.startsWith('gateway/'))) {
+    const from = relative('gateway', file)
+    t.ok(floorOf(from) >= 0, `${file} stands on a floor`)
+    for (const imported of importsOf(file, /^(?:import|export) (?!type )[^']*?from '([^']+)'/gm)) {
+      if (!imported.startsWith('gateway/')) continue
+      const to = relative('gateway', imported)
+      const arrow = `${from} > ${to}`
+      if (floorOf(to) > floorOf(from)) found.add(arrow)
+    }
+  }
+  t.strictSame([...found], Object.keys(upwards))
+  t.end()
+})
+
 t.test('only shared/node reaches into Node’s private parts', (t) => {
   const fields =
     /\b_(?:header|headerSent|hasBody|last|httpMessage|handle|keepAliveTimeout|closed)\b|'parser'|\bonIncoming\b|\bdestroySoon\b/
@@ -80,6 +128,15 @@ t.test('only shared/node reaches into Node’s private parts', (t) => {
   const plain = (names: Set<string>): string[] =>
     [...names].map((name) => name.replace(/['`]/g, '')).sort()
   t.strictSame(plain(listed), plain(used), 'its README lists those that are used')
+  t.end()
+})
+
+t.test('V8’s flags are set before any other code of the gateway runs', (t) => {
+  t.equal(importsOf(join('gateway', 'main.ts'))[0], join('shared', 'node', 'v8-flags.ts'))
+  const others = files.filter((file) => file !== join('shared', 'node', 'v8-flags.ts'))
+  for (const file of others) {
+    t.notMatch(readFileSync(join(root, file), 'utf8'), 'setFlagsFromString', file)
+  }
   t.end()
 })
 

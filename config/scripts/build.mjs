@@ -8,7 +8,7 @@ const target = join(root, 'build')
 const stampFile = join(target, '.stamp')
 const folders = ['gateway', 'backend', 'shared', 'test']
 
-/** Compiles what is newer than the last build; type errors are shown and end it. */
+/** Compiles files that are newer than the last build. Type errors are shown and end it. */
 export async function build() {
   const files = sourceFiles()
   const stamp = digestOf([...files, join(root, 'tsconfig.json'), join(root, 'package-lock.json')])

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './shared.mjs'
 
-/** What a package of Debian's needs that can't be had here. */
+/** Dependencies of Debian's packages that can't be installed here. */
 export class NotHere extends Error {}
 
 /**

@@ -12,7 +12,7 @@ export function npmCommand() {
   return npm_execpath?.endsWith('.js') ? [process.execPath, npm_execpath] : ['npm']
 }
 
-/** Runs npm in a folder, with its output in a file of .cache; a failure is told in a sentence. */
+/** Runs npm in a folder, with its output in a file of .cache; a failure becomes a sentence. */
 export async function runNpm(args, { folder = root, log, settings = {} }) {
   const file = join(root, '.cache', log)
   mkdirSync(join(root, '.cache'), { recursive: true })

@@ -24,14 +24,18 @@ const packages = join(root, 'node_modules')
 const aside = join(root, '.cache', 'packages')
 const stampFile = join(packages, '.tollgate')
 
-/** Whatever this checkout still lacks before it can run: its packages, SQLite's native part, a build. */
-export async function prepare() {
+/**
+ * Whatever this checkout still lacks before it can run: its packages, SQLite's native part, a build.
+ * What needs the packages alone may begin before the build.
+ */
+export async function prepare(beginInstalled = () => undefined) {
   if (!isInstalled()) await install()
+  beginInstalled()
   await build()
 }
 
 /**
- * Takes out what only building and testing need; what is built runs on, and the next `npm test` brings it back.
+ * Removes packages that only building and testing need. The build still runs, and the next `npm test` installs them again.
  * Not with `npm prune`: it would ask its registry for the SQLite that is not for this Node.
  */
 export function withoutDevelopment() {
@@ -47,9 +51,9 @@ export function withoutDevelopment() {
 }
 
 /** The set-up for a script of package.json: one sentence and exit code 1 if it can't be had. */
-export async function prepareOrExit(more = () => undefined) {
+export async function prepareOrExit(more = () => undefined, beginInstalled = () => undefined) {
   try {
-    await prepare()
+    await prepare(beginInstalled)
     return await more()
   } catch (error) {
     if (!(error instanceof SetupError)) throw error

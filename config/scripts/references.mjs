@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path'
 import { librariesOf, NotHere, unpackDebian } from './debian.mjs'
 import { root } from './shared.mjs'
 
-/** What Debian's packages of them need that its base has not. */
+/** Dependencies of their Debian packages that the base system lacks. */
 const packages = {
   nginx: ['nginx', 'libpcre2-8-0'],
   haproxy: [

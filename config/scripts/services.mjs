@@ -14,7 +14,7 @@ export async function runServices() {
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
-      // Whoever asks twice has waited enough.
+      // A second signal ends it at once.
       if (stopping) for (const service of services) service.child.kill(signal)
       void stop(0)
     })
@@ -31,7 +31,7 @@ export async function runServices() {
   }
   const backend = await start('backend', quiet)
   if (stopping) return stopping
-  // Before the gateway, which writes into its log what is changed while it runs.
+  // Before the gateway, which logs all changes made while it runs.
   const usual = await configuration()
   const isSet = !process.env.ANIMALS_URL && !leadsTo(usual, backend)
   if (isSet) process.env.ANIMALS_URL = backend
@@ -45,7 +45,7 @@ export async function runServices() {
     if (keys.length > 0) process.stdout.write(`${tokens(keys, 'http://127.0.0.1:8080')}\n`)
     return stopping
   }
-  // What the gateway still has to say of its start goes first.
+  // After the gateway's own lines about its start.
   await setTimeout(100)
   const isReached = leadsTo(config, backend)
   process.stdout.write(welcome({ gateway, backend, keys, isReached, isElsewhere }))
@@ -60,7 +60,7 @@ async function firstKeys({ plans, store }) {
   const issued = []
   let stores
   try {
-    stores = openStores(store, { visits: true })
+    stores = openStores(store, { forCommandLine: true })
     const { keys: desk } = desksFor({ stores, plans, clock: Date.now, by: 'npm start' })
     for await (const key of desk.list()) if (key) return []
     for (const [plan, { limits }] of plans) {
@@ -133,7 +133,7 @@ async function stopAll(services) {
   }
 }
 
-/** What runs where, and what to try: with the new keys while they can be shown, else how to make one. */
+/** The addresses of all services and commands to try, with the new keys if they can be shown, else how to make one. */
 function welcome({ gateway, backend, keys, isReached, isElsewhere }) {
   const next =
     keys.length > 0

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 /** The folder of the checkout. */
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** What went wrong in the set-up, as one sentence that says what to do. */
+/** A failure of the set-up, in one sentence that says what to do. */
 export class SetupError extends Error {}
 
 /** One digest over the names and contents of files of this checkout, wherever it lies. */

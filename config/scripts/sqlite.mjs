@@ -35,7 +35,7 @@ export function installedSqlite() {
 }
 
 /**
- * What still has to be compiled for Node 20: outside of node_modules, where it stays while other Nodes are
+ * The part that must be compiled for Node 20: outside of node_modules, where it stays while other Nodes are
  * used. Nothing on newer Nodes; throws at once where it can't be compiled.
  */
 export function compilation() {

@@ -9,7 +9,7 @@ const { npmCommand } = await import('./npm.mjs')
 const { root, SetupError } = await import('./shared.mjs')
 
 const [wanted = '', ...words] = process.argv.slice(2)
-/** What a copy has of its own, so that Nodes don't fight for it, and what no test reads. */
+/** Folders that aren't copied: each copy has its own, so that several Nodes can run, or no test reads them. */
 const own = ['node_modules', '.cache', 'build', '.tap', 'data', '.git']
 
 try {

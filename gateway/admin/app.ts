@@ -5,40 +5,37 @@ import { createService, type LogSettings } from '../../shared/service.ts'
 import { answerUnknownRoutes } from '../../shared/unknown-routes.ts'
 import { NotWrittenDown } from '../records/audit.ts'
 import type { Reloader } from '../config/reload.ts'
-import { desksFor, type Desks } from '../operations/desks.ts'
+import { WrongInput } from '../operations/operation.ts'
+import { upstreamStates } from '../operations/upstream/list.ts'
 import { framingFault } from '../http/framing.ts'
 import { KeyMistake } from '../keys/mistake.ts'
 import type { Gateway } from '../server.ts'
-import { isOutOfReach } from '../stores/out-of-reach.ts'
+import { StoreUnavailable } from '../stores/unavailable.ts'
 import { wire } from '../http/wire.ts'
 import { hostScreen } from './hosts.ts'
 import { jsonTypes, sentence, takeTexts } from './body.ts'
-import { addConfig } from './config.ts'
-import { addKeys } from './keys.ts'
 import type { Metrics } from './metrics.ts'
+import { addOperations } from './operations.ts'
 import { requireKnownQueries } from './query.ts'
-import { addQuotas } from './quotas.ts'
-import { addReports } from './reports.ts'
 import { Guesses, requireToken, type AdminTokens } from './token.ts'
-import { addUpstreams, upstreamStates } from './upstreams.ts'
 
-/** When to try again what the store could not be asked for. */
+/** `Retry-After` of a request that failed because the store couldn't be reached. */
 const secondsUntilBack = '5'
 
 export type AdminOptions = Readonly<{
   gateway: Gateway
   reloader: Reloader
   metrics: Metrics
-  /** What operators prove themselves with; without any, only health is told. */
+  /** The tokens of operators; without any, the admin API is closed. */
   tokens: AdminTokens
-  /** What the gateway signs with, if it signs. */
+  /** The secret of the gateway's signature, if it signs. */
   secret?: string | undefined
   log?: LogSettings | undefined
   clock?: Clock
   isStopping: () => boolean
 }>
 
-/** What operators and their machines ask a gateway, at an address of its own. */
+/** The server of the admin address: health, metrics and the admin API. */
 export function createAdmin(options: AdminOptions): FastifyInstance {
   const { gateway, reloader, metrics, tokens, secret, log, clock = Date.now } = options
   const app = createService({
@@ -46,12 +43,12 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
     log,
     refusalFor,
     describe: (line, { admin }) => {
-      if (admin) line['by'] = admin
+      if (admin) line['by'] = admin.name
       return true
     },
     settings: { http: wire },
   })
-  // What Node would refuse by itself, without a body, is brought here and refused by the same rules.
+  // Node would answer an unknown `Expect` by itself, without a body. Fastify refuses it by our rules.
   app.server.on('checkExpectation', (request, response) => app.routing(request, response))
   const hostFault = hostScreen(gateway.config.admin)
   app.addHook('onRequest', ({ raw }, _reply, done) => done(framingFault(raw) ?? hostFault(raw)))
@@ -74,32 +71,26 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
     requireToken(guarded, tokens, guesses)
     requireKnownQueries(guarded)
     takeTexts(guarded, jsonTypes)
-    const desks = (by: string): Desks =>
-      desksFor({ stores: gateway.core.stores, plans: gateway.config.plans, clock, by })
-    const context = { gateway, reloader, secret, clock, desks }
-    addKeys(guarded, context)
-    addQuotas(guarded, context)
-    addReports(guarded, context)
-    addUpstreams(guarded, context)
-    addConfig(guarded, context)
+    addOperations(guarded, { gateway, reloader, secret, clock })
     done()
   })
   return app
 }
 
-/** What whatever is thrown is to an operator. */
+/** The refusal that an operator gets for something thrown. */
 function refusalFor(thrown: unknown): Refusal {
   if (thrown instanceof KeyMistake) return new Refusal(thrown.code, sentence(thrown.message))
+  if (thrown instanceof WrongInput) return new Refusal('invalid_request', sentence(thrown.message))
   if (thrown instanceof NotWrittenDown) {
-    const message = `It is done (${thrown.what}), but could not be written down for the audit.`
+    const message = `The change was made (${thrown.what}), but could not be written to the audit.`
     return new Refusal('internal_error', message, {}, thrown)
   }
-  if (!isOutOfReach(thrown)) return refusalFrom(thrown)
+  if (!(thrown instanceof StoreUnavailable)) return refusalFrom(thrown)
   const message = `The store can’t be reached just now; a change may have been made or not. Try again in ${secondsUntilBack} seconds.`
   return new Refusal('service_unavailable', message, { 'retry-after': secondsUntilBack }, thrown)
 }
 
-/** Whether requests should come here: not while it stops, nor if nothing could serve them, or let anybody in. */
+/** Whether requests should come here: not while it stops, has no healthy target, or has never met its key store. */
 function readiness({ gateway, reloader, isStopping }: AdminOptions) {
   const { hash, mistakes } = reloader.state
   const upstreams = upstreamStates(gateway)
@@ -111,7 +102,7 @@ function readiness({ gateway, reloader, isStopping }: AdminOptions) {
     stopping: isStopping(),
     store: directory.isMet && quotas.isReachable ? 'reachable' : 'out of reach',
     upstreams,
-    // Which ones is for those who have a token: they quote the file.
+    // Only their number: the mistakes quote the file, and /readyz needs no token.
     config: { hash, ...(mistakes === undefined ? {} : { mistakes: mistakes.split('\n').length }) },
   }
 }

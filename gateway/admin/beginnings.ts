@@ -2,7 +2,7 @@ import type { RefusalCode } from '../../shared/refusal.ts'
 import type { Config } from '../config/config.ts'
 import { noPlan } from '../records/recorder.ts'
 
-/** As many series of a metric begin at 0 at most; where there would be more, they begin with what happens. */
+/** The most series of a metric that begin at 0. Where there would be more, each begins with its first event. */
 const mostSeries = 1_000
 
 type Codes = readonly RefusalCode[]

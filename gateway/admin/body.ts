@@ -1,26 +1,24 @@
 import type { FastifyInstance } from 'fastify'
-import Type, { type Static, type TSchema } from 'typebox'
 import { isUtf8 } from 'node:buffer'
-import Value from 'typebox/value'
 import { hasBody } from '../../shared/node/linger.ts'
 import { Refusal } from '../../shared/refusal.ts'
+import { isOf, type TSchema } from '../../shared/schema.ts'
 import { mistakesIn } from '../config/check.ts'
 import { ConfigDocument } from '../config/document.ts'
-import type { Kind } from '../operations/values.ts'
 
-/** What bodies are of, unless their routes say otherwise. */
+/** The types of bodies, unless a route names others. */
 export const jsonTypes = ['application/json']
 
 /**
- * Takes bodies of some types as texts, for those to read who know what must be in them; who sends
- * another is told which.
+ * Takes bodies of some types as plain texts, which the handlers parse. Any other type is refused with a message that
+ * lists these.
  */
 export function takeTexts(app: FastifyInstance, types: readonly string[]): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<Buffer>([...types], { parseAs: 'buffer' }, (_request, bytes, done) => {
-    // Of what is in another encoding, names and notes would be kept with holes in them.
+    // In another encoding, names and notes would be stored with replacement characters.
     if (isUtf8(bytes)) done(null, bytes.toString())
-    else done(new Refusal('invalid_request', 'The body is not in UTF-8.'))
+    else done(new Refusal('invalid_request', 'The body isn’t in UTF-8.'))
   })
   app.addContentTypeParser('*', ({ raw }, _payload, done) => {
     if (!hasBody(raw)) return done(null, '')
@@ -28,7 +26,7 @@ export function takeTexts(app: FastifyInstance, types: readonly string[]): void 
   })
 }
 
-/** Adds routes whose bodies are of other types than those of the routes around them. */
+/** Adds routes whose bodies have other types than those of the routes around them. */
 export function addWithTypes(
   app: FastifyInstance,
   types: readonly string[],
@@ -41,42 +39,33 @@ export function addWithTypes(
   })
 }
 
-/** A text that says a value of a kind. */
-export function textKind({ mayBe, read }: Kind<unknown>) {
-  return Type.Refine(
-    Type.String({ expected: mayBe }),
-    (value) => read(value) !== undefined,
-    () => `must be ${mayBe}`,
-  )
-}
-
 /** A body as a text; empty if there is none. */
 export function textOf(body: unknown): string {
   return typeof body === 'string' ? body : ''
 }
 
-/** A text as a sentence: it begins large and has an end. */
+/** A text as a sentence: with a capital letter and a full stop. */
 export function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?]$/.test(text) ? '' : '.'}`
 }
 
-/** Refuses a body where it would not be heeded; an empty object says nothing. */
+/** Refuses a body that would be ignored; an empty one, or an empty object, is allowed. */
 export function requireNothing(body: unknown): void {
   if (['', '{}'].includes(textOf(body).trim())) return
-  throw new Refusal('invalid_request', 'A body says nothing here: send none.')
+  throw new Refusal('invalid_request', 'This endpoint takes no body.')
 }
 
-/** What a body of JSON says, or a refusal that tells everything that is wrong with it. */
-export function read<Schema extends TSchema>(body: unknown, schema: Schema): Static<Schema> {
+/** The value of a JSON body. Throws a refusal with all its mistakes. */
+export function read(body: unknown, schema: TSchema): unknown {
   const text = textOf(body).trim() || '{}'
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    throw new Refusal('invalid_request', 'The body is no JSON.')
+    throw new Refusal('invalid_request', 'The body isn’t valid JSON.')
   }
-  if (Value.Check(schema, value)) return value
-  // JSON is YAML: what finds mistakes in configurations finds them here.
+  if (isOf(schema, value)) return value
+  // JSON is YAML, so the check of configurations works for bodies.
   const mistakes = mistakesIn(new ConfigDocument(text), schema)
   const faults = mistakes.map((each) => each.sentence.replace(/^the file/, 'the body'))
   throw new Refusal('invalid_request', sentence(`this body can’t be taken: ${faults.join('; ')}`))

@@ -5,27 +5,27 @@ import { isLoopback } from '../../shared/serve.ts'
 import type { AdminAddress } from '../config/config.ts'
 
 /**
- * Refuses what asks for a name of somebody else's while only this machine can reach the admin address. A page of
- * a foreign site can have its own name lead here, and its visitor's browser would let it read what is told
- * without a token; but the browser then says in `Host` which name it asked for.
+ * Refuses requests with a foreign `Host` while only this machine can reach the admin address. A web page can resolve its
+ * own name to this address, and its visitor's browser would let the page read what needs no token (DNS rebinding). The
+ * browser then sends the page's name in `Host`.
  */
 export function hostScreen(
   address: AdminAddress,
 ): (request: IncomingMessage) => Refusal | undefined {
-  const known = new Set(address.hosts.map((name) => name.toLowerCase()))
+  const allowed = new Set(address.hosts.map((name) => name.toLowerCase()))
   if (!isLoopback(address.host)) return () => undefined
   return ({ headers: { host } }) => {
-    // No browser leaves it out.
-    if (host === undefined || isOurs(nameOf(host), known)) return undefined
+    // Every browser sends it.
+    if (host === undefined || isOurs(nameOf(host), allowed)) return undefined
     return new Refusal(
       'misdirected_request',
-      'Ask for this by an address or as localhost, or add its name to admin.hosts.',
+      'Use an IP address or localhost to reach this, or add the name to admin.hosts.',
     )
   }
 }
 
-function isOurs(name: string, known: ReadonlySet<string>): boolean {
-  if (known.has(name) || name === 'localhost' || name.endsWith('.localhost')) return true
+function isOurs(name: string, allowed: ReadonlySet<string>): boolean {
+  if (allowed.has(name) || name === 'localhost' || name.endsWith('.localhost')) return true
   return isIP(name) !== 0
 }
 

@@ -7,21 +7,21 @@ import { beginnings } from './beginnings.ts'
 import { counter, histogram } from './series.ts'
 
 export type Metrics = Readonly<{
-  /** The type and the text of what Prometheus reads: of this gateway, and of others at the same port. */
+  /** The media type and the text for Prometheus, over all workers at the same port. */
   read: () => Promise<{ type: string; text: string }>
   /** The numbers of this gateway alone. */
   own: () => Promise<object[]>
-  /** A configuration was read again. */
+  /** Counts a reload of the configuration. */
   reloaded: (result: Reloaded) => void
 }>
 
-/** Gauges of prom-client's that are named like counters; what they sum up is told without them. */
+/** Gauges of prom-client that are named like counters. The gauges that they sum up stay. */
 const misnamed = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`)
 
-/** Who gathers the numbers of other workers. */
+/** Gathers the numbers of the other workers. */
 type Gatherer = Readonly<{ gather: () => Promise<readonly unknown[]> }>
 
-/** What a gateway tells of itself in numbers. No label ever holds a key, a key's id or an address. */
+/** The metrics of a gateway. No label ever holds a key, a key's id or an address. */
 export function createMetrics(
   gateway: Gateway,
   state: () => Reloader['state'],
@@ -35,14 +35,14 @@ export function createMetrics(
   addUpstreams(registry, gateway)
   const reloads = new Counter({
     name: 'tollgate_config_reloads_total',
-    help: 'Times the configuration was read again, by what came of it',
+    help: 'Reloads of the configuration, by result',
     labelNames: ['result'] as const,
     registers: [registry],
   })
   for (const result of ['changed', 'unchanged', 'refused'] as const) reloads.inc({ result }, 0)
   new Gauge({
     name: 'tollgate_config_info',
-    help: 'Which configuration is in force; always 1',
+    help: 'The configuration in force, by hash; always 1',
     labelNames: ['hash'] as const,
     aggregator: 'first',
     registers: [registry],
@@ -54,8 +54,8 @@ export function createMetrics(
   const own = (): Promise<object[]> => registry.getMetricsAsJSON()
   const whole = async (): Promise<Registry> => {
     if (!others) return registry
-    const told = await Promise.all([own(), others.gather()])
-    return AggregatorRegistry.aggregate([told[0], ...(told[1] as object[][])])
+    const [ours, theirs] = await Promise.all([own(), others.gather()])
+    return AggregatorRegistry.aggregate([ours, ...(theirs as object[][])])
   }
   return {
     own,
@@ -100,7 +100,7 @@ function addRequests(registry: Registry, gateway: Gateway): void {
     },
   })
   counter(registry, 'tollgate_strangers_total', {
-    help: 'Requests without a valid key, by what they were told',
+    help: 'Requests without a valid key, by the code of their answer',
     labels: ['outcome'],
     begins: beginnings.strangers,
     *read() {
@@ -119,13 +119,13 @@ function addRequests(registry: Registry, gateway: Gateway): void {
 
 function addStores(registry: Registry, { core: { meters, quotas } }: Gateway): void {
   histogram(registry, 'tollgate_store_duration_seconds', {
-    help: 'How long Redis took for a decision; embedded, for writing counters down',
+    help: 'Time of a decision in Redis; embedded: of writing counters to the file',
     *read() {
       yield [meters.store]
     },
   })
   counter(registry, 'tollgate_store_errors_total', {
-    help: 'Decisions and look-ups that the store was out of reach for',
+    help: 'Decisions and look-ups that failed because the store was out of reach',
     labels: [],
     *read() {
       yield [meters.storeErrors]
@@ -152,7 +152,7 @@ function addStores(registry: Registry, { core: { meters, quotas } }: Gateway): v
 }
 
 function addUpstreams(registry: Registry, gateway: Gateway): void {
-  // Of the configuration in force alone: what is gone from it leaves at once.
+  // Only targets of the configuration in force: a removed target leaves the metrics at once.
   function* targets(): Generator<readonly [string, Target]> {
     for (const [upstream, settings] of gateway.config.upstreams) {
       for (const target of gateway.core.upstreams.see(settings)?.targets ?? []) {

@@ -1,47 +1,36 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Refusal } from '../../shared/refusal.ts'
-import { nearest } from '../config/near.ts'
-import type { Kind } from '../operations/values.ts'
+import { nearest } from '../../shared/near.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The parameters that a query of this route at the admin address may have; none unless told. */
+    /** The parameters that queries of this admin route may have; none by default. */
     parameters?: readonly string[]
   }
 }
 
-/** Refuses queries with parameters that their routes don't have, or more than once. */
+/** Refuses queries with a parameter that the route doesn't have, or with one twice. */
 export function requireKnownQueries(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => done(queryFault(request)))
 }
 
-/** A misspelled parameter would be as good as none: far more is answered, or done, than was meant. */
+/** Why a query is refused. A misspelled parameter would filter nothing: the request would answer, or do, too much. */
 function queryFault({ query, routeOptions }: FastifyRequest): Refusal | undefined {
-  const { parameters: known = [] } = routeOptions.config
+  const { parameters = [] } = routeOptions.config
   for (const [name, value] of Object.entries(query as object)) {
-    if (!known.includes(name)) return new Refusal('invalid_request', unknown(name, known))
-    if (Array.isArray(value)) return new Refusal('invalid_request', `${name} can be given once.`)
+    if (!parameters.includes(name)) {
+      return new Refusal('invalid_request', unknown(name, parameters))
+    }
+    if (Array.isArray(value))
+      return new Refusal('invalid_request', `${name} can be given only once.`)
   }
   return undefined
 }
 
-function unknown(name: string, known: readonly string[]): string {
-  const near = nearest(name, known)
+function unknown(name: string, parameters: readonly string[]): string {
+  const near = nearest(name, parameters)
   if (near !== undefined) return `There is no parameter "${name}"; did you mean ${near}?`
-  const all = known.length > 0 ? `there are ${known.join(', ')}` : 'this takes none'
+  const all =
+    parameters.length > 0 ? `there are ${parameters.join(', ')}` : 'this endpoint takes none'
   return `There is no parameter "${name}"; ${all}.`
-}
-
-/** What a parameter says that is true or false; its bare name says true. */
-export function isTrue(name: string, value: string | undefined): boolean {
-  if (value === undefined || value === 'false') return false
-  if (value === 'true' || value === '') return true
-  throw new Refusal('invalid_request', `${name} must be true or false.`)
-}
-
-/** What a parameter says that is of a kind. */
-export function valueOf<Value>(name: string, text: string, { mayBe, read }: Kind<Value>): Value {
-  const value = read(text)
-  if (value !== undefined) return value
-  throw new Refusal('invalid_request', `${name} must be ${mayBe}.`)
 }

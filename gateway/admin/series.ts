@@ -1,14 +1,14 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
 import { bounds, type Durations } from '../records/meters.ts'
 
-/** A counter of what is counted elsewhere: `read` gives each count and the values of its labels. */
+/** A counter whose numbers are counted elsewhere: `read` yields each number with the values of its labels. */
 export function counter(
   registry: Registry,
   name: string,
   options: Readonly<{
     help: string
     labels: readonly string[]
-    /** The values of labels that are told from the beginning, with 0. */
+    /** The label values of series that exist from the start, with 0. */
     begins?: () => Iterable<readonly (string | number)[]>
     read: () => Iterable<readonly [number, ...(string | number)[]]>
   }>,
@@ -39,7 +39,7 @@ export function histogram(registry: Registry, name: string, options: Measured): 
   new MeasuredHistogram(registry, name, options)
 }
 
-/** A histogram of what is measured elsewhere. */
+/** A histogram whose durations are measured elsewhere. */
 class MeasuredHistogram extends Histogram {
   readonly #options: Measured
   readonly #name: string
@@ -55,7 +55,7 @@ class MeasuredHistogram extends Histogram {
     return this.getForPromString()
   }
 
-  /** What prom-client asks when it writes metrics down; its types don't tell of it, nor of names of types. */
+  /** Called by prom-client when it writes metrics. Its types have neither this method nor the result's form. */
   getForPromString(): ReturnType<Histogram['get']> {
     const { help, read } = this.#options
     const values = [...read()].flatMap((series) => this.#lines(...series))
@@ -63,9 +63,9 @@ class MeasuredHistogram extends Histogram {
     return Promise.resolve(written as Awaited<ReturnType<Histogram['get']>>)
   }
 
-  #lines({ counts, sum }: Durations, ...told: string[]) {
+  #lines({ counts, sum }: Durations, ...labelValues: string[]) {
     const { labels: names = [] } = this.#options
-    const labels = Object.fromEntries(names.map((name, i) => [name, told[i] ?? '']))
+    const labels = Object.fromEntries(names.map((name, i) => [name, labelValues[i] ?? '']))
     let count = 0
     const buckets = counts.map((more, i) => ({
       metricName: `${this.#name}_bucket`,

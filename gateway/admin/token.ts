@@ -1,19 +1,24 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../shared/clock.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { plainAddress } from '../http/address.ts'
+import { nearest } from '../../shared/near.ts'
 import { isLine } from '../keys/settings.ts'
 import type { Limits } from '../limits/limits.ts'
 import { Strangers } from '../limits/strangers.ts'
+import { allows, roles, type Role } from '../operations/role.ts'
 
-/** Who may operate a gateway: tokens by the names of those who have them. */
-export type AdminTokens = readonly Readonly<{ name: string; token: string }>[]
+/** An operator: its name for the audit, and its role. */
+export type Operator = Readonly<{ name: string; role: Role }>
+
+/** The tokens of operators. */
+export type AdminTokens = readonly Readonly<Operator & { token: string }>[]
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whose admin token a request has. */
-    admin: string
+    /** The holder of the request's admin token. */
+    admin: Operator | null
   }
 }
 
@@ -22,12 +27,13 @@ const challenge = 'Bearer realm="tollgate admin"'
 /** The answer of a gateway that has no token; the command line recognises it. */
 export const noToken = 'no ADMIN_TOKEN is set'
 
-/** As many random characters are too many to be guessed. */
+/** The least length of a token: 16 random characters can't be guessed. */
 const shortestToken = 16
 
 /**
- * The tokens of an ADMIN_TOKEN: one, or several between commas, each with a name before a colon. Throws a sentence
- * if one of them could be guessed or means nothing; it never quotes any of them.
+ * The tokens of an ADMIN_TOKEN: one, or several between commas, each with a name before a colon, and perhaps a role
+ * behind the name: `eve/read:TOKEN`. Throws an error if one of them is too short or malformed; its message never quotes
+ * a token.
  */
 export function adminTokensFrom(setting = ''): AdminTokens {
   if (setting.trim() === '') return []
@@ -35,57 +41,86 @@ export function adminTokensFrom(setting = ''): AdminTokens {
   return parts.map((part, i) => {
     const [first = '', second, ...more] = part.split(':')
     const named =
-      second === undefined ? { name: 'admin', token: first } : { name: first, token: second }
-    const why = more.length > 0 ? 'has more than one colon' : faultOf(named)
+      second === undefined
+        ? { name: 'admin', role: 'all' as const, token: first }
+        : { ...operatorFrom(first), token: second }
+    const why = more.length > 0 ? 'has more than one colon' : faultOf(named, first)
     if (why === undefined) return named
     const which = parts.length > 1 ? `part ${i + 1} of ADMIN_TOKEN` : 'ADMIN_TOKEN'
     throw new Error(
-      `${which} ${why}. Write TOKEN, or alice:TOKEN,bob:TOKEN; openssl rand -hex 32 makes one`,
+      `${which} ${why}. Write TOKEN, or alice:TOKEN,bob/read:TOKEN; openssl rand -hex 32 makes one`,
     )
   })
 }
 
-function faultOf({ name, token }: AdminTokens[number]): string | undefined {
+/** An operator from what stands before the colon. A name may have slashes: only a role behind the last one counts. */
+function operatorFrom(text: string): Operator {
+  const slash = text.lastIndexOf('/')
+  const role = roles.find((each) => each === text.slice(slash + 1))
+  return slash < 0 || !role ? { name: text, role: 'all' } : { name: text.slice(0, slash), role }
+}
+
+/** A sentence for each operator of an ADMIN_TOKEN whose name has a slash, but no role behind it. */
+export function roleWarnings(setting = ''): string[] {
+  return setting.split(',').flatMap((part) => {
+    const [, name = '', last = ''] = /^\s*([^:]*\/([^:/]*)):/.exec(part) ?? []
+    if (name === '' || roles.some((role) => role === last)) return []
+    return [
+      `ADMIN_TOKEN: "${last}" isn't a role, so ${name} is a name, and may do everything; roles are ${roles.join(', ')}`,
+    ]
+  })
+}
+
+function faultOf({ name, token }: AdminTokens[number], written: string): string | undefined {
+  const [, last = ''] = /\/([^/]*)$/.exec(written) ?? []
+  const near = roles.some((role) => role === last) ? undefined : roleNear(last)
+  if (near !== undefined) return `names the role "${last}", which doesn't exist; is it ${near}?`
   if (token === '') return 'has no token in it'
   if (/\s/.test(token)) return 'has a space in its token'
   if (token.length < shortestToken) {
     return `has a token of ${token.length} characters, where at least ${shortestToken} are needed`
   }
-  return isLine(name) ? undefined : 'has no name before its colon that can be read'
+  return isLine(name) ? undefined : 'has no readable name before its colon'
 }
 
-/** Counts by address who guesses, as callers without a key are counted; in this process's memory alone. */
+/** The role that a word is most likely meant to be. */
+function roleNear(word: string): Role | undefined {
+  const like = nearest(word, roles) ?? roles.find((role) => word.toLowerCase().startsWith(role))
+  return roles.find((role) => role === like)
+}
+
+/** Counts failed attempts by address, like requests of callers without a key; in this process's memory only. */
 export class Guesses {
   readonly #strangers: Strangers
   readonly #limits: () => Limits
 
-  /** `limits` gives those of the configuration that is in force. */
+  /** `limits` returns the limits on strangers of the configuration in force. */
   constructor(limits: () => Limits, clock: Clock) {
     this.#limits = limits
     this.#strangers = new Strangers(limits(), clock)
   }
 
-  /** What somebody is told who has no token that works: what is wrong with it, or to come back later. */
+  /** The refusal of a request without a valid token: `why`, or 429 over the limit of its address. */
   refuse(address: string | undefined, why: () => Refusal): Refusal {
     this.#strangers.limits = this.#limits()
     return this.#strangers.refuse(plainAddress(address ?? ''), why).refusal
   }
 }
 
-/** Whose token an `Authorization` header has; how long that takes tells nothing of any of them. */
-export function holderOf(header: string | undefined, tokens: AdminTokens): string | undefined {
+/** The holder of the token in an `Authorization` header. It takes the same time whatever the token is. */
+export function holderOf(header: string | undefined, tokens: AdminTokens): Operator | undefined {
   const [, given = ''] = /^Bearer (\S+)$/i.exec(header ?? '') ?? []
   const proof = digest(given)
   const [holder] = tokens.filter(({ token }) => timingSafeEqual(proof, digest(token)))
-  return holder?.name
+  return holder && { name: holder.name, role: holder.role }
 }
 
 /**
- * Refuses whoever has none of the tokens, before anything else of a request is looked at. One that works is taken
- * from any address, whoever guesses there.
+ * Refuses requests without a valid token, before anything else of them is read. A valid token works from any address,
+ * even from one that is over its limit of failed attempts.
  */
 export function requireToken(app: FastifyInstance, tokens: AdminTokens, guesses: Guesses): void {
-  app.decorateRequest('admin', '')
+  app.decorateRequest('admin', null)
   app.addHook('onRequest', (request, _reply, done) => {
     const { authorization } = request.headers
     const holder = holderOf(authorization, tokens)
@@ -99,10 +134,30 @@ export function requireToken(app: FastifyInstance, tokens: AdminTokens, guesses:
   })
 }
 
+/** The operator of a request that `requireToken` has let through. */
+export function operatorOf({ admin }: FastifyRequest): Operator {
+  if (admin) return admin
+  throw new Error('a request to an operation has no token')
+}
+
+/** Refuses an operator whose role allows less than an operation needs, before its body is read. */
+export function roleScreen(needed: Role): onRequestHookHandler {
+  return (request, _reply, done) => {
+    const { name, role } = operatorOf(request)
+    if (allows(role, needed)) return done()
+    done(
+      new Refusal(
+        'forbidden',
+        `This needs the role ${needed === 'all' ? 'all (a token without a role)' : needed}; ${name} has the role ${role}.`,
+      ),
+    )
+  }
+}
+
 function closed(): Refusal {
   return new Refusal(
     'forbidden',
-    `Nothing is told here: ${noToken}. Set it where the gateway starts.`,
+    `The admin API is closed: ${noToken}. Set it where the gateway starts.`,
   )
 }
 
@@ -114,13 +169,13 @@ function missing(): Refusal {
 }
 
 function invalid(): Refusal {
-  return new Refusal('invalid_api_key', 'The token is none of those in ADMIN_TOKEN.', {
+  return new Refusal('invalid_api_key', 'The token isn’t one of those in ADMIN_TOKEN.', {
     'www-authenticate': `${challenge}, error="invalid_token"`,
     'cache-control': 'no-store',
   })
 }
 
-/** Of one length, so that comparing takes the same time whatever is compared. */
+/** A digest of fixed length, so that a comparison takes the same time for every token. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }

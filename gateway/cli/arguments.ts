@@ -1,22 +1,27 @@
 import { parseArgs } from 'node:util'
-import { nearest } from '../config/near.ts'
-import { optionsOf, UsageError, valueOf, type Command, type Input, type Option } from './command.ts'
+import { nearest } from '../../shared/near.ts'
+import { WrongInput, type Operation } from '../operations/operation.ts'
+import { argumentsOf, argumentWords, optionsOf, type Options } from './options.ts'
 
-type Options = Readonly<Record<string, Option>>
+/** The arguments and options of a command, without the words of its name. */
+export type Input = Readonly<{
+  args: readonly string[]
+  values: Readonly<Record<string, string | boolean | readonly string[] | undefined>>
+}>
+
 type Token = NonNullable<ReturnType<typeof parsed>['tokens']>[number]
 type OptionToken = Extract<Token, { kind: 'option' }>
 
-/** Takes apart what follows a command's name; throws a `UsageError` with a sentence. */
-export function inputOf(command: Command, rest: string[]): Input {
-  const options = optionsOf(command)
+/** Reads the words after a command's name; throws a `WrongInput` if the command doesn't take them. */
+export function inputOf(operation: Operation, rest: string[]): Input {
+  const options = optionsOf(operation)
   const { tokens = [], values, positionals } = parsed(options, rest)
-  const given = tokens.filter((token) => token.kind === 'option')
-  for (const token of given) requireFit(token, command, options)
+  const optionTokens = tokens.filter((token) => token.kind === 'option')
+  for (const token of optionTokens) requireFit(token, operation, options)
   const input: Input = { args: positionals, values }
   if (input.values['help']) return input
-  requireOnce(given, options)
-  requireArguments(command, positionals)
-  for (const [name, { kind }] of Object.entries(options)) if (kind) valueOf(input, name, kind)
+  requireOnce(optionTokens, options)
+  requireArguments(operation, positionals)
   return input
 }
 
@@ -27,31 +32,33 @@ function parsed(options: Options, args: string[]) {
   ])
   return parseArgs({
     args: args.map((each) => (each === '-h' ? '--help' : each)),
-    // Node's own sentences speak of its options, not of ours.
-    ...{ strict: false, allowPositionals: true, tokens: true },
+    // Checked by us: Node's own messages would describe its API, not our commands.
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
     options: Object.fromEntries(config) as Record<string, { type: 'string' | 'boolean' }>,
   })
 }
 
-/** An option that there is, with a value if it takes one. */
-function requireFit(token: OptionToken, { name }: Command, options: Options): void {
+/** Throws unless the option exists, and has a value if it takes one. */
+function requireFit(token: OptionToken, { name }: Operation, options: Options): void {
   const { rawName, value, inlineValue } = token
   const option = options[token.name]
   if (!option || !rawName.startsWith('--')) {
-    throw new UsageError(`"${name}" has no option ${rawName}${hint(token.name, options)}`)
+    throw new WrongInput(`"${name}" has no option ${rawName}${hint(token.name, options)}`)
   }
   if (!option.value) {
-    if (value !== undefined) throw new UsageError(`${rawName} takes no value, got "${value}"`)
+    if (value !== undefined) throw new WrongInput(`${rawName} takes no value, got "${value}"`)
     return
   }
-  if (value === undefined) throw new UsageError(`${rawName} needs a value: ${option.value}`)
+  if (value === undefined) throw new WrongInput(`${rawName} needs a value: ${option.value}`)
   if (!inlineValue && value.startsWith('-') && value.length > 1) {
-    throw new UsageError(
+    throw new WrongInput(
       `${rawName} needs a value; one that begins with - is written ${rawName}=${value}`,
     )
   }
   if (value === '' && `no-${token.name}` in options) {
-    throw new UsageError(`${rawName} is empty; --no-${token.name} takes away what the key has`)
+    throw new WrongInput(`${rawName} is empty; --no-${token.name} takes away what the key has`)
   }
 }
 
@@ -62,22 +69,23 @@ function hint(name: string, options: Options): string {
   return `; it has ${all.join(', ')}`
 }
 
-function requireOnce(given: readonly OptionToken[], options: Options): void {
+function requireOnce(tokens: readonly OptionToken[], options: Options): void {
   const names = new Set<string>()
-  for (const { name } of given) {
-    if (names.has(name) && !options[name]?.many) throw new UsageError(`--${name} is given twice`)
+  for (const { name } of tokens) {
+    if (names.has(name) && !options[name]?.many) throw new WrongInput(`--${name} is given twice`)
     names.add(name)
   }
   for (const name of names) {
     if (names.has(`no-${name}`)) {
-      throw new UsageError(`--${name} and --no-${name} contradict each other`)
+      throw new WrongInput(`--${name} and --no-${name} contradict each other`)
     }
   }
 }
 
-function requireArguments({ name, args: expected = [] }: Command, given: readonly string[]): void {
-  const needed = expected.filter((each) => !each.startsWith('['))
-  if (given.length >= needed.length && given.length <= expected.length) return
-  const wanted = expected.length === 0 ? 'no arguments' : expected.join(' ')
-  throw new UsageError(`"${name}" takes ${wanted}, got "${given.join(' ')}"`)
+function requireArguments(operation: Operation, args: readonly string[]): void {
+  const all = argumentsOf(operation)
+  const needed = all.filter(({ isRequired }) => isRequired)
+  if (args.length >= needed.length && args.length <= all.length) return
+  const wanted = all.length === 0 ? 'no arguments' : argumentWords(operation).join(' ')
+  throw new WrongInput(`"${operation.name}" takes ${wanted}, got "${args.join(' ')}"`)
 }

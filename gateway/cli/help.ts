@@ -1,38 +1,42 @@
-import { nearest } from '../config/near.ts'
-import { optionsOf, type Command, type Option } from './command.ts'
-import { aligned } from './table.ts'
+import { readFileSync } from 'node:fs'
+import { nearest } from '../../shared/near.ts'
+import { operations } from '../operations/all.ts'
+import type { Operation } from '../operations/operation.ts'
+import { aligned } from '../operations/table.ts'
+import { argumentWords, optionsOf, type Option } from './options.ts'
 
-/** How wide the help of one command is at most. */
-const widest = 80
+/** The most columns of the help of one command. */
+const mostColumns = 80
 
 const ofKey =
   'KEY is the id of a key, or a name that no other key has; - takes it, or a token,\nfrom standard input.'
 
-/** What there is, a line a command. */
-export function overview(commands: readonly Command[], below = ''): string {
-  const lines = commands.map(({ name, args = [], summary }) => [
-    `  ${[name, ...args].join(' ')}`,
-    summary,
+/** The list of commands, one line each. */
+function overview(commands: readonly Operation[], below = ''): string {
+  const lines = commands.map((command) => [
+    `  ${[command.name, ...argumentWords(command)].join(' ')}`,
+    command.summary,
   ])
   return (
     `tollgate: keys and plans of the gateway\n\n` +
     `Usage: tollgate ${below || 'COMMAND'} [OPTIONS]\n\n${aligned(lines)}\n\n` +
     `${ofKey}\n` +
-    `Every command takes --config FILE, --json and --help; tollgate --version tells the version.\n` +
+    `Every command takes --config FILE, --json and --help; tollgate --version prints the version.\n` +
     `Exit codes: 0 done, 1 refused or not found, 2 wrong usage or configuration.\n`
   )
 }
 
-/** What one command does and takes. */
-export function explain(command: Command): string {
-  const { name, args = [], summary, details } = command
+/** The help of one command: its purpose, arguments and options. */
+export function explain(command: Operation): string {
+  const { name, summary, details } = command
+  const args = argumentWords(command)
   const options = Object.entries(optionsOf(command)).map(([option, settings]): [string, string] => [
     `  --${option}${settings.value ? ` ${settings.value}` : ''}`,
-    told(settings),
+    helpOf(settings),
   ])
   const aside = Math.max(...options.map(([option]) => option.length)) + 2
   const lines = options.flatMap(([option, help]) => {
-    const [first = '', ...rest] = wrapped(help, widest - aside)
+    const [first = '', ...rest] = wrapped(help, mostColumns - aside)
     return [option.padEnd(aside) + first, ...rest.map((line) => ' '.repeat(aside) + line)]
   })
   return (
@@ -42,20 +46,48 @@ export function explain(command: Command): string {
   )
 }
 
-/** The first words, as far as they could be a command: no options, ids or tokens. */
-export function commandWords(words: readonly string[]): readonly string[] {
-  const end = words.findIndex((word) => !/^[a-z][a-z-]*$/i.test(word))
-  const said = words.slice(0, end < 0 ? 2 : Math.min(2, end))
-  return said.length > 0 ? said : words.slice(0, 1)
+function version(): string {
+  const file = new URL('../../../package.json', import.meta.url)
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }
 
-/** The command that was most likely meant by words that call none. */
-export function commandMeant(
-  said: readonly string[],
-  commands: readonly Command[],
+/**
+ * The list of commands, the version, or a message about an unknown command. `isAsked`: the user asked for help, so it
+ * goes to standard output with exit code 0.
+ */
+export function explainAll(words: string[]): { text: string; isAsked: boolean } {
+  const [group] = words
+  const near = operations.filter(({ name }) => name.split(' ')[0] === group)
+  if (words[0] === '--version') return { text: `${version()}\n`, isAsked: true }
+  const isAsked =
+    words.length === 0 ||
+    (words.length === 1 && near.length > 0) ||
+    words.some((word) => ['--help', '-h', 'help'].includes(word))
+  const help = near.length > 0 ? overview(near, `${group} COMMAND`) : overview(operations)
+  if (isAsked) return { text: help, isAsked }
+  const name = commandWords(words)
+  const suggestion = nearestCommand(name, operations)
+  const sentence = `there is no command "${name.join(' ')}"`
+  // The user has typed this group already.
+  if (suggestion === undefined || suggestion === group)
+    return { text: `${sentence}\n\n${help.trimEnd()}`, isAsked }
+  return { text: `${sentence}; did you mean ${suggestion}? tollgate --help lists all`, isAsked }
+}
+
+/** The first one or two words that could be a command's name: no options, ids or tokens. */
+function commandWords(words: readonly string[]): readonly string[] {
+  const end = words.findIndex((word) => !/^[a-z][a-z-]*$/i.test(word))
+  const names = words.slice(0, end < 0 ? 2 : Math.min(2, end))
+  return names.length > 0 ? names : words.slice(0, 1)
+}
+
+/** The command or group whose name is nearest to some words. */
+function nearestCommand(
+  words: readonly string[],
+  commands: readonly Operation[],
 ): string | undefined {
   const names = commands.flatMap(({ name }) => [name, name.split(' ')[0] ?? name])
-  const tries = [said.join(' '), said[0] ?? '', [...said].reverse().join(' ')]
+  const tries = [words.join(' '), words[0] ?? '', [...words].reverse().join(' ')]
   for (const each of tries) {
     const near = each === '' ? undefined : nearest(each, names)
     if (near !== undefined) return near
@@ -63,25 +95,26 @@ export function commandMeant(
   return undefined
 }
 
-function told({ help, kind, unlessTold, many }: Option): string {
+/** The help of one option, with its rule and its default. */
+function helpOf({ help, expected, defaultText, many }: Option): string {
   return (
     help +
-    (kind ? `: ${kind.mayBe}` : '') +
-    (unlessTold === undefined ? '' : `; ${unlessTold} unless told`) +
+    (expected === undefined ? '' : `: ${expected}`) +
+    (defaultText === undefined ? '' : `; default: ${defaultText}`) +
     (many ? ' (may be repeated)' : '')
   )
 }
 
-/** Paragraphs as wide as a terminal, each with an empty line behind it. */
+/** Paragraphs in lines that fit a terminal, each with an empty line behind it. */
 function paragraphs(text = ''): string {
   return text
     .split('\n\n')
     .filter((each) => each !== '')
-    .map((each) => `${wrapped(each.replaceAll('\n', ' '), widest).join('\n')}\n\n`)
+    .map((each) => `${wrapped(each.replaceAll('\n', ' '), mostColumns).join('\n')}\n\n`)
     .join('')
 }
 
-/** A text in lines that are no longer than that, as far as its words let it. */
+/** A text in lines of at most `width` columns; a longer word gets a line of its own. */
 function wrapped(text: string, width: number): string[] {
   const lines: string[] = []
   for (const word of text.split(' ')) {

@@ -6,5 +6,8 @@ process.exitCode = await run(process.argv.slice(2), {
   environment: process.env,
   stdout: process.stdout,
   stderr: process.stderr,
-  ...{ userName, ask, readInput, confirm },
+  userName,
+  ask,
+  readInput,
+  confirm,
 })

@@ -1,148 +1,168 @@
-import { readFileSync } from 'node:fs'
-import { withoutTokens } from '../../shared/log.ts'
-import { printable } from '../../shared/printable.ts'
 import { progressBar, type Screen } from '../../shared/progress.ts'
 import { UnfitSqlite } from '../../shared/sqlite-pair.ts'
-import { ConfigError, configFile, loadedFrom, readConfig } from '../config/load.ts'
-import { desksFor } from '../operations/desks.ts'
+import { ConfigError, configFile, loadedFrom, readConfig, type Loaded } from '../config/load.ts'
 import { isLine } from '../keys/settings.ts'
-import { openStores, type Stores } from '../stores/open.ts'
-import { inputOf } from './arguments.ts'
-import { text, UsageError, type Command, type Context } from './command.ts'
-import { commands } from './commands.ts'
-import { commandMeant, commandWords, explain, overview } from './help.ts'
+import { KeyMistake } from '../keys/mistake.ts'
+import { operations } from '../operations/all.ts'
+import { desksFor } from '../operations/desks.ts'
+import { Listed } from '../operations/listed.ts'
+import type { CommandContext } from '../operations/context.ts'
+import { WrongInput, type Operation } from '../operations/operation.ts'
+import { openerForCommand } from '../stores/open-for-command.ts'
+import type { Stores } from '../stores/stores.ts'
+import { inputOf, type Input } from './arguments.ts'
+import { givenFrom, keyFinder, keyWord, textOf } from './given.ts'
+import { explain, explainAll } from './help.ts'
+import { jsonText, remark, sentenceOf } from './output.ts'
 
-/** What commands are run in: a process, with somebody at its terminal or nobody. */
+/** The process that commands run in, and its terminal if there is one. */
 export type Surroundings = Readonly<{
   environment: Readonly<Record<string, string | undefined>>
   stdout: Screen
   stderr: Screen
-  /** Who runs it, unless told. */
+  /** The user of the process: the author of changes without `--by`. */
   userName: () => string
-  ask: Context['ask']
-  /** All of standard input. */
+  /** Reads a line from standard input; on a terminal it prints the question. */
+  ask: (question: string) => Promise<string>
+  /** Reads standard input to its end. */
   readInput: () => Promise<string>
-  confirm: Context['confirm']
+  /** Whether the user at the terminal agrees; without a terminal it is `true`. */
+  confirm: (question: string) => Promise<boolean>
 }>
 
-/** How messages call a configuration that no file holds. */
+/** The name in messages of a configuration that comes from standard input. */
 const standardInput = 'standard input'
 
-/** Runs one command, and says what it has to say; gives the exit code. */
+/** Runs one command and prints its answer or its mistakes; returns the exit code. */
 export async function run(words: string[], surroundings: Surroundings): Promise<number> {
   const { stdout, stderr } = surroundings
-  const warn = (sentence: string): void => void stderr.write(toldOf(sentence))
+  const warn = (sentence: string): void => void stderr.write(remark(sentence))
   try {
-    const command = commands.find(({ name }) => `${words.join(' ')} `.startsWith(`${name} `))
+    const command = operations.find(({ name }) => `${words.join(' ')} `.startsWith(`${name} `))
     if (command) return await runCommand(command, words, { ...surroundings, warn })
     const { text, isAsked } = explainAll(words)
     if (isAsked) stdout.write(text)
     else warn(text)
     return isAsked ? 0 : 2
   } catch (error) {
-    // Editors and other programs look for places at the beginnings of lines.
+    // Editors and other programs expect `file:line:column` at the beginning of a line.
     const isPlaced = error instanceof ConfigError && error.mistakes.length > 0
-    stderr.write(toldOf(sentenceOf(error), isPlaced ? '' : 'tollgate: '))
-    const mustChange = [UsageError, ConfigError, UnfitSqlite]
+    stderr.write(remark(sentenceOf(error), isPlaced ? '' : 'tollgate: '))
+    const mustChange = [WrongInput, ConfigError, UnfitSqlite]
     return mustChange.some((kind) => error instanceof kind) ? 2 : 1
   }
 }
 
+type Warn = Readonly<{ warn: (sentence: string) => void }>
+
 async function runCommand(
-  command: Command,
+  operation: Operation,
   words: string[],
-  surroundings: Surroundings & Pick<Context, 'warn'>,
+  surroundings: Surroundings & Warn,
 ): Promise<number> {
-  const { environment, stdout, stderr, userName, ask, confirm, warn } = surroundings
-  const input = inputOf(command, words.slice(command.name.split(' ').length))
-  const say = (output: string): void => void stdout.write(output)
+  const { environment, stdout } = surroundings
+  const input = inputOf(operation, words.slice(operation.name.split(' ').length))
   if (input.values['help']) {
-    say(explain(command))
+    stdout.write(explain(operation))
     return 0
   }
-  const file = text(input, 'config') ?? configFile(environment)
-  // A file that is named to be looked at stands for the one that commands go by.
-  const [named] = command.args?.[0] === '[FILE]' ? input.args : []
-  const loaded =
-    named === '-'
-      ? loadedFrom(await surroundings.readInput(), environment, standardInput)
-      : readConfig(named ?? file, environment)
+  const { loaded, name } = await configurationFor(operation, input, surroundings)
   const { config } = loaded
+  const open = await openerForCommand(config.store)
   let opened: Stores | undefined
-  const stores = (): Stores => (opened ??= openStores(config.store, { visits: true }))
-  const by = text(input, 'by') ?? (environment['TOLLGATE_BY'] || userName())
-  if (!isLine(by)) {
-    const which = text(input, 'by') === undefined ? 'TOLLGATE_BY' : '--by'
-    throw new UsageError(`${which} must be a line of 1 to 255 characters, none of them invisible`)
+  const stores = (): Stores => (opened ??= open())
+  const by = authorFrom(input, surroundings)
+  const context: CommandContext = {
+    config,
+    preview: loaded,
+    configFile: name,
+    stores,
+    desks: () => desksFor({ stores: stores(), plans: config.plans, clock: Date.now, by }),
+    secret: environment['GATEWAY_SECRET'],
+    askGateway: async (endpoint, otherwise) => {
+      const { askGateway } = await import('./running-gateway.ts')
+      return askGateway(config.admin, environment['ADMIN_TOKEN'], endpoint, otherwise)
+    },
+    hasVariable: (variable) => Boolean(environment[variable]),
+    by,
+    clock: Date.now,
+    examine: async () => {
+      // Loads Fastify and its proxy, which no other command needs.
+      const { requireServable } = await import('../routes.ts')
+      await requireServable(loaded)
+      return { preview: loaded, mistakes: [] }
+    },
+    inForce: undefined,
+    flush: () => Promise.resolve(),
+    progress: (label, total) => progressBar(surroundings.stderr, label, total),
   }
   try {
-    const output = await command.run(
-      {
-        config,
-        preview: loaded,
-        configFile: named === '-' ? standardInput : (named ?? file),
-        stores,
-        desks: () => desksFor({ stores: stores(), plans: config.plans, clock: Date.now, by }),
-        secret: environment['GATEWAY_SECRET'],
-        adminToken: environment['ADMIN_TOKEN'],
-        hasVariable: (name) => Boolean(environment[name]),
-        by,
-        clock: Date.now,
-        progress: (label, total) => progressBar(stderr, label, total),
-        ...{ warn, ask, confirm },
-      },
-      input,
-    )
-    say(input.values['json'] ? `${jsonText(output.json)}\n` : `${output.text}\n`)
-    return output.isRefused ? 1 : 0
+    const given = givenFrom(operation, input, { name, read: () => loaded.text })
+    return await carryOut(operation, { given, input, context, surroundings })
   } finally {
     await opened?.close()
   }
 }
 
-function version(): string {
-  const file = new URL('../../../package.json', import.meta.url)
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+type Call = Readonly<{
+  given: Record<string, unknown>
+  input: Input
+  context: CommandContext
+  surroundings: Surroundings & Warn
+}>
+
+/** Runs the operation and prints its outcome; returns the exit code. */
+async function carryOut(
+  operation: Operation,
+  { given, input, context, surroundings }: Call,
+): Promise<number> {
+  const { stdout, warn, ask, confirm } = surroundings
+  const say = (output: string): void => void stdout.write(`${output}\n`)
+  if (operation.where === 'gateway') {
+    const [endpoint] = operation.at
+    const answer = endpoint && (await context.askGateway(endpoint))
+    say(input.values['json'] ? jsonText(answer) : await operation.textOf(answer, context))
+    return 0
+  }
+  const key = keyWord(operation, input)
+  if (key) {
+    const find = keyFinder((word) => context.desks().keys.find(word), ask, warn)
+    given[key.name] = await find(key.word)
+  }
+  const question = operation.question?.(given)
+  const isAsked = question !== undefined && input.values['yes'] !== true
+  if (isAsked && !(await confirm(question))) throw new KeyMistake('nothing was changed')
+  const { json, text, csv, isRefused } = await operation.run(context, given)
+  if (input.values['json']) {
+    const value = json()
+    say(jsonText(value instanceof Listed ? await value.wholeJson() : value))
+  } else say(input.values['csv'] && csv ? csv() : await text(context))
+  return isRefused ? 1 : 0
 }
 
-/** No command was named, or none that there is: what there is, to who asked and to who erred. */
-function explainAll(words: string[]): { text: string; isAsked: boolean } {
-  const [group] = words
-  const near = commands.filter(({ name }) => name.split(' ')[0] === group)
-  if (words[0] === '--version') return { text: `${version()}\n`, isAsked: true }
-  const isAsked =
-    words.length === 0 ||
-    (words.length === 1 && near.length > 0) ||
-    words.some((word) => ['--help', '-h', 'help'].includes(word))
-  const help = near.length > 0 ? overview(near, `${group} COMMAND`) : overview(commands)
-  if (isAsked) return { text: help, isAsked }
-  const said = commandWords(words)
-  const meant = commandMeant(said, commands)
-  const sentence = `there is no command "${said.join(' ')}"`
-  // That there is such a group, whoever named it knows.
-  if (meant === undefined || meant === group)
-    return { text: `${sentence}\n\n${help.trimEnd()}`, isAsked }
-  return { text: `${sentence}; did you mean ${meant}? tollgate --help lists all`, isAsked }
+/** The configuration of a command: the file that it is to look at if one is named, else that of `--config`. */
+async function configurationFor(
+  { parameters }: Operation,
+  input: Input,
+  { environment, readInput }: Surroundings,
+): Promise<{ loaded: Loaded; name: string }> {
+  const looksAtFile = Object.values(parameters).some((each) => 'types' in each && each.isConfig)
+  const [named] = looksAtFile ? input.args : []
+  if (named === '-') {
+    return {
+      loaded: loadedFrom(await readInput(), environment, standardInput),
+      name: standardInput,
+    }
+  }
+  const file = named ?? textOf(input, 'config') ?? configFile(environment)
+  return { loaded: readConfig(file, environment), name: file }
 }
 
-/** One value as JSON, in which what a terminal would obey is escaped as well. */
-function jsonText(value: unknown): string {
-  return JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (each) =>
-    [...Array(each.length).keys()]
-      .map((i) => `\\u${each.charCodeAt(i).toString(16).padStart(4, '0')}`)
-      .join(''),
-  )
-}
-
-function sentenceOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  return error.name === 'MaxRetriesPerRequestError'
-    ? 'the Redis of the configuration (store.redis) is out of reach'
-    : error.message
-}
-
-/** What is no answer, as it is told; somebody may have pasted a token, which is not repeated. */
-function toldOf(sentence: string, beginning = 'tollgate: '): string {
-  const lines = withoutTokens(sentence).split('\n').map(printable)
-  return `${beginning}${lines.join('\n')}\n`
+/** The author of changes, for the audit. */
+function authorFrom(input: Input, { environment, userName }: Surroundings): string {
+  const given = textOf(input, 'by')
+  const by = given ?? (environment['TOLLGATE_BY'] || userName())
+  if (isLine(by)) return by
+  const which = given === undefined ? 'TOLLGATE_BY' : '--by'
+  throw new WrongInput(`${which} must be a line of 1 to 255 characters, none of them invisible`)
 }

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 
-/** Who runs this; in a container it may be nobody by name. */
+/** The name of the process's user; in a container the user may have none. */
 export function userName(): string {
   try {
     return userInfo().username
@@ -10,7 +10,7 @@ export function userName(): string {
   }
 }
 
-/** A line from standard input; on a terminal it is asked for, beside what the command prints. */
+/** Reads a line from standard input; on a terminal it prints the question to standard error. */
 export async function ask(question: string): Promise<string> {
   const { stdin: input, stderr } = process
   const lines = createInterface({ input })
@@ -23,14 +23,14 @@ export async function ask(question: string): Promise<string> {
   }
 }
 
-/** All of standard input, up to its end. */
+/** Reads standard input to its end. */
 export async function readInput(): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk as Uint8Array))
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Whether somebody at the terminal agrees; a script is not asked. */
+/** Whether the user at the terminal agrees; scripts aren't asked. */
 export async function confirm(question: string): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return true
   return /^y(?:es)?$/i.test(await ask(`${question} [y/N] `))

@@ -1,11 +1,10 @@
 import { isMap, isScalar, isSeq, type Node } from 'yaml'
-import type { TSchema } from 'typebox'
-import Value from 'typebox/value'
+import { isOf, type TSchema } from '../../shared/schema.ts'
 import type { ConfigDocument, Mistake, Path } from './document.ts'
 import { isSecretName } from './mask.ts'
-import { nearest } from './near.ts'
+import { nearest } from '../../shared/near.ts'
 
-/** A schema as far as it is looked into: sections, lists, choices, and what must be as it says. */
+/** The parts of a schema that the check reads: sections, lists, choices and single values. */
 type Rule = Readonly<{
   expected?: string
   type?: string
@@ -19,7 +18,7 @@ type Rule = Readonly<{
   enum?: readonly unknown[]
 }>
 
-/** Everything in a file that is not as its schema says, each told where it stands. */
+/** All mistakes of a file against its schema, each at its offset. */
 export function mistakesIn(document: ConfigDocument, schema: TSchema): Mistake[] {
   return [...faults(document, schema, document.root, [], 0)]
 }
@@ -29,16 +28,17 @@ function* faults(
   rule: Rule,
   written: Node | null,
   path: Path,
-  otherwise: number,
+  /** The offset of the section around it, for a setting that isn't written. */
+  sectionOffset: number,
 ): Generator<Mistake> {
   const node = document.resolve(written)
-  const offset = written?.range?.[0] ?? otherwise
+  const offset = written?.range?.[0] ?? sectionOffset
   const passes = (rule: Rule): boolean =>
-    document.passes(node, (value) => Value.Check(rule as TSchema, value))
+    document.passes(node, (value) => isOf(rule as TSchema, value))
   const wrong = (): Mistake => {
-    const found = foundAt(document, rule, node, String(path.at(-1)))
+    const got = shownValue(document, rule, node, String(path.at(-1)))
     const hint = document.isFilled(node) ? '' : hintFor(rule, document.value(node))
-    return { offset, sentence: `${nameOf(path)} must be ${expectation(rule)}, got ${found}${hint}` }
+    return { offset, sentence: `${nameOf(path)} must be ${expectation(rule)}, got ${got}${hint}` }
   }
   const chosen = rule.anyOf ? choice(rule.anyOf, node) : rule
   if (document.isUnknown(node)) {
@@ -58,10 +58,10 @@ function* faults(
 }
 
 /**
- * The value at a place of the file. Of a variable's value, only what can't be a secret is told: where a number, a word of
- * some, a duration or a size is expected, and it is as short as one.
+ * A value as messages quote it. The value of a variable is quoted only where it can't be a secret: where a number, one
+ * of a few words, a duration or a size is expected, and the value is as short as one.
  */
-function foundAt(document: ConfigDocument, rule: Rule, node: Node | null, name: string): string {
+function shownValue(document: ConfigDocument, rule: Rule, node: Node | null, name: string): string {
   const quoted = document.quote(node, name)
   const variables = document.variablesOf(node)
   if (variables.length === 0) return quoted
@@ -95,24 +95,24 @@ function* sectionFaults(
   const pairs = withoutCutNumbers(node.items)
   for (const { key, value, digits } of pairs) {
     const name = isScalar(key) ? String(key.value) : ''
-    const place = [...path, name]
+    const memberPath = [...path, name]
     const at = key.range?.[0] ?? offset
     names.add(name)
-    const known = Object.hasOwn(properties, name) ? properties[name] : undefined
-    const member = known ?? (rest && new RegExp(pattern).test(name) ? rest : undefined)
+    const property = Object.hasOwn(properties, name) ? properties[name] : undefined
+    const member = property ?? (rest && new RegExp(pattern).test(name) ? rest : undefined)
     if (digits !== undefined) {
-      const sentence = `${nameOf(place)} must be written without commas: ${digits}`
+      const sentence = `${nameOf(memberPath)} must be written without commas: ${digits}`
       yield { offset: value?.range?.[0] ?? at, sentence }
-    } else if (member) yield* faults(document, member, value, place, at)
+    } else if (member) yield* faults(document, member, value, memberPath, at)
     else if (rest) {
       const plain = name.toLowerCase()
-      const hint = plain !== name && new RegExp(pattern).test(plain) ? meant(plain) : ''
+      const hint = plain !== name && new RegExp(pattern).test(plain) ? didYouMean(plain) : ''
       const sentence = `${nameOf(path)} must be ${expectation(rule)}, got ${name}${hint}`
       yield { offset: at, sentence }
     } else {
-      // What is meant by a misspelled name is not missing.
+      // A misspelled setting isn't reported as missing too.
       names.add(nearest(name, Object.keys(properties)) ?? name)
-      yield { offset: at, sentence: unknown(place, Object.keys(properties)) }
+      yield { offset: at, sentence: unknown(memberPath, Object.keys(properties)) }
     }
   }
   for (const name of required) {
@@ -123,7 +123,7 @@ function* sectionFaults(
   }
 }
 
-/** To YAML, `{ perDay: 10,000 }` has a second setting `000`; it goes back to where it was cut off. */
+/** YAML reads `{ perDay: 10,000 }` as two settings, `perDay: 10` and `000`. This joins them again. */
 function withoutCutNumbers(pairs: readonly Pair[]): (Pair & { digits?: string })[] {
   const whole: (Pair & { digits?: string })[] = []
   for (const pair of pairs) {
@@ -137,7 +137,7 @@ function withoutCutNumbers(pairs: readonly Pair[]): (Pair & { digits?: string })
   return whole
 }
 
-/** Of several sections that may stand in a place, the one that is most likely meant. */
+/** The most likely one of several sections that a setting may be: the one that shares the most names with it. */
 function choice(rules: readonly Rule[], node: Node | null): Rule | undefined {
   if (!isMap<Node, Node>(node)) return undefined
   const names = node.items.map(({ key }) => (isScalar(key) ? String(key.value) : ''))
@@ -148,24 +148,24 @@ function choice(rules: readonly Rule[], node: Node | null): Rule | undefined {
   return [...sections].sort((a, b) => fit(b) - fit(a))[0]
 }
 
-/** Whether a single value may stand there, rather than a section or a list. */
+/** Whether the rule allows a single value, rather than a section or a list only. */
 function mayBeScalar({ properties, patternProperties, items, anyOf }: Rule): boolean {
   if (anyOf) return anyOf.some(mayBeScalar)
   return !properties && !patternProperties && !items
 }
 
-/** What is most likely meant by a text that isn't one of those that may stand there. */
+/** A suggestion for a text that breaks its rule; empty if nothing is near. */
 function hintFor(rule: Rule, value: unknown): string {
   if (typeof value !== 'string') return ''
   const digits = value.replace(/[,_' ]/g, '')
   const isNumber = digits !== value && /^\d{1,15}$/.test(digits)
-  if (isNumber && Value.Check(rule as TSchema, Number(digits))) return meant(digits)
+  if (isNumber && isOf(rule as TSchema, Number(digits))) return didYouMean(digits)
   const isWord = /^[\w-]+$/.test(value)
   const spelled = [value.toLowerCase(), value.toUpperCase()].find(
-    (each) => isWord && Value.Check(rule as TSchema, each),
+    (each) => isWord && isOf(rule as TSchema, each),
   )
   const near = spelled ?? nearest(value, wordsOf(rule))
-  return near === undefined ? '' : meant(near)
+  return near === undefined ? '' : didYouMean(near)
 }
 
 function wordsOf({ anyOf = [], enum: words = [], const: word }: Rule): string[] {
@@ -173,14 +173,14 @@ function wordsOf({ anyOf = [], enum: words = [], const: word }: Rule): string[] 
   return [...own, ...anyOf.flatMap(wordsOf)]
 }
 
-function meant(name: string): string {
+function didYouMean(name: string): string {
   return `; did you mean ${name}?`
 }
 
-function unknown(path: Path, known: readonly string[]): string {
+function unknown(path: Path, names: readonly string[]): string {
   const [name, section] = [String(path.at(-1)), path.slice(0, -1)]
-  const near = nearest(name, known)
-  const hint = near === undefined ? `; there are ${known.join(', ')}` : meant(near)
+  const near = nearest(name, names)
+  const hint = near === undefined ? `; there are ${names.join(', ')}` : didYouMean(near)
   return `${nameOf(section)} has no setting ${JSON.stringify(name)}${hint}`
 }
 
@@ -189,7 +189,7 @@ function expectation({ expected, anyOf }: Rule): string {
   return anyOf?.map((each) => expectation(each)).join(' or ') ?? 'something else'
 }
 
-/** A place as it is written in messages, such as `plans.free.perMinute` or `routes[0].path`. */
+/** A path as messages write it, such as `plans.free.perMinute` or `routes[0].path`. */
 export function nameOf(path: Path): string {
   if (path.length === 0) return 'the file'
   return path

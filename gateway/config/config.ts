@@ -1,18 +1,18 @@
 import type { CorsSettings } from '../http/cors.ts'
 import type { Deprecation } from './deprecations.ts'
-import type { WhenUnreachable } from '../limits/alone.ts'
+import type { WhenUnreachable } from '../limits/offline-limiter.ts'
 import type { Limits, Plan } from '../limits/limits.ts'
 import type { BanRules } from '../limits/step.ts'
 
-/** How to prove oneself to the servers of a Cluster, or to those that Sentinels name; empty texts are none. */
+/** Credentials and encryption of a Cluster's nodes, or of the master that Sentinels name. An empty text means none. */
 export type RedisAccess = Readonly<{
   username?: string
   password?: string
-  /** Whether connections are encrypted, and with whose certificates if not with those that everybody believes. */
+  /** Whether connections are encrypted; `ca` is a file of certificates to trust in place of Node's own. */
   tls?: boolean | Readonly<{ ca: string }>
 }>
 
-/** Which Redis the stores live in, if they don't live in the file. */
+/** The Redis that holds the stores: one server, a Cluster, or a master named by Sentinels. */
 export type RedisSettings =
   | Readonly<{ url: string }>
   | (RedisAccess & Readonly<{ cluster: readonly string[] }>)
@@ -32,10 +32,10 @@ export type StoreSettings = Readonly<{
   whenUnreachable: WhenUnreachable
 }>
 
-/** One place that serves an upstream's requests, and its share of them. */
+/** One address of an upstream, and its share of the requests. */
 export type TargetSettings = Readonly<{ url: string; weight: number }>
 
-/** How long an upstream may take: for a connection, its first byte, between two bytes; and how long a caller may send. */
+/** Time limits: for a connection, the first byte, the gap between two bytes; and for a caller to send its request. */
 export type Timeouts = Readonly<{
   connectMs: number
   responseMs: number
@@ -43,14 +43,14 @@ export type Timeouts = Readonly<{
   requestMs: number
 }>
 
-/** When a target is taken out, and how it is looked at; without a path, by whether it can be connected to. */
+/** How targets are checked, and when one is left out. Without a path, the check only opens a connection. */
 export type HealthSettings = Readonly<{
   path: string | undefined
   everyMs: number
   unhealthyAfter: number
 }>
 
-/** A request that a backend must be able to answer before it is put behind the gateway. */
+/** A request that `upstream check` sends to a new backend and to the present one. */
 export type Probe = Readonly<{ method: string; target: string; status: number | undefined }>
 
 export type UpstreamSettings = Readonly<{
@@ -58,36 +58,36 @@ export type UpstreamSettings = Readonly<{
   targets: readonly TargetSettings[]
   timeouts: Timeouts
   health: HealthSettings
-  /** Requests that may be on their way at once; what is over it is refused at once. */
+  /** The most requests on their way at once; more are refused immediately. */
   maxInFlight: number
-  /** Whether no caller gets more than its share of that while it is half taken. */
+  /** Whether each caller is held to its share of `maxInFlight` while half of it is taken. */
   isFair: boolean
-  /** The certificates to believe, in place of those that everybody believes. */
+  /** The certificates to trust in place of Node's own, as PEM. */
   ca: string | undefined
   probes: readonly Probe[]
 }>
 
 export type Route = Readonly<{
-  /** Exact, with `{name}` for any one segment, or all below, as in `/v1/*`. */
+  /** An exact path, with `{name}` for any one segment, or with `/*` for everything below. */
   path: string
   upstream: string
   cost: number
-  /** Which methods lead there. */
+  /** The methods that this route forwards. */
   methods: readonly string[]
-  /** What stands in the place of a path's fixed part towards the backend. */
+  /** The prefix that replaces the fixed part of the path towards the backend, such as `/api/*`. */
   rewrite: string | undefined
   bodyLimit: number
 }>
 
 export type Address = Readonly<{ host: string; port: number }>
 
-/** Where operators reach the gateway, and which names they may call it by besides `localhost` and addresses. */
+/** The admin address, and the host names that it accepts besides `localhost` and IP addresses. */
 export type AdminAddress = Address & Readonly<{ hosts: readonly string[] }>
 
-/** The configuration as the gateway uses it: complete, checked, and never changed. */
+/** The configuration as the gateway uses it: complete, checked and frozen. */
 export type Config = Readonly<{
   listen: Address
-  /** Where operators reach it, and nobody else. */
+  /** The address for operators only. */
   admin: AdminAddress
   store: StoreSettings
   plans: ReadonlyMap<string, Plan>
@@ -95,18 +95,18 @@ export type Config = Readonly<{
   bans: BanRules
   keys: Readonly<{ cache: number }>
   upstreams: ReadonlyMap<string, UpstreamSettings>
-  /** Where callers ask how they stand. */
+  /** The path at which callers read their own limits. */
   quotaPath: string
-  /** Whether the IETF's fields are sent beside the X-RateLimit ones. */
+  /** Whether the IETF's `RateLimit` fields are sent beside the `X-RateLimit` ones. */
   ietfHeaders: boolean
   routes: readonly Route[]
   deprecations: readonly Deprecation[]
   trustedProxies: readonly string[]
   cors: CorsSettings
-  /** How many processes serve at the same port. */
+  /** The number of processes that serve at the same port. */
   workers: number
-  /** How long connections that are open at a stop go on being answered before idle ones are cut. */
+  /** At a stop: how long open connections are still answered before idle ones are closed. */
   drainMs: number
-  /** How long requests in flight may take to finish at a stop. */
+  /** At a stop: how long requests in flight may take to finish. */
   shutdownMs: number
 }>

@@ -1,10 +1,10 @@
 import { strict, type Lenience } from '../http/lenience.ts'
 import { decoded, pathExpression } from '../http/paths.ts'
 
-/** A rehearsal of a removal: within it, the operation is not served. */
+/** A rehearsal of a removal: the operation is refused from `fromMs` to `toMs`. */
 export type Brownout = Readonly<{ fromMs: number; toMs: number }>
 
-/** An operation that callers should leave, as operators announce it. */
+/** An operation that callers should stop using, as the configuration announces it. */
 export type Deprecation = Readonly<{
   /** A method and a path pattern, such as `GET /v1/pets/{petId}`. */
   operation: string
@@ -12,28 +12,28 @@ export type Deprecation = Readonly<{
   sunsetMs?: number | undefined
   /** Where callers should go instead. */
   replacement?: string | undefined
-  /** Where it is explained. */
+  /** Where the change is explained. */
   docs?: string | undefined
   afterSunset: 'gone' | 'serve'
   brownouts: readonly Brownout[]
 }>
 
-/** A deprecation, and the headers that tell of it on every answer of its operation. */
+/** A deprecation with its headers, which every answer of its operation has. */
 export type Announced = Readonly<{
   deprecation: Deprecation
   headers: Readonly<Record<string, string>>
   links: readonly string[]
 }>
 
-/** Finds the deprecation of a request by method and path, however the path is spelled. */
+/** Finds the deprecation of a request by method and path, in any spelling that the router accepts. */
 export type FindDeprecation = (method: string, path: string) => Announced | undefined
 
-/** `lenience` is that of the router before it: whatever that takes for an operation is one. */
+/** `lenience` must be the router's: every spelling that reaches a route finds the route's deprecation. */
 export function deprecationFinder(
   deprecations: readonly Deprecation[],
   lenience: Lenience = strict,
 ): FindDeprecation {
-  const known = deprecations.map((deprecation) => {
+  const operations = deprecations.map((deprecation) => {
     const [method = '', pattern = ''] = deprecation.operation.split(' ')
     return {
       method,
@@ -41,12 +41,13 @@ export function deprecationFinder(
       announced: announcedFrom(deprecation),
     }
   })
-  if (known.length === 0) return () => undefined
+  if (operations.length === 0) return () => undefined
   return (method, path) => {
-    // HEAD asks for what GET would answer.
-    const asked = method === 'HEAD' ? 'GET' : method
+    // HEAD is the same operation as GET.
+    const listed = method === 'HEAD' ? 'GET' : method
     const plain = lenience.pathOf(decoded(path))
-    return known.find((each) => each.method === asked && each.expression.test(plain))?.announced
+    return operations.find((each) => each.method === listed && each.expression.test(plain))
+      ?.announced
   }
 }
 
@@ -70,7 +71,7 @@ function announcedFrom(deprecation: Deprecation): Announced {
   }
 }
 
-/** A URL as a header takes it: in ASCII. */
+/** A URL in ASCII, as a header needs it. */
 function escaped(url: string): string {
   return url.toWellFormed().replace(/[^!-~]/gu, encodeURIComponent)
 }

@@ -3,16 +3,17 @@ import type { Change } from '../records/audit-store.ts'
 /** Sections that can't be changed while a gateway runs. */
 export const fixedSections = ['listen', 'admin', 'store', 'keys', 'workers'] as const
 
-/** A setting that is another in one of two files; `null` where it isn't there. */
+/** A setting with different values in two configurations; `null` where it is absent. */
 export type Difference = Readonly<{
+  /** The path of the setting, such as `plans.free.perMinute`. */
   place: string
   before: unknown
   after: unknown
-  /** There where a gateway that runs must be restarted for it. */
+  /** Present if a running gateway must be restarted for the change. */
   needsRestart?: true
 }>
 
-/** What would change if one configuration, as it is shown, took the place of another. */
+/** The differences between two configurations in their shown form, without secrets. */
 export function differencesOf(before: unknown, after: unknown): Difference[] {
   return [...compare(before, after, '')].map((difference) => {
     const [section = ''] = difference.place.split(/[.[]/, 1)
@@ -21,7 +22,7 @@ export function differencesOf(before: unknown, after: unknown): Difference[] {
   })
 }
 
-/** The same for the audit: the settings that are others, before and after; nothing if there are none. */
+/** The differences as a line of the audit: changed settings before and after; `undefined` if there are none. */
 export function changeOf(file: string, before: unknown, after: unknown): Change | undefined {
   const differences = differencesOf(before, after)
   if (differences.length === 0) return undefined

@@ -15,35 +15,36 @@ import { maskedJson, withoutPasswords } from './mask.ts'
 import { baredText, filledIn, guardedText, type Environment } from './variables.ts'
 import { aliasesOfNothing, yamlSentence } from './yaml-sentences.ts'
 
-/** How much a document may have of an environment: what variables say, or only which ones there are. */
+/** How much of the environment a document reads: the values of variables, or only their names. */
 export type Reading = 'values' | 'names'
 
-/** Where something stands: names of settings, and places in lists from 0. */
+/** The path of a setting: names, and indexes in lists from 0. */
 export type Path = readonly (string | number)[]
 
-/** Something that is wrong with a file, at an offset of its text; a warning, if it works nevertheless. */
+/** A mistake in a file, at an offset of its text. A warning doesn't keep the file from being used. */
 export type Mistake = Readonly<{ offset: number; sentence: string; isWarning?: boolean }>
 
-/** A configuration file as it is written: its values, and where each of them stands. */
+/** A configuration file as it is written: its values, and the offset of each. */
 export class ConfigDocument {
-  /** What can't even be read as settings. */
+  /** Mistakes that the reading itself finds: of YAML, and missing variables. */
   readonly mistakes: readonly Mistake[]
   readonly root: Node | null
-  /** Whether it can be looked at setting by setting. */
+  /** Whether it can be checked setting by setting. */
   readonly isSound: boolean
   readonly #lines = new LineCounter()
-  readonly #written = new Map<unknown, string>()
-  /** What the environment has decided, as it is shown: `${NAME}`. */
-  readonly #names = new Map<Scalar, string>()
-  /** Which variables have put something into a value. */
+  /** The text of each value with variables, before they were filled in. */
+  readonly #sources = new Map<unknown, string>()
+  /** The values that come from the environment, as they are shown: with `${NAME}`. */
+  readonly #placeholders = new Map<Scalar, string>()
+  /** The variables that are part of each value. */
   readonly #variables = new Map<Node | null, readonly string[]>()
-  /** What variables have said, and their names. */
-  readonly #said = new Map<string, string>()
+  /** The name of each variable that was filled in, by its value. */
+  readonly #nameByValue = new Map<string, string>()
   readonly #reading: Reading
 
   /**
-   * Without an environment, `${NAME}` is a text as any other. Of a text from somebody who may not see the
-   * environment only names are read: a value that a variable decides is not known then, and stays `${NAME}`.
+   * Without an environment, `${NAME}` is ordinary text. With `names` (for a text from somebody who may not see the
+   * environment), a value that a variable decides is unknown and stays `${NAME}`.
    */
   constructor(text: string, environment?: Environment, reading: Reading = 'values') {
     this.#reading = reading
@@ -59,7 +60,7 @@ export class ConfigDocument {
     this.value = (node) => (node === null ? null : node.toJS(document))
     this.resolve = (node) =>
       node !== null && 'resolve' in node ? (node.resolve(document) ?? null) : node
-    // Of what follows a first fault of YAML, most would be about what that has shifted.
+    // The first YAML error shifts everything after it, so further errors would mislead.
     const mistakes = first
       ? [{ offset: first.pos[0], sentence: yamlSentence(first, text) }]
       : [
@@ -69,64 +70,66 @@ export class ConfigDocument {
     const orphans = first ? [] : aliasesOfNothing(document)
     const isReadable = first === undefined && orphans.length === 0
     const isBomb = isReadable && !canUnfold(() => document.toJS())
-    if (isBomb) mistakes.push({ offset: 0, sentence: 'its aliases make too much of it' })
+    if (isBomb) mistakes.push({ offset: 0, sentence: 'YAML aliases expand to too much data' })
     this.mistakes = [...mistakes, ...orphans]
     this.isSound = isReadable && !isBomb
   }
 
-  /** What a part of the file says, as plain values. */
+  /** A part of the file as plain values. */
   readonly value: (node: Node | null) => unknown
 
-  /** What all of the file says, with `${NAME}` where the environment has decided. */
+  /** The whole file as plain values, with `${NAME}` in place of values from the environment. */
   shown(): unknown {
-    return this.#named(this.root)
+    return this.#withPlaceholders(this.root)
   }
 
-  /** What all of the file says as far as it is known here: without what another environment decides. */
-  known(): unknown {
+  /** The whole file as plain values, without those that only another environment decides. */
+  knownValues(): unknown {
     if (this.#reading === 'values') return this.value(this.root)
-    const nothing = new Map([...this.#names.keys()].map((node) => [node, undefined] as const))
+    const nothing = new Map(
+      [...this.#placeholders.keys()].map((node) => [node, undefined] as const),
+    )
     return this.#with(nothing, () => this.value(this.root))
   }
 
   /**
-   * Whether what stands there passes a check. What comes from the environment is a text; where that doesn't pass, it
-   * is a number, or true or false, if that does.
+   * Whether a value passes a check. A value from the environment is a text at first; if the text doesn't pass but its
+   * reading as a number, true or false does, the value becomes that.
    */
   passes(node: Node | null, check: (value: unknown) => boolean): boolean {
     if (check(this.value(node))) return true
     if (!isScalar(node) || !this.isFilled(node)) return false
-    const other = otherwiseRead(node.value)
-    if (other === undefined || !check(other)) return false
-    node.value = other
+    const parsed = numberOrBoolean(node.value)
+    if (parsed === undefined || !check(parsed)) return false
+    node.value = parsed
     return true
   }
 
-  /** Whether a value has been filled in, with what the environment says or with what is written for its silence. */
+  /** Whether a value contains variables, filled in from the environment or with their defaults. */
   isFilled(node: Node | null): boolean {
-    return this.#written.has(node)
+    return this.#sources.has(node)
   }
 
-  /** The variables that have put something into a value. */
+  /** The variables whose values are part of a value. */
   variablesOf(node: Node | null): readonly string[] {
     return this.#variables.get(node) ?? []
   }
 
-  /** Whether only another environment can say what stands there. */
+  /** Whether only another environment decides a value. */
   isUnknown(node: Node | null): boolean {
-    return this.#reading === 'names' && isScalar(node) && this.#names.has(node)
+    return this.#reading === 'names' && isScalar(node) && this.#placeholders.has(node)
   }
 
-  /** A text of somebody else's, such as an error, without what variables have said in the file. */
+  /** A foreign text, such as an error message, with `${NAME}` in place of the variables' values. */
   withNames(text: string): string {
-    const longestFirst = [...this.#said].sort(([one], [other]) => other.length - one.length)
-    // What is shorter is no secret, and is in many a word.
+    const longestFirst = [...this.#nameByValue].sort(([one], [other]) => other.length - one.length)
+    // Values under four characters aren't secrets, and would match inside ordinary words.
     return longestFirst
       .filter(([value]) => value.length >= 4)
-      .reduce((told, [value, name]) => told.replaceAll(value, () => `\${${name}}`), text)
+      .reduce((masked, [value, name]) => masked.replaceAll(value, () => `\${${name}}`), text)
   }
 
-  /** What stands in the place of an alias. */
+  /** The node that an alias stands for; any other node is itself. */
   readonly resolve: (node: Node | null) => Node | null
 
   /** The line and column of an offset, from 1. */
@@ -135,14 +138,14 @@ export class ConfigDocument {
     return `${line}:${col}`
   }
 
-  /** Where a setting stands; if it isn't written, where it would be. */
+  /** The offset of a setting; if it isn't written, that of the section around it. */
   offsetOf(path: Path): number {
     let offset = 0
     for (const node of this.#along(path)) offset = node?.range?.[0] ?? offset
     return offset
   }
 
-  /** Whether a part of the file is missing, or has one of some mistakes in it. */
+  /** Whether a part of the file is missing, or contains one of these mistakes. */
   hasOneIn(path: Path, mistakes: readonly Mistake[]): boolean {
     const nodes = [...this.#along(path)]
     const [start, , end] = nodes.at(-1)?.range ?? []
@@ -151,28 +154,28 @@ export class ConfigDocument {
   }
 
   /**
-   * A value as it is written, for a message: shortened, and without what is secret. What comes from the
-   * environment may be a password; `name` says that the value is one.
+   * A value as it is written, for a message: shortened, without secrets, and with `${NAME}` for variables. The name of
+   * the setting decides whether the whole value is a secret.
    */
   quote(node: Node | null, name = ''): string {
-    const written = this.#written.get(node)
+    const written = this.#sources.get(node)
     if (written !== undefined) return shortened(String(maskedJson(name, written)))
-    const value = this.#named(node)
+    const value = this.#withPlaceholders(node)
     return shortened(
       value === null ? 'nothing' : JSON.stringify(maskedJson(name, value), maskedJson),
     )
   }
 
-  /** The same of what stands at a place, as a word among others; nothing if nothing does. */
+  /** The text at a path without quotes, for a message; `undefined` if no text is there. */
   wordAt(path: Path): string | undefined {
     const nodes = [...this.#along(path)]
     if (nodes.length < path.length) return undefined
     const node = this.resolve(nodes.at(-1) ?? null)
-    const value = this.#written.get(node) ?? (isScalar(node) ? node.value : undefined)
+    const value = this.#sources.get(node) ?? (isScalar(node) ? node.value : undefined)
     return typeof value === 'string' ? shortened(withoutPasswords(value)) : undefined
   }
 
-  /** What is written on the way to a place, as far as it is there. */
+  /** The nodes along a path, as far as they exist. */
   *#along(path: Path): Generator<Node | null> {
     let node = this.root
     for (const step of path) {
@@ -185,20 +188,20 @@ export class ConfigDocument {
     }
   }
 
-  /** What a part of the file says, with `${NAME}` where the environment has decided. */
-  #named(node: Node | null): unknown {
-    // Where only names are read, they stand in it anyway.
+  /** A part of the file as plain values, with `${NAME}` in place of values from the environment. */
+  #withPlaceholders(node: Node | null): unknown {
+    // With `names`, placeholders are already in the values.
     if (this.#reading === 'names' || isScalar(node)) return this.value(node)
-    return this.#with(this.#names, () => this.value(node))
+    return this.#with(this.#placeholders, () => this.value(node))
   }
 
-  /** What is read while other values stand in the file. */
+  /** Reads while other values stand in the file, then puts the former ones back. */
   #with<Read>(values: ReadonlyMap<Scalar, unknown>, read: () => Read): Read {
     const before = [...values.keys()].map((node) => [node, node.value] as const)
     for (const [node, value] of values) node.value = value
-    const told = read()
+    const result = read()
     for (const [node, value] of before) node.value = value
-    return told
+    return result
   }
 
   #fillAll(document: Document, environment: Environment | undefined): Mistake[] {
@@ -208,7 +211,7 @@ export class ConfigDocument {
         if (!environment || typeof node.value !== 'string') return
         const written = baredText(node.value)
         node.value = written
-        // A name of a plan or an upstream is told in places where no value is.
+        // Variables aren't filled into names: names of plans and upstreams are shown where values are masked.
         if (key === 'key' || !written.includes('${')) return
         mistakes.push(...this.#fill(node, written, environment))
       },
@@ -216,36 +219,36 @@ export class ConfigDocument {
     return mistakes
   }
 
-  /** Fills in what the environment says; tells of what it doesn't. */
+  /** Fills the variables into a value, and reports a missing one. */
   *#fill(node: Scalar, written: string, environment: Environment): Generator<Mistake> {
-    this.#written.set(node, written)
-    const { text, named, said, missing } = filledIn(written, environment)
+    this.#sources.set(node, written)
+    const { text, withPlaceholders, nameByValue, missing } = filledIn(written, environment)
     if (missing !== undefined) {
-      const sentence = `the environment variable ${missing} is not set; set it, or write \${${missing}:-otherwise}`
+      const sentence = `the environment variable ${missing} is not set; set it, or write \${${missing}:-default}`
       yield { offset: node.range?.[0] ?? 0, sentence }
       return
     }
-    if (said.size > 0) {
-      this.#names.set(node, named)
-      this.#variables.set(node, [...new Set(said.values())])
+    if (nameByValue.size > 0) {
+      this.#placeholders.set(node, withPlaceholders)
+      this.#variables.set(node, [...new Set(nameByValue.values())])
     }
-    for (const [value, name] of said) this.#said.set(value, name)
-    node.value = said.size > 0 && this.#reading === 'names' ? named : text
+    for (const [value, name] of nameByValue) this.#nameByValue.set(value, name)
+    node.value = nameByValue.size > 0 && this.#reading === 'names' ? withPlaceholders : text
   }
 
   #twice(text: string, offset: number): Mistake {
     const [name = ''] = /^[^:\r\n]*/.exec(text.slice(offset)) ?? []
-    return { offset, sentence: `${name.trim()} is there twice` }
+    return { offset, sentence: `${name.trim()} is written twice` }
   }
 }
 
-/** The pair of a map by its name. */
+/** A pair of a map, by its name. */
 function pairOf(node: Node | null, name: string | number): Pair<Node, Node | null> | undefined {
   if (!isMap<Node, Node | null>(node)) return undefined
   return node.items.find(({ key }) => isScalar(key) && String(key.value) === String(name))
 }
 
-/** Whether a document can be made values of: the library stops where aliases multiply. */
+/** Whether a document can become plain values: the library throws where aliases multiply. */
 function canUnfold(unfold: () => unknown): boolean {
   try {
     unfold()
@@ -260,8 +263,8 @@ function shortened(text: string): string {
   return masked.length > 60 ? `${masked.slice(0, 60)}…` : masked
 }
 
-/** What a text is besides a text: a number, or true or false. */
-function otherwiseRead(value: unknown): number | boolean | undefined {
+/** A text read as a number, true or false; `undefined` if it is none of them. */
+function numberOrBoolean(value: unknown): number | boolean | undefined {
   if (typeof value !== 'string') return undefined
   if (/^\d{1,15}(?:\.\d{1,15})?$/.test(value)) return Number(value)
   return value === 'true' || (value === 'false' ? false : undefined)

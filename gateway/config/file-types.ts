@@ -3,7 +3,7 @@ import { fileSchema } from './schema.ts'
 
 type Rule = Readonly<Record<string, unknown>>
 
-/** What the sections of the file are called as types, by place; several may stand at one place. */
+/** The type names of the file's sections, by setting; a setting that takes one of several sections has several. */
 const names: Readonly<Record<string, readonly string[]>> = {
   '': ['ConfigFile'],
   listen: ['ListenSettings'],
@@ -29,7 +29,7 @@ const names: Readonly<Record<string, readonly string[]>> = {
   cors: ['CorsSettings'],
 }
 
-/** The configuration file as TypeScript, for those who write it as an object: one interface a section. */
+/** The configuration file as TypeScript, one interface a section, for programs that write it as an object. */
 export function fileTypes(): string {
   const types = new Types()
   types.typeOf(fileSchema, '')
@@ -41,56 +41,57 @@ class Types {
   /** The interfaces, by name. */
   readonly written = new Map<string, string>()
   readonly #names = new Map<object, string>()
-  readonly #taken = new Map<string, number>()
+  /** The number of sections named so far, by setting. */
+  readonly #counts = new Map<string, number>()
 
-  typeOf(rule: unknown, place: string): string {
+  typeOf(rule: unknown, setting: string): string {
     const { anyOf, type, items, properties, patternProperties } = asRule(rule)
     const { enum: words, const: word } = asRule(rule)
-    if (Array.isArray(anyOf)) return anyOf.map((each) => this.typeOf(each, place)).join(' | ')
+    if (Array.isArray(anyOf)) return anyOf.map((each) => this.typeOf(each, setting)).join(' | ')
     if (Array.isArray(words)) return words.map(literal).join(' | ')
     if (word !== undefined) return literal(word)
-    if (type === 'array') return `readonly ${inBrackets(this.typeOf(items, `${place}[]`))}[]`
-    if (properties !== undefined) return this.#section(asRule(rule), place)
+    if (type === 'array') return `readonly ${inBrackets(this.typeOf(items, `${setting}[]`))}[]`
+    if (properties !== undefined) return this.#section(asRule(rule), setting)
     if (patternProperties !== undefined) {
       const [member] = Object.values(asRule(patternProperties))
-      return `Readonly<Record<string, ${this.typeOf(member, inside(place, 'NAME'))}>>`
+      return `Readonly<Record<string, ${this.typeOf(member, inside(setting, 'NAME'))}>>`
     }
     return type === 'integer' ? 'number' : String(type)
   }
 
-  #section(rule: Rule, place: string): string {
-    const known = this.#names.get(rule)
-    if (known !== undefined) return known
-    const nth = this.#taken.get(place) ?? 0
-    const name = names[place]?.[nth]
-    if (name === undefined) throw new Error(`the section ${place} has no name as a type`)
+  #section(rule: Rule, setting: string): string {
+    const earlier = this.#names.get(rule)
+    if (earlier !== undefined) return earlier
+    const nth = this.#counts.get(setting) ?? 0
+    const name = names[setting]?.[nth]
+    if (name === undefined) throw new Error(`the section ${setting} has no name as a type`)
     this.#names.set(rule, name)
-    this.#taken.set(place, nth + 1)
+    this.#counts.set(setting, nth + 1)
     const required = Array.isArray(rule['required']) ? rule['required'] : []
     const members = Object.entries(asRule(rule['properties'])).map(([member, its]) => {
-      const at = inside(place, member)
+      const at = inside(setting, member)
       const mark = required.includes(member) ? '' : '?'
       return `${comment(asRule(its), at, '  ')}  readonly ${member}${mark}: ${this.typeOf(its, at)}\n`
     })
     this.written.set(
       name,
-      `${comment({}, place, '')}export interface ${name} {\n${members.join('')}}\n`,
+      `${comment({}, setting, '')}export interface ${name} {\n${members.join('')}}\n`,
     )
     return name
   }
 }
 
-/** What a setting is for, and what may stand there. */
-function comment({ expected, type }: Rule, place: string, indent: string): string {
-  const isSaid = type !== 'object' && type !== 'array' && expected !== 'a text'
-  const said = typeof expected === 'string' && isSaid
-  const sentences = [descriptions[place], said ? `Write ${expected}.` : undefined]
+/** The comment of a setting: its purpose and its allowed values. */
+function comment({ expected, type }: Rule, setting: string, indent: string): string {
+  const isSingle = type !== 'object' && type !== 'array'
+  const isTelling = isSingle && typeof expected === 'string' && expected !== 'a text'
+  const sentences = [descriptions[setting], isTelling ? `Write ${expected}.` : undefined]
   const text = sentences.filter((each) => each !== undefined).join(' ')
   return text === '' ? '' : `${indent}/** ${text} */\n`
 }
 
-function inside(place: string, name: string): string {
-  return place === '' ? name : `${place}.${name}`
+function inside(setting: string, name: string): string {
+  return setting === '' ? name : `${setting}.${name}`
 }
 
 function literal(value: unknown): string {

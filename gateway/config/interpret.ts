@@ -5,7 +5,7 @@ import { limitFrom } from '../limits/limits.ts'
 import type { BanRules } from '../limits/step.ts'
 import type { Config, RedisSettings, Route, UpstreamSettings } from './config.ts'
 import { methodsOf } from './methods.ts'
-import { durationFrom, instantFrom, sizeFrom } from './units.ts'
+import { durationFrom, instantFrom, sizeFrom } from '../../shared/units.ts'
 import type { CompleteFile } from './written.ts'
 
 /** Reads a file of certificates that the configuration names. */
@@ -24,7 +24,7 @@ export function configFrom(file: CompleteFile, certificatesIn: ReadCertificates)
       timeoutMs: duration(store.timeout),
       whenUnreachable: store.whenUnreachable,
     },
-    plans: new Map(Object.entries(file.plans).map(([name, plan]) => [name, planFrom(name, plan)])),
+    plans: plansFrom(file.plans),
     strangers: limitsFrom(file.strangers),
     bans: bansFrom(file.bans),
     keys: file.keys,
@@ -46,13 +46,22 @@ export function configFrom(file: CompleteFile, certificatesIn: ReadCertificates)
   }
 }
 
-/** The routes among them, each with its methods. */
+/** The routes of a file, each with its methods. */
 export function routesFrom(written: CompleteFile['routes']): Route[] {
   const methods = methodsOf(written)
   return written.map(({ path, upstream, cost, rewrite, bodyLimit }, i) => ({
-    ...{ path, upstream, cost, methods: methods[i] ?? [], rewrite },
+    path,
+    upstream,
+    cost,
+    methods: methods[i] ?? [],
+    rewrite,
     bodyLimit: sizeFrom(bodyLimit) ?? 0,
   }))
+}
+
+/** The plans of a file, by name. */
+export function plansFrom(plans: CompleteFile['plans']): ReadonlyMap<string, Plan> {
+  return new Map(Object.entries(plans).map(([name, plan]) => [name, planFrom(name, plan)]))
 }
 
 function planFrom(name: string, plan: CompleteFile['plans'][string]): Plan {

@@ -5,10 +5,10 @@ import { completed } from './written.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** A value that the environment decides, which may stand in the place of any other. */
+/** A value with a variable, which is allowed in place of any single value. */
 const variable = { type: 'string', pattern: '\\$\\{\\w+(:-[^}]*)?\\}' }
 
-/** A file that says no more than it must, by whose completion defaults are found. */
+/** A file with the required settings only. Completing it shows the defaults. */
 const least: ConfigFile = {
   plans: { NAME: { perMinute: 1, perDay: 1 } },
   upstreams: { NAME: { targets: ['http://NAME'] } },
@@ -16,7 +16,7 @@ const least: ConfigFile = {
   deprecations: [{ operation: 'GET /NAME', since: '2025-12-05' }],
 }
 
-/** The schema of the configuration file as editors read it, from the one that the gateway goes by. */
+/** The JSON Schema of the configuration file for editors, made from the schema that the gateway checks with. */
 export function jsonSchema(): Json {
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
@@ -25,45 +25,45 @@ export function jsonSchema(): Json {
   }
 }
 
-/** A rule as editors read it, with what its place is for. */
-function forEditors(rule: unknown, place: string, isOptional = false): Json {
+/** The rule of a setting for editors, with its purpose and its default. */
+function forEditors(rule: unknown, setting: string, isOptional = false): Json {
   const { expected, ...rest } = asJson(rule)
-  const otherwise = isOptional ? defaultAt(place) : undefined
+  const initial = isOptional ? defaultOf(setting) : undefined
   const about = [
-    descriptions[place],
+    descriptions[setting],
     rest['type'] === 'object' ? undefined : sentenceOf(expected),
-    otherwise === undefined ? undefined : `Unless told: ${textOf(otherwise)}.`,
+    initial === undefined ? undefined : `Default: ${textOf(initial)}.`,
   ]
   const description = about.filter((each) => each !== undefined).join(' ')
   return {
     ...(description === '' ? {} : { description }),
-    ...(otherwise === undefined ? {} : { default: otherwise }),
-    ...orVariable(rest, place),
+    ...(initial === undefined ? {} : { default: initial }),
+    ...orVariable(rest, setting),
   }
 }
 
-/** Wherever a single value may stand, so may a variable. */
-function orVariable(rule: Json, place: string): Json {
+/** The rule, or a variable wherever the rule allows a single value. */
+function orVariable(rule: Json, setting: string): Json {
   const { anyOf, ...rest } = rule
   if (Array.isArray(anyOf)) {
-    const all = anyOf.map((each: unknown) => within(withoutExpected(each), place))
+    const all = anyOf.map((each: unknown) => within(withoutExpected(each), setting))
     return { ...rest, anyOf: mayBeScalar(rule) ? [...all, variable] : all }
   }
   if (mayBeScalar(rule) && !isAnyText(rule)) return { anyOf: [rule, variable] }
-  return within(rule, place)
+  return within(rule, setting)
 }
 
-function within(rule: Json, place: string): Json {
+function within(rule: Json, setting: string): Json {
   if (rule['items'] !== undefined) {
-    return { ...rule, items: forEditors(rule['items'], `${place}[]`) }
+    return { ...rule, items: forEditors(rule['items'], `${setting}[]`) }
   }
-  return rule['type'] === 'object' ? ofSection(rule, place) : rule
+  return rule['type'] === 'object' ? ofSection(rule, setting) : rule
 }
 
-function ofSection(rule: Json, place: string): Json {
+function ofSection(rule: Json, setting: string): Json {
   const { properties, patternProperties, ...rest } = withoutExpected(rule)
   const required = Array.isArray(rest['required']) ? rest['required'] : []
-  const inside = (name: string): string => (place === '' ? name : `${place}.${name}`)
+  const inside = (name: string): string => (setting === '' ? name : `${setting}.${name}`)
   const members = Object.entries(asJson(properties)).map(([name, member]) => [
     name,
     forEditors(member, inside(name), !required.includes(name)),
@@ -79,9 +79,9 @@ function ofSection(rule: Json, place: string): Json {
   }
 }
 
-/** What is at a place that nothing is written at, if it is a single value or an empty list. */
-function defaultAt(place: string): unknown {
-  const steps = place.replaceAll('[]', '.0').split('.')
+/** The default of a setting, if it is a single value or an empty list. */
+function defaultOf(setting: string): unknown {
+  const steps = setting.replaceAll('[]', '.0').split('.')
   const value = steps.reduce<unknown>((from, step) => asJson(from)[step], completed(least))
   const isSection = typeof value === 'object' && value !== null
   return isSection && (!Array.isArray(value) || value.length > 0) ? undefined : value
@@ -92,7 +92,7 @@ function mayBeScalar({ type, anyOf, items }: Json): boolean {
   return type !== 'object' && items === undefined
 }
 
-/** Whether a variable is as good as any other text there. */
+/** Whether any text is allowed, so that a variable needs no rule of its own. */
 function isAnyText(rule: Json): boolean {
   return rule['type'] === 'string' && !('pattern' in rule || 'const' in rule)
 }
@@ -105,7 +105,7 @@ function asJson(value: unknown): Json {
   return typeof value === 'object' && value !== null ? (value as Json) : {}
 }
 
-/** What may stand there, where that says more than that it is a text. */
+/** The rule in words, as a sentence; `undefined` for any text, where it would say nothing. */
 function sentenceOf(expected: unknown): string | undefined {
   if (typeof expected !== 'string' || expected === 'a text') return undefined
   return `${expected.charAt(0).toUpperCase()}${expected.slice(1)}.`

@@ -1,11 +1,12 @@
 import { readFileSync, statSync } from 'node:fs'
-import Value from 'typebox/value'
+import { isOf } from '../../shared/schema.ts'
 import { mistakesIn, nameOf } from './check.ts'
 import type { Config, Route } from './config.ts'
 import { contradictionsIn, type World } from './contradictions/contradictions.ts'
 import { ConfigDocument, type Mistake, type Path } from './document.ts'
 import { frozen } from './frozen.ts'
-import { configFrom, routesFrom } from './interpret.ts'
+import { configFrom, plansFrom, routesFrom } from './interpret.ts'
+import type { Plan } from '../limits/limits.ts'
 import type { ConfigFile } from './file.ts'
 import { maskedIn } from './masked.ts'
 import { fileSchema } from './schema.ts'
@@ -15,7 +16,7 @@ import { completed } from './written.ts'
 
 /** A configuration that can't be used. */
 export class ConfigError extends Error {
-  /** Everything that is wrong with it, a line each, with its place; nothing if it can't even be read. */
+  /** One line for each mistake, with file, line and column; empty if the file can't even be read. */
   readonly mistakes: readonly string[]
 
   constructor(message: string, options: ErrorOptions & { mistakes?: readonly string[] } = {}) {
@@ -24,35 +25,37 @@ export class ConfigError extends Error {
   }
 }
 
-/** What a gateway has routes for: its callers' requests, and where they ask how they stand. */
+/** The paths that a gateway serves: its routes, and the quota path. */
 export type Served = Readonly<{ quotaPath: string | undefined; routes: readonly Route[] }>
 
-/** A file that is sound: what it says, and where it says so. */
+/** A file without mistakes, and the places of its settings. */
 export type Preview = Readonly<{
-  /** What it says as it is shown: complete, in the form of the file, and without what is secret. */
+  /** The configuration as operators see it: complete, in the form of the file, without secrets. */
   shown: unknown
-  /** What works, but makes no sense: a line each, with its place. */
+  /** One line for each setting that works but makes no sense, with its place. */
   warnings: readonly string[]
-  /** What must find room beside each other in a router, as far as it is known. */
+  /** The paths that one router must hold; routes that a variable decides are left out. */
   served: Served
-  /** A text of somebody else's, such as an error, without what the environment has put into the file. */
+  /** Its plans; `variable` for one whose limits wait for a variable of the environment. */
+  plans: ReadonlyMap<string, Plan | 'variable'>
+  /** A foreign text, such as an error message, with `${NAME}` in place of the variables' values. */
   withNames: (text: string) => string
-  /** The text at a place as it is written, variables by their names; nothing if there is none. */
+  /** The text at a path as it is written, with `${NAME}`; `undefined` if no text is there. */
   wordAt: (path: Path) => string | undefined
-  /** An error that says something about settings, each at the place where it stands. */
-  fault: (sayings: readonly (readonly [path: Path, sentence: string])[]) => ConfigError
+  /** An error about settings, each with its place in the file. */
+  fault: (remarks: readonly (readonly [path: Path, sentence: string])[]) => ConfigError
 }>
 
 /** A file that can be used. */
 export type Loaded = Preview & Readonly<{ config: Config; text: string }>
 
-/** No configuration is as long; what is, is something else. */
+/** The longest file that is read: no configuration is that long. */
 const mostBytes = 2 ** 20
 
-/** The file that is shipped. */
+/** The shipped file. */
 const usualFile = 'config/gateway.yaml'
 
-/** The file to read where none is named: what the environment says, else the one that is shipped. */
+/** The file to read if none is named: that of TOLLGATE_CONFIG, else the shipped one. */
 export function configFile(environment: Environment = process.env): string {
   return environment['TOLLGATE_CONFIG'] || usualFile
 }
@@ -62,24 +65,24 @@ export function loadConfig(file: string, environment: Environment = process.env)
   return readConfig(file, environment).config
 }
 
-/** The same, with the text that was read and where in it settings stand. */
+/** Like `loadConfig`, with the file's text and the places of its settings. */
 export function readConfig(file: string, environment: Environment = process.env): Loaded {
   return load(textOf(file), environment, file)
 }
 
-/** The same for a text that stands in no file; `name` is what messages call it. */
+/** Like `readConfig` for a text that is in no file; messages call it `name`. */
 export function loadedFrom(text: string, environment: Environment, name: string): Loaded {
   if (text.length > mostBytes)
-    throw new ConfigError(`${name} has ${text.length} characters, and may have ${mostBytes}`)
+    throw new ConfigError(`${name} has ${text.length} characters; at most ${mostBytes} are allowed`)
   return load(text, environment, name)
 }
 
-/** The same for what a program has put together, as the file would say it. */
+/** The configuration from an object of the file's form, as programs give it. */
 export function configOf(written: ConfigFile): Config {
   return readObject(written).config
 }
 
-/** The same, with its warnings; nothing that is said of it has a place. */
+/** Like `configOf`, with warnings. Messages have no line and column. */
 export function readObject(written: ConfigFile): Pick<Loaded, 'config' | 'warnings'> {
   const placeless = (lines: readonly string[]): string[] =>
     lines.map((line) => line.replace(/^config:\d+:\d+: /, ''))
@@ -93,42 +96,41 @@ export function readObject(written: ConfigFile): Pick<Loaded, 'config' | 'warnin
   }
 }
 
-/** The same for a text; `name` is what messages call it. */
+/** The configuration from a text; messages call it `name`. */
 export function parseConfig(text: string, environment: Environment, name: string): Config {
   return load(text, environment, name).config
 }
 
 /**
- * A text of somebody who has neither this machine's environment nor its files: of variables only the names are
- * looked at, of files nothing. Throws as `parseConfig` does.
+ * Checks a text from somebody who may see neither this machine's environment nor its files: it reads only the names of
+ * variables, and no files. Throws as `parseConfig` does.
  */
 export function previewConfig(text: string, environment: Environment, name: string): Preview {
   const document = new ConfigDocument(text, environment, 'names')
-  return soundly(document, name, { files: false, adminToken: hasToken(environment) })
+  return previewOf(document, name, { files: false, adminToken: hasToken(environment) })
 }
 
 function load(text: string, environment: Environment | undefined, name: string): Loaded {
   const document = new ConfigDocument(text, environment)
-  // A program says for itself who may reach its operators.
+  // A program that brings an object guards its admin address itself.
   const adminToken = environment === undefined || hasToken(environment)
-  const sound = soundly(document, name, { files: true, adminToken })
+  const preview = previewOf(document, name, { files: true, adminToken })
   const value = document.value(document.root)
-  // It has been looked at piece by piece; this says so to the compiler.
-  if (!Value.Check(fileSchema, value))
-    throw new ConfigError(`${name}: it is not as its schema says`)
+  // The preview has checked it already; this tells the compiler so.
+  if (!isOf(fileSchema, value)) throw new ConfigError(`${name} doesn’t match the schema`)
   const config = frozen(configFrom(completed(value), (file) => readFileSync(file, 'utf8')))
-  return { ...sound, served: config, config, text }
+  return { ...preview, served: config, config, text }
 }
 
-/** Throws a `ConfigError` with all that is wrong with a document. */
-function soundly(document: ConfigDocument, name: string, world: World): Preview {
+/** Checks a document; throws a `ConfigError` with all its mistakes. */
+function previewOf(document: ConfigDocument, name: string, world: World): Preview {
   const mistakes = [...document.mistakes]
   if (document.isSound) {
     const faults = [...mistakes, ...mistakesIn(document, fileSchema), ...maskedIn(document)]
     const more = [...faults, ...contradictionsIn(document, faults, world)]
-    // Where a variable is missing, what is wrong without it is no news.
-    const told = new Set(mistakes.map(({ offset }) => offset))
-    mistakes.push(...more.filter(({ offset }) => !told.has(offset)))
+    // A missing variable causes further mistakes at its offset, which aren't worth reporting.
+    const reported = new Set(mistakes.map(({ offset }) => offset))
+    mistakes.push(...more.filter(({ offset }) => !reported.has(offset)))
   }
   const lines = (isWarning: boolean): string[] =>
     linesOf(
@@ -138,38 +140,48 @@ function soundly(document: ConfigDocument, name: string, world: World): Preview 
     )
   const [wrong, warnings] = [lines(false), lines(true)]
   if (wrong.length > 0) throw new ConfigError(wrong.join('\n'), { mistakes: wrong })
-  // Of the same form as what has been checked.
+  // `shown` has the form that was just checked.
   const file = completed(document.shown() as ConfigFile)
   return {
     shown: frozen(shownFrom(file)),
     warnings,
     served: {
       quotaPath: [file.quota.path].find((path) => !path.includes('${')),
-      routes: routesFrom(file.routes).filter(isKnown),
+      routes: routesFrom(file.routes).filter(hasNoVariable),
     },
-    withNames: (told) => document.withNames(told),
+    plans: new Map<string, Plan | 'variable'>([
+      ...Object.keys(file.plans).map((name) => [name, 'variable'] as const),
+      ...plansFrom(
+        Object.fromEntries(Object.entries(file.plans).filter((plan) => !hasVariable(plan))),
+      ),
+    ]),
+    withNames: (text) => document.withNames(text),
     wordAt: (path) => document.wordAt(path),
-    fault: (sayings) => {
-      const faults = sayings.map(([path, sentence]) => ({
+    fault: (remarks) => {
+      const faults = remarks.map(([path, sentence]) => ({
         offset: document.offsetOf(path),
         sentence: `${nameOf(path)} ${sentence}`,
       }))
-      const told = linesOf(document, name, faults)
-      return new ConfigError(told.join('\n'), { mistakes: told })
+      const lines = linesOf(document, name, faults)
+      return new ConfigError(lines.join('\n'), { mistakes: lines })
     },
   }
 }
 
-/** Whether no variable decides where a route is. */
-function isKnown({ path, methods, rewrite = '' }: Route): boolean {
-  return ![path, rewrite, ...methods].some((text) => text.includes('${'))
+/** Whether no variable decides a route's path, rewrite or methods. */
+function hasNoVariable({ path, methods, rewrite }: Route): boolean {
+  return !hasVariable([path, rewrite, methods])
+}
+
+function hasVariable(value: unknown): boolean {
+  return JSON.stringify(value).includes('${')
 }
 
 function hasToken(environment: Environment): boolean {
   return Boolean(environment['ADMIN_TOKEN'])
 }
 
-/** The lines that people read, in the order of the file. */
+/** The mistakes as lines with places, in the order of the file. */
 function linesOf(document: ConfigDocument, name: string, mistakes: readonly Mistake[]): string[] {
   const sorted = [...mistakes].sort((a, b) => a.offset - b.offset)
   const lines = sorted.map(({ offset, sentence, isWarning = false }) => {
@@ -178,15 +190,15 @@ function linesOf(document: ConfigDocument, name: string, mistakes: readonly Mist
   return [...new Set(lines)]
 }
 
-/** The text of a configuration file, or a sentence why there is none. */
+/** The text of a configuration file. Throws a `ConfigError` that says why it can't be read. */
 export function textOf(file: string): string {
   try {
     const { size } = statSync(file)
-    if (size > mostBytes) throw new Error(`it has ${size} bytes, and may have ${mostBytes}`)
+    if (size > mostBytes) throw new Error(`it has ${size} bytes; at most ${mostBytes} are allowed`)
     return readFileSync(file, 'utf8')
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    // A user who has named a file knows how to.
+    // The hint is for users who named no file.
     const hint = file === usualFile ? ' (name one with --config or TOLLGATE_CONFIG)' : ''
     throw new ConfigError(`the configuration ${file} can't be read: ${reason}${hint}`, {
       cause: error,

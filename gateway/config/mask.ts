@@ -1,28 +1,41 @@
-/** The ends of names of what is secret: `password`, `sentinelPassword`, `api_key`. */
+/** The ends of names that mark secrets, as in `sentinelPassword` or `api_key`. */
 const secretEnds = [
-  ...['password', 'passwd', 'passphrase', 'pass', 'pwd', 'secret', 'token', 'credentials'],
-  ...['apikey', 'accesskey', 'secretkey', 'privatekey', 'auth', 'authorization'],
-  ...['signature', 'sig'],
+  'password',
+  'passwd',
+  'passphrase',
+  'pass',
+  'pwd',
+  'secret',
+  'token',
+  'credentials',
+  'apikey',
+  'accesskey',
+  'secretkey',
+  'privatekey',
+  'auth',
+  'authorization',
+  'signature',
+  'sig',
 ]
 
-/** Whether what has this name is nobody's business: a setting, or a member of a query. */
+/** Whether a setting, or a parameter of a URL's query, with this name holds a secret. */
 export function isSecretName(name: string): boolean {
   const plain = name.toLowerCase().replace(/[^a-z]/g, '')
   return plain === 'key' || secretEnds.some((end) => plain.endsWith(end))
 }
 
-/** A text without the passwords of URLs in it: before an `@`, and in members of a query. */
+/** A text without the passwords of URLs in it: before an `@`, and in parameters of a query. */
 export function withoutPasswords(text: string): string {
   return withoutSecretMembers(withoutUserInfo(text))
 }
 
-/** The same of a value and all that is in it, as it becomes JSON; what has a secret name is left out as a whole. */
+/** A replacer for `JSON.stringify`: masks passwords in texts, and whole values with secret names. */
 export function maskedJson(name: string, value: unknown): unknown {
   if (typeof value === 'string') return isSecretName(name) ? masked(value) : withoutPasswords(value)
   return isSecretName(name) && typeof value === 'number' ? '…' : value
 }
 
-/** Whether a value is one that was shown without its secret, so that the secret is lost. */
+/** Whether a value was copied from masked output, so that its secret is lost. */
 export function isMasked(name: string, value: string): boolean {
   if (isSecretName(name)) return value === '…'
   if (/^(?:[^]*?\/\/|\s*rediss?:)…@/i.test(value)) return true
@@ -33,14 +46,14 @@ export function isMasked(name: string, value: string): boolean {
   })
 }
 
-/** A secret that stands in a file is not shown; the name of a variable is what one wants to read. */
+/** A secret becomes `…`; the name of a variable is shown, and an empty text too. */
 function masked(value: string): string {
   return /^\$\{\w+\}$/.test(value) || value === '' ? value : '…'
 }
 
 /**
- * Passwords hold `@` and `/` where somebody forgot to escape them, so everything up to the last `@` goes.
- * Only what is beyond doubt a URL of the web without a password is left alone: `http://docs.example/@team`.
+ * Removes everything up to the last `@`, because a password may contain an unescaped `@` or `/`. Only a text that is
+ * certainly a web URL without a password stays as it is: `http://docs.example/@team`.
  */
 function withoutUserInfo(text: string): string {
   const [, beginning] = /^([^]*?\/\/|\s*rediss?:)/i.exec(text) ?? []

@@ -3,7 +3,7 @@ import { nameOf } from './check.ts'
 import type { ConfigDocument, Mistake, Path } from './document.ts'
 import { isMasked } from './mask.ts'
 
-/** Values in a file that were copied from where secrets are not shown: each has lost its secret. */
+/** Values in a file that were copied from masked output: each has lost its secret. */
 export function maskedIn(document: ConfigDocument): Mistake[] {
   return [...masked(document.root, [])]
 }
@@ -17,7 +17,7 @@ function* masked(node: Node | null, path: Path): Generator<Mistake> {
     for (const [i, item] of node.items.entries()) yield* masked(item, [...path, i])
   } else if (isScalar(node) && typeof node.value === 'string') {
     if (!isMasked(String(path.at(-1)), node.value)) return
-    const sentence = `${nameOf(path)} has … where config show leaves a secret out: write it, or \${NAME}`
+    const sentence = `${nameOf(path)} has … in place of a secret, as config show prints it: write the secret, or \${NAME}`
     yield { offset: node.range?.[0] ?? 0, sentence }
   }
 }

@@ -1,10 +1,10 @@
-/** What a route forwards that names no methods. */
+/** The methods of a route that names none. */
 const usualMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-/** An entry of a path, as far as methods are concerned. */
+/** The parts of a route that decide its methods. */
 export type Entry = Readonly<{ path: string; methods?: readonly string[] | undefined }>
 
-/** A path without the names in it: paths of one shape are one path. */
+/** A path without the names of its parameters: paths of one shape are the same path. */
 export function shapeOf(path: string): string {
   return path.replace(/\{\w+\}/g, '{}')
 }
@@ -23,7 +23,7 @@ export function methodsOf(entries: readonly Entry[]): string[][] {
   })
 }
 
-/** What would be answered to GET is told to HEAD. */
+/** The methods, with HEAD wherever GET is. */
 export function withHead(methods: readonly string[]): string[] {
   return methods.includes('GET') && !methods.includes('HEAD') ? [...methods, 'HEAD'] : [...methods]
 }

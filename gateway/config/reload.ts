@@ -5,13 +5,13 @@ import { fixedSections } from './diff.ts'
 import { ConfigError, readConfig, type Loaded } from './load.ts'
 import type { Environment } from './variables.ts'
 
-/** What is told of a change of the configuration, to whomever asks. */
+/** The state of the configuration, for the admin API and the metrics. */
 export type ConfigState = Readonly<{
   file: string
-  /** Which text is in force. */
+  /** The beginning of the SHA-256 of the text in force. */
   hash: string
   loadedAtMs: number
-  /** What is wrong with the file as it is now; what is in force is the one before. */
+  /** The mistakes of the file as it is now; the configuration before stays in force. */
   mistakes: string | undefined
 }>
 
@@ -20,33 +20,34 @@ export type Reloaded = 'changed' | 'unchanged' | 'refused'
 export type ReloadOptions = Readonly<{
   file: string
   environment: Environment
-  /** What is in force at first. */
+  /** The configuration in force at first. */
   loaded: Loaded
-  /** Puts another configuration in force; if it can't, it rejects and nothing has changed. */
+  /** Puts another configuration in force. If it rejects, nothing has changed. */
   change: (config: Config) => Promise<void>
-  /** Told of each attempt, and of whose. */
-  told: (result: Reloaded, state: ConfigState, attempt: Attempt) => void
+  /** Called after each attempt to reload. */
+  onAttempt: (result: Reloaded, state: ConfigState, attempt: Attempt) => void
 }>
 
-/** Who wanted a configuration to be read; what was in force before, as it is shown; and what is in force now. */
+/** One attempt to reload: its author, the shown form of the configuration before, and the configuration after. */
 export type Attempt = Readonly<{ by: string; before: unknown; loaded: Loaded }>
 
-/** Who reads it again when nobody asks. */
+/** The author of reloads that follow the file by themselves. */
 const watcher = 'the file'
 
-/** How often the file is looked at. It is read when it has stayed the same from one look to the next. */
+/** The interval between looks at the file. A changed file is read once it is the same at two looks in a row. */
 const lookEveryMs = 100
 
 /**
- * Follows a configuration file: what is saved there and sound goes into force, what is not changes
- * nothing and is told. It looks at the file by its name again and again, which finds whatever editors and
- * orchestrators do: write in place, put another file there, turn a link.
+ * Follows a configuration file. A saved file without mistakes goes into force; one with mistakes changes nothing and
+ * is reported. It looks at the file by name in an interval, which works however editors and orchestrators save: in
+ * place, by renaming another file over it, or by turning a link.
  */
 export class Reloader {
   readonly #options: ReloadOptions
   #loaded: Loaded
   #state: ConfigState
-  #seen = ''
+  /** The file's stamp at the last look. */
+  #stamp = ''
   #isSettling = false
   #timer: NodeJS.Timeout | undefined
   #last: Promise<unknown> = Promise.resolve()
@@ -63,19 +64,19 @@ export class Reloader {
     return this.#state
   }
 
-  /** What is in force. */
+  /** The configuration in force. */
   get loaded(): Loaded {
     return this.#loaded
   }
 
-  /** What the file's `${NAME}` stand for. */
+  /** The values of the file's `${NAME}`. */
   get environment(): Environment {
     return this.#options.environment
   }
 
-  /** Begins to look at the file. */
+  /** Begins to follow the file. */
   async watch(): Promise<void> {
-    this.#seen = await look(this.#options.file)
+    this.#stamp = await stampOf(this.#options.file)
     const next = (): void => {
       this.#timer = setTimeout(() => void this.#look().finally(next), lookEveryMs)
       this.#timer.unref()
@@ -88,7 +89,7 @@ export class Reloader {
     this.#look = () => Promise.resolve()
   }
 
-  /** Reads the file now, one at a time, and puts it in force if it is sound. */
+  /** Reads the file now and puts it in force if it has no mistakes. Reloads run one at a time. */
   reload(by: string): Promise<Reloaded> {
     const attempt = this.#last.then(() => this.#attempt(by))
     this.#last = attempt.catch(() => undefined)
@@ -96,9 +97,9 @@ export class Reloader {
   }
 
   #look = async (): Promise<void> => {
-    const now = await look(this.#options.file)
-    const isMoving = now !== this.#seen
-    this.#seen = now
+    const stamp = await stampOf(this.#options.file)
+    const isMoving = stamp !== this.#stamp
+    this.#stamp = stamp
     if (isMoving) this.#isSettling = true
     else if (this.#isSettling) {
       this.#isSettling = false
@@ -110,15 +111,15 @@ export class Reloader {
     const { file, environment, change } = this.#options
     const { config: before, shown } = this.#loaded
     let loaded: Loaded | undefined
-    const tell = (result: Reloaded, state: Partial<ConfigState>): Reloaded => {
+    const report = (result: Reloaded, state: Partial<ConfigState>): Reloaded => {
       this.#state = { ...this.#state, ...state }
-      this.#options.told(result, this.#state, { by, before: shown, loaded: this.#loaded })
+      this.#options.onAttempt(result, this.#state, { by, before: shown, loaded: this.#loaded })
       return result
     }
     try {
       loaded = readConfig(file, environment)
-      // A file that is as it was before somebody made a mistake is nothing new, but sound again.
-      if (isSame(loaded, this.#loaded)) return tell('unchanged', { mistakes: undefined })
+      // Somebody may have undone a mistake: nothing changes, but the mistakes are gone.
+      if (isSame(loaded, this.#loaded)) return report('unchanged', { mistakes: undefined })
       const { config, text } = loaded
       const changed = fixedSections.filter(
         (name) => JSON.stringify(before[name]) !== JSON.stringify(config[name]),
@@ -131,14 +132,14 @@ export class Reloader {
       await change(config)
       this.#loaded = loaded
       const state = { hash: hashOf(text), loadedAtMs: Date.now(), mistakes: undefined }
-      return tell('changed', state)
+      return report('changed', state)
     } catch (error) {
-      return tell('refused', { mistakes: mistakesOf(error, file, loaded) })
+      return report('refused', { mistakes: mistakesOf(error, file, loaded) })
     }
   }
 }
 
-/** Whether a file says what another said, and the certificates that it names are the same. */
+/** Whether two loaded files have the same text and the same certificates. */
 function isSame(one: Loaded, other: Loaded): boolean {
   const [certificates, others] = [one, other].map(({ config }) =>
     JSON.stringify([...config.upstreams.values()].map(({ ca }) => ca ?? null)),
@@ -147,14 +148,14 @@ function isSame(one: Loaded, other: Loaded): boolean {
 }
 
 function mistakesOf(error: unknown, file: string, loaded: Loaded | undefined): string {
-  const told = error instanceof Error ? error.message : String(error)
-  if (error instanceof ConfigError) return told
-  // A sentence of somebody else's may quote what the environment says.
-  return `${file}: ${loaded?.withNames(told) ?? told}`
+  const sentence = error instanceof Error ? error.message : String(error)
+  if (error instanceof ConfigError) return sentence
+  // A foreign error may quote values from the environment.
+  return `${file}: ${loaded?.withNames(sentence) ?? sentence}`
 }
 
-/** What a file looks like from outside; another text gives another look. */
-async function look(file: string): Promise<string> {
+/** The file's inode, size and times: another text has another stamp. */
+async function stampOf(file: string): Promise<string> {
   try {
     const { ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true })
     return [ino, size, mtimeNs, ctimeNs].join()

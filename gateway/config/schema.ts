@@ -1,4 +1,4 @@
-import Type, { type TSchema } from 'typebox'
+import { Type, type TSchema } from '../../shared/schema.ts'
 import {
   cost,
   count,
@@ -33,9 +33,9 @@ const adminAddress = section({
   port: optional(port),
   hosts: optional(Type.Array(hostName, { expected: 'a list of names without ports' })),
 })
-const off = Type.Optional(Type.Enum(['on', 'off'], { expected: 'on or off' }))
-const plan = section({ perMinute: limit, perDay: limit, bans: off })
-const customPlan = section({ limits: Type.Literal('custom'), bans: off })
+const onOrOff = Type.Optional(Type.Enum(['on', 'off'], { expected: 'on or off' }))
+const plan = section({ perMinute: limit, perDay: limit, bans: onOrOff })
+const customPlan = section({ limits: Type.Literal('custom'), bans: onOrOff })
 const target = Type.Union([url, section({ url, weight: optional(weight) })], {
   expected: 'an http or https URL without a path, or { url: ..., weight: ... }',
 })
@@ -44,7 +44,7 @@ const redisAccess = {
   password: optional(words),
   tls: optional(
     Type.Union([Type.Boolean(), section({ ca: text })], {
-      expected: 'true, or { ca: FILE } with the certificates to believe',
+      expected: 'true, or { ca: FILE } with the certificates to trust',
     }),
   ),
 }
@@ -65,7 +65,7 @@ const redis = Type.Union(
   },
 )
 
-/** The configuration file as operators write it. `expected` says in words what may stand there. */
+/** The configuration file as operators write it. `expected` is the rule of a setting in words. */
 export const fileSchema = section({
   listen: optional(address),
   admin: optional(adminAddress),
@@ -85,16 +85,20 @@ export const fileSchema = section({
     Type.Union([plan, Type.Literal('custom'), customPlan], {
       expected: '{ perMinute: ..., perDay: ... } or custom',
     }),
-    { expected: 'a section of plans, each by a name in small letters', minProperties: 1 },
+    { expected: 'a section of plans with names in lower case', minProperties: 1 },
   ),
   strangers: optional(section({ perMinute: optional(limit), perDay: optional(limit) })),
   bans: optional(
     section({
-      strikes: optional(Type.Integer({ minimum: 1, maximum: 1_000, expected: 'from 1 to 1000' })),
+      strikes: optional(
+        Type.Integer({ minimum: 1, maximum: 1_000, expected: 'a whole number from 1 to 1000' }),
+      ),
       within: optional(time),
       grace: optional(duration),
       for: optional(time),
-      factor: optional(Type.Number({ minimum: 1, maximum: 1_000, expected: 'a number from 1 up' })),
+      factor: optional(
+        Type.Number({ minimum: 1, maximum: 1_000, expected: 'a number from 1 to 1000' }),
+      ),
       atMost: optional(duration),
       memory: optional(duration),
     }),
@@ -126,7 +130,7 @@ export const fileSchema = section({
           }),
         ),
         maxInFlight: optional(count),
-        fair: optional(Type.Enum(['on', 'off'], { expected: 'on or off' })),
+        fair: onOrOff,
         tls: optional(section({ ca: text })),
         probes: optional(
           Type.Array(section({ request: probe, status: optional(status) }), {

@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import { Type } from '../../shared/schema.ts'
 import {
   durationFrom,
   durationPattern,
@@ -6,16 +6,16 @@ import {
   instantPattern,
   sizeFrom,
   sizePattern,
-} from './units.ts'
+} from '../../shared/units.ts'
 
-// What single settings may be. `expected` says it in words.
+// The rules for single settings. `expected` is the rule in words, for messages and editors.
 
 export const count = Type.Integer({ minimum: 1, expected: 'a whole number above 0' })
-/** Points of a request. */
+/** The points that a request costs. */
 export const cost = Type.Integer({
   minimum: 0,
   maximum: 1_000_000,
-  expected: 'a whole number from 0 up',
+  expected: 'a whole number from 0 to 1000000',
 })
 export const limit = Type.Union([count, Type.Literal('unlimited')], {
   expected: 'a whole number above 0 or "unlimited"',
@@ -36,7 +36,7 @@ export const duration = Type.Refine(
   Type.String({ pattern: durationPattern, expected: 'a duration such as 50ms, 1s, 5m or 24h' }),
   (value) => durationFrom(value) !== undefined,
 )
-/** How long something may take, or how often it happens. */
+/** A time limit or an interval, which can't be zero. */
 export const time = Type.Refine(
   Type.String({
     pattern: `^(?=.*[1-9])${durationPattern.slice(1)}`,
@@ -66,8 +66,16 @@ export const url = Type.Refine(
   }),
   (value) => URL.canParse(value),
 )
-export const weight = Type.Integer({ minimum: 1, maximum: 1_000, expected: 'from 1 to 1000' })
-export const status = Type.Integer({ minimum: 100, maximum: 599, expected: 'a status of HTTP' })
+export const weight = Type.Integer({
+  minimum: 1,
+  maximum: 1_000,
+  expected: 'a whole number from 1 to 1000',
+})
+export const status = Type.Integer({
+  minimum: 100,
+  maximum: 599,
+  expected: 'an HTTP status from 100 to 599',
+})
 export const origin = Type.String({
   pattern: '^(?:\\*|https?://[^/?#@\\s]+)$',
   expected: 'an origin such as https://app.example, or *',
@@ -78,10 +86,10 @@ export const probe = Type.String({
 })
 export const method = Type.String({ pattern: '^[A-Z-]+$', expected: 'a method such as GET' })
 const segment = '(?:[^/{}*:?#\\s]+|\\{\\w+\\})'
-/** How paths of routes are written, and operations. */
+/** The syntax of routes' paths, and below of operations. */
 export const pathPattern = `^(?:/${segment})*/(?:\\*|${segment})?$`
 export const operationPattern = `^[A-Z-]+ ${pathPattern.slice(1)}`
-/** What a route is for. */
+/** The path of a route. */
 export const path = Type.String({
   pattern: pathPattern,
   expected: 'a path such as /v1/pets, /v1/pets/{petId} or /v1/*',
@@ -94,17 +102,17 @@ export const exactPath = Type.String({
   pattern: '^/[^{}*?#\\s]*$',
   expected: 'a path such as /healthz',
 })
-/** Where the gateway itself answers; to the router, a colon would begin a name. */
+/** A path at which the gateway itself answers. It has no colon, which would begin a parameter for the router. */
 export const ownPath = Type.String({
   pattern: '^/[^{}*:?#\\s]*$',
   expected: 'a path such as /v1/quota',
 })
-// It goes into a header, in which angle brackets end it.
+// It goes into a `Link` header, in which an angle bracket would end it.
 export const link = Type.String({
   pattern: '^[^\\s<>"]+$',
   expected: 'a path or a URL without spaces',
 })
-/** What stands in the place of all that a route is for. */
+/** The prefix that replaces the fixed part of a route's path. */
 export const prefix = Type.String({
   pattern: '^(?:/[^/{}*:?#\\s]+)*/\\*$',
   expected: 'a path that ends in /*, such as /api/*',

@@ -1,47 +1,51 @@
-/** Variables by their names; one that isn't set, or is empty, is silent. */
+/** Variables by name. An empty variable counts as not set. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** A text in which variables have been filled in. */
+/** A text with its variables filled in. */
 export type Filled = Readonly<{
   text: string
-  /** The same, with `${NAME}` for what variables say; what they leave to the file is as it says. */
-  named: string
-  /** What variables have said, and their names. */
-  said: ReadonlyMap<string, string>
-  /** One that says nothing, and for whose silence nothing is written. */
+  /** The text with `${NAME}` for each variable that is set, and the defaults of the others. */
+  withPlaceholders: string
+  /** The names of the variables that are set, by their values. */
+  nameByValue: ReadonlyMap<string, string>
+  /** The first variable that is neither set nor has a default. */
   missing?: string
 }>
 
 const variable = /\$\{(\w+)(?::-([^}]*))?\}/g
 
-/** Fills in what variables of the environment say. */
+/** Fills the variables of an environment into a text. */
 export function filledIn(text: string, environment: Environment): Filled {
   let missing: string | undefined
-  const said = new Map<string, string>()
-  const fill = (shows: (value: string, name: string) => string): string =>
-    text.replace(variable, (_all, name: string, otherwise?: string) => {
+  const nameByValue = new Map<string, string>()
+  const fill = (show: (value: string, name: string) => string): string =>
+    text.replace(variable, (_all, name: string, initial?: string) => {
       const value = environment[name]
       if (value !== undefined && value !== '') {
-        said.set(value, name)
-        return shows(value, name)
+        nameByValue.set(value, name)
+        return show(value, name)
       }
-      if (otherwise === undefined) missing ??= name
-      return otherwise ?? ''
+      if (initial === undefined) missing ??= name
+      return initial ?? ''
     })
-  const filled = { text: fill((value) => value), named: fill((_, name) => `\${${name}}`), said }
+  const filled = {
+    text: fill((value) => value),
+    withPlaceholders: fill((_, name) => `\${${name}}`),
+    nameByValue,
+  }
   return missing === undefined ? filled : { ...filled, missing }
 }
 
-/** What YAML takes for its own between braces, and what stands for it there while YAML is read: characters of no text. */
+/** YAML's own characters between braces, and the noncharacters that replace them while YAML is read. */
 const marks = '{}[],:#'
 const guards = '\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5\ufdd6'
 
-/** A variable as it stands in a line, without quotes in it: those are for YAML to read. */
+/** A variable within one line and without quotes, which YAML must read itself. */
 const inLine = /\$\{\w+(?::-[^}"'\r\n]*)?\}/g
 
 /**
- * A text whose variables YAML reads as parts of values, wherever they stand: `{ perMinute: ${FREE:-60} }` would be a
- * section in a section. Each character stays in its place.
+ * A text whose variables YAML reads as parts of values: unguarded, `{ perMinute: ${FREE:-60} }` would be a section in a
+ * section. Each character keeps its offset.
  */
 export function guardedText(text: string): string {
   if (/[\ufdd0-\ufdd6]/.test(text)) return text
@@ -50,7 +54,7 @@ export function guardedText(text: string): string {
   )
 }
 
-/** The same as it was written. */
+/** A guarded text as it was written. */
 export function baredText(text: string): string {
   return text.replace(/[\ufdd0-\ufdd6]/g, (guard) => marks.charAt(guards.indexOf(guard)))
 }

@@ -1,6 +1,6 @@
 import type { ConfigFile } from './file.ts'
 
-/** A file with all that it may leave out, each setting as one would write it. */
+/** A file with all its settings, in the form in which they are written. */
 export type CompleteFile = ReturnType<typeof completed>
 
 type Plan = ConfigFile['plans'][string]
@@ -10,8 +10,7 @@ type Route = ConfigFile['routes'][number]
 type Deprecation = NonNullable<ConfigFile['deprecations']>[number]
 
 /**
- * Fills in the defaults: the one place that knows them. It looks into no value, so that a `${NAME}` may stand for
- * any of them.
+ * Fills in the defaults, which are written nowhere else. It reads no values, because each may still be a `${NAME}`.
  */
 export function completed(file: ConfigFile) {
   return {
@@ -52,7 +51,7 @@ export function completed(file: ConfigFile) {
   }
 }
 
-/** A plan has one form, so that `custom` and `{ limits: custom }` are the same. */
+/** A plan in its one complete form: `custom` becomes `{ limits: custom }`. */
 function completePlan(plan: Plan) {
   if (typeof plan === 'string') return { limits: plan, bans: 'on' as const }
   return { ...plan, bans: plan.bans ?? ('on' as const) }

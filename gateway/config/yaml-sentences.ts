@@ -2,20 +2,20 @@ import { isAlias, visit, type Document, type YAMLParseError } from 'yaml'
 import type { Mistake } from './document.ts'
 import { baredText } from './variables.ts'
 
-/** What is wrong with a text that can't be read as YAML, in our words where the library's tell nobody what to do. */
+/** A message about invalid YAML: our own where the library's doesn't say what to do. */
 export function yamlSentence({ code, message, pos }: YAMLParseError, text: string): string {
   if (code === 'MULTIPLE_DOCS') {
-    return 'another document begins here, and a configuration is one: take out the line of ---'
+    return 'another YAML document begins here, but a configuration is one document: remove the line ---'
   }
   if (code === 'BAD_ALIAS' && text.charAt(pos[0]) === '*') return quoted(wordAt(text, pos[0]))
   const line = text.slice(text.lastIndexOf('\n', pos[0] - 1) + 1).split('\n', 1)[0] ?? ''
   const hint = line.includes('${')
-    ? '; write a variable as ${NAME} or ${NAME:-otherwise}, and in quotes if there are quotes in it'
+    ? '; write a variable as ${NAME} or ${NAME:-default}, and in quotes if it contains quotes'
     : ''
   return `this isn't valid YAML: ${baredText(message)}${hint}`
 }
 
-/** Aliases without an anchor: most likely, a text that begins with `*` was meant. */
+/** Aliases without an anchor. Most likely, the author meant a text that begins with `*`. */
 export function aliasesOfNothing(document: Document): Mistake[] {
   const anchors = new Set<string>()
   const mistakes: Mistake[] = []

@@ -1,30 +1,29 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 
-/** A body that is not longer is waited for, and sent on in one piece. */
+/** A body of known length up to this is read whole, and sent in one piece. */
 export const smallBytes = 64 * 1024
 
 export type CallerBodyOptions = Readonly<{
-  /** Bytes it may have. */
+  /** The most bytes that it may have. */
   limit: number
-  /** Told once when the first byte is there, or the end. */
-  came: () => void
-  /** Told once more than the limit has come; what is over it has gone nowhere. */
+  /** Called once, at the first byte or at the end. */
+  began: () => void
+  /** Called when more than the limit has come; bytes over it aren't forwarded. */
   tooLarge: () => void
 }>
 
 /**
- * The body of a caller's request on its way to a backend. A stream of its own, because whoever sends
- * a request destroys its body when something fails, and the caller must be left its connection:
- * there is an answer yet to come.
+ * The body of a caller's request on its way to a backend. It is a stream of its own, because undici destroys
+ * a request's body when something fails, and the caller's connection must stay open for the answer.
  */
 export class CallerBody extends Readable {
-  /** Whether all of it has come. */
+  /** Whether all of it has arrived. */
   hasEnded = false
   readonly #request: IncomingMessage
   readonly #options: CallerBodyOptions
   #size = 0
-  #hasCome = false
+  #hasBegun = false
   #isHeldUp = false
 
   constructor(request: IncomingMessage, options: CallerBodyOptions) {
@@ -33,11 +32,11 @@ export class CallerBody extends Readable {
     this.#options = options
     request.on('data', this.#take)
     request.once('end', this.#end)
-    // Whoever sends it destroys it with what went wrong, which is told elsewhere.
+    // undici destroys it with the error of the request, which the attempt reports.
     this.on('error', () => undefined)
   }
 
-  /** Whether it is the backend that does not take what has come. */
+  /** Whether it waits for the backend to take more. */
   get isHeldUp(): boolean {
     return this.#isHeldUp
   }
@@ -65,28 +64,28 @@ export class CallerBody extends Readable {
       this.#isHeldUp = true
       this.#request.pause()
     }
-    this.#tell()
+    this.#notifyBegan()
   }
 
   readonly #end = (): void => {
     this.hasEnded = true
     this.push(null)
-    this.#tell()
+    this.#notifyBegan()
   }
 
-  #tell(): void {
-    if (this.#hasCome) return
-    this.#hasCome = true
-    this.#options.came()
+  #notifyBegan(): void {
+    if (this.#hasBegun) return
+    this.#hasBegun = true
+    this.#options.began()
   }
 }
 
-/** Waits for all of a body whose length is known and small. */
-export function gather(request: IncomingMessage, came: (body: Buffer) => void): void {
+/** Reads a whole body, whose length is known and small. */
+export function readWhole(request: IncomingMessage, done: (body: Buffer) => void): void {
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
   request.once('end', () => {
     const [first] = chunks
-    came(chunks.length === 1 && first ? first : Buffer.concat(chunks))
+    done(chunks.length === 1 && first ? first : Buffer.concat(chunks))
   })
 }

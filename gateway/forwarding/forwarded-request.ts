@@ -5,8 +5,8 @@ import type { Refusal } from '../../shared/refusal.ts'
 import { becomesWebSocket } from '../../shared/node/upgrade.ts'
 import { signatureHeader, signatureRefused } from '../../shared/signature.ts'
 import { refuse, type RequestRecord } from '../request-record.ts'
-import { CallerBody, gather, smallBytes } from './caller-body.ts'
-import { addForwarded, passedBack, passedOn } from './headers.ts'
+import { CallerBody, readWhole, smallBytes } from './caller-body.ts'
+import { addForwarded, headersForCaller, headersForBackend } from './headers.ts'
 import { locationFor } from './location.ts'
 import {
   broken,
@@ -29,12 +29,12 @@ import {
 } from './target-attempt.ts'
 import type { Target } from './target.ts'
 
-/** Methods that do no harm if they are done twice, where it isn't known whether they were done once. */
+/** Methods that do no harm twice, in case a failed attempt was executed after all. */
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
 const noTargets: readonly Target[] = []
 
-/** One request on its way to its upstream: its body, its attempts, of which there is mostly one, and its answer. */
+/** One request to an upstream: its body, its attempts (mostly one) and its answer. */
 export class ForwardedRequest implements AttemptListener {
   readonly #forwarding: RouteForwarding
   readonly #request: FastifyRequest
@@ -62,8 +62,8 @@ export class ForwardedRequest implements AttemptListener {
   }
 
   /**
-   * Waits for a body: for all of a small one, else for its first byte. Until then the backend hears nothing of
-   * the request, so that bodies that never come take none of its room.
+   * Waits for a body: for all of a small one, else for its first byte. The backend isn't asked before, so a body
+   * that never comes takes none of its room.
    */
   waitForBody(length: number): void {
     const { raw } = this.#request
@@ -71,18 +71,18 @@ export class ForwardedRequest implements AttemptListener {
     const { requestMs } = upstream.settings.timeouts
     this.#bodyTimer = setTimeout(() => void refuse(this.#reply, slow()), requestMs)
     this.#record.upstreamCall = this
-    if (isToBeInvited(raw)) this.#reply.raw.writeContinue()
-    if (length <= smallBytes) return gather(raw, (body) => this.send(body))
+    if (wantsContinue(raw)) this.#reply.raw.writeContinue()
+    if (length <= smallBytes) return readWhole(raw, (body) => this.send(body))
     const body = new CallerBody(raw, {
       limit: route.bodyLimit,
-      came: () => this.send(body),
+      began: () => this.send(body),
       tooLarge: () => this.#tooLarge(),
     })
   }
 
   send(body: CallerBody | Buffer | undefined): void {
     clearTimeout(this.#bodyTimer)
-    // A caller that was too slow has been told so.
+    // The caller was too slow, and has got its refusal.
     if (this.#reply.sent) return
     const { upstream } = this.#forwarding
     const { raw, method } = this.#request
@@ -115,10 +115,10 @@ export class ForwardedRequest implements AttemptListener {
     const reply = this.#reply
     if (answer.headers[signatureHeader] === signatureRefused) {
       target.refusedSignature()
-      const why = 'the backend takes nothing that is signed with this GATEWAY_SECRET'
+      const why = 'the backend refuses signatures made with this GATEWAY_SECRET'
       return this.#giveUp(body, unsigned(), why)
     }
-    const headers = passedBack(answer.headers, status)
+    const headers = headersForCaller(answer.headers, status)
     if (!headers) return this.#giveUp(body, broken(), 'a header of its answer can’t be forwarded')
     const { location } = headers
     if (typeof location === 'string') {
@@ -126,20 +126,20 @@ export class ForwardedRequest implements AttemptListener {
       headers['location'] = locationFor(location, route, upstream.origins)
     }
     reply.code(status).headers(headers)
-    // Fastify would give a type to bytes that have none, but not to a stream of them.
+    // Fastify adds a content type to bytes without one, but not to a stream.
     const isPlain = !Buffer.isBuffer(body) || headers['content-type'] !== undefined
     if (isPlain) void reply.send(body)
     else void reply.header('content-length', body.length).send(Readable.from([body]))
     if (body instanceof Readable) body.once('resume', () => reply.raw.flushHeaders())
   }
 
-  /** Lets a connection become the WebSocket that both ends have agreed on. */
+  /** Turns the connection into the WebSocket that both ends have agreed on. */
   upgraded(answered: IncomingHttpHeaders, backend: Duplex, target: Target): void {
     this.#note(target)
     const { caller } = this.#record
     const { socket } = this.#request.raw
     if (socket.destroyed || !caller) return void backend.destroy()
-    const headers = passedBack(answered, 101) ?? {}
+    const headers = headersForCaller(answered, 101) ?? {}
     const { upstream, tunnels } = this.#forwarding
     this.#reply.raw.once('finish', upstream.join(socket, backend, caller.quota))
     socket.once(
@@ -159,7 +159,7 @@ export class ForwardedRequest implements AttemptListener {
     this.#note(target)
     if (kind === 'unsendable') return void refuse(this.#reply, unsendable())
     if (kind === 'slow') return void refuse(this.#reply, slow())
-    if (isUnwanted) return this.#tell(broken(), cause)
+    if (isUnwanted) return this.#logAndRefuse(broken(), cause)
     this.#refuse(kind === 'late' ? late() : kind === 'broken' ? broken() : unreachable(), cause)
   }
 
@@ -168,7 +168,7 @@ export class ForwardedRequest implements AttemptListener {
     this.#forwarding.upstream.underWay.ended()
   }
 
-  /** Asks a target that was not asked yet; `false` if there is none. */
+  /** Asks a target that wasn't asked yet; `false` if no healthy one is left. */
   #attemptNext(outgoing: Outgoing): boolean {
     const { upstream } = this.#forwarding
     const { timeouts } = upstream.settings
@@ -177,7 +177,7 @@ export class ForwardedRequest implements AttemptListener {
     const isFirst = this.#tried.length === 0
     this.#tried = isFirst ? target.alone : [...this.#tried, target]
     upstream.underWay.began()
-    // Another attempt has the time that is left.
+    // A second attempt gets the time that is left.
     const times = isFirst ? timeouts : { ...timeouts, responseMs: this.#leftMs(outgoing) }
     this.#attempt = new TargetAttempt(target, outgoing, times, this)
     this.#attempt.begin()
@@ -193,11 +193,11 @@ export class ForwardedRequest implements AttemptListener {
     return sentAtMs + this.#forwarding.upstream.settings.timeouts.responseMs - performance.now()
   }
 
-  /** The headers that the backend sees: those of the caller that may pass, and who the caller is. */
+  /** The headers for the backend: the caller's that may pass, and the gateway's own about the caller. */
   #headers(body: CallerBody | Buffer | undefined): string[] {
     const { sign, clock, trustedProxies } = this.#forwarding
     const { raw, method, id: requestId } = this.#request
-    const headers = passedOn(raw)
+    const headers = headersForBackend(raw)
     addForwarded(headers, raw, trustedProxies)
     const { id: callerId = '', plan = '' } = this.#record.caller ?? {}
     headers.push('x-request-id', requestId, 'x-caller-id', callerId, 'x-caller-plan', plan)
@@ -211,7 +211,7 @@ export class ForwardedRequest implements AttemptListener {
     return headers
   }
 
-  /** More of the body has come than the route takes. */
+  /** The body is larger than the route allows. */
   #tooLarge(): void {
     this.cancel()
     if (this.#reply.raw.headersSent) this.#request.raw.destroy()
@@ -230,14 +230,14 @@ export class ForwardedRequest implements AttemptListener {
     this.#refuse(refusal, why)
   }
 
-  /** There is no answer: the caller is told so, and the day's points are given back. */
+  /** Refuses a request without an answer, and gives its points back to the day. */
   #refuse(refusal: Refusal, cause?: Error | string): void {
     this.#forwarding.unanswered(this.#record)
-    this.#tell(refusal, cause)
+    this.#logAndRefuse(refusal, cause)
   }
 
-  /** Answers with a refusal; logs its cause, if there is news in it. */
-  #tell(refusal: Refusal, cause: Error | string | undefined): void {
+  /** Answers with a refusal, and logs the cause if there is one. */
+  #logAndRefuse(refusal: Refusal, cause: Error | string | undefined): void {
     const why = typeof cause === 'string' ? { cause } : { err: cause }
     const { name: upstream } = this.#forwarding.upstream.settings
     if (cause !== undefined) this.#request.log.error({ upstream, ...why }, refusal.message)
@@ -245,7 +245,7 @@ export class ForwardedRequest implements AttemptListener {
   }
 }
 
-/** Whether a caller waits to be told that its body is wanted. */
-function isToBeInvited({ headers, httpVersion }: IncomingMessage): boolean {
+/** Whether a caller waits for `100 Continue` before it sends its body. */
+function wantsContinue({ headers, httpVersion }: IncomingMessage): boolean {
   return httpVersion === '1.1' && headers.expect?.toLowerCase() === '100-continue'
 }

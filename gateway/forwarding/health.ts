@@ -2,47 +2,47 @@ import { connect } from 'node:net'
 import type { HealthSettings } from '../config/config.ts'
 import type { Target } from './target.ts'
 
-/** How long a check waits for its answer. */
-const patienceMs = 2_000
+/** The time limit of a check. */
+const checkTimeoutMs = 2_000
 
-/** How often a target that is out or under suspicion is looked at, if that is more often than others are. */
+/** The longest time between checks of a target that is out or suspected. */
 const soonMs = 500
 
 /**
- * Looks at a target again and again until told to stop. Without a path to ask for, only a target that
- * is out is looked at: it is fit again when it can be connected to.
+ * Checks a target repeatedly until stopped. Without a path only a target that is out is checked: it is healthy
+ * again when it accepts a connection.
  */
 export class HealthWatch {
   readonly #target: Target
   readonly #settings: HealthSettings
   readonly #isLast: () => boolean
   #timer: NodeJS.Timeout | undefined
-  #lookedAtMs = -Infinity
-  #isLooking = false
+  #checkedAtMs = -Infinity
+  #isChecking = false
   #isSuspected = false
   #isStopped = false
 
-  /** `isLast` says whether the target is the last of its upstream that can be asked. */
+  /** `isLast` tells whether the target is the last healthy one of its upstream. */
   constructor(target: Target, settings: HealthSettings, isLast: () => boolean) {
     this.#target = target
     this.#settings = settings
     this.#isLast = isLast
   }
 
-  /** Plans the next look: soon, for a target that is out or may have to be. */
-  plan(): void {
-    if (this.#isStopped || this.#isLooking) return
+  /** Schedules the next check: soon for a target that is out or suspected. */
+  schedule(): void {
+    if (this.#isStopped || this.#isChecking) return
     const { everyMs, path } = this.#settings
     const { isHealthy } = this.#target
     clearTimeout(this.#timer)
     if (isHealthy && path === undefined) return
-    this.#lookIn(isHealthy && !this.#isSuspected ? everyMs : Math.min(everyMs, soonMs))
+    this.#checkIn(isHealthy && !this.#isSuspected ? everyMs : Math.min(everyMs, soonMs))
   }
 
   /**
-   * Requests fail, and the reason may be the target or what was asked. A check that fails as well takes it out
-   * at once if others are left; what is left last goes by failed checks alone. Without a path no check can tell:
-   * then the target is taken out, unless it is the last.
+   * Called when requests fail, because of the target or because of the requests. If a check fails as well, the
+   * target is out at once, unless it is the last healthy one: that goes out by failed checks alone. Without a
+   * path no check can tell, so the target is out, unless it is the last.
    */
   suspect(cause: Error): void {
     const { path } = this.#settings
@@ -52,7 +52,7 @@ export class HealthWatch {
     }
     if (this.#isStopped || this.#isSuspected) return
     this.#isSuspected = true
-    if (!this.#isLooking) this.#lookIn(this.#lookedAtMs + soonMs - performance.now())
+    if (!this.#isChecking) this.#checkIn(this.#checkedAtMs + soonMs - performance.now())
   }
 
   stop(): void {
@@ -60,34 +60,34 @@ export class HealthWatch {
     clearTimeout(this.#timer)
   }
 
-  #lookIn(milliseconds: number): void {
+  #checkIn(milliseconds: number): void {
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => void this.#look(), Math.max(0, milliseconds))
+    this.#timer = setTimeout(() => void this.#check(), Math.max(0, milliseconds))
     this.#timer.unref()
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { path } = this.#settings
-    this.#isLooking = true
-    // A look that began before there was a suspicion says nothing about it.
+    this.#isChecking = true
+    // A check that began before the suspicion can't clear it.
     const wasSuspected = this.#isSuspected
     const failure = await (path === undefined ? reach(this.#target) : ask(this.#target, path)).then(
       () => undefined,
       (error: unknown) => error as Error,
     )
-    this.#isLooking = false
-    this.#lookedAtMs = performance.now()
+    this.#isChecking = false
+    this.#checkedAtMs = performance.now()
     if (this.#isStopped) return
     if (!failure) this.#isSuspected &&= !wasSuspected
     if (!failure) this.#target.passedCheck()
     else if (wasSuspected && !this.#isLast()) this.#target.takeOut(failure)
     else this.#target.failedCheck(failure)
-    this.plan()
+    this.schedule()
   }
 }
 
 async function ask(target: Target, path: string): Promise<void> {
-  const signal = AbortSignal.timeout(patienceMs)
+  const signal = AbortSignal.timeout(checkTimeoutMs)
   const answer = await target.pool.request({ method: 'GET', path, signal })
   await answer.body.dump()
   if (answer.statusCode < 200 || answer.statusCode > 299) {
@@ -102,7 +102,7 @@ export function reach({ origin }: Pick<Target, 'origin'>): Promise<void> {
     const socket = connect({
       host: hostname.replace(/^\[|\]$/g, ''),
       port: Number(port) || (protocol === 'https:' ? 443 : 80),
-      timeout: patienceMs,
+      timeout: checkTimeoutMs,
     })
     const end = (settle: () => void) => () => {
       socket.destroy()

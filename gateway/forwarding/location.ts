@@ -1,6 +1,6 @@
 import type { Route } from '../config/config.ts'
 
-/** The `Location` of a backend's answer as a caller sees it: places of the backend's own are the gateway's. */
+/** The `Location` of a backend's answer for the caller: the backend's own addresses become the gateway's. */
 export function locationFor(
   location: string,
   { rewrite, path: own }: Route,
@@ -12,7 +12,7 @@ export function locationFor(
   return isRewritten ? own.slice(0, -1) + path.slice(rewrite.length - 1) : path
 }
 
-/** The path of a place of the backend's own; `undefined` for a place elsewhere. */
+/** The path of an address at the backend; `undefined` for any other address. */
 function pathAt(location: string, origins: readonly string[]): string | undefined {
   const origin = origins.find((each) => location === each || location.startsWith(`${each}/`))
   const path = origin === undefined ? location : location.slice(origin.length) || '/'

@@ -6,22 +6,22 @@ import { TargetMeter } from '../records/meters.ts'
 import { reach } from './health.ts'
 import { Target } from './target.ts'
 
-/** What one probe has found: what was expected, what came, and what of it would break callers. */
+/** The result of one probe, with the differences that would break callers. */
 export type Finding = Readonly<{
   probe: string
   expected: string
   got: string
   milliseconds: number
   breaks: readonly string[]
-  /** Whether all that should be compared with the present backend, or with the probe's own status, was. */
+  /** Whether the whole comparison, with the present backend or with the probe's own status, was possible. */
   compared: boolean
-  /** The part that was not compared, and why; the rest was. */
+  /** The part that was not compared, and why. */
   note?: string
 }>
 
-/** All findings about a would-be backend. */
+/** All findings about a candidate backend. */
 export type Comparison = Readonly<{
-  /** The URL of the present backend that was asked. */
+  /** The URL of the present backend, for comparison. */
   present: string
   /** Whether everything was compared, and nothing would break. */
   fit: boolean
@@ -39,19 +39,19 @@ type Reply = Readonly<{
   type: string
   body: string
   milliseconds: number
-  /** Whether it is the answer of a backend that takes nothing that isn't signed with its secret. */
+  /** Whether the backend refused the request for its signature. */
   wantsSignature: boolean
   error?: string
 }>
 
 /**
- * Asks a would-be backend what callers ask, beside the one that serves them now, and tells what would
- * be different for them. Only what changes nothing is asked: health, and the probes as configured.
+ * Sends the same requests to a candidate backend and to the present one, and reports the differences for
+ * callers. The requests are the health check and the configured probes, which change nothing.
  */
 export async function holdAgainst(url: string, options: ProbeOptions): Promise<Comparison> {
   const { upstream, config, secret } = options
   const presentUrl = upstream.targets[0]?.url ?? url
-  const wouldBe = targetAt(url, upstream)
+  const candidate = targetAt(url, upstream)
   const present = targetAt(presentUrl, upstream)
   const ask = (target: Target, probe: Probe, isSigned = true): Promise<Reply> =>
     request(target, probe.method, pathBehind(probe, config, upstream), {
@@ -61,35 +61,35 @@ export async function holdAgainst(url: string, options: ProbeOptions): Promise<C
   const findings: Finding[] = []
   try {
     const { path } = upstream.health
-    if (path === undefined) findings.push(await connected(wouldBe))
+    if (path === undefined) findings.push(await connected(candidate))
     else {
-      const reply = await request(wouldBe, 'GET', path, { secret: undefined, timeoutMs: 2_000 })
+      const reply = await request(candidate, 'GET', path, { secret: undefined, timeoutMs: 2_000 })
       const isFit = reply.status >= 200 && reply.status < 300
       findings.push(finding(`GET ${path}`, 'a 2xx', reply, isFit ? [] : ['it would be taken out']))
     }
     for (const probe of upstream.probes) {
-      const [reply, now] = await Promise.all([ask(wouldBe, probe), ask(present, probe)])
+      const [reply, now] = await Promise.all([ask(candidate, probe), ask(present, probe)])
       findings.push(compared(probe, reply, now, presentUrl))
     }
     const [first] = upstream.probes
     if (secret && first) {
-      const reply = await ask(wouldBe, first, false)
+      const reply = await ask(candidate, first, false)
       findings.push(finding('the same, not signed', '403', reply, unsignedBreaks(reply)))
     }
   } finally {
-    await Promise.all([wouldBe.pool.destroy(), present.pool.destroy()])
+    await Promise.all([candidate.pool.destroy(), present.pool.destroy()])
   }
   const fit = findings.every(({ breaks, compared }) => compared && breaks.length === 0)
   return { present: presentUrl, fit, findings }
 }
 
-/** A backend that was asked without a signature should refuse. */
+/** Checks that the backend refused a request without a signature. */
 function unsignedBreaks({ status }: Reply): string[] {
   if (status === 0) return [noAnswer]
   return status === 403 ? [] : ['anybody who reaches it is believed to be the gateway']
 }
 
-/** Where a caller's path leads behind the gateway. */
+/** The path of a probe at the backend, after the route's rewrite. */
 function pathBehind({ method, target }: Probe, config: Config, upstream: UpstreamSettings): string {
   const [path = ''] = target.split('?', 1)
   const leads = (route: Route): boolean =>
@@ -144,7 +144,7 @@ async function request(
   }
 }
 
-/** Without a path to ask for, health is whether it can be connected to, here as elsewhere. */
+/** The health check without a path: a connection. */
 async function connected(target: Target): Promise<Finding> {
   const started = performance.now()
   const why = await reach(target).then(
@@ -154,7 +154,9 @@ async function connected(target: Target): Promise<Finding> {
   const milliseconds = Math.round(performance.now() - started)
   const breaks = why === undefined ? [] : ['it would be taken out']
   return {
-    ...{ probe: 'a connection', expected: 'accepted', got: why ?? 'accepted' },
+    probe: 'a connection',
+    expected: 'accepted',
+    got: why ?? 'accepted',
     milliseconds,
     breaks,
     compared: true,
@@ -178,23 +180,23 @@ function compared(probe: Probe, reply: Reply, now: Reply, present: string): Find
     now.status === 0
       ? 'the present backend does not answer'
       : now.wantsSignature
-        ? 'what it answers when it is signed'
+        ? 'the answer to a signed request'
         : `${now.status}, as now`
   const expected = probe.status === undefined ? like : String(probe.status)
-  const found = finding(`${probe.method} ${probe.target}`, expected, reply, breaks)
-  if (now.status !== 0) return found
+  const result = finding(`${probe.method} ${probe.target}`, expected, reply, breaks)
+  if (now.status !== 0) return result
   const absent = `the present backend ${present} does not answer (${now.error})`
   return probe.status === undefined
-    ? { ...found, compared: false, note: `not compared: ${absent}` }
-    : { ...found, note: `type and body are not compared: ${absent}` }
+    ? { ...result, compared: false, note: `not compared: ${absent}` }
+    : { ...result, note: `type and body are not compared: ${absent}` }
 }
 
 const noAnswer = 'it does not answer'
 const needed = 'set GATEWAY_SECRET to the secret that gateway and backend share'
 
 /**
- * How a client would notice another media type. JSON has no charset, and text without one is UTF-8 to whoever
- * reads it today; other parameters say nothing of how to read a body.
+ * The difference between two media types for a client. JSON has no charset, and today's readers take text
+ * without one for UTF-8. Other parameters don't change how a body is read.
  */
 function typeBreak(before: string, after: string): string | undefined {
   const [old, now] = [mediaType(before), mediaType(after)]
@@ -219,41 +221,41 @@ function finding(
   return { probe, expected, got: error ?? String(status), milliseconds, breaks, compared: true }
 }
 
-/** What a JSON answer no longer has that the one before it had. */
+/** The members of the earlier JSON answer that the later one lacks, or has with another type. */
 function shapeBreaks(before: string, after: string): string[] {
   const [old, now] = [shapeOf(before), shapeOf(after)]
-  if (!old || !now) return old ? ['the body is no JSON'] : []
-  // An empty list tells nothing of what would be in it.
+  if (!old || !now) return old ? ['the body isn’t JSON'] : []
+  // Members of a list that is empty now are left out: an empty list doesn't show them.
   return [...old]
-    .filter(([place]) => now.has(parentOf(place)) || place === '')
-    .filter(([place, types]) => now.get(place) !== types)
-    .map(([place, types]) => {
-      const found = now.get(place)
-      const name = place === '' ? 'the body' : place
-      return found === undefined ? `${name} is missing` : `${name} is ${found}, not ${types}`
+    .filter(([path]) => now.has(parentOf(path)) || path === '')
+    .filter(([path, types]) => now.get(path) !== types)
+    .map(([path, types]) => {
+      const type = now.get(path)
+      const name = path === '' ? 'the body' : path
+      return type === undefined ? `${name} is missing` : `${name} is ${type}, not ${types}`
     })
 }
 
-/** The types of all members, by their places. */
+/** The types of all members, by their paths. */
 function shapeOf(text: string): Map<string, string> | undefined {
   const shape = new Map<string, string>()
-  const look = (value: unknown, place: string): void => {
+  const add = (value: unknown, path: string): void => {
     if (Array.isArray(value)) {
-      shape.set(place, 'a list')
-      for (const each of value.slice(0, 20)) look(each, `${place}[]`)
+      shape.set(path, 'a list')
+      for (const each of value.slice(0, 20)) add(each, `${path}[]`)
     } else if (typeof value === 'object' && value !== null) {
-      shape.set(place, 'an object')
-      for (const [name, member] of Object.entries(value)) look(member, `${place}.${name}`)
-    } else shape.set(place, value === null ? 'null' : `a ${typeof value}`)
+      shape.set(path, 'an object')
+      for (const [name, member] of Object.entries(value)) add(member, `${path}.${name}`)
+    } else shape.set(path, value === null ? 'null' : `a ${typeof value}`)
   }
   try {
-    look(JSON.parse(text), '')
+    add(JSON.parse(text), '')
   } catch {
     return undefined
   }
   return shape
 }
 
-function parentOf(place: string): string {
-  return place.replace(/(?:\.[^.[\]]+|\[\])$/, '')
+function parentOf(path: string): string {
+  return path.replace(/(?:\.[^.[\]]+|\[\])$/, '')
 }

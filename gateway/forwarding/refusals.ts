@@ -1,25 +1,28 @@
 import { Refusal } from '../../shared/refusal.ts'
 
-/** A path is there, but not for this method. */
+/** The path has a route, but not for this method. */
 export function notAllowed(methods: readonly string[]): Refusal {
   const allow = methods.join(', ')
-  return new Refusal('method_not_allowed', `Only ${allow} can be asked here.`, { allow })
+  return new Refusal('method_not_allowed', `This path supports only ${allow}.`, { allow })
 }
 
-/** A body where none belongs. */
+/** A GET or HEAD request with a body. */
 export function bodied(method: string): Refusal {
-  return new Refusal('invalid_request', `A request with ${method} has no body.`)
+  return new Refusal('invalid_request', `A ${method} request must not have a body.`)
 }
 
 /** A body over the limit of its route. */
 export function tooLarge(limit: number): Refusal {
-  const sentence = `A body may have ${limit.toLocaleString('en')} bytes here.`
+  const sentence = `The body is too large. At most ${limit.toLocaleString('en')} bytes are allowed here.`
   return new Refusal('payload_too_large', sentence)
 }
 
-/** What can’t be written down for a backend. */
+/** A request that undici refuses to send. */
 export function unsendable(): Refusal {
-  return new Refusal('invalid_request', 'The request has a header or a path that can’t be sent on.')
+  return new Refusal(
+    'invalid_request',
+    'The request has a header or a path that can’t be forwarded.',
+  )
 }
 
 /** A caller that takes too long to send. */
@@ -27,14 +30,17 @@ export function slow(): Refusal {
   return new Refusal('request_timeout', 'The request did not arrive in time.')
 }
 
-/** A backend that takes no connection. */
+/** A backend that accepts no connection. */
 export function unreachable(): Refusal {
   return new Refusal('bad_gateway', 'The backend could not be reached.')
 }
 
-/** A backend that breaks off, or garbles. */
+/** A backend that closed the connection, or sent no valid HTTP. */
 export function broken(): Refusal {
-  return new Refusal('bad_gateway', 'The backend broke off, or what it answered is no HTTP.')
+  return new Refusal(
+    'bad_gateway',
+    'The backend closed the connection or sent an invalid response.',
+  )
 }
 
 /** A backend with another secret. */
@@ -47,13 +53,13 @@ export function late(): Refusal {
   return new Refusal('gateway_timeout', 'The backend did not answer in time.')
 }
 
-/** No target that is fit to be asked. */
+/** An upstream without a healthy target. */
 export function unhealthy(): Refusal {
   const sentence = 'The backend is out of service just now. Try again in a moment.'
   return new Refusal('service_unavailable', sentence, { 'retry-after': '1' })
 }
 
-/** More of one quota on its way than its share, while others want to be served, too. */
+/** A quota that has its share of the upstream's room already. */
 export function tooManyAtOnce(): Refusal {
   const sentence =
     'Too many of your requests are on their way at once. Wait for some of them to be answered, and try again.'
@@ -63,7 +69,7 @@ export function tooManyAtOnce(): Refusal {
   })
 }
 
-/** More on its way than may be. */
+/** An upstream without room for another request. */
 export function overloaded(): Refusal {
   const sentence = 'Too many requests are on their way to the backend. Try again in a moment.'
   return new Refusal('service_unavailable', sentence, { 'retry-after': '1' })

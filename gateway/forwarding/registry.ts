@@ -2,16 +2,16 @@ import type { UpstreamSettings } from '../config/config.ts'
 import type { Meters } from '../records/meters.ts'
 import { Upstream, type UpstreamLog } from './upstream.ts'
 
-type Held = { upstream: Upstream; holders: number }
+type Entry = { upstream: Upstream; users: number }
 
 /**
- * The upstreams that are in use. One whose settings stay as they are outlives a change of the
- * configuration, with its connections and with what is known of its health.
+ * The upstreams in use. An upstream whose settings don't change survives a change of the configuration, with
+ * its connections and its health.
  */
 export class Upstreams {
   readonly #log: UpstreamLog
   readonly #meters: Meters
-  readonly #held = new Map<string, Held>()
+  readonly #open = new Map<string, Entry>()
   readonly #ending = new Map<Upstream, Promise<void>>()
 
   constructor(log: UpstreamLog, meters: Meters) {
@@ -19,41 +19,41 @@ export class Upstreams {
     this.#meters = meters
   }
 
-  /** The upstream of some settings; whoever takes it gives it back. */
-  take(settings: UpstreamSettings): Upstream {
+  /** Opens the upstream of some settings, or shares the open one. Each call needs a `release`. */
+  acquire(settings: UpstreamSettings): Upstream {
     const name = JSON.stringify(settings)
-    const held = this.#held.get(name) ?? {
+    const entry = this.#open.get(name) ?? {
       upstream: new Upstream(settings, this.#log, this.#meters),
-      holders: 0,
+      users: 0,
     }
-    held.holders++
-    this.#held.set(name, held)
-    return held.upstream
+    entry.users++
+    this.#open.set(name, entry)
+    return entry.upstream
   }
 
-  /** The upstream of some settings, if it is open, for a look at it. */
+  /** The open upstream of some settings, to read its state; `undefined` if it isn't open. */
   see(settings: UpstreamSettings): Upstream | undefined {
-    return this.#held.get(JSON.stringify(settings))?.upstream
+    return this.#open.get(JSON.stringify(settings))?.upstream
   }
 
-  /** An upstream that nobody uses any more is closed when the last of its requests is done. */
-  giveBack({ settings }: Upstream): void {
+  /** Closes an upstream after its last user, when its last request is done. */
+  release({ settings }: Upstream): void {
     const name = JSON.stringify(settings)
-    const held = this.#held.get(name)
-    if (!held || --held.holders > 0) return
-    this.#held.delete(name)
-    void this.#end(held.upstream)
+    const entry = this.#open.get(name)
+    if (!entry || --entry.users > 0) return
+    this.#open.delete(name)
+    void this.#end(entry.upstream)
   }
 
   /** Ends all WebSockets. */
   cutTunnels(): void {
-    for (const { upstream } of this.#held.values()) upstream.cutTunnels()
+    for (const { upstream } of this.#open.values()) upstream.cutTunnels()
   }
 
-  /** Ends all there are, with what would never end by itself. */
+  /** Closes all upstreams, and cuts their WebSockets. */
   async close(): Promise<void> {
-    for (const { upstream } of this.#held.values()) void this.#end(upstream)
-    this.#held.clear()
+    for (const { upstream } of this.#open.values()) void this.#end(upstream)
+    this.#open.clear()
     this.#ending.forEach((_closed, upstream) => upstream.cutTunnels())
     await Promise.all(this.#ending.values())
   }

@@ -13,18 +13,18 @@ import type { Upstream } from './upstream.ts'
 
 export type ForwardingOptions = Readonly<{
   trustedProxies: Ranges
-  /** Signs requests, where backends take nothing that isn't signed. */
+  /** Signs requests; `undefined` without a secret. */
   sign: Sign | undefined
   clock: Clock
-  /** Told of a request that was admitted and then could not be answered. */
+  /** Called for a request that was admitted and then could not be answered. */
   unanswered: (record: RequestRecord) => void
   tunnels: Tunnels
 }>
 
-/** Everything that the requests of a route have in common on their way to their upstream. */
+/** All that the requests of one route share. */
 export type RouteForwarding = ForwardingOptions & Readonly<{ route: Route; upstream: Upstream }>
 
-/** Sends a request to its backend at a path, and the answer back. */
+/** Sends a request to its backend at a path, and streams the answer back. */
 export type Forward = (request: FastifyRequest, reply: FastifyReply, path: string) => FastifyReply
 
 /** Forwards the requests of one route to its upstream, streaming in both directions. */
@@ -34,7 +34,7 @@ export function forwardTo(options: ForwardingOptions, route: Route, upstream: Up
   return function forward(request, reply, path) {
     const { raw, method, tollgate: record } = request
     if (!record) throw new Error('a request is forwarded after the stages')
-    // The caller has gone while its key or its quota was looked up: nothing is sent for it.
+    // The caller has left during the look-up of its key or quota: nothing is sent for it.
     if (reply.raw.destroyed) return reply.hijack()
     const isBodied = hasBody(raw)
     if (isBodied && (method === 'GET' || method === 'HEAD')) return refuse(reply, bodied(method))

@@ -5,23 +5,23 @@ import type { Timeouts } from '../config/config.ts'
 import { CallerBody } from './caller-body.ts'
 import type { Target } from './target.ts'
 
-/** A request as it is sent to a backend. */
+/** A request for a backend. */
 export type Outgoing = Readonly<{
   method: string
   /** Path and query. */
   target: string
-  /** The id of the key that it is sent for. */
+  /** The id of the caller's key. */
   callerId: string
-  /** Names and values in turn, without what is for one connection alone; the first is Host, yet to be filled in. */
+  /** Names and values in turn, without those for one connection alone. The first is an empty Host. */
   headers: string[]
   body: CallerBody | Buffer | undefined
-  /** When it is sent, by the clock of `performance`. */
+  /** The time of sending, by the clock of `performance`. */
   sentAtMs: number
-  /** Whether it asks to go on as a WebSocket. */
+  /** Whether it asks for a WebSocket. */
   upgrade: boolean
 }>
 
-/** The answer of a backend, with all of the body if it came at once, else with a stream of it. */
+/** The answer of a backend, with the whole body if it came at once, else with a stream of it. */
 export type Answer = Readonly<{
   status: number
   headers: IncomingHttpHeaders
@@ -30,40 +30,40 @@ export type Answer = Readonly<{
 }>
 
 /**
- * Why there is no answer. `unreachable`: there is no connection; `broken`: it was reset, or what came
- * is no HTTP; `late`: nothing came in time; `slow`: the caller took too long to send its body;
- * `unsendable`: it can't be written down as a request.
+ * Why an attempt failed. `unreachable`: no connection; `broken`: the connection was reset, or the answer
+ * isn't valid HTTP; `late`: no answer in time; `slow`: the caller took too long to send its body;
+ * `unsendable`: undici refuses to send it.
  */
 export type Failure = Readonly<{
   kind: 'unreachable' | 'broken' | 'late' | 'slow' | 'unsendable'
   cause: Error
-  /** Whether nothing of the request has left, so that another target may be tried. */
+  /** Whether nothing was sent, so that another target may be tried. */
   isUnsent: boolean
-  /** Whether the backend has hung up on a body that was still on its way. */
+  /** Whether the backend closed the connection while the body was still being sent. */
   isUnwanted: boolean
   target: Target
 }>
 
-/** Is told what becomes of an attempt: exactly one of the first three, once; then that it has ended. */
+/** Hears from an attempt: one of the first three methods at most once, then `ended`. */
 export type AttemptListener = {
   answered(answer: Answer): void
   upgraded(headers: IncomingHttpHeaders, socket: Duplex, target: Target): void
   failed(failure: Failure): void
-  /** The attempt is over: answered whole, failed, cancelled, or become a WebSocket. */
+  /** The attempt is over: answered, failed, cancelled, or turned into a WebSocket. */
   ended(): void
 }
 
 type Controller = Dispatcher.DispatchController
 
-/** What is done by `atOnce.then` is done before anything else happens; `queueMicrotask` costs twice as much (0.2 µs). */
+/** `atOnce.then` runs a function as the next microtask; `queueMicrotask` costs twice as much (0.2 µs). */
 const atOnce = Promise.resolve()
 
-/** How long a caller may take nothing of an answer that waits for it. */
+/** The longest that a caller may read nothing of an answer. */
 export const stalledMs = 120_000
 
 /**
- * One attempt to have a request answered by one target. undici tells it what happens; it keeps the time, hands
- * on an answer as soon as its first bytes are there, and ends early when the caller has gone.
+ * One try of a request at one target. undici calls it with the answer's parts; it keeps the time limits, hands
+ * the answer on with its first bytes, and ends early when the caller has left.
  */
 export class TargetAttempt implements Dispatcher.DispatchHandler {
   readonly #target: Target
@@ -75,10 +75,10 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
   #requestTimer: NodeJS.Timeout | undefined
   #status = 0
   #headers: IncomingHttpHeaders = {}
-  /** What has come of the body before it was told of. */
+  /** Chunks of the body that came before the answer was handed on. */
   #early: Buffer[] | undefined
   #stream: Readable | undefined
-  /** `answering` from when the answer was handed on, until all of it has come. */
+  /** `answering` from handing the answer on until its end. */
   #state: 'waiting' | 'answering' | 'over' = 'waiting'
 
   constructor(target: Target, outgoing: Outgoing, timeouts: Timeouts, listener: AttemptListener) {
@@ -98,7 +98,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     pool.dispatch(upgrade ? { ...options, upgrade: 'websocket' } : options, this)
   }
 
-  /** Gives up: nobody waits for the answer any more. */
+  /** Ends the attempt, because nobody waits for the answer any more. */
   cancel(): void {
     if (this.#state === 'over') return
     this.#stop()
@@ -114,13 +114,14 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
 
   onResponseStart(_controller: Controller, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200 || this.#state === 'over') return
-    if (status > 599) return this.#fail('broken', new Error(`the status ${status} is none`))
+    if (status > 599)
+      return this.#fail('broken', new Error(`the status ${status} isn't a valid one`))
     this.#status = status
     this.#headers = headers
     clearTimeout(this.#timer)
-    // undici takes the length that such an answer may tell of for a body that is missing.
+    // Such an answer may have a length and no body, which undici would take for a missing body.
     if (status === 204 || status === 304) return this.onResponseEnd()
-    // What has come in one piece is handed on in one piece; more is to come if it hasn't ended by then.
+    // Waits for the rest of this piece: an answer that came in one piece is handed on whole.
     void atOnce.then(() => this.#answer())
   }
 
@@ -176,7 +177,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** The answer could not be handed on, by a fault of ours: this request fails, and nothing else. */
+  /** Fails this request alone if a fault of ours kept the answer from being handed on. */
   #giveUp(error: unknown): void {
     const cause = error instanceof Error ? error : new Error(String(error))
     const target = this.#target
@@ -187,7 +188,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     this.#listener.ended()
   }
 
-  /** A stream of what has come and what comes; it ends with the exchange, and the exchange with it. */
+  /** Opens a stream of the body. The stream ends with the attempt, and the attempt with the stream. */
   #open(first: Buffer | undefined): Readable {
     const stream = new Readable({
       read: () => this.#resume(),
@@ -197,7 +198,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
       },
     })
     this.#stream = stream
-    // Whoever reads it hears of its end by itself; who has given up on it must not be hit by it.
+    // A reader has its own listener; without a reader an error must not become an exception.
     stream.on('error', () => undefined)
     this.#wait(this.#timeouts.idleMs, 'the backend has paused for too long')
     if (first) stream.push(first)
@@ -206,7 +207,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
 
   #pause(controller: Controller): void {
     controller.pause()
-    this.#wait(stalledMs, 'the caller takes nothing any more')
+    this.#wait(stalledMs, 'the caller has stopped reading')
   }
 
   #resume(): void {
@@ -215,7 +216,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     this.#controller.resume()
   }
 
-  /** Ends an answer that has begun if nothing happens for a while. */
+  /** Breaks an answer off if nothing happens for some time. */
   #wait(milliseconds: number, sentence: string): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
@@ -237,7 +238,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     }, responseMs)
   }
 
-  /** The time of the backend begins when it has the whole request; until then it is the caller's. */
+  /** Limits the time of the body. The backend's own time begins when it has the whole request. */
   #waitForBody(body: CallerBody): void {
     const { requestMs } = this.#timeouts
     body.once('end', () => {
@@ -256,10 +257,10 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     if (this.#state === 'over') return
     this.#stop()
     this.#controller?.abort(cause)
-    // An answer that has begun can't be taken back: it is broken off.
+    // An answer that has begun can only be broken off.
     if (wasAnswering) this.#stream?.destroy(cause)
     else {
-      // A backend may hang up on a body that it doesn't want: that alone is no failure.
+      // A backend may close the connection on a body that it doesn't want: that isn't a failure of it.
       const isUnwanted = kind === 'broken' && body instanceof CallerBody && !body.hasEnded
       const isCallers = kind === 'slow' || kind === 'unsendable'
       const target = this.#target
@@ -268,7 +269,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
       const isUnsent = !this.#controller && kind !== 'unsendable'
       this.#listener.failed({ kind, cause, isUnsent, isUnwanted, target })
     }
-    // Last, so that the request counts as under way until another attempt does.
+    // Last, so that the request stays under way until the next attempt has begun.
     this.#listener.ended()
   }
 
@@ -285,7 +286,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
   }
 }
 
-/** What an error means that came before there was a connection. */
+/** The kind of a failure without a connection. */
 function unconnected(error: Error): Failure['kind'] {
   const code = 'code' in error ? error.code : undefined
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'late'

@@ -6,36 +6,36 @@ export type TargetOptions = Readonly<{
   settings: TargetSettings
   timeouts: Timeouts
   health: HealthSettings
-  /** Where its answers are counted. */
+  /** Counts its answers. */
   meter: TargetMeter
-  /** The certificates to believe, in place of those that everybody believes. */
+  /** The certificates to trust instead of Node's own. */
   ca: string | undefined
-  /** Told when the target is taken out, and when it is let back in. */
+  /** Called when the target goes out, and when it is back. */
   changed: (target: Target, cause?: Error) => void
-  /** Told when so many requests in a row have failed that somebody should find out whether it is the target. */
+  /** Called after `unhealthyAfter` failed requests in a row: a check should find out whether it is the target. */
   suspected: (target: Target, cause: Error) => void
 }>
 
-/** How long a target that has refused a signature counts as unfit, unless it refuses another. */
+/** How long a target counts as unfit after it has refused a signature. */
 const distrustMs = 10_000
 
-/** One place that serves requests: its connections, and whether it is fit to be asked. */
+/** One address of an upstream, with its connections and its health. */
 export class Target {
   readonly origin: string
-  /** What it is called in the Host header of its requests. */
+  /** The Host header of its requests. */
   readonly host: string
   readonly weight: number
   readonly pool: Pool
   readonly meter: TargetMeter
-  /** A list of this target alone: most requests are tried nowhere else. */
+  /** A list of this target alone, for the many requests that need only one attempt. */
   readonly alone: readonly Target[] = [this]
-  /** How its turn is reckoned among others of its upstream. */
+  /** Its credit in the weighted round of its upstream; see `Upstream.choose`. */
   turn = 0
   readonly #unhealthyAfter: number
   readonly #changed: TargetOptions['changed']
   readonly #suspected: TargetOptions['suspected']
   readonly #countsCallers: boolean
-  /** How many requests in a row have failed, and whose. */
+  /** The number of failed requests in a row, and their callers. */
   #failures = 0
   #callers: string[] = []
   #failedChecks = 0
@@ -55,7 +55,7 @@ export class Target {
     this.#suspected = options.suspected
     this.pool = new Pool(url.origin, {
       pipelining: 1,
-      // Time is kept by each exchange, exactly; undici's own limits are coarse.
+      // Each attempt keeps its time limits exactly; undici's own are coarse.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: {
@@ -70,30 +70,30 @@ export class Target {
     return this.#isHealthy
   }
 
-  /** Whether requests that it gets are answered: it passes its checks, and takes our signature. */
+  /** Whether it answers requests: it is healthy, and accepts our signature. */
   get isFit(): boolean {
     return this.#isHealthy && !this.refusesSignature
   }
 
-  /** Whether it has refused our signature lately. */
+  /** Whether it refused our signature within the last seconds. */
   get refusesSignature(): boolean {
     return performance.now() - this.#refusedSignatureAtMs < distrustMs
   }
 
-  /** It takes nothing that is signed with our secret. That is not asked for again: requests will tell. */
+  /** Notes that it refused our signature. No check repeats this: the next request will show it. */
   refusedSignature(): void {
     this.#refusedSignatureAtMs = performance.now()
   }
 
-  /** It has answered a request: whatever failed before was not the beginning of a row. */
+  /** Notes an answer, which ends a row of failures. */
   answered(status: number): void {
     this.meter.answered(status)
-    if (this.#failures > 0) this.#forgive()
+    if (this.#failures > 0) this.#resetFailures()
   }
 
   /**
-   * It has broken off a request of a caller, or was late; without a caller: it took no connection. One caller may
-   * provoke the former as often as it likes, so where no check can tell, it counts once in a row.
+   * Notes a failed request: broken off or late for a caller, or, without a caller, a refused connection. A caller
+   * can provoke the first kind at will, so without a check each caller counts once in a row.
    */
   failed(cause: Error, caller?: string): void {
     if (caller !== undefined && this.#countsCallers) {
@@ -101,33 +101,33 @@ export class Target {
       this.#callers.push(caller)
     }
     if (++this.#failures < this.#unhealthyAfter) return
-    this.#forgive()
+    this.#resetFailures()
     this.#suspected(this, cause)
   }
 
-  /** It has failed a check; what it answers to requests meanwhile doesn't excuse that. */
+  /** Notes a failed check. Answers to requests don't make up for it. */
   failedCheck(cause: Error): void {
     if (++this.#failedChecks >= this.#unhealthyAfter) this.takeOut(cause)
   }
 
-  /** It has passed a check, which is the one way back in. */
+  /** Notes a passed check, which is the only way back. */
   passedCheck(): void {
     this.#failedChecks = 0
     if (this.#isHealthy) return
-    this.#forgive()
-    this.#become(true)
+    this.#resetFailures()
+    this.#setHealthy(true)
   }
 
   takeOut(cause: Error): void {
-    this.#become(false, cause)
+    this.#setHealthy(false, cause)
   }
 
-  #forgive(): void {
+  #resetFailures(): void {
     this.#failures = 0
     this.#callers = []
   }
 
-  #become(isHealthy: boolean, cause?: Error): void {
+  #setHealthy(isHealthy: boolean, cause?: Error): void {
     if (this.#isHealthy === isHealthy) return
     this.#isHealthy = isHealthy
     this.#changed(this, cause)

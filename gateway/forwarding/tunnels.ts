@@ -3,10 +3,10 @@ import { stateOf, type Caller } from '../keys/caller.ts'
 import type { KeyDirectory } from '../keys/directory.ts'
 import type { Quotas } from '../limits/quotas.ts'
 
-/** How often it is looked whether callers with an open tunnel may still have it. */
-const lookEveryMs = 250
+/** The time between two checks of all tunnels' callers. */
+const checkEveryMs = 250
 
-/** A connection that has become a WebSocket, and whose it is. */
+/** A WebSocket and its caller. */
 type Tunnel = Readonly<{ caller: Caller; cut: () => void }>
 
 export type TunnelsOptions = Readonly<{
@@ -15,7 +15,7 @@ export type TunnelsOptions = Readonly<{
   clock: Clock
 }>
 
-/** Ends WebSockets of keys that are revoked, disabled, expired or banned: no request of theirs comes to be refused. */
+/** Ends the WebSockets of keys that are revoked, disabled, expired or banned, because no further request is refused. */
 export class Tunnels {
   readonly #directory: KeyDirectory
   readonly #quotas: TunnelsOptions['quotas']
@@ -29,18 +29,18 @@ export class Tunnels {
     this.#clock = clock
   }
 
-  /** Watches over a tunnel until what is given back is called. */
+  /** Watches a tunnel until the returned function is called. */
   watch(caller: Caller, cut: () => void): () => void {
     const tunnel = { caller, cut }
     this.#open.add(tunnel)
-    this.#timer ??= setInterval(() => this.#look(), lookEveryMs).unref()
+    this.#timer ??= setInterval(() => this.#checkAll(), checkEveryMs).unref()
     return () => {
       this.#open.delete(tunnel)
       if (this.#open.size === 0) this.close()
     }
   }
 
-  /** Ends those of a key that was banned; which bans run is not remembered for ever. */
+  /** Ends the tunnels of a key at its ban, which may be forgotten before the next check. */
   end(key: string): void {
     for (const { caller, cut } of this.#open) if (caller.id === key) cut()
   }
@@ -50,17 +50,17 @@ export class Tunnels {
     this.#timer = undefined
   }
 
-  #look(): void {
-    for (const tunnel of this.#open) void this.#lookAt(tunnel)
+  #checkAll(): void {
+    for (const tunnel of this.#open) void this.#check(tunnel)
   }
 
-  async #lookAt({ caller, cut }: Tunnel): Promise<void> {
+  async #check({ caller, cut }: Tunnel): Promise<void> {
     const { token } = stateOf(caller)
-    // It is remembered while it is asked for here, so that changes of its key are heard.
-    const found = this.#directory.recall(token) ?? (await this.#directory.look(token))
-    if (found === 'unavailable') return
+    // Asking keeps the key in memory, so that its changes are noticed.
+    const current = this.#directory.recall(token) ?? (await this.#directory.look(token))
+    if (current === 'unavailable') return
     const mayStay =
-      found !== 'unknown' && found.isValidAt(this.#clock()) && !this.#quotas.isBanned(caller)
+      current !== 'unknown' && current.isValidAt(this.#clock()) && !this.#quotas.isBanned(caller)
     if (!mayStay) cut()
   }
 }

@@ -1,7 +1,7 @@
-/** How many of something have begun and not ended, and when none is left. */
+/** Counts requests or attempts that have begun and not ended. */
 export class UnderWay {
   #count = 0
-  #noneLeft: (() => void) | undefined
+  #onNone: (() => void) | undefined
 
   get count(): number {
     return this.#count
@@ -12,12 +12,12 @@ export class UnderWay {
   }
 
   ended(): void {
-    if (--this.#count === 0) this.#noneLeft?.()
+    if (--this.#count === 0) this.#onNone?.()
   }
 
-  /** Resolves when none is left; for one who waits. */
-  none(): Promise<void> {
+  /** Resolves when none is under way. Only one caller may wait at a time. */
+  whenNone(): Promise<void> {
     if (this.#count === 0) return Promise.resolve()
-    return new Promise((resolve) => (this.#noneLeft = resolve))
+    return new Promise((resolve) => (this.#onNone = resolve))
   }
 }

@@ -3,25 +3,25 @@ import { lingerMs } from '../../shared/node/linger.ts'
 import type { UpstreamSettings } from '../config/config.ts'
 import type { Meters } from '../records/meters.ts'
 import { UnderWay } from './under-way.ts'
-import { FairShare } from './fair-share.ts'
+import { FairShare } from '../http/fair-share.ts'
 import { HealthWatch } from './health.ts'
 import { Target } from './target.ts'
 
-/** What upstreams tell of themselves; one line each time, not one a request. */
+/** Logs changes of targets' health: one line for each change, not for each request. */
 export type UpstreamLog = Readonly<{
   out: (upstream: string, target: string, cause: Error | undefined) => void
   back: (upstream: string, target: string) => void
 }>
 
-/** A backend by its name: one or more targets that share its requests by their weights. */
+/** A backend by its name: one or more targets that share its requests by weight. */
 export class Upstream {
   readonly settings: UpstreamSettings
   readonly targets: readonly Target[]
   readonly #watches: readonly HealthWatch[]
   readonly #tunnels = new Set<Duplex>()
-  /** Counts attempts that are under way, and WebSockets. */
+  /** Attempts under way, and WebSockets. */
   readonly underWay = new UnderWay()
-  /** How its callers share its room; `undefined` where `fair` is off. */
+  /** The shares of its callers; `undefined` with `fair: off`. */
   readonly share: FairShare | undefined
   readonly #origins: readonly string[]
   #isCut = false
@@ -31,7 +31,7 @@ export class Upstream {
     const { name, timeouts, health, maxInFlight, isFair } = settings
     this.share = isFair ? new FairShare(maxInFlight) : undefined
     const changed = (target: Target, cause?: Error): void => {
-      this.#watches.forEach((watch) => watch.plan())
+      this.#watches.forEach((watch) => watch.schedule())
       if (target.isHealthy) log.back(name, target.origin)
       else log.out(name, target.origin, cause)
     }
@@ -46,7 +46,7 @@ export class Upstream {
     this.#watches = this.targets.map(
       (target) => new HealthWatch(target, health, () => this.#isLastHealthy(target)),
     )
-    this.#watches.forEach((watch) => watch.plan())
+    this.#watches.forEach((watch) => watch.schedule())
   }
 
   get origins(): readonly string[] {
@@ -59,8 +59,8 @@ export class Upstream {
   }
 
   /**
-   * Takes the two ends of a connection that becomes something else than HTTP: when one ends, so does the
-   * other. What it gives back lets them flow into each other.
+   * Links both ends of a connection that becomes a WebSocket: when one ends, the other does, too. Returns the
+   * function that starts the flow between them.
    */
   join(caller: Duplex, backend: Duplex, quota: string): () => void {
     this.underWay.began()
@@ -89,10 +89,10 @@ export class Upstream {
     for (const end of this.#tunnels) end.destroy()
   }
 
-  /** Lets requests on their way finish, and then closes all connections. */
+  /** Waits for the requests under way, then closes all connections. */
   async close(): Promise<void> {
     this.#watches.forEach((watch) => watch.stop())
-    await this.underWay.none()
+    await this.underWay.whenNone()
     await Promise.all(this.targets.map(({ pool }) => pool.destroy()))
   }
 
@@ -100,7 +100,7 @@ export class Upstream {
     return !this.targets.some((other) => other !== target && other.isHealthy)
   }
 
-  /** The target whose turn it is: each gains its weight a round, and the one with the most pays for all. */
+  /** The next target by weighted round robin: each gains its weight as credit, and the richest pays the sum. */
   choose(tried: readonly Target[]): Target | undefined {
     let best: Target | undefined
     let weights = 0

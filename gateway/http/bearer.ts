@@ -1,18 +1,18 @@
 const longestToken = 512
 const bearer = /^bearer +[A-Za-z0-9\-._~+/]+=*$/i
 
-/** The token of the one `Authorization` header; `undefined` if there is none, `null` if it is no bearer's. */
+/** The token of the `Authorization` header; `undefined` without the header, `null` if it isn't one bearer token. */
 export function bearerToken(rawHeaders: readonly string[]): string | null | undefined {
-  let found: string | undefined
+  let value: string | undefined
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]
     if (name?.length !== 13 || name.toLowerCase() !== 'authorization') continue
-    // Two of them may be read differently by the next server: neither is believed.
-    if (found !== undefined) return null
-    found = rawHeaders[i + 1]
+    // Servers disagree about which of two headers counts, so neither is used.
+    if (value !== undefined) return null
+    value = rawHeaders[i + 1]
   }
-  if (found === undefined) return undefined
-  if (!bearer.test(found)) return null
-  const token = found.slice(found.lastIndexOf(' ') + 1)
+  if (value === undefined) return undefined
+  if (!bearer.test(value)) return null
+  const token = value.slice(value.lastIndexOf(' ') + 1)
   return token.length <= longestToken ? token : null
 }

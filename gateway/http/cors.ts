@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Pages of which origins may ask, from browsers; `*` for all. */
+/** The origins whose pages may send requests from browsers; `*` allows all. */
 export type CorsSettings = Readonly<{ origins: readonly string[] }>
 
 export type Cors = Readonly<{
-  /** Whether answers differ by the origin that asks, so that caches must keep them apart. */
+  /** Whether answers differ by origin, so that caches must keep them apart. */
   varies: boolean
-  /** The headers that let a page read an answer; none for an origin that may not. */
+  /** The headers that let a page read an answer; `undefined` for an origin that isn't allowed. */
   headersFor: (request: IncomingMessage) => Readonly<Record<string, string>> | undefined
-  /** The same for a browser that asks whether it may ask; none for what is no such question. */
+  /** The headers of a preflight's answer; `undefined` for other requests and origins that aren't allowed. */
   preflightHeaders: (request: IncomingMessage) => Readonly<Record<string, string>> | undefined
 }>
 
@@ -18,15 +18,15 @@ const exposed = [
   'RateLimit, RateLimit-Policy, Deprecation, Sunset, Link, Location',
 ].join(', ')
 
-/** How long a browser may remember that it may ask. */
+/** How long a browser may cache a preflight. */
 const rememberedSeconds = '600'
 
-/** How many origins that may not ask are told apart. */
-const mostStrange = 100
+/** The most unlisted origins that are remembered and reported. */
+const mostUnlisted = 100
 
 /**
- * What browsers are told, or nothing where no origin is configured. `unlisted` hears, once each, of origins that may
- * not ask: all that their pages get to see is that a fetch has failed.
+ * The CORS headers of a configuration; none without `cors.origins`. `unlisted` is called once for each origin that
+ * isn't allowed, because its pages only see that a fetch has failed.
  */
 export function corsFrom(
   { origins }: CorsSettings,
@@ -34,14 +34,14 @@ export function corsFrom(
 ): Cors {
   const all = origins.includes('*')
   const some = new Set(origins)
-  const strange = new Set<string>()
+  const reported = new Set<string>()
 
   function headersFor({ headers }: IncomingMessage): Record<string, string> | undefined {
     const { origin } = headers
     if (origin === undefined) return undefined
     if (!all && !some.has(origin)) {
-      if (strange.size < mostStrange && !strange.has(origin)) unlisted(origin)
-      if (strange.size < mostStrange) strange.add(origin)
+      if (reported.size < mostUnlisted && !reported.has(origin)) unlisted(origin)
+      if (reported.size < mostUnlisted) reported.add(origin)
       return undefined
     }
     return {

@@ -1,15 +1,15 @@
 import type { IncomingMessage } from 'node:http'
 import { Refusal, type RefusalCode } from '../../shared/refusal.ts'
 
-/** How many headers a request may have, and how long its target may be. */
+/** The most headers of a request, and the most characters of its target. */
 const mostHeaders = 100
 const longestTarget = 8_192
 
 const hostPattern = /^(?:[\w~-]+(?:\.[\w~-]+)*\.?|\[[\da-f:.]+\])(?::\d{1,5})?$/i
 
 /**
- * What is wrong with the way a request is written down, whatever Node has let through: what two readers
- * could take for different requests is refused, and its connection closed.
+ * Finds faults in a request's framing that Node lets through. A request that two readers could take for different
+ * ones is refused, and its connection closed.
  */
 export function framingFault(request: IncomingMessage): Refusal | undefined {
   const { rawHeaders, headers, httpVersion, method, url = '' } = request
@@ -40,16 +40,16 @@ export function framingFault(request: IncomingMessage): Refusal | undefined {
 const framings = {
   hostless: 'The request has no Host header.',
   host: 'The request must have one Host header, with a name or an address.',
-  oldChunks: 'HTTP/1.0 has no Transfer-Encoding.',
+  oldChunks: 'HTTP/1.0 doesn’t allow Transfer-Encoding.',
   twoLengths: 'The request has both Content-Length and Transfer-Encoding.',
-  trace: 'TRACE is not answered here.',
+  trace: 'TRACE isn’t supported.',
 } as const
 
 const sentences: Partial<Record<RefusalCode, string>> = {
-  http_version_not_supported: 'Ask in HTTP/1.1.',
-  headers_too_large: `A request may have ${mostHeaders} headers, and 16 KiB of them.`,
-  uri_too_long: `A path and query may have ${longestTarget.toLocaleString('en')} characters.`,
-  not_implemented: 'The one Transfer-Encoding that is understood is chunked.',
+  http_version_not_supported: 'Use HTTP/1.1.',
+  headers_too_large: `A request may have at most ${mostHeaders} headers, 16 KiB in all.`,
+  uri_too_long: `Path and query may have at most ${longestTarget.toLocaleString('en')} characters.`,
+  not_implemented: 'The only supported Transfer-Encoding is chunked.',
 }
 
 function fault(
@@ -60,7 +60,7 @@ function fault(
   return new Refusal(code, sentence, { ...headers, connection: 'close' })
 }
 
-/** Whether a header is there more than once; Node shows the first of some as if it were the only one. */
+/** Whether a header occurs more than once. For some headers Node shows only the first. */
 export function isTwice(name: string, rawHeaders: readonly string[]): boolean {
   let count = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {

@@ -1,21 +1,21 @@
 /**
- * What makes a path mean different things to different readers. To some, Tomcat among them, a segment ends
- * at its first `;`, so that `/..;x/` leads up; some undo `%3b` before they look for one.
+ * Parts of a path that servers read differently. For some, such as Tomcat, a segment ends at its first `;`, so that
+ * `/..;x/` leads up; some decode `%3b` before they look for one.
  */
 const ambiguous = /[\\#]|\/\/|\/\.\.?(?:[/;]|%3[Bb]|$)/
 
-/** Escapes that hide what is ambiguous, or a control character: / \ . % and everything below a space. */
+/** Escapes of / \ . % and of control characters, which may hide an ambiguous part. */
 const hidden = /%(?:2f|5c|2e|25|[01][0-9a-f]|7f)/i
 
-/** An escape of a character that needs none. */
+/** Escapes of characters that need no escape. */
 const needless = /%(?:2d|3[0-9]|4[1-9a-f]|5[0-9a]|5f|6[1-9a-f]|7[0-9a]|7e)/gi
 
-/** The last target that was found to be plain; it is asked for again as it goes through the stages. */
+/** The last plain target: the same one is checked again in a later stage. */
 let lastPlain = '/'
 
 /**
- * A request's target with its path spelled in the one way that all readers agree on: needless escapes
- * are undone, once, and the query stays byte for byte. `undefined` if there is no such way.
+ * A request's target with its path in the one spelling that all servers read alike: needless escapes are decoded
+ * once, and the query stays byte for byte. `undefined` for an ambiguous path.
  */
 export function plainTarget(target: string): string | undefined {
   if (target === lastPlain) return target
@@ -37,9 +37,8 @@ function plainlySpelled(target: string): string | undefined {
 }
 
 /**
- * Whether a path is one of some patterns: `/v1/pets` is itself alone, `{petId}` is one segment, and
- * `/v1/*` is everything below `/v1/`. A path that is spelled in more than one way fits none: who
- * restricts, means what is written.
+ * Makes a test of paths by patterns: `/v1/pets` matches itself, `{petId}` one segment, and `/v1/*` everything below
+ * `/v1/`. A path with escapes or an ambiguous one matches no pattern.
  */
 export function pathMatcher(patterns: readonly string[]): (path: string) => boolean {
   const expressions = patterns.map(pathExpression)
@@ -49,7 +48,7 @@ export function pathMatcher(patterns: readonly string[]): (path: string) => bool
     expressions.some((expression) => expression.test(path))
 }
 
-/** A path with its escapes undone, as routes and operations are written; as it is, if they can't be undone. */
+/** A path with its escapes decoded; unchanged if they are invalid. */
 export function decoded(path: string): string {
   if (!path.includes('%')) return path
   try {
@@ -59,7 +58,7 @@ export function decoded(path: string): string {
   }
 }
 
-/** What a pattern means, as an expression over whole paths. */
+/** A pattern as a regular expression over whole paths. */
 export function pathExpression(pattern: string): RegExp {
   const rest = pattern.endsWith('/*')
   const segments = (rest ? pattern.slice(0, -2) : pattern).split('/')

@@ -3,36 +3,36 @@ import type { Socket } from 'node:net'
 import { abandon } from '../../shared/node/abandon.ts'
 import { isLastDecided, takeNoMore } from '../../shared/node/last-answer.ts'
 
-/** How many requests of one connection may be under way behind the one that is being answered. */
+/** The most requests of one connection under way, beside the one that is being answered. */
 const mostUnderWay = 16
 
-/** How many requests of one connection may have come and not been answered; with the last of them it ends. */
+/** The most unanswered requests of one connection. The connection ends with the last of them. */
 export const mostPipelined = 100
 
-/** How many such requests begin in one turn of the event loop, of all connections together. */
+/** The most such requests that begin in one turn of the event loop, of all connections together. */
 const mostInTurn = 16
 
 export type Take = (request: IncomingMessage, response: ServerResponse) => void
 
-type Asked = Readonly<{ request: IncomingMessage; response: ServerResponse }>
+type Exchange = Readonly<{ request: IncomingMessage; response: ServerResponse }>
 
-/** The requests of one connection that came before the one ahead of them was answered. */
+/** The requests of one connection that arrived before the answer to an earlier one. */
 type Line = {
-  readonly waiting: Asked[]
+  readonly waiting: Exchange[]
   readonly underWay: Set<ServerResponse>
-  /** Whether it is among those that have a turn. */
+  /** Whether it is in the list of turns. */
   hasTurn: boolean
 }
 
 /**
- * Requests that were sent without waiting for the answers ahead of them. They stand in line, and connections take
- * turns: Node hands on all that come in one read, up to 2,000, before it looks at any other connection.
+ * Queues pipelined requests, which were sent before earlier answers. Connections take turns: without this, Node hands
+ * on all requests of one read, up to 2,000, before it serves another connection.
  */
 export class Pipelines {
   readonly #take: Take
   readonly #lines = new Map<Socket, Line>()
   readonly #turns: Line[] = []
-  #isPlanned = false
+  #isScheduled = false
 
   constructor(take: Take) {
     this.#take = take
@@ -64,30 +64,30 @@ export class Pipelines {
     if (line.hasTurn || line.waiting.length === 0 || line.underWay.size >= mostUnderWay) return
     line.hasTurn = true
     this.#turns.push(line)
-    this.#plan()
+    this.#schedule()
   }
 
-  #plan(): void {
-    if (this.#isPlanned || this.#turns.length === 0) return
-    this.#isPlanned = true
+  #schedule(): void {
+    if (this.#isScheduled || this.#turns.length === 0) return
+    this.#isScheduled = true
     setImmediate(this.#run)
   }
 
   readonly #run = (): void => {
-    this.#isPlanned = false
+    this.#isScheduled = false
     for (let i = 0; i < mostInTurn; i++) {
       const line = this.#turns.shift()
       if (!line) return
       line.hasTurn = false
       this.#begin(line)
     }
-    this.#plan()
+    this.#schedule()
   }
 
   #begin(line: Line): void {
-    const asked = line.waiting.shift()
-    if (!asked) return
-    const { request, response } = asked
+    const next = line.waiting.shift()
+    if (!next) return
+    const { request, response } = next
     if (isLastDecided(request.socket)) {
       line.waiting.length = 0
       return

@@ -2,46 +2,46 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { QuietConnections } from '../../shared/node/quiet.ts'
 import { neighbourhoodOf, plainAddress, type Ranges } from './address.ts'
-import { FairShare } from '../forwarding/fair-share.ts'
+import { FairShare } from './fair-share.ts'
 
-/** Descriptors that are for files, stores and operators. */
-const kept = 64
+/** Descriptors that are reserved for files, stores and operators. */
+const reserved = 64
 
-/** How often it is told that connections are not taken. */
-const tellEveryMs = 1_000
+/** The least time between two reports of refused connections. */
+const reportEveryMs = 1_000
 
 export type RoomOptions = Readonly<{
-  /** How many files and connections the system lets this process have open. */
+  /** The system's limit of open files and connections. */
   descriptors: number
   quiet: QuietConnections
-  /** Proxies in front, which bring many callers and share no room. */
+  /** Proxies in front, which bring many callers and so have no share. */
   trusted: () => Ranges
-  /** Told now and then how many connections were not taken since. */
+  /** Called from time to time with the number of connections refused since. */
   refused: (count: number) => void
 }>
 
 /**
- * Keeps connections within what the system lets a process have open: half of that, because each may need another
- * one to a backend. Once half of this room is taken, no address gets more than its share. For one connection too
- * many, the one that is quiet for longest has to go, of strangers first; if all are busy, the new one.
+ * Limits callers' connections to half of the process's descriptors, because each may need another one to a backend.
+ * Once half of this room is taken, no address gets more than its share. A connection too many closes the longest
+ * idle one, strangers' first; if all are busy, it is closed itself.
  */
 export function keepRoom(
   server: Server,
   { descriptors, quiet, trusted, refused }: RoomOptions,
 ): void {
-  const room = Math.max(leastRoom, Math.floor((descriptors - kept) / 2))
+  const room = Math.max(leastRoom, Math.floor((descriptors - reserved) / 2))
   const share = new FairShare(room)
   let open = 0
-  let untold = 0
-  let toldAtMs = -Infinity
+  let unreported = 0
+  let reportedAtMs = -Infinity
 
   const refuse = (socket: Socket): void => {
     socket.destroy()
-    untold++
-    if (performance.now() - toldAtMs < tellEveryMs) return
-    toldAtMs = performance.now()
-    refused(untold)
-    untold = 0
+    unreported++
+    if (performance.now() - reportedAtMs < reportEveryMs) return
+    reportedAtMs = performance.now()
+    refused(unreported)
+    unreported = 0
   }
   const endOne = (isMeant: (socket: Socket) => boolean): boolean => {
     const idlest = quiet.idlest(isMeant)
@@ -51,23 +51,23 @@ export function keepRoom(
 
   server.on('connection', (socket: Socket) => {
     const address = plainAddress(socket.remoteAddress ?? '')
-    const place = neighbourhoodOf(address)
+    const sender = neighbourhoodOf(address)
     const isFree = trusted().has(address)
     const isOther = (other: Socket): boolean => other !== socket
     const isNeighbour = (other: Socket): boolean =>
-      isOther(other) && neighbourhoodOf(plainAddress(other.remoteAddress ?? '')) === place
-    if (!isFree && !share.enter(place)) {
+      isOther(other) && neighbourhoodOf(plainAddress(other.remoteAddress ?? '')) === sender
+    if (!isFree && !share.enter(sender)) {
       if (!endOne(isNeighbour)) return refuse(socket)
-      share.add(place)
+      share.add(sender)
     }
     open++
     socket.once('close', () => {
       open--
-      if (!isFree) share.leave(place)
+      if (!isFree) share.leave(sender)
     })
     if (open > room && !endOne(isOther)) refuse(socket)
   })
 }
 
-/** Even where next to nothing is allowed, operators and a few callers are let in. */
+/** The least room, so that operators and a few callers can connect in any case. */
 const leastRoom = 16

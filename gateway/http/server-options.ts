@@ -7,22 +7,22 @@ import { answer, refuseUnparsed } from '../../shared/service.ts'
 import { plainTarget } from './paths.ts'
 import { routeEverything, idleMs, wire } from './wire.ts'
 
-/** How long a request may take to arrive. */
+/** The time limit for the arrival of a request. */
 const requestTimeoutMs = 30_000
 
 /**
- * Options for `Fastify()` with which an app of yours treats connections and requests as the gateway's own process
- * does: callers' request ids, WebSockets, `Expect`, one spelling of each path, HTTP's framing looked at before
- * anything else, and refusals of ours for what Node would refuse by itself.
+ * Options for `Fastify()` with which your app treats connections and requests like the gateway's own process: request
+ * ids of callers, WebSockets, `Expect`, one spelling of each path, checked framing, and our refusals where Node
+ * would answer by itself.
  */
 export function serverOptions(): FastifyHttpOptions<Server> {
-  const asItIs = (refusal: Refusal): Refusal => refusal
+  const unchanged = (refusal: Refusal): Refusal => refusal
   return {
     serverFactory(take) {
       const server = createServer({ ...wire, keepAliveTimeout: idleMs })
       server.requestTimeout = requestTimeoutMs
       closeQuietConnections(server)
-      routeEverything(server, take, asItIs)
+      routeEverything(server, take, unchanged)
       return server
     },
     routerOptions: { maxParamLength: 16_384 },
@@ -30,6 +30,6 @@ export function serverOptions(): FastifyHttpOptions<Server> {
     genReqId: ({ headers }) => requestIdFrom(headers['x-request-id']),
     rewriteUrl: ({ url = '' }) => plainTarget(url) ?? url,
     frameworkErrors: (error, _request, reply) => void answer(reply, refusalFrom(error)),
-    clientErrorHandler: (error, socket) => refuseUnparsed(error, socket, asItIs),
+    clientErrorHandler: (error, socket) => refuseUnparsed(error, socket, unchanged),
   }
 }

@@ -8,11 +8,11 @@ import { ignoresUpgrade, Incoming } from '../../shared/node/upgrade.ts'
 import { rawRefusal, Refusal } from '../../shared/refusal.ts'
 import { Pipelines, type Take } from './pipelines.ts'
 
-/** How long a caller may take for its headers, and keep a connection on which it asks nothing. */
+/** The time limits for a request's headers, and for an idle connection. */
 const headersMs = 5_000
 export const idleMs = 60_000
 
-/** Options for Node's server. What it refuses by itself it refuses without a word of ours. */
+/** Options for Node's server. They turn off checks that Node would answer without our body and headers. */
 export const wire: ServerOptions = {
   IncomingMessage: Incoming,
   ServerResponse: InOne,
@@ -21,24 +21,24 @@ export const wire: ServerOptions = {
   connectionsCheckingInterval: 1_000,
 }
 
-/** Brings requests before the stages that Node would answer, or drop, without asking anybody. */
+/** Routes all requests through the stages, also those that Node would answer or drop by itself. */
 export function routeEverything(
   server: Server,
   take: Take,
   refuse: (why: Refusal, socket: Duplex) => Refusal,
 ): void {
   const pipelines = new Pipelines(take)
-  const takeIt = (request: IncomingMessage, response: ServerResponse): void => {
+  const route = (request: IncomingMessage, response: ServerResponse): void => {
     if (ignoresUpgrade(request)) response.shouldKeepAlive = false
     if (!response.shouldKeepAlive) takeNoMore(request.socket)
-    // Only the answer whose turn it is has the connection.
+    // Node gives the connection only to the response that comes next.
     if (response.socket === null) pipelines.add(request, response)
     else take(request, response)
   }
-  server.on('request', takeIt)
-  // Whether a body is invited is decided when somebody wants it; other expectations are not heeded.
-  server.on('checkContinue', takeIt)
-  server.on('checkExpectation', takeIt)
+  server.on('request', route)
+  // `forward` sends 100 Continue when it wants the body. Other expectations are ignored.
+  server.on('checkContinue', route)
+  server.on('checkExpectation', route)
   server.on('connect', (_request, socket: Socket) => {
     socket.on('error', () => undefined)
     afterAnswers(socket, () => hangUp(socket, rawRefusal(refuse(noTunnels(), socket))))
@@ -53,7 +53,7 @@ export function routeEverything(
       response.once('finish', () => {
         response.detachSocket(socket)
         if (response.statusCode !== 101) hangUp(socket)
-        // Node says so only of responses that it has made.
+        // Node emits it only for responses that it has made.
         response.emit('close')
       })
       socket.unshift(head)
@@ -63,7 +63,7 @@ export function routeEverything(
 }
 
 function noTunnels(): Refusal {
-  return new Refusal('method_not_allowed', 'CONNECT is not answered here.', {
+  return new Refusal('method_not_allowed', 'CONNECT isn’t supported.', {
     allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
   })
 }

@@ -2,8 +2,8 @@ const bitsPerText = 20
 const probes = 7
 
 /**
- * Remembers texts in twenty bits each. It never denies one that was added; it takes one that wasn't
- * for known once in ten thousand times.
+ * Remembers texts in twenty bits each. A text that was added is always found; one that wasn't is found once in
+ * ten thousand times.
  */
 export class BloomFilter {
   readonly #bits: Uint32Array
@@ -15,12 +15,12 @@ export class BloomFilter {
     this.#bits = new Uint32Array(Math.ceil((capacity * bitsPerText) / 32))
   }
 
-  /** Whether one more text would make wrong guesses more frequent than promised. */
+  /** Whether one more text would raise the rate of false positives above that. */
   get isFull(): boolean {
     return this.#count >= this.#capacity
   }
 
-  /** What is added again takes no more room. */
+  /** Adds a text; a repeated one takes no more room. */
   add(text: string): void {
     const [first, second] = numbersOf(text)
     let isNew = false

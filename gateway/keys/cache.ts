@@ -2,11 +2,11 @@ import { Caller, stateOf } from './caller.ts'
 import type { StoredKey } from './key.ts'
 
 /**
- * The callers that a gateway has met lately, so that their requests cost no look-up and no hash. Only
- * tokens of keys that exist get in, so invented ones can neither fill it nor push others out.
+ * Caches callers by token, so that their next requests cost no look-up and no hash. Only tokens of existing keys
+ * are added, so invented ones can neither fill the cache nor evict others.
  *
- * When it is full, a hand goes round like a clock's: what was used since it last came by stays, and
- * the first that was not makes room.
+ * Evicts by the clock algorithm: a hand goes round, skips callers that were used since its last visit, and
+ * evicts the first that wasn't.
  */
 export class CallerCache {
   readonly #size: number
@@ -14,14 +14,14 @@ export class CallerCache {
   /** By the id of their key. */
   readonly #byId = new Map<string, Caller>()
   #hand: Iterator<Caller, undefined> | undefined
-  /** How many the hand has yet to come to in this round. */
+  /** The number of callers left in this round of the hand. */
   #left = 0
 
   constructor(size: number) {
     this.#size = size
   }
 
-  /** The caller of a token, if it was met; whether it is valid is for the caller to see. */
+  /** The cached caller of a token; the user of the cache checks whether it is still valid. */
   get(token: string): Caller | undefined {
     const caller = this.#byToken.get(token)
     if (caller) stateOf(caller).isRecent = true
@@ -29,17 +29,17 @@ export class CallerCache {
   }
 
   add(token: string, stored: StoredKey): Caller {
-    // A look-up may be overtaken by news of a change, and by another look-up.
+    // A change, or another look-up, may have overtaken this one.
     this.update(stored)
-    const known = this.#byToken.get(token)
-    if (known) return known
+    const cached = this.#byToken.get(token)
+    if (cached) return cached
     if (this.#byToken.size >= this.#size) this.#makeRoom()
-    const caller = new Caller(inOnePiece(token), stored)
+    const caller = new Caller(copied(token), stored)
     this.#put(caller)
     return caller
   }
 
-  /** Takes a change of a key to heart, for all of its tokens that are known here. */
+  /** Replaces the cached callers of a changed key, one for each of its tokens. */
   update(stored: StoredKey): void {
     const { key, version } = stored
     const first = this.#byId.get(key.id)
@@ -68,7 +68,7 @@ export class CallerCache {
 
   #makeRoom(): void {
     for (;;) {
-      // What has come since the round began is not of it: else the hand would stay among the new ones.
+      // Later additions don't belong to this round: the hand would never leave them otherwise.
       if (this.#left-- <= 0) {
         this.#hand = this.#byToken.values()
         this.#left = this.#byToken.size - 1
@@ -104,7 +104,7 @@ export class CallerCache {
   }
 }
 
-/** A part of a header line keeps the whole line in memory; its copy doesn't. */
-function inOnePiece(token: string): string {
+/** A copy of a token: a slice of a header line would keep the whole line in memory. */
+function copied(token: string): string {
   return Buffer.from(token, 'latin1').toString('latin1')
 }

@@ -3,7 +3,7 @@ import type { DayCount } from '../records/tallying.ts'
 import { accountOf, quotaOf, validUntil, type Key, type StoredKey } from './key.ts'
 import { hashOf } from './token.ts'
 
-/** The state of a caller, which only this package can reach: nothing that an app is given leads to it. */
+/** The private state of a caller. Apps that use the plugin can't reach it. */
 export let stateOf: (caller: Caller) => CallerState
 
 /**
@@ -17,7 +17,7 @@ export class Caller {
   readonly plan: string
   /** The name of the quota that its requests use up: its account's, or its own. */
   readonly quota: string
-  /** When its token ends; 0 if it has ended, `undefined` if it never does. */
+  /** The end of its token; 0 if the token isn't valid, `undefined` if it never ends. */
   readonly #endsAtMs: number | undefined
   readonly #state: CallerState
 
@@ -54,12 +54,12 @@ export class Caller {
 export type KeyOverrides = Pick<Key, 'limits' | 'methods' | 'paths' | 'addresses'>
 
 /**
- * Kept with a caller for speed: its next request finds all of this without a look-up. Memory that a request has
- * to wait for costs more than anything that it computes.
+ * The state that a caller's next request needs, without further look-ups: waiting for memory costs a request more
+ * than any computation.
  */
 export class CallerState implements CacheSlot {
   readonly token: string
-  /** The number of the change that made the key what it is. */
+  /** The version of the key, which rises with each change. */
   readonly version: number
   readonly overrides: KeyOverrides | undefined
   /** Whether it has sent a request since the cache's hand last passed. */

@@ -8,39 +8,39 @@ import type { Meters } from '../records/meters.ts'
 import type { StoredKey } from './key.ts'
 import { hashOf } from './token.ts'
 
-/** How long keys that were met go on working while the store can't be asked what has changed. */
+/** How long cached keys work while the store can't be asked for changes. */
 const longestStaleMs = 10 * 60_000
 
-/** How long to wait before the hashes of a store that was out of reach are asked for again. */
+/** The delay before the next try to read all hashes after a failure. */
 const relearnMs = 1_000
 
-/** What is found for a token: its caller, that it is no key, or that nobody can say at present. */
-export type Found = Caller | 'unknown' | 'unavailable'
+/** The result of a look-up: the caller of a token, `unknown` without a key, `unavailable` without the store. */
+export type LookUp = Caller | 'unknown' | 'unavailable'
 
 export type DirectoryOptions = Readonly<{
   store: KeyStore
-  /** How many keys are held in memory at most. */
+  /** The most callers in memory. */
   cacheSize: number
   clock: Clock
-  /** Where it is noted how often the store can't be asked. */
+  /** Counts failed look-ups. */
   meters?: Pick<Meters, 'storeErrors'>
-  /** Told when the store begins to fail, and with `undefined` when it is back. */
+  /** Called when the store begins to fail, and with `undefined` when it is back. */
   trouble?: (error: Error | undefined) => void
 }>
 
-/** Finds the callers of tokens for one gateway: from its memory where it can, from the store else. */
+/** Finds the callers of tokens for one gateway, in memory or in the store. */
 export class KeyDirectory {
   readonly #store: KeyStore
   readonly #cache: CallerCache
   readonly #clock: Clock
   readonly #watch: Watch
   readonly #meters: DirectoryOptions['meters']
-  /** The hashes of all secrets. Ids aren't among them: they may be seen, so a token with one proves nothing. */
-  #known: BloomFilter | undefined
-  /** What was heard of while the store's hashes are being read. */
-  #heard: StoredKey[] | undefined
+  /** The hashes of all secrets; `undefined` until they are read. Ids aren't secret, so they prove nothing. */
+  #hashes: BloomFilter | undefined
+  /** The changes since the reading of hashes began; `undefined` while none is read. */
+  #changesMeanwhile: StoredKey[] | undefined
   /** Look-ups that are under way, by token. */
-  readonly #asked = new Map<string, Promise<Found>>()
+  readonly #pending = new Map<string, Promise<LookUp>>()
   #closed = false
 
   constructor({ store, cacheSize, clock, meters, trouble }: DirectoryOptions) {
@@ -49,58 +49,58 @@ export class KeyDirectory {
     this.#clock = clock
     this.#cache = new CallerCache(cacheSize)
     this.#watch = store.watch({
-      changed: (keys) => this.#hear(keys),
+      changed: (keys) => this.#apply(keys),
       ...(trouble ? { trouble } : {}),
     })
     void this.#learnHashes()
   }
 
-  /** Whether the store has answered at least once: before, nobody can be let in. */
+  /** Whether the store has answered at least once. Before that no request can be admitted. */
   get isMet(): boolean {
     return this.#watch.isMet ?? true
   }
 
-  /** What memory knows of a token: nothing of one that was not met lately. */
+  /** The cached caller of a token; `undefined` if it isn't cached, or memory is too old. */
   recall(token: string): Caller | undefined {
     const cached = this.#cache.get(token)
     const stale = cached && this.#clock() - this.#watch.upToDateAtMs > longestStaleMs
     return stale ? undefined : cached
   }
 
-  /** Whether a token can be one of the store's, as far as memory can tell without asking it. */
+  /** Whether a token may be in the store, by the filter alone. */
   mayExist(token: string): boolean {
     return this.#mayHave(hashOf(token))
   }
 
   #mayHave(hash: string): boolean {
-    return this.#known?.mayHave(hash) ?? true
+    return this.#hashes?.mayHave(hash) ?? true
   }
 
-  /** Whether memory is sure enough of its denial: the store has told of all its changes, just now if need be. */
+  /** Whether the filter rules a hash out and the watch has seen every change (it polls once to be sure). */
   #isDenied(hash: string): boolean {
     return this.#watch.isUpToDate?.() === true && !this.#mayHave(hash)
   }
 
-  /** Asks the store, if it has to be asked; at once if it can answer at once, and once for all who ask at the same time. */
-  look(token: string): Found | Promise<Found> {
+  /** Looks a token up, in the store if the filter can't deny it. Simultaneous look-ups of a token share one question. */
+  look(token: string): LookUp | Promise<LookUp> {
     const hash = hashOf(token)
     if (this.#isDenied(hash)) return 'unknown'
-    const asked = this.#asked.get(token)
-    if (asked) return asked
-    const answer = (stored: StoredKey | undefined): Found =>
+    const pending = this.#pending.get(token)
+    if (pending) return pending
+    const answer = (stored: StoredKey | undefined): LookUp =>
       stored ? this.#cache.add(token, stored) : 'unknown'
     try {
       const stored = this.#store.find(hash)
       if (!(stored instanceof Promise)) return answer(stored)
-      const found = stored.then(answer, () => this.#unavailable())
-      this.#asked.set(token, found)
-      return found.finally(() => this.#asked.delete(token))
+      const result = stored.then(answer, () => this.#unavailable())
+      this.#pending.set(token, result)
+      return result.finally(() => this.#pending.delete(token))
     } catch {
       return this.#unavailable()
     }
   }
 
-  #unavailable(): Found {
+  #unavailable(): LookUp {
     if (this.#meters) this.#meters.storeErrors++
     return 'unavailable'
   }
@@ -110,38 +110,38 @@ export class KeyDirectory {
     this.#watch.close()
   }
 
-  #hear(keys: readonly StoredKey[]): void {
+  #apply(keys: readonly StoredKey[]): void {
     for (const stored of keys) {
       this.#cache.update(stored)
-      for (const { hash } of stored.key.secrets) this.#known?.add(hash)
+      for (const { hash } of stored.key.secrets) this.#hashes?.add(hash)
     }
-    this.#heard?.push(...keys)
-    if (this.#known?.isFull && !this.#heard) void this.#learnHashes()
+    this.#changesMeanwhile?.push(...keys)
+    if (this.#hashes?.isFull && !this.#changesMeanwhile) void this.#learnHashes()
   }
 
   /**
-   * Reads which hashes there are. Until that is done for the first time, all may exist; later the filter
-   * that is full serves until the larger one is there.
+   * Reads all hashes into a new filter. Before the first one is complete every token may exist; later the old
+   * filter serves until the larger one is complete.
    */
   async #learnHashes(): Promise<void> {
-    const heard: StoredKey[] = (this.#heard = [])
+    const changes: StoredKey[] = (this.#changesMeanwhile = [])
     try {
       const hashes: string[] = []
       for await (const batch of this.#store.names()) {
         if (this.#closed) return
         for (const hash of batch) hashes.push(hash)
       }
-      const known = new BloomFilter(Math.max(8_192, hashes.length * 2))
+      const filter = new BloomFilter(Math.max(8_192, hashes.length * 2))
       for (let i = 0; i < hashes.length; i++) {
-        known.add(hashes[i] ?? '')
-        // Requests are served in between: a million hashes take half a second in all.
+        filter.add(hashes[i] ?? '')
+        // Lets the gateway serve requests: a million hashes take half a second in all.
         if (i % 5_000 === 4_999) await breathe()
       }
-      this.#known = known
-      this.#heard = undefined
-      this.#hear(heard)
+      this.#hashes = filter
+      this.#changesMeanwhile = undefined
+      this.#apply(changes)
     } catch {
-      // The store is out of reach and says so itself; the filter is for floods, and has time.
+      // The watch reports the outage. The filter only matters in floods, so it can wait.
       if (!this.#closed) setTimeout(() => void this.#learnHashes(), relearnMs).unref()
     }
   }

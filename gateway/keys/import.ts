@@ -1,6 +1,6 @@
 import { breathe } from '../../shared/breathe.ts'
 import type { Clock } from '../../shared/clock.ts'
-import { instantFrom } from '../config/units.ts'
+import { instantFrom } from '../../shared/units.ts'
 import type { LimitSettings, Plan } from '../limits/limits.ts'
 import type { KeyStore } from './store.ts'
 import type { Key } from './key.ts'
@@ -8,10 +8,10 @@ import { KeyMistake } from './mistake.ts'
 import { requireSound } from './settings.ts'
 import { hashOf, isOurs, isWellFormed, newKeyId } from './token.ts'
 
-/** One row of a file of keys: the names of its columns, or of its JSON members, and their texts. */
+/** One row of a file of keys: its texts, by column of CSV or member of JSON. */
 export type Row = Readonly<{ line: number; fields: Readonly<Record<string, string>> }>
 
-/** How many rows are read in one go: a gateway serves in between. */
+/** The number of rows that are read in one go: the gateway serves requests in between. */
 const rowsAtOnce = 250
 
 const columns = 'token sha256 plan name account perMinute perDay expires note'.split(' ')
@@ -31,7 +31,7 @@ export async function importKeys(
     const [{ hash = '' } = {}] = key.secrets
     const twin = lineByHash.get(hash)
     if (twin !== undefined)
-      throw new KeyMistake(`line ${row.line}: the token of line ${twin} again`)
+      throw new KeyMistake(`line ${row.line}: its token is that of line ${twin}`)
     lineByHash.set(hash, row.line)
     lines.push(row.line)
     if (keys.push(key) % rowsAtOnce === 0) await breathe()
@@ -55,7 +55,7 @@ export function* rowsIn(text: string): Generator<Row> {
       const values = csvFields(content, line)
       if (values.length !== names.length) {
         throw new KeyMistake(
-          `line ${line}: ${values.length} fields, but the first line names ${names.length}`,
+          `line ${line}: it has ${values.length} fields, but the first line names ${names.length}`,
         )
       }
       count++
@@ -66,7 +66,7 @@ export function* rowsIn(text: string): Generator<Row> {
     }
   }
   if (count > 0) return
-  const what = names ? 'no rows but the names of its columns' : 'no rows'
+  const what = names ? 'no rows below the names of its columns' : 'no rows'
   throw new KeyMistake(`the file has ${what}`)
 }
 
@@ -74,7 +74,7 @@ function fieldsOf(names: readonly string[], values: readonly string[]): Row['fie
   return Object.fromEntries(names.map((name, i) => [name, values[i] ?? '']))
 }
 
-/** The lines of a text that are not blank, one after the other. */
+/** The lines of a text, without blank ones. */
 function* linesOf(text: string): Generator<{ content: string; line: number }> {
   let start = text.startsWith('\ufeff') ? 1 : 0
   for (let line = 1; start <= text.length; line++) {
@@ -113,12 +113,12 @@ function keyFromRow({ line, fields }: Row, plans: ReadonlyMap<string, Plan>, now
   }
 }
 
-/** Either the token of the older system, or the SHA-256 of it in hex or base64url. */
+/** The hash of an imported key, from a token of the other system or from its SHA-256 in hex or base64url. */
 function hashFrom(token: string | undefined, sha256: string | undefined): string {
   if (token !== undefined && sha256 === undefined) {
     if (isOurs(token) && !isWellFormed(token)) {
       throw new KeyMistake(
-        'a token that starts with tg_ is of this gateway, and this one is mistyped',
+        'a token that starts with tg_ must be one of this gateway’s own, but this one is mistyped',
       )
     }
     if (/^[A-Za-z0-9\-._~+/]{8,512}=*$/.test(token) && token.length <= 512) return hashOf(token)
@@ -151,7 +151,7 @@ function jsonFields(text: string, line: number): Record<string, string> {
     value = undefined
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new KeyMistake(`line ${line}: this is no JSON object`)
+    throw new KeyMistake(`line ${line}: this isn’t a valid JSON object`)
   }
   return Object.fromEntries(
     Object.entries(value).map(([name, member]: [string, unknown]) => {
@@ -163,15 +163,15 @@ function jsonFields(text: string, line: number): Record<string, string> {
 }
 
 /**
- * The fields of a line of CSV; a field in double quotes may hold commas, and quotes doubled. Read by hand, because
- * a regular expression looks at a run of spaces again and again before it gives up.
+ * The fields of a line of CSV. A field in double quotes may hold commas, and doubled quotes. It is read by hand, because
+ * a regular expression tries a run of spaces again and again before it gives up.
  */
 function csvFields(text: string, line: number): string[] {
   const fields: string[] = []
   for (let at = 0; ; at++) {
     const [field, end] = text[skipSpace(text, at)] === '"' ? quoted(text, at) : plain(text, at)
     if (end < text.length && text[end] !== ',') {
-      throw new KeyMistake(`line ${line}: a quote that opens or closes in the wrong place`)
+      throw new KeyMistake(`line ${line}: a quote opens or closes in the wrong place`)
     }
     fields.push(field.trim())
     if (end === text.length) return fields
@@ -181,14 +181,14 @@ function csvFields(text: string, line: number): string[] {
 
 type Field = readonly [text: string, end: number]
 
-/** A field without quotes, and where it ends: at a comma, at the end, or at a quote that doesn't belong there. */
+/** A field without quotes, and its end: a comma, the end of the line, or a quote in the wrong place. */
 function plain(text: string, start: number): Field {
   let end = start
   while (end < text.length && text[end] !== ',' && text[end] !== '"') end++
   return [text.slice(start, end), end]
 }
 
-/** A field in quotes, and where it ends, white space behind it included; one that is never closed ends at its quote. */
+/** A field in quotes, and its end after trailing white space. A field that is never closed ends at its own quote. */
 function quoted(text: string, start: number): Field {
   const opening = skipSpace(text, start)
   let closing = text.indexOf('"', opening + 1)

@@ -1,8 +1,8 @@
 import type { RefusalCode } from '../../shared/refusal.ts'
 
-/** Something about keys that can't be done as it was asked for, in a sentence for operators. */
+/** A mistake in an operator's request about keys, in a sentence for the operator. */
 export class KeyMistake extends Error {
-  /** What it is to whoever asks by HTTP. */
+  /** The code of the refusal in the admin API. */
   readonly code: RefusalCode
 
   constructor(message: string, code: RefusalCode = 'invalid_request') {

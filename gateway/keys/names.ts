@@ -1,6 +1,6 @@
 import type { KeyStore } from './store.ts'
 
-/** Gives the names of keys by their ids, for reports; a key that isn't there has none. */
+/** Reads the names of keys for reports; the result gives '' for an id without a key. */
 export async function keyNames(
   store: KeyStore,
   ids: Iterable<string>,

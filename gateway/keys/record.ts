@@ -1,12 +1,11 @@
-import Type from 'typebox'
-import { Compile } from 'typebox/compile'
+import { checkerOf, Type } from '../../shared/schema.ts'
 import type { Key } from './key.ts'
 
 const time = Type.Optional(Type.Integer())
 const limit = Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('unlimited')]))
 const texts = Type.Optional(Type.Array(Type.String()))
 
-const record = Compile(
+const isRecord = checkerOf(
   Type.Object({
     id: Type.String(),
     name: Type.String(),
@@ -25,12 +24,12 @@ const record = Compile(
   }),
 )
 
-/** A key as stores keep it: one JSON text, the same in all of them. */
+/** The JSON text of a key, the same in all stores. */
 export function recordOf(key: Key): string {
   return JSON.stringify(key)
 }
 
-/** The key of a store's text, or nothing if it is damaged: one such must not hide all the others. */
+/** The key of a stored text; `undefined` if it is damaged, so that lists can leave it out. */
 export function intactKeyFrom(text: string): Key | undefined {
   try {
     return keyFrom(text)
@@ -39,9 +38,9 @@ export function intactKeyFrom(text: string): Key | undefined {
   }
 }
 
-/** A key from a store's text; throws if it isn't one, rather than let half a key pass. */
+/** The key of a stored text; throws if it is damaged, because half a key must not work. */
 export function keyFrom(text: string): Key {
   const value: unknown = JSON.parse(text)
-  if (record.Check(value)) return value
+  if (isRecord(value)) return value
   throw new Error('a key in the store is damaged')
 }

@@ -3,32 +3,33 @@ import type { Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'
 import { hashOf } from './token.ts'
 
-/** How many keys are listed where several may be meant. */
+/** The number of keys that a message lists if a name is ambiguous or unknown. */
 const mostListed = 5
 
-/** A token of ours, whole or as the log shows it, with the id in it. */
+/** A token of ours with the id in it, whole or masked as in the log. */
 const ofToken = /^tg_([0-9A-Za-z]{12})_/
 
-/** What tokens of other systems are made of, at least; see the import. */
+/** The characters of tokens from other systems, as the import accepts them. */
 const foreignToken = /^[A-Za-z0-9\-._~+/]{8,512}=*$/
 
-/** A key that somebody has named, and whether they did so by its secret. */
-export type Referred = Readonly<{ key: Key; byToken: boolean }>
+/** A key, and whether it was named by its token. */
+export type ResolvedKey = Readonly<{ key: Key; byToken: boolean }>
 
 /**
- * The key that an operator means: by its id, by one of its tokens, or by a name that no other key has. A revoked
- * key counts by its name only if no other one has it. Throws a `KeyMistake` that lists the keys that may be meant.
+ * Finds the key that an operator names by its id, by one of its tokens, or by a name that no other key has. A revoked
+ * key is found by its name only if no other key has it. Throws a `KeyMistake`; if a name is ambiguous or unknown, it
+ * lists the keys with the same or a similar name.
  */
-export async function keyMeant(store: KeyStore, reference: string): Promise<Referred> {
+export async function resolveKey(store: KeyStore, reference: string): Promise<ResolvedKey> {
   const byId = await store.get(reference)
   if (byId) return { key: byId.key, byToken: false }
-  const found = foreignToken.test(reference) ? await store.find(hashOf(reference)) : undefined
-  if (found) return { key: found.key, byToken: true }
+  const byToken = foreignToken.test(reference) ? await store.find(hashOf(reference)) : undefined
+  if (byToken) return { key: byToken.key, byToken: true }
   if (reference.startsWith('tg_')) return { key: await keyOfToken(store, reference), byToken: true }
   return { key: await keyOfName(store, reference), byToken: false }
 }
 
-/** What is given begins like a token: it is not repeated. */
+/** The key of a text that begins like a token, by the id in it. Messages don't repeat the text. */
 async function keyOfToken(store: KeyStore, token: string): Promise<Key> {
   const [, id = ''] = ofToken.exec(token) ?? []
   if (id === '') throw new KeyMistake('this begins like a token, but has no id in it')
@@ -47,19 +48,19 @@ async function keyOfName(store: KeyStore, name: string): Promise<Key> {
     else if (near.length <= mostListed && wanted !== '' && each.includes(wanted)) near.push(key)
   }
   const alive = ifAny(same, ({ revokedAtMs }) => revokedAtMs === undefined)
-  const meant = ifAny(alive, (key) => key.name === name)
-  const [only, ...others] = meant
+  const candidates = ifAny(alive, (key) => key.name === name)
+  const [only, ...others] = candidates
   if (only && others.length === 0) return only
   if (only) {
     throw new KeyMistake(
-      `"${name}" is the name of ${meant.length} keys: ${listed(meant)}. Give the id of one`,
+      `"${name}" is the name of ${candidates.length} keys: ${listed(candidates)}. Give the id of one`,
     )
   }
-  const more = near.length > 0 ? `; like it: ${listed(near)}` : ''
+  const more = near.length > 0 ? `; similar names: ${listed(near)}` : ''
   throw new KeyMistake(`there is no key with the id or name "${name}"${more}`, 'not_found')
 }
 
-/** Those that something holds for; all, if it holds for none. */
+/** The keys that pass a check; all of them if none passes. */
 function ifAny(keys: readonly Key[], holds: (key: Key) => boolean): readonly Key[] {
   const some = keys.filter(holds)
   return some.length > 0 ? some : keys

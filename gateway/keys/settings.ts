@@ -4,23 +4,25 @@ import { effectiveLimits, type LimitSettings, type Plan } from '../limits/limits
 import type { Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'
 
-/** What operators decide about a key. */
+/** The parts of a key that operators decide. */
 export type KeySettings = Omit<Key, 'id' | 'createdAtMs' | 'disabled' | 'revokedAtMs' | 'secrets'>
 
 const longestText = 255
 
-/** Throws a `KeyMistake` if a key can't be like this; `plans` are those of the configuration. */
+/** Throws a `KeyMistake` if a key can't have these settings; `plans` are those of the configuration. */
 export function requireSound(settings: KeySettings, plans: ReadonlyMap<string, Plan>): void {
   const { name, account, note, limits, expiresAtMs } = settings
   requireText('the name', name)
   if (account !== undefined) requireText('the account', account)
   if (note !== undefined) requireText('the note', note)
   if (expiresAtMs !== undefined && !Number.isSafeInteger(expiresAtMs)) {
-    throw new KeyMistake('the expiry is no date')
+    throw new KeyMistake(
+      'the expiry isn’t a valid date; write a day such as 2030-12-31, or a time with its zone',
+    )
   }
   requireLimits(settings.plan, limits, plans)
   for (const method of settings.methods ?? []) {
-    if (!METHODS.includes(method)) throw new KeyMistake(`"${method}" is no HTTP method`)
+    if (!METHODS.includes(method)) throw new KeyMistake(`"${method}" isn’t a valid HTTP method`)
   }
   for (const path of settings.paths ?? []) {
     if (!path.startsWith('/')) throw new KeyMistake(`the path "${path}" must start with /`)
@@ -55,8 +57,8 @@ function requireLimits(
 }
 
 /**
- * Whether a text can be shown in a line as it is: none of its characters are invisible, end a line, or turn the
- * text around them, which could make one name look like another in a table or in the audit.
+ * Whether a text is one line that can be shown as it is. Characters that are invisible, end a line or change the
+ * direction of text could make one name look like another in a table or in the audit.
  */
 export function isLine(text: string): boolean {
   if (text.trim() === '' || text.length > longestText) return false

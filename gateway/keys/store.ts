@@ -1,49 +1,49 @@
 import type { Key, StoredKey } from './key.ts'
 
 /**
- * Where keys are kept. Any number of gateways and command lines work on one store at a time.
+ * Stores keys. Any number of gateways and command lines use one store at the same time.
  *
- * Every key has a version: the number of the change that made it what it is, from one count for the
- * whole store, so that "what has changed since" can be asked. Nothing is ever removed: a revoked
- * key stays, revoked, and the token of it can never come back.
+ * Every key has a version, the number of its latest change. One count for the whole store gives the
+ * versions, so that a reader can ask for the changes since one. Keys are never removed: a revoked key
+ * stays, and its token can never come back.
  *
- * Absence is `undefined`. A store that can't be reached throws, or rejects, and has changed nothing;
- * it never says that a key doesn't exist because it could not look.
+ * Absence is `undefined`. A store that can't be asked at the moment throws, or rejects with,
+ * `StoreUnavailable`; it never says that a key doesn't exist because it could not look.
  */
 export interface KeyStore {
-  /** The key that a secret belongs to, by the hash of its token, whatever state it is in. */
+  /** The key of a token, by the token's hash, in any state. */
   find(hash: string): StoredKey | undefined | Promise<StoredKey | undefined>
 
   get(id: string): StoredKey | undefined | Promise<StoredKey | undefined>
 
-  /** All keys, in no order that means anything; those added meanwhile may be among them or not. */
+  /** All keys, in any order. Keys that are added meanwhile may be included or not. */
   list(): AsyncIterable<Key>
 
   /**
-   * The keys of these ids in batches, in no order that means anything; those that aren't there are left out. However
-   * many are asked for, decisions go on meanwhile.
+   * The keys of these ids in batches, in any order, without those that don't exist. Decisions go on meanwhile,
+   * whatever the number of ids.
    */
   named(ids: readonly string[]): AsyncIterable<readonly Key[]>
 
   /**
-   * Batches of all names that `find` knows, the hashes of secrets, for a memory of what can be found at
-   * all. Of those that come meanwhile some may be missing: who watches hears of them.
+   * The hashes of all secrets in batches, for a filter before `find`. Hashes that are added meanwhile may be
+   * missing; `watch` reports them.
    */
   names(): AsyncIterable<readonly string[]>
 
   /**
-   * Adds keys, all or none: nobody sees the first before all are there. If an id or a secret is
-   * taken, nothing is added and the answer is the place of the first such key in the list.
-   * `progress` is told how many are written.
+   * Adds keys, all or none; the first becomes visible when all are stored. If an id or a secret is taken,
+   * nothing is added, and `clash` is the index of the first such key in the list. `progress` gets the number
+   * of keys written so far.
    */
   add(keys: readonly Key[], progress?: (written: number) => void): Promise<Added>
 
-  /** Puts a key in the place of the version that was read; `false` if it has changed meanwhile. */
+  /** Replaces a key that still has the version that was read; `false` if it has changed meanwhile. */
   replace(key: Key, version: number): Promise<boolean>
 
   /**
-   * Tells of each key that is added or changed, by whomever, within a second, and of those that were
-   * missed while the store was out of reach once it is back.
+   * Reports each key that any process adds or changes, within a second. Changes during an outage are reported
+   * after it.
    */
   watch(listener: KeyListener): Watch
 
@@ -54,20 +54,20 @@ export type Added = Readonly<{ clash?: number }>
 
 export type KeyListener = Readonly<{
   changed: (keys: readonly StoredKey[]) => void
-  /** Told when keeping up begins to fail, and when it works again; not each time it fails. */
+  /** Called once when the watch begins to fail, and with `undefined` when it works again. */
   trouble?: (error: Error | undefined) => void
 }>
 
 /** A watch that goes on until it is closed. */
 export interface Watch {
-  /** When this process last knew that it had heard of every change; milliseconds since 1970. */
+  /** The last time at which this process had seen every change; milliseconds since 1970. */
   readonly upToDateAtMs: number
-  /** Whether the store has answered this watch at least once; left out where it answers at once. */
+  /** Whether the store has answered at least once; left out by a store that answers at once. */
   readonly isMet?: boolean
-  /** Whether it has heard of every change there is by now; left out where that can't be said at once. */
+  /** Whether it has seen every change up to now; left out by a store that can't tell at once. */
   isUpToDate?(): boolean
   close(): void
 }
 
-/** How often a store is asked for changes, whatever else tells of them. */
+/** The time between two polls for changes, beside any messages. */
 export const pollMs = 250

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-// A key is what operators manage; its token is what callers send: tg_<id>_<secret><check>.
+// Operators manage keys; callers send tokens: tg_<id>_<secret><check>.
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const idLength = 12
 const secretLength = 32
@@ -16,20 +16,20 @@ export function newKeyId(): string {
   return randomText(idLength)
 }
 
-/** A new token for a key; it is shown once and never kept. */
+/** A new token for a key. It is shown once and never stored. */
 export function newToken(id: string): string {
   const start = `${prefix}${id}_${randomText(secretLength)}`
   return start + checkOf(start)
 }
 
-/** Whether a token claims to be one of ours, rather than imported from another system. */
+/** Whether a token has the form of ours. Imported tokens of other systems may have any other. */
 export function isOurs(token: string): boolean {
   return token.startsWith(prefix)
 }
 
-/** Whether a token of ours is well formed: a mistyped or invented one is told by its check. */
+/** Whether a token of ours is well formed. Its check gives mistyped and most invented ones away. */
 export function isWellFormed(token: string): boolean {
-  // The shape costs more to look at than the check, and is seldom what is wrong.
+  // Last, because the expression costs more than the check and seldom fails.
   return (
     token.length === tokenLength &&
     token.endsWith(checkOf(token.slice(0, -checkLength))) &&
@@ -42,7 +42,7 @@ export function keyIdOf(token: string): string {
   return token.slice(prefix.length, prefix.length + idLength)
 }
 
-/** What is kept of a token: its SHA-256, in base64url. */
+/** The hash of a token that stores have: its SHA-256 in base64url. */
 export function hashOf(token: string): string {
   return hash('sha256', token, 'base64url')
 }
@@ -57,7 +57,7 @@ function checkOf(text: string): string {
   return check
 }
 
-/** Letters and digits, each as likely as the others: bytes past the last whole 62 are left out. */
+/** Random letters and digits, all equally likely: bytes from 248 (4 × 62) on are skipped. */
 function randomText(length: number): string {
   let text = ''
   while (text.length < length) {

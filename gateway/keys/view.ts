@@ -1,6 +1,6 @@
 import type { Key } from './key.ts'
 
-/** A key without its secrets, times as texts; `bannedUntilMs` is there while a ban of it runs. */
+/** A key without its secrets, with times as texts. `bannedUntilMs` is given while a ban of the key runs. */
 export function keyView(key: Key, nowMs: number, bannedUntilMs?: number) {
   const { id, name, plan, account, limits, methods, paths, addresses, note, secrets } = key
   return {
@@ -22,13 +22,13 @@ export function keyView(key: Key, nowMs: number, bannedUntilMs?: number) {
   }
 }
 
-/** Which keys a list is to have; what is left out leaves none out, but for revoked keys. */
+/** The keys to list. An absent member filters nothing; revoked keys are listed with `all` only. */
 export type KeyFilter = Readonly<{
   plan?: string | undefined
   account?: string | undefined
-  /** A part of the name, however it is spelled. */
+  /** A part of the name, in upper or lower case. */
   name?: string | undefined
-  /** Revoked ones too. */
+  /** Whether revoked keys are listed too. */
   all: boolean
 }>
 
@@ -38,7 +38,7 @@ export function isWanted(key: Key, { plan, account, name, all }: KeyFilter): boo
   return name === undefined || key.name.toLowerCase().includes(name.toLowerCase())
 }
 
-/** What a key is good for at a time, in a word. */
+/** The state of a key at a time, in one word. */
 export function stateOf(key: Key, nowMs: number): 'active' | 'revoked' | 'disabled' | 'expired' {
   if (key.revokedAtMs !== undefined) return 'revoked'
   if (key.disabled) return 'disabled'

@@ -2,43 +2,44 @@ import { BoundedMap } from '../../shared/bounded-map.ts'
 import { minuteMs, type Decision, type Seen } from './step.ts'
 import type { Terms } from './terms.ts'
 
-/** Whose quota is asked: a key, which is banned by itself, and the quota that its requests use up. */
+/** A key, which is banned by itself, and the quota that its requests use up. */
 export type Asker = Readonly<{ id: string; quota: string }>
 
 /** The terms that decide. */
 export type DecisiveTerms = Pick<Terms, 'limits' | 'bans'>
 
-/** The store's time as a gateway reckons it: it may be later by up to `lagMs`, and is never sooner. */
+/** A gateway's estimate of the store's time. The real time is at most `lagMs` later, and never earlier. */
 export type Now = Readonly<{ nowMs: number; lagMs: number }>
 
 /**
- * Caches refusals for which a store elsewhere need not be asked: a ban that runs, and a minute that is used up,
- * where a refusal isn't a strike. Both hold until they end, or an operator ends them.
+ * Caches the refusals that need no question to a remote store: a ban that runs, and a full minute of
+ * a plan without bans, where a refusal isn't a strike. Both hold until they end or an operator ends
+ * them.
  */
 export class CachedRefusals {
   readonly #size: number
-  /** When the bans of keys end. */
-  #bans: BoundedMap<number>
-  /** What was seen of quotas when their minute was used up. */
-  #full: BoundedMap<Seen>
+  /** By key. */
+  #banEndsMs: BoundedMap<number>
+  /** The counters of quotas whose minute is used up. */
+  #fullMinutes: BoundedMap<Seen>
 
   constructor(size: number) {
     this.#size = size
-    this.#bans = new BoundedMap(size)
-    this.#full = new BoundedMap(size)
+    this.#banEndsMs = new BoundedMap(size)
+    this.#fullMinutes = new BoundedMap(size)
   }
 
-  /** The refusal of a key whose ban runs. */
+  /** The refusal of a key whose ban runs; `undefined` if no ban is cached. */
   forBan({ id }: Asker, cost: number, now: () => Now): Decision | undefined {
-    const bannedUntilMs = this.#bans.get(id)
+    const bannedUntilMs = this.#banEndsMs.get(id)
     if (bannedUntilMs === undefined) return undefined
     const { nowMs } = now()
-    if (bannedUntilMs > nowMs) return refusal(nobodys, nowMs, cost, bannedUntilMs)
-    this.#bans.delete(id)
+    if (bannedUntilMs > nowMs) return refusal(noCounters, nowMs, cost, bannedUntilMs)
+    this.#banEndsMs.delete(id)
     return undefined
   }
 
-  /** The refusal of a request whose minute is used up, until the last moment at which that is sure. */
+  /** The refusal for a full minute; `undefined` as soon as the store's clock may be in the next one. */
   forFullMinute(
     { quota }: Asker,
     { limits, bans }: DecisiveTerms,
@@ -46,37 +47,42 @@ export class CachedRefusals {
     now: () => Now,
   ): Decision | undefined {
     if (bans !== undefined || cost === 0) return undefined
-    const full = this.#full.get(quota)
+    const full = this.#fullMinutes.get(quota)
     if (!full || full.minuteUsed < limits.perMinute) return undefined
     const { nowMs, lagMs } = now()
     return nowMs + lagMs < (full.minute + 1) * minuteMs ? refusal(full, nowMs, cost) : undefined
   }
 
-  /** Takes note of what the store has decided, or this gateway in its place. */
+  /** Caches a decision of the store, or of the offline limiter in its stead. */
   note(
     { id, quota }: Asker,
     { limits, bans }: DecisiveTerms,
     { verdict, bannedUntilMs, seen }: Decision,
   ): void {
-    if (verdict === 'banned') this.#bans.set(id, bannedUntilMs)
+    if (verdict === 'banned') this.#banEndsMs.set(id, bannedUntilMs)
     else if (verdict === 'refused' && !bans && seen.minuteUsed >= limits.perMinute)
-      this.#full.set(quota, seen)
+      this.#fullMinutes.set(quota, seen)
   }
 
   banned(id: string, untilMs: number): void {
-    this.#bans.set(id, untilMs)
+    this.#banEndsMs.set(id, untilMs)
   }
 
-  /** Something was lifted or reset: nothing that is known here may be true any more. */
+  /** Empties the cache: after a lift or a reset any entry may be untrue. */
   forget(): void {
-    this.#bans = new BoundedMap(this.#size)
-    this.#full = new BoundedMap(this.#size)
+    this.#banEndsMs = new BoundedMap(this.#size)
+    this.#fullMinutes = new BoundedMap(this.#size)
   }
 }
 
-/** While a ban runs, nothing else about the quota matters. */
-const nobodys: Seen = {
-  ...{ minute: 0, minuteUsed: 0, day: 0, dayUsed: 0, dayGivenBack: 0, generation: 0 },
+/** Stands for a quota's counters while a ban runs: the ban alone decides then. */
+const noCounters: Seen = {
+  minute: 0,
+  minuteUsed: 0,
+  day: 0,
+  dayUsed: 0,
+  dayGivenBack: 0,
+  generation: 0,
   bannedUntilMs: 0,
 }
 

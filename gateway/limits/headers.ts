@@ -1,7 +1,7 @@
 import type { Limits } from './limits.ts'
 import { dayMs, minuteMs, type Decision } from './step.ts'
 
-/** One window of a decision, as its caller is told of it. */
+/** One window of a decision, as headers and bodies show it. */
 export type Window = Readonly<{
   name: 'minute' | 'day'
   limit: number
@@ -9,8 +9,8 @@ export type Window = Readonly<{
   resetMs: number
 }>
 
-/** The window that the X-RateLimit headers describe; `undefined` if nothing limits the caller. */
-export function tellingWindow(decision: Decision, limits: Limits): Window | undefined {
+/** The window that stops the caller first, which the headers show; `undefined` for an unlimited caller. */
+export function decisiveWindow(decision: Decision, limits: Limits): Window | undefined {
   const minute = minuteWindow(decision, limits)
   const day = dayWindow(decision, limits)
   if (decision.verdict === 'banned') return bannedWindow(decision, minute ?? day)
@@ -19,19 +19,19 @@ export function tellingWindow(decision: Decision, limits: Limits): Window | unde
   return day.remaining <= minute.remaining ? day : minute
 }
 
-/** Both windows; one that has no limit is left out. */
+/** Both windows, without those that have no limit. */
 export function windows(decision: Decision, limits: Limits): { minute?: Window; day?: Window } {
   const minute = minuteWindow(decision, limits)
   const day = dayWindow(decision, limits)
   return { ...(minute ? { minute } : {}), ...(day ? { day } : {}) }
 }
 
-/** A decision, and the limits that it was made by: all that an answer's headers tell. */
+/** A decision and the limits behind it: all that an answer's headers show. */
 export type Standing = Readonly<{ decision: Decision; limits: Limits }>
 
-/** The three headers that every answer carries, and the IETF's two where they are wanted. */
+/** The three headers of every answer, and the IETF's two if `ietf` is set. */
 export function rateHeaders({ decision, limits }: Standing, ietf: boolean): Record<string, string> {
-  const window = tellingWindow(decision, limits)
+  const window = decisiveWindow(decision, limits)
   if (!window) return {}
   const headers: Record<string, string> = {
     'x-ratelimit-limit': String(window.limit),
@@ -45,11 +45,11 @@ export function rateHeaders({ decision, limits }: Standing, ietf: boolean): Reco
 /** The `Retry-After` of a refusal. */
 export function retryAfter({ decision, limits }: Standing): number {
   const { verdict, bannedUntilMs, nowMs } = decision
-  const { resetMs = nowMs } = tellingWindow(decision, limits) ?? {}
+  const { resetMs = nowMs } = decisiveWindow(decision, limits) ?? {}
   return secondsToWait(verdict === 'banned' ? bannedUntilMs : resetMs, nowMs)
 }
 
-/** Whole seconds after which the window is a new one: who waits exactly so long is let in. */
+/** Whole seconds until the next window: a caller that waits exactly as long is admitted. */
 export function secondsToWait(resetMs: number, nowMs: number): number {
   return Math.max(1, Math.ceil((Math.ceil(resetMs / 1000) * 1000 - nowMs) / 1000))
 }
@@ -70,21 +70,21 @@ function window(
   number: number,
 ): Window | undefined {
   if (limit === Infinity) return undefined
-  // A limit that was lowered below what is used leaves nothing, not less than nothing.
+  // A limit may have been lowered below the usage.
   const remaining = Math.max(0, limit - used)
   return { name, limit, remaining, resetMs: (number + 1) * lengthMs }
 }
 
-function bannedWindow({ bannedUntilMs }: Decision, told: Window | undefined): Window | undefined {
-  return told && { name: told.name, limit: told.limit, remaining: 0, resetMs: bannedUntilMs }
+function bannedWindow({ bannedUntilMs }: Decision, shown: Window | undefined): Window | undefined {
+  return shown && { name: shown.name, limit: shown.limit, remaining: 0, resetMs: bannedUntilMs }
 }
 
-const lengths = { minute: minuteMs, day: dayMs } as const
+const lengthsMs = { minute: minuteMs, day: dayMs } as const
 
 /** The fields of draft-ietf-httpapi-ratelimit-headers-11. */
 function ietfHeaders(window: Window, decision: Decision, limits: Limits): Record<string, string> {
   const policies = Object.values(windows(decision, limits)).map(
-    ({ name, limit }) => `"${name}";q=${limit};w=${lengths[name] / 1000}`,
+    ({ name, limit }) => `"${name}";q=${limit};w=${lengthsMs[name] / 1000}`,
   )
   const seconds = secondsToWait(window.resetMs, decision.nowMs)
   return {

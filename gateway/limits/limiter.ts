@@ -1,14 +1,14 @@
 import { RateLimiterCompatibleAbstract, RateLimiterRes } from 'rate-limiter-flexible'
 import type { QuotaStore } from './store.ts'
-import { tellingWindow } from './headers.ts'
+import { decisiveWindow } from './headers.ts'
 import { noLimits, type Limits } from './limits.ts'
 import { dayMs, minuteMs, type BanRules, type Decision } from './step.ts'
 
-/** How a limiter of rate-limiter-flexible is made of a quota store. */
+/** The options of a `QuotaLimiter`. */
 export type LimiterOptions = Readonly<{ keyPrefix?: string; limits: Limits; bans?: BanRules }>
 
-/** What the names of limiters begin with, so that none of them is the quota of a key or of an account. */
-const ofLimiter = 'limiter:'
+/** The prefix of all its quotas, which keeps them apart from those of keys and accounts. */
+const quotaPrefix = 'limiter:'
 
 /** A block without an end lasts for a hundred years. */
 const foreverMs = 36_500 * dayMs
@@ -17,19 +17,19 @@ const foreverMs = 36_500 * dayMs
  * A quota store as one of rate-limiter-flexible's limiters, so that its wrappers and queues work with
  * it, and others can take it for their insurance.
  *
- * It differs from theirs where a quota does: what is refused is not counted; `reward` gives back of the day, and
- * the minute stays as it is; the windows are a minute and a day of the clock, so `customDuration` is refused, and
- * `blockDuration` (that is `bans`) and `execEvenly` are not heeded.
+ * It differs from theirs where a quota does. Refused points are not counted. `reward` gives points back
+ * to the day, and leaves the minute as it is. The windows are a minute and a day of the clock, so
+ * `customDuration` is refused; `blockDuration` (`bans` does that) and `execEvenly` are ignored.
  *
- * RateLimiterUnion is no use for a minute and a day: it asks both at once and takes nothing back, so that a day is
- * charged for what the minute refuses (2,000 counted for 700 served).
+ * RateLimiterUnion can't limit a minute and a day together: it asks both at once and takes nothing
+ * back, so the day is charged for what the minute refuses (2,000 counted for 700 served).
  */
 export class QuotaLimiter extends RateLimiterCompatibleAbstract {
   override readonly keyPrefix: string
-  /** The most that can be consumed at once, and the seconds of the window that says so: queues ask for these. */
+  /** The smaller limit, and the length of its window in seconds. Queues read both. */
   readonly points: number
   readonly duration: number
-  /** These two are looked at by wrappers, and not heeded. */
+  /** Wrappers read these two; this limiter ignores them. */
   override blockDuration = 0
   override execEvenly = false
   readonly #store: QuotaStore
@@ -47,7 +47,7 @@ export class QuotaLimiter extends RateLimiterCompatibleAbstract {
   }
 
   getKey(key: string | number): string {
-    return `${ofLimiter}${this.keyPrefix}${key}`
+    return `${quotaPrefix}${this.keyPrefix}${key}`
   }
 
   parseKey(name: string): string {
@@ -75,7 +75,7 @@ export class QuotaLimiter extends RateLimiterCompatibleAbstract {
     return minuteUsed + dayUsed + bannedUntilMs === 0 ? null : this.#result(decision)
   }
 
-  /** Counts, whatever the limits say. */
+  /** Counts, also beyond the limits. */
   override async penalty(
     key: string | number,
     points = 1,
@@ -86,7 +86,7 @@ export class QuotaLimiter extends RateLimiterCompatibleAbstract {
     return this.#result(await this.#ask(key, points, noLimits))
   }
 
-  /** Gives back of what was used today; what was used in this minute stays. */
+  /** Gives points back to the day; the minute stays as it is. */
   override async reward(key: string | number, points = 1): Promise<RateLimiterRes> {
     requirePoints(points)
     const { seen } = await this.#ask(key, 0)
@@ -94,14 +94,14 @@ export class QuotaLimiter extends RateLimiterCompatibleAbstract {
     return this.#result(await this.#ask(key, 0))
   }
 
-  /** From now on so much is used, also if that is more than may be; whatever was blocked isn't. */
+  /** Sets the usage, also beyond the limits, and ends a block. */
   override async set(key: string | number, points: number): Promise<RateLimiterRes> {
     requirePoints(points)
     await this.delete(key)
     return this.#result(await this.#ask(key, points, noLimits))
   }
 
-  /** Refuses all for so many seconds; for 0, until it is deleted. */
+  /** Refuses everything for some seconds; with 0, until `delete`. */
   override async block(key: string | number, seconds: number): Promise<RateLimiterRes> {
     const { nowMs } = await this.#ask(key, 0)
     const name = this.getKey(key)
@@ -109,7 +109,7 @@ export class QuotaLimiter extends RateLimiterCompatibleAbstract {
     return this.#result(await this.#ask(key, 0))
   }
 
-  /** Forgets what was used, and a block; `false` if there was nothing to forget. */
+  /** Forgets the usage and a block; `false` if there was neither. */
   override async delete(key: string | number): Promise<boolean> {
     const name = this.getKey(key)
     const wasThere = (await this.get(key)) !== null
@@ -125,9 +125,9 @@ export class QuotaLimiter extends RateLimiterCompatibleAbstract {
 
   #result(decision: Decision): RateLimiterRes {
     const { nowMs, minuteUsed, dayUsed, cost, verdict, bannedUntilMs } = decision
-    const window = tellingWindow(decision, this.#limits)
+    const window = decisiveWindow(decision, this.#limits)
     const used = window?.name === 'day' ? dayUsed : minuteUsed
-    // As theirs tell of what is blocked.
+    // Their limiters answer a block with one point more than the limit, too.
     if (verdict === 'banned')
       return new RateLimiterRes(0, bannedUntilMs - nowMs, this.points + 1, false)
     const isFirst = verdict === 'admitted' && cost > 0 && used === cost
@@ -141,7 +141,7 @@ function requireOwnWindows({ customDuration }: Record<string, unknown>): void {
   throw new TypeError('QuotaLimiter counts a minute and a day: it takes no customDuration')
 }
 
-/** Stores count in whole points, each in its own way of what isn't. */
+/** Stores count whole points; each would round fractions in its own way. */
 function requirePoints(points: number): void {
   if (Number.isSafeInteger(points) && points >= 0) return
   throw new TypeError(`points must be a whole number from 0 up, got ${String(points)}`)

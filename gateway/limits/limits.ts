@@ -1,18 +1,18 @@
-/** How many requests fit into each window; `Infinity` where a window has no limit. */
+/** The most points in each window; `Infinity` where a window has no limit. */
 export type Limits = Readonly<{ perMinute: number; perDay: number }>
 
-/** Lets everything in, and counts it. */
+/** Admits everything, and counts it. */
 export const noLimits: Limits = { perMinute: Infinity, perDay: Infinity }
 
-/** A plan of the configuration. Of a custom one, each key brings its own limits. */
+/** A plan of the configuration. For a custom plan, each key brings its own limits. */
 export type Plan = Readonly<{
   name: string
   limits: Limits | 'custom'
-  /** Whether keys of this plan are banned for going on after refusals. */
+  /** Whether keys of this plan are banned for requests after refusals. */
   bans: boolean
 }>
 
-/** What a key may set to differ from its plan; as operators write it. */
+/** A key's own limits, which replace those of its plan; as operators write them. */
 export type LimitSettings = Readonly<{
   perMinute?: number | 'unlimited' | undefined
   perDay?: number | 'unlimited' | undefined

@@ -2,38 +2,38 @@ import type { Clock } from '../../shared/clock.ts'
 import { BoundedMap } from '../../shared/bounded-map.ts'
 import type { Meters } from '../records/meters.ts'
 import type { QuotaStore } from './store.ts'
-import { Alone, type WhenUnreachable } from './alone.ts'
 import { CachedRefusals, type Asker, type DecisiveTerms, type Now } from './cached-refusals.ts'
 import { noLimits } from './limits.ts'
+import { OfflineLimiter, type LastKnown, type WhenUnreachable } from './offline-limiter.ts'
 import type { CacheSlot, Counters, Decision, Seen } from './step.ts'
 
-/** How many quotas, and how many refusals, a gateway remembers for sure beside a store that is elsewhere. */
-const remembered = 100_000
+/** The least number of quotas, and of refusals, that a gateway remembers beside a remote store. */
+const capacity = 100_000
 
-/** A question that costs nothing is answered by the ban alone, whatever the terms. */
+/** For a question of cost 0, which only a ban can refuse, whatever the terms. */
 const anyTerms: DecisiveTerms = { limits: noLimits, bans: undefined }
 
-/** What was last seen of a quota. A ban is a key's, and the quota may be an account's: it is remembered by the key. */
-type Remembered = Counters & { bannedUntilMs: 0 }
+/** The last counters of a quota. Bans are left out: they belong to keys, and a quota may be an account's. */
+type LastSeen = Counters & { bannedUntilMs: 0 }
 
 export type QuotasOptions = Readonly<{
   store: QuotaStore
   whenUnreachable: WhenUnreachable
   clock: Clock
-  /** Told when the store begins to fail, and with `undefined` when it is back. */
+  /** Called when the store begins to fail, and with `undefined` when it is back. */
   trouble?: (error: Error | undefined) => void
-  /** Where it is noted how long the store takes, and how often it can't be asked. */
+  /** Count the store's response times, and the questions that failed. */
   meters?: Pick<Meters, 'store' | 'storeErrors'>
-  /** Told of a ban that the store tells of. */
+  /** Called when the store reports a ban. */
   banned?: (key: string) => void
-  /** A clock that never steps, in milliseconds; tests hand in the one that they move. */
+  /** A monotonic clock in milliseconds; tests pass one that they move. */
   ticks?: Clock
 }>
 
 /**
- * Decisions for one gateway: the store's, with what this gateway remembers around them. It answers
- * for bans that run by itself, tells the store what it has seen in case it has lost it, and decides
- * by that alone while the store is out of reach.
+ * Makes the decisions of one gateway, with the store behind it. It answers running bans from memory,
+ * sends the store the counters that it has seen, in case the store has lost them, and decides by those
+ * counters alone while the store is out of reach.
  */
 export class Quotas {
   readonly #store: QuotaStore
@@ -41,20 +41,20 @@ export class Quotas {
   readonly #ticks: Clock
   readonly #meters: QuotasOptions['meters']
   readonly #endWatch: () => void
-  readonly #seen = new BoundedMap<Remembered>(remembered)
-  readonly #alone: Alone
-  readonly #cachedRefusals = new CachedRefusals(remembered)
-  /** What to add to the ticks for the store's time. */
+  readonly #seen = new BoundedMap<LastSeen>(capacity)
+  readonly #offline: OfflineLimiter
+  readonly #cachedRefusals = new CachedRefusals(capacity)
+  /** The store's time minus `ticks`. */
   #offsetMs: number
-  /** How long the question took by which that was found, at any time within which the store had its time. */
+  /** The round trip behind `#offsetMs`: the store's clock may be later than the estimate by this much. */
   #lagMs = 0
-  /** What fails just now: the store itself says of what it does, or a decision that it could not make. */
+  /** The failures that last: `store` as its watch reports, `decision` for one that it could not make. */
   readonly #failing = new Set<'store' | 'decision'>()
 
   constructor({ store, whenUnreachable, clock, trouble, meters, ticks, banned }: QuotasOptions) {
     this.#store = store
     this.#meters = meters
-    this.#alone = new Alone({ whenUnreachable, remembered })
+    this.#offline = new OfflineLimiter({ whenUnreachable, capacity })
     this.#trouble = trouble
     this.#ticks = ticks ?? (store.isLocal ? clock : () => performance.now())
     this.#offsetMs = clock() - this.#ticks()
@@ -64,22 +64,22 @@ export class Quotas {
         banned?.(key)
       },
       forgiven: () => this.#cachedRefusals.forget(),
-      trouble: (cause) => this.#tell('store', cause),
+      trouble: (cause) => this.#setFailing('store', cause),
       took: (milliseconds) => this.#meters?.store.add(milliseconds),
     })
   }
 
-  /** Whether the store works, as far as is known. */
+  /** Whether the last questions to the store were answered. */
   get isReachable(): boolean {
     return this.#failing.size === 0
   }
 
-  /** How many gateways count in the store, as far as is known. */
+  /** The last known number of gateways that count in the store. */
   get gateways(): number {
     return this.#store.gateways
   }
 
-  /** Decides and counts. It never throws: what the store can't decide is decided here. */
+  /** Decides and counts. Never throws: if the store can't decide, the gateway does. */
   decide(
     asker: Asker,
     terms: DecisiveTerms,
@@ -89,7 +89,7 @@ export class Quotas {
     if (this.#store.isLocal) return this.#decideHere(asker, terms, cost, slot)
     return (
       this.#cachedRefusals.forBan(asker, cost, this.#now) ??
-      // While the store can't be asked, decisions are made here, by what this gateway remembers.
+      // During an outage a full minute isn't final: the offline limiter decides by its own counters.
       (this.isReachable
         ? this.#cachedRefusals.forFullMinute(asker, terms, cost, this.#now)
         : undefined) ??
@@ -97,27 +97,27 @@ export class Quotas {
     )
   }
 
-  /** Where a caller stands; asks the store even while a known ban runs, and counts nothing. */
+  /** The state of a caller's limits. Asks the store even if a ban is cached, and counts nothing. */
   stand(asker: Asker, terms: DecisiveTerms): Decision | Promise<Decision> {
     return this.#store.isLocal
       ? this.#decideHere(asker, terms, 0)
       : this.#decideElsewhere(asker, terms, 0)
   }
 
-  /** Whether a ban of a key runs, as far as this gateway knows; asks nobody. */
+  /** Whether this gateway knows of a running ban; asks no remote store. */
   isBanned(asker: Asker): boolean {
     if (!this.#store.isLocal) return this.#cachedRefusals.forBan(asker, 0, this.#now) !== undefined
     const decision = this.#decideHere(asker, anyTerms, 0)
     return !(decision instanceof Promise) && decision.verdict === 'banned'
   }
 
-  /** Gives the day's part of what a request has cost back, because it could not be answered. */
+  /** Gives the points of a request back to the day, because the request could not be answered. */
   async giveBack(quota: string, { cost, seen }: Decision): Promise<void> {
     if (cost === 0) return
     try {
       await this.#store.giveBack(quota, cost, seen.day)
     } catch {
-      // The store is out of reach and says so itself; a point of a day is not worth more.
+      // The outage is reported elsewhere, and a point of a day isn't worth a retry.
     }
   }
 
@@ -135,11 +135,11 @@ export class Quotas {
     const { limits, bans } = terms
     try {
       const decision = this.#store.decide(quota, { key: id, cost, limits, bans, slot })
-      this.#tell('decision', undefined)
+      this.#setFailing('decision', undefined)
       return decision
     } catch (error) {
-      this.#tell('decision', asError(error))
-      return this.#decideAlone(asker, terms, cost)
+      this.#setFailing('decision', asError(error))
+      return this.#decideOffline(asker, terms, cost)
     }
   }
 
@@ -147,8 +147,8 @@ export class Quotas {
     const { id, quota } = asker
     const { limits, bans } = terms
     const seen = this.#seen.get(quota)
-    const account = this.#alone.accountOf(quota)
-    const owed = account?.tell()
+    const usage = this.#offline.usageOf(quota)
+    const owed = usage?.nextReport()
     const askedAtTicks = this.#ticks()
     try {
       const ask = { key: id, cost, limits, bans, seen, owed }
@@ -158,24 +158,24 @@ export class Quotas {
       this.#offsetMs = decision.nowMs - ticks
       this.#meters?.store.add(this.#lagMs)
       this.#remember(quota, seen ?? this.#seen.get(quota), decision.seen)
-      if (owed) account?.told(true)
-      if (account) this.#alone.close(quota, account)
+      if (owed) usage?.endReport(true)
+      if (usage) this.#offline.forgetIfSettled(quota, usage)
       this.#cachedRefusals.note(asker, terms, decision)
       return decision
     } catch {
-      if (owed) account?.told(false)
-      return this.#decideAlone(asker, terms, cost)
+      if (owed) usage?.endReport(false)
+      return this.#decideOffline(asker, terms, cost)
     }
   }
 
-  #decideAlone({ id, quota }: Asker, { limits, bans }: DecisiveTerms, cost: number): Decision {
+  #decideOffline({ id, quota }: Asker, { limits, bans }: DecisiveTerms, cost: number): Decision {
     if (this.#meters) this.#meters.storeErrors++
-    const known = {
+    const last: LastKnown = {
       seen: this.#seen.get(quota),
       nowMs: this.#now().nowMs,
       gateways: this.gateways,
     }
-    const decision = this.#alone.decide(quota, { key: id, cost, limits, bans }, known)
+    const decision = this.#offline.decide(quota, { key: id, cost, limits, bans }, last)
     if (decision.verdict === 'banned') this.#cachedRefusals.banned(id, decision.bannedUntilMs)
     return decision
   }
@@ -185,22 +185,23 @@ export class Quotas {
   }
 
   /**
-   * Answers may overtake each other: what was seen never becomes less within a generation. It is noted in
-   * place, because what is new for each request and outlives it is left for the full collections.
+   * Notes the counters of an answer. Answers may overtake each other, so counters never become less
+   * within a generation. They are written into the same object: a new one for each request would outlive
+   * the request, and be left to the full collections.
    */
-  #remember(quota: string, known: Remembered | undefined, seen: Seen): void {
-    if (!known) this.#seen.set(quota, { ...seen, bannedUntilMs: 0 })
-    else if (isNewer(seen, known)) {
-      known.minute = seen.minute
-      known.minuteUsed = seen.minuteUsed
-      known.day = seen.day
-      known.dayUsed = seen.dayUsed
-      known.dayGivenBack = seen.dayGivenBack
-      known.generation = seen.generation
+  #remember(quota: string, last: LastSeen | undefined, seen: Seen): void {
+    if (!last) this.#seen.set(quota, { ...seen, bannedUntilMs: 0 })
+    else if (isNewer(seen, last)) {
+      last.minute = seen.minute
+      last.minuteUsed = seen.minuteUsed
+      last.day = seen.day
+      last.dayUsed = seen.dayUsed
+      last.dayGivenBack = seen.dayGivenBack
+      last.generation = seen.generation
     }
   }
 
-  #tell(what: 'store' | 'decision', error: Error | undefined): void {
+  #setFailing(what: 'store' | 'decision', error: Error | undefined): void {
     const wasReachable = this.isReachable
     if (error) this.#failing.add(what)
     else this.#failing.delete(what)
@@ -208,15 +209,15 @@ export class Quotas {
   }
 }
 
-function isNewer(seen: Seen, known: Seen): boolean {
-  if (seen.generation !== known.generation) return seen.generation > known.generation
-  return isLater(seen, known)
+function isNewer(seen: Seen, last: Seen): boolean {
+  if (seen.generation !== last.generation) return seen.generation > last.generation
+  return isLater(seen, last)
 }
 
-/** Windows only go forward, and what is used of them only grows. */
-function isLater(seen: Seen, known: Seen): boolean {
-  if (seen.minute !== known.minute) return seen.minute > known.minute
-  return seen.day > known.day || (seen.day === known.day && seen.dayUsed >= known.dayUsed)
+/** Windows only go forward, and their usage only grows. */
+function isLater(seen: Seen, last: Seen): boolean {
+  if (seen.minute !== last.minute) return seen.minute > last.minute
+  return seen.day > last.day || (seen.day === last.day && seen.dayUsed >= last.dayUsed)
 }
 
 function asError(error: unknown): Error {

@@ -3,7 +3,7 @@ import type { Limits } from './limits.ts'
 export const minuteMs = 60_000
 export const dayMs = 86_400_000
 
-/** When strikes become a ban, and for how long. */
+/** When strikes become a ban, and how long it lasts. */
 export type BanRules = Readonly<{
   strikes: number
   withinMs: number
@@ -14,54 +14,54 @@ export type BanRules = Readonly<{
   memoryMs: number
 }>
 
-/** What has been counted for a quota. Everything only grows until its window or generation ends. */
+/** The counters of a quota. They only grow until their window or generation ends. */
 export type Counters = {
-  /** Which minute and which day, counted from 1970 in UTC. */
+  /** The minute and the day, counted from 1970 in UTC. */
   minute: number
   minuteUsed: number
   day: number
   dayUsed: number
   dayGivenBack: number
-  /** Rises when an operator resets the quota or lifts a ban: what was seen before counts no more. */
+  /** Rises when an operator resets the quota or lifts a ban: counters seen before don't count any more. */
   generation: number
 }
 
-/** How a key has behaved lately. */
+/** The recent refusals, strikes and bans of a key. */
 export type Conduct = {
   /** When the running episode of refusals began; 0 if none runs. */
   refusedAtMs: number
   /** Times of the latest strikes, oldest first. */
   strikesMs: number[]
   bannedUntilMs: number
-  /** How many bans in a row the next one follows on. */
+  /** The number of bans in a row that the next one continues. */
   bans: number
 }
 
-/** Everything that is kept for one quota: of a key of its own, or of an account with several. */
+/** All state of one quota, which belongs to a key or to an account with several keys. */
 export type QuotaState = Counters & {
   conducts: Map<string, Conduct> | undefined
-  /** What gateways have settled last, by gateway. */
+  /** The number of each gateway's last settled report, by gateway. */
   settled?: Map<string, number>
 }
 
-/** What a gateway has last seen of a quota: if the store knows less, it has lost something. */
+/** The last counters that a gateway has seen. If the store has less, it has lost writes. */
 export type Seen = Readonly<Counters & { bannedUntilMs: number }>
 
-/** What a gateway has admitted while it could not ask the store, in the windows that ran. */
+/** A gateway's report of the points that it admitted without the store, in the windows that ran. */
 export type Owed = Readonly<{
   minute: number
   minuteUsed: number
   day: number
   dayUsed: number
-  /** Of which generation it knew; what was reset since is not owed any more. */
+  /** The generation that the gateway knew. After a reset the report is void. */
   generation: number
-  /** Which gateway settles, and the how many-th time: what is told again is not counted again. */
+  /** The gateway, and the number of its report: a repeated report isn't counted again. */
   by: string
   number: number
 }>
 
 export type Ask = Readonly<{
-  /** Whose request it is: strikes and bans are a key's, not its account's. */
+  /** The key of the request: strikes and bans belong to it, not to its account. */
   key: string
   cost: number
   limits: Limits
@@ -71,22 +71,22 @@ export type Ask = Readonly<{
   slot?: CacheSlot | undefined
 }>
 
-/** Where a store may keep its record of a quota for whoever asks again and again, which spares a look-up. */
+/** A slot of the caller's in which a store may keep its record of the quota, which spares a look-up. */
 export type CacheSlot = { record?: object | undefined }
 
-/** One decision, with all that headers and later decisions need to know of it. */
+/** One decision, with all that headers and later decisions need. */
 export type Decision = Readonly<{
-  /** `unavailable`: the store can't be asked, and nobody may guess. */
+  /** `unavailable`: the store can't be asked, and `whenUnreachable` is `deny`. */
   verdict: 'admitted' | 'refused' | 'banned' | 'unavailable'
-  /** The time by which was decided. */
+  /** The store's time of the decision. */
   nowMs: number
   cost: number
   minuteUsed: number
-  /** Of the day, what was given back left out. */
+  /** Without the points that were given back. */
   dayUsed: number
-  /** How many strikes the key has lately. */
+  /** The number of strikes that still count. */
   strikes: number
-  /** When the key's ban ends; 0 if none runs. */
+  /** The end of the key's ban; 0 without a ban. */
   bannedUntilMs: number
   /** Whether this request is the one that banned the key. */
   bans: boolean
@@ -119,7 +119,7 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
   return decision(state, conduct, verdict, banned, cost, nowMs)
 }
 
-/** A quota of which nothing is known yet. */
+/** A quota without any usage. */
 export function newQuota(): QuotaState {
   return {
     minute: 0,
@@ -132,14 +132,14 @@ export function newQuota(): QuotaState {
   }
 }
 
-/** Where a key stands, without counting anything. */
+/** The state of a key's limits; counts nothing. */
 export function standing(state: QuotaState, key: string, nowMs: number): Decision {
   roll(state, nowMs)
   const conduct = state.conducts?.get(key) ?? newConduct()
   return decision(state, conduct, 'admitted', false, 0, nowMs)
 }
 
-/** Gives back what a request of a day has cost; a day that is over keeps what it has. */
+/** Gives the points of a request back to its day, unless that day is over. */
 export function giveBack(state: QuotaState, cost: number, day: number): void {
   if (state.day !== day) return
   state.dayGivenBack = Math.min(state.dayUsed, state.dayGivenBack + cost)
@@ -149,11 +149,11 @@ export function newConduct(): Conduct {
   return { refusedAtMs: 0, strikesMs: [], bannedUntilMs: 0, bans: 0 }
 }
 
-/** Begins new windows where the old ones have ended. */
+/** Begins a new minute and a new day where the old ones have ended. */
 function roll(state: QuotaState, nowMs: number): void {
   const minute = Math.floor(nowMs / minuteMs)
   const day = Math.floor(nowMs / dayMs)
-  // A clock that is set back a little doesn't begin a window again.
+  // A clock that is set back by less than a window doesn't begin the earlier one again.
   if (state.minute !== minute && state.minute !== minute + 1) {
     state.minute = minute
     state.minuteUsed = 0
@@ -165,7 +165,7 @@ function roll(state: QuotaState, nowMs: number): void {
   }
 }
 
-/** Takes the larger of what is kept and what a gateway has seen: a store may have lost writes. */
+/** Takes the larger of the stored counters and those that a gateway has seen: a store may have lost writes. */
 function heal(state: QuotaState, conduct: Conduct, seen: Seen): void {
   if (seen.generation < state.generation) return
   if (seen.generation > state.generation) {
@@ -183,7 +183,7 @@ function heal(state: QuotaState, conduct: Conduct, seen: Seen): void {
   conduct.bannedUntilMs = Math.max(conduct.bannedUntilMs, seen.bannedUntilMs)
 }
 
-/** Adds what was admitted without the store, in windows that still run. */
+/** Adds the points that a gateway admitted without the store, in windows that still run. */
 function settle(state: QuotaState, owed: Owed): void {
   const settled = (state.settled ??= new Map())
   if (owed.generation < state.generation || owed.number <= (settled.get(owed.by) ?? 0)) return
@@ -198,7 +198,7 @@ function fits(state: QuotaState, cost: number, { perMinute, perDay }: Limits): b
   return state.minuteUsed + cost <= perMinute && dayUsed + cost <= perDay
 }
 
-/** Notes a refusal; whether it bans the key. */
+/** Notes a refusal; `true` if it bans the key. */
 function refuse(conduct: Conduct, rules: BanRules, nowMs: number): boolean {
   if (conduct.refusedAtMs === 0) conduct.refusedAtMs = nowMs
   if (nowMs - conduct.refusedAtMs <= rules.graceMs) return false

@@ -3,44 +3,44 @@ import type { Ask, Decision } from './step.ts'
 /** A ban that runs. */
 export type Ban = Readonly<{ key: string; quota: string; untilMs: number }>
 
-/** What others tell of bans. */
+/** Hears from a store about bans, and about its health. */
 export type BanListener = Readonly<{
-  /** A key was banned, by its own doing or by an operator. */
+  /** A key was banned, by its own strikes or by an operator. */
   banned: (ban: Ban) => void
-  /** A ban was lifted or a quota reset somewhere: what this process remembers may be untrue. */
+  /** A ban was lifted or a quota reset somewhere: cached refusals may be untrue. */
   forgiven: () => void
-  /** The store can't be reached any more; with `undefined`, it can again. A single failure is none. */
+  /** An outage has begun; with `undefined`, it is over. A single failure isn't an outage. */
   trouble?: (cause: Error | undefined) => void
-  /** How long it took to write counters down, where counting itself is done in memory. */
+  /** The time that a write of counters took, for a store that counts in memory. */
   took?: (milliseconds: number) => void
 }>
 
 /**
- * What has been counted, by quota, for any number of gateways. Each method is one atomic step.
+ * Holds the counters of quotas for any number of gateways. Each method is one atomic step.
  *
- * `decide` answers at once where the store is in memory, else by a promise. It throws or rejects if
- * the store can't be reached; whether the request was counted then is not known. Time is the
- * store's: one clock for all gateways.
+ * `decide` answers at once where the store is in memory, else by a promise. A store that can't be
+ * asked at the moment throws, or rejects with, `StoreUnavailable`; the request may have been counted
+ * then or not. Time is the store's: one clock for all gateways.
  */
 export interface QuotaStore {
-  /** Whether what it holds can't be lost while this process lives, so that nothing need be carried. */
+  /** Whether it can't lose counters while this process lives, so that questions carry no `seen` and no `owed`. */
   readonly isLocal: boolean
-  /** How many gateways count here, as far as was last known; this one included. */
+  /** The last known number of gateways that count here, this one included. */
   readonly gateways: number
-  /** Decides a request and counts it; with cost 0 it counts nothing and tells where the key stands. */
+  /** Decides a request and counts it. With cost 0 it counts nothing, and gives the state of the limits. */
   decide(quota: string, ask: Ask): Decision | Promise<Decision>
-  /** Gives back what a request of a day has cost, if that day still runs. */
+  /** Gives the points of a request back to its day, if that day still runs. */
   giveBack(quota: string, cost: number, day: number): void | Promise<void>
   /** Empties both windows of a quota. */
   reset(quota: string): Promise<void>
-  /** Bans a key until a time, in place of a ban that runs. */
+  /** Bans a key until a time; replaces a ban that runs. */
   ban(quota: string, key: string, untilMs: number): Promise<void>
-  /** Ends a ban, and forgets it; `false` if none ran. */
+  /** Ends a ban and forgets it; `false` if no ban ran. */
   lift(quota: string, key: string): Promise<boolean>
   bans(): Promise<readonly Ban[]>
   /**
-   * Tells of lifts and resets, by whomever, within a second, and of bans where that spares a question.
-   * Gives what ends the watch.
+   * Reports the lifts and resets of all processes within a second, and bans where that spares a
+   * question. Returns the function that ends the watch.
    */
   watch(listener: BanListener): () => void
   close(): Promise<void>

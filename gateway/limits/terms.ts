@@ -9,24 +9,24 @@ export type Terms = Readonly<{
   limits: Limits
   /** When strikes become a ban; `undefined` for a plan without bans. */
   bans: BanRules | undefined
-  /** Tells uses that the caller's key is restricted from; `undefined` for a key that isn't restricted. */
+  /** The restrictions of the caller's key; `undefined` for a key without any. */
   forbids: Restriction | undefined
 }>
 
-/** Tells whether a key may not be used for an operation, or not from an address. */
+/** Says which restriction of a key forbids a request; `undefined` if none does. */
 export type Restriction = (
   method: string,
   path: string,
   address: () => string,
 ) => 'operation' | 'address' | undefined
 
-/** The plans of one configuration. Each generation has its own, so that no request mixes the terms of two. */
+/** The plans of one configuration. Each generation has its own, so no request mixes the terms of two. */
 export class ConfiguredPlans {
   readonly #plans: ReadonlyMap<string, Plan>
   readonly #bans: BanRules
-  /** By plan: keys without settings of their own share them. */
-  readonly #shared = new Map<string, Terms>()
-  readonly #own = new WeakMap<Caller, Terms>()
+  /** Shared by the keys of a plan without settings of their own. */
+  readonly #termsByPlan = new Map<string, Terms>()
+  readonly #termsByCaller = new WeakMap<Caller, Terms>()
 
   constructor(plans: ReadonlyMap<string, Plan>, bans: BanRules) {
     this.#plans = plans
@@ -36,11 +36,11 @@ export class ConfiguredPlans {
   /** The terms of a caller; `undefined` if the configuration has no limits for it. */
   termsFor(caller: Caller): Terms | undefined {
     const { overrides } = stateOf(caller)
-    const known = overrides ? this.#own.get(caller) : this.#shared.get(caller.plan)
-    if (known) return known
+    const cached = overrides ? this.#termsByCaller.get(caller) : this.#termsByPlan.get(caller.plan)
+    if (cached) return cached
     const terms = this.#terms(caller.plan, overrides)
-    if (terms && overrides) this.#own.set(caller, terms)
-    else if (terms) this.#shared.set(caller.plan, terms)
+    if (terms && overrides) this.#termsByCaller.set(caller, terms)
+    else if (terms) this.#termsByPlan.set(caller.plan, terms)
     return terms
   }
 

@@ -1,19 +1,19 @@
 import type { Clock } from '../../shared/clock.ts'
 import { noterFor } from '../records/audit.ts'
-import { KeyDesk } from '../keys/desk.ts'
-import { QuotaDesk } from '../limits/desk.ts'
+import { KeyDesk } from './key-desk.ts'
+import { QuotaDesk } from './quota-desk.ts'
 import type { Plan } from '../limits/limits.ts'
-import type { Stores } from '../stores/open.ts'
+import type { Stores } from '../stores/stores.ts'
 
 export type DesksOptions = Readonly<{
   stores: Stores
   plans: ReadonlyMap<string, Plan>
   clock: Clock
-  /** Who changes things here, for the audit. */
+  /** The author of changes, for the audit. */
   by: string
 }>
 
-/** Where operators change keys, bans and quotas: for the command line and the admin API alike. */
+/** The operations on keys, bans and quotas, for the command line and the admin API alike. */
 export type Desks = Readonly<{ keys: KeyDesk; quotas: QuotaDesk }>
 
 export function desksFor({ stores, plans, clock, by }: DesksOptions): Desks {

@@ -1,10 +1,10 @@
-/** Something that somebody has changed. */
+/** One change by an operator, or a ban that a key has earned. */
 export type Change = Readonly<{
-  /** What was done, such as `keys.revoke`. */
+  /** The action, such as `keys.revoke`. */
   what: string
-  /** To what: the id of a key, or a file. */
+  /** Its object: the id of a key, or a file. */
   subject: string
-  /** What is another now, as it was and as it is; `null` where there was, or is, nothing. */
+  /** The changed values before and after; `null` for nothing. */
   before: unknown
   after: unknown
 }>
@@ -17,30 +17,30 @@ export type AuditQuery = Readonly<{
   subject?: string | undefined
 }>
 
-/** How many lines are remembered at least. */
+/** The least number of entries that are kept. */
 export const rememberedEntries = 100_000
 
 /**
- * Who has changed what, in the order of changes. Lines are only ever added; the oldest are forgotten
- * when there are very many. A store that can't be reached rejects.
+ * The audit: all changes in their order. Entries are only added; beyond `rememberedEntries` the oldest are deleted.
+ * A store that can't be asked at the moment rejects with `StoreUnavailable`.
  */
 export interface AuditStore {
   add(entry: AuditEntry): Promise<void>
   /** The newest first. */
   list(query: AuditQuery): Promise<readonly AuditEntry[]>
   /**
-   * What was added since a place in the order, the oldest first, and the place to go on from; without
-   * a place nothing, and the place that is the end just now.
+   * The entries since a place in the order, the oldest first, and the place to go on from. Without a place: no
+   * entries, and the current end.
    */
   since(place?: string): Promise<Readonly<{ entries: readonly AuditEntry[]; place: string }>>
 }
 
-/** A line as stores keep it. */
+/** The text of an entry in a store. */
 export function auditText(entry: AuditEntry): string {
   return JSON.stringify(entry)
 }
 
-/** The line of a store's text; nothing if it is damaged, so that one such doesn't hide the others. */
+/** The entry of a stored text; empty if it is damaged, so that lists can leave it out. */
 export function auditEntriesFrom(text: string | undefined): AuditEntry[] {
   try {
     const entry = JSON.parse(text ?? '') as AuditEntry
@@ -51,4 +51,9 @@ export function auditEntriesFrom(text: string | undefined): AuditEntry[] {
   } catch {
     return []
   }
+}
+
+/** A line of the audit as programs are told of it. */
+export function auditView({ atMs, ...entry }: AuditEntry) {
+  return { at: new Date(atMs).toISOString(), ...entry }
 }

@@ -1,10 +1,10 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { AuditStore, Change } from './audit-store.ts'
 
-/** Writes down what somebody has changed. */
+/** Writes a change to the audit. */
 export type Noted = (change: Change) => Promise<void>
 
-/** What was changed, but could not be written down: it is not to be done again. */
+/** A change was made but couldn't be written to the audit: it must not be repeated. */
 export class NotWrittenDown extends Error {
   readonly what: string
 
@@ -15,13 +15,13 @@ export class NotWrittenDown extends Error {
   }
 }
 
-/** How often the log hears of what was changed. */
-const lookEveryMs = 1_000
+/** The time between two reads of the audit for the log. */
+const pollEveryMs = 1_000
 
-/** By how much clocks may differ. What was changed earlier has come from another store, by a copy. */
+/** The most that clocks may differ. Earlier entries were copied from another store. */
 const clocksDifferMs = 5_000
 
-/** Writes down changes that somebody makes, after they are made. */
+/** Makes the function that writes one author's changes to the audit, after they are made. */
 export function noterFor(store: AuditStore, by: string, clock: Clock): Noted {
   return async (change) => {
     try {
@@ -33,35 +33,35 @@ export function noterFor(store: AuditStore, by: string, clock: Clock): Noted {
 }
 
 /**
- * Tells the log of each change that somebody has made, by command or otherwise. Every gateway of a fleet
- * does, each for what happens while it runs. Gives what ends it.
+ * Logs each change in the audit, whoever made it. Every gateway of a fleet logs the changes since its start. Returns
+ * the function that ends it.
  */
-export function tellChanges(
+export function logChanges(
   store: AuditStore,
   log: (about: object, message: string) => void,
   clock: Clock = Date.now,
 ): () => void {
   const beganAtMs = clock()
-  let place: string | undefined
-  let isLooking = false
-  const look = async (): Promise<void> => {
-    if (isLooking) return
-    isLooking = true
+  let cursor: string | undefined
+  let isPolling = false
+  const poll = async (): Promise<void> => {
+    if (isPolling) return
+    isPolling = true
     try {
-      const { entries, place: next } = await store.since(place)
-      place = next
+      const { entries, place } = await store.since(cursor)
+      cursor = place
       for (const { what, atMs, ...rest } of entries) {
         if (atMs < beganAtMs - clocksDifferMs) continue
         log({ audit: what, at: new Date(atMs).toISOString(), ...rest }, 'changed')
       }
     } catch {
-      // The store is out of reach and says so itself; what was missed is told when it is back.
+      // The outage is reported elsewhere. The next poll reads the missed entries.
     } finally {
-      isLooking = false
+      isPolling = false
     }
   }
-  const timer = setInterval(() => void look(), lookEveryMs)
+  const timer = setInterval(() => void poll(), pollEveryMs)
   timer.unref()
-  void look()
+  void poll()
   return () => clearInterval(timer)
 }

@@ -2,24 +2,24 @@ import { breathe } from '../../shared/breathe.ts'
 import type { Clock } from '../../shared/clock.ts'
 import type { BanRules } from '../limits/step.ts'
 import type { AuditStore } from './audit-store.ts'
-import { banView } from '../operations/views.ts'
+import { banView } from '../limits/views.ts'
 
-/** How many bans wait to be written down at most. */
+/** The most bans that wait to be written. */
 const mostWaiting = 1_000
 
 export type EarnedBansOptions = Readonly<{
   store: Pick<AuditStore, 'add'>
   clock: Clock
-  /** Told of a ban that could not be written down. */
+  /** Called for a ban that couldn't be written. */
   missing: (key: string, error: Error) => void
 }>
 
-/** A key that has earned a ban, and by which rules. */
+/** A key that has earned a ban, and the rules of the ban. */
 type Banned = Readonly<{ id: string; name: string; bans: BanRules | undefined }>
 
 /**
- * Writes the bans that keys have earned into the audit, so that they are told of when they are over. It does so
- * behind the requests, one after the other. The gateway that decided a ban writes it down, and no other.
+ * Writes earned bans to the audit, so that operators can see them after their end. Writes one after the other, in the
+ * background. Only the gateway that decided a ban writes it.
  */
 export class EarnedBans {
   readonly #options: EarnedBansOptions
@@ -41,7 +41,7 @@ export class EarnedBans {
     const line = { atMs: clock(), by: 'gateway', what: 'bans.earn', subject: id }
     const write = async (): Promise<void> => {
       try {
-        // A file is written at once, with all that waits for the disk: the request's answer goes first.
+        // A file is written synchronously, so the request's answer is sent first.
         await breathe()
         await store.add({ ...line, before: null, after })
       } catch (error) {
@@ -53,7 +53,7 @@ export class EarnedBans {
     this.#written = this.#written.then(write)
   }
 
-  /** Resolves when what was earned so far is written down, or can't be. */
+  /** Resolves when all bans so far are written, or have failed to be. */
   close(): Promise<void> {
     return this.#written
   }

@@ -1,23 +1,23 @@
-/** Upper bounds of the classes that times are counted in, in seconds. */
+/** The upper bounds of the histogram's buckets, in seconds. */
 export const bounds: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ]
 
-/** How often something took how long: classes by `bounds`, the last one for what took longer. */
+/** A histogram of durations: a bucket for each of `bounds`, and one for longer times. */
 export class Durations {
   readonly counts: number[] = new Array<number>(bounds.length + 1).fill(0)
   sum = 0
 
   add(milliseconds: number): void {
     const seconds = milliseconds / 1_000
-    let place = 0
-    while (place < bounds.length && seconds > (bounds[place] ?? Infinity)) place++
-    this.counts[place] = (this.counts[place] ?? 0) + 1
+    let bucket = 0
+    while (bucket < bounds.length && seconds > (bounds[bucket] ?? Infinity)) bucket++
+    this.counts[bucket] = (this.counts[bucket] ?? 0) + 1
     this.sum += seconds
   }
 }
 
-/** How often something has happened, by two things that tell it apart. */
+/** Counters by two labels. */
 export class Counts {
   readonly #counts = new Map<string, Map<string | number, number>>()
 
@@ -33,40 +33,40 @@ export class Counts {
   }
 }
 
-/** The answers to requests of one route, by plan and status, and how long they took. */
+/** The answers of one route, by plan and status, and their durations. */
 export class RouteMeter {
   readonly answers = new Counts()
   readonly durations = new Durations()
 }
 
-/** What a target's answers are counted by: the first digit of their status, or that there was none. */
+/** The classes of a target's answers: by the first digit of the status, or `none` without an answer. */
 export const answerClasses = ['1xx', '2xx', '3xx', '4xx', '5xx', 'none'] as const
 
-/** The answers of one target, and how long they took. */
+/** The answers of one target, and their durations. */
 export class TargetMeter {
   /** By `answerClasses`. */
   readonly answers = answerClasses.map(() => 0)
   readonly durations = new Durations()
 
-  /** Counts an answer by its status; 0: there was none. */
+  /** Counts an answer by its status; 0 for no answer. */
   answered(status: number): void {
-    const place = status === 0 ? answerClasses.length - 1 : Math.floor(status / 100) - 1
-    this.answers[place] = (this.answers[place] ?? 0) + 1
+    const index = status === 0 ? answerClasses.length - 1 : Math.floor(status / 100) - 1
+    this.answers[index] = (this.answers[index] ?? 0) + 1
   }
 }
 
 /**
- * What a gateway counts of its own doing, in plain numbers, so that counting costs a request next to
- * nothing: prom-client looks its labels up on every call (0.24 µs for a histogram, 0.01 µs here).
+ * The gateway's metrics as plain numbers, because prom-client looks labels up on every call: 0.24 µs for a histogram,
+ * 0.01 µs here.
  *
- * Whatever tells counts apart comes from the configuration or from a list of ours, never from a caller.
+ * All labels come from the configuration or from our own lists, never from a caller, so their number is bounded.
  */
 export class Meters {
   /** By plan and by the code of the refusal. */
   readonly refusals = new Counts()
   /** By plan. */
   readonly bans = new Counts()
-  /** By what they were told. */
+  /** By the code of the refusal. */
   readonly strangers = new Counts()
   /** By operation and plan. */
   readonly deprecated = new Counts()
@@ -87,9 +87,9 @@ export class Meters {
 }
 
 function entryOf<Value>(map: Map<string, Value>, name: string, make: () => Value): Value {
-  const known = map.get(name)
-  if (known !== undefined) return known
-  const made = make()
-  map.set(name, made)
-  return made
+  const present = map.get(name)
+  if (present !== undefined) return present
+  const created = make()
+  map.set(name, created)
+  return created
 }

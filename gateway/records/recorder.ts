@@ -6,13 +6,13 @@ import { deprecatedCall } from './deprecated-calls.ts'
 import type { Terms } from '../limits/terms.ts'
 import { useOf } from './use.ts'
 
-/** In metrics, the plan of who has none, and the route of what leads nowhere. */
+/** In metrics, the plan of strangers, and the route of paths without one. */
 export const noPlan = 'none'
 export const noRoute = 'none'
 
-/** Writes down what becomes of requests: in numbers for metrics, by key and day for usage. */
+/** Records the outcomes of requests, for metrics and for usage by key and day. */
 export type Recorder = Readonly<{
-  /** What takes note of the answers of a route; what is free is no usage. */
+  /** Makes the function that records the answers of a route. A free route counts as no usage. */
   answersOf: (
     route: string,
     isFree: boolean,
@@ -42,7 +42,7 @@ export function recorder(core: Core, log: FastifyBaseLogger): Recorder {
 
     banned({ id, name, plan }, { bans }, untilMs) {
       meters.bans.add(plan, '')
-      // One that this gateway decides while the store is out of reach holds here alone; the log tells of it.
+      // A ban during an outage holds in this gateway only, so it is logged and not written to the audit.
       if (core.quotas.isReachable) core.earnedBans.add({ id, name, bans }, untilMs)
       log.warn({ key: id, until: new Date(untilMs).toISOString() }, 'a key is banned')
     },

@@ -1,31 +1,31 @@
-/** How often a key has done something on a day. */
+/** The number of times that a key has done one thing on one day. */
 export type Tally = Readonly<{
   /** Days since 1970, in UTC. */
   day: number
   key: string
   what: string
   count: number
-  /** When last, where that is of interest; else 0. */
+  /** The time of the last one, for calls of deprecated operations; else 0. */
   lastMs: number
 }>
 
-/** How many days are remembered. */
+/** The number of days that are kept. */
 export const rememberedDays = 90
 
 /**
- * What keys have done, by day, added up for any number of gateways. Nothing on a request's way waits
- * for it: gateways add what has come together since the last time.
+ * Tallies of keys by day, summed up for any number of gateways. No request waits for it: gateways add their counts
+ * from time to time.
  *
- * A store that can't be reached rejects; what it has added by then is not known, so the same batch is
- * handed in again.
+ * A store that can't be asked at the moment rejects with `StoreUnavailable`. It may have added part of
+ * the batch, so the gateway hands the same batch in again.
  */
 export interface TallyStore {
   /**
-   * Adds to what is there, once, however often it is asked with the same id of a batch. Days that are
-   * older than is remembered are forgotten.
+   * Adds a batch to the sums. A batch with a known id is ignored, so a batch can be repeated. Deletes days older than
+   * `rememberedDays`.
    */
   add(batch: string, tallies: readonly Tally[]): Promise<void>
 
-  /** What has been added for some days, the first and the last of them included, in no order; of one key, or all. */
+  /** The sums of all days from the first to the last, both included, in any order; of one key, or of all. */
   list(fromDay: number, toDay: number, key?: string): AsyncIterable<Tally>
 }

@@ -4,32 +4,32 @@ import type { Clock } from '../../shared/clock.ts'
 import { dayMs } from '../limits/step.ts'
 import type { Tally, TallyStore } from './tally-store.ts'
 
-/** How often what has come together is added to the store: a crash loses that much of it. */
+/** The time between two additions to the store: a crash loses the counts since the last one. */
 const everyMs = 4_000
 
-/** How many tallies are handed over at once: requests are served in between. */
+/** Tallies per batch: the gateway serves requests between two batches. */
 const batchSize = 250
 
-/** How many are kept for keys that have paused; beyond, they are forgotten until they go on. */
-const mostIdle = 100_000
+/** The number of counts up to which idle keys are kept. */
+const mostCounts = 100_000
 
-/** How many different tallies wait for the store at most, while it is out of reach. */
+/** The most tallies that wait for the store during an outage. */
 const mostWaiting = 200_000
 
 export type TallyingOptions = Readonly<{
   store: TallyStore
   clock: Clock
-  /** Told when adding begins to fail, and when it works again. */
+  /** Called when adding begins to fail, and with `undefined` when it works again. */
   trouble: (error: Error | undefined) => void
 }>
 
 type Batch = Readonly<{ id: string; tallies: readonly Tally[] }>
 
-/** How often one key has done one thing on one day. */
+/** The number of times that one key has done one thing on one day. */
 export type DayCount = {
   readonly key: string
   readonly what: string
-  /** `forgotten` where it paused for so long that it is not looked at any more. */
+  /** `forgotten` for an idle count, which isn't used any more. */
   day: number
   count: number
   lastMs: number | undefined
@@ -37,21 +37,21 @@ export type DayCount = {
   readonly next: DayCount | undefined
 }
 
-/** Where the latest count of a key is kept from one request to the next: mostly it is the one to go on with. */
+/** The slot that keeps the latest count of a key between requests: mostly the next one continues it. */
 export type CountSlot = { dayCount: DayCount | undefined }
 
 const forgotten = -1
 
-/** Counts what keys do in this process's memory, and adds it to the store once in a while. */
+/** Counts the usage of keys in memory, and adds it to the store from time to time. */
 export class Tallying {
   readonly #options: TallyingOptions
   readonly #timer: NodeJS.Timeout
-  /** In the order of keys when they are taken, so that a store in a file writes few pages a batch. */
+  /** Sorted by key before batches are made, so that a store in a file writes few pages per batch. */
   #all: DayCount[] = []
   #isSorted = true
-  /** What was handed in, and is not known to have been added. */
-  #handedIn: Batch | undefined
-  /** How many tallies are counted or handed in. */
+  /** The batch that the store hasn't confirmed. */
+  #unconfirmed: Batch | undefined
+  /** The number of tallies that are counted or unconfirmed. */
   #size = 0
   #adding: Promise<void> = Promise.resolve()
   #isFailing = false
@@ -62,7 +62,7 @@ export class Tallying {
     this.#timer.unref()
   }
 
-  /** Counts one thing that a key has done; `isDated` if it matters when it did so last. */
+  /** Counts one thing that a key has done; `isDated` keeps the time of the last one, too. */
   count(key: string, slot: CountSlot, what: string, isDated = false): void {
     const nowMs = this.#options.clock()
     const day = Math.floor(nowMs / dayMs)
@@ -73,7 +73,7 @@ export class Tallying {
       this.#size++
     }
     if (counted?.day !== day) {
-      // Counts that are forgotten or of another day are left behind, with all that hang on them.
+      // A forgotten count, or one of another day, is dropped together with its list.
       counted = this.#begin(key, what, day, counted ? undefined : slot.dayCount)
       slot.dayCount = counted
     }
@@ -81,7 +81,7 @@ export class Tallying {
     if (isDated) counted.lastMs = nowMs
   }
 
-  /** Adds what waits; resolves when it is in the store, or has to wait for longer. */
+  /** Adds all counts to the store; resolves when they are stored, or when that has failed for now. */
   flush(): Promise<void> {
     this.#adding = this.#adding.then(() => this.#add())
     return this.#adding
@@ -100,16 +100,16 @@ export class Tallying {
   }
 
   /**
-   * Takes what was counted, a batch at a time: made all at once, 100,000 tallies would outlive many requests.
-   * Forgets who has paused, if there are so many that it matters, and days that are over.
+   * Makes batches of the counts one at a time: 100,000 tallies made at once would outlive many requests. Forgets
+   * counts of past days and, if there are many, of idle keys.
    */
   *#batches(): Generator<Batch> {
-    // It may have been added nevertheless, so it is handed in again as it is, by the same id.
-    if (this.#handedIn) yield this.#handedIn
-    // What was sorted before and what came since: V8 sorts such in one pass.
+    // The store may have added it already, so it is repeated unchanged, with the same id.
+    if (this.#unconfirmed) yield this.#unconfirmed
+    // V8 sorts this in one pass: a sorted part, and the additions since.
     if (!this.#isSorted) this.#all.sort(byKey)
     this.#isSorted = true
-    const isLong = this.#all.length > mostIdle
+    const isLong = this.#all.length > mostCounts
     const today = Math.floor(this.#options.clock() / dayMs)
     let someForgotten = false
     let tallies: Tally[] = []
@@ -133,9 +133,9 @@ export class Tallying {
   async #add(): Promise<void> {
     try {
       for (const batch of this.#batches()) {
-        this.#handedIn = batch
+        this.#unconfirmed = batch
         await this.#options.store.add(batch.id, batch.tallies)
-        this.#handedIn = undefined
+        this.#unconfirmed = undefined
         this.#size -= batch.tallies.length
         await breathe()
       }

@@ -5,11 +5,11 @@ import { classOfStatus } from './status-class.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { TallyStore } from './tally-store.ts'
 
-/** The usage of a key: on one day, or in all. */
+/** The usage of a key on one day, or of several days together. */
 export type Usage = Readonly<{
   key: string
   name: string
-  /** `2030-12-05`; none for the sum of several days. */
+  /** Such as `2030-12-05`; left out for a sum of several days. */
   day?: string
   admitted: number
   /** By reason: the code of the refusal. */
@@ -28,34 +28,34 @@ type Summed = {
 
 export type UsageQuery = Readonly<{ fromDay: number; toDay: number; key?: string | undefined }>
 
-/** The latest days, today included, counted from 1970 in UTC. */
+/** The range of the latest days, today included; days count from 1970 in UTC. */
 export function latestDays(count: number, nowMs: number): { fromDay: number; toDay: number } {
   const toDay = Math.floor(nowMs / dayMs)
   return { fromDay: toDay - count + 1, toDay }
 }
 
-/** Usage in some days: of one key, a line a day; else a line for each key, those used most first. */
+/** The usage in some days: of one key by day; otherwise of each key in all, the most used first. */
 export async function usage(
   stores: Readonly<{ keys: KeyStore; tallies: TallyStore }>,
   { fromDay, toDay, key }: UsageQuery,
 ): Promise<Usage[]> {
-  const found = new Map<string, Summed>()
+  const sumsByName = new Map<string, Summed>()
   for await (const tally of stores.tallies.list(fromDay, toDay, key)) {
     const [kind, what = ''] = tally.what.split(' ', 2)
     if (kind !== 'admitted' && kind !== 'refused') continue
     const day = key === undefined ? 0 : tally.day
-    const place = `${day} ${tally.key}`
-    let sum = found.get(place)
+    const name = `${day} ${tally.key}`
+    let sum = sumsByName.get(name)
     if (!sum) {
       sum = { key: tally.key, day, admitted: 0, refused: {}, answers: {} }
-      found.set(place, sum)
+      sumsByName.set(name, sum)
     }
     if (kind === 'admitted') sum.admitted += tally.count
     else sum.refused[what] = (sum.refused[what] ?? 0) + tally.count
     const answer = kind === 'admitted' ? what : classOf(what)
     sum.answers[answer] = (sum.answers[answer] ?? 0) + tally.count
   }
-  const sums = [...found.values()].sort(
+  const sums = [...sumsByName.values()].sort(
     (a, b) => a.day - b.day || b.admitted - a.admitted || (a.key < b.key ? -1 : 1),
   )
   const nameOf = await keyNames(
@@ -69,7 +69,7 @@ export async function usage(
   }))
 }
 
-/** The class of the status that a refusal has. */
+/** The class of a refusal's status. */
 function classOf(code: string): string {
   const [, status = 500] = Object.entries(statusByCode).find(([each]) => each === code) ?? []
   return classOfStatus(status)

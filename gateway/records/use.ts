@@ -9,7 +9,7 @@ const refused = new Map(
   Object.keys(statusByCode).map((code) => [code, `refused ${code as RefusalCode}` as const]),
 )
 
-// Made once: a text that is put together for each request is not found as quickly.
+// Constants: comparing with a text that is built for each request is slower.
 const admitted = {
   '1xx': 'admitted 1xx',
   '2xx': 'admitted 2xx',
@@ -18,7 +18,7 @@ const admitted = {
   '5xx': 'admitted 5xx',
 } as const
 
-/** How a caller's request is tallied; `undefined` for one that was never decided. */
+/** The name under which a caller's request is tallied; `undefined` for a request without a decision. */
 export function useOf(record: RequestRecord, status: number): Use | undefined {
   const { standing, forbidden } = record
   if (!standing) return undefined

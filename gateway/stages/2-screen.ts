@@ -6,14 +6,14 @@ import type { RefuseStranger } from '../stranger.ts'
 
 export type ScreenOptions = Readonly<{ refuseStranger: RefuseStranger }>
 
-/** Refuses what can be read in more than one way, before anybody else looks at it. */
+/** Refuses requests that can be read in more than one way, before any other stage reads them. */
 export function screen({ refuseStranger }: ScreenOptions): onRequestHookHandler {
   return function screen(request, reply, done): void {
     const fault = framingFault(request.raw)
     if (fault) return refuseStranger(request, reply, () => fault)
     const plain = plainTarget(request.url)
     if (plain === undefined) return refuseStranger(request, reply, ambiguous)
-    // The gateway's own server has spelled it so already; in another app, what is matched must be forwarded.
+    // The gateway's own server has done this before routing. In another app the path that was checked must be forwarded.
     if (plain !== request.url) request.raw.url = plain
     done()
   }

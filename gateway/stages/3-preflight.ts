@@ -5,7 +5,7 @@ import type { AddressOf } from '../stranger.ts'
 
 export type PreflightOptions = Readonly<{ cors: Cors; strangers: Strangers; addressOf: AddressOf }>
 
-/** Answers browsers that ask whether a page may ask: they have no key yet, and it costs nothing. */
+/** Answers CORS preflights. They carry no key, and cost nothing. */
 export function preflight(options: PreflightOptions): onRequestHookHandler {
   const { cors, strangers, addressOf } = options
   return function preflight(request, reply, done): void {

@@ -9,11 +9,11 @@ import { Refusal } from '../../shared/refusal.ts'
 import { pathOf } from '../../shared/service.ts'
 import { bearerToken } from '../http/bearer.ts'
 import type { Caller } from '../keys/caller.ts'
-import type { Found, KeyDirectory } from '../keys/directory.ts'
+import type { KeyDirectory, LookUp } from '../keys/directory.ts'
 import { isOurs, isWellFormed } from '../keys/token.ts'
 import type { Strangers } from '../limits/strangers.ts'
 import type { ConfiguredPlans } from '../limits/terms.ts'
-import { Seldom } from '../records/seldom.ts'
+import { LogThrottle } from '../records/log-throttle.ts'
 import { refuse } from '../request-record.ts'
 import type { AddressOf, RefuseStranger } from '../stranger.ts'
 
@@ -29,20 +29,20 @@ export type AuthenticateOptions = Readonly<{
 const challenge = 'Bearer realm="tollgate"'
 const secondsUntilBack = '5'
 
-/** How often the log is told of a key whose plan is gone. */
+/** The time between two log lines about a key whose plan is gone. */
 const everyMinuteMs = 60_000
 
-/** Finds out who sends a request, before a byte of its body is read; refuses who can't be known. */
+/** Finds the caller of a request before its body is read; refuses strangers. */
 export function authenticate(options: AuthenticateOptions): onRequestHookHandler {
   const { directory, strangers, plans, addressOf, refuseStranger, clock } = options
-  const unplannedKeys = new Seldom(clock, everyMinuteMs)
+  const unplannedKeys = new LogThrottle(clock, everyMinuteMs)
 
   return function authenticate(request, reply, done): void {
     const token = bearerToken(request.raw.rawHeaders)
     if (token === undefined) return refuseStranger(request, reply, missing)
     if (token === null) return refuseStranger(request, reply, notBearer)
-    const known = directory.recall(token)
-    if (known) return letIn(known, request, reply, done)
+    const caller = directory.recall(token)
+    if (caller) return letIn(caller, request, reply, done)
     if (isOurs(token) && !isWellFormed(token)) return refuseStranger(request, reply, invalid)
     if (strangers.isOver(addressOf(request)) && !directory.mayExist(token)) {
       return refuseStranger(request, reply, invalid)
@@ -51,14 +51,14 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
   }
 
   function lookUp(token: string, request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const found = directory.look(token)
-    const decide = (found: Found): void => {
-      if (found === 'unavailable') refuseUnchecked(request, reply)
-      else if (found === 'unknown') refuseStranger(request, reply, invalid)
-      else letIn(found, request, reply, done)
+    const looked = directory.look(token)
+    const decide = (result: LookUp): void => {
+      if (result === 'unavailable') refuseUnchecked(request, reply)
+      else if (result === 'unknown') refuseStranger(request, reply, invalid)
+      else letIn(result, request, reply, done)
     }
-    if (found instanceof Promise) found.then(decide).catch(done)
-    else decide(found)
+    if (looked instanceof Promise) looked.then(decide).catch(done)
+    else decide(looked)
   }
 
   function letIn(caller: Caller, request: FastifyRequest, reply: FastifyReply, done: Done): void {
@@ -73,7 +73,7 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
     done()
   }
 
-  /** Its key is valid, and guesses at nothing: it isn't counted as a stranger. */
+  /** Refuses a key whose plan is gone. It isn't counted as a stranger, because the key is valid. */
   function refuseUnplanned(
     { id, plan }: Caller,
     request: FastifyRequest,
@@ -99,7 +99,7 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
   }
 }
 
-// Made once: to make one for each request is a twentieth of what refusing costs.
+// Made once: a new one for each request would be a twentieth of the cost of refusing.
 const unplanned = refusing('forbidden', 'The plan of your key is not offered any more.')
 
 const missing = refusing(

@@ -8,32 +8,32 @@ import { hasBody } from '../../shared/node/linger.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { stateOf, type Caller } from '../keys/caller.ts'
 import { bodied, tooManyAtOnce } from '../forwarding/refusals.ts'
-import { comeBack } from '../limits/come-back.ts'
+import { waitRefusal } from '../limits/wait-refusal.ts'
 import type { Limits } from '../limits/limits.ts'
 import type { Quotas } from '../limits/quotas.ts'
 import type { Decision } from '../limits/step.ts'
 import type { Terms } from '../limits/terms.ts'
 import { refuse, type RequestRecord } from '../request-record.ts'
-import type { FairShare } from '../forwarding/fair-share.ts'
-import { standingView } from '../operations/views.ts'
+import type { FairShare } from '../http/fair-share.ts'
+import { standingView } from '../limits/views.ts'
 
 const secondsUntilBack = '5'
 
 export type AdmitOptions = Readonly<{
   quotas: Quotas
-  /** How many points a request of the route costs. */
+  /** The points that a request of the route costs. */
   cost: number
-  /** Whether the route tells where a caller stands, and nothing else: it is open even to who is banned. */
+  /** Whether the route only shows the caller's limits, and so is open to banned callers, too. */
   asksOnly: boolean
-  /** The upstream of the route, as far as its callers share it. */
+  /** The shares of the route's upstream. */
   share: FairShare | undefined
-  /** Told when a request has banned its key. */
+  /** Called when a request has banned its key. */
   banned: (caller: Caller, terms: Terms, untilMs: number) => void
 }>
 
 /**
- * Lets a request in if its caller's quota has room for it, and counts it: one step, or 429. A request that isn't
- * for the caller, or costs more than it may ever have, is 403 and not counted.
+ * Admits and counts a request in one step if its caller's quota has room, else refuses it with 429. A request
+ * that the key isn't allowed, or that costs more than its limit, gets 403 and isn't counted.
  */
 export function admit(options: AdmitOptions): onRequestHookHandler {
   const { quotas, cost, asksOnly, share, banned } = options
@@ -55,7 +55,7 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
     else act(decided, refusal, record, reply, done)
   }
 
-  /** Nothing is counted of what is held back; a ban that runs is the better reason. */
+  /** Refuses a request over the caller's share, without counting it. A running ban is told first. */
   function holdBack(
     record: RequestRecord,
     caller: Caller,
@@ -66,7 +66,10 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
     const refuseAt = (decision: Decision): void => {
       const standing = (record.standing = { decision, limits: terms.limits })
       const isBanned = decision.verdict === 'banned'
-      void refuse(reply, isBanned ? comeBack('key_banned', standing, terms.bans) : tooManyAtOnce())
+      void refuse(
+        reply,
+        isBanned ? waitRefusal('key_banned', standing, terms.bans) : tooManyAtOnce(),
+      )
     }
     const decided = quotas.stand(caller, terms)
     if (decided instanceof Promise) decided.then(refuseAt).catch(done)
@@ -98,16 +101,16 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
     if (asksOnly) return done()
     if (decision.bans) banned(caller, terms, decision.bannedUntilMs)
     if (verdict === 'banned')
-      return void refuse(reply, comeBack('key_banned', standing, terms.bans))
+      return void refuse(reply, waitRefusal('key_banned', standing, terms.bans))
     if (verdict === 'refused') {
-      return void refuse(reply, comeBack('rate_limit_exceeded', standing, terms.bans))
+      return void refuse(reply, waitRefusal('rate_limit_exceeded', standing, terms.bans))
     }
     if (refusal) return void refuse(reply, refusal)
     done()
   }
 }
 
-/** Answers `GET /v1/quota`: where a caller stands. It costs nothing and never counts. */
+/** Answers `GET /v1/quota` with the state of the caller's limits. It costs nothing and is never counted. */
 export function quotaView(request: FastifyRequest, reply: FastifyReply): object {
   if (hasBody(request.raw)) return refuse(reply, bodied(request.method))
   const { caller, terms, standing } = request.tollgate ?? {}
@@ -116,21 +119,21 @@ export function quotaView(request: FastifyRequest, reply: FastifyReply): object 
 }
 
 function forbidden(why: 'operation' | 'address' | 'cost', cost: number, limits: Limits): Refusal {
-  if (why === 'cost') return tooDear(cost, limits)
+  if (why === 'cost') return tooExpensive(cost, limits)
   return new Refusal(
     'forbidden',
     why === 'operation'
-      ? 'Your key is not for this operation: it is limited to other methods or paths.'
-      : 'Your key is not for this address: it is limited to others.',
+      ? 'Your key is not for this operation: it is restricted to other methods or paths.'
+      : 'Your key is not for this address: it is restricted to others.',
   )
 }
 
-/** The most points with which a request can be let in at all. */
+/** The most points that one request can cost and be admitted. */
 function mostPoints({ perMinute, perDay }: Limits): number {
   return Math.min(perMinute, perDay)
 }
 
-function tooDear(cost: number, { perMinute, perDay }: Limits): Refusal {
+function tooExpensive(cost: number, { perMinute, perDay }: Limits): Refusal {
   const [limit, window] = cost > perMinute ? [perMinute, 'minute'] : [perDay, 'day']
   const [points, allowed] = [cost, limit].map((each) => each.toLocaleString('en'))
   return new Refusal(

@@ -9,21 +9,21 @@ import { refuse, type RequestRecord } from '../request-record.ts'
 export type RetireOptions = Readonly<{
   find: FindDeprecation
   clock: Clock
-  /** Told of each call of a deprecated operation, whatever it is answered. */
+  /** Called for each request to a deprecated operation, whatever its answer. */
   called: (caller: Caller, operation: string) => void
-  /** Told of a request that was admitted and then is not answered. */
+  /** Called for a request that was admitted and then isn't answered. */
   unanswered: (record: RequestRecord) => void
 }>
 
-/** Ends operations that are past their sunset, and rehearses that end in brownouts. */
+/** Refuses operations that are past their sunset, and during brownouts before it. */
 export function retire({ find, clock, called, unanswered }: RetireOptions): onRequestHookHandler {
   return function retire(request, reply, done): void {
-    const found = find(request.method, pathOf(request))
-    if (!found) return done()
+    const deprecated = find(request.method, pathOf(request))
+    if (!deprecated) return done()
     const { tollgate: record } = request
     if (!record?.caller) throw new Error('retire comes after authenticate')
-    called(record.caller, found.deprecation.operation)
-    const { sunsetMs = Infinity, afterSunset, brownouts, replacement } = found.deprecation
+    called(record.caller, deprecated.deprecation.operation)
+    const { sunsetMs = Infinity, afterSunset, brownouts, replacement } = deprecated.deprecation
     const now = clock()
     if (afterSunset === 'gone' && now >= sunsetMs) {
       return void refuse(reply, gone(replacement))
@@ -31,7 +31,10 @@ export function retire({ find, clock, called, unanswered }: RetireOptions): onRe
     const brownout = brownouts.find(({ fromMs, toMs }) => fromMs <= now && now < toMs)
     if (!brownout) return done()
     unanswered(record)
-    void refuse(reply, resting(Math.max(1, Math.ceil((brownout.toMs - now) / 1000)), replacement))
+    void refuse(
+      reply,
+      brownedOut(Math.max(1, Math.ceil((brownout.toMs - now) / 1000)), replacement),
+    )
   }
 }
 
@@ -40,8 +43,8 @@ function gone(replacement: string | undefined): Refusal {
   return new Refusal('gone', sentence, { 'cache-control': 'no-store' })
 }
 
-function resting(seconds: number, replacement: string | undefined): Refusal {
-  const sentence = `This operation is going to be removed, and rests as a rehearsal of that.${instead(replacement)}`
+function brownedOut(seconds: number, replacement: string | undefined): Refusal {
+  const sentence = `This operation will be removed. It is switched off for a scheduled brownout.${instead(replacement)}`
   return new Refusal('service_unavailable', sentence, { 'retry-after': String(seconds) })
 }
 

@@ -6,15 +6,15 @@ import { rateHeaders } from '../limits/headers.ts'
 
 export type AnnounceOptions = Readonly<{ ietf: boolean; find: FindDeprecation; cors: Cors }>
 
-/** Puts the gateway's own headers on every answer, refusals included, in place of the backend's. */
+/** Puts the gateway's own headers on every answer, refusals included. They replace the backend's. */
 export function announce({ ietf, find, cors }: AnnounceOptions): onSendHookHandler {
   return function announce(request, reply, payload, done): void {
     reply.header('x-request-id', request.id)
     const standing = request.tollgate?.standing
     if (standing) reply.headers(rateHeaders(standing, ietf))
     if (reply.statusCode < 400 && reply.hasHeader('retry-after')) reply.removeHeader('retry-after')
-    const forPages = cors.headersFor(request.raw)
-    if (forPages) reply.headers(forPages)
+    const corsHeaders = cors.headersFor(request.raw)
+    if (corsHeaders) reply.headers(corsHeaders)
     if (cors.varies) reply.header('vary', withOrigin(reply.getHeader('vary')))
     const deprecated = find(request.method, pathOf(request))
     if (deprecated) {
@@ -25,14 +25,14 @@ export function announce({ ietf, find, cors }: AnnounceOptions): onSendHookHandl
   }
 }
 
-/** A `Vary` with the origin in it, also of an answer that is for none: a cache would give it to all. */
+/** Adds `Origin` to a `Vary`, also without an origin: a cache would give that answer to all origins. */
 function withOrigin(vary: ReturnType<FastifyReply['getHeader']>): string {
   if (vary === undefined) return 'Origin'
   const before = [vary].flat().join(', ')
   return /^\*$|(?:^|,)\s*origin\s*(?:,|$)/i.test(before) ? before : `${before}, Origin`
 }
 
-/** Beside what the backend links to, not in its place. */
+/** Adds links to the backend's own, which stay. */
 function addLinks(reply: FastifyReply, links: readonly string[]): void {
   if (links.length === 0) return
   const sent = reply.getHeader('link')

@@ -4,72 +4,72 @@ import { isDeprecatedCall } from '../records/deprecated-calls.ts'
 import type { AuditEntry } from '../records/audit-store.ts'
 import type { Tally } from '../records/tally-store.ts'
 
-/** A quota as it is kept, and until when it can matter. */
-export type KeptQuota = Readonly<{ quota: string; state: QuotaState; keepUntilMs: number }>
+/** A quota, and the time after which its state no longer matters. */
+export type StoredQuota = Readonly<{ quota: string; state: QuotaState; keepUntilMs: number }>
 
 /**
- * A store as it is read to be copied, while gateways may serve from it. What is damaged is left out. Batches are of
- * a size that neither reader nor writer is busy with for long.
+ * Reads a store for a copy, while gateways may serve from it. Damaged entries are left out. Batches are
+ * small enough to keep neither reader nor writer busy for long.
  */
 export interface CopySource {
-  /** How messages call it; never with a password. */
+  /** Its name in messages; never with a password. */
   readonly name: string
-  /** How many damaged entries were left out so far. */
+  /** The number of damaged entries so far. */
   readonly damaged: number
   keyCount(): Promise<number>
-  /** By version, the lowest first. A key that is changed meanwhile may come again, as it is then. */
+  /** By version, the lowest first. A key that changes during the copy may come again, in its new version. */
   keys(): AsyncIterable<readonly StoredKey[]>
-  /** Those that still matter. One may come twice. */
-  quotas(): AsyncIterable<readonly KeptQuota[]>
-  /** Of the days that are remembered. One may come twice. */
+  /** The quotas that still matter. One may come twice. */
+  quotas(): AsyncIterable<readonly StoredQuota[]>
+  /** The tallies of all remembered days. One may come twice. */
   tallies(): AsyncIterable<readonly Tally[]>
   /** The oldest first. */
   audit(): AsyncIterable<readonly AuditEntry[]>
   close(): Promise<void>
 }
 
-/** Why a key can't be copied: it, or a secret of it, is there otherwise. */
+/** Why a key can't be copied: the goal has another version of it, or its secret under another key. */
 export type KeyClash = Readonly<{ key: string; why: string }>
 
 /**
- * A store as a copy is written to it. Whatever is put twice is there once, and nothing that is there becomes less: a
- * copy that was broken off can be begun again.
+ * Writes a copy into a store. An entry that is put twice is stored once, and counts never become less, so
+ * a copy that was interrupted can be repeated.
  */
 export interface CopyGoal {
   readonly name: string
-  /** What is in it, such as `5 keys`; nothing if it is empty. */
+  /** A summary of its content, such as `5 keys`; empty for an empty store. */
   contents(): Promise<readonly string[]>
-  /** Which of these keys can't be put. Those that are there with the same version can. */
+  /** The keys that can't be put. A key that is stored in the same version can. */
   clashes(keys: readonly StoredKey[]): Promise<readonly KeyClash[]>
-  /** Puts keys with their versions; gives how many weren't there. A key is replaced by a later version of it. */
+  /** Puts keys with their versions, in place of earlier versions; gives the number of new keys. */
   putKeys(keys: readonly StoredKey[]): Promise<number>
-  /** Puts quotas; of one that is there, the larger counts in each window. */
-  putQuotas(quotas: readonly KeptQuota[]): Promise<void>
-  /** Puts tallies; of one that is there, the larger counts. */
+  /** Puts quotas. Of one that is stored already, the larger count of each window wins. */
+  putQuotas(quotas: readonly StoredQuota[]): Promise<void>
+  /** Puts tallies. Of one that is stored already, the larger count wins. */
   putTallies(tallies: readonly Tally[]): Promise<void>
-  /** Puts lines of the audit among those that are there, by their time. */
+  /** Puts lines of the audit among the stored ones, by their time. */
   putAudit(entries: readonly AuditEntry[]): Promise<void>
-  /** Makes what was put last. Whatever was not finished may be incomplete. */
+  /** Makes the copy permanent. Without it the goal may be incomplete. */
   finish(): Promise<void>
   close(): Promise<void>
 }
 
 export type CopyOptions = Readonly<{
-  /** Whether the goal may have something in it. */
+  /** Whether the goal may have content already. */
   intoNonEmpty?: boolean
-  /** Whether it is only counted what would be copied. */
+  /** Counts what would be copied, and writes nothing. */
   isDryRun?: boolean
   nowMs: number
-  /** Who copies, for the audit of the goal. */
+  /** The operator, for the audit of the goal. */
   by: string
-  /** Told how far it is; where it is known, of how many. */
-  told?: (what: 'keys' | 'quotas' | 'usage', done: number, total?: number) => void
+  /** Called with the number of copied entries, and with their total where it is known. */
+  progress?: (what: 'keys' | 'quotas' | 'usage', done: number, total?: number) => void
 }>
 
-/** What a copy has copied, or would. */
+/** The numbers of entries that were copied, or would be in a dry run. */
 export type Copied = Readonly<{
   keys: number
-  /** Keys that the goal had already, with the same version. */
+  /** Keys that the goal had already in the same version. */
   alreadyThere: number
   quotas: number
   bans: number
@@ -79,24 +79,25 @@ export type Copied = Readonly<{
   damaged: number
 }>
 
-/** How many keys that can't be put are told of. */
+/** The most keys that a message about clashes names. */
 const mostClashes = 5
 
 /**
- * Copies all that a store holds to another one. Keys come last: nobody is let in before the bans and counters of
- * its key are there. Throws, before anything is written, if the goal has something and may not, or has it otherwise.
+ * Copies all content of a store to another one. Keys come last, so that no key works before its bans and
+ * counters are there. Throws before anything is written if the goal isn't empty and has to be, or if it
+ * has clashing keys.
  */
 export async function copyStore(
   source: CopySource,
   goal: CopyGoal,
-  { intoNonEmpty = false, isDryRun = false, nowMs, by, told }: CopyOptions,
+  { intoNonEmpty = false, isDryRun = false, nowMs, by, progress }: CopyOptions,
 ): Promise<Copied> {
   const contents = await goal.contents()
   if (contents.length > 0) {
     if (!intoNonEmpty) {
       throw new Error(
         `${goal.name} isn't empty: it has ${contents.join(', ')}. Nothing was written. Name an empty ` +
-          'store, or say --into-non-empty to add to this one',
+          'store, or use --into-non-empty to add to this one',
       )
     }
     await requireNoClash(source, goal)
@@ -107,14 +108,14 @@ export async function copyStore(
     if (!isDryRun) await goal.putQuotas(batch)
     copied.quotas += batch.length
     copied.bans += batch.reduce((sum, { state }) => sum + bansIn(state, nowMs), 0)
-    told?.('quotas', copied.quotas)
+    progress?.('quotas', copied.quotas)
   }
   for await (const batch of source.tallies()) {
     if (!isDryRun) await goal.putTallies(batch)
     const deprecated = batch.filter(({ what }) => isDeprecatedCall(what)).length
     copied.deprecatedCalls += deprecated
     copied.usage += batch.length - deprecated
-    told?.('usage', copied.usage + copied.deprecatedCalls)
+    progress?.('usage', copied.usage + copied.deprecatedCalls)
   }
   const audit: AuditEntry[] = []
   for await (const batch of source.audit()) audit.push(...batch)
@@ -125,9 +126,9 @@ export async function copyStore(
   for await (const batch of source.keys()) {
     newKeys += isDryRun ? batch.length : await goal.putKeys(batch)
     copied.keys += batch.length
-    if (copied.keys < total) told?.('keys', copied.keys, total)
+    if (copied.keys < total) progress?.('keys', copied.keys, total)
   }
-  told?.('keys', total, total)
+  progress?.('keys', total, total)
   if (!isDryRun) await goal.finish()
   const alreadyThere = copied.keys - newKeys
   return { ...copied, keys: newKeys, alreadyThere, damaged: source.damaged }
@@ -137,15 +138,15 @@ async function requireNoClash(source: CopySource, goal: CopyGoal): Promise<void>
   const clashes: KeyClash[] = []
   let count = 0
   for await (const batch of source.keys()) {
-    const found = await goal.clashes(batch)
-    count += found.length
-    clashes.push(...found.slice(0, mostClashes - clashes.length))
+    const ofBatch = await goal.clashes(batch)
+    count += ofBatch.length
+    clashes.push(...ofBatch.slice(0, mostClashes - clashes.length))
   }
   if (count === 0) return
   const more =
     count > clashes.length ? `\nand ${(count - clashes.length).toLocaleString('en')} more` : ''
   throw new Error(
-    `${goal.name} has some of these keys otherwise, and nothing was written:\n` +
+    `${goal.name} has keys that clash with these, and nothing was written:\n` +
       clashes.map(({ key, why }) => `${key}: ${why}`).join('\n') +
       more,
   )
@@ -157,7 +158,7 @@ function bansIn({ conducts }: QuotaState, nowMs: number): number {
   return count
 }
 
-/** A number of things in words, such as `1 key` or `2,000 keys`; of none, nothing. */
+/** A count in words, such as `1 key` or `2,000 keys`; empty for 0. */
 export function counted(count: number, one: string, many: string): string[] {
   return count > 0 ? [`${count.toLocaleString('en')} ${count === 1 ? one : many}`] : []
 }

@@ -2,10 +2,10 @@ import type { Conduct, QuotaState } from '../limits/step.ts'
 import { auditEntriesFrom, auditText, type AuditEntry } from '../records/audit-store.ts'
 
 /**
- * What is known of a quota by two stores together: the larger count in each window. Of two generations the later is
- * right as a whole, because an operator has reset the quota or lifted a ban since.
+ * Merges the states of a quota in two stores: the larger count of each window. Of two generations the later
+ * one is taken whole, because an operator has reset the quota or lifted a ban since.
  */
-export function larger(one: QuotaState, other: QuotaState): QuotaState {
+export function mergedQuota(one: QuotaState, other: QuotaState): QuotaState {
   if (one.generation !== other.generation) return one.generation > other.generation ? one : other
   const ofMinute = one.minute > other.minute ? one : other
   const ofDay = one.day > other.day ? one : other
@@ -18,19 +18,19 @@ export function larger(one: QuotaState, other: QuotaState): QuotaState {
     dayUsed: isSameDay ? Math.max(one.dayUsed, other.dayUsed) : ofDay.dayUsed,
     dayGivenBack: isSameDay ? Math.max(one.dayGivenBack, other.dayGivenBack) : ofDay.dayGivenBack,
     generation: one.generation,
-    conducts: worse(one.conducts, other.conducts),
+    conducts: worseConducts(one.conducts, other.conducts),
   }
 }
 
 type Conducts = QuotaState['conducts']
 
-/** Of each key the ban that ends later; of two that end together, or are none, the one with more strikes. */
-function worse(one: Conducts, other: Conducts): Conducts {
+/** Of each key the conduct whose ban ends later, else the one with more strikes. */
+function worseConducts(one: Conducts, other: Conducts): Conducts {
   if (!one || !other) return one ?? other
   const conducts = new Map<string, Conduct>(one)
   for (const [key, conduct] of other) {
-    const known = conducts.get(key)
-    if (!known || isWorse(conduct, known)) conducts.set(key, conduct)
+    const present = conducts.get(key)
+    if (!present || isWorse(conduct, present)) conducts.set(key, conduct)
   }
   return conducts
 }
@@ -40,13 +40,13 @@ function isWorse(one: Conduct, other: Conduct): boolean {
   return one.strikesMs.length > other.strikesMs.length
 }
 
-/** Lines of an audit that are there, as texts, and others, each once, the oldest first. */
+/** Merges stored lines of an audit with others: each once, the oldest first. */
 export function mergedAudit(
   texts: readonly string[],
   others: readonly AuditEntry[],
 ): readonly AuditEntry[] {
-  const known = new Set(texts)
+  const stored = new Set(texts)
   const entries = texts.flatMap((text) => auditEntriesFrom(text))
-  entries.push(...others.filter((entry) => !known.has(auditText(entry))))
+  entries.push(...others.filter((entry) => !stored.has(auditText(entry))))
   return entries.sort((a, b) => a.atMs - b.atMs)
 }

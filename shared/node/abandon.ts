@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 
-/** Tells an answer that its connection is gone; Node 20 to 24 tell only the one that was being sent. */
+/** Closes an answer whose connection is gone. Node 20 to 24 close only the one that is being sent. */
 export function abandon(response: ServerResponse): void {
   if (response.closed) return
   Reflect.set(response, '_closed', true)

@@ -1,22 +1,22 @@
 import { ServerResponse, type IncomingMessage } from 'node:http'
 import { endWithThis } from './last-answer.ts'
 
-/** How large the body of an answer may be to go with its head: of 4 KiB, copying it costs as much as it spares. */
+/** The largest body that is sent in one text with its head: at 4 KiB copying costs as much as it saves. */
 const mostInOne = 2_048
 
 type WriteHead = Parameters<ServerResponse['writeHead']>
 type End = Parameters<ServerResponse['end']>
 
 /**
- * An answer whose head and body leave as one text, and behind which nothing is taken if it is the last. Node would hand the system a head, a body and an end in
- * a list, which costs 1 µs more: a twentieth of what it takes to refuse.
+ * A response that writes head and body as one text, and stops reading requests after the last answer. Node would pass
+ * head, body and end as a list, which costs 1 µs more: a twentieth of a refusal's cost.
  */
 export class InOne<Asked extends IncomingMessage> extends ServerResponse<Asked> {
-  // What Node keeps of a head that is written but not sent; whatever its type says, there may be none.
+  // Node's text of a head that is written but not sent. It may be missing, against its type.
   declare _header: string | null
   declare _headerSent: boolean
   declare _hasBody: boolean
-  /** Whether its head says that the connection ends with it. */
+  /** Whether its head says `Connection: close`. */
   declare _last: boolean
 
   override writeHead(...given: unknown[]): this {
@@ -33,13 +33,13 @@ export class InOne<Asked extends IncomingMessage> extends ServerResponse<Asked> 
     return super.end()
   }
 
-  /** Whether nothing was sent yet of an answer whose body is sent as it is. */
+  /** Whether nothing was sent yet, and the body isn't chunked. */
   #isToSendAll(): boolean {
     return this._header !== null && !this._headerSent && this._hasBody && !this.chunkedEncoding
   }
 }
 
-/** A body as a text of one byte a character, as heads are sent; `undefined` for one that is better sent by itself. */
+/** A body as latin1 text, like a head; `undefined` for a body that is better sent by itself. */
 function textOf(body: unknown): string | undefined {
   if (Buffer.isBuffer(body)) return body.length <= mostInOne ? body.toString('latin1') : undefined
   if (typeof body !== 'string' || body.length > mostInOne) return undefined

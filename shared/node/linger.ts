@@ -1,27 +1,27 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** How much of a body that nobody wants is read, so that whoever sends it gets to read the answer. */
+/** The most bytes of a refused body that are read, so that its sender gets the answer. */
 const mostBytes = 256 * 1024
 
-/** A rest of a body that is quicker read than a new connection is made. */
+/** A rest of a body that is cheaper to read than a new connection. */
 const smallBytes = 64 * 1024
 
 const tooSlow = 408
 
-/** How long a client may keep a connection open whose last answer it has. */
+/** How long a client may keep a connection open after its last answer. */
 export const lingerMs = 2_000
 
-/** Whether a request has a body, by what its headers say. */
+/** Whether a request has a body, by its headers. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   const { 'content-length': length, 'transfer-encoding': encoding } = headers
   return encoding !== undefined || (length !== undefined && Number(length) !== 0)
 }
 
 /**
- * Sees to it that an answer arrives at a client that is still sending its body. To close the
- * connection at once would lose the answer, to read all of the body would be work for nothing: a
- * little is read, and then nothing more until the client hangs up or its time is over.
+ * Lets an answer arrive at a client that is still sending its body. Closing at once would lose the answer, and reading the
+ * whole body would be work for nothing. So a little is read, and then nothing until the client hangs up or its time is
+ * over.
  */
 export function letArrive(
   request: IncomingMessage,
@@ -31,10 +31,10 @@ export function letArrive(
   if (request.complete || !hasBody(request)) return
   const { socket, headers } = request
   const isSmall = Number(headers['content-length'] ?? Infinity) <= smallBytes
-  // Who was too slow to send it is not waited for any longer.
+  // A client that was too slow isn't waited for any longer.
   if (isSmall && headers.expect === undefined && status !== tooSlow) return
   response.shouldKeepAlive = false
-  // Node ends a connection this way after its last answer: by itself it would close it at once.
+  // Node calls this after the last answer, and would close the connection at once.
   socket.destroySoon = () => {
     endSoon(socket)
     let left = mostBytes
@@ -45,17 +45,17 @@ export function letArrive(
     request.once('end', () => socket.destroy())
     request.resume()
   }
-  // Node reads the whole of a body that nobody has begun to read; so begin.
+  // Node reads the whole of a body that has no reader, so become its reader.
   request.read(0)
 }
 
-/** Says a last word, if there is one, and hangs up: at once if the client does, else after a while. */
+/** Sends a last text, if given, and hangs up: at once when the client does, otherwise after some time. */
 export function hangUp(socket: Socket, lastWord = ''): void {
   endSoon(socket, lastWord)
   socket.resume()
 }
 
-/** Who doesn't hang up is hung up on; at once, an answer on its way might be lost. */
+/** Closes the connection after some time; at once, an answer on its way might be lost. */
 function endSoon(socket: Socket, lastWord = ''): void {
   socket.end(lastWord)
   const timer = setTimeout(() => socket.destroy(), lingerMs)
@@ -63,8 +63,8 @@ function endSoon(socket: Socket, lastWord = ''): void {
 }
 
 /**
- * Acts when everything that was asked on a connection before has been answered. What is said out of
- * turn would be taken for the answer to something else.
+ * Acts when all earlier requests of a connection are answered. An answer out of turn would be read as that to another
+ * request.
  */
 export function afterAnswers(socket: Socket, act: () => void): void {
   const answering = answerOn(socket)
@@ -75,7 +75,7 @@ export function afterAnswers(socket: Socket, act: () => void): void {
   answering.once('close', () => setImmediate(() => afterAnswers(socket, act)))
 }
 
-/** Whether a connection has an answer to a request of which not all has come. */
+/** Whether a connection is answering a request that hasn't arrived whole. */
 export function isAnsweredEarly(socket: Socket): boolean {
   const parser: unknown = Reflect.get(socket, 'parser')
   const asked: unknown =
@@ -83,7 +83,7 @@ export function isAnsweredEarly(socket: Socket): boolean {
   return asked instanceof IncomingMessage && !asked.complete && !answerOn(socket)
 }
 
-/** The answer that is being given on a connection, if there is one; Node has no better name for it. */
+/** The response that a connection is sending, if any. Node has no public name for it. */
 export function answerOn(socket: Socket): ServerResponse | undefined {
   const answering: unknown = Reflect.get(socket, '_httpMessage')
   return answering instanceof ServerResponse ? (answering as ServerResponse) : undefined

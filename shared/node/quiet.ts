@@ -5,18 +5,18 @@ import { answerOn } from './linger.ts'
 const limitMs = Symbol('limitMs')
 const shortMs = Symbol('shortMs')
 
-/** A connection, and how long nothing may move on it; 0: for ever. */
+/** A connection with its idle time limit; 0 is unlimited. */
 type Limited = Socket & { [limitMs]: number; [shortMs]?: number | undefined }
 
-/** What was seen of a connection last: how many bytes had moved, and since when. */
+/** The state of a connection at the last check: its bytes so far, and the time of the last change. */
 type Seen = { bytes: number; sinceMs: number }
 
 /**
- * Ends connections on which nothing has moved for as long as Node has set them. Node makes two timers a
- * request for that, and sets them back at each byte: 0.7 µs of the 14 that a refusal takes. Here the limit
- * is noted, and once in a while all connections are looked at; they may live longer by two such times.
+ * Closes connections that have been idle for the time that Node has set. Node itself makes two timers per request and
+ * resets them at each byte: 0.7 µs of the 14 that a refusal takes. Here the limit is noted, and all connections are
+ * checked from time to time, so that they may live longer by two such intervals.
  *
- * On a connection on which nothing is asked only an answer counts: bytes that are no request keep none open.
+ * On a connection without a request only an answer counts as traffic: bytes that aren't a request don't keep it open.
  */
 export function closeQuietConnections(server: Server, everyMs = 1_000): QuietConnections {
   const open = new Map<Limited, Seen>()
@@ -59,40 +59,40 @@ export function closeQuietConnections(server: Server, everyMs = 1_000): QuietCon
   }
 }
 
-/** How many connections are looked at to find one, the oldest first. */
+/** The number of connections that are searched for an idle one, the oldest first. */
 const mostLooks = 10_000
 
-/** Connections that are open, as far as they are quiet. */
+/** The open connections by their idle time. */
 export type QuietConnections = Readonly<{
-  /** The one of some on which nothing is asked that may stay for the shortest time, and is quiet for longest. */
+  /** The matching idle connection with the shortest limit, and among those the longest idle one. */
   idlest: (isMeant: (socket: Socket) => boolean) => Socket | undefined
 }>
 
 function isIdler(
   [one, seen]: [Limited, Seen],
-  [other, known]: [Limited, Seen | undefined],
+  [other, latest]: [Limited, Seen | undefined],
 ): boolean {
   if (one[limitMs] !== other[limitMs]) return one[limitMs] < other[limitMs]
-  return seen.sinceMs < (known?.sinceMs ?? 0)
+  return seen.sinceMs < (latest?.sinceMs ?? 0)
 }
 
-/** Keeps the connection of an answer open for a shorter time than others after it, and tells its client so. */
+/** Shortens the keep-alive time of an answer's connection, and tells the client. */
 export function keepShortly(response: ServerResponse, socket: Socket, milliseconds: number): void {
   const limited = socket as Limited
   limited[shortMs] = milliseconds
-  // What Node says in `Keep-Alive`.
+  // Node's value for the `Keep-Alive` header.
   Reflect.set(response, '_keepAliveTimeout', milliseconds)
 }
 
 function noteLimit(this: Limited, limit: number): Limited {
   const short = this[shortMs]
-  // Set as an answer ends, and gone with the next.
+  // Node resets it with the next answer.
   this[limitMs] = short !== undefined && limit > short ? short : limit
   if (this[limitMs] === short) this[shortMs] = undefined
   return this
 }
 
-/** How many bytes have come and gone; what the system has yet to take has not. */
+/** The bytes read and written so far, without those that the system hasn't taken yet. */
 function bytesOf(socket: Socket): number {
   const handle = Reflect.get(socket, '_handle') as { writeQueueSize?: number } | null
   const gone = socket.bytesWritten - (handle?.writeQueueSize ?? 0)

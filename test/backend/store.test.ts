@@ -204,7 +204,7 @@ t.test('files of other versions', (t) => {
 })
 
 t.test('several processes that make the same new file at once all get it', async (t) => {
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < 2; round++) {
     const env = { PORT: '0', DATABASE: join(t.testdir(), `${round}.db`), LOG_LEVEL: 'silent' }
     const services = Array.from({ length: 4 }, () => startProcess(t, 'backend/main.js', { env }))
     t.equal((await Promise.all(services.map(({ url }) => url))).length, 4)
@@ -219,14 +219,14 @@ t.test('a folder that is not there is made', (t) => {
   t.end()
 })
 
-t.test('a page at the end of a million rows', async (t) => {
+t.test('a page at the end of 200,000 rows', async (t) => {
   const { call, database } = await startStore(t)
-  seed(database, 1_000_000, () => undefined)
+  seed(database, 200_000, () => undefined)
   for (const filter of ['', '&status=sold']) {
-    const last = await call('GET', `/v1/pets?limit=20&after=999900${filter}`)
+    const last = await call('GET', `/v1/pets?limit=20&after=199900${filter}`)
     t.equal(JSON.parse(last.text).length, 20)
   }
-  t.match((await call('GET', '/v1/pets?limit=20&after=999900')).headers['link'], /after=999920/)
+  t.match((await call('GET', '/v1/pets?limit=20&after=199900')).headers['link'], /after=199920/)
   // What SQLite does, rather than how long it took: every list is a search by its index.
   const plans = database
     .prepare<unknown[], { detail: string }>(

@@ -4,7 +4,7 @@ import { median } from './measure.ts'
 
 const changes = 15
 
-/** What it takes to read a configuration, and to put it in force. */
+/** Measures reading a configuration, and putting it in force. */
 export async function benchConfig(_settings: object, say: (line: string) => void): Promise<void> {
   for (const routes of [10, 100, 1_000]) {
     const text = (limit: number): string =>

@@ -13,7 +13,7 @@ type Say = (line: string) => void
 
 const store = { prefix: 'bench:', timeoutMs: 5_000, whenUnreachable: 'local', file: '' } as const
 
-/** What knowing one's callers costs: a request, a look-up, a refusal, and a million keys. */
+/** Measures authentication: a request, a look-up, a refusal, and a million keys. */
 export async function benchKeys(settings: Settings, say: Say): Promise<object> {
   const token = newToken(newKeyId())
   const authorized = (token: string) => () =>
@@ -45,7 +45,7 @@ async function benchStores(say: Say, counts: readonly number[]): Promise<void> {
       const file = openStores({ ...store, redis: undefined, file: join(folder, 'gateway.db') })
       await benchStore(`embedded, ${named}`, file.keys, count, say)
       await file.close()
-      const redis = openStores({ ...store, redis: { url } }, { visits: true })
+      const redis = openStores({ ...store, redis: { url } }, { forCommandLine: true })
       await benchStore(`redis, ${named}`, redis.keys, count, say)
       await redis.close()
       const memory = Number(/used_memory:(\d+)/.exec(await client.info('memory'))?.[1])

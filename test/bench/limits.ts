@@ -26,7 +26,7 @@ const bans = {
 const open = { perMinute: 1e9, perDay: 1e9 }
 const full = { perMinute: 1, perDay: 1e9 }
 
-/** What one decision costs this process and Redis: ours, and what the library's own would. */
+/** Measures one decision in this process and in Redis: ours, and the library's. */
 export function benchLimits(
   { rounds, seconds }: { rounds: number; seconds: number },
   say: (line: string) => void,

@@ -4,7 +4,7 @@ export type Load = Readonly<{
   url: string
   connections: number
   seconds: number
-  /** Goes on for longer, until so many requests are answered. */
+  /** Goes on until this number of requests is answered. */
   atLeast?: number
   /** The bytes of the n-th request. */
   request: (n: number) => string

@@ -79,7 +79,7 @@ async function run(): Promise<void> {
   say(`Written to ${join(out, 'bench.json')}${proxies ? ` and ${join(out, 'bench.svg')}` : ''}.`)
 }
 
-/** How steady the machine was: what is measured again and again should cost the same again and again. */
+/** Shows how steady the machine was: repeated measurements should agree. */
 function noiseOf(rows: readonly Row[] = []): string {
   const [least = NaN, most = NaN] = rows[0]?.cpuSpread ?? []
   const spread = most / least

@@ -8,7 +8,7 @@ import { Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible'
 import { Pool } from 'undici'
 
-// What is compared as a proxy, each in a process of its own: proxies.js KIND UPSTREAM TOKENS REDIS
+// The proxies to compare, each in a process of its own: proxies.js KIND UPSTREAM TOKENS REDIS
 
 const [kind = '', upstream = '', tokenFile = '', redisUrl = ''] = process.argv.slice(2)
 

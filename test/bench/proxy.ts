@@ -16,7 +16,7 @@ const manyKeys = 1_000_000
 type Say = (line: string) => void
 type Tokens = readonly string[]
 
-/** What it costs to stand in between: beside a proxy that knows nobody and limits nothing. */
+/** Measures the cost of the gateway, beside a bare proxy without keys and limits. */
 export async function benchProxy(settings: Settings, say: Say): Promise<readonly Row[]> {
   const upstream = await startUpstream()
   let rows: readonly Row[] = []
@@ -153,7 +153,7 @@ ${more}
       },
     }
     const within = async <T>(act: (stores: ReturnType<typeof openStores>) => Promise<T>) => {
-      const stores = openStores(settings, { visits: true })
+      const stores = openStores(settings, { forCommandLine: true })
       try {
         return await act(stores)
       } finally {

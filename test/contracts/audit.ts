@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { AuditEntry, AuditStore } from '../../gateway/records/audit-store.ts'
 
-/** What every audit promises; run against each of them with two views of one store. */
+/** The contract of `AuditStore`. Each adapter runs it with two views of one store. */
 export function auditStoreContract(
   t: Test,
   name: string,

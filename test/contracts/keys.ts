@@ -20,7 +20,7 @@ async function all(store: KeyStore): Promise<Key[]> {
   return found
 }
 
-/** What every key store promises; run against each of them. */
+/** The contract of `KeyStore`. Each adapter runs it. */
 export function keyStoreContract(
   t: Test,
   name: string,

@@ -20,7 +20,7 @@ export type MovableStore = Readonly<{
   store: QuotaStore
   /** Sets the time of the store. */
   setTime: (ms: number) => void
-  /** What a restart of the gateway gives: the same store, opened again. */
+  /** Restarts the gateway: opens the same store again. */
   reopen: () => Promise<QuotaStore>
 }>
 
@@ -38,7 +38,7 @@ export const rules: BanRules = {
   memoryMs: 3_600_000,
 }
 
-/** What every quota store promises; run against each of them. */
+/** The contract of `QuotaStore`. Each adapter runs it. */
 export function quotaStoreContract(
   t: Test,
   name: string,
@@ -490,7 +490,7 @@ export function quotaStoreContract(
         const heard: string[] = []
         const end = store.watch({ banned: ({ key }) => heard.push(key), forgiven: () => undefined })
         t.teardown(end)
-        // A watch hears of what is told from when it is connected.
+        // A watch hears messages from its connection on.
         const first = newName()
         await until(async () => {
           await store.ban(first, first, start + minuteMs)

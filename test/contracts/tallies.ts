@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { Tally, TallyStore } from '../../gateway/records/tally-store.ts'
 
-/** What every store of tallies promises; run against each of them with two views of one store. */
+/** The contract of `TallyStore`. Each adapter runs it with two views of one store. */
 export function tallyStoreContract(
   t: Test,
   name: string,

@@ -56,7 +56,7 @@ const services = composed(secrets)
 const gateways = Object.entries(services).filter(([name]) => name.startsWith('gateway'))
 const { backend } = services
 
-/** What is wrong with a file by the schema of the Compose Specification, and by a linter's rules. */
+/** The faults of a file by the schema of the Compose Specification, and by a linter's rules. */
 function mistakesIn(t: Test, text: string): string[] {
   const file = join(t.testdir(), 'compose.yaml')
   writeFileSync(file, text)

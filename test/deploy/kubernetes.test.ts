@@ -68,7 +68,7 @@ function podOf(name: string): Pod & { container: Container } {
 }
 
 /**
- * What is wrong with files of manifests, each a text of JSON, by Kubernetes' types: members that are unknown,
+ * The faults of manifest files, each a text of JSON, by Kubernetes' types: members that are unknown,
  * missing or of another type.
  */
 function mistakesIn(...files: string[]): string[][] {

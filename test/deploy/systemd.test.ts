@@ -14,7 +14,7 @@ import { root } from '../support/process.ts'
 const services = ['gateway', 'backend'] as const
 const fileOf = (service: string) => `tollgate-${service}.service`
 
-/** What a unit says, by section and name; a name may be said more than once. */
+/** The settings of a unit, by section and name; a name may occur more than once. */
 function settingsOf(text: string): Map<string, string[]> {
   const settings = new Map<string, string[]>()
   let section = ''
@@ -38,14 +38,14 @@ t.test('systemd finds nothing wrong with the units', { skip }, (t) => {
   const folder = t.testdir()
   const verify = (text: string, name: string): string => {
     const file = join(folder, name)
-    // What is run lies elsewhere on this machine.
+    // The program is elsewhere on this machine.
     const here = text.replaceAll('/usr/bin/node /opt/tollgate/', `${process.execPath} ${root}`)
     writeFileSync(file, here)
     const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', file], {
       env: { ...process.env, SYSTEMD_UNIT_PATH: `${folder}:` },
       encoding: 'utf8',
     })
-    // What it says of other units of this machine is not ours.
+    // Complaints about this machine's other units don't matter.
     const said = `${stdout}${stderr}`.split('\n').filter((line) => line.includes('tollgate'))
     return [...(status === 0 ? [] : [`exit code ${status}`]), ...said].join('\n')
   }

@@ -30,7 +30,7 @@ t.test('a fail-over to a replica that has lost writes', async (t) => {
   const left = 60_000 - (Date.now() % 60_000)
   if (left < 20_000) await pause(left + 100)
   const traffics = urls.map((url) => startTraffic(t, url, others, { connections: 2, pauseMs: 10 }))
-  // Once the replica has the keys, it is stopped: what is counted from here on it never hears of.
+  // The replica is stopped once it has the keys, so it never gets the counts from here on.
   await pause(500)
   replica.child().kill('SIGSTOP')
   let admitted = 0

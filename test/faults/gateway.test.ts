@@ -104,7 +104,9 @@ t.test('rolling restarts lose no request', async (t) => {
     )
     return startProcess(t, 'gateway/main.js', { env: { TOLLGATE_CONFIG: file, LOG_LEVEL: 'warn' } })
   }
-  const { key } = await startFleet(t, { upstream, store: `redis: "${redis.url}"`, more: plan })
+  const { key } = await startFleet(t, {
+    ...{ upstream, store: `redis: "${redis.url}"`, more: plan, environments: [] },
+  })
   const { authorization } = await key()
   const services = ports.map(start)
   const urls = await Promise.all(services.map(({ url }) => url))
@@ -114,7 +116,7 @@ t.test('rolling restarts lose no request', async (t) => {
   await until(() => clients.every(({ statuses }) => (statuses['200'] ?? 0) > 1), 20_000)
   const times: number[] = []
   const codes = new Set<number | null>()
-  for (let round = 0; round < (isLong ? 5 : 2); round++) {
+  for (let round = 0; round < (isLong ? 5 : 1); round++) {
     for (const [i, port] of ports.entries()) {
       const started = performance.now()
       services[i]?.child.kill('SIGTERM')
@@ -249,7 +251,7 @@ t.test('bad clients do not slow down a good one', async (t) => {
     500,
   )
   const from = performance.now()
-  await pause(isLong ? 60_000 : 6_000)
+  await pause(isLong ? 60_000 : 4_000)
   clearInterval(timer)
   const asked = traffic.between(from)
   await traffic.stop()
@@ -301,7 +303,7 @@ t.test('a gateway whose file may not grow goes on', async (t) => {
   })
   await create.ended
   const { key: token } = json(create.stdout()) as { key: string }
-  // Room for the file as it is, and for little of what is written ahead.
+  // Room for the present file, and for a small journal.
   const blocks = Math.ceil(statSync(database).size / 512) + 4
   const gateway = startProcess(t, 'gateway/main.js', { env, shell: `ulimit -S -f ${blocks}` })
   const url = await gateway.url
@@ -332,7 +334,7 @@ t.test('an embedded gateway is killed again and again', async (t) => {
   await create.ended
   const { key: token } = json(create.stdout()) as { key: string }
   const headers = { authorization: `Bearer ${token}` }
-  const rounds = isLong ? 100 : 5
+  const rounds = isLong ? 100 : 3
   let worst = 0
   let before = 0
   for (let i = 0; i < rounds; i++) {
@@ -345,7 +347,7 @@ t.test('an embedded gateway is killed again and again', async (t) => {
     worst = Math.max(worst, before - counted)
     for (let n = 0; n < 20; n++) await call('GET', '/v1/x', undefined, headers)
     await pause(700)
-    // What was asked in the last second may be lost, and nothing else.
+    // Only requests of the last second may be lost.
     before = counted + 20
     gateway.child.kill('SIGKILL')
     await gateway.ended

@@ -22,7 +22,7 @@ async function start(t: Test, options: Partial<FleetOptions> = {}, more: string[
   })
   const [url = ''] = fleet.urls
   const headers = await fleet.key()
-  // What is asked first is slow, of whomever: nothing has been compiled yet.
+  // The first requests are slow in any case: V8 hasn't compiled anything yet.
   for (let i = 0; i < 50; i++) await caller(url)('GET', '/v1/x', undefined, headers)
   const traffic = startTraffic(t, url, headers)
   await pause(1_000)

@@ -11,14 +11,14 @@ import { freePort, until } from '../support/redis.ts'
 import { rawRequests } from './raw-requests.ts'
 import { laxer, stricter } from './differences.ts'
 
-/** What became of a request: how many requests a backend heard of, and the first status. */
+/** The outcome of a request: the number of requests that the backend got, and the first status. */
 type Outcome = Readonly<{ heard: number; status: string }>
 
 /** A backend that counts what it hears on each path, and answers everything. */
 async function startBackend(t: Test) {
   let heard: string[] = []
   const server = createServer((request, response) => {
-    // A request that breaks off is none; what counts is what could have been acted upon.
+    // An incomplete request doesn't count: only complete ones can be acted upon.
     request.once('end', () => {
       heard.push(`${request.method} ${request.url}`)
       response.end('{}')

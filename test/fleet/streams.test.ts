@@ -34,7 +34,7 @@ t.test('200 MB up and 200 MB down leave a gateway as small as it was', async (t)
   const [gateway] = processes
   if (!gateway) return
   const headers = await key()
-  // What any load costs the engine is not the stream's: its heap grows once and stays.
+  // A first load makes the engine's heap grow once, which isn't the stream's cost.
   const upload = async (bytes: number): Promise<number> => {
     const asked = httpRequest(`${url}/v1/up`, { method: 'POST', headers })
     for (let sent = 0; sent < bytes; sent += block.length) {

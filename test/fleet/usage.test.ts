@@ -10,10 +10,10 @@ import { readFileSync } from 'node:fs'
 
 const dayMs = 86_400_000
 
-/** What is known of all keys' use today. */
+/** Today's usage of all keys. */
 async function today({ file }: Fleet) {
   const { store } = parseConfig(readFileSync(file, 'utf8'), {}, 'fleet.yaml')
-  const stores = openStores(store, { visits: true })
+  const stores = openStores(store, { forCommandLine: true })
   try {
     const day = Math.floor(Date.now() / dayMs)
     return await usage(stores, { fromDay: day - 1, toDay: day })

@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { Pool } from 'undici'
+import { runCommand } from '../support/command.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { start, unlimited } from '../support/operator.ts'
 import { startProcess, type Service } from '../support/process.ts'
@@ -11,14 +12,16 @@ import { pause, startTraffic, statusesOf } from '../support/traffic.ts'
 
 const size = 3
 
+const plans = unlimited.replace(' } }', ' }, limited: { perMinute: 200, perDay: 200, bans: off } }')
+
 /** A gateway of several workers, on a Redis of its own. */
-async function startWorkers(t: Test, plans = unlimited) {
+async function startWorkers(t: Test) {
   const redis = await startRedis(t)
   const upstream = await startUpstream(t)
   const gateway = await start(t, {
     upstream: upstream.url,
     store: `redis: "${redis.url}"`,
-    more: `${plans}\nworkers: ${size}\ndrain: 3s\nshutdown: 15s`,
+    more: `${plans}\nworkers: ${size}\ndrain: 1s\nshutdown: 15s`,
   })
   return { ...gateway, upstream }
 }
@@ -34,13 +37,20 @@ function sumOf(metrics: string, name: string): number {
   return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
 }
 
-t.test('all workers together admit what one limit allows', async (t) => {
-  const { url, key, gateway, ask } = await startWorkers(
-    t,
-    'plans: { p: { perMinute: 200, perDay: 200, bans: off } }',
+t.test('a crew of workers', async (t) => {
+  const crew = await startWorkers(t)
+  await t.test('admits together what one limit allows', (t) => admitsTogether(t, crew))
+  await t.test('loses with a worker that is killed only its connections', (t) =>
+    losesOneWorker(t, crew),
   )
+  await t.test('is replaced as a whole without a lost request', (t) => isReplaced(t, crew))
+})
+
+type Crew = Awaited<ReturnType<typeof startWorkers>>
+
+async function admitsTogether(t: Test, { url, key, gateway, ask }: Crew): Promise<void> {
   t.equal(childrenOf(gateway).length, size)
-  const headers = await key()
+  const headers = await key({ plan: 'limited' })
   const pool = new Pool(url, { connections: 32, pipelining: 1 })
   const statuses: Record<number, number> = {}
   await Promise.all(
@@ -64,10 +74,9 @@ t.test('all workers together admit what one limit allows', async (t) => {
   )
   t.match(text, /^tollgate_config_info\{.*\} 1$/m)
   t.match(text, /^tollgate_store_fallback 0$/m)
-})
+}
 
-t.test('a worker that is killed takes only its own connections along', async (t) => {
-  const { url, key, gateway, ask } = await startWorkers(t)
+async function losesOneWorker(t: Test, { url, key, gateway, ask }: Crew): Promise<void> {
   const traffic = startTraffic(t, url, await key(), { connections: 24 })
   await until(() => traffic.asked.length > 500)
   const before = childrenOf(gateway)
@@ -75,7 +84,7 @@ t.test('a worker that is killed takes only its own connections along', async (t)
   process.kill(victim, 'SIGKILL')
   await until(() => childrenOf(gateway).filter((pid) => !before.includes(pid)).length === 1)
   const atMs = performance.now()
-  await until(() => traffic.between(atMs).length > 1_000)
+  await until(() => traffic.between(atMs).length > 500)
   await traffic.stop()
   const { 200: fine = 0, ...others } = statusesOf(traffic.asked)
   const lost = Object.values(others).reduce((sum, count) => sum + count, 0)
@@ -91,10 +100,11 @@ t.test('a worker that is killed takes only its own connections along', async (t)
     return answer?.status === 200 && !childrenOf(gateway).includes(leader)
   })
   t.pass('operators are served again when the worker that did so was killed')
-})
+  await until(() => childrenOf(gateway).length === size)
+}
 
-t.test('new workers take the place of all without a lost request', async (t) => {
-  const { url, key, gateway, write, state, runJson } = await startWorkers(t)
+async function isReplaced(t: Test, crew: Crew): Promise<void> {
+  const { url, key, gateway, write, state, file } = crew
   const traffic = startTraffic(t, url, await key(), { connections: 24 })
   await until(() => traffic.asked.length > 500)
   const before = childrenOf(gateway)
@@ -111,19 +121,24 @@ t.test('new workers take the place of all without a lost request', async (t) => 
   const changes = () => gateway.output().match(/the configuration is changed/g) ?? []
   await until(() => changes().length >= size)
   t.equal(changes().length, size, 'each follows the configuration')
-  const audit = (await runJson('audit')) as { what: string }[]
+  const { stdout } = await runCommand(['audit', '--json', '--config', file], {})
+  const audit = JSON.parse(stdout) as { what: string }[]
   t.equal(audit.filter(({ what }) => what === 'config.change').length, 1, 'one writes it down')
   gateway.child.kill('SIGHUP')
   await until(() => (gateway.output().match(/configuration is unchanged/g) ?? []).length === size)
 
   gateway.child.kill('SIGTERM')
+  const stoppedMs = performance.now()
   await pause(400)
   await traffic.stop()
   t.strictSame(await gateway.ended, { code: 0, signal: null })
-  const { 200: fine = 0, ...others } = statusesOf(traffic.asked.filter(({ status }) => status))
-  const lost = Object.entries(others).filter(([status]) => !/ECONNREFUSED/.test(status))
-  t.strictSame(lost, [], `${fine} requests were answered`)
-})
+  const { 200: fine = 0, ...lost } = statusesOf(traffic.between(0, stoppedMs))
+  t.strictSame(lost, {}, `${fine} requests were answered`)
+  // The port closes when the overseer hears of its last worker. The system resets connections that nobody accepted then.
+  const after = Object.keys(statusesOf(traffic.between(stoppedMs)))
+  const odd = after.filter((status) => !/^200$|ECONNREFUSED|ECONNRESET/.test(status))
+  t.strictSame(odd, [], 'whoever comes during the stop is answered, or finds no gateway')
+}
 
 t.test('a crew that can’t begin says why, and ends', async (t) => {
   const { url } = await startRedis(t)

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { adminTokensFrom } from '../../gateway/admin/token.ts'
+import { adminTokensFrom, roleWarnings } from '../../gateway/admin/token.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { startAdmin } from '../support/admin.ts'
 import { startUpstream } from '../support/gateway.ts'
@@ -71,10 +71,20 @@ t.test('an ADMIN_TOKEN that could be guessed, or means nothing, is none', (t) =>
   const [one, two] = ['sixteen-letters-', 'another-sixteen-letters']
   t.strictSame(adminTokensFrom(), [])
   t.strictSame(adminTokensFrom(''), [])
-  t.strictSame(adminTokensFrom(one), [{ name: 'admin', token: one }])
+  t.strictSame(adminTokensFrom(one), [{ name: 'admin', role: 'all', token: one }])
   t.strictSame(adminTokensFrom(`alice/on-call:${one}, bob:${two}`), [
-    { name: 'alice/on-call', token: one },
-    { name: 'bob', token: two },
+    { name: 'alice/on-call', role: 'all', token: one },
+    { name: 'bob', role: 'all', token: two },
+  ])
+  const text = `eve/read:${one},team/bob/support:${two},team/al/all:${one}`
+  const roles = adminTokensFrom(text)
+  t.strictSame(
+    roles.map(({ name, role }) => `${name} ${role}`),
+    ['eve read', 'team/bob support', 'team/al all'],
+  )
+  t.strictSame([...roleWarnings(text), ...roleWarnings(), ...roleWarnings(one)], [])
+  t.match(roleWarnings(`bob:${two}, alice/on-call:${one}`), [
+    /^ADMIN_TOKEN: "on-call" isn't a role, so alice\/on-call is a name, and may do everything; roles are read, /,
   ])
   for (const [setting, why] of [
     ['alice:', /^ADMIN_TOKEN has no token in it\. Write TOKEN, or alice:TOKEN,/],
@@ -86,8 +96,12 @@ t.test('an ADMIN_TOKEN that could be guessed, or means nothing, is none', (t) =>
     ['fifteen-letters', /^ADMIN_TOKEN has a token of 15 characters, where at least 16 are needed/],
     ['bob:fifteen-letters', /^ADMIN_TOKEN has a token of 15 characters/],
     [`alice:${one} and more`, /^ADMIN_TOKEN has a space in its token/],
-    [`:${one}`, /^ADMIN_TOKEN has no name before its colon that can be read/],
-    [`al\u202eice:${one}`, /^ADMIN_TOKEN has no name before its colon/],
+    [`eve/raed:${one}`, /^ADMIN_TOKEN names the role "raed", which doesn't exist; is it read\?/],
+    [`eve/read-only:${one}`, /^ADMIN_TOKEN names the role "read-only", .* is it read\?/],
+    [`eve/Support:${one}`, /^ADMIN_TOKEN names the role "Support", .* is it support\?/],
+    [`/read:${one}`, /^ADMIN_TOKEN has no readable name before its colon/],
+    [`:${one}`, /^ADMIN_TOKEN has no readable name before its colon/],
+    [`al\u202eice:${one}`, /^ADMIN_TOKEN has no readable name before its colon/],
   ] as const) {
     t.throws(() => adminTokensFrom(setting), { message: why }, setting)
     t.throws(() => adminTokensFrom(setting), { message: /^(?!.*letters)/ }, 'and is not told')
@@ -143,7 +157,7 @@ t.test('a page that leads its own name here reads nothing', async (t) => {
   )
   t.match(json(answer.slice(answer.indexOf('{'))), {
     code: 'misdirected_request',
-    message: 'Ask for this by an address or as localhost, or add its name to admin.hosts.',
+    message: 'Use an IP address or localhost to reach this, or add the name to admin.hosts.',
     status: 421,
   })
   const others = await startAdmin(t, { admin: '{ host: 0.0.0.0, port: 0 }' })
@@ -155,20 +169,20 @@ t.test('a query with what is not known, or twice, is refused', async (t) => {
   const { id } = json(await ask('POST', '/admin/keys', { name: 'A', plan: 'free' }))
   for (const [method, target, message] of [
     ['GET', '/admin/usage?dys=1', 'There is no parameter "dys"; did you mean days?'],
-    ['GET', '/admin/usage?days=1&days=2', 'days can be given once.'],
-    ['GET', '/admin/audit?key=a&key=b', 'key can be given once.'],
+    ['GET', '/admin/usage?days=1&days=2', 'days can be given only once.'],
+    ['GET', '/admin/audit?key=a&key=b', 'key can be given only once.'],
     ['HEAD', '/admin/audit?key=a&key=b', undefined],
     [
       'GET',
       '/admin/keys?revoked',
-      'There is no parameter "revoked"; there are plan, account, name, all.',
+      'There is no parameter "revoked"; there are name, plan, account, all.',
     ],
     ['GET', '/admin/keys?all=no', 'all must be true or false.'],
     ['GET', '/admin/usage?days=', 'days must be a whole number from 1 to 90.'],
     [
       'POST',
       `/admin/keys/${String(id)}/revoke?dry=true`,
-      'There is no parameter "dry"; this takes none.',
+      'There is no parameter "dry"; this endpoint takes none.',
     ],
   ] as const) {
     const answer = await ask(method, target)
@@ -248,7 +262,7 @@ t.test('a change that is made but can’t be written down is told to be made', a
   t.teardown(() => file.close())
   file.exec('DROP TABLE audit')
   const answer = await ask('POST', `/admin/keys/${String(id)}/disable`)
-  const message = 'It is done (keys.disable), but could not be written down for the audit.'
+  const message = 'The change was made (keys.disable), but could not be written to the audit.'
   t.strictSame(json(answer), { code: 'internal_error', message, status: 500 })
   t.match(json(await ask('GET', `/admin/keys/${String(id)}`)), { state: 'disabled' })
 })
@@ -280,18 +294,18 @@ t.test('a body that says nothing, or would not be heeded, is refused', async (t)
   const key = `/admin/keys/${String(json(made)['id'])}`
   const id = String(json(made)['id'])
   for (const [method, path, body, message] of [
-    ['PATCH', key, {}, /^Nothing to change is given\.$/],
-    ['PATCH', key, '', /^Nothing to change is given\.$/],
-    ['PATCH', key, { limits: {} }, /^Nothing to change is given\.$/],
+    ['PATCH', key, {}, /^No change was given; name at least one setting\.$/],
+    ['PATCH', key, '', /^No change was given; name at least one setting\.$/],
+    ['PATCH', key, { limits: {} }, /^No change was given; name at least one setting\.$/],
     ['PATCH', key, { limits: 5 }, /limits must be an object, or null, got 5/],
     ['PATCH', key, { methods: [] }, /methods must be a list of at least one text, or null/],
     ['POST', '/admin/keys', { name: 'B', plan: 'free', paths: [] }, /paths must be a list of at/],
     ['PUT', `/admin/bans/${id}`, { for: '0s' }, /for must be a duration such as 30m or 24h/],
-    ['POST', `${key}/revoke`, { at: '2030-01-01' }, /says nothing here/],
-    ['POST', `${key}/disable`, { for: '1h' }, /says nothing here/],
-    ['DELETE', `/admin/bans/${id}`, '[]', /says nothing here/],
-    ['POST', `/admin/quota/${id}/reset`, { window: 'day' }, /says nothing here/],
-    ['POST', '/admin/config/reload', 'plans: {}', /says nothing here/],
+    ['POST', `${key}/revoke`, { at: '2030-01-01' }, /takes no body/],
+    ['POST', `${key}/disable`, { for: '1h' }, /takes no body/],
+    ['DELETE', `/admin/bans/${id}`, '[]', /takes no body/],
+    ['POST', `/admin/quota/${id}/reset`, { window: 'day' }, /takes no body/],
+    ['POST', '/admin/config/reload', 'plans: {}', /takes no body/],
   ] as const) {
     const answer = json(await ask(method, path, body))
     t.match(answer, { code: 'invalid_request', message, status: 400 }, `${method} ${path}`)
@@ -314,7 +328,7 @@ t.test('a body of another type or encoding is refused, and told what to send', a
     const expected = { code: 'unsupported_media_type', message, status: 415 }
     t.strictSame(json(await ask('POST', path, 'a=b', form)), expected, path)
     const latin1 = Buffer.from('{ "name": "M\u00fcller", "plan": "free" }', 'latin1')
-    t.match(json(await ask('POST', path, latin1)), { message: /not in UTF-8/, status: 400 }, path)
+    t.match(json(await ask('POST', path, latin1)), { message: /isn’t in UTF-8/, status: 400 }, path)
   }
   const csv = { 'content-type': 'text/csv' }
   t.equal((await ask('POST', '/admin/keys', '{"name":"A","plan":"free"}', csv)).status, 415)
@@ -333,7 +347,7 @@ t.test('an import of nothing, or beside another one, is refused', async (t) => {
   const put = async (rows: readonly string[]) =>
     json(await ask('POST', '/admin/keys/import', ['token,plan', ...rows].join('\n'), csv))
   await until(async () => (await ask('GET', '/admin/keys')).status === 200)
-  t.match(await put([]), { status: 400, message: /has no rows but the names of its columns\.$/ })
+  t.match(await put([]), { status: 400, message: /has no rows below the names of its columns\.$/ })
   const many = Array.from({ length: 501 }, (_, i) => `an-older-token-${i},free`)
   await redis.client.set('tollgate:{keys}:import', 'another', 'PX', 60_000)
   const message = 'Another import is running; wait until it has ended.'

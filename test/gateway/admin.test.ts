@@ -1,13 +1,18 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { runCommand } from '../support/command.ts'
 import { plans, startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
 import { start, token } from '../support/operator.ts'
 import { startProcess } from '../support/process.ts'
 import { startRedis, until } from '../support/redis.ts'
+
+/** A file in which nothing is wrong. */
+const sound = { sound: true, mistakes: [], warnings: [] }
 
 const shipped = `${plans}
 deprecations:
@@ -70,7 +75,7 @@ for (const kind of ['embedded', 'redis'] as const) {
     t.strictSame(json(await ask('GET', '/admin/keys?name=CM')), await runJson('keys', 'list'))
     t.match(await ask('DELETE', `/admin/bans/Acme`), { status: 204, text: '' })
     t.equal(await status(), 200)
-    t.match(await ask('DELETE', `/admin/bans/${id}`), { status: 404, text: /o ban of the key/ })
+    t.match(await ask('DELETE', `/admin/bans/${id}`), { status: 404, text: / isn’t banned\./ })
 
     const rotated = json(await ask('POST', `/admin/keys/${id}/rotate`, { overlap: '0' }))
     t.match(rotated, { id, plan: 'pro', key: /^tg_/ })
@@ -135,6 +140,51 @@ for (const kind of ['embedded', 'redis'] as const) {
   })
 }
 
+t.test('commands that only a running gateway can carry out ask it', async (t) => {
+  const { url: upstream } = await startUpstream(t)
+  const { ask, write, file } = await start(t, { upstream, more: plans })
+  const env = { ADMIN_TOKEN: token, TOLLGATE_CONFIG: file }
+  const command = (...words: string[]) => runCommand(words, env)
+  const commandJson = async (...words: string[]) =>
+    json((await command(...words, '--json')).stdout) as unknown
+
+  t.strictSame(await commandJson('upstream', 'list'), json(await ask('GET', '/admin/upstreams')))
+  const upstreams = await command('upstream', 'list')
+  t.match(upstreams.out, /^UPSTREAM +TARGET +STATE +WEIGHT\nanimals +http:\S+ +healthy +1\n$/)
+
+  t.strictSame(await commandJson('config', 'running'), json(await ask('GET', '/admin/config')))
+  const running = await command('config', 'running')
+  t.match(running.out, /^The gateway uses \S+gateway\.yaml \(\w+\), since 2\S+ \S+Z\.\n\nlisten:/)
+
+  t.match(await command('config', 'reload'), {
+    code: 0,
+    out: /^The file changes nothing\.\nThe gateway /,
+  })
+  write((text) => text.replace('perMinute: 60,', 'perMinute: 6O,'))
+  t.match(await command('config', 'reload', '--config', file), {
+    code: 2,
+    out: /gateway\.yaml:\d+:\d+: plans\.free\.perMinute must be/,
+  })
+  t.match(await ask('POST', '/admin/config/reload'), { status: 409 })
+  const good = join(t.testdir(), 'good.yaml')
+  write((text) => {
+    writeFileSync(good, text)
+    return text.replace('perMinute: 60,', 'perMinute: 6O,')
+  })
+  t.match(await command('config', 'reload', '--config', good), {
+    code: 1,
+    out: /answers 409: The file is refused, .*plans\.free\.perMinute must be .* got "6O"/,
+  })
+  t.match(await command('config', 'running', '--config', good), {
+    code: 0,
+    out: /\nIt refuses the file as it is now:\n\S+gateway\.yaml:\d+:\d+: plans\.free\.perMinute/,
+  })
+  t.strictSame(json(await ask('GET', '/admin/audit')), [], 'nothing was changed')
+  t.match(await command('config', 'reload', '--by', 'me'), { code: 2, out: /has no option --by/ })
+  const without = await runCommand(['upstream', 'list', '--config', good], {})
+  t.match(without, { code: 2, out: /ADMIN_TOKEN is not set here/ })
+})
+
 t.test('what can’t be done is told in a sentence, and changes nothing', async (t) => {
   const { url: upstream } = await startUpstream(t)
   const { ask } = await start(t, { upstream, more: plans })
@@ -166,8 +216,14 @@ t.test('what can’t be done is told in a sentence, and changes nothing', async 
       400,
       /expiresAt must be a day/,
     ],
-    ['POST', '/admin/keys', '{', 400, /The body is no JSON/],
-    ['POST', '/admin/keys', '[]', 400, /the body must be an object, got \[\]/],
+    ['POST', '/admin/keys', '{', 400, /The body isn’t valid JSON/],
+    [
+      'POST',
+      '/admin/keys',
+      '[]',
+      400,
+      /the body must be an object with "plan" and "name", got \[\]/,
+    ],
     [
       'PATCH',
       `/admin/keys/${id}`,
@@ -191,7 +247,13 @@ t.test('what can’t be done is told in a sentence, and changes nothing', async 
       /"Twin" is the name of 2 keys: \w{12} .*Give the id/,
     ],
     ['PATCH', '/admin/keys/Twin', { plan: 'pro' }, 400, /"Twin" is the name of 2 keys/],
-    ['GET', '/admin/keys/Twi', undefined, 404, /no key with the id or name "Twi"; like it: \w{12}/],
+    [
+      'GET',
+      '/admin/keys/Twi',
+      undefined,
+      404,
+      /no key with the id or name "Twi"; similar names: \w{12}/,
+    ],
     ['PUT', '/admin/bans/nobody', { for: '5m' }, 404, /no key with the id/],
     ['GET', '/admin/keys/nobody', undefined, 404, /no key with the id/],
     ['GET', '/admin/usage/nobody', undefined, 404, /no key with the id/],
@@ -199,7 +261,13 @@ t.test('what can’t be done is told in a sentence, and changes nothing', async 
     ['GET', '/admin/usage?days=91', undefined, 400, /days must be a whole number from 1 to 90/],
     ['GET', '/admin/audit?limit=0', undefined, 400, /limit must be/],
     ['POST', '/admin/upstreams/check', { url: 'ftp://x' }, 400, /url must be an http/],
-    ['POST', '/admin/upstreams/check', { url: upstream, upstream: 'no' }, 400, /one of animals/],
+    [
+      'POST',
+      '/admin/upstreams/check',
+      { url: upstream, upstream: 'no' },
+      400,
+      /no upstream "no"; there are animals/,
+    ],
     ['POST', '/admin/keys/import', 'token\nx', 400, /Line 2: /],
     ['GET', '/admin/nothing', undefined, 404, /nothing at this path/],
   ] as const) {
@@ -222,24 +290,32 @@ t.test('the configuration is shown, checked and read again; the audit says by wh
   })
   const check = (body: string) =>
     ask('POST', '/admin/config/check', body, { 'content-type': 'application/yaml' })
-  const nothing = { sound: true, mistakes: [], warnings: [], differences: [] }
+  const nothing = { ...sound, differences: [], keys: {}, refused: {} }
   t.strictSame(json(await check(text)), nothing)
   const faster = text.replace('perMinute: 60,', 'perMinute: 61,')
   t.match(json(await check(faster)), {
     sound: true,
     differences: [{ place: 'plans.free.perMinute', before: 60, after: 61 }],
+    ...{ keys: { free: 0 }, refused: { free: 0 } },
   })
   t.match(json(await check(text.replace('perMinute: 60,', 'perMinute: 6O,'))), {
     sound: false,
     mistakes: [/^body:\d+:\d+: plans\.free\.perMinute must be .* got "6O"$/],
   })
+  const unknown = text.replace('perMinute: 60,', 'perMinute: "${ADMIN_TOKEN}",')
+  const made = json(await ask('POST', '/admin/keys', { name: 'First', plan: 'free' }))
+  const counts = { keys: { free: 1 }, refused: { free: 0 } }
+  t.match(json(await check(unknown)), { sound: true, ...counts }, 'no limit is missing')
+  const custom = text.replace(/free: \{[^}]*\}/, 'free: { limits: custom }')
+  t.match(json(await check(custom)), { sound: true, keys: { free: 1 }, refused: { free: 1 } })
+  await ask('POST', `/admin/keys/${String(made['id'])}/revoke`)
   write(() => faster)
   const asBob = { authorization: `Bearer ${token}-too` }
   const answer = await ask('POST', '/admin/config/reload', undefined, asBob)
   const result = String(json(answer)['result'])
   t.ok(['changed', 'unchanged'].includes(result), 'the file may have been seen by then')
-  await until(async () => ((await runJson('audit')) as unknown[]).length === 1)
-  t.match(await runJson('audit'), [
+  await until(async () => ((await runJson('audit')) as unknown[]).length === 3)
+  t.match(await runJson('audit', '--limit', '1'), [
     {
       what: 'config.change',
       by: result === 'changed' ? 'bob' : 'the file',
@@ -273,7 +349,7 @@ t.test('warnings are told at a start, by the admin address, and at a reload', as
   write((text) => (now = text))
   t.match(await check(now), { sound: true, warnings: [told] })
   t.match(await check(now.replace(/^routes: .*$/m, two)), {
-    ...{ sound: false, warnings: [], mistakes: [/is there twice: \/x$/] },
+    ...{ sound: false, warnings: [], mistakes: [/is listed twice: \/x$/] },
   })
   await ask('POST', '/admin/config/reload')
   const before = ((await runJson('audit')) as unknown[]).length
@@ -319,7 +395,8 @@ deprecations:
   const greedy = text.replace('${DOCS}', `${all}", replacement: "${all}`)
   t.match(await check(greedy), { text: /"sound":true.*"after":"\$\{ADMIN_TOKEN\} \$\{GATEWAY/ })
   t.strictSame(json(await ask('POST', '/admin/config/check', text, yaml)), {
-    ...{ sound: true, mistakes: [], warnings: [], differences: [] },
+    ...sound,
+    ...{ differences: [], keys: {}, refused: {} },
   })
   for (const part of ['ADMIN_TOKEN', 'GATEWAY_SECRET', 'PASSWORD', 'DOCS']) {
     const faulty = `

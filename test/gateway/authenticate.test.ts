@@ -364,7 +364,7 @@ t.test('addresses', (t) => {
     [`${invented}, 203.0.113.9`, '203.0.113.9'],
     [`203.0.113.9, ${invented}`, '10.1.1.1'],
     [`${'x,'.repeat(5_000)}203.0.113.9`, '203.0.113.9'],
-    // What can't be read is nobody, and never the proxy.
+    // An unreadable address is nobody's, and never the proxy's.
     ['5.5.5.5, nonsense, 10.1.1.1', unreadableAddress],
     ['', unreadableAddress],
     [' ', unreadableAddress],

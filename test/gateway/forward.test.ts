@@ -317,7 +317,7 @@ t.test(
         status: late ? 504 : 502,
         text: late
           ? '{"code":"gateway_timeout","message":"The backend did not answer in time.","status":504}'
-          : '{"code":"bad_gateway","message":"The backend broke off, or what it answered is no HTTP.","status":502}',
+          : '{"code":"bad_gateway","message":"The backend closed the connection or sent an invalid response.","status":502}',
       })
       t.equal(asked, 1, `${name}: one request of the backend`)
       t.equal(await dayLeft(), before, `${name}: the day's point is back`)

@@ -162,12 +162,13 @@ t.test('the filter denies nothing that was added, and most of what was not', (t)
   t.end()
 })
 
-t.test('a million invented tokens, from one address and from many, fill no memory', async (t) => {
+t.test('invented tokens, from one address and from many, fill no memory', async (t) => {
   const flood = startProcess(t, 'test/support/flood.js')
   t.equal((await flood.ended).code, 0, flood.output())
   const { grownMb, recalled, keys } = json(flood.stdout())
   t.comment(`memory grew by ${Number(grownMb).toFixed()} MB`)
-  t.ok(Number(grownMb) <= 50)
+  // Of a quarter of a million; 60 bytes of each would be more.
+  t.ok(Number(grownMb) <= 15)
   t.equal(recalled, true, 'the good key is still there')
   t.equal(keys, 1, 'and nothing was written')
 })
@@ -226,12 +227,12 @@ t.test('importing', async (t) => {
         'token,plan\nnew-token-1,free\nnew-token-2,gold\n',
         /^line 3: there is no plan "gold"; there are free, enterprise/,
       ],
-      ['token,plan\nnew-token-1,free\nnew-token-1,free\n', /^line 3: the token of line 2 again/],
+      ['token,plan\nnew-token-1,free\nnew-token-1,free\n', /^line 3: its token is that of line 2/],
       [
         'token,plan\nnew-token-1,free\nold-token-3,free\n',
         /^line 3: this token is in the store already/,
       ],
-      ['token,plan\nnew-token-1\n', /^line 2: 1 fields, but the first line names 2/],
+      ['token,plan\nnew-token-1\n', /^line 2: it has 1 fields, but the first line names 2/],
       ['token,plan\n"new,free\n', /^line 2: a quote/],
       ['token,color\n', /^line 1: there is no column "color"/],
       ['plan\nfree\n', /^line 2: a row needs either a token or a sha256/],
@@ -240,23 +241,26 @@ t.test('importing', async (t) => {
         'plan,token,perMinute\nfree,new-token-1,many\n',
         /^line 2: a limit must be a whole number above 0/,
       ],
-      ['plan,token,expires\nfree,new-token-1,soon\n', /^line 2: the expiry is no date/],
+      ['plan,token,expires\nfree,new-token-1,soon\n', /^line 2: the expiry isn’t a valid date/],
       ['plan,token\nfree,short\n', /^line 2: a token must be 8 to 512/],
       ['plan,token\nfree,tg_abcdefgh\n', /^line 2: a token that starts with tg_/],
       ['plan,sha256\nfree,abc\n', /^line 2: sha256 must be 64 hexadecimal digits/],
-      ['{"token":"new-token-1","plan":"free"}\nnonsense\n', /^line 2: this is no JSON object/],
+      [
+        '{"token":"new-token-1","plan":"free"}\nnonsense\n',
+        /^line 2: this isn’t a valid JSON object/,
+      ],
       ['{"token":["x"],"plan":"free"}\n', /^line 1: token must be a text or a number/],
     ] as const) {
       await t.rejects(into(text), { message: sentence }, text.slice(0, 40))
     }
     t.equal(await count(), before)
   })
-  t.test('100,000 rows in seconds', async (t) => {
-    const lines = Array.from({ length: 100_000 }, (_, i) => `token-of-row-${i},free,Row ${i}`)
+  t.test('20,000 rows in seconds', async (t) => {
+    const lines = Array.from({ length: 20_000 }, (_, i) => `token-of-row-${i},free,Row ${i}`)
     const started = performance.now()
-    t.equal(await into(`token,plan,name\n${lines.join('\n')}`), 100_000)
+    t.equal(await into(`token,plan,name\n${lines.join('\n')}`), 20_000)
     t.comment(`${((performance.now() - started) / 1000).toFixed(1)} s`)
-    t.equal((await store.find(hashOf('token-of-row-99999')))?.key.name, 'Row 99999')
+    t.equal((await store.find(hashOf('token-of-row-19999')))?.key.name, 'Row 19999')
   })
   t.equal([...rowsIn('token,plan\na,b\n')][0]?.line, 2)
 })
@@ -298,7 +302,7 @@ t.test(
           if (line.trim() === '' || (expected?.length ?? 0) > columns.length) return
           if (expected)
             t.strictSame(fieldsOf(line, expected.length), expected, JSON.stringify(line))
-          else t.throws(() => fieldsOf(line, 1), { message: /^line 2: a quote that opens/ }, line)
+          else t.throws(() => fieldsOf(line, 1), { message: /^line 2: a quote opens/ }, line)
         },
       ),
       { numRuns: 3_000 },
@@ -306,7 +310,7 @@ t.test(
     const [short, long] = [100_000, 10_000_000].map((length) => {
       const line = `${' '.repeat(length)}x"`
       const started = performance.now()
-      t.throws(() => fieldsOf(line, 1), { message: /^line 2: a quote that opens or closes/ })
+      t.throws(() => fieldsOf(line, 1), { message: /^line 2: a quote opens or closes/ })
       t.throws(() => fieldsOf(`"${'""'.repeat(length / 2)}`, 1), { message: /^line 2: a quote/ })
       return performance.now() - started
     })
@@ -318,7 +322,7 @@ t.test(
   },
 )
 
-/** What a line of CSV says to a regular expression, for lines that are short enough for one. */
+/** A line of CSV parsed by a regular expression, for short lines. */
 function fieldsByExpression(line: string): string[] | undefined {
   const fields: string[] = []
   const field = /\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(,|$)/y
@@ -508,13 +512,13 @@ t.test(
     let pieces = 0
     const watch = here.watch({ changed: () => pieces++ })
     t.teardown(() => watch.close())
-    await elsewhere.add(Array.from({ length: 50_000 }, () => newKey()))
+    await elsewhere.add(Array.from({ length: 20_000 }, () => newKey()))
     let most = 0
     for (let before = 0; !watch.isUpToDate?.(); before = pieces) {
       most = Math.max(most, pieces - before)
       await new Promise((resolve) => setImmediate(resolve))
     }
-    t.ok(pieces >= 25)
+    t.ok(pieces >= 10)
     // One by itself, and one when the time to look has come.
     t.ok(most <= 3, `${most} in one turn`)
   },

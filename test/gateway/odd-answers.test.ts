@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { serviceLog } from '../../shared/request-log.ts'
 import { startGateway, startRawUpstream, type Gateway } from '../support/gateway.ts'
 
-/** What a backend's headers are made of in this test: bytes, written as latin1. */
+/** Parts of a backend's headers in this test: bytes, written as latin1. */
 type Odd = Readonly<{ name: string; before: string; after: string }>
 
 const body = 'ok'
@@ -89,7 +89,7 @@ function oddities(): Odd[] {
   return odd
 }
 
-/** What is wrong with an answer, as sentences; a header that was let through must be as it was sent. */
+/** The faults of an answer as sentences. A forwarded header must be unchanged. */
 function faults(answer: string, lines: string): string[] {
   const found: string[] = []
   const head = answer.slice(0, answer.indexOf('\r\n\r\n'))

@@ -7,7 +7,7 @@ import { json, raw } from '../support/http.ts'
 import { bound } from '../support/promises.ts'
 import { until } from '../support/redis.ts'
 
-// What happens in another order than one thinks of first. A failure here would end the process.
+// Events in an unexpected order. A failure here would end the process.
 
 const plenty = { limits: { perMinute: 100_000, perDay: 1_000_000 } }
 const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n'

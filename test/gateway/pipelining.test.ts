@@ -212,7 +212,7 @@ t.test('who pipelines holds up nobody but itself', { timeout: 300_000 }, async (
   const { port } = new URL(url)
   const headers = await key()
   const greedy = (await key({ plan: 'small' })).authorization
-  const ask = () => usualWait(url, headers, 60)
+  const ask = () => usualWait(url, headers, 40)
   await ask()
   for (const [name, ...who] of [['a stranger'], ['a key over its limit', greedy]]) {
     const control = await during(t, [port, '20', '1', ...who], ask)

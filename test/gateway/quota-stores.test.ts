@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { RedisSettings } from '../../gateway/config/config.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
-import { HeldQuotas } from '../../gateway/stores/embedded/held.ts'
+import { CachedQuotas } from '../../gateway/stores/embedded/cached-quotas.ts'
 import { dayMs, minuteMs, newQuota, type Ask } from '../../gateway/limits/step.ts'
 import { EmbeddedQuotas } from '../../gateway/stores/embedded/quota.ts'
 import { connect } from '../../gateway/stores/redis/connect.ts'
@@ -124,12 +124,12 @@ t.test('embedded, a stop waits for who has the file locked', async (t) => {
 t.test('embedded, what pauses leaves memory, but not what the file lacks', (t) => {
   const written = newQuota()
   written.dayUsed = 7
-  const held = new HeldQuotas((quota) => (quota === 'key:5' ? written : undefined))
+  const held = new CachedQuotas((quota) => (quota === 'key:5' ? written : undefined))
   for (let i = 0; i < 100_003; i++) held.get(`key:${i}`)
   t.match(held.get('key:5'), written, 'read from the file')
   const [slot, other] = [{}, {}]
   const left = held.getVia(other, 'key:6')
-  held.tidy(2 * minuteMs - 1)
+  held.evictIdle(2 * minuteMs - 1)
   t.equal(held.all.length, 100_003, 'what was asked for lately stays')
   const used = held.getVia(slot, 'key:1')
   used.minute = 1
@@ -138,7 +138,7 @@ t.test('embedded, what pauses leaves memory, but not what the file lacks', (t) =
   if (!unsaved || !journaled) return t.fail('it is not held')
   unsaved.isUnsaved = true
   journaled.isJournaled = true
-  held.tidy(2 * minuteMs)
+  held.evictIdle(2 * minuteMs)
   t.strictSame(new Set(held.all), new Set([used, unsaved, journaled]))
   t.equal(held.getVia(slot, 'key:1'), used)
   t.not(held.getVia(other, 'key:6'), left, 'what has left is asked for anew')
@@ -173,7 +173,7 @@ t.test('embedded, thousands of quotas come through a stop and a crash', async (t
   ask(second, 1)
   await until(() => database.prepare('SELECT count(*) FROM journal').pluck().get() === 9)
   database.close()
-  // The one that still runs is as good as dead: what it has not written yet, nobody will know.
+  // The running one counts as killed: counters that it hasn't written are lost.
   const third = new EmbeddedQuotas(openGatewayFile(file))
   t.teardown(() => third.close())
   t.ok(ask(third, 0).every((used) => used === 2))
@@ -318,7 +318,7 @@ t.test('redis, a gateway that is late itself takes no answer for late', async (t
   t.ok(hung.ms < 7_000, `${hung.ms} ms`)
 })
 
-/** Quotas of so many a minute and a day, by Redis' own clock. */
+/** Quotas with the same limit for a minute and a day, by Redis' own clock. */
 async function quotasAt(t: Test, url: string, limit = 10) {
   const connection = connect({ url }, { timeoutMs: 2_000 })
   const store = redisQuotas({ connection, prefix: 'test:', timeoutMs: 2_000 })

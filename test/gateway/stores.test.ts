@@ -1,27 +1,38 @@
+import Database from 'better-sqlite3'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import type { RedisSettings, StoreSettings } from '../../gateway/config/config.ts'
-import { readConfig } from '../../gateway/config/load.ts'
-import { inputOf } from '../../gateway/cli/arguments.ts'
-import type { Context } from '../../gateway/cli/command.ts'
-import { storeCommands } from '../../gateway/cli/store.ts'
 import { dayMs, newQuota, type Ask } from '../../gateway/limits/step.ts'
 import { deprecatedCall } from '../../gateway/records/deprecated-calls.ts'
 import { copyStore, type CopyOptions, type CopySource } from '../../gateway/stores/copy.ts'
+import { embeddedAudit } from '../../gateway/stores/embedded/audit.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
+import { embeddedKeys } from '../../gateway/stores/embedded/keys.ts'
 import { permissionFault } from '../../gateway/stores/embedded/permission.ts'
-import { larger } from '../../gateway/stores/merge.ts'
-import { openStores, type Stores } from '../../gateway/stores/open.ts'
-import { isSameStore, openGoal, openSource } from '../../gateway/stores/places.ts'
+import { EmbeddedQuotas } from '../../gateway/stores/embedded/quota.ts'
+import { embeddedTallies } from '../../gateway/stores/embedded/tallies.ts'
+import { mergedQuota } from '../../gateway/stores/merge.ts'
+import { openStores } from '../../gateway/stores/open.ts'
+import type { Stores } from '../../gateway/stores/stores.ts'
+import { isSameStore, openGoal, openSource } from '../../gateway/stores/open-copy.ts'
 import { redisName, plainCause } from '../../gateway/stores/redis/name.ts'
+import { StoreUnavailable } from '../../gateway/stores/unavailable.ts'
 import { newKey } from '../contracts/keys.ts'
+import { runCommand } from '../support/command.ts'
 import { configFor, startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
 import { startProcess } from '../support/process.ts'
-import { freePort, launch, startCluster, startRedis, until } from '../support/redis.ts'
+import {
+  freePort,
+  launch,
+  startCluster,
+  startRedis,
+  until,
+  type RedisServer,
+} from '../support/redis.ts'
 
 const at = (place: string | RedisSettings, prefix = 'test:'): StoreSettings => {
   const [file, redis] = typeof place === 'string' ? [place, undefined] : ['', place]
@@ -159,11 +170,11 @@ t.test(
     const single = { url: (await startRedis(t)).url }
     const first = at(join(folder, 'first.db'))
     const { stores, plain, ofAccount, expiring, disabled, keys } = await filled(t, first)
-    const visitor = openStores(first, { visits: true })
+    const visitor = openStores(first, { forCommandLine: true })
     const untilMs = Date.now() + 1_800_000
     await visitor.quota.ban(`key:${disabled}`, disabled, untilMs)
     await visitor.close()
-    // Until the gateway follows it, it is followed by whoever reads, each at its own time.
+    // Until the gateway applies the command, each reader applies it for itself.
     const isFollowed = async () => isDeepStrictEqual(await dump(first), await dump(first))
     await until(async () => (await dump(first)).quotas.length === 4 && (await isFollowed()))
     const before = await dump(first)
@@ -253,7 +264,7 @@ t.test('a copy adds to what is there only if it is told to, and takes nothing aw
     const full = await dump(goal)
     await t.rejects(
       copy(source, goal, { intoNonEmpty: true }),
-      new RegExp(`nothing was written:\n${old.key.id}: it is there in another version`),
+      new RegExp(`nothing was written:\n${old.key.id}: the goal has another version of it`),
     )
     const third = at(join(folder, `third-${goal.file === '' ? 'redis' : 'file'}.db`))
     const made = await open(t, third)
@@ -261,7 +272,7 @@ t.test('a copy adds to what is there only if it is told to, and takes nothing aw
     await made.close()
     await t.rejects(
       copy(third, goal, { intoNonEmpty: true }),
-      new RegExp(`\n${alike.id}: its token is that of the key ${plain}`),
+      new RegExp(`\n${alike.id}: its token belongs to the key ${plain}`),
     )
     t.strictSame(await dump(goal), full, 'and nothing was written')
   }
@@ -273,8 +284,8 @@ t.test('a file stays as it is when nothing may be copied to it', async (t) => {
   const { stores, keys } = await filled(t, source)
   await stores.close()
   await copy(source, goal)
-  // What its gateway had not put in its place when it was killed, and what nobody has followed yet.
-  const visitor = openStores(goal, { visits: true })
+  // A journal that a killed gateway left, and a command that no gateway has applied.
+  const visitor = openStores(goal, { forCommandLine: true })
   await visitor.quota.ban('key:x', 'x', Date.now() + 60_000)
   const changed = await visitor.keys.get(keys[1]?.id ?? '')
   if (!changed) return t.fail('it is there')
@@ -289,7 +300,7 @@ t.test('a file stays as it is when nothing may be copied to it', async (t) => {
   t.strictSame(before.length, 1)
   await t.rejects(copy(source, goal), /isn't empty: it has 6 keys, 4 quotas, .*Nothing was written/)
   t.strictSame(look(), before)
-  await t.rejects(copy(source, goal, { intoNonEmpty: true }), /has some of these keys otherwise/)
+  await t.rejects(copy(source, goal, { intoNonEmpty: true }), /has keys that clash with these/)
   t.strictSame(look(), before, 'nor if it has one of the keys otherwise')
 })
 
@@ -328,8 +339,8 @@ t.test('what is damaged is left out and counted; what is no store is refused', a
   database.exec("UPDATE quotas SET state = 'x' WHERE quota = 'account:acme'")
   database.exec("INSERT INTO audit (atMs, subject, entry) VALUES (1, 'x', 'x')")
   database.close()
-  // What a command line has ordered, and no gateway has followed.
-  const visitor = openStores(at(file), { visits: true })
+  // A command that no gateway has applied.
+  const visitor = openStores(at(file), { forCommandLine: true })
   const [, , , , , ordered = ''] = keys.map(({ id }) => id)
   await visitor.quota.ban(`key:${ordered}`, ordered, Date.now() + 60_000)
   await visitor.close()
@@ -351,13 +362,10 @@ t.test('what is damaged is left out and counted; what is no store is refused', a
   foreign.exec('DROP TABLE quotas')
   foreign.close()
   for (const settings of [at(text), at(others)]) {
-    await t.rejects(copy(settings, at(join(folder, 'x.db'))), /is no store of a gateway/)
-    await t.rejects(copy(at(file), settings), /is no store of a gateway/)
+    await t.rejects(copy(settings, at(join(folder, 'x.db'))), /isn't a gateway's store/)
+    await t.rejects(copy(at(file), settings), /isn't a gateway's store/)
   }
-  await t.rejects(
-    copy(at(join(folder, 'missing.db')), at(join(folder, 'x.db'))),
-    /there is no file/,
-  )
+  await t.rejects(copy(at(join(folder, 'missing.db')), at(join(folder, 'x.db'))), /doesn't exist/)
   t.notOk(existsSync(join(folder, 'x.db')))
   t.notOk(existsSync(join(folder, 'x.db.part')))
 })
@@ -377,10 +385,10 @@ t.test('a file that is written is nobody’s, and is in its place when it is who
 
   const fresh = join(folder, 'fresh.db')
   writeFileSync(`${fresh}.part`, '')
-  await t.rejects(copy(at(file), at(fresh)), /fresh\.db\.part is there: a copy .* broken off/)
+  await t.rejects(copy(at(file), at(fresh)), /fresh\.db\.part exists: a copy .* interrupted/)
   const other = join(folder, 'other.db')
   writeFileSync(`${other}-wal`, 'of another file')
-  await t.rejects(copy(at(file), at(other)), /other\.db-wal is there, of a file that was moved/)
+  await t.rejects(copy(at(file), at(other)), /other\.db-wal is left of a file that was moved/)
   const last = join(folder, 'last.db')
   t.throws(() => statSync(last))
   await copy(at(file), at(last))
@@ -412,7 +420,7 @@ t.test('of two counts the larger is right, and of two generations the later', (t
       ['c', conduct(7)],
     ]),
   })
-  for (const both of [larger(one, other), larger(other, one)]) {
+  for (const both of [mergedQuota(one, other), mergedQuota(other, one)]) {
     t.match(both, { minuteUsed: 4, dayUsed: 9, dayGivenBack: 2 })
     const { conducts } = both
     t.strictSame(
@@ -421,10 +429,16 @@ t.test('of two counts the larger is right, and of two generations the later', (t
     )
   }
   const later = state({ minute: 6, minuteUsed: 1, day: 2, dayUsed: 1 })
-  t.match(larger(one, later), { minute: 6, minuteUsed: 1, day: 2, dayUsed: 1, dayGivenBack: 0 })
+  t.match(mergedQuota(one, later), {
+    minute: 6,
+    minuteUsed: 1,
+    day: 2,
+    dayUsed: 1,
+    dayGivenBack: 0,
+  })
   const reset = state({ generation: 1 })
-  t.equal(larger(one, reset), reset)
-  t.equal(larger(reset, one), reset)
+  t.equal(mergedQuota(one, reset), reset)
+  t.equal(mergedQuota(reset, one), reset)
   t.end()
 })
 
@@ -446,8 +460,11 @@ t.test('messages name a Redis without what is secret, and say plainly what is wr
   t.match(redisName({ sentinels: ['a:1'], name: 'gw' }), /"gw" of the Sentinels at a:1/)
   const coded = (code: string) => Object.assign(new Error('x'), { code })
   t.equal(plainCause(coded('ECONNREFUSED')), 'connection refused')
-  t.match(plainCause(new Error('WRONGPASS invalid username-password pair')), /doesn’t take this/)
-  t.equal(plainCause(new Error('x', { cause: coded('ENOTFOUND') })), 'nobody knows that name')
+  t.match(
+    plainCause(new Error('WRONGPASS invalid username-password pair')),
+    /refuses this username/,
+  )
+  t.equal(plainCause(new Error('x', { cause: coded('ENOTFOUND') })), 'the host name is unknown')
   t.equal(plainCause(new Error('Command timed out')), 'no answer')
   t.equal(plainCause(undefined), 'no answer')
   t.equal(plainCause(new Error('ERR odd')), 'ERR odd')
@@ -469,11 +486,7 @@ t.test('the commands copy and back up, and a gateway serves from what they wrote
   const file = join(folder, 'gateway.db')
   const embedded = configOf('embedded.yaml', `file: ${file}`)
   const inRedis = configOf('redis.yaml', `file: ${file}, redis: "${url}"`)
-  const run = async (config: string, ...args: string[]) => {
-    const command = startProcess(t, 'gateway/cli/main.js', { args: [...args, '--config', config] })
-    const { code } = await command.ended
-    return { code, out: command.output(), stdout: command.stdout() }
-  }
+  const run = (config: string, ...args: string[]) => runCommand([...args, '--config', config], {})
   const gateway = async (config: string) => {
     const env = { TOLLGATE_CONFIG: config, LOG_LEVEL: 'info' }
     const service = startProcess(t, 'gateway/main.js', { env })
@@ -503,7 +516,7 @@ t.test('the commands copy and back up, and a gateway serves from what they wrote
     [inRedis, 'Redis'],
   ] as const) {
     const again = await run(config, 'store', 'backup', backup)
-    t.match(again, { code: 1, out: /is there already, and stays as it is: name a file that isn't/ })
+    t.match(again, { code: 1, out: /exists already, and stays as it is: name a file that doesn't/ })
     t.notMatch(again.out, 'into-non-empty')
     t.ok(readFileSync(backup).equals(saved), `the backup of ${name} stays as it is`)
     t.strictSame(readdirSync(join(folder, 'kept')), ['backup.db'])
@@ -550,19 +563,10 @@ t.test('a copy that can’t be meant is refused with a sentence', async (t) => {
   writeFileSync(configFile, configFor('http://127.0.0.1:1', `file: ${file}`))
   const { stores } = await filled(t, at(file))
   await stores.close()
-  const [command] = storeCommands
-  if (!command) return t.fail('there is one')
-  const preview = readConfig(configFile)
-  const unwanted = () => t.fail('not needed') as never
-  const context: Context = {
-    ...{ config: preview.config, preview, configFile, secret: undefined },
-    ...{ adminToken: undefined, hasVariable: () => false, by: 'me', clock: Date.now },
-    ...{ progress: () => () => undefined },
-    ...{ stores: unwanted, desks: unwanted, warn: unwanted, ask: unwanted, confirm: unwanted },
-  }
-  const run = (...args: string[]) => command.run(context, inputOf(command, args))
+  const run = (...args: string[]) =>
+    runCommand(['store', 'copy', ...args], { TOLLGATE_CONFIG: configFile })
   const mistakes: [string[], RegExp][] = [
-    [[], /^name a store with --from, --to or both/],
+    [[], /tollgate: name a store with --from, --to or both/],
     [['--to', file], /are the same store/],
     [['--to', `config:${configFile}`], /are the same store/],
     [['--to', 'localhost:6379'], /must be a file, a redis:.*got "localhost:6379"/],
@@ -571,20 +575,24 @@ t.test('a copy that can’t be meant is refused with a sentence', async (t) => {
     [['--to', 'redis:x'], /must be a URL such as redis:/],
     [
       ['--to', 'redis://:hush@127.0.0.1:1'],
-      /^Redis at 127\.0\.0\.1:1 can't be reached: connection refused$/,
+      /tollgate: Redis at 127\.0\.0\.1:1 can't be reached: connection refused\n$/,
     ],
     [['--from', 'config:nowhere.yaml'], /nowhere\.yaml can't be read/],
   ]
   for (const [args, sentence] of mistakes) {
-    await t.rejects(run(...args), { message: sentence }, args.join(' '))
+    const { code, out } = await run(...args)
+    t.ok(code > 0, args.join(' '))
+    t.match(out, sentence)
   }
   const other = join(folder, 'other.db')
   t.match(await run('--to', other, '--dry-run'), {
-    text: /^Would copy from .*nothing was written:\n +6 +keys/,
+    code: 0,
+    out: /\nWould copy from .*nothing was written:\n +6 +keys/,
   })
   t.notOk(existsSync(other))
-  t.match(await run('--to', other), { json: { keys: 6, dryRun: false } })
-  t.match(await run('--to', other, '--into-non-empty'), { json: { keys: 0, alreadyThere: 6 } })
+  const copied = async (...args: string[]) => json((await run(...args, '--json')).stdout)
+  t.match(await copied('--to', other), { keys: 6, dryRun: false })
+  t.match(await copied('--to', other, '--into-non-empty'), { keys: 0, alreadyThere: 6 })
 })
 
 t.test('a gateway says what it waits for, and is ready when its store has answered', async (t) => {
@@ -615,4 +623,161 @@ t.test('a gateway says what it waits for, and is ready when its store has answer
   await until(() => gateway.output().includes('"the store is there"'))
   t.notMatch(gateway.output(), /hush|tollgate store copy/)
   t.notOk(existsSync(join(folder, 'x.db')), 'the file that is not used is not made')
+})
+
+type Asked = Pick<Stores, 'keys' | 'quota' | 'tallies' | 'audit'>
+
+const exhaust = async (batches: AsyncIterable<unknown>): Promise<void> => {
+  for await (const batch of batches) void batch
+}
+
+/** One question to each method that reads only. */
+const readsOf = ({ keys, quota, tallies, audit }: Asked) => ({
+  'keys.find': async () => void (await keys.find('hash')),
+  'keys.get': async () => void (await keys.get('id')),
+  'keys.list': () => exhaust(keys.list()),
+  'keys.named': () => exhaust(keys.named(['id'])),
+  'keys.names': () => exhaust(keys.names()),
+  'quota.bans': () => quota.bans(),
+  'tallies.list': () => exhaust(tallies.list(20_000, 20_000)),
+  'tallies.list of a key': () => exhaust(tallies.list(20_000, 20_000, 'id')),
+  'audit.list': () => audit.list({ fromMs: 0, limit: 1 }),
+  'audit.list of a subject': () => audit.list({ fromMs: 0, limit: 1, subject: 'id' }),
+  'audit.since': () => audit.since(),
+  'audit.since a place': () => audit.since('0'),
+})
+
+/** One question to each method that writes, of quotas that aren't in memory. */
+const writesOf = ({ keys, quota, tallies, audit }: Asked) => ({
+  'keys.add': () => keys.add([newKey()]),
+  'keys.add many': () => keys.add(Array.from({ length: 501 }, () => newKey())),
+  'quota.ban': () => quota.ban('q-ban', 'id', Date.now() + 60_000),
+  'tallies.add': () =>
+    tallies.add('batch', [{ day: 20_000, key: 'id', what: 'GET /', count: 1, lastMs: 0 }]),
+  'audit.add': () =>
+    audit.add({ atMs: 1, by: 'me', what: 'keys.add', subject: 'id', before: null, after: null }),
+})
+
+/** One question to each method that fails in an outage, but may work in a full store. */
+const changesOf = ({ keys, quota }: Asked) => ({
+  'keys.replace': () => keys.replace(newKey(), 1),
+  'quota.decide': async () => quota.decide('q-decide', { key: 'id', cost: 1, limits }),
+  'quota.giveBack': async () => quota.giveBack('q-back', 1, 20_000),
+  'quota.reset': () => quota.reset('q-reset'),
+  'quota.lift': () => quota.lift('q-lift', 'id'),
+})
+
+/** Asks all at once; each must say itself that the store is unavailable, and why. */
+async function areUnavailable(t: Test, questions: Record<string, () => Promise<unknown>>) {
+  const outcomes = Object.entries(questions).map(async ([name, ask]) => {
+    const error: unknown = await ask().then(
+      () => 'answered',
+      (error: unknown) => error,
+    )
+    if (!(error instanceof StoreUnavailable)) return t.fail(`${name}: ${String(error)}`)
+    const isOwn = error.message.startsWith('Redis did not answer within')
+    t.ok(isOwn || error.cause instanceof Error, `${name}: ${error.message}`)
+    t.notMatch(error.message, /max retries/i)
+  })
+  await Promise.all(outcomes)
+}
+
+t.test('each store in Redis says itself that it can’t be asked', async (t) => {
+  const all = (stores: Asked) => ({
+    ...readsOf(stores),
+    ...writesOf(stores),
+    ...changesOf(stores),
+  })
+  const troubles: Record<string, (redis: RedisServer) => Promise<typeof all | typeof writesOf>> = {
+    'is killed': async ({ kill }) => {
+      await kill()
+      return all
+    },
+    hangs: ({ child }) => {
+      child().kill('SIGSTOP')
+      return Promise.resolve(all)
+    },
+    'is killed while it is asked': ({ child, kill }) => {
+      child().kill('SIGSTOP')
+      setTimeout(() => void kill(), 50)
+      return Promise.resolve(all)
+    },
+    'is full': async ({ client }) => {
+      await client.config('SET', 'maxmemory', '1')
+      return writesOf
+    },
+    'is a replica': async ({ client, port }) => {
+      await client.replicaof('127.0.0.1', String(port))
+      return writesOf
+    },
+  }
+  for (const [name, begin] of Object.entries(troubles)) {
+    await t.test(`that ${name}`, async (t) => {
+      const redis = await startRedis(t)
+      const stores = await open(t, { ...at({ url: redis.url }), timeoutMs: 200 })
+      await areUnavailable(t, (await begin(redis))(stores))
+    })
+  }
+  await t.test('but a name of another type is a fault, which no waiting ends', async (t) => {
+    const redis = await startRedis(t)
+    const { keys, quota, audit } = await open(t, at({ url: redis.url }))
+    await redis.client.set('test:audit', 'x')
+    await redis.client.set('test:{keys}:records', 'x')
+    await redis.client.set('test:quota:q', 'x')
+    const faults = [
+      () => audit.list({ fromMs: 0, limit: 1 }),
+      () => exhaust(keys.list()),
+      async () => quota.decide('q', { key: 'id', cost: 1, limits }),
+    ]
+    for (const ask of faults) {
+      const error: unknown = await ask().catch((error: unknown) => error)
+      t.match(error, { name: 'ReplyError', message: /^(?:WRONGTYPE|ERR)/ })
+      t.notOk(error instanceof StoreUnavailable)
+    }
+  })
+})
+
+t.test('each store in a file says itself that it can’t be asked', async (t) => {
+  const openFile = (t: Test) => {
+    const file = join(t.testdir(), 'gateway.db')
+    const database = openGatewayFile(file)
+    // Only without a WAL can another program keep readers out.
+    database.pragma('journal_mode = DELETE')
+    database.pragma('busy_timeout = 0')
+    const quota = new EmbeddedQuotas(database)
+    t.teardown(() => quota.close())
+    const keys = embeddedKeys(database)
+    return {
+      database,
+      stores: { keys, quota, tallies: embeddedTallies(database), audit: embeddedAudit(database) },
+    }
+  }
+  await t.test('that another program has locked', async (t) => {
+    const { database, stores } = openFile(t)
+    const other = new Database(database.name)
+    t.teardown(() => other.close())
+    other.exec('BEGIN EXCLUSIVE')
+    await areUnavailable(t, { ...readsOf(stores), ...writesOf(stores), ...changesOf(stores) })
+    other.exec('ROLLBACK')
+  })
+  await t.test('that is full', async (t) => {
+    const { database, stores } = openFile(t)
+    const big = newKey({ note: 'x'.repeat(100_000) })
+    database.pragma(`max_page_count = ${String(database.pragma('page_count', { simple: true }))}`)
+    await areUnavailable(t, { 'keys.add': () => stores.keys.add([big]) })
+    database.pragma('max_page_count = 1000000')
+    t.strictSame(await stores.keys.add([big]), {}, 'and later it works')
+  })
+  await t.test('that may only be read', async (t) => {
+    const { database, stores } = openFile(t)
+    database.pragma('query_only = ON')
+    await areUnavailable(t, writesOf(stores))
+    database.pragma('query_only = OFF')
+  })
+  await t.test('but a table that is gone is a fault, which no waiting ends', async (t) => {
+    const { database, stores } = openFile(t)
+    database.exec('DROP TABLE audit')
+    const error: unknown = await stores.audit.since().catch((error: unknown) => error)
+    t.match(error, { code: 'SQLITE_ERROR' })
+  })
 })

@@ -2,7 +2,10 @@ import fc from 'fast-check'
 import { createHash, createHmac } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { stripVTControlCharacters } from 'node:util'
+import TypeBox from 'typebox'
+import Value from 'typebox/value'
 import t from 'tap'
+import { checkerOf, isOf, Type as own } from '../../shared/schema.ts'
 import { hmacBy } from '../../shared/hmac.ts'
 import { int64From } from '../../shared/int64.ts'
 import { parseJsonObject } from '../../shared/json.ts'
@@ -365,5 +368,62 @@ t.test('a token in a path is not logged, however it is spelled', (t) => {
   t.equal(loggable(`/v1/${'a/'.repeat(600)}`).length, 513, 'but no line is long')
   t.not(requestIdFrom(token), token, 'nor is it taken for an id')
   t.equal(requestIdFrom('tg_order-66'), 'tg_order-66')
+  t.end()
+})
+
+t.test('schemas are those that TypeBox makes', (t) => {
+  const made = (Type: typeof TypeBox | typeof own) => {
+    const said = { expected: 'what is said' }
+    const even = Type.Refine(Type.Integer({ minimum: 2, ...said }), (value) => value % 2 === 0)
+    const small = Type.Refine(even, (value) => value < 9)
+    const many = Type.Array(Type.String({ pattern: '^a' }), { minItems: 1 })
+    const thing = Type.Object(
+      {
+        ...{ even, small, may: Type.Optional(small), refined: Type.Optional(even) },
+        ...{ yes: Type.Boolean(), large: Type.BigInt({ minimum: 1n }), number: Type.Number() },
+        word: Type.Enum(['one', 'two'], said),
+        either: Type.Union([Type.Literal('x'), Type.Literal(5), Type.Null()], said),
+        all: Type.Record(Type.String({ pattern: '^[a-z]$' }), many, { minProperties: 1 }),
+        any: Type.Optional(Type.Record(Type.String(), Type.Boolean(), said)),
+      },
+      { additionalProperties: false, ...said },
+    )
+    return [thing, Type.Partial(thing), Type.Object({ may: Type.Optional(many) })]
+  }
+  const written = (schemas: unknown) =>
+    JSON.stringify(schemas, (_name, value: unknown) =>
+      typeof value === 'bigint' ? String(value) : value,
+    )
+  const [mine, theirs] = [made(own), made(TypeBox)]
+  t.equal(written(mine), written(theirs))
+  const sound = {
+    ...{ even: 4, small: 4, yes: true, large: 1n, number: 0.5, word: 'one', either: null },
+    all: { a: ['a'] },
+  }
+  for (const [change, isSound] of [
+    [{}, true],
+    [{ may: 8, refined: 10 }, true],
+    [{ even: 5 }, false],
+    [{ small: 10 }, false],
+    [{ may: 7 }, false],
+    [{ refined: 3 }, false],
+    [{ large: 0n }, false],
+    [{ large: 1 }, false],
+    [{ either: 6 }, false],
+    [{ word: 'three' }, false],
+    [{ all: {} }, false],
+    [{ all: { a: [] } }, false],
+    [{ any: { x: 1 } }, false],
+    [{ other: 1 }, false],
+    [{ yes: undefined }, false],
+  ] as const) {
+    const value = { ...sound, ...change }
+    const [schema, theirSchema] = [mine[0], theirs[0]]
+    if (!schema || !theirSchema) throw new Error('there are three')
+    const told = Object.keys(change).join()
+    t.equal(isOf(schema, value), isSound, told)
+    t.equal(checkerOf(schema)(value), isSound, told)
+    t.equal(Value.Check(theirSchema, value), isSound, told)
+  }
   t.end()
 })

@@ -31,7 +31,7 @@ export async function startAdmin(t: Test, options: AdminOptions = {}) {
     environment: {},
     loaded: readConfig(file, {}),
     change: (config) => gateway.app.change(config),
-    told: (result) => metrics.reloaded(result),
+    onAttempt: (result) => metrics.reloaded(result),
   })
   let isStopping = false
   const admin = createAdmin({
@@ -42,7 +42,7 @@ export async function startAdmin(t: Test, options: AdminOptions = {}) {
   const url = await admin.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(() => admin.close())
   const operate = caller(url)
-  /** Asks as whoever has the token. */
+  /** Asks with a token. */
   const ask: Call = (method, path, body, headers) =>
     operate(method, path, body, { authorization: `Bearer ${token}`, ...headers })
   const write = (change: (text: string) => string): void =>

@@ -1,9 +1,9 @@
 import { createSign, generateKeyPairSync } from 'node:crypto'
 
-/** A certificate that nobody has signed but itself, and its key; both in PEM. */
+/** A self-signed certificate and its key, in PEM. */
 export type Certificate = Readonly<{ cert: string; key: string }>
 
-/** Makes a certificate for the name and, unless told otherwise, the address of this machine's loopback. */
+/** Makes a certificate for the name and, by default, the address of this machine's loopback. */
 export function selfSigned({ address = true } = {}): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const name = sequence(set(sequence(oid('550403'), text('localhost'))))

@@ -3,9 +3,9 @@ import { run, type Surroundings } from '../../gateway/cli/run.ts'
 export type Ran = Readonly<{ code: number; out: string; stdout: string }>
 
 export type Answers = Readonly<{
-  /** What standard input says. */
+  /** The text of standard input. */
   line?: string
-  /** What somebody at a terminal answers to a question; a script is not asked. */
+  /** The answer of a person at a terminal; a script isn't asked. */
   confirm?: Surroundings['confirm']
 }>
 

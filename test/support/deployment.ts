@@ -12,7 +12,7 @@ export function read(name: string): string {
   return readFileSync(join(folder, name), 'utf8')
 }
 
-/** How long the backend may take to stop, as `serve` has it where nobody says otherwise. */
+/** The backend's time limit for a stop: the default of `serve`. */
 export const backendStops =
   Number(
     /usualTimes.* shutdownMs: ([\d_]+)/
@@ -40,7 +40,7 @@ export function namesIn(text: string): string[] {
   return [...text.matchAll(/^[^#\n]*\$\{(\w+)/gm)].map(([, name = '']) => name)
 }
 
-/** What a target of the Dockerfile says by one instruction, in its own stage. */
+/** The values of one instruction in a stage of the Dockerfile. */
 export function saidBy(target: string, name: string): string[] {
   let stage = ''
   const said: string[] = []
@@ -56,7 +56,7 @@ export function portsOf(target: string): number[] {
   return saidBy(target, 'EXPOSE').flatMap((ports) => ports.split(' ').map(Number))
 }
 
-/** What an image sets in its environment. */
+/** The environment of an image. */
 export function environmentIn(target: string): Record<string, string> {
   return Object.fromEntries(saidBy(target, 'ENV').map((pair) => pair.split('=')))
 }

@@ -4,7 +4,7 @@ import { basename, delimiter, dirname, join, relative } from 'node:path'
 
 export type Instruction = Readonly<{ name: string; rest: string; line: number }>
 
-/** What a stage has become: a folder that stands for the root of its file system, and how it runs. */
+/** A built stage: a folder in place of its root, and the way in which it runs. */
 export type Image = {
   /** The image that its first stage is from. */
   base: string
@@ -139,7 +139,7 @@ function copy(
   }
 }
 
-/** What is in a folder, to another: with thousands of files, Node would take twice as long. */
+/** Copies a folder's content to another; for thousands of files Node takes twice as long. */
 function copyAll(from: string, to: string): void {
   const { status, stderr } = spawnSync('cp', ['-R', `${from}/.`, to], { encoding: 'utf8' })
   if (status !== 0) throw new Error(stderr)
@@ -156,7 +156,7 @@ function run(image: Image, command: string, original: string): void {
   if (status !== 0) throw new Error(`RUN ${original}: exit code ${status}\n${stdout}${stderr}`)
 }
 
-/** What a build needs of the machine, but nothing that npm or tap have put there for this checkout. */
+/** The environment for a build, without the variables that npm and tap have set. */
 function outside(): NodeJS.ProcessEnv {
   const ours = /^(?:npm_(?!config_(?:registry|cache|userconfig)$)|NODE_OPTIONS$|TAP)/
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !ours.test(name)))

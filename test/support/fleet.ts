@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { parseConfig } from '../../gateway/config/load.ts'
-import { KeyDesk } from '../../gateway/keys/desk.ts'
+import { KeyDesk } from '../../gateway/operations/key-desk.ts'
 import type { KeySettings } from '../../gateway/keys/settings.ts'
 import { openStores } from '../../gateway/stores/open.ts'
 import { configFor, type Written } from './gateway.ts'
@@ -23,7 +23,7 @@ export type FleetOptions = Written &
     upstream: string
     /** The members of the configuration's `store`; $DIR is a folder of the test's own. */
     store?: string
-    /** What each gateway's environment has besides; one gateway unless told. */
+    /** Additional environment of each gateway; one gateway by default. */
     environments?: readonly Record<string, string>[]
   }>
 
@@ -41,7 +41,7 @@ export async function startFleet(t: Test, options: FleetOptions): Promise<Fleet>
   )
   const urls = await Promise.all(processes.map(({ url }) => url))
   const { store: settings, plans } = parseConfig(yaml, environments[0] ?? {}, 'fleet.yaml')
-  const stores = openStores(settings, { visits: true })
+  const stores = openStores(settings, { forCommandLine: true })
   t.teardown(() => stores.close())
   const desk = new KeyDesk({ store: stores.keys, plans, clock: Date.now })
   const [plan = ''] = plans.keys()

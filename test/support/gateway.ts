@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Config } from '../../gateway/config/config.ts'
 import { parseConfig } from '../../gateway/config/load.ts'
-import { KeyDesk, type Issued } from '../../gateway/keys/desk.ts'
+import { KeyDesk, type Issued } from '../../gateway/operations/key-desk.ts'
 import type { KeySettings } from '../../gateway/keys/settings.ts'
 import { Gateway as GatewayServer } from '../../gateway/server.ts'
-import { openStores, type Stores } from '../../gateway/stores/open.ts'
+import { openStores } from '../../gateway/stores/open.ts'
+import type { Stores } from '../../gateway/stores/stores.ts'
 import type { LogSettings } from '../../shared/service.ts'
 import { caller, type Call } from './http.ts'
 
@@ -24,9 +25,9 @@ export type Written = Readonly<{
   /** More of the configuration. */
   more?: string
   routes?: string
-  /** The admin address; any free port unless told. */
+  /** The admin address; any free port by default. */
   admin?: string
-  /** The targets of the one upstream; a test's own upstream unless told. */
+  /** The targets of the one upstream; a test's own upstream by default. */
   targets?: string
   /** More members of the one upstream. */
   upstreamMore?: string
@@ -55,7 +56,7 @@ ${more}
 
 export type Upstream = Readonly<{ url: string; seen: IncomingMessage[] }>
 
-/** A server that remembers what it was asked, and answers a constant unless told otherwise. */
+/** A server that remembers what it was asked, and answers a constant by default. */
 export async function startUpstream(
   t: Test,
   handle: (request: IncomingMessage, response: ServerResponse) => void = (_request, response) => {
@@ -114,7 +115,7 @@ export type Gateway = Readonly<{
 
 export type GatewayOptions = Written &
   Readonly<{
-    /** The members of the configuration's `store`; a file of the test's own unless told. */
+    /** The members of the configuration's `store`; a file of the test's own by default. */
     store?: string
     upstream?: Upstream
     clock?: () => number

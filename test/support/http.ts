@@ -53,7 +53,7 @@ export function raw(
   })
 }
 
-/** What came over a connection as bytes, read as one answer. */
+/** The bytes of a connection, parsed as one answer. */
 export function answerFrom(text: string): Answer {
   const end = text.indexOf('\r\n\r\n')
   const [start = '', ...lines] = text.slice(0, end).split('\r\n')

@@ -5,9 +5,9 @@ export type Asks = Readonly<{
   headers?: Record<string, string>
   /** In place of the documented example. */
   body?: string | object
-  /** What follows the path; nothing unless told. */
+  /** The text after the path; '' by default. */
   query?: string
-  /** What stands for every parameter of a path; 1 unless told. */
+  /** The value of every parameter of a path; 1 by default. */
   id?: number | string
 }>
 

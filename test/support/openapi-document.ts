@@ -26,8 +26,11 @@ export type Operation = Readonly<{
   isDeprecated: boolean
   /** Whether anybody may ask for it, unlike others. */
   isOpen: boolean
+  /** The command that does the same, and the role that it needs. */
+  command: string | undefined
+  role: string | undefined
   parameters: readonly Parameter[]
-  /** What a request may bring; nothing, if it has no body. */
+  /** The bodies that a request may have; left out without a body. */
   content: Content
   /** By status, or `default`. */
   responses: Readonly<Record<string, DocumentedResponse>>
@@ -35,7 +38,7 @@ export type Operation = Readonly<{
 
 const methods = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options', 'trace']
 
-/** What is wrong with an OpenAPI document by itself: its structure, its references, its examples. */
+/** The faults of an OpenAPI document by itself: structure, references, examples. */
 export async function lintFaults(file: string): Promise<string[]> {
   const rules = { 'operation-tag-defined': 'error', 'parameter-description': 'error' } as const
   const config = await createConfig({ extends: ['recommended-strict'], rules })
@@ -57,18 +60,23 @@ export function readOperations(file: string): Operation[] {
 
 function operationAt(path: string, method: string, item: Record<string, unknown>): Operation {
   const { parameters: common = [] } = item as { parameters?: Parameter[] }
-  const { deprecated, parameters, requestBody, responses, security } = item[method] as {
+  const operation = item[method] as {
     deprecated?: boolean
     parameters?: Parameter[]
     requestBody?: { content: Content }
     responses: Operation['responses']
     security?: readonly object[]
+    'x-command'?: string
+    'x-role'?: string
   }
+  const { deprecated, parameters, requestBody, responses, security } = operation
   return {
     method: method.toUpperCase(),
     path,
     isDeprecated: deprecated ?? false,
     isOpen: security?.length === 0,
+    command: operation['x-command'],
+    role: operation['x-role'],
     parameters: [...common, ...(parameters ?? [])],
     content: requestBody?.content ?? {},
     responses,

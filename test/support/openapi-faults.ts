@@ -19,7 +19,7 @@ const ofMessages = new Set(
   'content-type content-length date connection keep-alive transfer-encoding'.split(' '),
 )
 
-/** What of an answer's headers is not as documented, both ways: missing, wrong, or never told of. */
+/** Differences of an answer's headers from the document: missing, wrong or undocumented ones. */
 export function headerFaults({ headers = {} }: DocumentedResponse, answer: Answer): string[] {
   const documented = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
   const others = Object.keys(answer.headers).filter(
@@ -42,7 +42,7 @@ export function deprecationFaults({ isDeprecated }: Operation, { headers }: Answ
   return [isTold ? 'it says that it is deprecated' : 'it does not say that it is deprecated']
 }
 
-/** What of an answer's body is not as documented; a member that is not named must not come either. */
+/** Differences of an answer's body from the document, undocumented members included. */
 export function bodyFaults(
   { method }: Operation,
   { content }: DocumentedResponse,
@@ -65,7 +65,7 @@ export function bodyFaults(
   ]
 }
 
-/** What of a request that was answered well is not documented as what may be asked. */
+/** Undocumented parts of a request that was answered well. */
 export function requestFaults(
   operation: Operation,
   query: string,
@@ -92,7 +92,7 @@ export function mediaType({ headers }: Pick<Answer, 'headers'>): string | undefi
   return headers['content-type']?.toString().split(';', 1)[0]?.trim()
 }
 
-/** The JSON of a text; `undefined` if it is none. */
+/** The JSON value of a text; `undefined` if it isn't JSON. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -8,6 +8,8 @@ t.test('a request that is not taken as it is documented is told', async (t) => {
   const schema = { required: ['id'], properties: { id: { type: 'integer' }, note: {} } }
   const operation: Operation = {
     ...{ method: 'PUT', path: '/things', isDeprecated: false, isOpen: false, responses: {} },
+    command: undefined,
+    role: undefined,
     parameters: [size],
     content: { 'application/json': { schema, examples: { one: { value: { id: 1, note: 'x' } } } } },
   }

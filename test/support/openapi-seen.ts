@@ -7,7 +7,7 @@ import {
 } from './openapi-document.ts'
 import { mediaType, parsed } from './openapi-faults.ts'
 
-/** What has come of what is documented. */
+/** Notes which documented parts have occurred. */
 export class Seen {
   readonly #names = new Set<string>()
   readonly #headers = new Map<DocumentedResponse, Set<string>>()
@@ -37,7 +37,7 @@ export class Seen {
     }
   }
 
-  /** What never came of a schema, each once, however often the schema is referred to. */
+  /** The members of a schema that never occurred, each once, whatever the number of references. */
   #missingMembers(schema: Schema | undefined, told: Set<unknown>): string[] {
     return partsOf(schema).flatMap((part) => {
       if (told.has(part)) return []
@@ -91,7 +91,7 @@ function nameOf({ method, path }: Operation, status: string): string {
   return `${method} ${path} ${status}`
 }
 
-/** The codes that a refusal can have; none for an answer that is no refusal. */
+/** The codes that a refusal can have; empty for other answers. */
 export function codesOf({ content = {} }: DocumentedResponse): string[] {
   return Object.values(content).flatMap(({ schema }) => codesIn(schema))
 }

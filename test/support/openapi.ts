@@ -23,7 +23,7 @@ export type Contract = Readonly<{
   check: (method: string, target: string, answer: Answer, body?: unknown, type?: string) => string[]
   /** A call that fails its test for each answer that is not as documented. */
   held: (t: Test, call: Call) => Call
-  /** What is documented and never came: statuses, types of bodies and their members, codes, headers. */
+  /** Documented parts that never occurred: statuses, types of bodies and their members, codes, headers. */
   unseen: () => string[]
 }>
 
@@ -45,7 +45,7 @@ export function contractOf(file: string): Contract {
     seen.add(operation, status, response, answer)
     return [
       ...headerFaults(response, answer),
-      // What is refused before it could be read may not be known to be for a deprecated operation.
+      // A request that was refused unread can't be known to be for a deprecated operation.
       ...(status === 'default' ? [] : deprecationFaults(operation, answer)),
       ...bodyFaults(operation, response, answer),
       ...(answer.status < 300 ? requestFaults(operation, query, body, type) : []),

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { Test } from 'tap'
+import { runCommand } from './command.ts'
 import { startFleet, type FleetOptions } from './fleet.ts'
 import { caller, json } from './http.ts'
-import { startProcess } from './process.ts'
 import { freePort } from './redis.ts'
 
 export const token = 'the-token-of-an-operator'
@@ -23,7 +23,7 @@ export async function start(t: Test, options: FleetOptions) {
   if (!gateway) throw new Error('one was asked for')
   const headers = { authorization: `Bearer ${token}` }
   const operate = caller(admin)
-  /** Asks the admin address as whoever has the token. */
+  /** Asks the admin address with the token. */
   const ask: typeof operate = (method, path, body, more) =>
     operate(method, path, body, { ...headers, ...more })
   const reload = () => ask('POST', '/admin/config/reload')
@@ -31,12 +31,7 @@ export async function start(t: Test, options: FleetOptions) {
   const text = readFileSync(fleet.file, 'utf8')
   const write = (change: (text: string) => string): void => writeFileSync(fleet.file, change(text))
   /** Runs the command line on the same configuration. */
-  const run = async (...args: string[]) => {
-    const command = [...args, '--config', fleet.file]
-    const process = startProcess(t, 'gateway/cli/main.js', { args: command })
-    const { code } = await process.ended
-    return { code, out: process.output(), stdout: process.stdout() }
-  }
+  const run = (...args: string[]) => runCommand([...args, '--config', fleet.file], {})
   const runJson = async (...args: string[]): Promise<unknown> =>
     JSON.parse((await run(...args, '--json')).stdout)
   return { ...fleet, url, gateway, admin, operate, ask, reload, state, text, write, run, runJson }

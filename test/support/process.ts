@@ -7,6 +7,11 @@ import type { Test } from 'tap'
 
 export const root = fileURLToPath(new URL('../../..', import.meta.url))
 
+/** Where Node writes what code a process has run, for `npm run coverage`. */
+const { NODE_V8_COVERAGE = '' } = process.env
+const isMeasured = NODE_V8_COVERAGE !== ''
+const coverage: Readonly<Record<string, string>> = isMeasured ? { NODE_V8_COVERAGE } : {}
+
 export type Service = Readonly<{
   child: ChildProcess
   /** Where it listens; rejects if it ends before it does. */
@@ -31,7 +36,7 @@ export function startProcess(
   let output = ''
   let stdout = ''
   const child = spawn('/bin/sh', ['-c', script, 'sh', ...program, ...args], {
-    env: { PATH: process.env['PATH'] ?? '', ...env },
+    env: { PATH: process.env['PATH'] ?? '', ...coverage, ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     ...(cwd ? { cwd } : {}),
   })
@@ -54,13 +59,16 @@ export function startProcess(
   })
   url.catch(() => undefined)
   t.teardown(async () => {
-    child.kill('SIGKILL')
+    // One that is killed would not write down what it has run.
+    child.kill(isMeasured ? 'SIGTERM' : 'SIGKILL')
+    const killing = setTimeout(() => child.kill('SIGKILL'), 5_000)
     await ended
+    clearTimeout(killing)
   })
   return { child, url, ended, output: () => output, stdout: () => stdout }
 }
 
-/** Who may do what with a folder, and with the files in it, in octal digits. */
+/** The modes of a folder and of the files in it, in octal digits. */
 export function modesIn(folder: string): Record<string, string> {
   const modeOf = (name: string) => (statSync(join(folder, name)).mode & 0o777).toString(8)
   return Object.fromEntries(['.', ...readdirSync(folder)].map((name) => [name, modeOf(name)]))

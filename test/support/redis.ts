@@ -46,7 +46,7 @@ export async function startRedis(t: Test, ...more: string[]): Promise<RedisServe
   return { url: `redis://127.0.0.1:${port}`, port, child: () => child, client, kill, restart }
 }
 
-/** What a server's options want to be asked with. */
+/** The password that a server's options require. */
 function passwordIn(options: readonly string[]): { password?: string } {
   const at = options.indexOf('--requirepass')
   const password = at < 0 ? undefined : options[at + 1]

@@ -7,7 +7,7 @@ export type Asked = Readonly<{ atMs: number; ms: number; status: string }>
 export type Traffic = Readonly<{
   /** All that was asked so far. */
   asked: readonly Asked[]
-  /** What was asked between two times, by when it began. */
+  /** The requests that began between two times. */
   between: (fromMs: number, toMs?: number) => Asked[]
   stop: () => Promise<void>
 }>
@@ -17,7 +17,7 @@ export function startTraffic(
   t: Test,
   url: string,
   headers: Record<string, string>,
-  { connections = 16, pauseMs = isLong ? 4 : 20, path = '/v1/x' } = {},
+  { connections = 16, pauseMs = isLong ? 4 : 40, path = '/v1/x' } = {},
 ): Traffic {
   const pool = new Pool(url, { connections, pipelining: 1 })
   const asked: Asked[] = []

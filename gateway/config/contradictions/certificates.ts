@@ -1,31 +1,31 @@
 import { X509Certificate } from 'node:crypto'
 import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import type { Path } from '../document.ts'
-import { mistake, section, text, type Saying, type Section } from './saying.ts'
+import { mistake, section, text, type Remark, type Section } from './remarks.ts'
 
-/** A file of certificates is much smaller; all that everybody believes take a quarter of it. */
+/** The longest file of certificates that is read: all that a system trusts take a quarter of it. */
 const mostBytes = 2 ** 20
 
-export function* certificateSayings(file: Section): Generator<Saying> {
+export function* certificateRemarks(file: Section): Generator<Remark> {
   const { redis } = section(file['store'])
-  const places: [Path, unknown][] = [[['store', 'redis', 'tls', 'ca'], section(redis)['tls']]]
+  const settings: [Path, unknown][] = [[['store', 'redis', 'tls', 'ca'], section(redis)['tls']]]
   for (const [name, upstream] of Object.entries(section(file['upstreams']))) {
-    places.push([['upstreams', name, 'tls', 'ca'], section(upstream)['tls']])
+    settings.push([['upstreams', name, 'tls', 'ca'], section(upstream)['tls']])
   }
-  for (const [place, tls] of places) {
+  for (const [setting, tls] of settings) {
     const ca = text(section(tls)['ca'])
     const why = ca === undefined ? undefined : faultOf(ca)
-    if (why !== undefined) yield mistake(place, why)
+    if (why !== undefined) yield mistake(setting, why)
   }
 }
 
-/** Why a file can't be used, if it can't: never with its name, which may be from the environment. */
+/** Why a file can't be used; `undefined` if it can. The name isn't in it: it may come from the environment. */
 function faultOf(file: string): string | undefined {
   try {
-    const found = statSync(file)
-    if (!found.isFile()) return "can't be read: this isn't a file"
-    if (found.size > mostBytes) {
-      return `can't be read: it has ${found.size} bytes, and may have ${mostBytes}`
+    const entry = statSync(file)
+    if (!entry.isFile()) return "can't be read: it isn't a file"
+    if (entry.size > mostBytes) {
+      return `can't be read: it has ${entry.size} bytes; at most ${mostBytes} are allowed`
     }
     accessSync(file, constants.R_OK)
   } catch (error) {

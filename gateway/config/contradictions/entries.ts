@@ -1,18 +1,18 @@
 import { METHODS } from 'node:http'
 import { decoded, pathExpression, plainTarget } from '../../http/paths.ts'
 import { methodsOf } from '../methods.ts'
-import { nearest } from '../near.ts'
-import { list, section, text, type Section } from './saying.ts'
+import { nearest } from '../../../shared/near.ts'
+import { list, section, text, type Section } from './remarks.ts'
 
-/** An entry of `routes` as far as it is known. */
+/** The parts of an entry of `routes` that no variable decides. */
 export type KnownEntry = Readonly<{
-  /** Empty if it isn't known. */
+  /** Empty if it is unknown. */
   path: string
-  /** The methods that it names, as far as they are known. */
+  /** The methods that it names, without unknown ones. */
   methods?: readonly string[]
-  /** The methods that it has. */
+  /** The methods that it forwards, named or left to it. */
   own: readonly string[]
-  /** Whether it names methods that aren't known. */
+  /** Whether it names unknown methods as well. */
   isOpen: boolean
   upstream: string | undefined
 }>
@@ -32,7 +32,7 @@ export function entriesIn(file: Section): KnownEntry[] {
   return entries.map((entry, i) => ({ ...entry, own: methods[i] ?? [] }))
 }
 
-/** Which entries a request leads to; of one that isn't known, nobody can say that it doesn't lead there. */
+/** The entries that may forward a request. An entry with an unknown path may forward any. */
 export function leadsTo(
   entries: readonly KnownEntry[],
   method: string,
@@ -44,26 +44,26 @@ export function leadsTo(
   })
 }
 
-/** Why a method can't be asked with, if it can't; `told` is where it is written. */
-export function methodFault(method: string, told: string): string | undefined {
+/** Why no request can have a method; `undefined` if it can. `shown` is the text that messages quote. */
+export function methodFault(method: string, shown: string): string | undefined {
   if (method === 'CONNECT' || method === 'TRACE') {
-    return `names a method that is never forwarded, got "${told}"`
+    return `names a method that is never forwarded, got "${shown}"`
   }
   if (METHODS.includes(method)) return undefined
-  // Of what the environment says, nothing is told that is made of it.
-  const near = told.includes(method) ? nearest(method, METHODS) : undefined
+  // The value of a variable is never shown, so nothing made of it is.
+  const near = shown.includes(method) ? nearest(method, METHODS) : undefined
   const hint = near === undefined ? '' : `; did you mean ${near}?`
-  return `names a method that Node.js doesn't know, got "${told}"${hint}`
+  return `names a method that Node.js doesn't know, got "${shown}"${hint}`
 }
 
-/** Why a path can't be asked for, if it can't; `told` is where it is written. */
-export function pathFault(path: string, told: string): string | undefined {
+/** Why no request can have a path; `undefined` if it can. `shown` is the text that messages quote. */
+export function pathFault(path: string, shown: string): string | undefined {
   if (plainTarget(path) === undefined) {
-    return `can be read in two ways, and is always refused, got "${told}"`
+    return `can be read in two ways, and is always refused, got "${shown}"`
   }
-  // Escapes of a request are undone before its path is looked for.
+  // The path of a request is decoded before it is matched.
   const plain = decoded(path)
   if (plain === path) return undefined
-  const hint = told.includes(path) && !/\s/.test(plain) ? `; did you mean ${plain}?` : ''
-  return `must be written without escapes, got "${told}"${hint}`
+  const hint = shown.includes(path) && !/\s/.test(plain) ? `; did you mean ${plain}?` : ''
+  return `must be written without escapes, got "${shown}"${hint}`
 }

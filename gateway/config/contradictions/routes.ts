@@ -1,12 +1,12 @@
 import { shapeOf, withHead } from '../methods.ts'
-import { nearest } from '../near.ts'
+import { nearest } from '../../../shared/near.ts'
 import { pathPattern } from '../values.ts'
 import { entriesIn, methodFault, pathFault, type KnownEntry } from './entries.ts'
-import { list, mistake, section, text, type Quote, type Saying, type Section } from './saying.ts'
+import { list, mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'
 
 const paths = new RegExp(pathPattern)
 
-export function* routeSayings(file: Section, quote: Quote): Generator<Saying> {
+export function* routeRemarks(file: Section, quote: Quote): Generator<Remark> {
   const { path: quotaPath }: Section = { path: '/v1/quota', ...section(file['quota']) }
   if (typeof quotaPath === 'string' && paths.test(quotaPath)) {
     const fault = pathFault(quotaPath, quote(['quota', 'path']))
@@ -14,79 +14,82 @@ export function* routeSayings(file: Section, quote: Quote): Generator<Saying> {
   }
   for (const [i, route] of list(file['routes']).entries()) {
     const { path, rewrite } = section(route)
-    yield* upstreamSayings(file, i, quote)
+    yield* upstreamRemarks(file, i, quote)
     const written = text(path)
     if (written === undefined || !paths.test(written)) continue
-    const place = ['routes', i, 'path'] as const
-    const fault = pathFault(written, quote(place))
-    if (fault !== undefined) yield mistake(place, fault)
+    const setting = ['routes', i, 'path'] as const
+    const fault = pathFault(written, quote(setting))
+    if (fault !== undefined) yield mistake(setting, fault)
     if (rewrite !== undefined && !written.endsWith('/*')) {
-      yield mistake(['routes', i, 'rewrite'], 'takes a path that ends in /* as well')
+      yield mistake(['routes', i, 'rewrite'], 'needs a path that ends in /*')
     }
     if (rewrite !== undefined && written.includes('{')) {
-      yield mistake(['routes', i, 'rewrite'], 'takes a path without {names}')
+      yield mistake(['routes', i, 'rewrite'], 'needs a path without {names}')
     }
     if (written === quotaPath) {
-      yield mistake(place, `is quota.path, where the gateway itself answers: ${quote(place)}`)
+      yield mistake(setting, `is quota.path, where the gateway itself answers: ${quote(setting)}`)
     }
   }
   const entries = entriesIn(file)
-  yield* methodSayings(entries, quote)
-  yield* restSayings(entries, quote)
+  yield* methodRemarks(entries, quote)
+  yield* restRemarks(entries, quote)
 }
 
-function* upstreamSayings(file: Section, i: number, quote: Quote): Generator<Saying> {
+function* upstreamRemarks(file: Section, i: number, quote: Quote): Generator<Remark> {
   const names = Object.keys(section(file['upstreams']))
   const target = text(section(list(file['routes'])[i])['upstream'])
   if (target === undefined || names.includes(target)) return
   const near = nearest(target, names)
-  const there = names.length > 0 ? `there are ${names.join(', ')}` : 'there are none'
-  const hint = near === undefined ? there : `did you mean ${near}?`
-  const place = ['routes', i, 'upstream'] as const
-  yield mistake(place, `names no upstream, got "${quote(place)}"; ${hint}`)
+  const all = names.length > 0 ? `there are ${names.join(', ')}` : 'no upstream is configured'
+  const hint = near === undefined ? all : `did you mean ${near}?`
+  const setting = ['routes', i, 'upstream'] as const
+  yield mistake(setting, `names an unknown upstream, got "${quote(setting)}"; ${hint}`)
 }
 
-/** Each method of a path leads to one place. */
-function* methodSayings(entries: readonly KnownEntry[], quote: Quote): Generator<Saying> {
-  const taken = new Map<string, number>()
+/** Each method of a path belongs to one entry only. */
+function* methodRemarks(entries: readonly KnownEntry[], quote: Quote): Generator<Remark> {
+  const entryByMethod = new Map<string, number>()
   for (const [i, { path, methods = [] }] of entries.entries()) {
     const shape = shapeOf(path)
     for (const [j, method] of methods.entries()) {
-      const place = ['routes', i, 'methods', j] as const
-      const fault = /^[A-Z-]+$/.test(method) ? methodFault(method, quote(place)) : undefined
-      // GET brings HEAD along.
+      const setting = ['routes', i, 'methods', j] as const
+      const fault = /^[A-Z-]+$/.test(method) ? methodFault(method, quote(setting)) : undefined
+      // GET includes HEAD.
       const both = methods.includes('HEAD') ? [method] : withHead([method])
-      const double = both.find((each) => path !== '' && taken.has(`${each} ${shape}`))
-      if (fault !== undefined) yield mistake(place, fault)
-      else if (methods.indexOf(method) < j) yield mistake(place, `is there twice: ${method}`)
+      const double = both.find((each) => path !== '' && entryByMethod.has(`${each} ${shape}`))
+      if (fault !== undefined) yield mistake(setting, fault)
+      else if (methods.indexOf(method) < j) yield mistake(setting, `is listed twice: ${method}`)
       else if (double !== undefined) {
-        const why = double === 'HEAD' ? ', which goes with GET' : ''
-        const other = taken.get(`${double} ${shape}`) ?? i
-        yield mistake(place, `leads to routes[${other}] already: ${double}${why}`)
+        const why = double === 'HEAD' ? ', which GET includes' : ''
+        const other = entryByMethod.get(`${double} ${shape}`) ?? i
+        yield mistake(setting, `belongs to routes[${other}] already: ${double}${why}`)
       }
     }
-    for (const method of withHead(methods)) taken.set(`${method} ${shape}`, i)
+    for (const method of withHead(methods)) entryByMethod.set(`${method} ${shape}`, i)
   }
 }
 
-/** One entry of a path, at most, names no methods: it has those that the others leave. */
-function* restSayings(entries: readonly KnownEntry[], quote: Quote): Generator<Saying> {
+/** At most one entry of a path names no methods: it forwards those that the others leave. */
+function* restRemarks(entries: readonly KnownEntry[], quote: Quote): Generator<Remark> {
   const rests = new Map<string, number>()
   for (const [i, { path, methods, own }] of entries.entries()) {
     if (path === '' || methods !== undefined) continue
-    const place = ['routes', i, 'path'] as const
+    const setting = ['routes', i, 'path'] as const
     const shape = shapeOf(path)
     const other = rests.get(shape)
     if (other === undefined) {
       rests.set(shape, i)
       if (own.length === 0) {
-        yield mistake(place, `has no method that another entry doesn't name: ${quote(place)}`)
+        yield mistake(
+          setting,
+          `has no methods left, because other entries name them all: ${quote(setting)}`,
+        )
       }
     } else if (entries[other]?.path === path) {
-      yield mistake(place, `is there twice: ${quote(place)}`)
+      yield mistake(setting, `is listed twice: ${quote(setting)}`)
     } else {
-      const sentence = `is the path of routes[${other}] with other names: ${quote(place)}`
-      yield mistake(place, sentence)
+      const sentence = `is the same path as that of routes[${other}], with other names: ${quote(setting)}`
+      yield mistake(setting, sentence)
     }
   }
 }

@@ -8,27 +8,27 @@ import type { Added } from '../../keys/store.ts'
 import { breathe } from '../../../shared/breathe.ts'
 import { inOrder } from './in-order.ts'
 
-/** How many keys are added as one step; of more, as many are looked at between two turns of the loop. */
+/** The most keys that are added in one step, and that are checked in one turn of the loop. */
 const batchSize = 250
 
-/** How long an import may be silent before another one takes back what it has left. */
+/** After this silence of an import, another one removes its unfinished keys. */
 const importLockMs = 30_000
 
-/** For a `WHERE`: the key belongs to no import that is under way, or was broken off. */
+/** For a `WHERE`: the key doesn't belong to an unfinished import. */
 export const isThere = `coalesce(
   (SELECT lastVersion FROM pending WHERE firstVersion <= keys.version
    ORDER BY firstVersion DESC LIMIT 1), 0) < keys.version`
 
-/** An id or a secret is taken: `place` says by which of the keys that were to be added. */
+/** An id or a secret is taken; `index` is that of the key in the list to add. */
 export class Clash extends Error {
-  readonly place: number
-  constructor(place: number) {
+  readonly index: number
+  constructor(index: number) {
     super('an id or a secret is taken')
-    this.place = place
+    this.index = index
   }
 }
 
-/** The same, of one of many. */
+/** The same in a batch of an import, without the index. */
 class Taken extends Error {}
 
 type NewSecret = Readonly<{ hash: string; id: string }>
@@ -39,16 +39,16 @@ const isRunning = (): KeyMistake =>
 const isInterrupted = (): KeyMistake =>
   new KeyMistake('another import has begun meanwhile, and nothing was added; try again', 'conflict')
 
-/** The number that the next change of a key gets. */
+/** Gives the version of the next change. */
 export function versionsIn(database: Database, clock: Clock): () => number {
   const latest = database.prepare<[], number>('SELECT max(version) FROM keys').pluck()
-  // Versions follow the time, so that none is given twice even by a file that was restored.
+  // Versions follow the time, so that even a restored file gives none twice.
   return () => Math.max((latest.get() ?? 0) + 1, clock() * 1_000)
 }
 
 /**
- * Adds keys to a gateway's file, all or none of them. Few are one step. Of many, each batch is one, and nobody finds
- * them while their versions are among those that are pending.
+ * Adds keys to a gateway's file, all or none. A few keys are one step. Many are added batch by batch, and
+ * stay invisible while their versions are pending.
  */
 export function keyAdder(
   database: Database,
@@ -76,11 +76,11 @@ export function keyAdder(
 
   const addFew = database.transaction((keys: readonly Key[]) => {
     const version = nextVersion()
-    for (const [place, key] of keys.entries()) {
-      const row = [key.id, version + place, recordOf(key)]
-      if (insertKey.run(...row).changes === 0) throw new Clash(place)
+    for (const [index, key] of keys.entries()) {
+      const row = [key.id, version + index, recordOf(key)]
+      if (insertKey.run(...row).changes === 0) throw new Clash(index)
       for (const { hash } of key.secrets) {
-        if (insertSecret.run(hash, key.id).changes === 0) throw new Clash(place)
+        if (insertSecret.run(hash, key.id).changes === 0) throw new Clash(index)
       }
     }
   })
@@ -96,11 +96,11 @@ export function keyAdder(
   }
   const addRecords = database.transaction((owner: string, keys: readonly Key[]) => {
     renewHold(owner)
-    // Given just now, so that who follows the versions misses none.
+    // Taken in this step, so that a watch that follows the versions misses none.
     const version = nextVersion()
     hide.run(version, version + keys.length - 1)
-    for (const [place, key] of keys.entries()) {
-      if (insertKey.run(key.id, version + place, recordOf(key)).changes === 0) throw new Taken()
+    for (const [index, key] of keys.entries()) {
+      if (insertKey.run(key.id, version + index, recordOf(key)).changes === 0) throw new Taken()
     }
   })
   const addSecrets = database.transaction((owner: string, secrets: readonly NewSecret[]) => {
@@ -114,7 +114,7 @@ export function keyAdder(
     unhideAll.run()
     release.run(owner)
   })
-  /** Removes a batch that an import has left; `false` if there was none. */
+  /** Removes a batch of an unfinished import; `false` if there was none. */
   const removeBatch = database.transaction((owner: string): boolean => {
     renewHold(owner)
     const versions = hidden.get()
@@ -129,12 +129,12 @@ export function keyAdder(
     return true
   })
 
-  async function takeBack(owner: string): Promise<void> {
-    while (hurriedly(() => removeBatch.immediate(owner))) await breathe()
+  async function removeUnfinished(owner: string): Promise<void> {
+    while (withoutSync(() => removeBatch.immediate(owner))) await breathe()
   }
 
-  /** What nobody finds yet need not wait for the disk: the step that shows it brings all before it there. */
-  function hurriedly<Result>(write: () => Result): Result {
+  /** Writes without waiting for the disk: invisible keys need not be durable, and `publish` syncs all of them. */
+  function withoutSync<Result>(write: () => Result): Result {
     database.pragma('synchronous = NORMAL')
     try {
       return write()
@@ -143,20 +143,20 @@ export function keyAdder(
     }
   }
 
-  /** Which of the keys is the first to have an id or a secret that is taken, by another of them or in the file. */
+  /** The index of the first key whose id or secret is taken, in the file or by a key before it. */
   async function firstTaken(keys: readonly Key[]): Promise<number> {
     const taken = new Set<string>()
-    for (const [place, { id, secrets }] of keys.entries()) {
+    for (const [index, { id, secrets }] of keys.entries()) {
       const isTaken = taken.has(id) || isId.get(id) !== undefined
-      if (isTaken || secrets.some(({ hash }) => taken.has(hash) || isHash.get(hash))) return place
+      if (isTaken || secrets.some(({ hash }) => taken.has(hash) || isHash.get(hash))) return index
       taken.add(id)
       for (const { hash } of secrets) taken.add(hash)
-      if (place % batchSize === 0) await breathe()
+      if (index % batchSize === 0) await breathe()
     }
-    throw new Error('an id or a secret was taken, and isn’t any more; try again')
+    throw new Error('an id or a secret was taken during the import, and is free again; try again')
   }
 
-  /** Records and then secrets, each in the order in which the file has them: a million in 43 s, and in 230 in none. */
+  /** Adds records and then secrets, in the order of the file's indexes: a million take 43 s, and unordered 230 s. */
   async function addMany(
     keys: readonly Key[],
     progress: (written: number) => void = () => undefined,
@@ -164,21 +164,21 @@ export function keyAdder(
     const owner = randomUUID()
     begin.immediate(owner)
     try {
-      await takeBack(owner)
+      await removeUnfinished(owner)
       for await (const [batch, done] of inOrder(keys, ({ id }) => id)) {
-        hurriedly(() => addRecords.immediate(owner, batch))
+        withoutSync(() => addRecords.immediate(owner, batch))
         progress(Math.floor(done / 2))
       }
       const secrets = keys.flatMap(({ id, secrets }) => secrets.map(({ hash }) => ({ hash, id })))
       for await (const [batch, done] of inOrder(secrets, ({ hash }) => hash)) {
-        hurriedly(() => addSecrets.immediate(owner, batch))
+        withoutSync(() => addSecrets.immediate(owner, batch))
         progress(Math.floor((keys.length * (1 + done / secrets.length)) / 2))
       }
       publish.immediate(owner)
       return {}
     } catch (error) {
-      // What can't be taken back now stays unseen, and the next import does it.
-      await takeBack(owner)
+      // Keys that can't be removed now stay invisible, and the next import removes them.
+      await removeUnfinished(owner)
         .then(() => release.run(owner))
         .catch(() => undefined)
       if (error instanceof Taken) return { clash: await firstTaken(keys) }
@@ -191,7 +191,7 @@ export function keyAdder(
     try {
       addFew.immediate(keys)
     } catch (error) {
-      if (error instanceof Clash) return { clash: error.place }
+      if (error instanceof Clash) return { clash: error.index }
       throw error
     }
     progress?.(keys.length)

@@ -5,10 +5,11 @@ import {
   rememberedEntries,
   type AuditStore,
 } from '../../records/audit-store.ts'
+import { answerOf } from './answer.ts'
 
 type Row = Readonly<{ seq: number; entry: string }>
 
-/** Who has changed what, in a SQLite file, which several processes may have open. */
+/** The audit in a SQLite file, which several processes may have open. */
 export function embeddedAudit(database: Database): AuditStore {
   const insert = database.prepare(
     'INSERT INTO audit (atMs, subject, entry) VALUES (@atMs, @subject, @entry)',
@@ -26,25 +27,30 @@ export function embeddedAudit(database: Database): AuditStore {
   const last = database.prepare<[], number>('SELECT max(seq) FROM audit').pluck()
 
   return {
-    add(entry) {
+    async add(entry) {
       const { atMs, subject } = entry
-      const { lastInsertRowid } = insert.run({ atMs, subject, entry: auditText(entry) })
-      forget.run(Number(lastInsertRowid) - rememberedEntries)
+      answerOf(() => {
+        const { lastInsertRowid } = insert.run({ atMs, subject, entry: auditText(entry) })
+        forget.run(Number(lastInsertRowid) - rememberedEntries)
+      })
       return Promise.resolve()
     },
 
-    list({ fromMs, limit, subject }) {
-      const rows =
+    async list({ fromMs, limit, subject }) {
+      const rows = answerOf(() =>
         subject === undefined
           ? newest.pluck().all(fromMs, limit)
-          : newestOf.pluck().all(subject, fromMs, limit)
+          : newestOf.pluck().all(subject, fromMs, limit),
+      )
       return Promise.resolve(rows.flatMap((text) => auditEntriesFrom(text)))
     },
 
-    since(place) {
-      if (place === undefined)
-        return Promise.resolve({ entries: [], place: String(last.get() ?? 0) })
-      const rows = after.all(Number(place))
+    async since(place) {
+      if (place === undefined) {
+        const end = answerOf(() => last.get() ?? 0)
+        return Promise.resolve({ entries: [], place: String(end) })
+      }
+      const rows = answerOf(() => after.all(Number(place)))
       return Promise.resolve({
         entries: rows.flatMap(({ entry }) => auditEntriesFrom(entry)),
         place: String(rows.at(-1)?.seq ?? place),

@@ -1,11 +1,11 @@
 import { closeSync, fsyncSync, openSync, statSync } from 'node:fs'
 import { connect } from '../../../shared/sqlite-pair.ts'
-import { requireGatewayFile } from './belongs.ts'
+import { requireGatewayFile } from './gateway-file.ts'
 import { newFile } from './new-file.ts'
 
 /**
- * Writes a gateway's file, as it is at one moment, to another one, journal included; gives how large that is.
- * Nothing of it is changed, not even its format, so that the version that wrote it can read the backup.
+ * Copies a gateway's file at one moment, journal included, to a new file; gives its size in bytes. The
+ * format stays the same, so the version that wrote the file can read the backup.
  */
 export function backupFile(file: string, to: string): number {
   requireGatewayFile(file)

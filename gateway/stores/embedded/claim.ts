@@ -1,16 +1,16 @@
 import { connect } from '../../../shared/sqlite-pair.ts'
 import { isBusy, makePrivate, type Database } from '../../../shared/sqlite.ts'
 
-/** Holds a lock beside the file for as long as this process lives; nothing if another one does. */
+/** Locks a file beside the database until closed or until the process ends; `undefined` if another process holds the lock. */
 export function claim(database: Database): Database | undefined {
   const file = database.memory ? ':memory:' : `${database.name}-counting`
   if (!database.memory) makePrivate(file)
-  const beside = connect(file, { timeout: 0 })
+  const lock = connect(file, { timeout: 0 })
   try {
-    beside.exec('BEGIN EXCLUSIVE')
-    return beside
+    lock.exec('BEGIN EXCLUSIVE')
+    return lock
   } catch (error) {
-    beside.close()
+    lock.close()
     if (isBusy(error)) return undefined
     throw error
   }

@@ -5,27 +5,27 @@ import { recordOf } from '../../keys/record.ts'
 import type { StoredKey } from '../../keys/key.ts'
 import { newQuota } from '../../limits/step.ts'
 import { auditText, rememberedEntries, type AuditEntry } from '../../records/audit-store.ts'
-import type { CopyGoal, KeptQuota } from '../copy.ts'
-import { larger, mergedAudit } from '../merge.ts'
+import type { CopyGoal, StoredQuota } from '../copy.ts'
+import { mergedAudit, mergedQuota } from '../merge.ts'
 import type { Tally } from '../../records/tally-store.ts'
-import { requireGatewayFile } from './belongs.ts'
+import { requireGatewayFile } from './gateway-file.ts'
 import { claim } from './claim.ts'
-import { countedIn, keyLooks, lookingIn } from './copy-goal-looks.ts'
+import { inUseSentence, keyLookups, inspectGoal } from './inspect-goal.ts'
 import { openGatewayFile } from './database.ts'
 import { newFile } from './new-file.ts'
 import { EmbeddedQuotas } from './quota.ts'
 import { stateFrom, textOf } from './quota-file.ts'
 
-/** What is kept of the file in memory, in KiB: a million keys are written in no order of the table. */
+/** SQLite's cache in KiB. It is large because a million keys are written in random order. */
 const cacheKb = 256 * 1_024
 
-/** How many rows are one step in a file that is there: of a million keys in steps of 1,000 the disk had to write 6 GB. */
+/** Rows per transaction in an existing file: a million keys in steps of 1,000 made the disk write 6 GB. */
 const stepRows = 50_000
 
 /**
- * A gateway's file as the goal of a copy. Where there is none, a new one comes into its place when the copy is
- * finished, and not before. One that is there is only read until something is put, so that it stays as it is if the
- * copy is refused. One that a gateway counts in is refused: what it has in memory would overwrite the copy.
+ * A gateway's file as the goal of a copy. A new file gets its name when the copy is finished, not before.
+ * An existing file is only read until something is put, so it stays unchanged if the copy is refused. A
+ * file in which a gateway counts is refused: the counters in the gateway's memory would overwrite the copy.
  */
 export async function embeddedGoal(file: string, clock: Clock): Promise<CopyGoal> {
   const isNew = !existsSync(file) || statSync(file).size === 0
@@ -41,7 +41,8 @@ async function newGoal(file: string, clock: Clock): Promise<CopyGoal> {
     },
   )
   return {
-    ...{ name: file, ...puts },
+    name: file,
+    ...puts,
     contents: () => Promise.resolve([]),
     clashes: () => Promise.resolve([]),
 
@@ -61,14 +62,15 @@ async function newGoal(file: string, clock: Clock): Promise<CopyGoal> {
 
 function existingGoal(file: string, clock: Clock): CopyGoal {
   requireGatewayFile(file)
-  const { close, ...looks } = lookingIn(file, clock)
+  const { close, ...looks } = inspectGoal(file, clock)
   let writing: Promise<Writing> | undefined
   const begun = (): Promise<Writing> => {
     close()
     return (writing ??= writingIn(file, clock, false))
   }
   return {
-    ...{ name: file, ...looks },
+    name: file,
+    ...looks,
     putKeys: async (keys) => (await begun()).putKeys(keys),
     putQuotas: async (quotas) => (await begun()).putQuotas(quotas),
     putTallies: async (tallies) => (await begun()).putTallies(tallies),
@@ -77,7 +79,7 @@ function existingGoal(file: string, clock: Clock): CopyGoal {
 
     async close() {
       close()
-      // A caller that has put something was told why that can't be.
+      // If opening failed, the caller of a put has got the error.
       await writing?.then(
         (each) => each.close(),
         () => undefined,
@@ -94,7 +96,7 @@ async function writingIn(path: string, clock: Clock, isNew: boolean): Promise<Wr
   const claimed = await claimTidy(path, clock)
   const database = openGatewayFile(path)
   database.pragma(`cache_size = -${cacheKb}`)
-  // A new file is thrown away if anything fails, so that nothing need be kept for taking it back.
+  // A new file is deleted if anything fails, so a roll-back needs nothing on disk.
   if (isNew) database.pragma('journal_mode = MEMORY')
   database.pragma('synchronous = NORMAL')
   let isOver = false
@@ -119,7 +121,7 @@ async function writingIn(path: string, clock: Clock, isNew: boolean): Promise<Wr
   }
 }
 
-/** Puts what the journal of a gateway that has gone says into its place, and keeps others from counting. */
+/** Moves the journal that an ended gateway left into the table, and claims the file. */
 async function claimTidy(file: string, clock: Clock): Promise<Database> {
   claimIn(file).close()
   await new EmbeddedQuotas(openGatewayFile(file), { clock }).close()
@@ -131,11 +133,11 @@ function claimIn(file: string): Database {
   const claimed = claim(database)
   database.close()
   if (claimed) return claimed
-  throw new Error(countedIn(file))
+  throw new Error(inUseSentence(file))
 }
 
 function puttersOf(database: Database, mostRows: number): Puts {
-  const { versionOf, holderOf } = keyLooks(database)
+  const { versionOf, holderOf } = keyLookups(database)
   const idAt = database.prepare<number, string>('SELECT id FROM keys WHERE version = ?').pluck()
   const insertKey = database.prepare(
     `INSERT INTO keys VALUES (?, ?, ?)
@@ -155,7 +157,7 @@ function puttersOf(database: Database, mostRows: number): Puts {
   )
 
   let rows = 0
-  /** Puts what is handed in into the step that is under way, and ends that when it is long enough. */
+  /** Puts items in the open transaction, and commits it when it is large enough. */
   function inSteps<Item, Result>(put: (items: readonly Item[]) => Result) {
     return (items: readonly Item[]): Result => {
       if (!database.inTransaction) database.exec('BEGIN IMMEDIATE')
@@ -170,25 +172,25 @@ function puttersOf(database: Database, mostRows: number): Puts {
   }
 
   const putKey = ({ key, version: given }: StoredKey): boolean => {
-    const known = versionOf.get(key.id)
-    if (known !== undefined && known >= given) return false
+    const stored = versionOf.get(key.id)
+    if (stored !== undefined && stored >= given) return false
     let version = given
     // Two stores may have given one number to two keys.
     while (idAt.get(version) !== undefined) version++
     insertKey.run(key.id, version, recordOf(key))
     for (const { hash } of key.secrets) {
       if (insertSecret.run(hash, key.id).changes > 0 || holderOf.get(hash) === key.id) continue
-      throw new Error(`a token of the key ${key.id} is that of the key ${holderOf.get(hash)}`)
+      throw new Error(`a token of the key ${key.id} belongs to the key ${holderOf.get(hash)}`)
     }
-    return known === undefined
+    return stored === undefined
   }
   const putKeys = inSteps((keys: readonly StoredKey[]) => {
     return keys.reduce((count, key) => count + (putKey(key) ? 1 : 0), 0)
   })
-  const putQuotas = inSteps((quotas: readonly KeptQuota[]) => {
+  const putQuotas = inSteps((quotas: readonly StoredQuota[]) => {
     for (const { quota, state, keepUntilMs } of quotas) {
-      const kept = stateFrom(quotaAt.get(quota) ?? '') ?? newQuota()
-      insertQuota.run(quota, keepUntilMs, textOf(larger(kept, state)))
+      const stored = stateFrom(quotaAt.get(quota) ?? '') ?? newQuota()
+      insertQuota.run(quota, keepUntilMs, textOf(mergedQuota(stored, state)))
     }
   })
   const putTallies = inSteps((tallies: readonly Tally[]) => {

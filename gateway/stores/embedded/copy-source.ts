@@ -3,14 +3,14 @@ import type { Database } from '../../../shared/sqlite.ts'
 import { intactKeyFrom } from '../../keys/record.ts'
 import { dayMs, newQuota, type QuotaState } from '../../limits/step.ts'
 import { auditEntriesFrom } from '../../records/audit-store.ts'
-import type { CopySource, KeptQuota } from '../copy.ts'
-import { keepUntil } from '../kept.ts'
+import type { CopySource, StoredQuota } from '../copy.ts'
+import { keepUntil } from '../keep-until.ts'
 import { rememberedDays, type Tally } from '../../records/tally-store.ts'
 import { isThere } from './add-keys.ts'
-import { requireGatewayFile } from './belongs.ts'
+import { requireGatewayFile } from './gateway-file.ts'
 import { breathe } from '../../../shared/breathe.ts'
 import { openGatewayFile } from './database.ts'
-import { obey } from './orders.ts'
+import { applyCommand } from './apply-command.ts'
 import { quotaFile, stateFrom } from './quota-file.ts'
 import { embeddedTallies } from './tallies.ts'
 
@@ -19,8 +19,8 @@ const batchSize = 2_000
 type KeyRow = Readonly<{ version: number; record: string }>
 
 /**
- * A gateway's file, as it is at the moment at which this is called: all is read in one transaction, which is in
- * nobody's way. What its gateway has written into the journal is read with the rest.
+ * A gateway's file as the source of a copy, at the moment of the call: one transaction reads everything, and
+ * blocks nobody. The journal of its gateway is read as well.
  */
 export function embeddedSource(file: string, clock: Clock): CopySource {
   requireGatewayFile(file)
@@ -66,14 +66,14 @@ export function embeddedSource(file: string, clock: Clock): CopySource {
       yield entries.filter(({ keepUntilMs }) => keepUntilMs > nowMs)
       const { page } = quotaFile(database)
       for (let rows = page(''), last = rows.at(-1); last; last = rows.at(-1)) {
-        const kept: KeptQuota[] = []
+        const quotas: StoredQuota[] = []
         for (const { quota, keepUntilMs, state: text } of rows) {
           if (pending.has(quota) || keepUntilMs <= nowMs) continue
           const state = stateFrom(text)
-          if (state) kept.push({ quota, state, keepUntilMs })
+          if (state) quotas.push({ quota, state, keepUntilMs })
           else damaged++
         }
-        yield kept
+        yield quotas
         rows = page(last.quota)
         await breathe()
       }
@@ -110,14 +110,14 @@ export function embeddedSource(file: string, clock: Clock): CopySource {
   }
 }
 
-/** What the table of quotas doesn't have yet: the journal, and orders that no gateway has followed. */
+/** The quotas that are newer than the table: those in the journal, and those of commands that no gateway has applied. */
 export function pendingIn(database: Database, nowMs: number): Map<string, QuotaState> {
   const file = quotaFile(database)
   const states = file.journal()
-  for (const order of file.ordersSince(file.doneSeq())) {
-    const { quota } = order
+  for (const command of file.commandsSince(file.appliedSeq())) {
+    const { quota } = command
     const state = states.get(quota) ?? file.read(quota) ?? newQuota()
-    obey(state, order, nowMs)
+    applyCommand(state, command, nowMs)
     states.set(quota, state)
   }
   return states

@@ -64,16 +64,16 @@ export const migrations: readonly string[] = [
    ) STRICT;`,
 ]
 
-/** How long a change may wait for another process that is changing the same file. */
+/** How long a change may wait for the lock of another process. */
 const busyTimeoutMs = 100
 
 /**
- * What each connection keeps of the file in memory, in KiB. With the 2,000 that are usual, a gateway of 100,000
- * keys takes 15 MB more, and looks none of a million up sooner: that takes 9.5 µs either way.
+ * SQLite's cache for each connection in KiB. With its default of 2,000 a gateway with 100,000 keys takes
+ * 15 MB more, and finds none of a million keys sooner: a look-up takes 9.5 µs either way.
  */
 const cacheKb = 256
 
-/** Opens a gateway's file; throws a sentence for the operator where that can't be done. */
+/** Opens a gateway's file; throws a sentence for the operator if that fails. */
 export function openGatewayFile(file: string): Database {
   try {
     const database = openSqlite(file, { migrations, busyTimeoutMs })

@@ -1,35 +1,35 @@
 import { breathe } from '../../../shared/breathe.ts'
 
-/** How many are handed out in one go: a gateway serves in between, and other processes write. */
+/** Items per batch: between two batches a gateway serves, and other processes write. */
 const batchSize = 500
 
-/** How many are looked at in one go. */
-const lookedAtSize = 5_000
+/** Items that are grouped in one turn of the loop. */
+const groupedAtOnce = 5_000
 
-/** By how many characters items are sorted at first, into heaps that are small enough to be sorted in one go. */
+/** Items are first grouped by this many characters, into groups that are small enough to sort in one turn. */
 const prefixLength = 2
 
 /**
- * Hands out items in batches, in the order of a text of theirs, which for random texts is that of an index. With each
- * batch comes how many that makes. However many there are, the loop goes round in between.
+ * Yields items in batches, in the order of a text of each, which is the order of an index. With each batch
+ * comes the number of items so far. The event loop runs in between, whatever the number of items.
  */
 export async function* inOrder<Item>(
   items: readonly Item[],
   textOf: (item: Item) => string,
 ): AsyncGenerator<readonly [batch: readonly Item[], done: number]> {
-  const heaps = new Map<string, Item[]>()
-  for (const [place, item] of items.entries()) {
+  const groups = new Map<string, Item[]>()
+  for (const [index, item] of items.entries()) {
     const prefix = textOf(item).slice(0, prefixLength)
-    const heap = heaps.get(prefix)
-    if (heap) heap.push(item)
-    else heaps.set(prefix, [item])
-    if (place % lookedAtSize === lookedAtSize - 1) await breathe()
+    const group = groups.get(prefix)
+    if (group) group.push(item)
+    else groups.set(prefix, [item])
+    if (index % groupedAtOnce === groupedAtOnce - 1) await breathe()
   }
   let batch: Item[] = []
   let done = 0
-  for (const [, heap] of [...heaps].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    heap.sort((a, b) => (textOf(a) < textOf(b) ? -1 : 1))
-    for (const item of heap) {
+  for (const [, group] of [...groups].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    group.sort((a, b) => (textOf(a) < textOf(b) ? -1 : 1))
+    for (const item of group) {
       if (batch.push(item) < batchSize) continue
       yield [batch, (done += batch.length)]
       await breathe()

@@ -3,6 +3,7 @@ import type { Database } from '../../../shared/sqlite.ts'
 import { intactKeyFrom, keyFrom, recordOf } from '../../keys/record.ts'
 import type { Key, StoredKey } from '../../keys/key.ts'
 import { pollMs, type KeyListener, type KeyStore, type Watch } from '../../keys/store.ts'
+import { answerOf, unavailable } from './answer.ts'
 import { Clash, isThere, keyAdder, versionsIn } from './add-keys.ts'
 import { breathe } from '../../../shared/breathe.ts'
 
@@ -10,7 +11,7 @@ type Row = { id: string; version: number; record: string }
 
 const batchSize = 2_000
 
-/** How many keys are asked for by their ids in one go. */
+/** Keys that are read by id in one turn of the loop. */
 const idsAtOnce = 200
 
 /** Keys in a SQLite file, which several processes may have open. */
@@ -52,55 +53,59 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
     return true
   })
 
-  /** Other listeners of this process hear of a change at once; `data_version` tells of no own one. */
+  /** Tells this process's watches of its own change, which doesn't move `data_version`. */
   const tellListeners = (): void => listeners.forEach((tell) => tell())
 
   return {
-    find: (hash) => storedFrom(find.get(hash)),
-    get: (id) => storedFrom(get.get(id)),
+    find: (hash) => storedFrom(answerOf(() => find.get(hash))),
+    get: (id) => storedFrom(answerOf(() => get.get(id))),
 
     async *list() {
-      for (let rows = page.all('', batchSize); rows.length > 0;) {
+      for (let rows = answerOf(() => page.all('', batchSize)); rows.length > 0;) {
         for (const { record } of rows) {
           const key = intactKeyFrom(record)
           if (key) yield key
         }
-        rows = page.all(rows.at(-1)?.id ?? '', batchSize)
+        const last = rows.at(-1)?.id ?? ''
+        rows = answerOf(() => page.all(last, batchSize))
         await breathe()
       }
     },
 
     async *named(ids) {
       for (let start = 0; start < ids.length; start += idsAtOnce) {
-        const rows = ids.slice(start, start + idsAtOnce).map((id) => get.get(id))
+        const rows = answerOf(() => ids.slice(start, start + idsAtOnce).map((id) => get.get(id)))
         yield rows.flatMap((row) => (row && intactKeyFrom(row.record)) ?? [])
         await breathe()
       }
     },
 
     async *names() {
-      for (let page = hashesAfter.all('', batchSize); page.length > 0;) {
+      for (let page = answerOf(() => hashesAfter.all('', batchSize)); page.length > 0;) {
         yield page
-        page = hashesAfter.all(page.at(-1) ?? '', batchSize)
+        const last = page.at(-1) ?? ''
+        page = answerOf(() => hashesAfter.all(last, batchSize))
         await breathe()
       }
     },
 
     async add(keys, progress) {
-      const added = await add(keys, progress)
+      const added = await add(keys, progress).catch((error: unknown) => {
+        throw unavailable(error)
+      })
       if (added.clash === undefined) tellListeners()
       return added
     },
 
     async replace(key, version) {
-      const replaced = replaceOne.immediate(key, version)
+      const replaced = answerOf(() => replaceOne.immediate(key, version))
       if (replaced) tellListeners()
       return Promise.resolve(replaced)
     },
 
     watch(listener) {
       const watch = watchFile(listener)
-      listeners.add(watch.hear)
+      listeners.add(watch.onOwnChange)
       return watch
     },
 
@@ -110,17 +115,17 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
     },
   }
 
-  function watchFile(listener: KeyListener): Watch & { hear: () => void } {
+  function watchFile(listener: KeyListener): Watch & { onOwnChange: () => void } {
     let seen = latest.get() ?? 0
     let fileVersion = dataVersion.get()
     let upToDateAtMs = clock()
     let failing = false
-    let isUnread = false
-    let isPlanned = false
+    let hasUnread = false
+    let isScheduled = false
     let hasMissed = false
-    let isLookedAt = false
+    let isPolled = false
     const look = (): void => {
-      // Where an older file was put in place of this one, all of it is news.
+      // An older file was put in place of this one: read all of it again.
       if ((latest.get() ?? 0) < seen) seen = 0
       const rows = since.all(seen)
       seen = rows.at(-1)?.version ?? seen
@@ -129,16 +134,16 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
         return key ? [{ key, version }] : []
       })
       if (intact.length > 0) listener.changed(intact)
-      // What can't be read can't be told of.
+      // A damaged key can't be reported.
       hasMissed ||= intact.length < rows.length
-      isUnread = rows.length === batchSize
-      if (isUnread) readOn()
+      hasUnread = rows.length === batchSize
+      if (hasUnread) readOn()
     }
     const readOn = (): void => {
-      if (isPlanned) return
-      isPlanned = true
+      if (isScheduled) return
+      isScheduled = true
       setImmediate(() => {
-        isPlanned = false
+        isScheduled = false
         poll()
       })
     }
@@ -146,9 +151,9 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
       if (!database.open) return
       try {
         const version = dataVersion.get()
-        if (version !== fileVersion || isUnread) look()
+        if (version !== fileVersion || hasUnread) look()
         fileVersion = version
-        if (!isUnread) upToDateAtMs = clock()
+        if (!hasUnread) upToDateAtMs = clock()
         if (failing) listener.trouble?.(undefined)
         failing = false
       } catch (error) {
@@ -156,30 +161,30 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
         failing = true
       }
     }
-    /** After a change by this process itself, of which the file's version says nothing. */
-    const hear = (): void => {
-      isUnread = true
+    /** Reads a change of this process itself, which doesn't move the file's version. */
+    const onOwnChange = (): void => {
+      hasUnread = true
       poll()
     }
     const timer = setInterval(poll, pollMs)
     timer.unref()
     return {
-      hear,
+      onOwnChange,
       get upToDateAtMs() {
         return upToDateAtMs
       },
       isUpToDate() {
-        // Once a turn of the loop: what is asked in it was mostly sent before.
-        if (!isLookedAt && !isUnread) {
-          isLookedAt = true
-          setImmediate(() => (isLookedAt = false))
+        // Polls once per turn of the loop: most requests of a turn were sent before it.
+        if (!isPolled && !hasUnread) {
+          isPolled = true
+          setImmediate(() => (isPolled = false))
           poll()
         }
-        return database.open && !failing && !isUnread && !hasMissed
+        return database.open && !failing && !hasUnread && !hasMissed
       },
       close() {
         clearInterval(timer)
-        listeners.delete(hear)
+        listeners.delete(onOwnChange)
       },
     }
   }

@@ -1,29 +1,29 @@
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { makePrivate } from '../../../shared/sqlite.ts'
 
-/** A file that is written beside its place, so that what stands there is always whole. */
+/** A file that is written under another name and then renamed, so that it is always complete. */
 export type NewFile = Readonly<{
-  /** Where it is written. */
+  /** The file while it is written. */
   path: string
   putInPlace(): void
   discard(): void
 }>
 
-/** What SQLite and a gateway put beside a file. */
-const besides = ['-wal', '-shm', '-journal', '-counting']
+/** The endings of the files that SQLite and a gateway put beside a database. */
+const companions = ['-wal', '-shm', '-journal', '-counting']
 
-/** Begins a file, for its owner alone; throws a sentence if there is one at its place, or remains of one. */
+/** Begins a file that only its owner can read. Throws a sentence if the file exists, or an unfinished one. */
 export function newFile(file: string): NewFile {
   const path = `${file}.part`
   if (existsSync(path)) {
     throw new Error(
-      `${path} is there: a copy to ${file} is being made, or was broken off. If none is, remove it`,
+      `${path} exists: a copy to ${file} is running or was interrupted. If none is running, remove it`,
     )
   }
   requireFree(file)
   makePrivate(path)
   const discard = (): void => {
-    for (const beside of ['', ...besides]) rmSync(path + beside, { force: true })
+    for (const ending of ['', ...companions]) rmSync(path + ending, { force: true })
   }
   return {
     path,
@@ -36,13 +36,13 @@ export function newFile(file: string): NewFile {
   }
 }
 
-/** Throws a sentence if something is at the place of a file that is to be new. */
+/** Throws a sentence if a file that is to be new exists. */
 export function requireFree(file: string): void {
   if (existsSync(file) && statSync(file).size > 0) {
-    throw new Error(`${file} is there already, and stays as it is: name a file that isn't there`)
+    throw new Error(`${file} exists already, and stays as it is: name a file that doesn't exist`)
   }
-  // SQLite would take it for a part of the new file.
+  // SQLite would read it as a part of the new file.
   if (existsSync(`${file}-wal`)) {
-    throw new Error(`${file}-wal is there, of a file that was moved without it: move it as well`)
+    throw new Error(`${file}-wal is left of a file that was moved without it: move it as well`)
   }
 }

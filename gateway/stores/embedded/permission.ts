@@ -2,10 +2,10 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, resolve } from 'node:path'
 
-/** Asks the system about files; tests bring another one. */
+/** Asks the system about files; tests pass another one. */
 export type Access = Readonly<{
   exists: (file: string) => boolean
-  /** Throws if this process may not do with a file what the mode says. */
+  /** Throws if this process may not access a file in a mode. */
   require: (file: string, mode: number) => void
   /** The user of this process; not every system has one. */
   uid: number | undefined
@@ -13,10 +13,10 @@ export type Access = Readonly<{
 
 const system = (): Access => ({ exists: existsSync, require: accessSync, uid: ownUid() })
 
-/** SQLite keeps these beside a database, and needs them as much. */
-const besides = ['', '-wal', '-shm', '-journal', '-counting']
+/** The endings of the database and of the files beside it, which SQLite needs as well. */
+const endings = ['', '-wal', '-shm', '-journal', '-counting']
 
-/** Why this process may not use a file, and what to do, if that is why it can't be opened. */
+/** Why this process may not use a file, and what to do; `undefined` if permissions aren't the reason. */
 export function permissionFault(
   file: string,
   { exists, require, uid }: Access = system(),
@@ -37,21 +37,21 @@ export function permissionFault(
   if (!may(folder, W_OK | X_OK)) {
     return `${user} may not write into the folder ${folder}: chown ${owner} ${folder}, or run it as the folder's owner`
   }
-  const kept = besides
-    .map((end) => file + end)
+  const blocked = endings
+    .map((ending) => file + ending)
     .find((path) => exists(path) && !may(path, R_OK | W_OK))
-  if (kept === undefined) return undefined
-  return `${user} may not read and write ${kept}: chown ${owner} ${kept}; or chmod u+rw ${kept}, if it is this user's; or run it as the file's owner`
+  if (blocked === undefined) return undefined
+  return `${user} may not read and write ${blocked}: chown ${owner} ${blocked}; or chmod u+rw ${blocked}, if it is this user's; or run it as the file's owner`
 }
 
-/** In a container a user may have no name, and then only Linux itself knows who it is. */
+/** In a container a user may have no name; then only `/proc` has the id. */
 function ownUid(): number | undefined {
   for (const ask of [() => userInfo().uid, () => statSync('/proc/self').uid]) {
     try {
       const uid = ask()
       return uid < 0 ? undefined : uid
     } catch {
-      // The next one may know.
+      // Try the next one.
     }
   }
   return undefined

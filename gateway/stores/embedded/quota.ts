@@ -4,143 +4,152 @@ import { isBusy, type Database } from '../../../shared/sqlite.ts'
 import { giveBack, step, type Ask, type Decision, type QuotaState } from '../../limits/step.ts'
 import { pollMs } from '../../keys/store.ts'
 import type { Ban, BanListener, QuotaStore } from '../../limits/store.ts'
+import { answerOf, unavailable } from './answer.ts'
 import { claim } from './claim.ts'
-import { HeldQuotas, type Held } from './held.ts'
-import { obey } from './orders.ts'
-import { quotaFile, type Order, type QuotaFile } from './quota-file.ts'
+import { CachedQuotas, type CachedQuota } from './cached-quotas.ts'
+import { applyCommand } from './apply-command.ts'
+import { quotaFile, type OperatorCommand, type QuotaFile } from './quota-file.ts'
 
-/** How often what was counted is written down: a crash loses at most that much and a little. */
+/** The time between two saves: a crash loses the counts since the last one. */
 const saveEveryMs = 500
 
-/** How long a stop may wait for another process that has the file locked. */
+/** The longest that `close` waits for another process's lock on the file. */
 const closeTimeoutMs = 5_000
 
-/** How often what the journal says is put in its place. */
-const placeEveryMs = 10_000
+/** The time between two moves of the journal into the table. */
+const moveEveryMs = 10_000
 
-/** Counters that are written in one go, so that requests are served in between. */
+/** Counters per write: the gateway serves requests between two writes. */
 const batchSize = 250
 
-/** How much the journal may hold up before SQLite tidies up after it, in pages of 4 KiB. */
+/** The size of the WAL at which SQLite makes a checkpoint, in pages of 4 KiB. */
 const checkpointPages = 4_000
 
 export type EmbeddedOptions = Readonly<{
   clock?: Clock
-  /** For a command line: it looks and leaves orders, and writes no counters over those of a gateway. */
-  visits?: boolean
+  /** Opens them for a command line, which reads, enqueues commands, and never overwrites a gateway's counters. */
+  forCommandLine?: boolean
 }>
 
 /**
- * Counts in memory, and in a SQLite file behind it so that a restart forgets nothing. One gateway
- * counts; command lines beside it leave their orders in the file, and it follows them.
+ * Counts in memory, and saves the counters in a SQLite file, so that a restart forgets nothing. One gateway
+ * counts. Command lines enqueue their commands in the file, and the gateway applies them.
  */
 export class EmbeddedQuotas implements QuotaStore {
   readonly isLocal = true
   readonly gateways = 1
   readonly #database: Database
   readonly #clock: Clock
-  readonly #visits: boolean
-  readonly #held: HeldQuotas
-  #unsaved: Held[] = []
+  readonly #forCommandLine: boolean
+  readonly #cache: CachedQuotas
+  #unsaved: CachedQuota[] = []
   readonly #timers: NodeJS.Timeout[]
   readonly #listeners = new Set<BanListener>()
   readonly #file: QuotaFile
   readonly #claim: Database | undefined
   #fileVersion: unknown
-  #doneSeq: number
-  #saving = false
-  #placing = false
-  #placeAtMs = performance.now() + placeEveryMs
+  #appliedSeq: number
+  #isSaving = false
+  #isMoving = false
+  #moveAtMs = performance.now() + moveEveryMs
   #isFailing = false
 
-  constructor(database: Database, { clock = Date.now, visits = false }: EmbeddedOptions = {}) {
+  constructor(
+    database: Database,
+    { clock = Date.now, forCommandLine = false }: EmbeddedOptions = {},
+  ) {
     this.#database = database
     this.#clock = clock
-    this.#visits = visits
-    // A crash of the process loses nothing that was written; only a power cut might, a second of it.
+    this.#forCommandLine = forCommandLine
+    // A crash of the process loses nothing that was written; a power cut may lose a second of it.
     database.pragma('synchronous = NORMAL')
     database.pragma(`wal_autocheckpoint = ${checkpointPages}`)
-    this.#claim = visits ? undefined : claim(database)
+    this.#claim = forCommandLine ? undefined : claim(database)
     this.#file = quotaFile(database)
-    this.#held = new HeldQuotas(this.#file.read)
-    this.#doneSeq = this.#file.doneSeq()
-    // What a gateway that was killed has left in the journal.
+    this.#cache = new CachedQuotas((quota) => answerOf(() => this.#file.read(quota)))
+    this.#appliedSeq = this.#file.appliedSeq()
+    // The journal that a killed gateway left.
     for (const [quota, state] of this.#file.journal())
-      this.#held.add(quota, state).isJournaled = true
-    this.#timers = visits
+      this.#cache.add(quota, state).isJournaled = true
+    this.#timers = forCommandLine
       ? []
       : [
-          setInterval(() => void this.#write().then(this.#saved, this.#saved), saveEveryMs),
-          setInterval(() => this.#look(), pollMs),
+          setInterval(() => void this.#write().then(this.#onSaved, this.#onSaved), saveEveryMs),
+          setInterval(() => this.#poll(), pollMs),
         ]
     for (const timer of this.#timers) timer.unref()
-    this.#follow()
+    this.#applyCommands()
   }
 
-  /** Whether no other process counts in the same file, which would count by itself. */
-  get isAlone(): boolean {
-    return this.#visits || this.#claim !== undefined
+  /** Whether no other gateway counts in the same file; each would count by itself. */
+  get isSoleGateway(): boolean {
+    return this.#forCommandLine || this.#claim !== undefined
   }
 
   decide(quota: string, ask: Ask): Decision {
     const { slot } = ask
-    const held = slot ? this.#held.getVia(slot, quota) : this.#held.get(quota)
-    const decision = step(held, ask, this.#clock())
-    // Who only looks counts nothing, and leaves no row behind.
+    const cached = slot ? this.#cache.getVia(slot, quota) : this.#cache.get(quota)
+    const decision = step(cached, ask, this.#clock())
+    // A question of cost 0 counts nothing, and must not create a row.
     const isLook = ask.cost === 0 && !ask.seen && !ask.owed
-    if (!isLook && (decision.verdict !== 'banned' || decision.bans)) this.#changed(held)
+    if (!isLook && (decision.verdict !== 'banned' || decision.bans)) this.#markUnsaved(cached)
     return decision
   }
 
   giveBack(quota: string, cost: number, day: number): void {
-    const held = this.#held.get(quota)
-    giveBack(held, cost, day)
-    this.#changed(held)
+    const cached = this.#cache.get(quota)
+    giveBack(cached, cost, day)
+    this.#markUnsaved(cached)
   }
 
   async reset(quota: string): Promise<void> {
-    await this.#order({ what: 'reset', quota, key: '', untilMs: 0 })
+    await this.#run({ what: 'reset', quota, key: '', untilMs: 0 })
   }
 
   async ban(quota: string, key: string, untilMs: number): Promise<void> {
-    await this.#order({ what: 'ban', quota, key, untilMs })
+    await this.#run({ what: 'ban', quota, key, untilMs })
   }
 
   async lift(quota: string, key: string): Promise<boolean> {
-    this.#follow()
-    const state = this.#fresh().get(quota) ?? this.#held.get(quota)
+    const state = answerOf(() => {
+      this.#applyCommands()
+      return this.#newerThanTable().get(quota) ?? this.#cache.get(quota)
+    })
     const ran = (state.conducts?.get(key)?.bannedUntilMs ?? 0) > this.#clock()
-    await this.#order({ what: 'lift', quota, key, untilMs: 0 })
+    await this.#run({ what: 'lift', quota, key, untilMs: 0 })
     return ran
   }
 
-  /** Read bit by bit, because a gateway serves meanwhile: 100,000 quotas all at once took 700 ms. */
+  /** Reads bit by bit, because a gateway serves meanwhile: 100,000 quotas at once took 700 ms. */
   async bans(): Promise<readonly Ban[]> {
     const now = this.#clock()
-    this.#follow()
-    const fresh = this.#fresh()
-    const found = bansOf(fresh, now)
+    const newer = answerOf(() => {
+      this.#applyCommands()
+      return this.#newerThanTable()
+    })
+    const bans = bansOf(newer, now)
     for (let after: string | undefined = ''; after !== undefined && this.#database.open;) {
-      const { entries, end } = this.#file.conducts(after)
-      const others = entries.filter(([quota]) => !fresh.has(quota) && !this.#isFresher(quota))
-      found.push(...bansOf(others, now))
+      const from: string = after
+      const { entries, end } = answerOf(() => this.#file.conducts(from))
+      const others = entries.filter(([quota]) => !newer.has(quota) && !this.#isInMemory(quota))
+      bans.push(...bansOf(others, now))
       after = end
       await breathe()
     }
-    return found
+    return bans
   }
 
-  /** Quotas that the table doesn't have as they are: those in memory, and for a visitor those in the journal. */
-  #fresh(): ReadonlyMap<string, QuotaState> {
-    const fresh = new Map<string, QuotaState>(this.#visits ? this.#file.journal() : [])
-    const held = this.#visits ? this.#unsaved : this.#held.all
-    for (const each of held) if (each.conducts) fresh.set(each.quota, each)
-    return fresh
+  /** Quotas with bans or strikes that are newer than the table: those in memory, or in the journal for a command line. */
+  #newerThanTable(): ReadonlyMap<string, QuotaState> {
+    const newer = new Map<string, QuotaState>(this.#forCommandLine ? this.#file.journal() : [])
+    const quotas = this.#forCommandLine ? this.#unsaved : this.#cache.all
+    for (const each of quotas) if (each.conducts) newer.set(each.quota, each)
+    return newer
   }
 
-  /** Whether memory says more of a quota than the table, for instance that there is no ban any more. */
-  #isFresher(quota: string): boolean {
-    return !this.#visits && this.#held.has(quota)
+  /** Whether memory has a quota, and so is right about it, for instance about a ban that was lifted. */
+  #isInMemory(quota: string): boolean {
+    return !this.#forCommandLine && this.#cache.has(quota)
   }
 
   watch(listener: BanListener): () => void {
@@ -148,23 +157,23 @@ export class EmbeddedQuotas implements QuotaStore {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Writes all that is unsaved, even if a slower saving is under way or the file is locked a while. */
+  /** Writes all unsaved counters, even during a background save, and while the file is locked for some time. */
   async close(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer)
     const giveUpAt = performance.now() + closeTimeoutMs
     try {
-      for (let at = 0, isDone = this.#visits; !isDone;) {
+      for (let at = 0, isDone = this.#forCommandLine; !isDone;) {
         try {
-          // What is saved has to be put into its place before the journal is emptied.
+          // Saved counters must be in the table before the journal is emptied.
           if (this.#saveSome()) at = 0
-          else if (at < Infinity) at = this.#placeSome(at)
+          else if (at < Infinity) at = this.#moveSome(at)
           else {
             this.#file.forget(this.#file.lastEntry(), this.#clock())
             isDone = true
           }
         } catch (error) {
           if (!isBusy(error) || performance.now() > giveUpAt) throw error
-          // Meanwhile anything may have been saved or placed by what was under way.
+          // A background save or move may have gone on meanwhile: begin again.
           at = 0
           await new Promise((resolve) => setTimeout(resolve, 50))
         }
@@ -175,42 +184,46 @@ export class EmbeddedQuotas implements QuotaStore {
     }
   }
 
-  #changed(held: Held): void {
-    if (held.isUnsaved) return
-    held.isUnsaved = true
-    this.#unsaved.push(held)
+  #markUnsaved(quota: CachedQuota): void {
+    if (quota.isUnsaved) return
+    quota.isUnsaved = true
+    this.#unsaved.push(quota)
   }
 
-  async #order(order: Omit<Order, 'seq'>): Promise<void> {
-    this.#file.leave(order, this.#clock())
-    this.#follow()
-    await this.#save()
-  }
-
-  /** Does what was ordered since; several processes may do the same, to the same end. */
-  #follow(): void {
-    const orders = this.#file.ordersSince(this.#doneSeq)
-    for (const order of orders) {
-      const held = this.#held.get(order.quota)
-      obey(held, order, this.#clock())
-      this.#changed(held)
-      this.#doneSeq = order.seq
+  async #run(command: Omit<OperatorCommand, 'seq'>): Promise<void> {
+    try {
+      this.#file.enqueue(command, this.#clock())
+      this.#applyCommands()
+      await this.#save()
+    } catch (error) {
+      throw unavailable(error)
     }
-    if (orders.length > 0) this.#listeners.forEach(({ forgiven }) => forgiven())
   }
 
-  #look(): void {
+  /** Applies the commands since the last time. Several processes may apply the same one, with the same result. */
+  #applyCommands(): void {
+    const commands = this.#file.commandsSince(this.#appliedSeq)
+    for (const command of commands) {
+      const cached = this.#cache.get(command.quota)
+      applyCommand(cached, command, this.#clock())
+      this.#markUnsaved(cached)
+      this.#appliedSeq = command.seq
+    }
+    if (commands.length > 0) this.#listeners.forEach(({ forgiven }) => forgiven())
+  }
+
+  #poll(): void {
     try {
       const version = this.#file.version()
-      if (version !== this.#fileVersion) this.#follow()
+      if (version !== this.#fileVersion) this.#applyCommands()
       this.#fileVersion = version
     } catch {
-      // A file that can't be read at the moment is looked at again at the next tick.
+      // The next tick tries again.
     }
   }
 
-  /** Tells once when writing begins to fail, and once when it works again; busy is not failing. */
-  readonly #saved = (error?: unknown): void => {
+  /** Reports once when writing begins to fail, and once when it works again. A lock isn't a failure. */
+  readonly #onSaved = (error?: unknown): void => {
     const isFailing = error !== undefined && !isBusy(error)
     if (isFailing === this.#isFailing) return
     this.#isFailing = isFailing
@@ -218,83 +231,83 @@ export class EmbeddedQuotas implements QuotaStore {
     this.#listeners.forEach(({ trouble }) => trouble?.(cause))
   }
 
-  /** Saves, and now and then puts in place what was saved; where that fails, again at the next tick. */
+  /** Saves, and from time to time moves the journal into the table. After a failure the next tick tries again. */
   async #write(): Promise<void> {
     await this.#save()
-    if (this.#placing || performance.now() < this.#placeAtMs) return
-    this.#placing = true
+    if (this.#isMoving || performance.now() < this.#moveAtMs) return
+    this.#isMoving = true
     try {
-      await this.#place()
-      this.#placeAtMs = performance.now() + placeEveryMs
+      await this.#moveJournal()
+      this.#moveAtMs = performance.now() + moveEveryMs
     } finally {
-      this.#placing = false
+      this.#isMoving = false
     }
   }
 
   async #save(): Promise<void> {
-    if (this.#saving) return
-    this.#saving = true
+    if (this.#isSaving) return
+    this.#isSaving = true
     try {
       while (this.#saveSome() && this.#unsaved.length > 0) await breathe()
     } finally {
-      this.#saving = false
+      this.#isSaving = false
     }
   }
 
-  /** Writes some of what is unsaved to the journal; `false` if there was nothing. */
+  /** Writes some unsaved counters to the journal; `false` if there were none. */
   #saveSome(): boolean {
-    if (this.#visits || this.#unsaved.length === 0 || !this.#database.open) return false
+    if (this.#forCommandLine || this.#unsaved.length === 0 || !this.#database.open) return false
     const batch = this.#unsaved.slice(-batchSize)
     const left = this.#unsaved.length - batch.length
     const began = performance.now()
-    // Orders are done when all that they have changed is written, not sooner.
-    this.#file.append(batch, left === 0 ? this.#doneSeq : undefined)
+    // Commands count as applied only when all their changes are written.
+    this.#file.append(batch, left === 0 ? this.#appliedSeq : undefined)
     const milliseconds = performance.now() - began
     this.#listeners.forEach(({ took }) => took?.(milliseconds))
     this.#unsaved.length = left
-    for (const held of batch) {
-      held.isUnsaved = false
-      held.isJournaled = true
+    for (const cached of batch) {
+      cached.isUnsaved = false
+      cached.isJournaled = true
     }
     return true
   }
 
-  /** Puts what the journal says in its place, bit by bit, in the order in which the table has it. */
-  async #place(): Promise<void> {
+  /** Moves the journal into the table, bit by bit, in the order of the table. */
+  async #moveJournal(): Promise<void> {
     const upTo = this.#file.lastEntry()
     if (upTo > 0) {
-      this.#held.sort()
+      this.#cache.sort()
       for (let at = 0; at < Infinity && this.#database.open;) {
-        at = this.#placeSome(at)
+        at = this.#moveSome(at)
         await breathe()
       }
       if (this.#database.open) this.#file.forget(upTo, this.#clock())
     }
-    this.#held.tidy(this.#clock())
+    this.#cache.evictIdle(this.#clock())
   }
 
-  /** Writes some of what is in the journal to its place, from somewhere on; where to go on. */
-  #placeSome(from: number): number {
-    const { all } = this.#held
-    const batch: Held[] = []
+  /** Moves some journaled counters from an index on; returns the index to go on from, `Infinity` at the end. */
+  #moveSome(from: number): number {
+    const { all } = this.#cache
+    const batch: CachedQuota[] = []
     let at = from
     for (; at < all.length && batch.length < batchSize; at++) {
-      const held = all[at]
-      if (held?.isJournaled) batch.push(held)
+      const cached = all[at]
+      if (cached?.isJournaled) batch.push(cached)
     }
     if (batch.length === 0) return Infinity
-    this.#file.place(batch)
-    for (const held of batch) held.isJournaled = false
+    this.#file.moveToTable(batch)
+    for (const cached of batch) cached.isJournaled = false
     return at
   }
 }
 
 function bansOf(entries: Iterable<readonly [string, QuotaState]>, nowMs: number): Ban[] {
-  const found: Ban[] = []
+  const bans: Ban[] = []
   for (const [quota, { conducts }] of entries) {
     for (const [key, { bannedUntilMs }] of conducts ?? []) {
-      if (bannedUntilMs > nowMs) found.push({ key, quota, untilMs: bannedUntilMs })
+      if (bannedUntilMs > nowMs) bans.push({ key, quota, untilMs: bannedUntilMs })
     }
   }
-  return found
+  return bans
 }

@@ -1,11 +1,12 @@
 import { breathe } from '../../../shared/breathe.ts'
 import type { Database } from '../../../shared/sqlite.ts'
 import { rememberedDays, type Tally, type TallyStore } from '../../records/tally-store.ts'
+import { answerOf } from './answer.ts'
 
 const pageSize = 1_000
 
-/** How many batches are known, so that none is added twice: each process hands in one at a time. */
-const knownBatches = 1_000
+/** The number of remembered batch ids. Each process adds one batch at a time, so it can be small. */
+const rememberedBatches = 1_000
 
 /** Tallies in a SQLite file, which several processes may have open. */
 export function embeddedTallies(database: Database): TallyStore {
@@ -26,28 +27,29 @@ export function embeddedTallies(database: Database): TallyStore {
   const addAll = database.transaction((batch: string, tallies: readonly Tally[]) => {
     const { changes, lastInsertRowid } = note.run(batch)
     if (changes === 0) return
-    forgetBatches.run(Number(lastInsertRowid) - knownBatches)
+    forgetBatches.run(Number(lastInsertRowid) - rememberedBatches)
     for (const tally of tallies) upsert.run(tally)
     forget.run(Math.max(...tallies.map(({ day }) => day)) - rememberedDays)
   })
 
   return {
     async add(batch, tallies) {
-      if (tallies.length > 0) addAll.immediate(batch, tallies)
+      if (tallies.length > 0) answerOf(() => addAll.immediate(batch, tallies))
       return Promise.resolve()
     },
 
     async *list(fromDay, toDay, key) {
       if (key !== undefined) {
-        for (let day = fromDay; day <= toDay; day++) yield* ofKey.all(day, key)
+        for (let day = fromDay; day <= toDay; day++) yield* answerOf(() => ofKey.all(day, key))
         return
       }
-      let rows = page.all(fromDay, '', '', toDay)
+      let rows = answerOf(() => page.all(fromDay, '', '', toDay))
       for (let last = rows.at(-1); last; last = rows.at(-1)) {
         yield* rows
-        // Requests are served between two pages.
+        // The gateway serves requests between two pages.
         await breathe()
-        rows = page.all(last.day, last.key, last.what, toDay)
+        const { day, key, what } = last
+        rows = answerOf(() => page.all(day, key, what, toDay))
       }
     },
   }

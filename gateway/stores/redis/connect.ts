@@ -4,84 +4,84 @@ import type { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import type { RedisAccess, RedisSettings } from '../../config/config.ts'
 import { ioredis, isCluster, type Connection } from './library.ts'
-import { longestGraceMs } from './patience.ts'
+import { longestGraceMs } from './answer-timeouts.ts'
 
 export type { Connection }
 
 export type ConnectOptions = Readonly<{
-  /** How long a script may take: what a request may wait for. */
+  /** The time limit of a script, for which a request waits. */
   timeoutMs: number
-  /** Whether commands wait for a connection that is still being made: for a command line, not a gateway. */
+  /** Whether commands wait for the first connection; for command lines, not for gateways. */
   patient?: boolean
 }>
 
 const longestRetryMs = 1_000
 
-/** How long a start waits for a first connection. */
+/** The longest that a start waits for the first connection. */
 const longestStartMs = 2_000
 
-/** Connects in the background and goes on trying; errors come from the commands that meet them. */
+/** Connects in the background, again and again. Errors appear at the commands. */
 export function connect(settings: RedisSettings, options: ConnectOptions): Connection {
   const connection = create(settings, options)
-  // Without a listener, ioredis would print each failure; whoever uses the connection sees them.
+  // Without a listener ioredis prints each failure; commands report them anyway.
   connection.on('error', () => undefined)
-  if (!options.patient) persevere(connection)
+  if (!options.patient) reconnectForever(connection)
   if (isCluster(connection)) {
-    connection.on('+node', reach)
+    connection.on('+node', connectEarly)
     if (!options.patient) connection.on('-node', () => connection.refreshSlotsCache())
   }
   return connection
 }
 
 /**
- * Sets a connection going again that nobody has ended: ioredis gives one up for good if a Sentinel tells of
- * a new master just while it is being asked for one.
+ * Reconnects until `disconnect` is called. By itself ioredis gives a connection up for good if a Sentinel
+ * announces a new master while ioredis asks for one.
  */
-function persevere(connection: Connection): void {
+function reconnectForever(connection: Connection): void {
   const disconnect = connection.disconnect.bind(connection)
   let isOver = false
   connection.disconnect = (reconnect = false) => {
     isOver ||= !reconnect
     disconnect(reconnect)
   }
-  const again = (): void => {
+  const reconnect = (): void => {
     if (!isOver) connection.connect().catch(() => undefined)
   }
-  connection.on('end', () => void setTimeout(again, retryAfter(1, false) ?? 0).unref())
+  connection.on('end', () => void setTimeout(reconnect, retryAfter(1, false) ?? 0).unref())
 }
 
 /**
- * Connects to a node of a Cluster as soon as it is known. Else the first decision that is asked of it
- * would have it connect, and all others until then would fail.
+ * Connects to a node of a Cluster as soon as it is known. Otherwise its first decision would begin the
+ * connection, and all others would fail until it is made.
  */
-function reach(redis: Redis): void {
-  redis.on('connect', () => gather(redis.stream))
+function connectEarly(redis: Redis): void {
+  redis.on('connect', () => corkPerTurn(redis.stream))
   if (redis.status === 'wait') redis.connect().catch(() => undefined)
 }
 
 /**
- * Sends all that is written in one turn of the loop in one piece: at 64 connections that takes a third off
- * what a decision costs Redis, which wakes up for each piece, and a tenth to a fifth off the gateway's part.
- * For a Cluster, where each decision is a call of its own; elsewhere those of one turn are one call.
+ * Sends all writes of one turn of the loop in one piece. At 64 connections this saves a third of a
+ * decision's cost in Redis, which wakes up for each piece, and 10 to 20 % of the gateway's cost. Used for a
+ * Cluster, where each decision is a call of its own; elsewhere the decisions of one turn are one call.
  */
-function gather(stream: Socket): void {
+function corkPerTurn(stream: Socket): void {
   const write = stream.write.bind(stream) as (...args: unknown[]) => boolean
-  let isGathering = false
-  const gathering = (...args: unknown[]): boolean => {
-    if (!isGathering) {
-      isGathering = true
+  let isCorked = false
+  const corkedWrite = (...args: unknown[]): boolean => {
+    if (!isCorked) {
+      isCorked = true
       stream.cork()
       setImmediate(() => {
-        isGathering = false
+        isCorked = false
         stream.uncork()
       })
     }
     return write(...args)
   }
-  stream.write = gathering
+  stream.write = corkedWrite
 }
 
-/** Waits until a connection is made, but not for long: without it a gateway starts as well. */
+/** Waits a short time for the connection. A gateway starts without it, too. */
 export async function whenReady(connection: Connection): Promise<void> {
   const endMs = performance.now() + longestStartMs
   while (!isReady(connection) && performance.now() < endMs) {
@@ -89,7 +89,7 @@ export async function whenReady(connection: Connection): Promise<void> {
   }
 }
 
-/** A Cluster says that it is when it knows its nodes. */
+/** A Cluster's own status is `ready` as soon as it knows its nodes, so their status is checked as well. */
 function isReady(connection: Connection): boolean {
   if (connection.status !== 'ready') return false
   return !isCluster(connection) || connection.nodes('master').every(isReady)
@@ -101,7 +101,7 @@ function create(
 ): Connection {
   const patienceMs = Math.max(1_000, timeoutMs)
   const common = {
-    // It takes answers that lie ready on a busy loop for late: what is decided by it is given up before.
+    // A last resort: on a busy loop it takes waiting answers for late, so `AnswerTimeouts` gives up earlier.
     commandTimeout: patient ? patienceMs : timeoutMs + longestGraceMs + 1_000,
     connectTimeout: Math.max(500, timeoutMs),
     socketTimeout: Math.max(2_000, timeoutMs * 2),
@@ -123,7 +123,7 @@ function create(
       ...(access.tls ? { sentinelTLS: access.tls, enableTLSForSentinelMode: true } : {}),
       sentinels: settings.sentinels.map(hostAndPort),
       name: settings.name,
-      // One that takes connections and says nothing is passed over.
+      // Skips a Sentinel that accepts connections and never answers.
       sentinelCommandTimeout: patienceMs,
       sentinelRetryStrategy: (attempt) => retryAfter(attempt, patient),
       failoverDetector: true,
@@ -133,16 +133,16 @@ function create(
   return new Cluster(settings.cluster.map(hostAndPort), {
     redisOptions: { ...own, ...access },
     enableOfflineQueue,
-    // A certificate is for a name, which must not be given up for its address.
+    // A certificate is issued for a name, so the name must not be resolved to an address.
     ...(access.tls ? { dnsLookup: (name, done) => done(null, name) } : {}),
     slotsRefreshTimeout: 1_000,
-    // What is sent again by itself may be counted twice, and when nobody waits for it any more.
+    // No automatic repeats: they may count a request twice, or after nobody waits for the answer.
     ...(patient ? {} : { retryDelayOnFailover: 0, retryDelayOnClusterDown: 0 }),
     clusterRetryStrategy: retryStrategy,
   })
 }
 
-/** What proves to a server who asks, and what proves to us that it is the one that was meant. */
+/** Username and password for the server, and TLS, which proves the server to us. */
 function accessFrom({ username, password, tls }: RedisAccess): {
   username?: string
   password?: string
@@ -156,15 +156,15 @@ function accessFrom({ username, password, tls }: RedisAccess): {
   }
 }
 
-/** A second connection of the same kind, for hearing messages. */
+/** A second connection with the same options, for subscriptions. */
 export function duplicate(connection: Connection): Connection {
   const second = isCluster(connection) ? connection.duplicate() : connection.duplicate()
   second.on('error', () => undefined)
-  persevere(second)
+  reconnectForever(second)
   return second
 }
 
-/** Sooner at first, later then, and never all gateways at once; a command line gives up. */
+/** The delay before an attempt: growing, and random, so that gateways don't come together. `null`: a command line gives up. */
 function retryAfter(attempt: number, patient: boolean): number | null {
   if (patient && attempt > 5) return null
   return Math.round(

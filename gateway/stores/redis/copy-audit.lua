@@ -1,5 +1,5 @@
--- Puts an audit that was made beside it in the place of one, with what was added to that one meanwhile.
--- KEYS: the audit, the new one   ARGV: the last line of the audit that is in the new one
+-- Replaces the audit by a new one, with the lines that were added to the old one meanwhile.
+-- KEYS: the audit, the new one   ARGV: the id of the last line of the old audit that the new one has
 for _, line in ipairs(redis.call('XRANGE', KEYS[1], '(' .. ARGV[1], '+')) do
   redis.call('XADD', KEYS[2], line[1], unpack(line[2]))
 end

@@ -1,32 +1,39 @@
+import { answerOf } from './answer.ts'
 import { isCluster } from './library.ts'
 import { recordOf } from '../../keys/record.ts'
 import { dayMs } from '../../limits/step.ts'
 import { auditText, rememberedEntries, type AuditEntry } from '../../records/audit-store.ts'
-import { counted, type CopyGoal, type KeptQuota, type KeyClash } from '../copy.ts'
+import { clashOf } from '../clash.ts'
+import { counted, type CopyGoal, type StoredQuota } from '../copy.ts'
 import { mergedAudit } from '../merge.ts'
 import { rememberedDays } from '../../records/tally-store.ts'
-import { mastersOf, scanned, type RedisPlace } from './copy-source.ts'
+import { mastersOf, scanned, type RedisLocation } from './copy-source.ts'
 import { hashOfState } from './quota-hash.ts'
 import { keyedScript, script } from './script.ts'
 
-/** How much one script call puts, so that it never holds up decisions for long, and how many are on their way. */
+/** The most entries per script call, so that a call never delays decisions for long. */
 const batchSize = 200
+
+/** The number of calls under way at a time. */
 const atOnce = 4
 
-/** How long a call may take: nobody waits but the copy. */
+/** The time limit of a call. It is long, because only the copy waits. */
 const timeoutMs = 10_000
 
-/** Redis as the goal of a copy; gateways may serve from it meanwhile. */
-export function redisGoal({ name, connection, prefix, clock }: RedisPlace): CopyGoal {
+/** Redis as the goal of a copy. Gateways may serve from it meanwhile. */
+export function redisGoal({ name, connection, prefix, clock }: RedisLocation): CopyGoal {
   const ofKeys = (what: string): string => `${prefix}{keys}:${what}`
   const [secrets, records, versions] = [ofKeys('secrets'), ofKeys('records'), ofKeys('versions')]
   const [version, channel] = [ofKeys('version'), ofKeys('changed')]
   const [bans, audit] = [`${prefix}bans`, `${prefix}audit`]
-  // In the same slot of a Cluster, so that it can be put in the place of the other.
+  // In the same slot of a Cluster as the audit, so that RENAME can replace it.
   const newAudit = prefix.includes('{') ? `${audit}:copy` : `{${audit}}:copy`
   const scripts = { connection, timeoutMs }
   const putKeys = script({ ...scripts, file: 'copy-keys.lua' }, [
-    ...[secrets, records, versions, version],
+    secrets,
+    records,
+    versions,
+    version,
   ])
   const putQuotas = keyedScript({ ...scripts, file: 'copy-quotas.lua' })
   const putTallies = keyedScript({ ...scripts, file: 'copy-tallies.lua' })
@@ -36,7 +43,10 @@ export function redisGoal({ name, connection, prefix, clock }: RedisPlace): Copy
     name,
 
     async contents() {
-      const [keys, lines] = await Promise.all([connection.hlen(records), connection.xlen(audit)])
+      const [keys, lines] = await Promise.all([
+        answerOf(connection.hlen(records)),
+        answerOf(connection.xlen(audit)),
+      ])
       return [
         ...counted(keys, 'key', 'keys'),
         ...((await hasQuotas()) ? ['counters'] : []),
@@ -49,22 +59,15 @@ export function redisGoal({ name, connection, prefix, clock }: RedisPlace): Copy
       if (keys.length === 0) return []
       const ids = keys.map(({ key }) => key.id)
       const hashes = keys.flatMap(({ key }) => key.secrets.map(({ hash }) => hash))
-      const [known, holders] = await Promise.all([
-        connection.zmscore(versions, ...ids),
-        hashes.length > 0 ? connection.hmget(secrets, ...hashes) : [],
+      const [storedVersions, holders] = await Promise.all([
+        answerOf(connection.zmscore(versions, ...ids)),
+        hashes.length > 0 ? answerOf(connection.hmget(secrets, ...hashes)) : [],
       ])
-      const holderOf = new Map(hashes.map((hash, place) => [hash, holders[place]]))
-      return keys.flatMap(({ key, version }, place): KeyClash[] => {
-        const there = known[place]
-        if (typeof there === 'string' && Number(there) !== version) {
-          return [
-            { key: key.id, why: 'it is there in another version: it was changed in one of both' },
-          ]
-        }
-        const holder = key.secrets
-          .map(({ hash }) => holderOf.get(hash))
-          .find((id) => id && id !== key.id)
-        return holder ? [{ key: key.id, why: `its token is that of the key ${holder}` }] : []
+      const holderOf = new Map(hashes.map((hash, index) => [hash, holders[index]]))
+      return keys.flatMap((each, index) => {
+        const stored = storedVersions[index]
+        const version = typeof stored === 'string' ? Number(stored) : undefined
+        return clashOf(each, version, (hash) => holderOf.get(hash)) ?? []
       })
     },
 
@@ -78,7 +81,7 @@ export function redisGoal({ name, connection, prefix, clock }: RedisPlace): Copy
         const answer = Number(await putKeys(channel, ...args))
         const clash = answer < 0 ? batch[-answer - 1]?.key.id : undefined
         if (clash !== undefined)
-          throw new Error(`a token of the key ${clash} is that of another one`)
+          throw new Error(`a token of the key ${clash} belongs to another key`)
         added += answer
       })
       return added
@@ -95,7 +98,7 @@ export function redisGoal({ name, connection, prefix, clock }: RedisPlace): Copy
         await putQuotas(hashes, ...args)
       })
       const running = bansOf(quotas, clock())
-      if (running.length > 0) await connection.zadd(bans, ...running)
+      if (running.length > 0) await answerOf(connection.zadd(bans, ...running))
     },
 
     async putTallies(tallies) {
@@ -105,7 +108,9 @@ export function redisGoal({ name, connection, prefix, clock }: RedisPlace): Copy
         const keepSeconds = (day - today + rememberedDays + 1) * 86_400
         await inBatches(ofDay, batchSize, async (batch) => {
           const args = batch.flatMap(({ key, what, count, lastMs }) => [
-            ...[`${key} ${what}`, count, lastMs],
+            `${key} ${what}`,
+            count,
+            lastMs,
           ])
           await putTallies([`${prefix}{tallies:${day}}`], keepSeconds, ...args)
         })
@@ -113,18 +118,18 @@ export function redisGoal({ name, connection, prefix, clock }: RedisPlace): Copy
     },
 
     async putAudit(entries) {
-      const lines = await connection.xrange(audit, '-', '+')
+      const lines = await answerOf(connection.xrange(audit, '-', '+'))
       const idByText = new Map(lines.map(([id, fields]) => [fields[1] ?? '', id]))
       const merged = mergedAudit([...idByText.keys()], entries).slice(-rememberedEntries)
       if (merged.length === 0) return
-      await connection.del(newAudit)
+      await answerOf(connection.del(newAudit))
       const placed = placedIn(merged, idByText)
       await inBatches(
         placed,
         batchSize,
         async (batch) => {
           await Promise.all(
-            batch.map(({ id, text }) => connection.xadd(newAudit, id, 'entry', text)),
+            batch.map(({ id, text }) => answerOf(connection.xadd(newAudit, id, 'entry', text))),
           )
         },
         1,
@@ -151,15 +156,15 @@ export function redisGoal({ name, connection, prefix, clock }: RedisPlace): Copy
   async function hasTallies(): Promise<boolean> {
     const today = Math.floor(clock() / dayMs)
     const days = Array.from({ length: rememberedDays }, (_, back) => today - back)
-    const found = await Promise.all(
-      days.map((day) => connection.exists(`${prefix}{tallies:${day}}`)),
+    const counts = await Promise.all(
+      days.map((day) => answerOf(connection.exists(`${prefix}{tallies:${day}}`))),
     )
-    return found.some((count) => count > 0)
+    return counts.some((count) => count > 0)
   }
 }
 
-/** The bans that run, as the list of them has them: score, then member. */
-function bansOf(quotas: readonly KeptQuota[], nowMs: number): (string | number)[] {
+/** The running bans as arguments of ZADD: score, then member. */
+function bansOf(quotas: readonly StoredQuota[], nowMs: number): (string | number)[] {
   return quotas.flatMap(({ quota, state }) =>
     [...(state.conducts ?? [])].flatMap(([key, { bannedUntilMs }]) =>
       bannedUntilMs > nowMs ? [bannedUntilMs, JSON.stringify([key, quota])] : [],
@@ -168,8 +173,8 @@ function bansOf(quotas: readonly KeptQuota[], nowMs: number): (string | number)[
 }
 
 /**
- * Lines of a stream with their ids, which rise: those that are there keep theirs, the others get one of their time.
- * So who follows the stream hears of none that is older than what it has heard of.
+ * Lines of a stream with rising ids: stored lines keep theirs, the others get one from their time. So a
+ * reader that follows the stream isn't given lines older than those it has read.
  */
 function placedIn(
   entries: readonly AuditEntry[],
@@ -192,7 +197,7 @@ function placedIn(
   })
 }
 
-/** Hands items over in batches, several of which are on their way at a time. */
+/** Puts items in batches, several of them at a time. */
 async function inBatches<Item>(
   items: readonly Item[],
   size: number,

@@ -1,5 +1,5 @@
--- Puts keys with their versions. Answers how many weren't there, or, below 0, the place (from 1) of one of whose
--- secrets another key has, and then nothing is put.
+-- Puts keys with their versions. Answers the number of new keys. If a secret belongs to another key, puts
+-- nothing and answers the negative index (from 1) of the first such key.
 -- KEYS: secrets, records, versions, version
 -- ARGV: the channel; then for each key: id, version, record, n, n hashes
 local keys = {}
@@ -11,10 +11,10 @@ while at <= #ARGV do
   keys[#keys + 1] = key
 end
 
-for place, key in ipairs(keys) do
+for index, key in ipairs(keys) do
   for _, hash in ipairs(key.hashes) do
     local holder = redis.call('HGET', KEYS[1], hash)
-    if holder and holder ~= key.id then return -place end
+    if holder and holder ~= key.id then return -index end
   end
 end
 
@@ -22,14 +22,14 @@ local latest = tonumber(redis.call('GET', KEYS[4]) or 0)
 local highest = latest
 local added = 0
 for _, key in ipairs(keys) do
-  local known = redis.call('ZSCORE', KEYS[3], key.id)
+  local stored = redis.call('ZSCORE', KEYS[3], key.id)
   local version = tonumber(key.version)
-  if not known or tonumber(known) < version then
-    if not known then added = added + 1 end
+  if not stored or tonumber(stored) < version then
+    if not stored then added = added + 1 end
     redis.call('HSET', KEYS[2], key.id, key.record)
     redis.call('ZADD', KEYS[3], key.version, key.id)
     for _, hash in ipairs(key.hashes) do redis.call('HSET', KEYS[1], hash, key.id) end
-    -- Who follows the count of changes doesn't look below it.
+    -- A watch that polls the count of changes misses versions below it, so this one is published.
     if version <= latest then redis.call('PUBLISH', ARGV[1], key.version .. ' ' .. key.record) end
     highest = math.max(highest, version)
   end

@@ -1,15 +1,15 @@
--- Puts quotas; of one that is there, the larger counts, as gateway/stores/merge.ts says. For the fields see quota.lua.
--- KEYS: the quotas' hashes   ARGV: for each: counters, until when it is kept in milliseconds, n, n fields and values
+-- Puts quotas. Of a stored one the larger counts win, as in gateway/stores/merge.ts. For the fields see quota.lua.
+-- KEYS: the quotas' hashes   ARGV: for each: counters, the time until which it is kept, in milliseconds, n, n fields and values
 local fields = '^(%d+),(%d+),(%d+),(%d+),(%d+),(%d+)'
 local function numbers(counters)
   local m, mu, d, du, db, g = string.match(counters, fields)
   return tonumber(m), tonumber(mu), tonumber(d), tonumber(du), tonumber(db), tonumber(g)
 end
 
-local function isWorse(field, given, kept)
-  if string.sub(field, 1, 2) == 's:' then return tonumber(given) > tonumber(kept) end
+local function isWorse(field, given, stored)
+  if string.sub(field, 1, 2) == 's:' then return tonumber(given) > tonumber(stored) end
   local _, until1, _, strikes1 = string.match(given, '^(%d+),(%d+),(%d+),(%d*)$')
-  local _, until2, _, strikes2 = string.match(kept, '^(%d+),(%d+),(%d+),(%d*)$')
+  local _, until2, _, strikes2 = string.match(stored, '^(%d+),(%d+),(%d+),(%d*)$')
   if not until2 or tonumber(until1) ~= tonumber(until2) then
     return not until2 or tonumber(until1) > tonumber(until2)
   end
@@ -20,10 +20,10 @@ local at = 1
 for _, hash in ipairs(KEYS) do
   local minute, minuteUsed, day, dayUsed, givenBack, generation = numbers(ARGV[at])
   local keepUntil, n = ARGV[at + 1], tonumber(ARGV[at + 2])
-  local kept = redis.call('HGET', hash, 'c')
+  local stored = redis.call('HGET', hash, 'c')
   local isOlder = false
-  if kept and string.match(kept, fields) then
-    local m, mu, d, du, db, g = numbers(kept)
+  if stored and string.match(stored, fields) then
+    local m, mu, d, du, db, g = numbers(stored)
     isOlder = generation < g
     if generation > g then
       for _, field in ipairs(redis.call('HKEYS', hash)) do
@@ -37,10 +37,10 @@ for _, hash in ipairs(KEYS) do
     end
   end
   if not isOlder then
-    local mark = kept and string.match(kept, ',k$') or ''
+    local mark = stored and string.match(stored, ',k$') or ''
     for i = at + 3, at + 2 + 2 * n, 2 do
-      local known = redis.call('HGET', hash, ARGV[i])
-      if not known or isWorse(ARGV[i], ARGV[i + 1], known) then redis.call('HSET', hash, ARGV[i], ARGV[i + 1]) end
+      local present = redis.call('HGET', hash, ARGV[i])
+      if not present or isWorse(ARGV[i], ARGV[i + 1], present) then redis.call('HSET', hash, ARGV[i], ARGV[i + 1]) end
       if string.sub(ARGV[i], 1, 2) == 'k:' then mark = ',k' end
     end
     redis.call('HSET', hash, 'c', string.format('%.0f,%.0f,%.0f,%.0f,%.0f,%.0f',

@@ -5,41 +5,40 @@ import { intactKeyFrom } from '../../keys/record.ts'
 import type { StoredKey } from '../../keys/key.ts'
 import { dayMs } from '../../limits/step.ts'
 import { auditEntriesFrom } from '../../records/audit-store.ts'
-import type { CopySource, KeptQuota } from '../copy.ts'
-import { keepUntil } from '../kept.ts'
+import type { CopySource, StoredQuota } from '../copy.ts'
+import { keepUntil } from '../keep-until.ts'
 import { rememberedDays, type Tally } from '../../records/tally-store.ts'
+import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
 import { stateOfHash } from './quota-hash.ts'
 
 const batchSize = 1_000
 
-export type RedisPlace = Readonly<{
+export type RedisLocation = Readonly<{
   name: string
   connection: Connection
-  /** What every name begins with. */
+  /** The prefix of all names. */
   prefix: string
   clock: Clock
 }>
 
-/** What is in Redis, as it is found: gateways go on changing it while it is read. */
-export function redisSource({ name, connection, prefix, clock }: RedisPlace): CopySource {
+/** Redis as the source of a copy. Gateways may change it while it is read. */
+export function redisSource({ name, connection, prefix, clock }: RedisLocation): CopySource {
   const ofKeys = (what: string): string => `${prefix}{keys}:${what}`
-  const [records, versions, pending] = ['records', 'versions', 'pending'].map(ofKeys) as [
-    ...[string, string, string],
-  ]
+  const [records, versions, pending] = [ofKeys('records'), ofKeys('versions'), ofKeys('pending')]
   let damaged = 0
 
-  /** Keys of some ids with their versions, without those of an import that isn't finished. */
+  /** The keys of some ids with their versions, without those of an unfinished import. */
   async function keysOf(ids: readonly string[], scores: readonly number[]): Promise<StoredKey[]> {
     const [texts, waits] = await Promise.all([
-      connection.hmget(records, ...ids),
-      connection.hmget(pending, ...ids),
+      answerOf(connection.hmget(records, ...ids)),
+      answerOf(connection.hmget(pending, ...ids)),
     ])
-    return texts.flatMap((text, place) => {
-      if (text === null || waits[place] !== null) return []
+    return texts.flatMap((text, index) => {
+      if (text === null || waits[index] !== null) return []
       const key = intactKeyFrom(text)
       if (!key) damaged++
-      return key ? [{ key, version: scores[place] ?? 0 }] : []
+      return key ? [{ key, version: scores[index] ?? 0 }] : []
     })
   }
 
@@ -51,19 +50,19 @@ export function redisSource({ name, connection, prefix, clock }: RedisPlace): Co
     },
 
     async keyCount() {
-      return (await connection.hlen(records)) - (await connection.hlen(pending))
+      return (await answerOf(connection.hlen(records))) - (await answerOf(connection.hlen(pending)))
     },
 
     async *keys() {
       let from = 0
-      // Those of one version that were read already, where a page has ended among them.
+      // The number of keys with the version `from` that were read already.
       let alike = 0
       for (;;) {
-        const flat = await connection.zrangebyscore(
-          ...([versions, from, '+inf', 'WITHSCORES', 'LIMIT', alike, batchSize] as const),
+        const flat = await answerOf(
+          connection.zrangebyscore(versions, from, '+inf', 'WITHSCORES', 'LIMIT', alike, batchSize),
         )
-        const ids = flat.filter((_text, place) => place % 2 === 0)
-        const scores = flat.filter((_text, place) => place % 2 === 1).map(Number)
+        const ids = flat.filter((_text, index) => index % 2 === 0)
+        const scores = flat.filter((_text, index) => index % 2 === 1).map(Number)
         if (ids.length > 0) yield await keysOf(ids, scores)
         if (ids.length < batchSize) return
         const last = scores.at(-1) ?? 0
@@ -73,10 +72,10 @@ export function redisSource({ name, connection, prefix, clock }: RedisPlace): Co
     },
 
     async *quotas() {
-      const beginning = `${prefix}quota:`
+      const quotaPrefix = `${prefix}quota:`
       for (const server of mastersOf(connection)) {
-        for await (const hashes of scanned(server, beginning)) {
-          yield await quotasIn(server, hashes, beginning.length)
+        for await (const hashes of scanned(server, quotaPrefix)) {
+          yield await quotasIn(server, hashes, quotaPrefix.length)
         }
       }
     },
@@ -91,7 +90,9 @@ export function redisSource({ name, connection, prefix, clock }: RedisPlace): Co
     async *audit() {
       let after = '-'
       for (;;) {
-        const lines = await connection.xrange(`${prefix}audit`, after, '+', 'COUNT', batchSize)
+        const lines = await answerOf(
+          connection.xrange(`${prefix}audit`, after, '+', 'COUNT', batchSize),
+        )
         const entries = lines.flatMap(([, fields]) => auditEntriesFrom(fields[1]))
         damaged += lines.length - entries.length
         yield entries
@@ -110,17 +111,17 @@ export function redisSource({ name, connection, prefix, clock }: RedisPlace): Co
     server: Redis,
     hashes: readonly string[],
     prefixLength: number,
-  ): Promise<KeptQuota[]> {
+  ): Promise<StoredQuota[]> {
     const nowMs = clock()
     const asked = hashes.map((hash) => Promise.all([server.hgetall(hash), server.pttl(hash)]))
     const answers = await Promise.all(asked.map((each) => each.catch(() => undefined)))
-    return answers.flatMap((answer, place): KeptQuota[] => {
+    return answers.flatMap((answer, index): StoredQuota[] => {
       const [fields = {}, leftMs = 0] = answer ?? []
-      // It has ended meanwhile.
+      // It has expired meanwhile.
       if (answer && leftMs === -2) return []
       const state = stateOfHash(fields)
       if (!state) damaged++
-      const quota = (hashes[place] ?? '').slice(prefixLength)
+      const quota = (hashes[index] ?? '').slice(prefixLength)
       const until = leftMs > 0 ? nowMs + leftMs : state && keepUntil(state)
       return state && until !== undefined && until > nowMs
         ? [{ quota, state, keepUntilMs: until }]
@@ -133,12 +134,12 @@ export function mastersOf(connection: Connection): Redis[] {
   return isCluster(connection) ? connection.nodes('master') : [connection]
 }
 
-/** Names of a server that begin in one way, in batches. One may come twice. */
-export async function* scanned(server: Redis, beginning: string): AsyncGenerator<string[]> {
-  const pattern = `${beginning.replace(/[\\*?[\]^]/g, '\\$&')}*`
+/** The names of a server with a prefix, in batches. One may come twice. */
+export async function* scanned(server: Redis, prefix: string): AsyncGenerator<string[]> {
+  const pattern = `${prefix.replace(/[\\*?[\]^]/g, '\\$&')}*`
   let cursor = '0'
   do {
-    const [next, names] = await server.scan(cursor, 'MATCH', pattern, 'COUNT', batchSize)
+    const [next, names] = await answerOf(server.scan(cursor, 'MATCH', pattern, 'COUNT', batchSize))
     if (names.length > 0) yield names
     cursor = next
   } while (cursor !== '0')
@@ -151,21 +152,16 @@ async function* talliesOf(
 ): AsyncGenerator<Tally[]> {
   let cursor = '0'
   do {
-    const [next, flat] = await connection.hscan(
-      hash,
-      cursor,
-      'MATCH',
-      'count *',
-      'COUNT',
-      batchSize,
+    const [next, flat] = await answerOf(
+      connection.hscan(hash, cursor, 'MATCH', 'count *', 'COUNT', batchSize),
     )
-    const names = flat.filter((_text, place) => place % 2 === 0).map((field) => field.slice(6))
-    const counts = flat.filter((_text, place) => place % 2 === 1).map(Number)
+    const names = flat.filter((_text, index) => index % 2 === 0).map((field) => field.slice(6))
+    const counts = flat.filter((_text, index) => index % 2 === 1).map(Number)
     if (names.length > 0) {
-      const lasts = await connection.hmget(hash, ...names.map((name) => `last ${name}`))
-      yield names.map((name, place) => {
+      const lasts = await answerOf(connection.hmget(hash, ...names.map((name) => `last ${name}`)))
+      yield names.map((name, index) => {
         const end = name.indexOf(' ')
-        const [count = 0, lastMs] = [counts[place], Number(lasts[place] ?? 0)]
+        const [count = 0, lastMs] = [counts[index], Number(lasts[index] ?? 0)]
         return { day, key: name.slice(0, end), what: name.slice(end + 1), count, lastMs }
       })
     }

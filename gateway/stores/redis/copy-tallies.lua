@@ -1,4 +1,4 @@
--- Puts tallies of one day; of one that is there, the larger counts.
+-- Puts tallies of one day. Of a stored one, the larger count wins.
 -- KEYS: the day   ARGV: seconds to keep the day, then name, count and time of each
 local day = KEYS[1]
 local function put(field, value)

@@ -1,19 +1,21 @@
+import { unavailable } from './answer.ts'
 import { isCluster } from './library.ts'
 import type { Ask, BanRules, Decision, Owed, Seen } from '../../limits/step.ts'
 import { keyedScript, type ScriptOptions } from './script.ts'
 
-/** How many decisions one call makes at most, so that it never holds up those of other gateways for long. */
-const atOnce = 64
+/** The most decisions per call, so that a call never delays other gateways for long. */
+const mostPerCall = 64
 
 const verdicts = ['admitted', 'refused', 'banned'] as const
 
 type Waiting = Readonly<{
   quota: string
-  /** What it is kept by, and what the script is asked. */
+  /** The name of its hash in Redis. */
   hash: string
+  /** The question as the script takes it. */
   text: string
   ask: Ask
-  /** What is seen next, if nobody else has been there meanwhile. */
+  /** The expected counters after admission, if no other gateway writes meanwhile. */
   next: Seen | undefined
   resolve: (decision: Decision) => void
   reject: (error: Error) => void
@@ -25,21 +27,21 @@ export type Decide = (quota: string, ask: Ask) => Promise<Decision>
 export type DecisionOptions = Omit<ScriptOptions, 'file'> &
   Readonly<{
     hashOf: (quota: string) => string
-    /** The time, where it is not Redis' own. */
+    /** The time for tests; '' for Redis' own clock. */
     now: () => number | ''
-    /** Told of a decision that has banned its key. */
+    /** Called with a decision that has banned its key. */
     banned: (quota: string, key: string, untilMs: number) => void
   }>
 
 /**
- * Decisions in Redis. All that are asked for in one turn of the loop go in one call, each still a step of
- * its own: of 64 at a time, one costs a gateway 2.3 µs instead of 6.1, and Redis 2.2 instead of 3.5. In a
- * Cluster, where hashes are in different places, each goes by itself.
+ * Decisions in Redis. All questions of one turn of the loop go in one call, and each is still one step: of
+ * 64 at a time, one costs a gateway 2.3 µs instead of 6.1, and Redis 2.2 instead of 3.5. In a Cluster, where
+ * hashes are on different nodes, each question is a call.
  */
 export function decisionsIn(options: DecisionOptions): Decide {
   const { hashOf, now, banned } = options
   const run = keyedScript({ ...options, file: 'quota.lua' })
-  let most = isCluster(options.connection) ? 1 : atOnce
+  let most = isCluster(options.connection) ? 1 : mostPerCall
   let waiting: Waiting[] = []
 
   function send(): void {
@@ -61,7 +63,7 @@ export function decisionsIn(options: DecisionOptions): Decide {
     )
   }
 
-  /** A server of a Cluster that is not named as one takes no two hashes at once, and has counted none of them. */
+  /** A Cluster's node that isn't configured as a Cluster refuses two hashes in one call, and has counted neither. */
   function askOneByOne(asked: readonly Waiting[]): void {
     most = 1
     for (const one of asked) decideAll([one])
@@ -82,12 +84,12 @@ function settle(
   answers: unknown,
   banned: DecisionOptions['banned'],
 ): void {
-  const told: readonly unknown[] = Array.isArray(answers) ? answers : []
-  const [seconds, micros] = String(told[0]).split(',').map(Number)
+  const results: readonly unknown[] = Array.isArray(answers) ? answers : []
+  const [seconds, micros] = String(results[0]).split(',').map(Number)
   const nowMs = (seconds ?? NaN) * 1_000 + Math.floor((micros ?? NaN) / 1_000)
   for (let i = 0; i < asked.length; i++) {
     const waiting = asked[i]
-    if (waiting) settleOne(waiting, told[i + 1], nowMs, banned)
+    if (waiting) settleOne(waiting, results[i + 1], nowMs, banned)
   }
 }
 
@@ -98,7 +100,7 @@ function settleOne(
   banned: DecisionOptions['banned'],
 ): void {
   if (answer === '' && next) return resolve(decisionOf(next, ask.cost, nowMs))
-  if (answer instanceof Error) return reject(answer)
+  if (answer instanceof Error) return reject(unavailable(answer))
   const numbers = typeof answer === 'string' ? answer.split(',').map(Number) : []
   if (numbers.length !== 6 && numbers.length !== 10) {
     return reject(new Error('Redis gave no decision'))
@@ -134,29 +136,29 @@ function decisionOf(
   }
 }
 
-/** What is asked, as the script takes it. */
+/** A question as quota.lua takes it. */
 function packed({ key, cost, limits, bans, seen, owed }: Ask, next: Seen | undefined): string {
   const counters = next
     ? `${packedSeen(seen)};${packedSeen(next)};${(next.minute + 1) * 60}`
     : `${packedSeen(seen)};;0`
   const perMinute = limits.perMinute === Infinity ? -1 : limits.perMinute
   const perDay = limits.perDay === Infinity ? -1 : limits.perDay
-  const what = `${cost},${perMinute},${perDay},${bans ? packedRules(bans) : ''}`
-  return `${counters};${what};${seen?.bannedUntilMs ?? 0};${owed ? packedOwed(owed) : ''};${key}`
+  const question = `${cost},${perMinute},${perDay},${bans ? packedRules(bans) : ''}`
+  return `${counters};${question};${seen?.bannedUntilMs ?? 0};${owed ? packedOwed(owed) : ''};${key}`
 }
 
-const rules = new WeakMap<BanRules, string>()
+const packedRulesCache = new WeakMap<BanRules, string>()
 
 function packedRules(bans: BanRules): string {
-  const known = rules.get(bans)
-  if (known) return known
+  const cached = packedRulesCache.get(bans)
+  if (cached) return cached
   const { strikes, withinMs, graceMs, forMs, factor, atMostMs, memoryMs } = bans
   const text = [strikes, withinMs, graceMs, forMs, factor, atMostMs, memoryMs].join()
-  rules.set(bans, text)
+  packedRulesCache.set(bans, text)
   return text
 }
 
-/** As the script keeps counters, so that in most cases it need only compare. */
+/** Counters in the script's own form, so that it can compare texts in most cases. */
 function packedSeen(seen: Seen | undefined): string {
   if (!seen) return ''
   const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation } = seen
@@ -168,7 +170,7 @@ function packedOwed(owed: Owed): string {
   return [minute, minuteUsed, day, dayUsed, generation, by, number].join()
 }
 
-/** What is seen next if a request is let in, and nobody else has been meanwhile; unless that can't be. */
+/** The counters after admitting this request if no other gateway writes meanwhile; `undefined` if it can't be predicted. */
 function nextOf({ seen, cost, limits, owed }: Ask): Seen | undefined {
   if (!seen || owed || cost === 0 || seen.bannedUntilMs > 0) return undefined
   const { minute, day, dayGivenBack, generation, bannedUntilMs } = seen

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Connection } from './connect.ts'
 
-/** How often a gateway says that it is there, and after how long it is taken for gone. */
+/** The time between a gateway's heartbeats, and the silence after which it counts as gone. */
 const beatMs = 1_000
 const goneMs = 5_000
 
-/** How many gateways count in one Redis: each says so itself, by Redis' clock. */
+/** Counts the gateways of one Redis. Each sends heartbeats, timed by Redis' clock. */
 export class Fleet {
   readonly #connection: Connection
   readonly #name: string
@@ -24,12 +24,12 @@ export class Fleet {
     else connection.once('ready', beat)
   }
 
-  /** How many were seen last; while Redis is out of reach, how many there were before. */
+  /** The last known number; during an outage the number before it. */
   get size(): number {
     return this.#size
   }
 
-  /** Says that it is gone, so that the others count without it at once; a Redis that is silent isn't waited for. */
+  /** Removes this gateway, so that the others count without it at once. Waits for a silent Redis only `timeoutMs`. */
   async leave(timeoutMs: number): Promise<void> {
     clearInterval(this.#timer)
     this.#isLeaving = true

@@ -1,8 +1,8 @@
--- Adds keys, all or none of them. Answers 0, the place (from 1) of one whose id or secret is taken,
--- or -1 if an import does not hold its lock any more.
+-- Adds keys, all or none. Answers 0, the index (from 1) of the first key whose id or secret is taken, or
+-- -1 if the import doesn't hold its lock any more.
 -- KEYS: secrets, records, versions, pending, version, lock
--- ARGV: whose import they wait for, or '' if they don't; the channel; then for each key: id, record,
---       n, n hashes
+-- ARGV: the import's owner, whose keys stay pending, or '' for keys that are visible at once; the channel;
+--       then for each key: id, record, n, n hashes
 local owner = ARGV[1]
 if owner ~= '' and redis.call('GET', KEYS[6]) ~= owner then return -1 end
 local keys = {}
@@ -14,14 +14,14 @@ while at <= #ARGV do
   keys[#keys + 1] = key
 end
 
-for place, key in ipairs(keys) do
-  if redis.call('HEXISTS', KEYS[2], key.id) == 1 then return place end
+for index, key in ipairs(keys) do
+  if redis.call('HEXISTS', KEYS[2], key.id) == 1 then return index end
   for _, hash in ipairs(key.hashes) do
-    if redis.call('HEXISTS', KEYS[1], hash) == 1 then return place end
+    if redis.call('HEXISTS', KEYS[1], hash) == 1 then return index end
   end
 end
 
--- Versions follow the time, so that none is given twice even by a Redis that has lost some.
+-- Versions follow the time, so that even a Redis that has lost writes gives none twice.
 local time = redis.call('TIME')
 local version = math.max(tonumber(redis.call('GET', KEYS[5]) or 0), time[1] * 1000000 + time[2])
 for _, key in ipairs(keys) do

@@ -1,5 +1,5 @@
--- Takes back what an import has left that died or failed. Answers how many keys it found.
--- KEYS: secrets, records, versions, pending, lock   ARGV: who asks, how many at most
+-- Removes keys of an unfinished import. Answers the number of keys that it found.
+-- KEYS: secrets, records, versions, pending, lock   ARGV: the owner of the lock, the most keys to remove
 if redis.call('GET', KEYS[5]) ~= ARGV[1] then return 0 end
 local pending = redis.call('HRANDFIELD', KEYS[4], ARGV[2])
 for _, id in ipairs(pending) do

@@ -1,4 +1,4 @@
--- Puts a key in the place of the version that was read: 1, or 0 if it has changed meanwhile.
+-- Replaces a key if it still has the version that was read. Answers 1, or 0 if it has changed meanwhile.
 -- KEYS: secrets, records, versions, version   ARGV: channel, id, version, record, hashes...
 local version = redis.call('ZSCORE', KEYS[3], ARGV[2])
 if not version or tonumber(version) ~= tonumber(ARGV[3]) then return 0 end

@@ -4,35 +4,36 @@ import { KeyMistake } from '../../keys/mistake.ts'
 import { intactKeyFrom, keyFrom, recordOf } from '../../keys/record.ts'
 import type { Key, StoredKey } from '../../keys/key.ts'
 import type { Added, KeyListener, KeyStore, Watch } from '../../keys/store.ts'
-import type { Breaker } from './breaker.ts'
+import type { Breaker } from '../breaker.ts'
+import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
 import { script } from './script.ts'
 import { watchKeys } from './watch-keys.ts'
 
 export type RedisOptions = Readonly<{
   connection: Connection
-  /** What every name begins with. */
+  /** The prefix of all names. */
   prefix: string
   timeoutMs: number
   breaker?: Breaker | undefined
   clock?: Clock
 }>
 
-/** Keys that one script call adds at most, so that it never holds up decisions for long. */
+/** The most keys per script call, so that a call never delays decisions for long. */
 const batchSize = 500
 
-/** How many keys are asked for by their ids in one go: a millisecond for the gateway that reads them. */
+/** Keys that are read by id per command: parsing them takes the gateway a millisecond. */
 const idsAtOnce = 200
 
-/** How long an import may be silent before another one takes back what it has left. */
+/** After this silence of an import, another one removes its unfinished keys. */
 const importLockMs = 30_000
 
 const interrupted = (): KeyMistake =>
   new KeyMistake('another import has begun meanwhile, and nothing was added; try again', 'conflict')
 
 /**
- * Keys in Redis. All names share one slot of a Cluster (the braces see to it), so that a change of a
- * key, its secrets and the count of changes is one step. Who has opened the connection ends it.
+ * Keys in Redis. All names share one slot of a Cluster (because of the braces), so that a change of a key,
+ * its secrets and the count of changes is one step. The opener of the connection closes it.
  */
 export function redisKeys({
   connection,
@@ -54,46 +55,46 @@ export function redisKeys({
   const publish = bound('keys-publish.lua', [pending, lock])
   const watches = new Set<Watch>()
 
-  /** Adds one batch, at once or for an import that waits; the place of a clash in it, from 0. */
+  /** Adds one batch, visible at once or, with an owner, pending. Gives the index of a clash in the batch. */
   async function addBatch(keys: readonly Key[], owner = ''): Promise<Added> {
     const args = keys.flatMap((key) => {
       const hashes = key.secrets.map(({ hash }) => hash)
       return [key.id, recordOf(key), hashes.length, ...hashes]
     })
-    const place = Number(await addKeys(owner, channel, ...args))
-    if (place < 0) throw interrupted()
-    return place > 0 ? { clash: place - 1 } : {}
+    const position = Number(await addKeys(owner, channel, ...args))
+    if (position < 0) throw interrupted()
+    return position > 0 ? { clash: position - 1 } : {}
   }
 
-  /** Adds many keys in batches that nobody sees until the last one is there. */
+  /** Adds many keys in batches that stay invisible until the last one is stored. */
   async function addMany(keys: readonly Key[], progress?: (n: number) => void): Promise<Added> {
     const owner = randomUUID()
-    if (!(await connection.set(lock, owner, 'PX', importLockMs, 'NX'))) {
+    if (!(await answerOf(connection.set(lock, owner, 'PX', importLockMs, 'NX')))) {
       throw new KeyMistake('another import is running; wait until it has ended', 'conflict')
     }
-    const takeBack = async (): Promise<void> => {
+    const removeUnfinished = async (): Promise<void> => {
       while (Number(await forget(owner, batchSize)) > 0)
-        await connection.pexpire(lock, importLockMs)
+        await answerOf(connection.pexpire(lock, importLockMs))
     }
     try {
-      await takeBack()
+      await removeUnfinished()
       for (let start = 0; start < keys.length; start += batchSize) {
         const batch = keys.slice(start, start + batchSize)
         const { clash } = await addBatch(batch, owner)
         if (clash !== undefined) {
-          await takeBack()
+          await removeUnfinished()
           return { clash: start + clash }
         }
         progress?.(start + batch.length)
-        await connection.pexpire(lock, importLockMs)
+        await answerOf(connection.pexpire(lock, importLockMs))
       }
       if (Number(await publish(owner)) === 0) throw interrupted()
       return {}
     } catch (error) {
-      await takeBack().catch(() => undefined)
+      await removeUnfinished().catch(() => undefined)
       throw error
     } finally {
-      if ((await connection.get(lock)) === owner) await connection.del(lock)
+      if ((await answerOf(connection.get(lock))) === owner) await answerOf(connection.del(lock))
     }
   }
 
@@ -108,10 +109,10 @@ export function redisKeys({
 
     async *list() {
       for await (const pairs of scan((cursor) =>
-        connection.hscan(records, cursor, 'COUNT', 1_000),
+        answerOf(connection.hscan(records, cursor, 'COUNT', 1_000)),
       )) {
         if (pairs.length === 0) continue
-        const waits = await connection.hmget(pending, ...pairs.map(([id]) => id))
+        const waits = await answerOf(connection.hmget(pending, ...pairs.map(([id]) => id)))
         for (const [index, [, record]] of pairs.entries()) {
           const key = waits[index] === null ? intactKeyFrom(record) : undefined
           if (key) yield key
@@ -123,8 +124,8 @@ export function redisKeys({
       for (let start = 0; start < ids.length; start += idsAtOnce) {
         const some = ids.slice(start, start + idsAtOnce)
         const [texts, waits] = await Promise.all([
-          connection.hmget(records, ...some),
-          connection.hmget(pending, ...some),
+          answerOf(connection.hmget(records, ...some)),
+          answerOf(connection.hmget(pending, ...some)),
         ])
         yield texts.flatMap((text, index) => {
           const isThere = text !== null && waits[index] === null
@@ -135,7 +136,7 @@ export function redisKeys({
 
     async *names() {
       for await (const pairs of scan((cursor) =>
-        connection.hscan(secrets, cursor, 'COUNT', 1_000),
+        answerOf(connection.hscan(secrets, cursor, 'COUNT', 1_000)),
       )) {
         yield pairs.map(([hash]) => hash)
       }

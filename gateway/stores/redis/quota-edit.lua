@@ -1,8 +1,8 @@
--- What operators, and answers that never came, do to a quota; each one step. For the fields see
--- quota.lua.
--- KEYS: the quota's hash   ARGV: what, then for
+-- Changes a quota for an operator, or gives points of an unanswered request back, in one step. For the
+-- fields see quota.lua.
+-- KEYS: the quota's hash   ARGV: the change, then for
 --   giveBack: cost, day      reset: -      ban: key, until      lift: key
--- The last of ARGV is the time, for tests only, or ''.
+-- The last of ARGV is the time for tests, or ''.
 local now = ARGV[#ARGV]
 if now == '' then
   local time = redis.call('TIME')
@@ -10,23 +10,23 @@ if now == '' then
 else
   now = tonumber(now)
 end
-local what = ARGV[1]
-local kept = redis.call('HGET', KEYS[1], 'c') or '0,0,0,0,0,0'
+local change = ARGV[1]
+local stored = redis.call('HGET', KEYS[1], 'c') or '0,0,0,0,0,0'
 local minute, minuteUsed, day, dayUsed, givenBack, generation, mark =
-  string.match(kept, '^(%d+),(%d+),(%d+),(%d+),(%d+),(%d+)(,?k?)$')
+  string.match(stored, '^(%d+),(%d+),(%d+),(%d+),(%d+),(%d+)(,?k?)$')
 
 local function keep(used, usedOfDay, back, number)
   redis.call('HSET', KEYS[1], 'c', minute .. ',' .. used .. ',' .. day .. ',' .. usedOfDay
     .. ',' .. back .. ',' .. number .. mark)
 end
 
-if what == 'giveBack' then
+if change == 'giveBack' then
   if day ~= ARGV[3] then return 0 end
   keep(minuteUsed, dayUsed, math.min(tonumber(dayUsed), givenBack + tonumber(ARGV[2])), generation)
   return 1
 end
 
--- A generation that no gateway can have seen: what they carry from before counts no more.
+-- A generation that no gateway can have seen: counters seen before don't count any more.
 local nextGeneration = math.max(generation + 1, now)
 
 local function keepFor(milliseconds)
@@ -35,18 +35,18 @@ local function keepFor(milliseconds)
   end
 end
 
-if what == 'reset' then
+if change == 'reset' then
   keep(0, 0, 0, nextGeneration)
   keepFor(2 * 86400000)
   return 1
 end
 
-if what == 'ban' then mark = ',k' end
+if change == 'ban' then mark = ',k' end
 keep(minuteUsed, dayUsed, givenBack, nextGeneration)
 local field = 'k:' .. ARGV[2]
 local conduct = redis.call('HGET', KEYS[1], field) or '0,0,0,'
 local _, bannedUntil, bans = string.match(conduct, '^(%d+),(%d+),(%d+),')
-if what == 'ban' then
+if change == 'ban' then
   local untilMs = tonumber(ARGV[3])
   redis.call('HSET', KEYS[1], field, string.format('0,%.0f,%s,', untilMs, bans))
   keepFor(math.max(0, untilMs - now) + 2 * 86400000)

@@ -1,9 +1,9 @@
 import type { Conduct, QuotaState } from '../../limits/step.ts'
 
-/** A strike is written in this many digits. */
+/** The number of digits of a strike's time. */
 const strikeDigits = 13
 
-/** A quota from the fields of its hash, as quota.lua says; nothing if it is damaged. */
+/** A quota from the fields of its hash, which quota.lua describes; `undefined` if it is damaged. */
 export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaState | undefined {
   const numbers = /^(\d+),(\d+),(\d+),(\d+),(\d+),(\d+)(?:,k)?$/.exec(fields['c'] ?? '')
   if (!numbers) return undefined
@@ -17,13 +17,18 @@ export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaStat
     if (conduct) conducts.set(field.slice(2), conduct)
   }
   return {
-    ...{ minute, minuteUsed, day, dayUsed, dayGivenBack, generation },
+    minute,
+    minuteUsed,
+    day,
+    dayUsed,
+    dayGivenBack,
+    generation,
     conducts: conducts.size > 0 ? conducts : undefined,
     ...(settled.size > 0 ? { settled } : {}),
   }
 }
 
-/** The counters of a quota as its hash has them, and its other fields. */
+/** The fields of a quota's hash: the counters, and the others as pairs. */
 export function hashOfState(state: QuotaState): { counters: string; fields: [string, string][] } {
   const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation } = state
   const fields: [string, string][] = []

@@ -2,22 +2,27 @@
 -- and strike. gateway/limits/step.ts does the same, line by line, and says why.
 --
 -- KEYS: the quotas' hashes
--- ARGV: the time in milliseconds, for tests only, or ''; then for each hash
---       "seen;reckoned;ends;cost,limit a minute,limit a day,ban rules;banned;owed;key":
---       seen is what the gateway has seen, as the field c, or nothing; reckoned what becomes of that if the
---       request is let in, or nothing; ends the second in which its minute ends; no limit is -1; ban rules
---       are "strikes,within,grace,for,factor,atMost,memory" or nothing; banned is the end of the ban that the
---       gateway has seen, or 0; owed what it has admitted without the store, or nothing:
---       "minute,used,day,used,generation,gateway,number"
+-- ARGV: the time in milliseconds for tests, or ''; then for each hash
+--       "seen;expected;ends;cost,limit a minute,limit a day,ban rules;banned;owed;key":
+--       seen: the counters that the gateway saw last, in the form of the field c, or nothing
+--       expected: those counters after admitting the request, or nothing
+--       ends: the second in which the minute of seen ends
+--       limits: -1 is unlimited
+--       ban rules: "strikes,within,grace,for,factor,atMost,memory" or nothing
+--       banned: the end of the ban that the gateway has seen, or 0
+--       owed: the points that it admitted without the store, or nothing:
+--             "minute,used,day,used,generation,gateway,number"
 -- Fields: c: "minute,used,day,used,givenBack,generation", and ",k" if there are fields of keys;
 --         k:<key>: "refusedAt,bannedUntil,bans,strikes" of a key;
---         s:<gateway>: which number it has settled last
--- Returns: "seconds,micros", and for each hash: '', if what the gateway has seen has become what it says; else
---          "minute,used,day,used,givenBack,generation", for who is let in and has no strikes; for others
---          besides ",verdict,bannedUntil,strikes,bansNow"; or an error, if that one hash is damaged
+--         s:<gateway>: the number of its last settled report
+-- Returns: "seconds,micros", and for each hash one of
+--          '': the counters are now the expected ones
+--          "minute,used,day,used,givenBack,generation": admitted, and the key has no strikes
+--          the same and ",verdict,bannedUntil,strikes,bansNow": all other decisions
+--          an error: this hash is damaged
 --
--- In instructions, by callgrind: an argument costs 1,400, a list of 11 numbers as answer 10,000 (one text 500),
--- a number made into a text 3,000 (by format 1,900), a text into a number by tonumber 1,800 (by "+ 0" 800).
+-- Costs in instructions, by callgrind: an argument 1,400; an answer of 11 numbers 10,000, of one text 500;
+-- a number to a text 3,000, by format 1,900; a text to a number by tonumber 1,800, by "+ 0" 800.
 local call, floor, format, match = redis.call, math.floor, string.format, string.match
 local seconds, micros
 if ARGV[1] == '' then
@@ -30,15 +35,15 @@ local now = seconds * 1000 + floor(micros / 1000)
 local fields = '^(%d+),(%d+),(%d+),(%d+),(%d+),(%d+)(,?k?)$'
 
 local function decide(hash, ask)
-  local seen, reckoned, ends, rest = match(ask, '^([^;]*);([^;]*);(%d+);()')
-  local kept = call('HGET', hash, 'c')
+  local seen, expected, ends, rest = match(ask, '^([^;]*);([^;]*);(%d+);()')
+  local stored = call('HGET', hash, 'c')
 
-  -- Where nothing has happened since the gateway has asked last, it has reckoned already: half the work.
-  -- A clock that is set back a little doesn't begin a window again.
-  if reckoned ~= '' and kept == seen then
+  -- If no other gateway wrote since, the gateway's own calculation is right: half the work.
+  -- A clock that is set back by less than a window doesn't begin the earlier one again.
+  if expected ~= '' and stored == seen then
     local left = ends - seconds
     if left > 0 and left <= 120 then
-      call('HSET', hash, 'c', reckoned)
+      call('HSET', hash, 'c', expected)
       return ''
     end
   end
@@ -54,13 +59,13 @@ local function decide(hash, ask)
   local rolled, rolledDay = true, true
   local m, mu, d, du, db, g
   local mark = ''
-  if kept then
-    m, mu, d, du, db, g, mark = match(kept, fields)
-    local known = m + 0
-    if known == minute or known == minute + 1 then minute, minuteUsed, rolled = known, mu + 0, false end
-    known = d + 0
-    if known == day or known == day + 1 then
-      day, dayUsed, dayGivenBack, rolledDay = known, du + 0, db + 0, false
+  if stored then
+    m, mu, d, du, db, g, mark = match(stored, fields)
+    local last = m + 0
+    if last == minute or last == minute + 1 then minute, minuteUsed, rolled = last, mu + 0, false end
+    last = d + 0
+    if last == day or last == day + 1 then
+      day, dayUsed, dayGivenBack, rolledDay = last, du + 0, db + 0, false
     end
     generation = g + 0
   end
@@ -71,9 +76,9 @@ local function decide(hash, ask)
     refusedAt, bannedUntil, bans, strikes = a + 0, b + 0, c + 0, s
   end
 
-  -- Heal: the larger of what is kept and what the gateway has seen; mostly they are the same text.
+  -- Heal: take the larger of the stored counters and those seen. Mostly both are the same text.
   local healed, conductChanged = false, false
-  if seen ~= '' and (seen ~= kept or seenBan > 0) then
+  if seen ~= '' and (seen ~= stored or seenBan > 0) then
     local m, mu, d, du, db, g = match(seen, fields)
     mu, du, db, g = mu + 0, du + 0, db + 0, g + 0
     if g >= generation then
@@ -91,12 +96,12 @@ local function decide(hash, ask)
     end
   end
 
-  -- Settle: what was admitted without the store comes on top, once, however often it is told.
+  -- Settle: add the points that were admitted without the store, once for each report.
   if owed ~= '' then
     local m, mu, d, du, g, by, number =
       match(owed, '^(%d+),(%d+),(%d+),(%d+),(%d+),([^,]+),(%d+)$')
-    local known = tonumber(call('HGET', hash, 's:' .. by) or 0)
-    if number + 0 > known and g + 0 >= generation then
+    local settled = tonumber(call('HGET', hash, 's:' .. by) or 0)
+    if number + 0 > settled and g + 0 >= generation then
       call('HSET', hash, 's:' .. by, number)
       if tonumber(m) == minute then minuteUsed, healed = minuteUsed + tonumber(mu), true end
       if tonumber(d) == day then dayUsed, healed = dayUsed + tonumber(du), true end
@@ -119,7 +124,7 @@ local function decide(hash, ask)
       if refusedAt == 0 then refusedAt, conductChanged = now, true end
       if now - refusedAt > tonumber(grace) then
         conductChanged = true
-        -- Thirteen digits a strike, so that the oldest of the latest ones is where the text begins.
+        -- A strike has thirteen digits, so the text begins with the oldest one that counts.
         strikes = string.sub(strikes .. format('%013d', now), -13 * most)
         if #strikes == 13 * most and now - tonumber(string.sub(strikes, 1, 13)) < tonumber(within) then
           local follows = bannedUntil > 0 and now - bannedUntil <= tonumber(memory)
@@ -136,7 +141,7 @@ local function decide(hash, ask)
     if refusedAt ~= 0 then refusedAt, conductChanged = 0, true end
   end
 
-  -- Keep, until nothing of it can matter any more.
+  -- Store, with a lifetime until nothing of it matters any more.
   local counted = cost > 0 and verdict == 0
   local counters
   if rolled or rolledDay or healed then
@@ -146,7 +151,7 @@ local function decide(hash, ask)
     counters = m .. ',' .. format('%d', minuteUsed) .. ',' .. d .. ',' .. format('%d', dayUsed)
       .. ',' .. db .. ',' .. g
   else
-    counters = string.sub(kept, 1, #kept - #mark)
+    counters = string.sub(stored, 1, #stored - #mark)
   end
   local marked = conductChanged and mark == ''
   if marked then mark = ',k' end
@@ -160,7 +165,7 @@ local function decide(hash, ask)
     local lasts = (day + 1) * 86400000 - now
     if bannedUntil > 0 then lasts = math.max(lasts, bannedUntil + remembered - now) end
     if strikes ~= '' then lasts = math.max(lasts, remembered) end
-    -- Never sooner than it was to be kept for another key of the same account.
+    -- Never shorten the lifetime: it may be for another key of the same account.
     if call('PTTL', hash) < lasts then call('PEXPIRE', hash, lasts) end
   end
   if verdict == 0 and strikes == '' then return counters end
@@ -172,7 +177,7 @@ for i, hash in ipairs(KEYS) do
   local isDone, answer = pcall(decide, hash, ARGV[i + 1])
   if not isDone then
     local isOfOne = match(answer, 'WRONGTYPE') or match(answer, 'user_script:%d')
-    -- What hinders every write has hindered the first: nothing is counted yet.
+    -- An error that stops every write has stopped the first one: nothing is counted yet.
     if not isOfOne then return redis.error_reply(answer) end
     answer = redis.error_reply('ERR ' .. answer)
   end

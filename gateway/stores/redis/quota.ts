@@ -1,23 +1,24 @@
 import type { Clock } from '../../../shared/clock.ts'
 import type { Ban, QuotaStore } from '../../limits/store.ts'
-import type { Breaker } from './breaker.ts'
+import type { Breaker } from '../breaker.ts'
+import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
 import { decisionsIn } from './decisions.ts'
 import { Fleet } from './fleet.ts'
 import { keyedScript } from './script.ts'
-import { toldOf, watchBans } from './watch-bans.ts'
+import { banMessage, watchBans } from './watch-bans.ts'
 
 export type QuotaOptions = Readonly<{
   connection: Connection
-  /** What every name begins with. */
+  /** The prefix of all names. */
   prefix: string
   timeoutMs: number
   breaker?: Breaker | undefined
-  /** For tests that move the time; without it Redis' own clock decides, for all gateways. */
+  /** For tests. Without it Redis' own clock decides for all gateways. */
   testClock?: Clock
 }>
 
-/** Counts in Redis, whose clock is the only one. Who has opened the connection ends it. */
+/** Counts in Redis, by Redis' clock. The opener of the connection closes it. */
 export function redisQuotas(options: QuotaOptions): QuotaStore {
   const { connection, prefix, timeoutMs, breaker, testClock } = options
   const edit = keyedScript({ connection, timeoutMs, breaker, file: 'quota-edit.lua' })
@@ -25,23 +26,28 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
   const [list, lifts, channel] = [`${prefix}bans`, `${prefix}lifts`, `${prefix}bans:told`]
   const now = (): number | '' => testClock?.() ?? ''
   const decide = decisionsIn({
-    ...{ connection, timeoutMs, breaker, hashOf, now },
-    // The decision stands whether or not this comes through: others meet the ban when they ask.
-    banned: (quota, key, untilMs) => void note(quota, key, untilMs).catch(() => undefined),
+    connection,
+    timeoutMs,
+    breaker,
+    hashOf,
+    now,
+    // The decision stands even if this fails: other gateways learn of the ban when they ask.
+    banned: (quota, key, untilMs) => void publishBan(quota, key, untilMs).catch(() => undefined),
   })
   const endings = new Set<() => void>()
   const fleet = new Set<Fleet>()
 
-  /** Kept beside the hashes, which may be anywhere in a Cluster, so that bans can be listed. */
-  async function note(quota: string, key: string, untilMs: number): Promise<void> {
-    await connection.zadd(list, untilMs, JSON.stringify([key, quota]))
-    await connection.publish(channel, toldOf({ key, quota, untilMs }))
+  /** Adds a ban to the list of bans, and tells other gateways. Hashes alone can't be listed: a Cluster spreads them. */
+  async function publishBan(quota: string, key: string, untilMs: number): Promise<void> {
+    await answerOf(connection.zadd(list, untilMs, JSON.stringify([key, quota])))
+    await answerOf(connection.publish(channel, banMessage({ key, quota, untilMs })))
   }
 
-  async function forgive(): Promise<void> {
-    const [seconds, micros] = await connection.time()
-    await connection.set(lifts, Number(seconds) * 1e6 + Number(micros))
-    await connection.publish(channel, '')
+  /** Tells all gateways that a ban was lifted or a quota reset. */
+  async function publishLift(): Promise<void> {
+    const [seconds, micros] = await answerOf(connection.time())
+    await answerOf(connection.set(lifts, Number(seconds) * 1e6 + Number(micros)))
+    await answerOf(connection.publish(channel, ''))
   }
 
   return {
@@ -59,38 +65,38 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
 
     async reset(quota) {
       await edit(hashOf(quota), 'reset', now())
-      await forgive()
+      await publishLift()
     },
 
     async ban(quota, key, untilMs) {
       await edit(hashOf(quota), 'ban', key, untilMs, now())
-      await forgive()
-      await note(quota, key, untilMs)
+      await publishLift()
+      await publishBan(quota, key, untilMs)
     },
 
     async lift(quota, key) {
       const ran = Number(await edit(hashOf(quota), 'lift', key, now())) === 1
-      await connection.zrem(list, JSON.stringify([key, quota]))
-      await forgive()
+      await answerOf(connection.zrem(list, JSON.stringify([key, quota])))
+      await publishLift()
       return ran
     },
 
     async bans() {
-      const nowMs = testClock?.() ?? Number((await connection.time())[0]) * 1_000
-      await connection.zremrangebyscore(list, '-inf', String(nowMs))
-      const flat = await connection.zrange(list, '0', '-1', 'WITHSCORES')
-      const found: Ban[] = []
+      const nowMs = testClock?.() ?? Number((await answerOf(connection.time()))[0]) * 1_000
+      await answerOf(connection.zremrangebyscore(list, '-inf', String(nowMs)))
+      const flat = await answerOf(connection.zrange(list, '0', '-1', 'WITHSCORES'))
+      const bans: Ban[] = []
       for (let i = 0; i + 1 < flat.length; i += 2) {
         const [key = '', quota = ''] = JSON.parse(flat[i] ?? '[]') as string[]
-        found.push({ key, quota, untilMs: Number(flat[i + 1]) })
+        bans.push({ key, quota, untilMs: Number(flat[i + 1]) })
       }
-      return found
+      return bans
     },
 
     watch(listener) {
       const end = watchBans(connection, { lifts, channel }, listener)
-      const beat = new Fleet(connection, `${prefix}gateways`)
-      fleet.add(beat)
+      const member = new Fleet(connection, `${prefix}gateways`)
+      fleet.add(member)
       endings.add(end)
       if (breaker && listener.trouble) endings.add(breaker.onChange(listener.trouble))
       return end
@@ -98,7 +104,7 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
 
     async close() {
       endings.forEach((end) => end())
-      await Promise.all([...fleet].map((beat) => beat.leave(timeoutMs)))
+      await Promise.all([...fleet].map((member) => member.leave(timeoutMs)))
     },
   }
 }

@@ -1,15 +1,17 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Breaker } from './breaker.ts'
+import type { Breaker } from '../breaker.ts'
+import { StoreUnavailable } from '../unavailable.ts'
+import { unavailable } from './answer.ts'
 import type { Connection } from './connect.ts'
-import { Patience } from './patience.ts'
+import { AnswerTimeouts } from './answer-timeouts.ts'
 
 type Argument = string | number
 
 /** A Lua script of this folder, run as one atomic step on the names that it is bound to. */
 export type Script = (...args: readonly Argument[]) => Promise<unknown>
 
-/** The same on names that each call gives. */
+/** A script on names that each call passes. */
 export type KeyedScript = (
   names: string | readonly string[],
   ...args: readonly Argument[]
@@ -18,12 +20,12 @@ export type KeyedScript = (
 export type ScriptOptions = Readonly<{
   connection: Connection
   timeoutMs: number
-  /** Says when asking is no use; without one, everything is asked. */
+  /** Ends waiting during an outage; without one, each call asks Redis. */
   breaker?: Breaker | undefined
   file: string
 }>
 
-/** Binds a script to the names that it works on, which must share one slot of a Cluster. */
+/** Binds a script to its names, which must share one slot of a Cluster. */
 export function script(options: ScriptOptions, names: readonly string[]): Script {
   const run = runner(options)
   return (...args) => run(names.length, names, args)
@@ -36,19 +38,19 @@ export function keyedScript(options: ScriptOptions): KeyedScript {
 }
 
 /**
- * A script is sent by its digest; a server that doesn't know it, after a restart, a fail-over or a
- * flush, gets it whole.
+ * Sends a script by its digest. A server that doesn't know it, after a restart, a fail-over or a flush,
+ * gets the whole text.
  */
 function runner({ connection, timeoutMs, breaker, file }: ScriptOptions) {
   const source = readFileSync(new URL(file, import.meta.url), 'utf8')
   const digest = hash('sha1', source)
-  const patience = new Patience(timeoutMs)
+  const timeouts = new AnswerTimeouts(timeoutMs)
   return (count: number, names: readonly string[], args: readonly Argument[]) =>
     within(
-      patience,
+      timeouts,
       (answered, failed, isOver) => {
         const sendWhole = (error: Error): void => {
-          // What was given up must not be done after all: it may be settled otherwise by now.
+          // After the time limit the caller has decided by itself: the script must not run any more.
           if (isOver() || !error.message.startsWith('NOSCRIPT')) return failed(error)
           connection.eval(source, count, ...names, ...args).then(answered, failed)
         }
@@ -65,12 +67,12 @@ type Send = (
 ) => void
 
 /**
- * Asks, and gives up what takes too long (ioredis' own time limit takes answers that lie ready for late:
- * 48 of 8,000 on a machine under load).
+ * Asks, and gives up after the time limit. ioredis' own limit takes answers for late that only wait to be
+ * read: 48 of 8,000 on a machine under load.
  *
- * Every decision comes through here: one promise for all of it costs 5 % less than one a step.
+ * Every decision comes through here: one promise in all costs 5 % less than one for each step.
  */
-export function within(patience: Patience, send: Send, breaker?: Breaker): Promise<unknown> {
+export function within(timeouts: AnswerTimeouts, send: Send, breaker?: Breaker): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const askedAtMs = breaker?.check() ?? performance.now()
     const answered = (answer: unknown): void => {
@@ -82,13 +84,14 @@ export function within(patience: Patience, send: Send, breaker?: Breaker): Promi
     const failed = (error: Error): void => {
       if (wait.isOver) return
       wait.isOver = true
-      breaker?.failed(error, askedAtMs)
-      reject(error)
+      const reason = unavailable(error)
+      if (reason instanceof StoreUnavailable) breaker?.failed(reason, askedAtMs)
+      reject(reason)
     }
     const late = (): void =>
-      failed(new Error(`Redis did not answer within ${patience.timeoutMs} ms`))
+      failed(new StoreUnavailable(`Redis did not answer within ${timeouts.timeoutMs} ms`))
     const wait = { isOver: false, late }
-    patience.add(wait, askedAtMs)
+    timeouts.add(wait, askedAtMs)
     send(answered, failed, () => wait.isOver)
   })
 }

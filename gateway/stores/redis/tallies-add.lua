@@ -1,5 +1,5 @@
 -- Adds tallies of one day, once. KEYS: the day, the batch
--- ARGV: seconds to keep the day, seconds to know the batch by, then name, count and time of each
+-- ARGV: seconds to keep the day, seconds to remember the batch, then name, count and time of each
 local day = KEYS[1]
 if not redis.call('SET', KEYS[2], 1, 'NX', 'EX', ARGV[2]) then return end
 for i = 3, #ARGV, 3 do

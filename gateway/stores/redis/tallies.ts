@@ -1,14 +1,15 @@
 import { rememberedDays, type Tally, type TallyStore } from '../../records/tally-store.ts'
-import type { Breaker } from './breaker.ts'
+import type { Breaker } from '../breaker.ts'
+import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
 import { keyedScript } from './script.ts'
 
-/** Tallies that one script call adds at most, so that it never holds up decisions for long. */
+/** The most tallies per script call, so that a call never delays decisions for long. */
 const batchSize = 200
 
 const keepSeconds = (rememberedDays + 1) * 86_400
 
-/** How long a batch is known, so that it isn't added twice. */
+/** How long the id of a batch is remembered, so that the batch isn't added twice. */
 const batchSeconds = 3_600
 
 export type RedisTallyOptions = Readonly<{
@@ -50,17 +51,12 @@ export function redisTallies({
   async function ofDay(day: number, key?: string): Promise<Tally[]> {
     const counts = new Map<string, number>()
     const lasts = new Map<string, number>()
-    // Ids of keys have no characters that mean something in a pattern.
+    // Ids of keys have no characters that are special in a pattern.
     const match = key === undefined ? '*' : `* ${key} *`
     let cursor = '0'
     do {
-      const [next, flat] = await connection.hscan(
-        hashOf(day),
-        cursor,
-        'MATCH',
-        match,
-        'COUNT',
-        1_000,
+      const [next, flat] = await answerOf(
+        connection.hscan(hashOf(day), cursor, 'MATCH', match, 'COUNT', 1_000),
       )
       for (let i = 0; i + 1 < flat.length; i += 2) {
         const [field = '', value = ''] = [flat[i], flat[i + 1]]

@@ -2,7 +2,7 @@ import { pollMs } from '../../keys/store.ts'
 import type { Ban, BanListener } from '../../limits/store.ts'
 import { duplicate, type Connection } from './connect.ts'
 
-/** Hears of bans and lifts by publish and subscribe, and asks for the latest lift besides. */
+/** Listens for published bans and lifts, and polls for the latest lift in case a message was lost. */
 export function watchBans(
   connection: Connection,
   { lifts, channel }: { lifts: string; channel: string },
@@ -16,41 +16,41 @@ export function watchBans(
     const ban = banFrom(message)
     if (ban) banned(ban)
   })
-  const look = async (): Promise<void> => {
-    // The time of the latest lift. A Redis that has lost it has lifted nothing.
+  const poll = async (): Promise<void> => {
+    // The time of the latest lift. If Redis has lost it, no lift is reported.
     const latest = Number((await connection.get(lifts)) ?? 0)
     if (seen !== undefined && latest > seen) forgiven()
     seen = Math.max(seen ?? 0, latest)
   }
-  const tryLook = (): void => void look().catch(() => undefined)
-  const timer = setInterval(tryLook, pollMs)
+  const tryPoll = (): void => void poll().catch(() => undefined)
+  const timer = setInterval(tryPoll, pollMs)
   timer.unref()
-  // At once, so that a lift that comes right now is not taken for an old one.
-  connection.on('ready', tryLook)
-  if (connection.status === 'ready') tryLook()
+  // At once, so that the next lift isn't taken for an old one.
+  connection.on('ready', tryPoll)
+  if (connection.status === 'ready') tryPoll()
   return () => {
     clearInterval(timer)
-    connection.off('ready', tryLook)
+    connection.off('ready', tryPoll)
     subscriber.disconnect()
   }
 }
 
 /**
- * A ban as gateways tell it to each other. Names may hold anything: apps count under what strangers send.
- * Earlier versions told it in words with spaces in between; each passes over the other's form, and meets
- * the ban when it asks.
+ * A ban as gateways publish it. It is JSON because names may hold any text: apps count under names that
+ * strangers send. Earlier versions used words with spaces; each version ignores the other's form, and
+ * learns of the ban when it asks.
  */
-export function toldOf({ untilMs, key, quota }: Ban): string {
+export function banMessage({ untilMs, key, quota }: Ban): string {
   return JSON.stringify([untilMs, key, quota])
 }
 
 function banFrom(message: string): Ban | undefined {
   try {
-    const told: unknown = JSON.parse(message)
-    if (!Array.isArray(told)) return undefined
-    const [untilMs, key, quota] = told as unknown[]
-    const isTold = Number.isSafeInteger(untilMs) && typeof key === 'string' && key !== ''
-    return isTold ? { untilMs: Number(untilMs), key, quota: String(quota) } : undefined
+    const parts: unknown = JSON.parse(message)
+    if (!Array.isArray(parts)) return undefined
+    const [untilMs, key, quota] = parts as unknown[]
+    const isBan = Number.isSafeInteger(untilMs) && typeof key === 'string' && key !== ''
+    return isBan ? { untilMs: Number(untilMs), key, quota: String(quota) } : undefined
   } catch {
     return undefined
   }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../shared/clock.ts'
 import { intactKeyFrom } from '../../keys/record.ts'
 import { pollMs, type KeyListener, type Watch } from '../../keys/store.ts'
+import { answerOf } from './answer.ts'
 import { duplicate, type Connection } from './connect.ts'
 
 type Names = Readonly<{
@@ -15,8 +16,8 @@ type Names = Readonly<{
 const batchSize = 1_000
 
 /**
- * Hears of changes by publish and subscribe, and asks for the count of changes besides: a message
- * that was lost is caught up with at the next look.
+ * Listens for published changes, and polls the count of changes: the next poll finds the change of a lost
+ * message.
  */
 export function watchKeys(names: Names, listener: KeyListener): Watch {
   const { connection, records, versions, version, channel, clock } = names
@@ -24,40 +25,34 @@ export function watchKeys(names: Names, listener: KeyListener): Watch {
   let seen: number | undefined
   let upToDateAtMs = clock()
   let isMet = false
-  let failing = false
-  let looking = false
+  let isFailing = false
+  let isPolling = false
 
   subscriber.on('ready', () => void subscriber.subscribe(channel).catch(() => undefined))
   subscriber.on('message', (_channel: string, message: string) => {
     const space = message.indexOf(' ')
     const key = intactKeyFrom(message.slice(space + 1))
-    const told = Number(message.slice(0, space))
-    if (!key || !Number.isSafeInteger(told)) return
-    // The count moves at the next look alone: what came before this may have been lost.
-    listener.changed([{ key, version: told }])
+    const version = Number(message.slice(0, space))
+    if (!key || !Number.isSafeInteger(version)) return
+    // Only a poll moves `seen`: messages before this one may have been lost.
+    listener.changed([{ key, version }])
   })
 
-  async function look(): Promise<void> {
-    const latest = Number((await connection.get(version)) ?? 0)
-    // A store that has lost some of its memory counts lower; what was heard of once stays heard of,
-    // and what changes from now on counts higher, because versions follow the time.
+  async function readChanges(): Promise<void> {
+    const latest = Number((await answerOf(connection.get(version))) ?? 0)
+    // A store that has lost writes counts lower. `seen` stays, because versions follow the time, so
+    // later changes count higher.
     seen ??= latest
     while (seen < latest) {
-      const range: string[] = await connection.zrangebyscore(
-        versions,
-        `(${seen}`,
-        '+inf',
-        'WITHSCORES',
-        'LIMIT',
-        0,
-        batchSize,
+      const range: string[] = await answerOf(
+        connection.zrangebyscore(versions, `(${seen}`, '+inf', 'WITHSCORES', 'LIMIT', 0, batchSize),
       )
       const ids = range.filter((_text, index) => index % 2 === 0)
       if (ids.length === 0) break
-      const found = await connection.hmget(records, ...ids)
+      const changed = await answerOf(connection.hmget(records, ...ids))
       seen = Number(range.at(-1))
       listener.changed(
-        found.flatMap((record, index) => {
+        changed.flatMap((record, index) => {
           const key = record === null ? undefined : intactKeyFrom(record)
           return key ? [{ key, version: Number(range[index * 2 + 1]) }] : []
         }),
@@ -68,23 +63,23 @@ export function watchKeys(names: Names, listener: KeyListener): Watch {
   }
 
   async function poll(): Promise<void> {
-    if (looking) return
-    looking = true
+    if (isPolling) return
+    isPolling = true
     try {
-      await look()
-      if (failing) listener.trouble?.(undefined)
-      failing = false
+      await readChanges()
+      if (isFailing) listener.trouble?.(undefined)
+      isFailing = false
     } catch (error) {
-      if (!failing) listener.trouble?.(error instanceof Error ? error : new Error(String(error)))
-      failing = true
+      if (!isFailing) listener.trouble?.(error instanceof Error ? error : new Error(String(error)))
+      isFailing = true
     }
-    looking = false
+    isPolling = false
   }
 
   const timer = setInterval(() => void poll(), pollMs)
   timer.unref()
-  // The count is asked for before anything else on a connection, so that whatever is looked up later
-  // can't have changed unheard.
+  // The first command on a connection reads the count, so that a change of any key that is looked up
+  // later is noticed.
   const pollAtOnce = (): void => void poll()
   connection.on('ready', pollAtOnce)
   if (connection.status === 'ready') void poll()

@@ -1,0 +1,95 @@
+import { Refusal } from '../../shared/refusal.ts'
+import { Type, type TSchema } from '../../shared/schema.ts'
+import type { Parameter, Parameters } from '../operations/parameter.ts'
+import { read } from './body.ts'
+
+type Given = Record<string, unknown>
+
+/** The parameters other than the key and a whole body, with their names. */
+export function plainParameters(parameters: Parameters): [name: string, parameter: Parameter][] {
+  return Object.entries(parameters).flatMap(([name, parameter]) =>
+    'kind' in parameter ? [[name, parameter]] : [],
+  )
+}
+
+/** Makes a reader of queries, by the kinds of the parameters. */
+export function fromQuery(parameters: Parameters): (query: unknown) => Given {
+  const all = plainParameters(parameters)
+  return (query) => {
+    const texts = new Map(Object.entries(query as Record<string, string>))
+    return Object.fromEntries(
+      all.map(([name, { kind, defaultText }]) => {
+        const text = texts.get(name) ?? defaultText
+        const value = text === undefined ? undefined : kind.read(text)
+        if (text === undefined || value !== undefined) return [name, value]
+        throw new Refusal('invalid_request', `${name} must be ${kind.expected}.`)
+      }),
+    )
+  }
+}
+
+/** Makes a reader of bodies, by the kinds of the parameters. It throws a refusal with all mistakes of a body. */
+export function fromBody(parameters: Parameters): (body: unknown) => Given {
+  const all = plainParameters(parameters)
+  const schema = bodySchema(parameters)
+  return (body) => {
+    const members = read(body, schema) as Record<string, unknown>
+    return Object.fromEntries(
+      all.map(([name, parameter]) => [name, valueOf(memberOf(members, name), parameter)]),
+    )
+  }
+}
+
+/** The schema of a body with these parameters. A dot in a name leads into an object. */
+export function bodySchema(parameters: Parameters): TSchema {
+  const all = plainParameters(parameters)
+  const groups = new Map<string, Parameters>()
+  const members: Record<string, TSchema> = {}
+  for (const [name, parameter] of all) {
+    const [group = '', inner] = name.split('.', 2)
+    if (inner === undefined) members[name] = memberSchema(parameter)
+    else groups.set(group, { ...groups.get(group), [inner]: parameter })
+  }
+  for (const [name, inner] of groups) {
+    const canGo = plainParameters(inner).every(([, { takeAway }]) => takeAway !== undefined)
+    const schema = bodySchema(inner)
+    members[name] = Type.Optional(canGo ? orNull(schema, 'an object') : schema)
+  }
+  const needed = all.filter(([, { isRequired = false }]) => isRequired).map(([name]) => `"${name}"`)
+  const expected = needed.length > 0 ? `an object with ${needed.join(' and ')}` : 'an object'
+  return Type.Object(members, { additionalProperties: false, expected })
+}
+
+function memberSchema({ kind, many = false, takeAway, isRequired = false }: Parameter): TSchema {
+  const { expected, schema } = many
+    ? manyOf(kind.schema)
+    : { expected: kind.expected, schema: kind.schema }
+  const whole = takeAway === undefined ? schema : orNull(schema, expected)
+  return isRequired ? whole : Type.Optional(whole)
+}
+
+/** A list of at least one: an empty list would allow nothing, so that the key could do nothing. */
+function manyOf(schema: TSchema) {
+  const expected = 'a list of at least one text'
+  return { expected, schema: Type.Array(schema, { minItems: 1, expected }) }
+}
+
+function orNull(schema: TSchema, expected: string): TSchema {
+  return Type.Union([schema, Type.Null()], { expected: `${expected}, or null` })
+}
+
+/** The member with a name. If `null` takes an object away, it takes away each member. */
+function memberOf(members: Record<string, unknown>, name: string): unknown {
+  const [group = '', inner] = name.split('.', 2)
+  const member = members[group]
+  if (inner === undefined || member === undefined || member === null) return member
+  return (member as Record<string, unknown>)[inner]
+}
+
+function valueOf(json: unknown, { kind, many = false, defaultText }: Parameter): unknown {
+  if (json === undefined) return defaultText === undefined ? undefined : kind.read(defaultText)
+  if (json === null) return null
+  const one = (each: unknown): unknown =>
+    kind.fromJson ? kind.fromJson(each) : typeof each === 'string' ? kind.read(each) : undefined
+  return many && Array.isArray(json) ? json.map(one) : one(json)
+}

@@ -1,0 +1,167 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Readable } from 'node:stream'
+import type { Clock } from '../../shared/clock.ts'
+import { ConfigError, previewConfig } from '../config/load.ts'
+import type { Reloader } from '../config/reload.ts'
+import { operations } from '../operations/all.ts'
+import { desksFor, type Desks } from '../operations/desks.ts'
+import { Listed } from '../operations/listed.ts'
+import type { Examined, GatewayContext } from '../operations/context.ts'
+import type { ContentParameter } from '../operations/parameter.ts'
+import type { Operation, Outcome } from '../operations/operation.ts'
+import { requireServable } from '../routes.ts'
+import type { Gateway } from '../server.ts'
+import { addWithTypes, requireNothing, textOf } from './body.ts'
+import { operatorOf, roleScreen } from './token.ts'
+import { fromBody, fromQuery, plainParameters } from './given.ts'
+
+export type OperationsOptions = Readonly<{
+  gateway: Gateway
+  reloader: Reloader
+  secret: string | undefined
+  clock: Clock
+}>
+
+type Served = Exclude<Operation, { where: 'command line' }>
+type ReadGiven = (request: FastifyRequest) => Record<string, unknown>
+
+/** Adds every operation that the admin API has, at its methods and paths. */
+export function addOperations(app: FastifyInstance, options: OperationsOptions): void {
+  for (const operation of operations) {
+    if (operation.where === 'command line') continue
+    const content = contentOf(operation)
+    for (const endpoint of operation.at) {
+      if (!content) addRoute(app, operation, endpoint, options)
+      else {
+        const types = [...content[1].types]
+        addWithTypes(app, types, (inner) => addRoute(inner, operation, endpoint, options))
+      }
+    }
+  }
+}
+
+function addRoute(
+  app: FastifyInstance,
+  operation: Served,
+  endpoint: string,
+  options: OperationsOptions,
+): void {
+  const [method = '', path = ''] = endpoint.split(' ')
+  const hasQuery = ['GET', 'DELETE'].includes(method)
+  const readGiven = hasQuery ? queryOf(operation) : bodyOf(operation)
+  const names = plainParameters(operation.parameters).map(([name]) => name)
+  const mostBytes = contentOf(operation)?.[1].mostBytes
+  app.route<{ Params: { id?: string } }>({
+    method,
+    url: path.replace('{id}', ':id'),
+    config: { parameters: hasQuery ? names : [] },
+    onRequest: roleScreen(operation.role),
+    ...(mostBytes === undefined ? {} : { bodyLimit: mostBytes }),
+    handler: async (request, reply) => {
+      const given = readGiven(request)
+      const context = contextOf(options, operatorOf(request).name)
+      const name = keyNameOf(operation)
+      const { id } = request.params
+      if (name !== undefined && id !== undefined) {
+        given[name] = (await context.desks().keys.find(id)).key
+      }
+      return answer(request, reply, operation, await operation.run(context, given))
+    },
+  })
+}
+
+function queryOf({ parameters }: Served): ReadGiven {
+  const read = fromQuery(parameters)
+  return ({ query, method, body }) => {
+    if (method === 'DELETE') requireNothing(body)
+    return read(query)
+  }
+}
+
+function bodyOf(operation: Served): ReadGiven {
+  const content = contentOf(operation)
+  if (content) return ({ body }) => ({ [content[0]]: { name: 'body', read: () => textOf(body) } })
+  const { parameters } = operation
+  if (plainParameters(parameters).length > 0) {
+    const read = fromBody(parameters)
+    return ({ body }) => read(body)
+  }
+  return ({ body }) => {
+    requireNothing(body)
+    return {}
+  }
+}
+
+/** The context of an operation that the holder of a token asks for. */
+function contextOf(
+  { gateway, reloader, secret, clock }: OperationsOptions,
+  by: string,
+): GatewayContext {
+  const { config, core } = gateway
+  const { stores, tallying } = core
+  let desks: Desks | undefined
+  return {
+    gateway,
+    reloader,
+    by,
+    config,
+    stores: () => stores,
+    desks: () => (desks ??= desksFor({ stores, plans: config.plans, clock, by })),
+    secret,
+    clock,
+    examine: (file) => examine(file.read(), reloader),
+    inForce: reloader.loaded.shown,
+    flush: () => tallying.flush(),
+    progress: () => () => undefined,
+  }
+}
+
+/** Checks a configuration without the values of the environment, which may hold others' tokens. */
+async function examine(text: string, { environment }: Reloader): Promise<Examined> {
+  try {
+    const preview = previewConfig(text, environment, 'body')
+    await requireServable(preview)
+    return { preview, mistakes: [] }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return { mistakes: error.mistakes }
+  }
+}
+
+async function answer(
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  { isSilent = false }: Served,
+  { json, csv, location }: Outcome,
+): Promise<FastifyReply> {
+  if (isSilent) return reply.code(204).send()
+  if (csv && headers.accept?.startsWith('text/csv')) {
+    return reply.type('text/csv; charset=utf-8').send(csv())
+  }
+  if (location !== undefined) void reply.code(201).header('location', location)
+  const value = json()
+  if (!(value instanceof Listed)) return reply.send(value)
+  return reply.type('application/json; charset=utf-8').send(await begun(value.json()))
+}
+
+/** Texts as a stream. A failure before the first text rejects; a later one breaks the stream off. */
+async function begun(texts: AsyncGenerator<string, void>): Promise<Readable> {
+  const first = await texts.next()
+  const all = async function* () {
+    if (!first.done) yield first.value
+    yield* texts
+  }
+  return Readable.from(all())
+}
+
+/** The parameter that takes the whole body, if the operation has one. */
+function contentOf({ parameters }: Served): [name: string, content: ContentParameter] | undefined {
+  for (const [name, parameter] of Object.entries(parameters)) {
+    if ('types' in parameter) return [name, parameter]
+  }
+  return undefined
+}
+
+function keyNameOf({ parameters }: Served): string | undefined {
+  return Object.keys(parameters).find((name) => 'isKey' in (parameters[name] ?? {}))
+}

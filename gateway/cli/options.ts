@@ -1,0 +1,103 @@
+import { anyText } from '../operations/kinds.ts'
+import type { Parameter, Parameters } from '../operations/parameter.ts'
+import type { Operation } from '../operations/operation.ts'
+
+/** An option of a command. Without `value` (the word for its value in the help) it is a switch. */
+export type Option = Readonly<{
+  value?: string | undefined
+  help: string
+  many?: boolean
+  /** The rule for its value, in words. */
+  expected?: string | undefined
+  /** The value that it has if it is left out, as help shows it. */
+  defaultText?: string | undefined
+}>
+
+export type Options = Readonly<Record<string, Option>>
+
+/** An argument of a command, which is given by its position. Help shows an optional one in brackets. */
+export type Argument = Readonly<{ name: string; word: string; isRequired: boolean }>
+
+/** The options that every command has. */
+const commonOptions: Options = {
+  config: { value: 'FILE', help: 'the configuration file (environment: TOLLGATE_CONFIG)' },
+  json: { help: 'print one JSON value, for programs' },
+  help: { help: 'explain the command' },
+}
+
+const by: Option = {
+  value: 'NAME',
+  help: 'the author, for the audit (environment: TOLLGATE_BY)',
+  defaultText: 'the user of this machine',
+}
+
+/** All options of a command. */
+export function optionsOf(operation: Operation): Options {
+  const named = optionParameters(operation)
+  return {
+    ...Object.fromEntries(named.map(([option, , parameter]) => [option, optionOf(parameter)])),
+    ...Object.fromEntries(
+      named.flatMap(([option, , { takeAway }]) =>
+        takeAway === undefined ? [] : [[`no-${option}`, { help: takeAway }]],
+      ),
+    ),
+    ...(operation.hasCsv ? { csv: { help: 'print CSV' } } : {}),
+    ...(operation.question ? { yes: { help: 'do not ask' } } : {}),
+    // What a running gateway changes is by the holder of the token that asks it.
+    ...(operation.changes && operation.where !== 'gateway' ? { by } : {}),
+    ...commonOptions,
+  }
+}
+
+/** The arguments of a command, in their order. */
+export function argumentsOf({ parameters }: Operation): readonly Argument[] {
+  return Object.entries(parameters).flatMap(([name, parameter]): Argument[] => {
+    if ('isKey' in parameter) {
+      return [{ name, word: 'KEY', isRequired: parameter.isRequired ?? false }]
+    }
+    if ('types' in parameter) {
+      return [{ name, word: 'FILE', isRequired: !parameter.isConfig }]
+    }
+    const { isArgument = false, isRequired = false, value = '' } = parameter
+    return isArgument ? [{ name, word: value, isRequired }] : []
+  })
+}
+
+/** The arguments of a command as help and messages show them. */
+export function argumentWords(operation: Operation): string[] {
+  return argumentsOf(operation).map(({ word, isRequired }) => (isRequired ? word : `[${word}]`))
+}
+
+/** The parameters that are given by options, each with the name of its option. */
+export function optionParameters({
+  parameters,
+}: {
+  parameters: Parameters
+}): [option: string, name: string, parameter: Parameter][] {
+  return Object.entries(parameters).flatMap(([name, parameter]) =>
+    'kind' in parameter && !parameter.isArgument
+      ? [[parameter.option ?? kebab(name), name, parameter]]
+      : [],
+  )
+}
+
+/** The rule for a parameter's value on the command line, in words. */
+export function expectedOf({ kind, nullWord }: Parameter): string {
+  return nullWord ? `${kind.expected}, or ${nullWord.word} for ${nullWord.meaning}` : kind.expected
+}
+
+function optionOf(parameter: Parameter): Option {
+  const { kind, value, help, many = false, defaultText } = parameter
+  const isPlain = kind === anyText || value === undefined
+  return {
+    value,
+    help,
+    many,
+    expected: isPlain ? undefined : expectedOf(parameter),
+    defaultText: defaultText,
+  }
+}
+
+function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}

@@ -1,0 +1,65 @@
+import { adminTokensFrom, noToken, type AdminTokens } from '../admin/token.ts'
+import type { AdminAddress } from '../config/config.ts'
+import type { Endpoint } from '../operations/context.ts'
+import { roles } from '../operations/role.ts'
+import { WrongInput } from '../operations/operation.ts'
+
+/**
+ * Asks the running gateway at the admin address of a configuration; resolves to its JSON. `otherwise` is a sentence
+ * for error messages: the advice to a user whose gateway doesn't answer.
+ */
+export async function askGateway(
+  { host, port }: AdminAddress,
+  adminToken: string | undefined,
+  endpoint: Endpoint,
+  otherwise = '',
+): Promise<unknown> {
+  const [method = '', path = ''] = endpoint.split(' ')
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const failed = (sentence: string): string => `${sentence}. ${otherwise}`.trim()
+  // With the token that may do most.
+  const tokens = tokensFrom(adminToken)
+  const token = [...roles]
+    .reverse()
+    .flatMap((role) => tokens.filter((each) => each.role === role))[0]
+  const headers = token ? { authorization: `Bearer ${token.token}` } : undefined
+  const options = { method, ...(headers ? { headers } : {}) }
+  const answer = await fetch(url + path, options).catch((error: unknown) => {
+    throw new Error(failed(`no gateway answers at ${url}`), { cause: error })
+  })
+  const body = await answer.text()
+  if (answer.ok) return JSON.parse(body) as unknown
+  if (answer.status === 403 && body.includes(noToken)) {
+    throw new WrongInput(
+      failed(
+        `the gateway at ${url} was started without ADMIN_TOKEN, so its admin API is closed: set it ` +
+          'where the gateway starts, and here',
+      ),
+    )
+  }
+  if (!token) {
+    throw new WrongInput(
+      failed(`ADMIN_TOKEN is not set here: set it to a token of the gateway at ${url}`),
+    )
+  }
+  const why = messageIn(body).replace(/\.$/, '')
+  throw new Error(failed(`the gateway at ${url} answers ${answer.status}${why && `: ${why}`}`))
+}
+
+/** The message of a refusal; empty if the answer isn't one of ours. */
+function messageIn(body: string): string {
+  try {
+    const { message } = JSON.parse(body) as { message?: unknown }
+    return typeof message === 'string' ? message : ''
+  } catch {
+    return ''
+  }
+}
+
+function tokensFrom(setting: string | undefined): AdminTokens {
+  try {
+    return adminTokensFrom(setting)
+  } catch (error) {
+    throw new WrongInput(error instanceof Error ? error.message : String(error))
+  }
+}

@@ -1,0 +1,57 @@
+import { liftBan } from './bans/lift.ts'
+import { listBans } from './bans/list.ts'
+import { setBan } from './bans/set.ts'
+import { checkConfig } from './config/check.ts'
+import { diffConfig } from './config/diff.ts'
+import { reloadConfig } from './config/reload.ts'
+import { runningConfig } from './config/running.ts'
+import { showConfig } from './config/show.ts'
+import { changeKey } from './keys/change.ts'
+import { createKey } from './keys/create.ts'
+import { disableKey } from './keys/disable.ts'
+import { enableKey } from './keys/enable.ts'
+import { importKeys } from './keys/import.ts'
+import { listKeys } from './keys/list.ts'
+import { revokeKey } from './keys/revoke.ts'
+import { rotateKey } from './keys/rotate.ts'
+import { showKey } from './keys/show.ts'
+import type { Operation } from './operation.ts'
+import { resetQuota } from './quota/reset.ts'
+import { showQuota } from './quota/show.ts'
+import { listAudit } from './reports/audit.ts'
+import { reportDeprecations } from './reports/deprecations.ts'
+import { showUsage } from './reports/usage.ts'
+import { backupStore } from './store/backup.ts'
+import { copyToStore } from './store/copy.ts'
+import { checkUpstream } from './upstream/check.ts'
+import { listUpstreams } from './upstream/list.ts'
+
+/** All operations, in the order of the command line's help. */
+export const operations: readonly Operation[] = [
+  createKey,
+  listKeys,
+  showKey,
+  changeKey,
+  rotateKey,
+  revokeKey,
+  disableKey,
+  enableKey,
+  importKeys,
+  listBans,
+  liftBan,
+  setBan,
+  showQuota,
+  resetQuota,
+  showUsage,
+  listAudit,
+  checkUpstream,
+  listUpstreams,
+  reportDeprecations,
+  checkConfig,
+  showConfig,
+  diffConfig,
+  runningConfig,
+  reloadConfig,
+  copyToStore,
+  backupStore,
+]

@@ -1,0 +1,18 @@
+import { operation } from '../operation.ts'
+import { aligned, endText } from '../table.ts'
+import { banView } from '../../limits/views.ts'
+
+export const listBans = operation({
+  name: 'bans list',
+  at: ['GET /admin/bans'],
+  summary: 'List the bans that run',
+  details: 'Bans that are over are in the audit: tollgate audit --key KEY.',
+  parameters: {},
+  role: 'read',
+  run: ({ desks }) => desks().quotas.bans(),
+  json: (bans) => bans.map(banView),
+  text: (bans) => {
+    const rows = bans.map(({ key, name, untilMs }) => [key, name, endText(untilMs)])
+    return rows.length > 0 ? aligned([['ID', 'NAME', 'UNTIL'], ...rows]) : 'No ban runs.'
+  },
+})

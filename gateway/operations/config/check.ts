@@ -1,0 +1,50 @@
+import { differencesOf } from '../../config/diff.ts'
+import { operation } from '../operation.ts'
+import { affectedKeys } from './affected.ts'
+import { counting } from './differences.ts'
+
+export const checkConfig = operation({
+  name: 'config check',
+  at: ['POST /admin/config/check'],
+  summary: 'Check a configuration; exit code 2 with every mistake if it has any',
+  details: 'FILE may be - for standard input.',
+  parameters: {
+    file: {
+      isConfig: true,
+      types: ['application/yaml', 'text/yaml', 'text/plain', 'application/json'],
+    },
+  },
+  role: 'read',
+  run: async ({ examine, inForce, stores }, { file }) => {
+    const { preview, mistakes } = await examine(file)
+    if (preview === undefined || inForce === undefined) {
+      const warnings = preview?.warnings ?? []
+      return {
+        file: file.name,
+        inForce,
+        mistakes,
+        warnings,
+        differences: [],
+        keys: {},
+        refused: {},
+      }
+    }
+    const { shown, warnings, plans } = preview
+    const differences = differencesOf(inForce, shown)
+    const affected = await affectedKeys(() => stores().keys, differences, plans)
+    return { file: file.name, inForce, mistakes, warnings, differences, ...affected }
+  },
+  json: ({ file, inForce, mistakes, warnings, ...compared }) => {
+    const checked = { sound: mistakes.length === 0, mistakes, warnings }
+    // A command has no configuration in force to compare with; `config diff` asks a gateway.
+    return inForce === undefined ? { file, ...checked } : { ...checked, ...compared }
+  },
+  text: ({ file, warnings }, { config: { plans, routes, upstreams } }) => {
+    const counted = [
+      counting(plans.size, 'plan'),
+      counting(routes.length, 'route'),
+      counting(upstreams.size, 'upstream'),
+    ]
+    return [...warnings, `${file} is sound: ${counted.join(', ')}.`].join('\n')
+  },
+})

@@ -1,0 +1,53 @@
+import type { Clock } from '../../shared/clock.ts'
+import type { Config } from '../config/config.ts'
+import type { Preview } from '../config/load.ts'
+import type { Reloader } from '../config/reload.ts'
+import type { Gateway } from '../server.ts'
+import type { Stores } from '../stores/stores.ts'
+import type { Desks } from './desks.ts'
+import type { Content } from './parameter.ts'
+
+/** A method and a path of the admin API. */
+export type Endpoint = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /admin/${string}`
+
+/** The result of checking a configuration: a preview, or its mistakes. */
+export type Examined = Readonly<{ preview?: Preview; mistakes: readonly string[] }>
+
+/** Everything that an operation works on, in a gateway or in a command. */
+export type Context = Readonly<{
+  config: Config
+  /** The stores; a command opens them at the first call. */
+  stores: () => Stores
+  /** The changes of keys, bans and quotas, by the author of this call. */
+  desks: () => Desks
+  /** The secret of the gateway's signature, if it signs. */
+  secret: string | undefined
+  clock: Clock
+  /** Checks a configuration. A command throws mistakes, a gateway returns them. */
+  examine: (file: Content) => Promise<Examined>
+  /** The configuration in force in a running gateway, in its shown form; `undefined` in a command. */
+  inForce: unknown
+  /** Writes the usage that is still in this process's memory to the store. */
+  flush: () => Promise<void>
+  /** Shows the progress of something long on a terminal; elsewhere it does nothing. */
+  progress: (label: string, total: number | undefined) => (done: number) => void
+}>
+
+/** The context of a command. */
+export type CommandContext = Context &
+  Readonly<{
+    /** The configuration in its shown form, with its warnings and the texts of its settings. */
+    preview: Preview
+    /** The name of the configuration's file, or `standard input`. */
+    configFile: string
+    /** Asks the running gateway; resolves to its JSON. Errors end with `otherwise`, the advice if none answers. */
+    askGateway: (endpoint: Endpoint, otherwise?: string) => Promise<unknown>
+    /** Whether a variable of the environment is set. */
+    hasVariable: (name: string) => boolean
+    /** The author of changes, for the audit. */
+    by: string
+  }>
+
+/** The context in a gateway, for the holder of a token: `by` is the author of changes. */
+export type GatewayContext = Context &
+  Readonly<{ gateway: Gateway; reloader: Reloader; by: string }>

@@ -1,0 +1,205 @@
+import type { Clock } from '../../shared/clock.ts'
+import type { Noted } from '../records/audit.ts'
+import type { Plan } from '../limits/limits.ts'
+import type { KeyStore } from '../keys/store.ts'
+import type { QuotaStore } from '../limits/store.ts'
+import { quotaOf, type Key, type Secret, type StoredKey } from '../keys/key.ts'
+import { importKeys } from '../keys/import.ts'
+import { KeyMistake } from '../keys/mistake.ts'
+import { resolveKey, type ResolvedKey } from '../keys/reference.ts'
+import { requireSound, type KeySettings } from '../keys/settings.ts'
+import { hashOf, newKeyId, newToken } from '../keys/token.ts'
+import { keyView } from '../keys/view.ts'
+
+/** The number of attempts at a change while others change the same key. */
+const tries = 10
+
+/** How long an ended secret stays in the store, so that every gateway learns of its end. */
+const endedSecretMs = 24 * 3_600_000
+
+/** A key and its token. Stores keep only the token's hash, so this is the one moment to show it. */
+export type Issued = Readonly<{ key: Key; token: string }>
+
+export type DeskOptions = Readonly<{
+  store: KeyStore
+  plans: ReadonlyMap<string, Plan>
+  clock: Clock
+  /** The store of bans: a ban goes with a key that moves to another account. */
+  quota?: QuotaStore
+  /** Writes each change to the audit. */
+  noted?: Noted
+}>
+
+/** The operations on keys, for the command line and the admin API. */
+export class KeyDesk {
+  readonly #store: KeyStore
+  readonly #plans: ReadonlyMap<string, Plan>
+  readonly #clock: Clock
+  readonly #quota: QuotaStore | undefined
+  readonly #noted: Noted
+
+  constructor({ store, plans, clock, quota, noted = unnoted }: DeskOptions) {
+    this.#noted = noted
+    this.#quota = quota
+    this.#store = store
+    this.#plans = plans
+    this.#clock = clock
+  }
+
+  async create(settings: KeySettings): Promise<Issued> {
+    requireSound(settings, this.#plans)
+    requireFuture(settings.expiresAtMs, this.#clock())
+    const id = newKeyId()
+    const token = newToken(id)
+    const key = { ...settings, id, createdAtMs: this.#clock(), secrets: [{ hash: hashOf(token) }] }
+    const { clash } = await this.#store.add([key])
+    if (clash !== undefined) throw new Error('a new random id was taken; this cannot be')
+    await this.#note('keys.create', null, key)
+    return { key, token }
+  }
+
+  /** Adds the keys of a text of CSV or JSON lines, all or none; resolves to their number. */
+  async import(text: string, progress?: (written: number, total: number) => void): Promise<number> {
+    const options = { store: this.#store, plans: this.#plans, clock: this.#clock }
+    const imported = await importKeys(text, options, progress)
+    const after = { imported }
+    await this.#noted({ what: 'keys.import', subject: 'keys', before: null, after })
+    return imported
+  }
+
+  async show(id: string): Promise<Key> {
+    return (await this.#read(id)).key
+  }
+
+  list(): AsyncIterable<Key> {
+    return this.#store.list()
+  }
+
+  /** Finds the key with an id, a token, or a name that no other key has. */
+  find(reference: string): Promise<ResolvedKey> {
+    return resolveKey(this.#store, reference)
+  }
+
+  /** The subject in the audit for a reference: the id of a key, or the reference itself, such as a file. */
+  async subjectOf(reference: string): Promise<string> {
+    try {
+      return (await this.find(reference)).key.id
+    } catch (error) {
+      if (error instanceof KeyMistake && error.code === 'not_found') return reference
+      throw error
+    }
+  }
+
+  /** The number of an account's keys, without revoked ones. They share one quota. */
+  async countOf(account: string): Promise<number> {
+    let count = 0
+    for await (const key of this.#store.list()) {
+      if (key.account === account && key.revokedAtMs === undefined) count++
+    }
+    return count
+  }
+
+  async change(id: string, changes: Partial<KeySettings>): Promise<Key> {
+    let before = ''
+    const after = await this.#edit('keys.change', id, (key) => {
+      requireAlive(key)
+      const changed = { ...key, ...changes, limits: { ...key.limits, ...changes.limits } }
+      requireSound(changed, this.#plans)
+      requireFuture(changes.expiresAtMs, this.#clock())
+      before = quotaOf(key)
+      return changed
+    })
+    if (quotaOf(after) !== before) await this.#moveBan(id, before, quotaOf(after))
+    return after
+  }
+
+  async #moveBan(id: string, before: string, after: string): Promise<void> {
+    const bans = (await this.#quota?.bans()) ?? []
+    const ban = bans.find(({ key, quota }) => key === id && quota === before)
+    if (!ban) return
+    await this.#quota?.ban(after, id, ban.untilMs)
+    await this.#quota?.lift(before, id)
+  }
+
+  /** Gives a key a new secret. The last one still works for `overlapMs`; older ones end now. */
+  async rotate(id: string, overlapMs: number): Promise<Issued> {
+    const token = newToken(id)
+    const now = this.#clock()
+    const key = await this.#edit('keys.rotate', id, (key) => {
+      requireAlive(key)
+      const [current, ...older] = key.secrets
+      const secrets: Secret[] = [
+        { hash: hashOf(token) },
+        ...(current ? [endBy(current, now + overlapMs)] : []),
+        ...older
+          .map((secret) => endBy(secret, now))
+          .filter(({ untilMs }) => now - untilMs < endedSecretMs),
+      ]
+      return { ...key, secrets }
+    })
+    return { key, token }
+  }
+
+  /** Ends a key for good. */
+  revoke(id: string): Promise<Key> {
+    const revoke = (key: Key): Key => ({ ...key, revokedAtMs: key.revokedAtMs ?? this.#clock() })
+    return this.#edit('keys.revoke', id, revoke)
+  }
+
+  setDisabled(id: string, disabled: boolean): Promise<Key> {
+    return this.#edit(disabled ? 'keys.disable' : 'keys.enable', id, (key) => {
+      requireAlive(key)
+      return { ...key, disabled: disabled || undefined }
+    })
+  }
+
+  async #read(id: string): Promise<StoredKey> {
+    const stored = await this.#store.get(id)
+    if (!stored) throw new KeyMistake(`there is no key with the id "${id}"`, 'not_found')
+    return stored
+  }
+
+  async #edit(what: string, id: string, change: (key: Key) => Key): Promise<Key> {
+    for (let attempt = 0; attempt < tries; attempt++) {
+      const { key, version } = await this.#read(id)
+      const changed = change(key)
+      if (await this.#store.replace(changed, version)) {
+        await this.#note(what, key, changed)
+        return changed
+      }
+    }
+    throw new KeyMistake(`the key "${id}" is being changed by others; try again`, 'conflict')
+  }
+
+  #note(what: string, before: Key | null, after: Key): Promise<void> {
+    const now = this.#clock()
+    return this.#noted({
+      what,
+      subject: after.id,
+      before: before && keyView(before, now),
+      after: keyView(after, now),
+    })
+  }
+}
+
+const unnoted: Noted = () => Promise.resolve()
+
+function requireFuture(expiresAtMs: number | undefined, nowMs: number): void {
+  if (expiresAtMs === undefined || expiresAtMs > nowMs) return
+  throw new KeyMistake('the expiry is in the past')
+}
+
+function requireAlive(key: Key): void {
+  if (key.revokedAtMs === undefined) return
+  throw new KeyMistake(
+    `the key "${key.id}" is revoked, which is for good; create a new one`,
+    'conflict',
+  )
+}
+
+function endBy(
+  { hash, untilMs = Infinity }: Secret,
+  nowMs: number,
+): { hash: string; untilMs: number } {
+  return { hash, untilMs: Math.min(untilMs, nowMs) }
+}

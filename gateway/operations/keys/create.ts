@@ -1,0 +1,25 @@
+import { operation } from '../operation.ts'
+import { sharing, uselessMinute } from './consequences.ts'
+import { newKey, settingsFrom } from './settings.ts'
+import { issuedText } from './texts.ts'
+
+export const createKey = operation({
+  name: 'keys create',
+  at: ['POST /admin/keys'],
+  summary: 'Make a key and show its token, once',
+  parameters: newKey,
+  changes: true,
+  role: 'all',
+  run: ({ desks }, given) => {
+    const { name, plan } = given
+    return desks().keys.create({ ...settingsFrom(given), name, plan })
+  },
+  location: ({ key }) => `/admin/keys/${key.id}`,
+  json: ({ key, token }) => ({ id: key.id, key: token, plan: key.plan }),
+  text: async ({ key, token }, { desks }) => {
+    const { keys, quotas } = desks()
+    const { standing } = await quotas.describe(key)
+    const consequences = [...(await sharing(key, keys)), ...uselessMinute(standing)]
+    return issuedText('Made', key, token, consequences)
+  },
+})

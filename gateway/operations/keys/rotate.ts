@@ -1,0 +1,52 @@
+import { keyView } from '../../keys/view.ts'
+import { overlapTime } from '../kinds.ts'
+import { operation } from '../operation.ts'
+import { oneKey } from '../parameters.ts'
+import { endText } from '../table.ts'
+import { consequencesOf } from './consequences.ts'
+import { issuedText } from './texts.ts'
+
+export const rotateKey = operation({
+  name: 'keys rotate',
+  at: ['POST /admin/keys/{id}/rotate'],
+  summary: 'Give a key a new token; the old one still works for a while',
+  details:
+    'At most two tokens of a key work at a time: one that still works from an earlier rotation ' +
+    'ends at once.',
+  parameters: {
+    key: oneKey,
+    overlap: {
+      kind: overlapTime,
+      value: 'DURATION',
+      help: 'how long the old token still works (0: not at all)',
+      defaultText: '24h',
+    },
+  },
+  changes: true,
+  role: 'support',
+  run: async ({ desks, clock }, { key, overlap }) => {
+    const issued = await desks().keys.rotate(key.id, overlap)
+    const now = clock()
+    const olderUntilMs = key.secrets.find(({ untilMs = 0 }) => untilMs > now)?.untilMs
+    return { ...issued, olderUntilMs }
+  },
+  json: ({ key, token }, { clock }) => {
+    const { oldTokenUntil } = keyView(key, clock())
+    return { id: key.id, key: token, plan: key.plan, oldTokenUntil }
+  },
+  text: async ({ key, token, olderUntilMs }, { desks, clock }) => {
+    const untilMs = key.secrets[1]?.untilMs ?? 0
+    const old =
+      untilMs > clock()
+        ? `The old one works until ${endText(untilMs)}.`
+        : 'The old one works no longer.'
+    const older =
+      olderUntilMs === undefined
+        ? []
+        : [
+            `The one before it works no longer: it would have worked until ${endText(olderUntilMs)}, but a key has two tokens at most.`,
+          ]
+    const details = await desks().quotas.describe(key)
+    return issuedText('Rotated', key, token, [old, ...older, ...consequencesOf(details, details)])
+  },
+})

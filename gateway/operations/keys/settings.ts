@@ -1,0 +1,97 @@
+import type { KeySettings } from '../../keys/settings.ts'
+import { anyText, limit, moment, ofText } from '../kinds.ts'
+import type { Given } from '../parameter.ts'
+import { textOf } from '../parameters.ts'
+
+/** Words by which people may mean "no restriction": they are refused as methods. */
+const anyMethod = new Set(['ANY', 'ALL', 'NONE', '*', ''])
+
+const method = ofText('one method such as GET; without one, all are allowed', (text) => {
+  const name = text.toUpperCase()
+  return anyMethod.has(name) ? undefined : name
+})
+
+const name = textOf('TEXT', 'the name of the key, for people')
+const plan = textOf('PLAN', 'a plan of the configuration')
+const account = textOf('ACCOUNT', 'keys of one account share one quota')
+const ownLimit = {
+  kind: limit,
+  value: 'N',
+  help: "a limit in place of the plan's",
+  nullWord: { word: 'plan', meaning: "the plan's" },
+} as const
+const perMinute = { ...ownLimit, option: 'per-minute' } as const
+const perDay = { ...ownLimit, option: 'per-day' } as const
+const expiresAt = {
+  kind: moment,
+  value: 'DATE',
+  option: 'expires',
+  help: 'when it ends; a day begins at 00:00 UTC',
+  nullWord: { word: 'never', meaning: 'no end' },
+} as const
+const methods = {
+  kind: method,
+  value: 'METHOD',
+  option: 'method',
+  many: true,
+  help: 'allow this method only',
+} as const
+const paths = {
+  kind: anyText,
+  value: 'PATTERN',
+  option: 'path',
+  many: true,
+  help: 'allow this path only; /v1/pets/* is everything below /v1/pets/',
+} as const
+const addresses = {
+  kind: anyText,
+  value: 'RANGE',
+  option: 'address',
+  many: true,
+  help: 'allow this address or CIDR range only',
+} as const
+const note = textOf('TEXT', 'anything worth knowing')
+
+/** The parameters of a new key. A dot leads into a member of an object. */
+export const newKey = {
+  plan: { ...plan, isRequired: true },
+  name: { ...name, isRequired: true },
+  account,
+  'limits.perMinute': perMinute,
+  'limits.perDay': perDay,
+  expiresAt,
+  methods,
+  paths,
+  addresses,
+  note,
+} as const
+
+/** The parameters of a change; settings that are left out stay. */
+export const keyChange = {
+  plan,
+  name,
+  account: { ...account, takeAway: 'take it out of its account: it has a quota of its own again' },
+  'limits.perMinute': { ...perMinute, takeAway: "the plan's limit again" },
+  'limits.perDay': { ...perDay, takeAway: "the plan's limit again" },
+  expiresAt: { ...expiresAt, takeAway: 'it has no end again' },
+  methods: { ...methods, takeAway: 'all methods again' },
+  paths: { ...paths, takeAway: 'all paths again' },
+  addresses: { ...addresses, takeAway: 'all addresses again' },
+  note: { ...note, takeAway: 'take its note away' },
+} as const
+
+/** The settings of a key from given parameters; `null` takes a setting away. */
+export function settingsFrom(given: Given<typeof keyChange>): Partial<KeySettings> {
+  const { 'limits.perMinute': perMinute, 'limits.perDay': perDay, expiresAt, ...others } = given
+  const limits = givenMembers({ perMinute, perDay })
+  return {
+    ...givenMembers({ ...others, expiresAtMs: expiresAt }),
+    ...(Object.keys(limits).length > 0 ? { limits } : {}),
+  }
+}
+
+/** The members that were given, those taken away as `undefined`. */
+function givenMembers(members: object): object {
+  const given = Object.entries(members).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given.map(([name, value]) => [name, (value as unknown) ?? undefined]))
+}

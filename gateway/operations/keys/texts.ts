@@ -1,0 +1,74 @@
+import { printable } from '../../../shared/printable.ts'
+import type { Key } from '../../keys/key.ts'
+import type { KeyDetails, QuotaView } from '../quota-desk.ts'
+import { aligned, endText, timeText } from '../table.ts'
+
+/** The text with a new token, which is shown this one time only. */
+export function issuedText(
+  verb: string,
+  key: Key,
+  token: string,
+  more: readonly string[] = [],
+): string {
+  const after = more.length > 0 ? `\n\n${more.map(printable).join('\n')}` : ''
+  const whose = `${key.id} (${printable(key.name)}, plan ${key.plan})`
+  return `${verb} the key ${whose}. Its token is shown this once:\n\n  ${token}${after}`
+}
+
+/** Everything about one key, a line each; before it the consequences of a change. */
+export function keyText(details: KeyDetails, consequences: readonly string[] = []): string {
+  const { plan, account, limits, standing, bannedUntil } = details
+  const { quota, minute, day, strikes } = standing
+  const ofWhom = (own: unknown) => (own === undefined ? `plan ${plan}` : 'its own limit')
+  const rows = {
+    ...details,
+    state: stateText(details),
+    why: bannedUntil === undefined ? undefined : banText(standing),
+    strikes: strikes > 0 ? strikes : undefined,
+    minute: windowText(minute, ofWhom(limits?.perMinute), standing.offered),
+    day: windowText(day, ofWhom(limits?.perDay), standing.offered),
+    quota: quota.startsWith('account:') ? `shared by all keys of ${account}` : undefined,
+    // Other rows show these.
+    limits: undefined,
+    bannedUntil: undefined,
+    standing: undefined,
+  }
+  const lines = Object.entries(rows)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => [`${name}:`, valueText(value)])
+  const before = consequences.length > 0 ? `${consequences.map(printable).join('\n')}\n\n` : ''
+  return before + aligned(lines)
+}
+
+/** The state of a key, together with a running ban and a missing plan. */
+export function stateText({ state, plan, bannedUntil, standing }: KeyDetails): string {
+  const parts = [
+    state === 'active' && bannedUntil !== undefined ? undefined : state,
+    bannedUntil === undefined ? undefined : `banned until ${endText(Date.parse(bannedUntil))}`,
+    standing.offered ? undefined : `refused: the configuration has no limits for the plan ${plan}`,
+  ]
+  return parts.filter((part) => part !== undefined).join('; ')
+}
+
+/** The cause of a key's ban, from the audit. */
+export function banText({ ban }: Pick<QuotaView, 'ban'>): string {
+  if (!ban) return 'the audit doesn’t say'
+  const since = `since ${timeText(Date.parse(ban.since))}`
+  return ban.strikes === undefined
+    ? `banned by ${ban.by} ${since}`
+    : `it went on after it was refused (${ban.strikes} strikes), ${since}`
+}
+
+type Window = QuotaView['minute']
+
+function windowText(window: Window, origin: string, isOffered: boolean): string | undefined {
+  if (!isOffered) return undefined
+  if (!window) return `unlimited (${origin})`
+  const { limit, used, reset } = window
+  return `${used} of ${limit} used (${origin}), until ${endText(reset * 1_000)}`
+}
+
+function valueText(value: unknown): string {
+  if (Array.isArray(value)) return value.join(', ')
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -1,0 +1,89 @@
+import { Type, type TSchema } from '../../shared/schema.ts'
+import { durationFrom, instantFrom } from '../../shared/units.ts'
+import { rememberedDays } from '../records/tally-store.ts'
+
+/** The kind of a parameter: one rule for help, checks, messages and the documentation of the admin API. */
+export type Kind<Value> = Readonly<{
+  /** The rule in words that fit after "must be". */
+  expected: string
+  /** Reads the text of an option or of a query's parameter; `undefined` if it breaks the rule. */
+  read: (text: string) => Value | undefined
+  /** The rule for a member of a body. */
+  schema: TSchema
+  /** Reads a member that fits the schema; by default, as `read` reads its text. */
+  fromJson?: (json: unknown) => Value | undefined
+}>
+
+/** Any text. */
+export const anyText: Kind<string> = {
+  expected: 'a text',
+  read: (text) => text,
+  schema: Type.String({ expected: 'a text' }),
+}
+
+/** True or false; a query's parameter without a value is true. */
+export const yesOrNo: Kind<boolean> = {
+  expected: 'true or false',
+  read: (text) => (text === '' || text === 'true' ? true : text === 'false' ? false : undefined),
+  schema: Type.Boolean({ expected: 'true or false' }),
+  fromJson: (json) => json === true,
+}
+
+/** The number of days that a report covers. */
+export const dayCount = wholeNumber(1, rememberedDays)
+
+/** The number of audit lines to list. */
+export const lineCount = wholeNumber(1, 10_000)
+
+/** The length of a ban, in milliseconds. */
+export const banTime = ofText(
+  'a duration such as 30m or 24h',
+  (text) => durationFrom(text) || undefined,
+)
+
+/** How long an old token still works, in milliseconds. */
+export const overlapTime = ofText('0 or a duration such as 24h', (text) =>
+  text === '0' ? 0 : durationFrom(text),
+)
+
+/** The end of something, in milliseconds since 1970. */
+export const moment = ofText('a day such as 2030-12-31, or a time with its zone', instantFrom)
+
+/** The points that a key may use up in a window. */
+export const limit: Kind<number | 'unlimited'> = {
+  expected: 'a whole number above 0 or "unlimited"',
+  read: (text) => {
+    if (text === 'unlimited') return text
+    return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined
+  },
+  schema: Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('unlimited')], {
+    expected: 'a whole number above 0 or "unlimited"',
+  }),
+  fromJson: (json) => (typeof json === 'number' || json === 'unlimited' ? json : undefined),
+}
+
+/** A kind that is a text in bodies too, and is read in the same way everywhere. */
+export function ofText<Value>(
+  expected: string,
+  read: (text: string) => Value | undefined,
+): Kind<Value> {
+  const schema = Type.Refine(
+    Type.String({ expected }),
+    (value) => read(value) !== undefined,
+    () => `must be ${expected}`,
+  )
+  return { expected, read, schema }
+}
+
+function wholeNumber(minimum: number, maximum: number): Kind<number> {
+  const expected = `a whole number from ${minimum} to ${maximum}`
+  return {
+    expected,
+    read: (text) => {
+      const number = /^\d{1,9}$/.test(text) ? Number(text) : 0
+      return number >= minimum && number <= maximum ? number : undefined
+    },
+    schema: Type.Integer({ minimum, maximum, expected }),
+    fromJson: (json) => (typeof json === 'number' ? json : undefined),
+  }
+}

@@ -1,0 +1,137 @@
+import type { CommandContext, Context, Endpoint, GatewayContext } from './context.ts'
+import type { Given, Parameters } from './parameter.ts'
+import type { Role } from './role.ts'
+
+/** The description of an operation, from which help, options, queries, bodies and their checks are made. */
+type Description<All extends Parameters> = Readonly<{
+  /** The words of its command, such as `keys create`. */
+  name: string
+  /** One line for lists of commands. */
+  summary: string
+  /** Further paragraphs for `--help`. */
+  details?: string
+  parameters: All
+  /** Whether it changes something: its command then takes `--by`, the author for the audit. */
+  changes?: boolean
+  /** The least role that may do it. */
+  role: Role
+}>
+
+/** The forms in which the result of an operation is shown. */
+type Formats<Result, Where> = Readonly<{
+  /** The result for programs; by default the result itself. A list of any length is a `Listed`. */
+  json?: (result: Result, context: Where) => unknown
+  /** The result for people. */
+  text: (result: Result, context: CommandContext) => string | Promise<string>
+  /** The result for spreadsheets. */
+  csv?: (result: Result) => string
+  /** Whether the result is a failure: the command then exits with 1. */
+  isRefused?: (result: Result) => boolean
+}>
+
+/** The outcome of an operation, in every form that the command line or the admin API may show. */
+export type Outcome = Readonly<{
+  json: () => unknown
+  text: (context: CommandContext) => string | Promise<string>
+  csv: (() => string) | undefined
+  isRefused: boolean
+  /** The path of a thing that was made. */
+  location: string | undefined
+}>
+
+/** An operation as the command line and the admin API use it: without the types of its parameters and its result. */
+type Untyped<Where> = Description<Parameters> &
+  Readonly<{
+    hasCsv: boolean
+    /** The question that a terminal asks before an operation that can't be undone. */
+    question?: (given: Readonly<Record<string, unknown>>) => string | undefined
+    /** Whether the admin API answers with 204, without a body. */
+    isSilent?: boolean
+    /** `given` holds a value for each parameter, read by the parameter's kind. */
+    run: (context: Where, given: Readonly<Record<string, unknown>>) => Promise<Outcome>
+  }>
+
+type Anywhere = Untyped<Context> & Readonly<{ where: 'anywhere'; at: readonly Endpoint[] }>
+type OfGateway = Untyped<GatewayContext> &
+  Readonly<{
+    where: 'gateway'
+    at: readonly Endpoint[]
+    /** The text for people of the JSON that a running gateway answered. */
+    textOf: (json: unknown, context: CommandContext) => string | Promise<string>
+  }>
+type OfCommandLine = Untyped<CommandContext> &
+  Readonly<{
+    where: 'command line'
+    /** The reason why the admin API doesn't have it. */
+    because: string
+  }>
+
+/** Something that operators can do. */
+export type Operation = Anywhere | OfGateway | OfCommandLine
+
+type Definition<All extends Parameters, Result, Where> = Description<All> &
+  Formats<Result, Where> &
+  Readonly<{ run: (context: Where, given: Given<All>) => Promise<Result> }>
+
+type AtEndpoints = Readonly<{ at: readonly Endpoint[] }>
+
+/** An operation on the stores. The command line runs it in its own process, the admin API in the gateway. */
+export function operation<const All extends Parameters, Result>(
+  definition: Definition<All, Result, Context> &
+    AtEndpoints &
+    Readonly<{
+      isSilent?: boolean
+      question?: (given: Given<All>) => string | undefined
+      /** The path of the thing that it made: the admin API answers with 201 and `Location`. */
+      location?: (result: Result) => string
+    }>,
+): Operation {
+  return { ...untyped(definition), where: 'anywhere', at: definition.at }
+}
+
+/** An operation that needs a running gateway. The command line asks the gateway at its admin address. */
+export function ofGateway<const All extends Parameters, Result>(
+  definition: Omit<Definition<All, Result, GatewayContext>, 'json'> & AtEndpoints,
+): Operation {
+  const textOf = (json: unknown, context: CommandContext): string | Promise<string> =>
+    definition.text(json as Result, context)
+  return { ...untyped(definition), where: 'gateway', at: definition.at, textOf }
+}
+
+/** An operation of the command line only. */
+export function ofCommandLine<const All extends Parameters, Result>(
+  definition: Definition<All, Result, CommandContext> & Readonly<{ because: string }>,
+): Operation {
+  return { ...untyped(definition), where: 'command line', because: definition.because }
+}
+
+/** Takes the types away, so that operations of all kinds fit into one table. */
+function untyped<All extends Parameters, Result, Where>(
+  definition: Definition<All, Result, Where> &
+    Readonly<{
+      isSilent?: boolean
+      question?: (given: Given<All>) => string | undefined
+      location?: (result: Result) => string
+    }>,
+): Untyped<Where> {
+  const { run, json, text, csv, isRefused, location, question, ...description } = definition
+  return {
+    ...description,
+    hasCsv: csv !== undefined,
+    ...(question && { question: (given) => question(given as Given<All>) }),
+    run: async (context, given) => {
+      // The command line and the admin API have read each value by its kind.
+      const result = await run(context, given as Given<All>)
+      return {
+        json: () => (json ? json(result, context) : result),
+        text: (terminal) => text(result, terminal),
+        csv: csv && (() => csv(result)),
+        isRefused: isRefused?.(result) ?? false,
+        location: location?.(result),
+      }
+    },
+  }
+}
+
+/** A mistake in the arguments: exit code 2, or status 400. The message says what to give instead. */
+export class WrongInput extends Error {}

@@ -1,0 +1,142 @@
+import type { Clock } from '../../shared/clock.ts'
+import type { Noted } from '../records/audit.ts'
+import { quotaOf, type Key } from '../keys/key.ts'
+import { KeyMistake } from '../keys/mistake.ts'
+import { keyNames } from '../keys/names.ts'
+import { keyView } from '../keys/view.ts'
+import type { AuditStore } from '../records/audit-store.ts'
+import type { KeyStore } from '../keys/store.ts'
+import type { Ban, QuotaStore } from '../limits/store.ts'
+import { banView } from '../limits/views.ts'
+import { causeOf } from './ban-cause.ts'
+import { keyStanding, type StandingFacts, type KeyStanding } from './key-standing.ts'
+import { effectiveLimits, type Limits, type Plan } from '../limits/limits.ts'
+
+export type KeyDetails = ReturnType<typeof keyView> & Readonly<{ standing: KeyStanding }>
+
+/** A key by its name, with the state of its limits. */
+export type QuotaView = Pick<Key, 'id' | 'name' | 'plan'> & KeyStanding
+
+/** For a key whose plan isn't in the configuration any more: its usage is still shown. */
+const noLimits: Limits = { perMinute: Infinity, perDay: Infinity }
+
+export type QuotaDeskOptions = Readonly<{
+  keys: KeyStore
+  quota: QuotaStore
+  plans: ReadonlyMap<string, Plan>
+  clock: Clock
+  /** Writes each change to the audit. */
+  noted?: Noted
+  /** Tells who banned a key. */
+  audit?: Pick<AuditStore, 'list'>
+}>
+
+/** The operations on bans and quotas, for the command line and the admin API. */
+export class QuotaDesk {
+  readonly #keys: KeyStore
+  readonly #quota: QuotaStore
+  readonly #plans: ReadonlyMap<string, Plan>
+  readonly #clock: Clock
+  readonly #noted: Noted | undefined
+  readonly #audit: QuotaDeskOptions['audit']
+
+  constructor({ keys, quota, plans, clock, noted, audit }: QuotaDeskOptions) {
+    this.#plans = plans
+    this.#noted = noted
+    this.#audit = audit
+    this.#keys = keys
+    this.#quota = quota
+    this.#clock = clock
+  }
+
+  /** The bans that run, in the order of their ends. */
+  async bans(): Promise<readonly (Ban & { name: string })[]> {
+    const bans = await this.#quota.bans()
+    const nameOf = await keyNames(
+      this.#keys,
+      bans.map(({ key }) => key),
+    )
+    return bans
+      .map((ban) => ({ ...ban, name: nameOf(ban.key) }))
+      .sort((a, b) => a.untilMs - b.untilMs)
+  }
+
+  /** The ends of running bans in milliseconds, by key. */
+  async banEnds(): Promise<ReadonlyMap<string, number>> {
+    return new Map((await this.#quota.bans()).map(({ key, untilMs }) => [key, untilMs]))
+  }
+
+  /** Bans a key for a time from now, in place of a ban that runs. */
+  async ban(id: string, forMs: number): Promise<Ban & { name: string }> {
+    const key = await this.#key(id)
+    const ban = { key: id, name: key.name, quota: quotaOf(key), untilMs: this.#clock() + forMs }
+    const before = (await this.#quota.bans()).find((each) => each.key === id)
+    await this.#quota.ban(ban.quota, id, ban.untilMs)
+    await this.#noted?.({
+      what: 'bans.set',
+      subject: id,
+      before: before ? banView(before) : null,
+      after: banView(ban),
+    })
+    return ban
+  }
+
+  async lift(id: string): Promise<void> {
+    // The ban may belong to another quota: the key may have moved to another account since.
+    const running = (await this.#quota.bans()).filter(({ key }) => key === id)
+    const quotas = new Set([quotaOf(await this.#key(id)), ...running.map(({ quota }) => quota)])
+    let lifted = false
+    for (const quota of quotas) lifted = (await this.#quota.lift(quota, id)) || lifted
+    if (!lifted) throw new KeyMistake(`the key "${id}" isn’t banned`, 'not_found')
+    const [before] = running
+    await this.#noted?.({
+      what: 'bans.lift',
+      subject: id,
+      before: before ? banView(before) : null,
+      after: null,
+    })
+  }
+
+  /** The state of a key's limits. */
+  async show(id: string): Promise<QuotaView> {
+    return this.#view(await this.#key(id))
+  }
+
+  /** A key with the state of its limits: all that an operator sees of it. */
+  async describe(key: Key): Promise<KeyDetails> {
+    const facts = await this.#facts(key)
+    const { bannedUntilMs } = facts.decision
+    const view = keyView(key, this.#clock(), bannedUntilMs > 0 ? bannedUntilMs : undefined)
+    return { ...view, standing: keyStanding(key, facts) }
+  }
+
+  /** Empties minute and day of a key's quota, which may be an account's; returns the quota's name. */
+  async reset(id: string): Promise<string> {
+    const key = await this.#key(id)
+    const quota = quotaOf(key)
+    const before = await this.#view(key)
+    await this.#quota.reset(quota)
+    await this.#noted?.({ what: 'quota.reset', subject: id, before, after: await this.#view(key) })
+    return quota
+  }
+
+  async #view(key: Key): Promise<QuotaView> {
+    const { id, name, plan } = key
+    return { id, name, plan, ...keyStanding(key, await this.#facts(key)) }
+  }
+
+  async #facts(key: Key): Promise<StandingFacts> {
+    const plan = this.#plans.get(key.plan)
+    const offer = plan && effectiveLimits(plan, key.limits)
+    const limits = offer ?? noLimits
+    const decision = await this.#quota.decide(quotaOf(key), { key: key.id, cost: 0, limits })
+    const cause = decision.bannedUntilMs > 0 ? await causeOf(this.#audit, key.id) : null
+    return { decision, limits, cause, isOffered: offer !== undefined }
+  }
+
+  async #key(id: string): Promise<Key> {
+    const stored = await this.#keys.get(id)
+    if (!stored) throw new KeyMistake(`there is no key with the id "${id}"`, 'not_found')
+    return stored.key
+  }
+}

@@ -1,0 +1,40 @@
+import { usage, type Usage } from '../../records/usage.ts'
+import { operation } from '../operation.ts'
+import { days, dayRange } from '../parameters.ts'
+import { aligned } from '../table.ts'
+
+export const showUsage = operation({
+  name: 'usage',
+  at: ['GET /admin/usage', 'GET /admin/usage/{id}'],
+  summary: 'Show the usage of each key in total, or of one key by day',
+  details:
+    'Counted by day (UTC), kept for 90 days, and written to the store every four seconds. Requests ' +
+    'without a valid key are not included; the metrics have them.',
+  parameters: { key: { isKey: true }, days },
+  role: 'read',
+  run: async ({ stores, clock, flush }, { key, days }) => {
+    await flush()
+    return usage(stores(), { ...dayRange(days, clock), key: key?.id })
+  },
+  text: table,
+})
+
+const answerClasses = ['2xx', '3xx', '4xx', '5xx']
+
+function table(usages: readonly Usage[]): string {
+  if (usages.length === 0) return 'No key was used.'
+  const sum = (counts: Readonly<Record<string, number>>): number =>
+    Object.values(counts).reduce((all, count) => all + count, 0)
+  const rows = usages.map(({ day, key, name, admitted, refused, answers }) => [
+    ...(day === undefined ? [key, name] : [day]),
+    String(admitted),
+    String(sum(refused)),
+    ...answerClasses.map((each) => String(answers[each] ?? 0)),
+    Object.entries(refused)
+      .map(([code, count]) => `${count} ${code}`)
+      .join(', '),
+  ])
+  const first = usages[0]?.day === undefined ? ['ID', 'NAME'] : ['DAY']
+  const heads = [...first, 'ADMITTED', 'REFUSED', '2XX', '3XX', '4XX', '5XX', 'REFUSED FOR']
+  return aligned([heads, ...rows])
+}

@@ -1,0 +1,44 @@
+import type { StoreSettings } from '../../config/config.ts'
+import { copyStore, type Copied } from '../../stores/copy.ts'
+import { openGoal, openSource } from '../../stores/open-copy.ts'
+import type { CommandContext } from '../context.ts'
+
+export { countKeysIn } from '../../stores/count-keys.ts'
+export { backupFile } from '../../stores/embedded/backup.ts'
+export { requireFree } from '../../stores/embedded/new-file.ts'
+export { isSameStore, storeName } from '../../stores/open-copy.ts'
+
+/** From which store to which other one. */
+export type Transfer = Readonly<{
+  from: StoreSettings
+  to: StoreSettings
+  isDryRun: boolean
+  intoNonEmpty: boolean
+}>
+
+/** Opens both, copies, and closes both, whatever happens. */
+export async function transfer(
+  { clock, progress, by }: CommandContext,
+  { from, to, isDryRun, intoNonEmpty }: Transfer,
+): Promise<Copied> {
+  const source = await openSource(from, clock)
+  try {
+    const goal = await openGoal(to, clock, isDryRun)
+    try {
+      let current = ''
+      let draw: (done: number) => void = () => undefined
+      return await copyStore(source, goal, {
+        ...{ isDryRun, intoNonEmpty, nowMs: clock(), by },
+        progress: (what, done, total) => {
+          if (what !== current) draw = progress(what, total)
+          current = what
+          draw(done)
+        },
+      })
+    } finally {
+      await goal.close()
+    }
+  } finally {
+    await source.close()
+  }
+}

@@ -1,0 +1,97 @@
+import { secretFault } from '../../../shared/signature.ts'
+import type { Config, UpstreamSettings } from '../../config/config.ts'
+import type { Comparison, Finding } from '../../forwarding/probe.ts'
+import { isTargetUrl } from '../../forwarding/target-url.ts'
+import { ofText } from '../kinds.ts'
+import type { CommandContext } from '../context.ts'
+import { operation, WrongInput } from '../operation.ts'
+import { textOf } from '../parameters.ts'
+import { aligned } from '../table.ts'
+
+const targetUrl = ofText('an http or https URL without a path', (text) =>
+  isTargetUrl(text) ? text : undefined,
+)
+
+type Checked = Comparison & Readonly<{ url: string; upstream: string }>
+
+export const checkUpstream = operation({
+  name: 'upstream check',
+  at: ['POST /admin/upstreams/check'],
+  summary: 'Compare a new backend with the present one',
+  details:
+    'Sends the health check and the probes of the upstream to the new backend, signed if GATEWAY_SECRET is set, and ' +
+    'lists what callers would find different: a status, a media type, a missing member. It sends GET, HEAD and OPTIONS ' +
+    'only. Exit code 1 if anything would break, or could not be compared because the present backend does not answer.',
+  parameters: {
+    url: {
+      kind: targetUrl,
+      value: 'URL',
+      help: 'the address of the new backend',
+      isArgument: true,
+      isRequired: true,
+    },
+    upstream: textOf('NAME', 'the upstream, if there are several'),
+  },
+  role: 'read',
+  run: async ({ config, secret }, { url, upstream: name }): Promise<Checked> => {
+    const upstream = chosenUpstream(config, name)
+    const fault = secretFault(secret)
+    if (fault) throw new WrongInput(fault)
+    // Loads undici, which no other command needs.
+    const { holdAgainst } = await import('../../forwarding/probe.ts')
+    const comparison = await holdAgainst(url, { config, upstream, secret })
+    return { url, upstream: upstream.name, ...comparison }
+  },
+  isRefused: ({ fit }) => !fit,
+  text: (checked, context) =>
+    [
+      aligned([['PROBE', 'EXPECTED', 'GOT', 'MS', 'WOULD BREAK'], ...checked.findings.map(row)]),
+      '',
+      ...verdict(checked),
+      ...remedy(checked, context),
+    ].join('\n'),
+})
+
+function row({ probe, expected, got, milliseconds, breaks, note }: Finding): string[] {
+  const remarks = [...breaks, ...(note === undefined ? [] : [note])].join('; ')
+  return [probe, expected, got, String(milliseconds), remarks || '-']
+}
+
+/** Whether the backend can serve, in a sentence or two. */
+function verdict({ url, upstream, fit, findings }: Checked): string[] {
+  const all = `${findings.length} ${findings.length === 1 ? 'probe' : 'probes'}`
+  if (fit) return [`${url} can serve the upstream ${upstream}: ${all}, nothing breaks.`]
+  const broken = findings.filter(({ breaks }) => breaks.length > 0).length
+  const uncompared = findings.filter(({ compared }) => !compared).length
+  return [
+    ...(broken > 0 ? [`${url} would break ${broken} of ${all}.`] : []),
+    ...(uncompared > 0 ? [`Nothing was compared in ${uncompared} of ${all}.`] : []),
+  ]
+}
+
+/** Advice about a present backend that does not answer. */
+function remedy(
+  { present, upstream, findings }: Checked,
+  { preview, hasVariable }: CommandContext,
+): string[] {
+  if (findings.every(({ note }) => note === undefined)) return []
+  const first = ['upstreams', upstream, 'targets', 0]
+  const written = preview.wordAt(first) ?? preview.wordAt([...first, 'url']) ?? ''
+  const [, variable] = /\$\{(\w+)/.exec(written) ?? []
+  const origin =
+    variable === undefined
+      ? ' Its address is that of the configuration.'
+      : hasVariable(variable)
+        ? ` Its address comes from ${variable}, as it is set in this terminal.`
+        : ` Its address comes from ${variable}, which is not set in this terminal: set it if the backend listens elsewhere.`
+  return [`The present backend ${present} does not answer: is it running?${origin}`]
+}
+
+function chosenUpstream({ upstreams }: Config, named: string | undefined): UpstreamSettings {
+  const names = [...upstreams.keys()]
+  const name = named ?? (names.length === 1 ? names[0] : undefined)
+  if (name === undefined) throw new WrongInput(`upstream must be one of ${names.join(', ')}`)
+  const upstream = upstreams.get(name)
+  if (upstream) return upstream
+  throw new WrongInput(`there is no upstream "${name}"; there are ${names.join(', ')}`)
+}

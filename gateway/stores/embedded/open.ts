@@ -1,0 +1,39 @@
+import type { StoreSettings } from '../../config/config.ts'
+import type { OpenOptions, Stores } from '../stores.ts'
+import { embeddedAudit } from './audit.ts'
+import { openGatewayFile } from './database.ts'
+import { embeddedKeys } from './keys.ts'
+import { EmbeddedQuotas } from './quota.ts'
+import { embeddedTallies } from './tallies.ts'
+
+/** Opens the stores in the gateway's own file. */
+export function openInFile({ file }: StoreSettings, options: OpenOptions): Stores {
+  const { forCommandLine = false, clock = Date.now } = options
+  const database = openGatewayFile(file)
+  const keys = embeddedKeys(database, clock)
+  // A connection of its own, because counters need less of the disk than keys do.
+  const quota = new EmbeddedQuotas(openGatewayFile(file), { clock, forCommandLine })
+  const ready = (): Promise<void> => Promise.resolve()
+  // Usage is written often, and may lose a moment in a power cut: it doesn't wait for the disk.
+  const usage = openGatewayFile(file)
+  usage.pragma('synchronous = NORMAL')
+  const warnings = quota.isSoleGateway ? [] : [sharedFileWarning(file)]
+  return {
+    keys,
+    quota,
+    tallies: embeddedTallies(usage),
+    audit: embeddedAudit(database),
+    warnings,
+    ready,
+    waitsFor: () => file,
+    leftBehind: () => Promise.resolve(undefined),
+    async close() {
+      await Promise.all([keys.close(), quota.close()])
+      usage.close()
+    },
+  }
+}
+
+function sharedFileWarning(file: string): string {
+  return `another gateway counts in ${file}: each admits a caller up to the whole limit. For several gateways, use Redis.`
+}

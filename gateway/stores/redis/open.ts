@@ -1,0 +1,74 @@
+import type { RedisSettings, StoreSettings } from '../../config/config.ts'
+import type { KeyStore } from '../../keys/store.ts'
+import { Breaker } from '../breaker.ts'
+import { countKeysIn } from '../count-keys.ts'
+import type { OpenOptions, Stores } from '../stores.ts'
+import { AnswerTimeouts } from './answer-timeouts.ts'
+import { redisAudit } from './audit.ts'
+import { connect, whenReady } from './connect.ts'
+import { redisKeys } from './keys.ts'
+import { plainCause, redisName } from './name.ts'
+import { redisQuotas } from './quota.ts'
+import { within } from './script.ts'
+import { redisTallies } from './tallies.ts'
+
+/** The lifetime of a probe's value. */
+const probeKeptMs = 10_000
+
+/** The time limit of a command line for an answer. */
+const commandTimeoutMs = 5_000
+
+/** Opens the stores in the Redis of a configuration. */
+export function openInRedis(settings: StoreSettings, options: OpenOptions): Stores {
+  const { redis, prefix, file } = settings
+  const { forCommandLine = false, clock = Date.now } = options
+  if (!redis) throw new Error('no Redis is named')
+  const timeoutMs = forCommandLine ? commandTimeoutMs : settings.timeoutMs
+  const connection = connect(redis, { timeoutMs, patient: forCommandLine })
+  const timeouts = new AnswerTimeouts(timeoutMs)
+  // The smallest possible write: a full Redis and a replica still answer reads.
+  const breaker = forCommandLine
+    ? undefined
+    : new Breaker(() =>
+        within(timeouts, (answered, failed) => {
+          const written = connection.set(`${prefix}probe`, Date.now(), 'PX', probeKeptMs)
+          written.then(answered, failed)
+        }),
+      )
+  let lastError: unknown
+  connection.on('error', (error: unknown) => (lastError = error))
+  connection.on('ready', () => (lastError = undefined))
+  const parts = { connection, prefix, timeoutMs, breaker }
+  const keys = redisKeys({ ...parts, clock })
+  const quota = redisQuotas(parts)
+  return {
+    keys,
+    quota,
+    tallies: redisTallies(parts),
+    audit: redisAudit(connection, prefix),
+    warnings: [],
+    ready: () => whenReady(connection),
+    waitsFor: (error?: Error) => `${redisName(redis)}: ${plainCause(lastError ?? error)}`,
+    leftBehind: () => leftBehind(keys, redis, file),
+    async close() {
+      await Promise.all([keys.close(), quota.close()])
+      breaker?.close()
+      connection.disconnect()
+    },
+  }
+}
+
+/** A warning if there are no keys in Redis while a gateway's file has some. */
+async function leftBehind(
+  keys: KeyStore,
+  redis: RedisSettings,
+  file: string,
+): Promise<string | undefined> {
+  const count = countKeysIn(file)
+  if (count === 0) return undefined
+  for await (const names of keys.names()) if (names.length > 0) return undefined
+  return (
+    `the configuration names ${redisName(redis)}, which has no keys, while ${file} has ` +
+    `${count.toLocaleString('en')}: their callers get 401. To copy them: tollgate store copy --from ${file}`
+  )
+}

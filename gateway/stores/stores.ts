@@ -1,0 +1,28 @@
+import type { Clock } from '../../shared/clock.ts'
+import type { KeyStore } from '../keys/store.ts'
+import type { QuotaStore } from '../limits/store.ts'
+import type { AuditStore } from '../records/audit-store.ts'
+import type { TallyStore } from '../records/tally-store.ts'
+
+/** The stores: all state that outlives a request and a configuration. */
+export type Stores = Readonly<{
+  keys: KeyStore
+  quota: QuotaStore
+  tallies: TallyStore
+  audit: AuditStore
+  /** Sentences for the log at start. */
+  warnings: readonly string[]
+  /** Resolves when the stores can be asked, or when it gives up waiting. */
+  ready(): Promise<void>
+  /** The name of the store and, in plain words, why it can't be asked; `error` is the caller's own failure. */
+  waitsFor(error?: Error): string
+  /** A warning if these stores have no keys while the file of the same configuration has some. */
+  leftBehind(): Promise<string | undefined>
+  close(): Promise<void>
+}>
+
+export type OpenOptions = Readonly<{
+  /** Opens them for a command line, which waits for a store and counts nothing. */
+  forCommandLine?: boolean
+  clock?: Clock
+}>

@@ -1,0 +1,6 @@
+/**
+ * Thrown by a store that can't be asked at the moment: nothing is broken on our side, and the same
+ * question works later. A change that was asked for may have been made or not. The message is for
+ * operators; `cause` is the error of the technology.
+ */
+export class StoreUnavailable extends Error {}
