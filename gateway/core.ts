@@ -10,6 +10,9 @@ import { logStoreAtStart } from './stores/log-store-at-start.ts'
 import { openStores } from './stores/open.ts'
 import type { Stores } from './stores/stores.ts'
 import { Tallying } from './records/tallying.ts'
+import { RecentRefusals } from './explain/recent-refusals.ts'
+import { tellOfRefusals } from './explain/refusals-of.ts'
+import { Timeline } from './explain/timeline.ts'
 import { Tunnels } from './forwarding/tunnels.ts'
 import { Upstreams } from './forwarding/registry.ts'
 
@@ -28,6 +31,8 @@ export type Core = Readonly<{
   quotas: Quotas
   strangers: Strangers
   tallying: Tallying
+  recentRefusals: RecentRefusals
+  timeline: Timeline
   earnedBans: EarnedBans
   upstreams: Upstreams
   tunnels: Tunnels
@@ -85,6 +90,12 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
     clock,
     trouble: trouble('usage can’t be written down; it is kept in memory'),
   })
+  const timeline = new Timeline({
+    store: stores.timeline,
+    trouble: trouble('the timelines of keys can’t be written down; they are kept in memory'),
+  })
+  const recentRefusals = new RecentRefusals()
+  const tellNoMore = tellOfRefusals(stores.questions, recentRefusals, 'gateway')
   const earnedBans = new EarnedBans({
     store: stores.audit,
     clock,
@@ -104,15 +115,18 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
     quotas,
     strangers: new Strangers(config.strangers, clock, (code) => meters.strangers.add(code, '')),
     tallying,
+    recentRefusals,
+    timeline,
     earnedBans,
     upstreams,
     tunnels,
     meters,
     async close() {
       endStartLog()
+      tellNoMore()
       await upstreams.close()
       tunnels.close()
-      await tallying.close()
+      await Promise.all([tallying.close(), timeline.close()])
       await earnedBans.close()
       directory.close()
       quotas.close()

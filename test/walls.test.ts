@@ -45,7 +45,7 @@ const floors: readonly (readonly string[])[] = [
   ['http/'],
   ['limits/'],
   ['keys/', 'request-record.ts'],
-  ['records/'],
+  ['records/', 'explain/', 'fleet/'],
   ['stores/', 'config/', 'forwarding/'],
   ['stages/'],
   ['core.ts', 'guard.ts', 'guarded-routes.ts', 'routes.ts', 'stranger.ts', 'way.ts', 'server.ts'],

@@ -1,10 +1,12 @@
 import type { StoreSettings } from '../../config/config.ts'
+import { ownQuestions } from '../../fleet/questions.ts'
 import type { OpenOptions, Stores } from '../stores.ts'
 import { embeddedAudit } from './audit.ts'
 import { openGatewayFile } from './database.ts'
 import { embeddedKeys } from './keys.ts'
 import { EmbeddedQuotas } from './quota.ts'
 import { embeddedTallies } from './tallies.ts'
+import { embeddedTimeline } from './timeline.ts'
 
 /** Opens the stores in the gateway's own file. */
 export function openInFile({ file }: StoreSettings, options: OpenOptions): Stores {
@@ -23,6 +25,8 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
     quota,
     tallies: embeddedTallies(usage),
     audit: embeddedAudit(database),
+    timeline: embeddedTimeline(usage),
+    questions: ownQuestions(),
     warnings,
     ready,
     waitsFor: () => file,

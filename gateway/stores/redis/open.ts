@@ -8,9 +8,11 @@ import { redisAudit } from './audit.ts'
 import { connect, whenReady } from './connect.ts'
 import { redisKeys } from './keys.ts'
 import { plainCause, redisName } from './name.ts'
+import { RedisQuestions } from './questions.ts'
 import { redisQuotas } from './quota.ts'
 import { within } from './script.ts'
 import { redisTallies } from './tallies.ts'
+import { redisTimeline } from './timeline.ts'
 
 /** The lifetime of a probe's value. */
 const probeKeptMs = 10_000
@@ -41,17 +43,21 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   const parts = { connection, prefix, timeoutMs, breaker }
   const keys = redisKeys({ ...parts, clock })
   const quota = redisQuotas(parts)
+  const questions = new RedisQuestions(connection, prefix)
   return {
     keys,
     quota,
     tallies: redisTallies(parts),
     audit: redisAudit(connection, prefix),
+    timeline: redisTimeline(parts),
+    questions,
     warnings: [],
     ready: () => whenReady(connection),
     waitsFor: (error?: Error) => `${redisName(redis)}: ${plainCause(lastError ?? error)}`,
     leftBehind: () => leftBehind(keys, redis, file),
     async close() {
       await Promise.all([keys.close(), quota.close()])
+      questions.close()
       breaker?.close()
       connection.disconnect()
     },
