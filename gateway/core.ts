@@ -1,12 +1,15 @@
 import type { Clock } from '../shared/clock.ts'
 import type { Log } from '../shared/log.ts'
 import type { Config } from './config/config.ts'
+import { noticeDifferences } from './fleet/notice.ts'
+import type { Self } from './fleet/self.ts'
 import { KeyDirectory } from './keys/directory.ts'
 import { EarnedBans } from './records/earned-bans.ts'
 import { Quotas } from './limits/quotas.ts'
 import { Meters } from './records/meters.ts'
 import { Strangers } from './limits/strangers.ts'
 import { logStoreAtStart } from './stores/log-store-at-start.ts'
+import { storeName } from './stores/store-name.ts'
 import { openStores } from './stores/open.ts'
 import type { Stores } from './stores/stores.ts'
 import { Tallying } from './records/tallying.ts'
@@ -17,6 +20,8 @@ export type CoreOptions = Readonly<{
   config: Config
   /** The stores; by default those of the configuration, which are closed with the core. */
   stores?: Stores | undefined
+  /** This process, as the fleet hears of it. */
+  self: Self
   clock: Clock
   log: Log
 }>
@@ -37,7 +42,8 @@ export type Core = Readonly<{
 }>
 
 /** Opens all parts. Waits for a store a short time, and starts without it, too. */
-export async function openCore({ config, stores: given, clock, log }: CoreOptions): Promise<Core> {
+export async function openCore(options: CoreOptions): Promise<Core> {
+  const { config, stores: given, self, clock, log } = options
   const stores = given ?? openStores(config.store)
   const opened: { directory?: KeyDirectory } = {}
   const endStartLog = logStoreAtStart({
@@ -71,6 +77,7 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
   const quotas: Quotas = new Quotas({
     banned: (key) => tunnels.end(key),
     store: stores.quota,
+    gateways: () => stores.fleet.size,
     whenUnreachable,
     clock,
     meters,
@@ -98,6 +105,11 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
     },
     meters,
   )
+  const storeOfFleet = storeName(config.store)
+  const leaveFleet = stores.fleet.join(
+    () => self.memberOf(storeOfFleet),
+    noticeDifferences({ ...stores, log, clock }),
+  )
   return {
     stores,
     directory,
@@ -116,6 +128,7 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
       await earnedBans.close()
       directory.close()
       quotas.close()
+      await leaveFleet()
       if (!given) await stores.close()
     },
   }

@@ -353,7 +353,9 @@ async function askDamaged(t: Test, { ask, gateway, fresh }: Admin): Promise<void
   t.teardown(() => other.close())
   const tables = ['keys', 'quotas', 'tallies', 'audit']
   for (const table of tables) other.exec(`ALTER TABLE ${table} RENAME TO lost_${table}`)
-  t.strictSame(await askAll(ask, stored, { id }), [500])
+  // An embedded gateway knows of itself without its file.
+  const asked = stored.filter(({ path }) => path !== '/admin/gateways')
+  t.strictSame(await askAll(ask, asked, { id }), [500])
   for (const table of tables) other.exec(`ALTER TABLE lost_${table} RENAME TO ${table}`)
   const others = guarded.filter((each) => !stored.includes(each))
   t.strictSame(await askAll(ask, others), [200], 'what does not ask the store goes on')

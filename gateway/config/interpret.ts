@@ -15,6 +15,7 @@ export type ReadCertificates = (file: string) => string
 export function configFrom(file: CompleteFile, certificatesIn: ReadCertificates): Config {
   const { listen, admin, store, cors } = file
   return {
+    name: file.name,
     listen,
     admin,
     store: {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../shared/clock.ts'
+import type { FleetStore } from '../fleet/store.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { QuotaStore } from '../limits/store.ts'
 import type { AuditStore } from '../records/audit-store.ts'
@@ -10,6 +11,7 @@ export type Stores = Readonly<{
   quota: QuotaStore
   tallies: TallyStore
   audit: AuditStore
+  fleet: FleetStore
   /** Sentences for the log at start. */
   warnings: readonly string[]
   /** Resolves when the stores can be asked, or when it gives up waiting. */

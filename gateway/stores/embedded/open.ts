@@ -1,4 +1,5 @@
 import type { StoreSettings } from '../../config/config.ts'
+import { fleetOfOne } from '../../fleet/of-one.ts'
 import type { OpenOptions, Stores } from '../stores.ts'
 import { embeddedAudit } from './audit.ts'
 import { openGatewayFile } from './database.ts'
@@ -23,6 +24,7 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
     quota,
     tallies: embeddedTallies(usage),
     audit: embeddedAudit(database),
+    fleet: fleetOfOne(clock),
     warnings,
     ready,
     waitsFor: () => file,

@@ -6,6 +6,7 @@ import type { OpenOptions, Stores } from '../stores.ts'
 import { AnswerTimeouts } from './answer-timeouts.ts'
 import { redisAudit } from './audit.ts'
 import { connect, whenReady } from './connect.ts'
+import { redisFleet } from './fleet.ts'
 import { redisKeys } from './keys.ts'
 import { plainCause, redisName } from './name.ts'
 import { redisQuotas } from './quota.ts'
@@ -41,17 +42,19 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   const parts = { connection, prefix, timeoutMs, breaker }
   const keys = redisKeys({ ...parts, clock })
   const quota = redisQuotas(parts)
+  const fleet = redisFleet({ connection, prefix, timeoutMs, clock })
   return {
     keys,
     quota,
     tallies: redisTallies(parts),
     audit: redisAudit(connection, prefix),
+    fleet,
     warnings: [],
     ready: () => whenReady(connection),
     waitsFor: (error?: Error) => `${redisName(redis)}: ${plainCause(lastError ?? error)}`,
     leftBehind: () => leftBehind(keys, redis, file),
     async close() {
-      await Promise.all([keys.close(), quota.close()])
+      await Promise.all([keys.close(), quota.close(), fleet.close()])
       breaker?.close()
       connection.disconnect()
     },
