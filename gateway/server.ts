@@ -25,6 +25,7 @@ import { addTimes, outcomeOf, RequestRecord } from './request-record.ts'
 import { addRest, inOneLine, takeAllMethods } from './routes.ts'
 import { LogThrottle } from './records/log-throttle.ts'
 import { stalledMs } from './forwarding/target-attempt.ts'
+import { Self } from './fleet/self.ts'
 import type { Stores } from './stores/stores.ts'
 import { UnderWay } from './forwarding/under-way.ts'
 import { routeEverything, idleMs, wire } from './http/wire.ts'
@@ -36,6 +37,8 @@ export type GatewayOptions = Readonly<{
   secret?: string | undefined
   clock?: Clock
   log?: LogSettings | undefined
+  /** This process, as the fleet hears of it. */
+  self?: Self
   /** The system's limit of open files and connections; without it, connections aren't bounded. */
   descriptors?: number | undefined
 }>
@@ -62,17 +65,19 @@ export class Gateway {
   readonly server: Server
   readonly log: FastifyInstance['log']
   readonly core: Core
+  readonly self: Self
   readonly #options: GatewayOptions
   #generation: Generation
 
   private constructor(
-    options: GatewayOptions,
+    options: GatewayOptions & Readonly<{ self: Self }>,
     front: FastifyInstance,
     core: Core,
     generation: Generation,
   ) {
     this.#options = options
     this.log = front.log
+    this.self = options.self
     this.core = core
     this.#generation = generation
     this.server = createServer({ ...wire, keepAliveTimeout: idleMs })
@@ -104,10 +109,11 @@ export class Gateway {
   /** Opens the core and builds the first app, without listening. */
   static async open(options: GatewayOptions): Promise<Gateway> {
     const { config, stores, clock = Date.now, log } = options
+    const { self = new Self({ name: config.name, clock }) } = options
     const front = createService({ name: 'gateway', log })
-    const core = await openCore({ config, stores, clock, log: front.log })
+    const core = await openCore({ config, stores, self, clock, log: front.log })
     try {
-      return new Gateway(options, front, core, await build(options, core))
+      return new Gateway({ ...options, self }, front, core, await build(options, core))
     } catch (error) {
       await core.close()
       throw error
@@ -126,6 +132,7 @@ export class Gateway {
         this.server.off('error', reject)
         const { address, family, port } = this.server.address() as AddressInfo
         const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+        this.self.address = url
         this.log.info({}, `Server listening at ${url}`)
         resolve(url)
       })

@@ -32,6 +32,7 @@ export function createMetrics(
   for (const name of misnamed) registry.removeSingleMetric(name)
   addRequests(registry, gateway)
   addStores(registry, gateway)
+  addFleet(registry, gateway)
   addUpstreams(registry, gateway)
   const reloads = new Counter({
     name: 'tollgate_config_reloads_total',
@@ -142,6 +143,9 @@ function addStores(registry: Registry, { core: { meters, quotas } }: Gateway): v
       this.set(quotas.isReachable ? 0 : 1)
     },
   })
+}
+
+function addFleet(registry: Registry, { core: { quotas, stores } }: Gateway): void {
   new Gauge({
     name: 'tollgate_gateways',
     help: 'Gateways that count in this store: a limit’s share of each while it is out of reach',
@@ -149,6 +153,15 @@ function addStores(registry: Registry, { core: { meters, quotas } }: Gateway): v
     registers: [registry],
     collect() {
       this.set(quotas.gateways)
+    },
+  })
+  new Gauge({
+    name: 'tollgate_configs_in_force',
+    help: 'Different configurations that the gateways of this store go by; 1 is well',
+    aggregator: 'max',
+    registers: [registry],
+    collect() {
+      this.set(stores.fleet.configs)
     },
   })
 }

@@ -116,7 +116,7 @@ function contextOf(
     clock,
     examine: (file) => examine(file.read(), reloader),
     inForce: reloader.loaded.shown,
-    refusalsOf: (id) => refusalsOf(stores.questions, stores.quota.gateways, id),
+    refusalsOf: (id) => refusalsOf(stores.questions, stores.fleet.size, id),
     flush: async () => void (await Promise.all([tallying.flush(), timeline.flush()])),
     progress: () => () => undefined,
   }

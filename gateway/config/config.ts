@@ -88,6 +88,8 @@ export type AdminAddress = Address & Readonly<{ hosts: readonly string[] }>
 export type Config = Readonly<{
   /** The short name of its text, by which operators tell two configurations apart. */
   hash: string
+  /** The name of this gateway among others; never told to callers. */
+  name: string | undefined
   listen: Address
   /** The address for operators only. */
   admin: AdminAddress

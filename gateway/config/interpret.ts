@@ -18,6 +18,7 @@ export function configFrom(
 ): Omit<Config, 'hash'> {
   const { listen, admin, store, cors } = file
   return {
+    name: file.name,
     listen,
     admin,
     store: {

@@ -6,6 +6,7 @@ import { diffConfig } from './config/diff.ts'
 import { reloadConfig } from './config/reload.ts'
 import { runningConfig } from './config/running.ts'
 import { showConfig } from './config/show.ts'
+import { listGateways } from './gateways/list.ts'
 import { changeKey } from './keys/change.ts'
 import { createKey } from './keys/create.ts'
 import { disableKey } from './keys/disable.ts'
@@ -52,6 +53,7 @@ export const operations: readonly Operation[] = [
   listAudit,
   checkUpstream,
   listUpstreams,
+  listGateways,
   reportDeprecations,
   checkConfig,
   showConfig,

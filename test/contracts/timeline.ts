@@ -18,7 +18,8 @@ export function timelineStoreContract(t: Test, name: string, start: Start): Prom
       ...{ count: 1, limit: 60, used: 60 },
       ...more,
     })
-    const { key: _key, ...told } = line({})
+    const told = { minute: now, code: 'rate_limit_exceeded', reason: 'minute' }
+    Object.assign(told, { count: 1, limit: 60, used: 60 })
 
     const batch = { by: 'g1', number: 1, refusals: [line({ count: 3 }), line({ key: 'b' })] }
     await first.add(batch)

@@ -1,5 +1,6 @@
 import type { StoreSettings } from '../../config/config.ts'
 import { ownQuestions } from '../../fleet/questions.ts'
+import { fleetOfOne } from '../../fleet/of-one.ts'
 import type { OpenOptions, Stores } from '../stores.ts'
 import { embeddedAudit } from './audit.ts'
 import { openGatewayFile } from './database.ts'
@@ -27,6 +28,7 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
     audit: embeddedAudit(database),
     timeline: embeddedTimeline(usage),
     questions: ownQuestions(),
+    fleet: fleetOfOne(clock),
     warnings,
     ready,
     waitsFor: () => file,

@@ -6,6 +6,7 @@ import type { OpenOptions, Stores } from '../stores.ts'
 import { AnswerTimeouts } from './answer-timeouts.ts'
 import { redisAudit } from './audit.ts'
 import { connect, whenReady } from './connect.ts'
+import { redisFleet } from './fleet.ts'
 import { redisKeys } from './keys.ts'
 import { plainCause, redisName } from './name.ts'
 import { RedisQuestions } from './questions.ts'
@@ -44,6 +45,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   const keys = redisKeys({ ...parts, clock })
   const quota = redisQuotas(parts)
   const questions = new RedisQuestions(connection, prefix)
+  const fleet = redisFleet({ connection, prefix, timeoutMs, clock })
   return {
     keys,
     quota,
@@ -51,12 +53,13 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     audit: redisAudit(connection, prefix),
     timeline: redisTimeline(parts),
     questions,
+    fleet,
     warnings: [],
     ready: () => whenReady(connection),
     waitsFor: (error?: Error) => `${redisName(redis)}: ${plainCause(lastError ?? error)}`,
     leftBehind: () => leftBehind(keys, redis, file),
     async close() {
-      await Promise.all([keys.close(), quota.close()])
+      await Promise.all([keys.close(), quota.close(), fleet.close()])
       questions.close()
       breaker?.close()
       connection.disconnect()

@@ -114,7 +114,7 @@ async function within<Result>(done: Promise<Result>): Promise<Result> {
 function parsed<Value>(text: string): Partial<Value> {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Partial<Value>) : {}
+    return typeof value === 'object' && value !== null ? value : {}
   } catch {
     return {}
   }
