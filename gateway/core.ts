@@ -12,6 +12,7 @@ import { logStoreAtStart } from './stores/log-store-at-start.ts'
 import { storeName } from './stores/store-name.ts'
 import { openStores } from './stores/open.ts'
 import type { Stores } from './stores/stores.ts'
+import { LastUses } from './records/last-uses.ts'
 import { Tallying } from './records/tallying.ts'
 import { Tunnels } from './forwarding/tunnels.ts'
 import { Upstreams } from './forwarding/registry.ts'
@@ -33,6 +34,7 @@ export type Core = Readonly<{
   quotas: Quotas
   strangers: Strangers
   tallying: Tallying
+  lastUses: LastUses
   earnedBans: EarnedBans
   upstreams: Upstreams
   tunnels: Tunnels
@@ -87,8 +89,10 @@ export async function openCore(options: CoreOptions): Promise<Core> {
         : `the quota store is out of reach; until it is back: ${whenUnreachable}`,
     ),
   })
+  const lastUses = new LastUses({ store: stores.lastUses, clock })
   const tallying = new Tallying({
     store: stores.tallies,
+    lastUses,
     clock,
     trouble: trouble('usage can’t be written down; it is kept in memory'),
   })
@@ -116,6 +120,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     quotas,
     strangers: new Strangers(config.strangers, clock, (code) => meters.strangers.add(code, '')),
     tallying,
+    lastUses,
     earnedBans,
     upstreams,
     tunnels,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { breathe } from '../../shared/breathe.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { dayMs } from '../limits/step.ts'
+import type { LastUses } from './last-uses.ts'
 import type { Tally, TallyStore } from './tally-store.ts'
 
 /** The time between two additions to the store: a crash loses the counts since the last one. */
@@ -18,6 +19,8 @@ const mostWaiting = 200_000
 
 export type TallyingOptions = Readonly<{
   store: TallyStore
+  /** Written together with the tallies. */
+  lastUses?: LastUses
   clock: Clock
   /** Called when adding begins to fail, and with `undefined` when it works again. */
   trouble: (error: Error | undefined) => void
@@ -139,6 +142,7 @@ export class Tallying {
         this.#size -= batch.tallies.length
         await breathe()
       }
+      await this.#options.lastUses?.write()
       if (this.#isFailing) this.#options.trouble(undefined)
       this.#isFailing = false
     } catch (error) {

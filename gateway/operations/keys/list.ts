@@ -25,7 +25,7 @@ export const listKeys = operation({
   run: async ({ desks, clock }, { all = false, ...filter }) => {
     const { keys, quotas } = desks()
     const bans = await quotas.banEnds()
-    const view = (key: Key): object => keyView(key, clock(), bans.get(key.id))
+    const view = (key: Key): object => keyView(key, clock(), { bannedUntilMs: bans.get(key.id) })
     const list = new Listed(wanted(keys.list(), { ...filter, all }), byAge, view)
     const isFiltered = Object.values(filter).some((each) => each !== undefined)
     return { list, bans, isFiltered }

@@ -1,4 +1,5 @@
 import { printable } from '../../../shared/printable.ts'
+import { spanText } from '../../../shared/units.ts'
 import type { Key } from '../../keys/key.ts'
 import type { KeyDetails, QuotaView } from '../quota-desk.ts'
 import { aligned, endText, timeText } from '../table.ts'
@@ -15,9 +16,13 @@ export function issuedText(
   return `${verb} the key ${whose}. Its token is shown this once:\n\n  ${token}${after}`
 }
 
-/** Everything about one key, a line each; before it the consequences of a change. */
-export function keyText(details: KeyDetails, consequences: readonly string[] = []): string {
-  const { plan, account, limits, standing, bannedUntil } = details
+/** Everything about one key at a time, a line each; before it the consequences of a change. */
+export function keyText(
+  details: KeyDetails,
+  nowMs: number,
+  consequences: readonly string[] = [],
+): string {
+  const { plan, account, limits, standing, bannedUntil, lastUsedAt, oldToken } = details
   const { quota, minute, day, strikes } = standing
   const ofWhom = (own: unknown) => (own === undefined ? `plan ${plan}` : 'its own limit')
   const rows = {
@@ -27,6 +32,8 @@ export function keyText(details: KeyDetails, consequences: readonly string[] = [
     strikes: strikes > 0 ? strikes : undefined,
     minute: windowText(minute, ofWhom(limits?.perMinute), standing.offered),
     day: windowText(day, ofWhom(limits?.perDay), standing.offered),
+    lastUsedAt: lastUsedAt === undefined ? undefined : (lastUsedAt ?? 'no use is known'),
+    oldToken: oldToken && oldTokenText(oldToken, nowMs),
     quota: quota.startsWith('account:') ? `shared by all keys of ${account}` : undefined,
     // Other rows show these.
     limits: undefined,
@@ -38,6 +45,19 @@ export function keyText(details: KeyDetails, consequences: readonly string[] = [
     .map(([name, value]) => [`${name}:`, valueText(value)])
   const before = consequences.length > 0 ? `${consequences.map(printable).join('\n')}\n\n` : ''
   return before + aligned(lines)
+}
+
+type OldToken = NonNullable<KeyDetails['oldToken']>
+
+function oldTokenText({ lastUsedAt }: OldToken, nowMs: number): string {
+  const usedMs = lastUsedAt === null ? undefined : Date.parse(lastUsedAt)
+  return usedText(usedMs, nowMs)
+}
+
+/** When a token was used last. */
+export function usedText(usedMs: number | undefined, nowMs: number): string {
+  if (usedMs === undefined) return 'was not used yet, as far as is known'
+  return `was last used ${spanText(nowMs - usedMs)} ago`
 }
 
 /** The state of a key, together with a running ban and a missing plan. */

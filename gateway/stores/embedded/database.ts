@@ -62,6 +62,10 @@ export const migrations: readonly string[] = [
      seq INTEGER PRIMARY KEY AUTOINCREMENT,
      id TEXT NOT NULL UNIQUE
    ) STRICT;`,
+  `CREATE TABLE lastUses (
+     key TEXT PRIMARY KEY,
+     uses TEXT NOT NULL
+   ) STRICT, WITHOUT ROWID;`,
 ]
 
 /** How long a change may wait for the lock of another process. */

@@ -8,6 +8,7 @@ import { redisAudit } from './audit.ts'
 import { connect, whenReady } from './connect.ts'
 import { redisFleet } from './fleet.ts'
 import { redisKeys } from './keys.ts'
+import { redisLastUses } from './last-uses.ts'
 import { plainCause, redisName } from './name.ts'
 import { redisQuotas } from './quota.ts'
 import { within } from './script.ts'
@@ -47,6 +48,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     keys,
     quota,
     tallies: redisTallies(parts),
+    lastUses: redisLastUses(parts),
     audit: redisAudit(connection, prefix),
     fleet,
     warnings: [],
