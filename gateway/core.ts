@@ -14,6 +14,9 @@ import { openStores } from './stores/open.ts'
 import type { Stores } from './stores/stores.ts'
 import { LastUses } from './records/last-uses.ts'
 import { Tallying } from './records/tallying.ts'
+import { RecentRefusals } from './explain/recent-refusals.ts'
+import { tellOfRefusals } from './explain/refusals-of.ts'
+import { Timeline } from './explain/timeline.ts'
 import { Tunnels } from './forwarding/tunnels.ts'
 import { Upstreams } from './forwarding/registry.ts'
 
@@ -34,6 +37,8 @@ export type Core = Readonly<{
   quotas: Quotas
   strangers: Strangers
   tallying: Tallying
+  recentRefusals: RecentRefusals
+  timeline: Timeline
   lastUses: LastUses
   earnedBans: EarnedBans
   upstreams: Upstreams
@@ -96,6 +101,12 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     clock,
     trouble: trouble('usage can’t be written down; it is kept in memory'),
   })
+  const timeline = new Timeline({
+    store: stores.timeline,
+    trouble: trouble('the timelines of keys can’t be written down; they are kept in memory'),
+  })
+  const recentRefusals = new RecentRefusals()
+  const tellNoMore = tellOfRefusals(stores.questions, recentRefusals, self.name)
   const earnedBans = new EarnedBans({
     store: stores.audit,
     clock,
@@ -120,6 +131,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     quotas,
     strangers: new Strangers(config.strangers, clock, (code) => meters.strangers.add(code, '')),
     tallying,
+    recentRefusals,
+    timeline,
     lastUses,
     earnedBans,
     upstreams,
@@ -127,9 +140,10 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     meters,
     async close() {
       endStartLog()
+      tellNoMore()
       await upstreams.close()
       tunnels.close()
-      await tallying.close()
+      await Promise.all([tallying.close(), timeline.close()])
       await earnedBans.close()
       directory.close()
       quotas.close()

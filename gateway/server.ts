@@ -20,7 +20,8 @@ import { plainTarget } from './http/paths.ts'
 import { guard } from './guard.ts'
 import { keepRoom } from './http/room.ts'
 import { noPlan, noRoute } from './records/recorder.ts'
-import { addTimes, outcomeOf } from './request-record.ts'
+import { windowOf } from './records/use.ts'
+import { addTimes, outcomeOf, RequestRecord } from './request-record.ts'
 import { addRest, inOneLine, takeAllMethods } from './routes.ts'
 import { LogThrottle } from './records/log-throttle.ts'
 import { stalledMs } from './forwarding/target-attempt.ts'
@@ -228,13 +229,17 @@ function describer(throttle: LogThrottle, trustedProxies: Ranges) {
 
 function describe(line: LogLine, { tollgate: record }: FastifyRequest): void {
   if (!record) return
-  const { caller, route, target } = record
-  if (caller) {
-    line['key'] = caller.id
-    line['plan'] = caller.plan
+  const { caller, turnedAway, route, target, refusal } = record
+  const known = caller ?? turnedAway
+  if (known) {
+    line['key'] = known.id
+    line['plan'] = known.plan
   }
   line['route'] = route
   line['decision'] = outcomeOf(record)
+  if (refusal?.reason) line['reason'] = refusal.reason
+  const window = refusal && windowOf(refusal)
+  if (window) line['window'] = window
   if (target !== undefined) line['target'] = target
   addTimes(line, record, performance.now())
 }
@@ -245,7 +250,12 @@ function malformedRefuser(core: Core, config: Config, trustedProxies: Ranges): M
     const { refusal, standing } = core.strangers.refuse(address, () => why)
     core.meters.route(noRoute).answers.add(noPlan, refusal.status)
     core.meters.refusals.add(noPlan, refusal.code)
-    const id = { 'x-request-id': requestIdFrom(undefined) }
-    return refusal.with({ ...rateHeaders(standing, config.ietfHeaders), ...id })
+    const id = requestIdFrom(undefined)
+    const record = Object.assign(new RequestRecord(noRoute), { refusal, standing })
+    const { status } = refusal
+    const atMs = standing.decision.nowMs
+    const origin = { upstream: '', config: config.hash }
+    core.recentRefusals.keep({ id, method: '', path: '', status, atMs }, record, origin)
+    return refusal.with({ ...rateHeaders(standing, config.ietfHeaders), 'x-request-id': id })
   }
 }

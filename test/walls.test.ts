@@ -46,7 +46,7 @@ const floors: readonly (readonly string[])[] = [
   ['limits/'],
   ['keys/', 'request-record.ts'],
   ['records/'],
-  ['fleet/'],
+  ['explain/', 'fleet/'],
   ['stores/', 'config/', 'forwarding/'],
   ['stages/'],
   ['core.ts', 'guard.ts', 'guarded-routes.ts', 'routes.ts', 'stranger.ts', 'way.ts', 'server.ts'],

@@ -85,11 +85,13 @@ function addRequests(registry: Registry, gateway: Gateway): void {
     },
   })
   counter(registry, 'tollgate_refusals_total', {
-    help: 'Requests that the gateway refused, by the code of its answer',
-    labels: ['plan', 'reason'],
+    help: 'Requests that the gateway refused, by the code of its answer, and the window of a limit',
+    labels: ['plan', 'reason', 'window'],
     begins: () => beginnings.refusals(gateway.config),
     *read() {
-      for (const [plan, reason, count] of meters.refusals) yield [count, plan, reason]
+      for (const [plan, name, count] of meters.refusals) {
+        yield [count, plan, ...String(name).split(' ')]
+      }
     },
   })
   counter(registry, 'tollgate_bans_total', {

@@ -13,6 +13,7 @@ import type { Stores } from '../stores/stores.ts'
 import { inputOf, type Input } from './arguments.ts'
 import { givenFrom, keyFinder, keyWord, textOf } from './given.ts'
 import { explain, explainAll } from './help.ts'
+import { refusalsFor } from './refusals-for.ts'
 import { jsonText, remark, sentenceOf } from './output.ts'
 
 /** The process that commands run in, and its terminal if there is one. */
@@ -93,6 +94,7 @@ async function runCommand(
       return { preview: loaded, mistakes: [] }
     },
     inForce: undefined,
+    refusalsOf: (id) => refusalsFor(context, id),
     flush: () => Promise.resolve(),
     progress: (label, total) => progressBar(surroundings.stderr, label, total),
   }

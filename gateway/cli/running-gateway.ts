@@ -1,4 +1,5 @@
 import { adminTokensFrom, noToken, type AdminTokens } from '../admin/token.ts'
+import { KeyMistake } from '../keys/mistake.ts'
 import type { AdminAddress } from '../config/config.ts'
 import type { Endpoint } from '../operations/context.ts'
 import { roles } from '../operations/role.ts'
@@ -43,6 +44,7 @@ export async function askGateway(
     )
   }
   const why = messageIn(body).replace(/\.$/, '')
+  if (answer.status === 404) throw new KeyMistake(why, 'not_found')
   throw new Error(failed(`the gateway at ${url} answers ${answer.status}${why && `: ${why}`}`))
 }
 

@@ -16,12 +16,15 @@ import { listKeys } from './keys/list.ts'
 import { revokeKey } from './keys/revoke.ts'
 import { rotateKey } from './keys/rotate.ts'
 import { showKey } from './keys/show.ts'
+import { keyTimeline } from './keys/timeline.ts'
+import { explain } from './explain.ts'
 import type { Operation } from './operation.ts'
 import { resetQuota } from './quota/reset.ts'
 import { showQuota } from './quota/show.ts'
 import { listAudit } from './reports/audit.ts'
 import { reportDeprecations } from './reports/deprecations.ts'
 import { showUsage } from './reports/usage.ts'
+import { showRequest } from './requests/show.ts'
 import { backupStore } from './store/backup.ts'
 import { copyToStore } from './store/copy.ts'
 import { checkUpstream } from './upstream/check.ts'
@@ -29,9 +32,12 @@ import { listUpstreams } from './upstream/list.ts'
 
 /** All operations, in the order of the command line's help. */
 export const operations: readonly Operation[] = [
+  explain,
+  showRequest,
   createKey,
   listKeys,
   showKey,
+  keyTimeline,
   changeKey,
   rotateKey,
   revokeKey,

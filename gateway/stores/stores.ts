@@ -1,4 +1,6 @@
 import type { Clock } from '../../shared/clock.ts'
+import type { TimelineStore } from '../explain/timeline-store.ts'
+import type { FleetQuestions } from '../fleet/questions.ts'
 import type { FleetStore } from '../fleet/store.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { QuotaStore } from '../limits/store.ts'
@@ -13,6 +15,8 @@ export type Stores = Readonly<{
   tallies: TallyStore
   lastUses: LastUseStore
   audit: AuditStore
+  timeline: TimelineStore
+  questions: FleetQuestions
   fleet: FleetStore
   /** Sentences for the log at start. */
   warnings: readonly string[]

@@ -52,5 +52,5 @@ export async function startAdmin(t: Test, options: AdminOptions = {}) {
   const stop = (): void => {
     isStopping = true
   }
-  return { gateway, admin, url, operate, ask, write, stop }
+  return { gateway, admin, url, file, operate, ask, write, stop }
 }

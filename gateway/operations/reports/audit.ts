@@ -40,7 +40,7 @@ function table(entries: readonly AuditEntry[]): string {
 }
 
 /** The changed members, in a line. */
-function changesText(before: unknown, after: unknown): string {
+export function changesText(before: unknown, after: unknown): string {
   const [old, now] = [membersOf(before), membersOf(after)]
   const names = [...new Set([...Object.keys(old), ...Object.keys(now)])]
   return names

@@ -1,4 +1,5 @@
 import type { StoreSettings } from '../../config/config.ts'
+import { ownQuestions } from '../../fleet/questions.ts'
 import { fleetOfOne } from '../../fleet/of-one.ts'
 import type { OpenOptions, Stores } from '../stores.ts'
 import { embeddedAudit } from './audit.ts'
@@ -7,6 +8,7 @@ import { embeddedKeys } from './keys.ts'
 import { embeddedLastUses } from './last-uses.ts'
 import { EmbeddedQuotas } from './quota.ts'
 import { embeddedTallies } from './tallies.ts'
+import { embeddedTimeline } from './timeline.ts'
 
 /** Opens the stores in the gateway's own file. */
 export function openInFile({ file }: StoreSettings, options: OpenOptions): Stores {
@@ -26,6 +28,8 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
     tallies: embeddedTallies(usage),
     lastUses: embeddedLastUses(usage),
     audit: embeddedAudit(database),
+    timeline: embeddedTimeline(usage),
+    questions: ownQuestions(),
     fleet: fleetOfOne(clock),
     warnings,
     ready,

@@ -10,9 +10,11 @@ import { redisFleet } from './fleet.ts'
 import { redisKeys } from './keys.ts'
 import { redisLastUses } from './last-uses.ts'
 import { plainCause, redisName } from './name.ts'
+import { RedisQuestions } from './questions.ts'
 import { redisQuotas } from './quota.ts'
 import { within } from './script.ts'
 import { redisTallies } from './tallies.ts'
+import { redisTimeline } from './timeline.ts'
 
 /** The lifetime of a probe's value. */
 const probeKeptMs = 10_000
@@ -43,6 +45,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   const parts = { connection, prefix, timeoutMs, breaker }
   const keys = redisKeys({ ...parts, clock })
   const quota = redisQuotas(parts)
+  const questions = new RedisQuestions(connection, prefix)
   const fleet = redisFleet({ connection, prefix, timeoutMs, clock })
   return {
     keys,
@@ -50,6 +53,8 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     tallies: redisTallies(parts),
     lastUses: redisLastUses(parts),
     audit: redisAudit(connection, prefix),
+    timeline: redisTimeline(parts),
+    questions,
     fleet,
     warnings: [],
     ready: () => whenReady(connection),
@@ -57,6 +62,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     leftBehind: () => leftBehind(keys, redis, file),
     async close() {
       await Promise.all([keys.close(), quota.close(), fleet.close()])
+      questions.close()
       breaker?.close()
       connection.disconnect()
     },
