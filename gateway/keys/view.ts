@@ -22,24 +22,11 @@ export function keyView(key: Key, nowMs: number, bannedUntilMs?: number) {
   }
 }
 
-/** The keys to list. An absent member filters nothing; revoked keys are listed with `all` only. */
-export type KeyFilter = Readonly<{
-  plan?: string | undefined
-  account?: string | undefined
-  /** A part of the name, in upper or lower case. */
-  name?: string | undefined
-  /** Whether revoked keys are listed too. */
-  all: boolean
-}>
-
-export function isWanted(key: Key, { plan, account, name, all }: KeyFilter): boolean {
-  if (!all && key.revokedAtMs !== undefined) return false
-  if ((plan ?? key.plan) !== key.plan || (account ?? key.account) !== key.account) return false
-  return name === undefined || key.name.toLowerCase().includes(name.toLowerCase())
-}
+export const keyStates = ['active', 'disabled', 'expired', 'revoked'] as const
+export type KeyState = (typeof keyStates)[number]
 
 /** The state of a key at a time, in one word. */
-export function stateOf(key: Key, nowMs: number): 'active' | 'revoked' | 'disabled' | 'expired' {
+export function stateOf(key: Key, nowMs: number): KeyState {
   if (key.revokedAtMs !== undefined) return 'revoked'
   if (key.disabled) return 'disabled'
   return (key.expiresAtMs ?? Infinity) <= nowMs ? 'expired' : 'active'

@@ -15,6 +15,9 @@ import { redisTallies } from './tallies.ts'
 /** The lifetime of a probe's value. */
 const probeKeptMs = 10_000
 
+/** How long one gateway has the task of completing the index of keys to itself. */
+const indexingMs = 60_000
+
 /** The time limit of a command line for an answer. */
 const commandTimeoutMs = 5_000
 
@@ -41,6 +44,13 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   const parts = { connection, prefix, timeoutMs, breaker }
   const keys = redisKeys({ ...parts, clock })
   const quota = redisQuotas(parts)
+  const completeIndex = async (): Promise<void> => {
+    const task = `${prefix}{keys}:indexing`
+    if (!(await connection.set(task, 1, 'PX', indexingMs, 'NX'))) return
+    await keys.index.catchUp().finally(() => connection.del(task))
+  }
+  // So that the first page doesn't wait for it. If it fails, the first page goes on with it.
+  if (!forCommandLine) connection.once('ready', () => void completeIndex().catch(() => undefined))
   return {
     keys,
     quota,
