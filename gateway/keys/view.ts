@@ -1,11 +1,9 @@
-import { lastUse, markOf, type KeyUses } from './last-use-store.ts'
+import type { KeyInUse } from './in-use.ts'
+import { lastUse, markOf } from './last-use-store.ts'
 import type { Key, Secret } from './key.ts'
 
 /** The old token of a key while it still works, and its last use. */
 export type OldToken = Readonly<{ untilMs: number; lastUsedMs: number | undefined }>
-
-/** A key with the last uses of its tokens; `undefined` if none is known. */
-export type KeyInUse = Readonly<{ key: Key; uses: KeyUses | undefined }>
 
 /** The facts of a key's view that the key itself doesn't have. */
 export type Beside = Readonly<{
@@ -59,24 +57,11 @@ function oldSecretOf({ secrets }: Key, nowMs: number): Secret | undefined {
   return secrets.find(({ untilMs = 0 }) => untilMs > nowMs)
 }
 
-/** The keys to list. An absent member filters nothing; revoked keys are listed with `all` only. */
-export type KeyFilter = Readonly<{
-  plan?: string | undefined
-  account?: string | undefined
-  /** A part of the name, in upper or lower case. */
-  name?: string | undefined
-  /** Whether revoked keys are listed too. */
-  all: boolean
-}>
-
-export function isWanted(key: Key, { plan, account, name, all }: KeyFilter): boolean {
-  if (!all && key.revokedAtMs !== undefined) return false
-  if ((plan ?? key.plan) !== key.plan || (account ?? key.account) !== key.account) return false
-  return name === undefined || key.name.toLowerCase().includes(name.toLowerCase())
-}
+export const keyStates = ['active', 'disabled', 'expired', 'revoked'] as const
+export type KeyState = (typeof keyStates)[number]
 
 /** The state of a key at a time, in one word. */
-export function stateOf(key: Key, nowMs: number): 'active' | 'revoked' | 'disabled' | 'expired' {
+export function stateOf(key: Key, nowMs: number): KeyState {
   if (key.revokedAtMs !== undefined) return 'revoked'
   if (key.disabled) return 'disabled'
   return (key.expiresAtMs ?? Infinity) <= nowMs ? 'expired' : 'active'

@@ -13,6 +13,7 @@ import { claim } from './claim.ts'
 import { inUseSentence, keyLookups, inspectGoal } from './inspect-goal.ts'
 import { openGatewayFile } from './database.ts'
 import { lastUseRows } from './last-uses.ts'
+import { linesIn } from './key-index.ts'
 import { newFile } from './new-file.ts'
 import { EmbeddedQuotas } from './quota.ts'
 import { stateFrom, textOf } from './quota-file.ts'
@@ -47,10 +48,9 @@ async function newGoal(file: string, clock: Clock): Promise<CopyGoal> {
     contents: () => Promise.resolve([]),
     clashes: () => Promise.resolve([]),
 
-    finish() {
-      finish()
+    async finish() {
+      await finish()
       written.putInPlace()
-      return Promise.resolve()
     },
 
     close() {
@@ -91,7 +91,7 @@ function existingGoal(file: string, clock: Clock): CopyGoal {
 }
 
 type Puts = Pick<CopyGoal, 'putKeys' | 'putQuotas' | 'putTallies' | 'putLastUses' | 'putAudit'>
-type Writing = Puts & Readonly<{ finish: () => void; close: () => void }>
+type Writing = Puts & Readonly<{ finish: () => Promise<void>; close: () => void }>
 
 /** Opens a file for writing, when no gateway counts in it. */
 async function writingIn(path: string, clock: Clock, isNew: boolean): Promise<Writing> {
@@ -111,8 +111,9 @@ async function writingIn(path: string, clock: Clock, isNew: boolean): Promise<Wr
   return {
     ...puttersOf(database, isNew ? Infinity : stepRows),
 
-    finish() {
+    async finish() {
       if (database.inTransaction) database.exec('COMMIT')
+      await linesIn(database).catchUp()
       database.pragma('synchronous = FULL')
       database.pragma('journal_mode = WAL')
       database.pragma('wal_checkpoint(TRUNCATE)')
@@ -146,6 +147,8 @@ function puttersOf(database: Database, mostRows: number): Puts {
      ON CONFLICT (id) DO UPDATE SET version = excluded.version, record = excluded.record`,
   )
   const insertSecret = database.prepare('INSERT OR IGNORE INTO secrets VALUES (?, ?)')
+  // The index makes the lines of these keys when it catches up.
+  const unline = database.prepare('UPDATE lined SET version = ? - 1 WHERE version >= ?')
   const quotaAt = database
     .prepare<string, string>('SELECT state FROM quotas WHERE quota = ?')
     .pluck()
@@ -180,6 +183,7 @@ function puttersOf(database: Database, mostRows: number): Puts {
     // Two stores may have given one number to two keys.
     while (idAt.get(version) !== undefined) version++
     insertKey.run(key.id, version, recordOf(key))
+    unline.run(version, version)
     for (const { hash } of key.secrets) {
       if (insertSecret.run(hash, key.id).changes > 0 || holderOf.get(hash) === key.id) continue
       throw new Error(`a token of the key ${key.id} belongs to the key ${holderOf.get(hash)}`)

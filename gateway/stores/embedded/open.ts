@@ -15,6 +15,8 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
   const { forCommandLine = false, clock = Date.now } = options
   const database = openGatewayFile(file)
   const keys = embeddedKeys(database, clock)
+  // So that the first page doesn't wait for it. If it fails, the first page goes on with it.
+  if (!forCommandLine) void keys.index.catchUp().catch(() => undefined)
   // A connection of its own, because counters need less of the disk than keys do.
   const quota = new EmbeddedQuotas(openGatewayFile(file), { clock, forCommandLine })
   const ready = (): Promise<void> => Promise.resolve()

@@ -8,6 +8,7 @@ import { counted, type CopyGoal, type StoredQuota } from '../copy.ts'
 import { mergedAudit } from '../merge.ts'
 import { mostTokens } from '../../keys/last-use-store.ts'
 import { rememberedDays } from '../../records/tally-store.ts'
+import { redisKeys } from './keys.ts'
 import { mastersOf, scanned, type RedisLocation } from './copy-source.ts'
 import { hashOfState } from './quota-hash.ts'
 import { lastUsesName } from './last-uses.ts'
@@ -26,7 +27,7 @@ const timeoutMs = 10_000
 export function redisGoal({ name, connection, prefix, clock }: RedisLocation): CopyGoal {
   const ofKeys = (what: string): string => `${prefix}{keys}:${what}`
   const [secrets, records, versions] = [ofKeys('secrets'), ofKeys('records'), ofKeys('versions')]
-  const [version, channel] = [ofKeys('version'), ofKeys('changed')]
+  const [version, channel, lined] = [ofKeys('version'), ofKeys('changed'), ofKeys('lined')]
   const [bans, audit] = [`${prefix}bans`, `${prefix}audit`]
   // In the same slot of a Cluster as the audit, so that RENAME can replace it.
   const newAudit = prefix.includes('{') ? `${audit}:copy` : `{${audit}}:copy`
@@ -36,6 +37,7 @@ export function redisGoal({ name, connection, prefix, clock }: RedisLocation): C
     records,
     versions,
     version,
+    lined,
   ])
   const putQuotas = keyedScript({ ...scripts, file: 'copy-quotas.lua' })
   const putTallies = keyedScript({ ...scripts, file: 'copy-tallies.lua' })
@@ -148,7 +150,7 @@ export function redisGoal({ name, connection, prefix, clock }: RedisLocation): C
       await replaceAudit(lines.at(-1)?.[0] ?? '0-0')
     },
 
-    finish: () => Promise.resolve(),
+    finish: () => redisKeys({ connection, prefix, timeoutMs }).index.catchUp(),
 
     close() {
       connection.disconnect()
