@@ -1,3 +1,4 @@
+import type { KeyFilter } from './filter.ts'
 import type { Key, StoredKey } from './key.ts'
 
 /**
@@ -18,6 +19,12 @@ export interface KeyStore {
 
   /** All keys, in any order. Keys that are added meanwhile may be included or not. */
   list(): AsyncIterable<Key>
+
+  /**
+   * A page of the wanted keys, by name in one case and then by id. Every wanted key is on one page, whatever is added
+   * meanwhile; one that is renamed between two pages may be on both or on none. Decisions go on meanwhile.
+   */
+  page(query: PageQuery): Promise<KeyPage>
 
   /**
    * The keys of these ids in batches, in any order, without those that don't exist. Decisions go on meanwhile,
@@ -49,6 +56,18 @@ export interface KeyStore {
 
   close(): Promise<void>
 }
+
+export type PageQuery = Readonly<{
+  filter: KeyFilter
+  /** The most keys. */
+  limit: number
+  /** The `end` of the page before; without it the first page is given. */
+  after?: string | undefined
+  nowMs: number
+}>
+
+/** Some keys; `end` is the place at which the next page begins, and absent on the last one. */
+export type KeyPage = Readonly<{ keys: readonly Key[]; end?: string }>
 
 export type Added = Readonly<{ clash?: number }>
 

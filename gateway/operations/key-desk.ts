@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { Noted } from '../records/audit.ts'
 import type { Plan } from '../limits/limits.ts'
-import type { KeyStore } from '../keys/store.ts'
+import type { KeyPage, KeyStore, PageQuery } from '../keys/store.ts'
 import type { QuotaStore } from '../limits/store.ts'
 import { quotaOf, type Key, type Secret, type StoredKey } from '../keys/key.ts'
 import { importKeys } from '../keys/import.ts'
@@ -73,6 +73,11 @@ export class KeyDesk {
 
   list(): AsyncIterable<Key> {
     return this.#store.list()
+  }
+
+  /** A page of the wanted keys, in the order of names. */
+  page(query: Omit<PageQuery, 'nowMs'>): Promise<KeyPage> {
+    return this.#store.page({ ...query, nowMs: this.#clock() })
   }
 
   /** Finds the key with an id, a token, or a name that no other key has. */

@@ -1,5 +1,7 @@
 import { Type, type TSchema } from '../../shared/schema.ts'
 import { durationFrom, instantFrom } from '../../shared/units.ts'
+import { placeOf } from '../keys/line.ts'
+import { keyStates } from '../keys/view.ts'
 import { rememberedDays } from '../records/tally-store.ts'
 
 /** The kind of a parameter: one rule for help, checks, messages and the documentation of the admin API. */
@@ -38,11 +40,25 @@ export const timelineDays = wholeNumber(1, 7)
 /** The number of audit lines to list. */
 export const lineCount = wholeNumber(1, 10_000)
 
+/** The number of keys on a page. */
+export const pageSize = wholeNumber(1, 1_000)
+
+/** The place in a list at which a page begins. */
+export const pageCursor = ofText('the "next" of a page, as it was given', placeOf)
+
+/** The state of a key. */
+export const keyState = ofText('active, disabled, expired or revoked', (text) =>
+  keyStates.find((state) => state === text),
+)
+
 /** The length of a ban, in milliseconds. */
 export const banTime = ofText(
   'a duration such as 30m or 24h',
   (text) => durationFrom(text) || undefined,
 )
+
+/** How long ago something was, in milliseconds. */
+export const age = ofText('a duration such as 1h or 90d', (text) => durationFrom(text) || undefined)
 
 /** How long an old token still works, in milliseconds. */
 export const overlapTime = ofText('0 or a duration such as 24h', (text) =>

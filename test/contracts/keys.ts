@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import type { Key } from '../../gateway/keys/key.ts'
 import { hashOf, newKeyId, newToken } from '../../gateway/keys/token.ts'
+import type { KeyFilter } from '../../gateway/keys/filter.ts'
 import type { KeyStore } from '../../gateway/keys/store.ts'
 import { bound } from '../support/promises.ts'
 import { until } from '../support/redis.ts'
@@ -19,6 +20,32 @@ async function all(store: KeyStore): Promise<Key[]> {
   for await (const key of store.list()) found.push(key)
   return found
 }
+
+/** All pages of the keys that a filter takes, and a step between two of them. */
+export async function pagesOf(
+  store: KeyStore,
+  filter: KeyFilter,
+  {
+    limit = 7,
+    nowMs = 1_800_000_000_000,
+    between = () => Promise.resolve<unknown>(undefined),
+  } = {},
+): Promise<Key[]> {
+  const found: Key[] = []
+  let after: string | undefined
+  do {
+    const { keys, end } = await store.page({ filter, limit, after, nowMs })
+    if (keys.length !== limit && (end !== undefined || keys.length > limit)) {
+      throw new Error(`a page of ${limit} has ${keys.length}`)
+    }
+    found.push(...keys)
+    await between()
+    after = end
+  } while (after !== undefined)
+  return found
+}
+
+const namesOf = (keys: readonly Key[]): string[] => keys.map(({ name }) => name)
 
 /** The contract of `KeyStore`. Each adapter runs it. */
 export function keyStoreContract(
@@ -97,6 +124,128 @@ export function keyStoreContract(
       t.equal((await first.get(key.id))?.key.name, '20')
     })
 
+    t.test('pages hold every key once, by name and then by id', async (t) => {
+      const account = 'paged'
+      const names = ['b', 'A', 'ä', 'B', 'a', 'Z', '😀', 'Ω', 'a b', '~', 'a\u0300', 'zz', 'a']
+      const keys = names.map((name) => newKey({ name, account }))
+      await first.add(keys)
+      for (const limit of [1, 3, names.length, 1_000]) {
+        const found = await pagesOf(second, { account }, { limit })
+        const sorted = ['A', 'a', 'a', 'a b', 'b', 'B', 'Z', 'zz', '~', 'a\u0300', 'ä', 'Ω', '😀']
+        t.strictSame(
+          namesOf(found).map((name) => name.toLowerCase()),
+          sorted.map((name) => name.toLowerCase()),
+        )
+        const twins = found.filter(({ name }) => name.toLowerCase() === 'a').map(({ id }) => id)
+        t.strictSame(twins, [...twins].sort())
+      }
+      t.strictSame(await second.page({ filter: { account }, limit: 13, nowMs: 0 }), {
+        keys: await pagesOf(second, { account }),
+      })
+      let added = 0
+      const add = () =>
+        first.add([newKey({ name: `${'aM~'.charAt(added % 3)}${added++}`, account })])
+      const meanwhile = await pagesOf(second, { account }, { limit: 2, between: add })
+      const ids = meanwhile.map(({ id }) => id)
+      t.equal(new Set(ids).size, ids.length, 'each once')
+      for (const { id } of keys) t.ok(ids.includes(id), 'while others are added')
+    })
+
+    t.test('a search looks into name, account and note, in any case, and at the id', async (t) => {
+      const account = 'Straße 7'
+      const ids = ['Se4rchAAAA01', 'Se4rchAAAA02', 'Se4rchAAAA03']
+      const [one, two, three] = ids.map((id, i) =>
+        newKey({
+          id,
+          account,
+          name: ['ΟΔΟΣ Éclair', 'ÇILEK 100%', 'Ganz [a-z] .*%w'][i] ?? '',
+          plan: ['p1', 'planet', 'p1'][i] ?? '',
+          ...(i === 2 ? { note: 'K\u212A — e\u0301t\u00e9' } : {}),
+        }),
+      )
+      if (!one || !two || !three) throw new Error('three were made')
+      await first.add([one, two, three])
+      const found = async (search: string, more: KeyFilter = {}): Promise<string[]> => {
+        const paged = await pagesOf(second, { account, search, ...more })
+        return paged.map(({ id }) => id.slice(-1)).sort()
+      }
+      const rows: [search: string, expected: string][] = [
+        ['', '123'],
+        ['STRASSE', '123'],
+        ['straße', '123'],
+        ['οδος', '1'],
+        ['οδοσ', '1'],
+        ['E\u0301CLAIR', '1'],
+        ['çilek', '2'],
+        ['100%', '2'],
+        ['%', '23'],
+        ['.*', '3'],
+        ['[a-z]', '3'],
+        ['%w', '3'],
+        ['kk', '3'],
+        ['ÉTÉ', '3'],
+        ['se4rchaaaa0', '123'],
+        ['Se4rchAAAA02', '2'],
+        ['4rchAAAA02', ''],
+        ['planet', ''],
+        ['7\x03', ''],
+        ['\x01', ''],
+        ['\0', ''],
+        ['\ud800', ''],
+        ['7a', ''],
+        ['x'.repeat(10_000), ''],
+      ]
+      for (const [search, expected] of rows) {
+        t.equal((await found(search)).join(''), expected, JSON.stringify(search.slice(0, 20)))
+      }
+      t.strictSame(await found('', { name: 'straße' }), [])
+      t.strictSame(await found('strasse', { name: 'éclair' }), ['1'])
+      t.strictSame(await found('', { plan: 'p1' }), ['1', '3'])
+      t.strictSame(await found('', { plan: 'p' }), [])
+      t.strictSame(await pagesOf(second, { account: 'STRASSE 7' }), [], 'an account is exact')
+    })
+
+    t.test('a page has the states that are wanted, at its time', async (t) => {
+      const account = 'states'
+      const nowMs = 1_800_000_000_000
+      const of = (name: string, more: Partial<Key> = {}) => newKey({ account, name, ...more })
+      await first.add([
+        of('active'),
+        of('ends later', { expiresAtMs: nowMs + 1 }),
+        of('ended', { expiresAtMs: nowMs }),
+        of('disabled', { disabled: true, expiresAtMs: 1 }),
+        of('revoked', { disabled: true, revokedAtMs: 5 }),
+      ])
+      const found = async (filter: KeyFilter, at = nowMs) =>
+        namesOf(await pagesOf(second, { account, ...filter }, { nowMs: at })).join()
+      t.equal(await found({}), 'active,disabled,ended,ends later')
+      t.equal(await found({ all: true }), 'active,disabled,ended,ends later,revoked')
+      t.equal(await found({ state: 'active' }), 'active,ends later')
+      t.equal(await found({ state: 'active' }, nowMs + 1), 'active')
+      t.equal(await found({ state: 'expired' }), 'ended')
+      t.equal(await found({ state: 'disabled' }), 'disabled')
+      t.equal(await found({ state: 'revoked' }), 'revoked')
+    })
+
+    t.test('a page has keys as they are now', async (t) => {
+      const account = 'changing'
+      const key = newKey({ name: 'before', account })
+      await first.add([key])
+      const change = async (changed: Partial<Key>): Promise<void> => {
+        const { version = 0 } = (await first.get(key.id)) ?? {}
+        t.ok(await first.replace({ ...key, ...changed }, version))
+      }
+      for (const name of ['after', 'before', 'before', 'Before', 'x']) {
+        await change({ name })
+        t.strictSame(namesOf(await pagesOf(second, { account })), [name])
+        const [found] = await pagesOf(second, { account, search: name })
+        t.equal(found?.name, name)
+      }
+      await change({ account: 'elsewhere' })
+      t.strictSame(await pagesOf(second, { account }), [])
+      t.equal((await pagesOf(second, { account: 'elsewhere' })).length, 1)
+    })
+
     t.test('many keys are there all at once', async (t) => {
       const before = (await all(second)).length
       const keys = Array.from({ length: 1_700 }, () => newKey())
@@ -123,6 +272,12 @@ export function keyStoreContract(
       const clash = await first.add([...Array.from({ length: 900 }, () => newKey()), last])
       t.strictSame(clash, { clash: 900 })
       t.equal((await all(second)).length - before, 1_700, 'and none of them if one is taken')
+      const paged = await pagesOf(second, { all: true }, { limit: 1_000 })
+      t.strictSame(
+        paged.map(({ id }) => id).sort(),
+        (await all(second)).map(({ id }) => id).sort(),
+        'and so on the pages',
+      )
     })
 
     t.test(

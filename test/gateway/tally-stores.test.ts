@@ -14,12 +14,15 @@ import { usage } from '../../gateway/records/usage.ts'
 import { openStores } from '../../gateway/stores/open.ts'
 import { newKey } from '../contracts/keys.ts'
 import { connect } from '../../gateway/stores/redis/connect.ts'
+import { embeddedLastUses } from '../../gateway/stores/embedded/last-uses.ts'
+import { redisLastUses } from '../../gateway/stores/redis/last-uses.ts'
 import { redisFleet, type RedisFleet } from '../../gateway/stores/redis/fleet.ts'
 import { redisTallies } from '../../gateway/stores/redis/tallies.ts'
 import { embeddedAudit } from '../../gateway/stores/embedded/audit.ts'
 import { redisAudit } from '../../gateway/stores/redis/audit.ts'
 import { auditStoreContract } from '../contracts/audit.ts'
 import { fleetStoreContract, type MovableFleet } from '../contracts/fleet.ts'
+import { lastUseStoreContract, type LastUseViews } from '../contracts/last-uses.ts'
 import { tallyStoreContract } from '../contracts/tallies.ts'
 import { startCluster, startRedis, until } from '../support/redis.ts'
 
@@ -50,6 +53,44 @@ const cluster = startCluster(t)
 void tallyStoreContract(t, 'redis, a Cluster', async (t) =>
   redisViews(t, { cluster: (await cluster).nodes }),
 )
+
+void lastUseStoreContract(t, 'embedded, in a SQLite file', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const [one, two] = [openGatewayFile(file), openGatewayFile(file)]
+  t.teardown(() => [one, two].forEach((database) => database.close()))
+  const [first, second] = [embeddedLastUses(one), embeddedLastUses(two)]
+  return Promise.resolve({ first, second, setTime: () => undefined })
+})
+
+async function lastUsesIn(t: Test, settings: RedisSettings): Promise<LastUseViews> {
+  let now = 0
+  const connections = [1, 2].map(() => connect(settings, { timeoutMs: 2_000 }))
+  t.teardown(() => connections.forEach((connection) => connection.disconnect()))
+  await until(() => connections.every(({ status }) => status === 'ready'))
+  const [first, second] = connections.map((connection) =>
+    redisLastUses({ connection, prefix: 'used:', timeoutMs: 2_000, testClock: () => now }),
+  )
+  if (!first || !second) throw new Error('two were asked for')
+  return { first, second, setTime: (ms) => (now = ms) }
+}
+
+void lastUseStoreContract(t, 'redis, a single server', async (t) =>
+  lastUsesIn(t, { url: (await startRedis(t)).url }),
+)
+
+void lastUseStoreContract(t, 'redis, a Cluster', async (t) =>
+  lastUsesIn(t, { cluster: (await cluster).nodes }),
+)
+
+t.test('times of uses are by Redis’ clock, however late a gateway’s own clock is', async (t) => {
+  const { first, setTime } = await lastUsesIn(t, { url: (await startRedis(t)).url })
+  setTime(1_900_000_000_000)
+  const hour = 3_600_000
+  const late = 1_900_000_000_000 - hour
+  await first.note([{ key: 'a', mark: 'm', atMs: late - 3_000 }], late)
+  const [uses] = await first.of(['a'])
+  t.equal(uses?.get('m'), 1_900_000_000_000 - 3_000)
+})
 
 void auditStoreContract(t, 'embedded, in a SQLite file', async (t) => {
   const file = join(t.testdir(), 'gateway.db')

@@ -22,8 +22,9 @@ export async function edit(
 /** The key as it is now, and the consequences of its change. */
 export const editedOutput = {
   json: ({ after }: Edited) => after,
-  text: async ({ key, before, changed, after }: Edited, { desks }: Context): Promise<string> => {
+  text: async (edited: Edited, { desks, clock }: Context): Promise<string> => {
+    const { key, before, changed, after } = edited
     const shared = changed.account === key.account ? [] : await sharing(changed, desks().keys)
-    return keyText(after, [...shared, ...consequencesOf(before, after)])
+    return keyText(after, clock(), [...shared, ...consequencesOf(before, after)])
   },
 }

@@ -6,7 +6,9 @@ import { intactKeyFrom, recordOf } from '../../keys/record.ts'
 import type { Key } from '../../keys/key.ts'
 import type { Added } from '../../keys/store.ts'
 import { breathe } from '../../../shared/breathe.ts'
-import { inOrder } from './in-order.ts'
+import { inOrder } from '../../../shared/in-order.ts'
+import { withoutSync } from './database.ts'
+import type { Lines } from './key-index.ts'
 
 /** The most keys that are added in one step, and that are checked in one turn of the loop. */
 const batchSize = 250
@@ -53,6 +55,7 @@ export function versionsIn(database: Database, clock: Clock): () => number {
 export function keyAdder(
   database: Database,
   clock: Clock,
+  lines: Lines,
 ): (keys: readonly Key[], progress?: (written: number) => void) => Promise<Added> {
   const nextVersion = versionsIn(database, clock)
   const insertKey = database.prepare('INSERT OR IGNORE INTO keys VALUES (?, ?, ?)')
@@ -76,7 +79,9 @@ export function keyAdder(
 
   const addFew = database.transaction((keys: readonly Key[]) => {
     const version = nextVersion()
+    if (keys.length > 0) lines.note(version + keys.length - 1)
     for (const [index, key] of keys.entries()) {
+      lines.add(key)
       const row = [key.id, version + index, recordOf(key)]
       if (insertKey.run(...row).changes === 0) throw new Clash(index)
       for (const { hash } of key.secrets) {
@@ -129,18 +134,9 @@ export function keyAdder(
     return true
   })
 
+  // Invisible keys need not be durable: `publish` syncs all of them.
   async function removeUnfinished(owner: string): Promise<void> {
-    while (withoutSync(() => removeBatch.immediate(owner))) await breathe()
-  }
-
-  /** Writes without waiting for the disk: invisible keys need not be durable, and `publish` syncs all of them. */
-  function withoutSync<Result>(write: () => Result): Result {
-    database.pragma('synchronous = NORMAL')
-    try {
-      return write()
-    } finally {
-      database.pragma('synchronous = FULL')
-    }
+    while (withoutSync(database, () => removeBatch.immediate(owner))) await breathe()
   }
 
   /** The index of the first key whose id or secret is taken, in the file or by a key before it. */
@@ -166,15 +162,17 @@ export function keyAdder(
     try {
       await removeUnfinished(owner)
       for await (const [batch, done] of inOrder(keys, ({ id }) => id)) {
-        withoutSync(() => addRecords.immediate(owner, batch))
+        withoutSync(database, () => addRecords.immediate(owner, batch))
         progress(Math.floor(done / 2))
       }
       const secrets = keys.flatMap(({ id, secrets }) => secrets.map(({ hash }) => ({ hash, id })))
       for await (const [batch, done] of inOrder(secrets, ({ hash }) => hash)) {
-        withoutSync(() => addSecrets.immediate(owner, batch))
+        withoutSync(database, () => addSecrets.immediate(owner, batch))
         progress(Math.floor((keys.length * (1 + done / secrets.length)) / 2))
       }
       publish.immediate(owner)
+      // If it fails, the next page goes on with it: the keys are there.
+      await lines.catchUp().catch(() => undefined)
       return {}
     } catch (error) {
       // Keys that can't be removed now stay invisible, and the next import removes them.

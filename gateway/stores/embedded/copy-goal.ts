@@ -5,13 +5,15 @@ import { recordOf } from '../../keys/record.ts'
 import type { StoredKey } from '../../keys/key.ts'
 import { newQuota } from '../../limits/step.ts'
 import { auditText, rememberedEntries, type AuditEntry } from '../../records/audit-store.ts'
-import type { CopyGoal, StoredQuota } from '../copy.ts'
+import type { CopyGoal, StoredQuota, StoredUses } from '../copy.ts'
 import { mergedAudit, mergedQuota } from '../merge.ts'
 import type { Tally } from '../../records/tally-store.ts'
 import { requireGatewayFile } from './gateway-file.ts'
 import { claim } from './claim.ts'
 import { inUseSentence, keyLookups, inspectGoal } from './inspect-goal.ts'
 import { openGatewayFile } from './database.ts'
+import { lastUseRows } from './last-uses.ts'
+import { linesIn } from './key-index.ts'
 import { newFile } from './new-file.ts'
 import { EmbeddedQuotas } from './quota.ts'
 import { stateFrom, textOf } from './quota-file.ts'
@@ -46,10 +48,9 @@ async function newGoal(file: string, clock: Clock): Promise<CopyGoal> {
     contents: () => Promise.resolve([]),
     clashes: () => Promise.resolve([]),
 
-    finish() {
-      finish()
+    async finish() {
+      await finish()
       written.putInPlace()
-      return Promise.resolve()
     },
 
     close() {
@@ -74,6 +75,7 @@ function existingGoal(file: string, clock: Clock): CopyGoal {
     putKeys: async (keys) => (await begun()).putKeys(keys),
     putQuotas: async (quotas) => (await begun()).putQuotas(quotas),
     putTallies: async (tallies) => (await begun()).putTallies(tallies),
+    putLastUses: async (uses) => (await begun()).putLastUses(uses),
     putAudit: async (entries) => (await begun()).putAudit(entries),
     finish: async () => (await begun()).finish(),
 
@@ -88,8 +90,8 @@ function existingGoal(file: string, clock: Clock): CopyGoal {
   }
 }
 
-type Puts = Pick<CopyGoal, 'putKeys' | 'putQuotas' | 'putTallies' | 'putAudit'>
-type Writing = Puts & Readonly<{ finish: () => void; close: () => void }>
+type Puts = Pick<CopyGoal, 'putKeys' | 'putQuotas' | 'putTallies' | 'putLastUses' | 'putAudit'>
+type Writing = Puts & Readonly<{ finish: () => Promise<void>; close: () => void }>
 
 /** Opens a file for writing, when no gateway counts in it. */
 async function writingIn(path: string, clock: Clock, isNew: boolean): Promise<Writing> {
@@ -109,8 +111,9 @@ async function writingIn(path: string, clock: Clock, isNew: boolean): Promise<Wr
   return {
     ...puttersOf(database, isNew ? Infinity : stepRows),
 
-    finish() {
+    async finish() {
       if (database.inTransaction) database.exec('COMMIT')
+      await linesIn(database).catchUp()
       database.pragma('synchronous = FULL')
       database.pragma('journal_mode = WAL')
       database.pragma('wal_checkpoint(TRUNCATE)')
@@ -144,6 +147,8 @@ function puttersOf(database: Database, mostRows: number): Puts {
      ON CONFLICT (id) DO UPDATE SET version = excluded.version, record = excluded.record`,
   )
   const insertSecret = database.prepare('INSERT OR IGNORE INTO secrets VALUES (?, ?)')
+  // The index makes the lines of these keys when it catches up.
+  const unline = database.prepare('UPDATE lined SET version = ? - 1 WHERE version >= ?')
   const quotaAt = database
     .prepare<string, string>('SELECT state FROM quotas WHERE quota = ?')
     .pluck()
@@ -178,6 +183,7 @@ function puttersOf(database: Database, mostRows: number): Puts {
     // Two stores may have given one number to two keys.
     while (idAt.get(version) !== undefined) version++
     insertKey.run(key.id, version, recordOf(key))
+    unline.run(version, version)
     for (const { hash } of key.secrets) {
       if (insertSecret.run(hash, key.id).changes > 0 || holderOf.get(hash) === key.id) continue
       throw new Error(`a token of the key ${key.id} belongs to the key ${holderOf.get(hash)}`)
@@ -196,6 +202,10 @@ function puttersOf(database: Database, mostRows: number): Puts {
   const putTallies = inSteps((tallies: readonly Tally[]) => {
     for (const tally of tallies) insertTally.run(tally)
   })
+  const lastUses = lastUseRows(database)
+  const putLastUses = inSteps((all: readonly StoredUses[]) => {
+    for (const { key, uses } of all) lastUses.put(key, uses)
+  })
   const putAudit = inSteps((given: readonly AuditEntry[]) => {
     const texts = database.prepare<[], string>('SELECT entry FROM audit ORDER BY seq').pluck().all()
     const entries = mergedAudit(texts, given).slice(-rememberedEntries)
@@ -208,6 +218,7 @@ function puttersOf(database: Database, mostRows: number): Puts {
     putKeys: (keys) => Promise.resolve(putKeys(keys)),
     putQuotas: (quotas) => Promise.resolve(putQuotas(quotas)),
     putTallies: (tallies) => Promise.resolve(putTallies(tallies)),
+    putLastUses: (uses) => Promise.resolve(putLastUses(uses)),
     putAudit: (entries) => Promise.resolve(putAudit(entries)),
   }
 }

@@ -73,6 +73,13 @@ export const migrations: readonly string[] = [
      PRIMARY KEY (key, minute, code, reason)
    ) STRICT, WITHOUT ROWID;
    CREATE INDEX refusalsByMinute ON refusals (minute);`,
+  `CREATE TABLE lastUses (
+     key TEXT PRIMARY KEY,
+     uses TEXT NOT NULL
+   ) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE lines (line TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+   CREATE TABLE lined (version INTEGER NOT NULL) STRICT;
+   INSERT INTO lined VALUES (0);`,
 ]
 
 /** How long a change may wait for the lock of another process. */
@@ -83,6 +90,16 @@ const busyTimeoutMs = 100
  * 15 MB more, and finds none of a million keys sooner: a look-up takes 9.5 µs either way.
  */
 const cacheKb = 256
+
+/** Writes without waiting for the disk, what may be lost in a power cut or is written again with a later sync. */
+export function withoutSync<Result>(database: Database, write: () => Result): Result {
+  database.pragma('synchronous = NORMAL')
+  try {
+    return write()
+  } finally {
+    database.pragma('synchronous = FULL')
+  }
+}
 
 /** Opens a gateway's file; throws a sentence for the operator if that fails. */
 export function openGatewayFile(file: string): Database {

@@ -4,7 +4,10 @@ import { intactKeyFrom, keyFrom, recordOf } from '../../keys/record.ts'
 import type { Key, StoredKey } from '../../keys/key.ts'
 import { pollMs, type KeyListener, type KeyStore, type Watch } from '../../keys/store.ts'
 import { answerOf, unavailable } from './answer.ts'
+import { lineOfRecord, pageBy, type KeyIndex } from '../key-index.ts'
+import { lineOf } from '../../keys/line.ts'
 import { Clash, isThere, keyAdder, versionsIn } from './add-keys.ts'
+import { linesIn } from './key-index.ts'
 import { breathe } from '../../../shared/breathe.ts'
 
 type Row = { id: string; version: number; record: string }
@@ -14,8 +17,11 @@ const batchSize = 2_000
 /** Keys that are read by id in one turn of the loop. */
 const idsAtOnce = 200
 
+/** A store of keys with its index, which can be brought up to date before anybody asks for a page. */
+export type IndexedKeys = KeyStore & Readonly<{ index: KeyIndex }>
+
 /** Keys in a SQLite file, which several processes may have open. */
-export function embeddedKeys(database: Database, clock: Clock = Date.now): KeyStore {
+export function embeddedKeys(database: Database, clock: Clock = Date.now): IndexedKeys {
   const find = database.prepare<string, Row>(
     `SELECT keys.* FROM secrets JOIN keys ON keys.id = secrets.keyId
      WHERE secrets.hash = ? AND ${isThere}`,
@@ -35,17 +41,21 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
   const latest = database.prepare<[], number>('SELECT coalesce(max(version), 0) FROM keys').pluck()
   const insertSecret = database.prepare('INSERT OR IGNORE INTO secrets VALUES (?, ?)')
   const ownSecret = database.prepare('SELECT 1 FROM secrets WHERE hash = ? AND keyId = ?').pluck()
-  const update = database.prepare(
-    'UPDATE keys SET version = ?, record = ? WHERE id = ? AND version = ?',
-  )
+  const update = database.prepare('UPDATE keys SET version = ?, record = ? WHERE id = ?')
   const dataVersion = database.prepare<[], number>('PRAGMA data_version').pluck()
   const listeners = new Set<() => void>()
 
-  const add = keyAdder(database, clock)
+  const lines = linesIn(database)
+  const add = keyAdder(database, clock, lines)
   const nextVersion = versionsIn(database, clock)
 
   const replaceOne = database.transaction((key: Key, version: number): boolean => {
-    if (update.run(nextVersion(), recordOf(key), key.id, version).changes === 0) return false
+    const before = get.get(key.id)
+    if (before?.version !== version) return false
+    const next = nextVersion()
+    lines.note(next)
+    lines.replace(lineOfRecord(key.id, before.record), lineOf(key))
+    update.run(next, recordOf(key), key.id)
     for (const { hash } of key.secrets) {
       if (ownSecret.get(hash, key.id)) continue
       if (insertSecret.run(hash, key.id).changes === 0) throw new Clash(0)
@@ -71,6 +81,10 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): KeySt
         await breathe()
       }
     },
+
+    page: (query) => pageBy(lines, query),
+
+    index: lines,
 
     async *named(ids) {
       for (let start = 0; start < ids.length; start += idsAtOnce) {

@@ -5,6 +5,7 @@ import type { OpenOptions, Stores } from '../stores.ts'
 import { embeddedAudit } from './audit.ts'
 import { openGatewayFile } from './database.ts'
 import { embeddedKeys } from './keys.ts'
+import { embeddedLastUses } from './last-uses.ts'
 import { EmbeddedQuotas } from './quota.ts'
 import { embeddedTallies } from './tallies.ts'
 import { embeddedTimeline } from './timeline.ts'
@@ -14,6 +15,8 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
   const { forCommandLine = false, clock = Date.now } = options
   const database = openGatewayFile(file)
   const keys = embeddedKeys(database, clock)
+  // So that the first page doesn't wait for it. If it fails, the first page goes on with it.
+  if (!forCommandLine) void keys.index.catchUp().catch(() => undefined)
   // A connection of its own, because counters need less of the disk than keys do.
   const quota = new EmbeddedQuotas(openGatewayFile(file), { clock, forCommandLine })
   const ready = (): Promise<void> => Promise.resolve()
@@ -25,6 +28,7 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
     keys,
     quota,
     tallies: embeddedTallies(usage),
+    lastUses: embeddedLastUses(usage),
     audit: embeddedAudit(database),
     timeline: embeddedTimeline(usage),
     questions: ownQuestions(),

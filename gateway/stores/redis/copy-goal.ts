@@ -6,9 +6,12 @@ import { auditText, rememberedEntries, type AuditEntry } from '../../records/aud
 import { clashOf } from '../clash.ts'
 import { counted, type CopyGoal, type StoredQuota } from '../copy.ts'
 import { mergedAudit } from '../merge.ts'
+import { mostTokens } from '../../keys/last-use-store.ts'
 import { rememberedDays } from '../../records/tally-store.ts'
+import { redisKeys } from './keys.ts'
 import { mastersOf, scanned, type RedisLocation } from './copy-source.ts'
 import { hashOfState } from './quota-hash.ts'
+import { lastUsesName } from './last-uses.ts'
 import { keyedScript, script } from './script.ts'
 
 /** The most entries per script call, so that a call never delays decisions for long. */
@@ -24,7 +27,7 @@ const timeoutMs = 10_000
 export function redisGoal({ name, connection, prefix, clock }: RedisLocation): CopyGoal {
   const ofKeys = (what: string): string => `${prefix}{keys}:${what}`
   const [secrets, records, versions] = [ofKeys('secrets'), ofKeys('records'), ofKeys('versions')]
-  const [version, channel] = [ofKeys('version'), ofKeys('changed')]
+  const [version, channel, lined] = [ofKeys('version'), ofKeys('changed'), ofKeys('lined')]
   const [bans, audit] = [`${prefix}bans`, `${prefix}audit`]
   // In the same slot of a Cluster as the audit, so that RENAME can replace it.
   const newAudit = prefix.includes('{') ? `${audit}:copy` : `{${audit}}:copy`
@@ -34,9 +37,11 @@ export function redisGoal({ name, connection, prefix, clock }: RedisLocation): C
     records,
     versions,
     version,
+    lined,
   ])
   const putQuotas = keyedScript({ ...scripts, file: 'copy-quotas.lua' })
   const putTallies = keyedScript({ ...scripts, file: 'copy-tallies.lua' })
+  const noteUses = script({ ...scripts, file: 'last-uses-note.lua' }, [lastUsesName(prefix)])
   const replaceAudit = script({ ...scripts, file: 'copy-audit.lua' }, [audit, newAudit])
 
   return {
@@ -117,6 +122,14 @@ export function redisGoal({ name, connection, prefix, clock }: RedisLocation): C
       }
     },
 
+    async putLastUses(all) {
+      const triples = all.flatMap(({ key, uses }) => [...uses].map((use) => [key, ...use]))
+      await inBatches(triples, batchSize, async (batch) => {
+        // The same time for both clocks: those of the other store stay as they are.
+        await noteUses(0, 0, mostTokens, '', ...batch.flat())
+      })
+    },
+
     async putAudit(entries) {
       const lines = await answerOf(connection.xrange(audit, '-', '+'))
       const idByText = new Map(lines.map(([id, fields]) => [fields[1] ?? '', id]))
@@ -137,7 +150,7 @@ export function redisGoal({ name, connection, prefix, clock }: RedisLocation): C
       await replaceAudit(lines.at(-1)?.[0] ?? '0-0')
     },
 
-    finish: () => Promise.resolve(),
+    finish: () => redisKeys({ connection, prefix, timeoutMs }).index.catchUp(),
 
     close() {
       connection.disconnect()

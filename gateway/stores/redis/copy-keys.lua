@@ -1,6 +1,6 @@
 -- Puts keys with their versions. Answers the number of new keys. If a secret belongs to another key, puts
 -- nothing and answers the negative index (from 1) of the first such key.
--- KEYS: secrets, records, versions, version
+-- KEYS: secrets, records, versions, version, lined
 -- ARGV: the channel; then for each key: id, version, record, n, n hashes
 local keys = {}
 local at = 2
@@ -20,6 +20,7 @@ end
 
 local latest = tonumber(redis.call('GET', KEYS[4]) or 0)
 local highest = latest
+local lined = tonumber(redis.call('GET', KEYS[5]) or 0)
 local added = 0
 for _, key in ipairs(keys) do
   local stored = redis.call('ZSCORE', KEYS[3], key.id)
@@ -32,7 +33,10 @@ for _, key in ipairs(keys) do
     -- A watch that polls the count of changes misses versions below it, so this one is published.
     if version <= latest then redis.call('PUBLISH', ARGV[1], key.version .. ' ' .. key.record) end
     highest = math.max(highest, version)
+    -- The index makes the lines of these keys when it catches up.
+    if version <= lined then lined = version - 1 end
   end
 end
+redis.call('SET', KEYS[5], string.format('%.0f', lined))
 if highest > latest then redis.call('SET', KEYS[4], string.format('%.0f', highest)) end
 return added

@@ -3,10 +3,13 @@ import type { Clock } from '../../../shared/clock.ts'
 import { KeyMistake } from '../../keys/mistake.ts'
 import { intactKeyFrom, keyFrom, recordOf } from '../../keys/record.ts'
 import type { Key, StoredKey } from '../../keys/key.ts'
+import { lineOf } from '../../keys/line.ts'
 import type { Added, KeyListener, KeyStore, Watch } from '../../keys/store.ts'
 import type { Breaker } from '../breaker.ts'
+import { lineOfRecord, pageBy, type KeyIndex } from '../key-index.ts'
 import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
+import { redisKeyIndex } from './key-index.ts'
 import { script } from './script.ts'
 import { watchKeys } from './watch-keys.ts'
 
@@ -28,8 +31,14 @@ const idsAtOnce = 200
 /** After this silence of an import, another one removes its unfinished keys. */
 const importLockMs = 30_000
 
+/** The time limit of a call of the index. It is long, because only an operator waits. */
+const indexTimeoutMs = 1_000
+
 const interrupted = (): KeyMistake =>
   new KeyMistake('another import has begun meanwhile, and nothing was added; try again', 'conflict')
+
+/** A store of keys with its index, which can be brought up to date before anybody asks for a page. */
+export type IndexedKeys = KeyStore & Readonly<{ index: KeyIndex }>
 
 /**
  * Keys in Redis. All names share one slot of a Cluster (because of the braces), so that a change of a key,
@@ -41,25 +50,38 @@ export function redisKeys({
   timeoutMs,
   breaker,
   clock = Date.now,
-}: RedisOptions): KeyStore {
+}: RedisOptions): IndexedKeys {
   const name = (what: string): string => `${prefix}{keys}:${what}`
   const [secrets, records, versions] = [name('secrets'), name('records'), name('versions')]
   const [pending, version, channel] = [name('pending'), name('version'), name('changed')]
-  const lock = name('import')
+  const [lock, lines, lined] = [name('import'), name('lines'), name('lined')]
   const bound = (file: string, names: readonly string[]) =>
     script({ connection, timeoutMs, breaker, file }, names)
   const findKey = bound('keys-find.lua', [secrets, records, versions, pending])
-  const addKeys = bound('keys-add.lua', [secrets, records, versions, pending, version, lock])
-  const replaceKey = bound('keys-replace.lua', [secrets, records, versions, version])
+  const ofLines = [lines, lined]
+  const addKeys = bound('keys-add.lua', [
+    ...[secrets, records, versions, pending, version, lock],
+    ...ofLines,
+  ])
+  const replaceKey = bound('keys-replace.lua', [secrets, records, versions, version, ...ofLines])
   const forget = bound('keys-forget.lua', [secrets, records, versions, pending, lock])
   const publish = bound('keys-publish.lua', [pending, lock])
+  // Requests don't wait for it, so a slow answer says nothing about decisions.
+  const ofIndex = (file: string, names: readonly string[]) =>
+    script({ connection, timeoutMs: Math.max(timeoutMs, indexTimeoutMs), file }, names)
+  const index = redisKeyIndex({
+    walk: ofIndex('keys-walk.lua', [lines, records, versions, pending]),
+    unlined: ofIndex('keys-unlined.lua', [records, versions, version, ...ofLines]),
+    line: ofIndex('keys-line.lua', ofLines),
+    unline: ofIndex('keys-unline.lua', [lines, versions]),
+  })
   const watches = new Set<Watch>()
 
   /** Adds one batch, visible at once or, with an owner, pending. Gives the index of a clash in the batch. */
   async function addBatch(keys: readonly Key[], owner = ''): Promise<Added> {
     const args = keys.flatMap((key) => {
       const hashes = key.secrets.map(({ hash }) => hash)
-      return [key.id, recordOf(key), hashes.length, ...hashes]
+      return [key.id, recordOf(key), lineOf(key), hashes.length, ...hashes]
     })
     const position = Number(await addKeys(owner, channel, ...args))
     if (position < 0) throw interrupted()
@@ -73,8 +95,15 @@ export function redisKeys({
       throw new KeyMistake('another import is running; wait until it has ended', 'conflict')
     }
     const removeUnfinished = async (): Promise<void> => {
-      while (Number(await forget(owner, batchSize)) > 0)
+      for (;;) {
+        const removed = (await forget(owner, batchSize)) as string[]
+        if (removed.length === 0) return
+        const ofRemoved = removed.flatMap((id, at) =>
+          at % 2 === 0 ? lineOfRecord(id, removed[at + 1] ?? '') : [],
+        )
+        await answerOf(connection.zrem(lines, ...ofRemoved))
         await answerOf(connection.pexpire(lock, importLockMs))
+      }
     }
     try {
       await removeUnfinished()
@@ -120,6 +149,10 @@ export function redisKeys({
       }
     },
 
+    page: (query) => pageBy(index, query),
+
+    index,
+
     async *named(ids) {
       for (let start = 0; start < ids.length; start += idsAtOnce) {
         const some = ids.slice(start, start + idsAtOnce)
@@ -147,8 +180,13 @@ export function redisKeys({
     },
 
     async replace(key, version) {
+      const before = await findKey('id', key.id)
+      const record: unknown = Array.isArray(before) ? before[0] : undefined
+      // The line before is right if the version is, which the script sees to.
+      const ofLines = [lineOf(key), lineOfRecord(key.id, String(record))]
       const hashes = key.secrets.map(({ hash }) => hash)
-      return Number(await replaceKey(channel, key.id, version, recordOf(key), ...hashes)) === 1
+      const args = [key.id, version, recordOf(key), ...ofLines, ...hashes]
+      return Number(await replaceKey(channel, ...args)) === 1
     },
 
     watch(listener: KeyListener) {

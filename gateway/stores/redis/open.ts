@@ -8,6 +8,7 @@ import { redisAudit } from './audit.ts'
 import { connect, whenReady } from './connect.ts'
 import { redisFleet } from './fleet.ts'
 import { redisKeys } from './keys.ts'
+import { redisLastUses } from './last-uses.ts'
 import { plainCause, redisName } from './name.ts'
 import { RedisQuestions } from './questions.ts'
 import { redisQuotas } from './quota.ts'
@@ -17,6 +18,9 @@ import { redisTimeline } from './timeline.ts'
 
 /** The lifetime of a probe's value. */
 const probeKeptMs = 10_000
+
+/** How long one gateway has the task of completing the index of keys to itself. */
+const indexingMs = 60_000
 
 /** The time limit of a command line for an answer. */
 const commandTimeoutMs = 5_000
@@ -46,10 +50,18 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   const quota = redisQuotas(parts)
   const questions = new RedisQuestions(connection, prefix)
   const fleet = redisFleet({ connection, prefix, timeoutMs, clock })
+  const completeIndex = async (): Promise<void> => {
+    const task = `${prefix}{keys}:indexing`
+    if (!(await connection.set(task, 1, 'PX', indexingMs, 'NX'))) return
+    await keys.index.catchUp().finally(() => connection.del(task))
+  }
+  // So that the first page doesn't wait for it. If it fails, the first page goes on with it.
+  if (!forCommandLine) connection.once('ready', () => void completeIndex().catch(() => undefined))
   return {
     keys,
     quota,
     tallies: redisTallies(parts),
+    lastUses: redisLastUses(parts),
     audit: redisAudit(connection, prefix),
     timeline: redisTimeline(parts),
     questions,
