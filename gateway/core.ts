@@ -1,15 +1,21 @@
 import type { Clock } from '../shared/clock.ts'
 import type { Log } from '../shared/log.ts'
 import type { Config } from './config/config.ts'
+import { noticeDifferences } from './fleet/notice.ts'
+import type { Self } from './fleet/self.ts'
 import { KeyDirectory } from './keys/directory.ts'
 import { EarnedBans } from './records/earned-bans.ts'
 import { Quotas } from './limits/quotas.ts'
 import { Meters } from './records/meters.ts'
 import { Strangers } from './limits/strangers.ts'
 import { logStoreAtStart } from './stores/log-store-at-start.ts'
+import { storeName } from './stores/store-name.ts'
 import { openStores } from './stores/open.ts'
 import type { Stores } from './stores/stores.ts'
 import { Tallying } from './records/tallying.ts'
+import { RecentRefusals } from './explain/recent-refusals.ts'
+import { tellOfRefusals } from './explain/refusals-of.ts'
+import { Timeline } from './explain/timeline.ts'
 import { Tunnels } from './forwarding/tunnels.ts'
 import { Upstreams } from './forwarding/registry.ts'
 
@@ -17,6 +23,8 @@ export type CoreOptions = Readonly<{
   config: Config
   /** The stores; by default those of the configuration, which are closed with the core. */
   stores?: Stores | undefined
+  /** This process, as the fleet hears of it. */
+  self: Self
   clock: Clock
   log: Log
 }>
@@ -28,6 +36,8 @@ export type Core = Readonly<{
   quotas: Quotas
   strangers: Strangers
   tallying: Tallying
+  recentRefusals: RecentRefusals
+  timeline: Timeline
   earnedBans: EarnedBans
   upstreams: Upstreams
   tunnels: Tunnels
@@ -37,7 +47,8 @@ export type Core = Readonly<{
 }>
 
 /** Opens all parts. Waits for a store a short time, and starts without it, too. */
-export async function openCore({ config, stores: given, clock, log }: CoreOptions): Promise<Core> {
+export async function openCore(options: CoreOptions): Promise<Core> {
+  const { config, stores: given, self, clock, log } = options
   const stores = given ?? openStores(config.store)
   const opened: { directory?: KeyDirectory } = {}
   const endStartLog = logStoreAtStart({
@@ -71,6 +82,7 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
   const quotas: Quotas = new Quotas({
     banned: (key) => tunnels.end(key),
     store: stores.quota,
+    gateways: () => stores.fleet.size,
     whenUnreachable,
     clock,
     meters,
@@ -85,6 +97,12 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
     clock,
     trouble: trouble('usage can’t be written down; it is kept in memory'),
   })
+  const timeline = new Timeline({
+    store: stores.timeline,
+    trouble: trouble('the timelines of keys can’t be written down; they are kept in memory'),
+  })
+  const recentRefusals = new RecentRefusals()
+  const tellNoMore = tellOfRefusals(stores.questions, recentRefusals, self.name)
   const earnedBans = new EarnedBans({
     store: stores.audit,
     clock,
@@ -98,24 +116,33 @@ export async function openCore({ config, stores: given, clock, log }: CoreOption
     },
     meters,
   )
+  const storeOfFleet = storeName(config.store)
+  const leaveFleet = stores.fleet.join(
+    () => self.memberOf(storeOfFleet),
+    noticeDifferences({ ...stores, log, clock }),
+  )
   return {
     stores,
     directory,
     quotas,
     strangers: new Strangers(config.strangers, clock, (code) => meters.strangers.add(code, '')),
     tallying,
+    recentRefusals,
+    timeline,
     earnedBans,
     upstreams,
     tunnels,
     meters,
     async close() {
       endStartLog()
+      tellNoMore()
       await upstreams.close()
       tunnels.close()
-      await tallying.close()
+      await Promise.all([tallying.close(), timeline.close()])
       await earnedBans.close()
       directory.close()
       quotas.close()
+      await leaveFleet()
       if (!given) await stores.close()
     },
   }

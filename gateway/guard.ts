@@ -74,9 +74,12 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     ),
   )
   const find = deprecationFinder(config.deprecations, lenienceOf(app))
-  const record = recorder(core, app.log)
-  const unanswered = ({ caller, standing }: RequestRecord): void => {
-    if (caller && standing) void quotas.giveBack(caller.quota, standing.decision)
+  const record = recorder(core, { hash: config.hash, clock, log: app.log })
+  const unanswered = (record: RequestRecord): void => {
+    const { caller, standing } = record
+    if (!caller || !standing) return
+    record.isGivenBack = true
+    void quotas.giveBack(caller.quota, standing.decision)
   }
 
   const screenAll = screen({ refuseStranger })
@@ -99,7 +102,11 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     const route = label ?? url
     const asksOnly = tollgate === 'quota'
     return {
-      follow: follow({ route, underWay, ended: record.answersOf(route, asksOnly) }),
+      follow: follow({
+        route,
+        underWay,
+        ended: record.answersOf({ path: route, upstream, isFree: asksOnly }),
+      }),
       screen: screenAll,
       preflight: preflightAll,
       authenticate: authenticateAll,

@@ -3,8 +3,7 @@ import { keepLittleGarbage } from '../shared/node/v8-flags.ts'
 import cluster from 'node:cluster'
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { logLevels, standardLog } from '../shared/log.ts'
-import type { LogSettings } from '../shared/service.ts'
+import { logLevels, standardLog, type LogSettings } from '../shared/log.ts'
 import { serviceLog } from '../shared/request-log.ts'
 import { isLoopback, portInUse, serve } from '../shared/serve.ts'
 import { secretFault, secretWarning } from '../shared/signature.ts'
@@ -14,6 +13,7 @@ import { adminTokensFrom, roleWarnings } from './admin/token.ts'
 import { noterFor, logChanges } from './records/audit.ts'
 import { changeOf } from './config/diff.ts'
 import { ConfigError, configFile, readConfig, type Loaded } from './config/load.ts'
+import { Self } from './fleet/self.ts'
 import { Reloader } from './config/reload.ts'
 import { WorkerLink, WorkerPool } from './worker-pool.ts'
 import { Gateway } from './server.ts'
@@ -73,9 +73,9 @@ async function main(): Promise<void> {
       `admin.host is ${config.admin.host}, which others can reach: set ADMIN_TOKEN, or take 127.0.0.1`,
     )
   }
-  const log = { level, target: standardLog(process) }
+  const target = standardLog(process)
   if (config.workers > 1 && cluster.isPrimary) {
-    const pool = oversee(config.workers, log)
+    const pool = oversee(config.workers, { level, target, name: config.name })
     reload = () => pool.reload()
     replace = () => void pool.restart()
     return
@@ -86,7 +86,13 @@ async function main(): Promise<void> {
   if (link) process.on('disconnect', leave)
   // The leader does what one worker does for all.
   const isLeader = link?.isLeader ?? true
-  const gateway = await Gateway.open({ config, secret, log, descriptors: mostDescriptors() })
+  const { pid } = process
+  const self = new Self({ name: config.name, pid, worker: cluster.worker?.id })
+  // A gateway alone that has no name needs none in its log.
+  const name = config.name !== undefined || link ? self.name : undefined
+  const log = { level, target, name }
+  const descriptors = mostDescriptors()
+  const gateway = await Gateway.open({ config, secret, log, descriptors, self })
   // Workers ignore the signal, which may reach the whole process group: their overseer handles it.
   if (!link) replace = () => gateway.log.warn(noWorkers)
   const weakness = secretWarning(secret)
@@ -119,6 +125,7 @@ async function main(): Promise<void> {
       }
     },
   })
+  self.fileState = () => reloader.state
   let isStopping = false
   let endChangeLog = (): void => undefined
   if (isLeader) {
@@ -173,8 +180,8 @@ function mostDescriptors(): number | undefined {
 }
 
 /** Starts the workers and watches them. Each worker runs this file again, as a worker. */
-function oversee(size: number, { level, target }: LogSettings): WorkerPool {
-  const log = serviceLog('overseer', level, target)
+function oversee(size: number, settings: LogSettings): WorkerPool {
+  const log = serviceLog('overseer', settings)
   let isStopping = false
   const pool = new WorkerPool({
     size,

@@ -15,6 +15,7 @@ import { readConfig, readObject, type Loaded } from './config/load.ts'
 import { nearest } from '../shared/near.ts'
 import type { ConfigFile } from './config/file.ts'
 import { openCore } from './core.ts'
+import { Self } from './fleet/self.ts'
 import { guard } from './guard.ts'
 import type { Stores } from './stores/stores.ts'
 
@@ -78,7 +79,13 @@ async function register(app: FastifyInstance, options: TollgateOptions): Promise
   const weakness = secretWarning(secret)
   if (weakness) app.log.warn(weakness)
   for (const warning of warnings) app.log.warn(warning)
-  const core = await openCore({ config, stores: options.stores, clock, log: app.log })
+  const core = await openCore({
+    config,
+    stores: options.stores,
+    self: new Self({ name: config.name, clock }),
+    clock,
+    log: app.log,
+  })
   app.addHook('onClose', () => core.close())
   // Open WebSockets would keep the app's server from closing.
   app.addHook('preClose', (done) => {

@@ -6,6 +6,9 @@ import type { Standing } from './limits/headers.ts'
 import type { Terms } from './limits/terms.ts'
 import type { FairShare } from './http/fair-share.ts'
 
+/** Why a request is forbidden: a restriction of its key, or a cost over the key's limits. */
+export type Forbidden = 'method' | 'path' | 'address' | 'cost'
+
 /** The record of one guarded request. The stages fill it in; metrics, usage and log read it at the end. */
 export class RequestRecord {
   /** The path of its route in the configuration. */
@@ -18,11 +21,14 @@ export class RequestRecord {
   caller: Caller | undefined = undefined
   /** The caller's terms in the configuration at the time of the request. */
   terms: Terms | undefined = undefined
-  /** Why the request is forbidden: the key's restrictions, or a cost over the key's limits. */
-  forbidden: 'operation' | 'address' | 'cost' | undefined = undefined
+  /** The caller of a token that isn't valid any more, or of a plan that isn't offered any more. */
+  turnedAway: Caller | undefined = undefined
+  forbidden: Forbidden | undefined = undefined
   /** The decision and its limits, for the headers. For a stranger, those of its address. */
   standing: Standing | undefined = undefined
   refusal: Refusal | undefined = undefined
+  /** Whether its points were given back to the day, because it could not be answered. */
+  isGivenBack = false
   /** The address of the target that has answered, or failed to. */
   target: string | undefined = undefined
   /**

@@ -20,10 +20,12 @@ import { plainTarget } from './http/paths.ts'
 import { guard } from './guard.ts'
 import { keepRoom } from './http/room.ts'
 import { noPlan, noRoute } from './records/recorder.ts'
-import { addTimes, outcomeOf } from './request-record.ts'
+import { windowOf } from './records/use.ts'
+import { addTimes, outcomeOf, RequestRecord } from './request-record.ts'
 import { addRest, inOneLine, takeAllMethods } from './routes.ts'
 import { LogThrottle } from './records/log-throttle.ts'
 import { stalledMs } from './forwarding/target-attempt.ts'
+import { Self } from './fleet/self.ts'
 import type { Stores } from './stores/stores.ts'
 import { UnderWay } from './forwarding/under-way.ts'
 import { routeEverything, idleMs, wire } from './http/wire.ts'
@@ -35,6 +37,8 @@ export type GatewayOptions = Readonly<{
   secret?: string | undefined
   clock?: Clock
   log?: LogSettings | undefined
+  /** This process, as the fleet hears of it. */
+  self?: Self
   /** The system's limit of open files and connections; without it, connections aren't bounded. */
   descriptors?: number | undefined
 }>
@@ -61,17 +65,19 @@ export class Gateway {
   readonly server: Server
   readonly log: FastifyInstance['log']
   readonly core: Core
+  readonly self: Self
   readonly #options: GatewayOptions
   #generation: Generation
 
   private constructor(
-    options: GatewayOptions,
+    options: GatewayOptions & Readonly<{ self: Self }>,
     front: FastifyInstance,
     core: Core,
     generation: Generation,
   ) {
     this.#options = options
     this.log = front.log
+    this.self = options.self
     this.core = core
     this.#generation = generation
     this.server = createServer({ ...wire, keepAliveTimeout: idleMs })
@@ -103,10 +109,11 @@ export class Gateway {
   /** Opens the core and builds the first app, without listening. */
   static async open(options: GatewayOptions): Promise<Gateway> {
     const { config, stores, clock = Date.now, log } = options
+    const { self = new Self({ name: config.name, clock }) } = options
     const front = createService({ name: 'gateway', log })
-    const core = await openCore({ config, stores, clock, log: front.log })
+    const core = await openCore({ config, stores, self, clock, log: front.log })
     try {
-      return new Gateway(options, front, core, await build(options, core))
+      return new Gateway({ ...options, self }, front, core, await build(options, core))
     } catch (error) {
       await core.close()
       throw error
@@ -125,6 +132,7 @@ export class Gateway {
         this.server.off('error', reject)
         const { address, family, port } = this.server.address() as AddressInfo
         const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+        this.self.address = url
         this.log.info({}, `Server listening at ${url}`)
         resolve(url)
       })
@@ -221,13 +229,17 @@ function describer(throttle: LogThrottle, trustedProxies: Ranges) {
 
 function describe(line: LogLine, { tollgate: record }: FastifyRequest): void {
   if (!record) return
-  const { caller, route, target } = record
-  if (caller) {
-    line['key'] = caller.id
-    line['plan'] = caller.plan
+  const { caller, turnedAway, route, target, refusal } = record
+  const known = caller ?? turnedAway
+  if (known) {
+    line['key'] = known.id
+    line['plan'] = known.plan
   }
   line['route'] = route
   line['decision'] = outcomeOf(record)
+  if (refusal?.reason) line['reason'] = refusal.reason
+  const window = refusal && windowOf(refusal)
+  if (window) line['window'] = window
   if (target !== undefined) line['target'] = target
   addTimes(line, record, performance.now())
 }
@@ -238,7 +250,12 @@ function malformedRefuser(core: Core, config: Config, trustedProxies: Ranges): M
     const { refusal, standing } = core.strangers.refuse(address, () => why)
     core.meters.route(noRoute).answers.add(noPlan, refusal.status)
     core.meters.refusals.add(noPlan, refusal.code)
-    const id = { 'x-request-id': requestIdFrom(undefined) }
-    return refusal.with({ ...rateHeaders(standing, config.ietfHeaders), ...id })
+    const id = requestIdFrom(undefined)
+    const record = Object.assign(new RequestRecord(noRoute), { refusal, standing })
+    const { status } = refusal
+    const atMs = standing.decision.nowMs
+    const origin = { upstream: '', config: config.hash }
+    core.recentRefusals.keep({ id, method: '', path: '', status, atMs }, record, origin)
+    return refusal.with({ ...rateHeaders(standing, config.ietfHeaders), 'x-request-id': id })
   }
 }

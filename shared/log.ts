@@ -42,11 +42,15 @@ export function standardLog(output: Output): LogTarget {
   }
 }
 
+/** Where a log goes, and the name of its writer among several. */
+export type LogSettings = Readonly<{ level: string; target: LogTarget; name?: string | undefined }>
+
 /** Fastify's logger settings: JSON lines for programs, short lines for people at a terminal. */
-export function loggerOptions(service: string, level: string, target: LogTarget) {
+export function loggerOptions(service: string, { level, target, name }: LogSettings) {
   const shown = target.isTTY ? pretty : (line: string) => line
   const write = (line: string): void => void target.write(shown(withoutTokens(line)))
-  return { level, base: { service }, stream: { write } }
+  const base = name === undefined ? { service } : { service, name }
+  return { level, base, stream: { write } }
 }
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const

@@ -30,14 +30,46 @@ export const statusByCode = {
 
 export type RefusalCode = keyof typeof statusByCode
 
+/** Why exactly a request is refused, for operators alone: callers are told the code, and no more. */
+export type Reason =
+  | 'no_header'
+  | 'malformed_token'
+  | 'bad_check'
+  | 'unknown_token'
+  | 'expired'
+  | 'disabled'
+  | 'revoked'
+  | 'rotated_out'
+  | 'strangers'
+  | 'plan_gone'
+  | 'method'
+  | 'path'
+  | 'address'
+  | 'cost'
+  | 'minute'
+  | 'day'
+  | 'ban'
+  | 'share'
+  | 'sunset'
+  | 'brownout'
+  | 'store'
+  | 'refused'
+  | 'reset'
+  | 'unsigned'
+  | 'late'
+  | 'none_healthy'
+  | 'overloaded'
+
 /** The type of every body that these services write themselves. */
 export const jsonType = 'application/json; charset=utf-8'
 
-/** A refusal: a code for programs, a sentence for people, and a cause for the log alone. */
+/** A refusal: a code for programs, a sentence for people, a reason for operators, and a cause for the log alone. */
 export class Refusal extends Error {
   readonly code: RefusalCode
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
+  /** Left out where the code says all. */
+  reason: Reason | undefined
   #body: string | undefined
 
   constructor(
@@ -54,11 +86,19 @@ export class Refusal extends Error {
     this.code = code
     this.status = statusByCode[code]
     this.headers = headers
+    this.reason = undefined
+  }
+
+  /** The same refusal, with its reason. */
+  because(reason: Reason | undefined): this {
+    this.reason = reason
+    return this
   }
 
   /** A copy with more headers. */
   with(headers: Readonly<Record<string, string>>): Refusal {
-    return new Refusal(this.code, this.message, { ...this.headers, ...headers }, this.cause)
+    const all = { ...this.headers, ...headers }
+    return new Refusal(this.code, this.message, all, this.cause).because(this.reason)
   }
 
   /** The JSON body, `Error` in the OpenAPI documents. */

@@ -1,12 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { pino, type Logger } from 'pino'
-import { dataOf, loggerOptions, type LogTarget } from './log.ts'
+import { dataOf, loggerOptions, type LogSettings } from './log.ts'
 
 type Bindings = Parameters<FastifyBaseLogger['child']>[0]
 
 /** The log of a service. */
-export function serviceLog(service: string, level: string, target: LogTarget): FastifyBaseLogger {
-  const { stream, ...options } = loggerOptions(service, level, target)
+export function serviceLog(service: string, settings: LogSettings): FastifyBaseLogger {
+  const { stream, ...options } = loggerOptions(service, settings)
   // Lines are plain data already; pino's serializer for errors would add their other members.
   const serializers = { err: (data: unknown) => data }
   return new LazyLog(() => pino({ ...options, serializers, formatters: { log: dataOf } }, stream))

@@ -32,6 +32,19 @@ export function instantFrom(text: string): number | undefined {
   return Number.isNaN(instant) ? undefined : instant
 }
 
+const spans = [
+  ['day', milliseconds.d],
+  ['hour', milliseconds.h],
+  ['minute', milliseconds.m],
+] as const
+
+/** A span of time in words: whole units of the largest that fits, such as `12 minutes`. */
+export function spanText(ms: number): string {
+  const [unit, length] = spans.find(([, length]) => ms >= length) ?? (['second', 1_000] as const)
+  const count = Math.max(0, Math.floor(ms / length))
+  return `${count} ${unit}${count === 1 ? '' : 's'}`
+}
+
 const bytes = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 } as const
 
 /** Bytes of a size such as `512B`, `64KiB`, `1MiB` or `2GiB`; `undefined` if it is none. */

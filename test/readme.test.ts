@@ -78,7 +78,8 @@ t.test('what is told of settings that are left out is what they are', (t) => {
     count++
   }
   t.ok(count > 30, `${count} of them`)
-  t.strictSame(configOf(written as unknown as ConfigFile), configOf(base))
+  const configured = (file: unknown) => ({ ...configOf(file as ConfigFile), hash: '' })
+  t.strictSame(configured(written), configured(base))
   t.end()
 })
 

@@ -46,6 +46,7 @@ const floors: readonly (readonly string[])[] = [
   ['limits/'],
   ['keys/', 'request-record.ts'],
   ['records/'],
+  ['explain/', 'fleet/'],
   ['stores/', 'config/', 'forwarding/'],
   ['stages/'],
   ['core.ts', 'guard.ts', 'guarded-routes.ts', 'routes.ts', 'stranger.ts', 'way.ts', 'server.ts'],

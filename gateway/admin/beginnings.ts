@@ -1,4 +1,5 @@
 import type { RefusalCode } from '../../shared/refusal.ts'
+import type { RefusalName } from '../records/use.ts'
 import type { Config } from '../config/config.ts'
 import { noPlan } from '../records/recorder.ts'
 
@@ -9,7 +10,13 @@ type Codes = readonly RefusalCode[]
 
 const toAnybody: Codes = ['invalid_request', 'internal_error', 'service_unavailable']
 const toStrangers: Codes = ['missing_api_key', 'invalid_api_key', 'too_many_failed_attempts']
-const ofLimits: Codes = ['rate_limit_exceeded', 'key_banned', 'too_many_at_once', 'forbidden']
+const ofLimits: readonly RefusalName[] = [
+  'rate_limit_exceeded minute',
+  'rate_limit_exceeded day',
+  'key_banned',
+  'too_many_at_once',
+  'forbidden',
+]
 const ofBackends: Codes = ['gone', 'bad_gateway', 'gateway_timeout']
 
 /** The values of a metric's labels, in their order. */
@@ -33,7 +40,10 @@ export const beginnings = {
     bounded([
       ...[...toStrangers, ...toAnybody].map((code): Labels => [noPlan, code]),
       ...[...plans.keys()].flatMap((plan) =>
-        [...ofLimits, ...ofBackends, ...toAnybody].map((code): Labels => [plan, code]),
+        [...ofLimits, ...ofBackends, ...toAnybody].map((name): Labels => [
+          plan,
+          ...name.split(' '),
+        ]),
       ),
     ]),
   bans: ({ plans }: Config) =>

@@ -27,6 +27,24 @@ export function parametersAt(endpoint: Endpoint, parameters: Parameters): Parame
   )
 }
 
+/** Makes a reader of a path's parameters: those whose name stands in braces in it. */
+export function fromPath(parameters: Parameters, path: string): (params: unknown) => Given {
+  const all = plainParameters(parameters).filter(([name]) => isInPath(name, path))
+  return (params) =>
+    Object.fromEntries(
+      all.map(([name, { kind }]) => {
+        const text = (params as Record<string, string>)[name] ?? ''
+        const value = kind.read(text)
+        if (value !== undefined) return [name, value]
+        throw new Refusal('invalid_request', `${name} must be ${kind.expected}.`)
+      }),
+    )
+}
+
+export function isInPath(name: string, path: string): boolean {
+  return path.includes(`{${name}}`)
+}
+
 /** Makes a reader of queries, by the kinds of the parameters. */
 export function fromQuery(parameters: Parameters): (query: unknown) => Given {
   const all = plainParameters(parameters)

@@ -32,6 +32,7 @@ export function createMetrics(
   for (const name of misnamed) registry.removeSingleMetric(name)
   addRequests(registry, gateway)
   addStores(registry, gateway)
+  addFleet(registry, gateway)
   addUpstreams(registry, gateway)
   const reloads = new Counter({
     name: 'tollgate_config_reloads_total',
@@ -84,11 +85,13 @@ function addRequests(registry: Registry, gateway: Gateway): void {
     },
   })
   counter(registry, 'tollgate_refusals_total', {
-    help: 'Requests that the gateway refused, by the code of its answer',
-    labels: ['plan', 'reason'],
+    help: 'Requests that the gateway refused, by the code of its answer, and the window of a limit',
+    labels: ['plan', 'reason', 'window'],
     begins: () => beginnings.refusals(gateway.config),
     *read() {
-      for (const [plan, reason, count] of meters.refusals) yield [count, plan, reason]
+      for (const [plan, name, count] of meters.refusals) {
+        yield [count, plan, ...String(name).split(' ')]
+      }
     },
   })
   counter(registry, 'tollgate_bans_total', {
@@ -140,6 +143,9 @@ function addStores(registry: Registry, { core: { meters, quotas } }: Gateway): v
       this.set(quotas.isReachable ? 0 : 1)
     },
   })
+}
+
+function addFleet(registry: Registry, { core: { quotas, stores } }: Gateway): void {
   new Gauge({
     name: 'tollgate_gateways',
     help: 'Gateways that count in this store: a limit’s share of each while it is out of reach',
@@ -147,6 +153,15 @@ function addStores(registry: Registry, { core: { meters, quotas } }: Gateway): v
     registers: [registry],
     collect() {
       this.set(quotas.gateways)
+    },
+  })
+  new Gauge({
+    name: 'tollgate_configs_in_force',
+    help: 'Different configurations that the gateways of this store go by; 1 is well',
+    aggregator: 'max',
+    registers: [registry],
+    collect() {
+      this.set(stores.fleet.configs)
     },
   })
 }

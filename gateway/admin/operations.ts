@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import type { Clock } from '../../shared/clock.ts'
 import { ConfigError, previewConfig } from '../config/load.ts'
 import type { Reloader } from '../config/reload.ts'
+import { refusalsOf } from '../explain/refusals-of.ts'
 import { operations } from '../operations/all.ts'
 import { desksFor, type Desks } from '../operations/desks.ts'
 import { Listed } from '../operations/listed.ts'
@@ -13,7 +14,7 @@ import { requireServable } from '../routes.ts'
 import type { Gateway } from '../server.ts'
 import { addWithTypes, requireNothing, textOf } from './body.ts'
 import { operatorOf, roleScreen } from './token.ts'
-import { fromBody, fromQuery, parametersAt, plainParameters } from './given.ts'
+import { fromBody, fromPath, fromQuery, isInPath, parametersAt, plainParameters } from './given.ts'
 
 export type OperationsOptions = Readonly<{
   gateway: Gateway
@@ -50,8 +51,11 @@ function addRoute(
   const hasQuery = ['GET', 'DELETE'].includes(method)
   const parameters = parametersAt(endpoint, operation.parameters)
   const readGiven = hasQuery ? queryOf(parameters) : bodyOf(parameters)
-  const names = plainParameters(parameters).map(([name]) => name)
+  const names = plainParameters(parameters)
+    .map(([name]) => name)
+    .filter((name) => !isInPath(name, path))
   const mostBytes = contentOf(operation)?.[1].mostBytes
+  const readPath = fromPath(operation.parameters, path)
   app.route<{ Params: { id?: string } }>({
     method,
     url: path.replace('{id}', ':id'),
@@ -66,6 +70,7 @@ function addRoute(
       if (name !== undefined && id !== undefined) {
         given[name] = (await context.desks().keys.find(id)).key
       }
+      Object.assign(given, readPath(request.params))
       return answer(request, reply, operation, await operation.run(context, given))
     },
   })
@@ -98,7 +103,7 @@ function contextOf(
   by: string,
 ): GatewayContext {
   const { config, core } = gateway
-  const { stores, tallying } = core
+  const { stores, tallying, timeline } = core
   let desks: Desks | undefined
   return {
     gateway,
@@ -111,7 +116,8 @@ function contextOf(
     clock,
     examine: (file) => examine(file.read(), reloader),
     inForce: reloader.loaded.shown,
-    flush: () => tallying.flush(),
+    refusalsOf: (id) => refusalsOf(stores.questions, stores.fleet.size, id),
+    flush: async () => void (await Promise.all([tallying.flush(), timeline.flush()])),
     progress: () => () => undefined,
   }
 }

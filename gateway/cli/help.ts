@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { nearest } from '../../shared/near.ts'
+import { version } from '../../shared/version.ts'
 import { operations } from '../operations/all.ts'
 import type { Operation } from '../operations/operation.ts'
 import { aligned } from '../operations/table.ts'
@@ -44,11 +44,6 @@ export function explain(command: Operation): string {
     paragraphs(details) +
     `${args.some((arg) => /KEY/.test(arg)) ? `${ofKey}\n\n` : ''}${lines.join('\n')}\n`
   )
-}
-
-function version(): string {
-  const file = new URL('../../../package.json', import.meta.url)
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }
 
 /**

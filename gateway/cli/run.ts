@@ -15,6 +15,7 @@ import { inputOf, type Input } from './arguments.ts'
 import { givenFrom, keyFinder, keyWord, textOf } from './given.ts'
 import { explain, explainAll } from './help.ts'
 import { secretsOf } from './options.ts'
+import { refusalsFor } from './refusals-for.ts'
 import { jsonText, remark, sentenceOf } from './output.ts'
 
 /** The process that commands run in, and its terminal if there is one. */
@@ -97,6 +98,7 @@ async function runCommand(
       return { preview: loaded, mistakes: [] }
     },
     inForce: undefined,
+    refusalsOf: (id) => refusalsFor(context, id),
     flush: () => Promise.resolve(),
     progress: (label, total) => progressBar(surroundings.stderr, label, total),
   }

@@ -1,4 +1,5 @@
 import { adminTokensFrom, noToken, type AdminTokens } from '../admin/token.ts'
+import { KeyMistake } from '../keys/mistake.ts'
 import type { AdminAddress } from '../config/config.ts'
 import type { Endpoint } from '../operations/context.ts'
 import { roles } from '../operations/role.ts'
@@ -43,7 +44,13 @@ export async function askGateway(
     )
   }
   const why = messageIn(body).replace(/\.$/, '')
+  // As the same mistake reads where a command finds it by itself.
+  if (answer.status === 404) throw new KeyMistake(beginsSmall(why), 'not_found')
   throw new Error(failed(`the gateway at ${url} answers ${answer.status}${why && `: ${why}`}`))
+}
+
+function beginsSmall(sentence: string): string {
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1)
 }
 
 /** The message of a refusal; empty if the answer isn't one of ours. */

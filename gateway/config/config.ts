@@ -86,6 +86,10 @@ export type AdminAddress = Address & Readonly<{ hosts: readonly string[] }>
 
 /** The configuration as the gateway uses it: complete, checked and frozen. */
 export type Config = Readonly<{
+  /** The short name of its text, by which operators tell two configurations apart. */
+  hash: string
+  /** The name of this gateway among others; never told to callers. */
+  name: string | undefined
   listen: Address
   /** The address for operators only. */
   admin: AdminAddress

@@ -1,5 +1,6 @@
 /** The purpose of each setting, for editors and `file.ts`; both add the setting's rule, and editors its default. */
 export const descriptions: Readonly<Record<string, string>> = {
+  name: 'The name of this gateway among others, for operators; without it: its host and process id. Callers never see it.',
   listen: 'The address for callers.',
   'listen.host': 'The address to listen on for callers; 0.0.0.0 is every address of this machine.',
   'listen.port': 'The port for callers; 0 is any free port.',

@@ -1,7 +1,7 @@
 import type { Change } from '../records/audit-store.ts'
 
 /** Sections that can't be changed while a gateway runs. */
-export const fixedSections = ['listen', 'admin', 'store', 'keys', 'workers'] as const
+export const fixedSections = ['name', 'listen', 'admin', 'store', 'keys', 'workers'] as const
 
 /** A setting with different values in two configurations; `null` where it is absent. */
 export type Difference = Readonly<{

@@ -1,6 +1,8 @@
 // Written by `npm run schema` from schema.ts and descriptions.ts.
 
 export interface ConfigFile {
+  /** The name of this gateway among others, for operators; without it: its host and process id. Callers never see it. Write a name of 1 to 64 letters, digits, ".", "_", ":" or "-". */
+  readonly name?: string
   /** The address for callers. */
   readonly listen?: ListenSettings
   /** The address for operators: health and metrics, and with ADMIN_TOKEN the admin API. */

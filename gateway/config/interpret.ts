@@ -12,9 +12,13 @@ import type { CompleteFile } from './written.ts'
 export type ReadCertificates = (file: string) => string
 
 /** Turns the texts of a complete file that has been checked into values. */
-export function configFrom(file: CompleteFile, certificatesIn: ReadCertificates): Config {
+export function configFrom(
+  file: CompleteFile,
+  certificatesIn: ReadCertificates,
+): Omit<Config, 'hash'> {
   const { listen, admin, store, cors } = file
   return {
+    name: file.name,
     listen,
     admin,
     store: {

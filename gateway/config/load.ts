@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { isOf } from '../../shared/schema.ts'
 import { mistakesIn, nameOf } from './check.ts'
@@ -118,7 +119,8 @@ function load(text: string, environment: Environment | undefined, name: string):
   const value = document.value(document.root)
   // The preview has checked it already; this tells the compiler so.
   if (!isOf(fileSchema, value)) throw new ConfigError(`${name} doesn’t match the schema`)
-  const config = frozen(configFrom(completed(value), (file) => readFileSync(file, 'utf8')))
+  const settings = configFrom(completed(value), (file) => readFileSync(file, 'utf8'))
+  const config = frozen({ ...settings, hash: hashOf(text) })
   return { ...preview, served: config, config, text }
 }
 
@@ -166,6 +168,11 @@ function previewOf(document: ConfigDocument, name: string, world: World): Previe
       return new ConfigError(lines.join('\n'), { mistakes: lines })
     },
   }
+}
+
+/** A short name of a text: another text has another one. */
+function hashOf(text: string): string {
+  return hash('sha256', text).slice(0, 12)
 }
 
 /** Whether no variable decides a route's path, rewrite or methods. */

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import type { Config } from './config.ts'
 import { fixedSections } from './diff.ts'
@@ -56,7 +55,7 @@ export class Reloader {
     this.#options = options
     this.#loaded = options.loaded
     const { file, loaded } = options
-    const hash = hashOf(loaded.text)
+    const { hash } = loaded.config
     this.#state = { file, hash, loadedAtMs: Date.now(), mistakes: undefined }
   }
 
@@ -120,7 +119,7 @@ export class Reloader {
       loaded = readConfig(file, environment)
       // Somebody may have undone a mistake: nothing changes, but the mistakes are gone.
       if (isSame(loaded, this.#loaded)) return report('unchanged', { mistakes: undefined })
-      const { config, text } = loaded
+      const { config } = loaded
       const changed = fixedSections.filter(
         (name) => JSON.stringify(before[name]) !== JSON.stringify(config[name]),
       )
@@ -131,7 +130,7 @@ export class Reloader {
       }
       await change(config)
       this.#loaded = loaded
-      const state = { hash: hashOf(text), loadedAtMs: Date.now(), mistakes: undefined }
+      const state = { hash: config.hash, loadedAtMs: Date.now(), mistakes: undefined }
       return report('changed', state)
     } catch (error) {
       return report('refused', { mistakes: mistakesOf(error, file, loaded) })
@@ -162,8 +161,4 @@ async function stampOf(file: string): Promise<string> {
   } catch {
     return 'nothing'
   }
-}
-
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 12)
 }

@@ -4,6 +4,7 @@ import {
   count,
   duration,
   exactPath,
+  gatewayName,
   hostName,
   instant,
   limit,
@@ -67,6 +68,7 @@ const redis = Type.Union(
 
 /** The configuration file as operators write it. `expected` is the rule of a setting in words. */
 export const fileSchema = section({
+  name: optional(gatewayName),
   listen: optional(address),
   admin: optional(adminAddress),
   store: optional(

@@ -51,6 +51,11 @@ export const instant = Type.Refine(
   }),
   (value) => instantFrom(value) !== undefined,
 )
+/** The name of a gateway, in lists and logs. A `/` parts it from the number of a worker. */
+export const gatewayName = Type.String({
+  pattern: '^[\\w.:-]{1,64}$',
+  expected: 'a name of 1 to 64 letters, digits, ".", "_", ":" or "-"',
+})
 export const hostName = Type.String({
   pattern: '^[\\w-]+(?:\\.[\\w-]+)*$',
   expected: 'a name such as gateway.internal, without a port',

@@ -14,6 +14,7 @@ type Deprecation = NonNullable<ConfigFile['deprecations']>[number]
  */
 export function completed(file: ConfigFile) {
   return {
+    ...(file.name === undefined ? {} : { name: file.name }),
     listen: { host: '127.0.0.1', port: 8080, ...file.listen },
     admin: { host: '127.0.0.1', port: 8081, hosts: [], ...file.admin },
     store: {

@@ -32,7 +32,7 @@ export function slow(): Refusal {
 
 /** A backend that accepts no connection. */
 export function unreachable(): Refusal {
-  return new Refusal('bad_gateway', 'The backend could not be reached.')
+  return new Refusal('bad_gateway', 'The backend could not be reached.').because('refused')
 }
 
 /** A backend that closed the connection, or sent no valid HTTP. */
@@ -40,23 +40,26 @@ export function broken(): Refusal {
   return new Refusal(
     'bad_gateway',
     'The backend closed the connection or sent an invalid response.',
-  )
+  ).because('reset')
 }
 
 /** A backend with another secret. */
 export function unsigned(): Refusal {
-  return new Refusal('bad_gateway', 'The backend does not take requests from this gateway.')
+  const sentence = 'The backend does not take requests from this gateway.'
+  return new Refusal('bad_gateway', sentence).because('unsigned')
 }
 
 /** A backend that is too slow. */
 export function late(): Refusal {
-  return new Refusal('gateway_timeout', 'The backend did not answer in time.')
+  return new Refusal('gateway_timeout', 'The backend did not answer in time.').because('late')
 }
 
 /** An upstream without a healthy target. */
 export function unhealthy(): Refusal {
   const sentence = 'The backend is out of service just now. Try again in a moment.'
-  return new Refusal('service_unavailable', sentence, { 'retry-after': '1' })
+  return new Refusal('service_unavailable', sentence, { 'retry-after': '1' }).because(
+    'none_healthy',
+  )
 }
 
 /** A quota that has its share of the upstream's room already. */
@@ -66,11 +69,11 @@ export function tooManyAtOnce(): Refusal {
   return new Refusal('too_many_at_once', sentence, {
     'retry-after': '1',
     'cache-control': 'no-store',
-  })
+  }).because('share')
 }
 
 /** An upstream without room for another request. */
 export function overloaded(): Refusal {
   const sentence = 'Too many requests are on their way to the backend. Try again in a moment.'
-  return new Refusal('service_unavailable', sentence, { 'retry-after': '1' })
+  return new Refusal('service_unavailable', sentence, { 'retry-after': '1' }).because('overloaded')
 }

@@ -1,6 +1,15 @@
 import type { CacheSlot } from '../limits/step.ts'
+import type { MinuteCount } from '../explain/timeline.ts'
 import type { DayCount } from '../records/tallying.ts'
-import { accountOf, quotaOf, validUntil, type Key, type StoredKey } from './key.ts'
+import {
+  accountOf,
+  endReason,
+  quotaOf,
+  validUntil,
+  type EndReason,
+  type Key,
+  type StoredKey,
+} from './key.ts'
 import { hashOf } from './token.ts'
 
 /** The private state of a caller. Apps that use the plugin can't reach it. */
@@ -26,9 +35,10 @@ export class Caller {
     this.name = key.name
     this.plan = key.plan
     this.quota = quotaOf(key)
-    const endsAtMs = validUntil(key, hashOf(token))
+    const hash = hashOf(token)
+    const endsAtMs = validUntil(key, hash)
     this.#endsAtMs = endsAtMs === Infinity ? undefined : endsAtMs
-    this.#state = new CallerState(token, version, overridesOf(key))
+    this.#state = new CallerState(token, version, overridesOf(key), endReason(key, hash))
     Object.freeze(this)
   }
 
@@ -62,6 +72,8 @@ export class CallerState implements CacheSlot {
   /** The version of the key, which rises with each change. */
   readonly version: number
   readonly overrides: KeyOverrides | undefined
+  /** Why its token isn't valid, or won't be from its end on. */
+  readonly endsBecause: EndReason
   /** Whether it has sent a request since the cache's hand last passed. */
   isRecent = false
   /** The caller of another token of the same key. */
@@ -70,11 +82,19 @@ export class CallerState implements CacheSlot {
   record: object | undefined
   /** The usage that was counted last. */
   dayCount: DayCount | undefined
+  /** The refusals that were counted last. */
+  minuteCount: MinuteCount | undefined
 
-  constructor(token: string, version: number, overrides: KeyOverrides | undefined) {
+  constructor(
+    token: string,
+    version: number,
+    overrides: KeyOverrides | undefined,
+    endsBecause: EndReason,
+  ) {
     this.token = token
     this.version = version
     this.overrides = overrides
+    this.endsBecause = endsBecause
   }
 }
 

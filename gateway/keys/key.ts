@@ -33,6 +33,18 @@ export function validUntil(key: Key, hash: string): number {
   return Math.min(key.expiresAtMs ?? Infinity, secret.untilMs ?? Infinity)
 }
 
+/** Why a token isn't valid any more, or won't be from its end on. */
+export type EndReason = 'expired' | 'disabled' | 'revoked' | 'rotated_out'
+
+/** Why the validity of a secret ends, or has ended. A secret that the key has no more was rotated out. */
+export function endReason(key: Key, hash: string): EndReason {
+  if (key.revokedAtMs !== undefined) return 'revoked'
+  if (key.disabled) return 'disabled'
+  const secret = key.secrets.find((secret) => secret.hash === hash)
+  const isRotatedOut = !secret || (secret.untilMs ?? Infinity) < (key.expiresAtMs ?? Infinity)
+  return isRotatedOut ? 'rotated_out' : 'expired'
+}
+
 const accountPrefix = 'account:'
 
 /** The name under which a key's requests are counted. */

@@ -37,6 +37,11 @@ export function isWellFormed(token: string): boolean {
   )
 }
 
+/** Whether a token has the length and the characters of ours, whatever its check. */
+export function hasShape(token: string): boolean {
+  return shape.test(token)
+}
+
 /** The id in a well-formed token of ours. */
 export function keyIdOf(token: string): string {
   return token.slice(prefix.length, prefix.length + idLength)

@@ -97,5 +97,6 @@ function refusal(seen: Seen, nowMs: number, cost: number, bannedUntilMs = 0): De
     bannedUntilMs,
     bans: false,
     seen,
+    decidedBy: 'memory',
   }
 }

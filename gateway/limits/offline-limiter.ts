@@ -58,8 +58,9 @@ export class OfflineLimiter {
     const ask = { key, cost: denied ? 0 : cost, limits: share, bans, seen: usage.base }
     const counted = step(usage.state, ask, last.nowMs)
     // The headers tell what this gateway would admit, so the shares of the others count as used.
-    const decision = {
+    const decision: Decision = {
       ...counted,
+      decidedBy: 'alone',
       minuteUsed: counted.minuteUsed + gap(limits.perMinute, share.perMinute),
       dayUsed: counted.dayUsed + gap(limits.perDay, share.perDay),
     }

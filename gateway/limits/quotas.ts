@@ -20,6 +20,8 @@ export type QuotasOptions = Readonly<{
   store: QuotaStore
   whenUnreachable: WhenUnreachable
   clock: Clock
+  /** The last known number of gateways that count in the store; one by default. */
+  gateways?: () => number
   /** Called when the store begins to fail, and with `undefined` when it is back. */
   trouble?: (error: Error | undefined) => void
   /** Count the store's response times, and the questions that failed. */
@@ -39,6 +41,7 @@ export class Quotas {
   readonly #store: QuotaStore
   readonly #trouble: QuotasOptions['trouble']
   readonly #ticks: Clock
+  readonly #gateways: () => number
   readonly #meters: QuotasOptions['meters']
   readonly #endWatch: () => void
   readonly #seen = new BoundedMap<LastSeen>(capacity)
@@ -51,8 +54,10 @@ export class Quotas {
   /** The failures that last: `store` as its watch reports, `decision` for one that it could not make. */
   readonly #failing = new Set<'store' | 'decision'>()
 
-  constructor({ store, whenUnreachable, clock, trouble, meters, ticks, banned }: QuotasOptions) {
+  constructor(options: QuotasOptions) {
+    const { store, whenUnreachable, clock, trouble, meters, ticks, banned } = options
     this.#store = store
+    this.#gateways = options.gateways ?? (() => 1)
     this.#meters = meters
     this.#offline = new OfflineLimiter({ whenUnreachable, capacity })
     this.#trouble = trouble
@@ -76,7 +81,7 @@ export class Quotas {
 
   /** The last known number of gateways that count in the store. */
   get gateways(): number {
-    return this.#store.gateways
+    return this.#gateways()
   }
 
   /** Decides and counts. Never throws: if the store can't decide, the gateway does. */

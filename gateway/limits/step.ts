@@ -91,6 +91,8 @@ export type Decision = Readonly<{
   /** Whether this request is the one that banned the key. */
   bans: boolean
   seen: Seen
+  /** What decided: the store, this gateway's memory of an earlier refusal, or this gateway alone during an outage. */
+  decidedBy: 'store' | 'memory' | 'alone'
 }>
 
 /**
@@ -238,5 +240,6 @@ function decision(
     bannedUntilMs,
     bans,
     seen: { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, bannedUntilMs },
+    decidedBy: 'store',
   }
 }

@@ -25,8 +25,6 @@ export type BanListener = Readonly<{
 export interface QuotaStore {
   /** Whether it can't lose counters while this process lives, so that questions carry no `seen` and no `owed`. */
   readonly isLocal: boolean
-  /** The last known number of gateways that count here, this one included. */
-  readonly gateways: number
   /** Decides a request and counts it. With cost 0 it counts nothing, and gives the state of the limits. */
   decide(quota: string, ask: Ask): Decision | Promise<Decision>
   /** Gives the points of a request back to its day, if that day still runs. */

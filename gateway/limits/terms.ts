@@ -18,7 +18,7 @@ export type Restriction = (
   method: string,
   path: string,
   address: () => string,
-) => 'operation' | 'address' | undefined
+) => 'method' | 'path' | 'address' | undefined
 
 /** The plans of one configuration. Each generation has its own, so no request mixes the terms of two. */
 export class ConfiguredPlans {
@@ -59,7 +59,8 @@ function restriction({ methods, paths, addresses }: KeyOverrides): Restriction |
   const isAllowedPath = paths && pathMatcher(paths)
   const allowedAddresses = addresses && new Ranges(addresses)
   return (method, path, address) => {
-    if (allowedMethods?.has(method) === false || isAllowedPath?.(path) === false) return 'operation'
+    if (allowedMethods?.has(method) === false) return 'method'
+    if (isAllowedPath?.(path) === false) return 'path'
     return allowedAddresses?.has(address()) === false ? 'address' : undefined
   }
 }

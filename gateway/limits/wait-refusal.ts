@@ -1,4 +1,4 @@
-import { Refusal } from '../../shared/refusal.ts'
+import { Refusal, type Reason } from '../../shared/refusal.ts'
 import { BoundedMap } from '../../shared/bounded-map.ts'
 import { retryAfter, decisiveWindow, type Standing } from './headers.ts'
 import type { BanRules } from './step.ts'
@@ -10,7 +10,7 @@ const refusalsByContent = new BoundedMap<Refusal>(1_000)
 
 /** A 429 that says why, how many seconds to wait, and what happens to a caller that doesn't wait. */
 export function waitRefusal(code: Code, standing: Standing, bans?: BanRules): Refusal {
-  const { limit = 0, name = '' } = decisiveWindow(standing.decision, standing.limits) ?? {}
+  const { limit = 0, name } = decisiveWindow(standing.decision, standing.limits) ?? {}
   const { strikes } = standing.decision
   const seconds = retryAfter(standing)
   const content = `${code} ${limit} ${name} ${seconds} ${strikes} ${bans?.strikes} ${bans?.withinMs}`
@@ -26,9 +26,14 @@ export function waitRefusal(code: Code, standing: Standing, bans?: BanRules): Re
   const refusal = new Refusal(code, sentence, {
     'retry-after': String(seconds),
     'cache-control': 'no-store',
-  })
+  }).because(reasonFor(code, name))
   refusalsByContent.set(content, refusal)
   return refusal
+}
+
+function reasonFor(code: Code, window: 'minute' | 'day' | undefined): Reason | undefined {
+  if (code === 'too_many_failed_attempts') return 'strangers'
+  return code === 'key_banned' ? 'ban' : window
 }
 
 /** Names both causes, because the store doesn't keep whether an operator banned the key. */

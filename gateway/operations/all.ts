@@ -6,6 +6,7 @@ import { diffConfig } from './config/diff.ts'
 import { reloadConfig } from './config/reload.ts'
 import { runningConfig } from './config/running.ts'
 import { showConfig } from './config/show.ts'
+import { listGateways } from './gateways/list.ts'
 import { changeKey } from './keys/change.ts'
 import { createKey } from './keys/create.ts'
 import { disableKey } from './keys/disable.ts'
@@ -16,12 +17,15 @@ import { listKeys } from './keys/list.ts'
 import { revokeKey } from './keys/revoke.ts'
 import { rotateKey } from './keys/rotate.ts'
 import { showKey } from './keys/show.ts'
+import { keyTimeline } from './keys/timeline.ts'
+import { explain } from './explain.ts'
 import type { Operation } from './operation.ts'
 import { resetQuota } from './quota/reset.ts'
 import { showQuota } from './quota/show.ts'
 import { listAudit } from './reports/audit.ts'
 import { reportDeprecations } from './reports/deprecations.ts'
 import { showUsage } from './reports/usage.ts'
+import { showRequest } from './requests/show.ts'
 import { backupStore } from './store/backup.ts'
 import { copyToStore } from './store/copy.ts'
 import { checkUpstream } from './upstream/check.ts'
@@ -29,10 +33,13 @@ import { listUpstreams } from './upstream/list.ts'
 
 /** All operations, in the order of the command line's help. */
 export const operations: readonly Operation[] = [
+  explain,
+  showRequest,
   createKey,
   listKeys,
   showKey,
   findKey,
+  keyTimeline,
   changeKey,
   rotateKey,
   revokeKey,
@@ -48,6 +55,7 @@ export const operations: readonly Operation[] = [
   listAudit,
   checkUpstream,
   listUpstreams,
+  listGateways,
   reportDeprecations,
   checkConfig,
   showConfig,

@@ -1,6 +1,7 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Preview } from '../config/load.ts'
+import type { FoundRefusals } from '../explain/refusals-of.ts'
 import type { Reloader } from '../config/reload.ts'
 import type { Gateway } from '../server.ts'
 import type { Stores } from '../stores/stores.ts'
@@ -27,7 +28,9 @@ export type Context = Readonly<{
   examine: (file: Content) => Promise<Examined>
   /** The configuration in force in a running gateway, in its shown form; `undefined` in a command. */
   inForce: unknown
-  /** Writes the usage that is still in this process's memory to the store. */
+  /** Asks all gateways for the refused and failed answers with an id. */
+  refusalsOf: (id: string) => Promise<FoundRefusals>
+  /** Writes the counts that are still in this process's memory to the store. */
   flush: () => Promise<void>
   /** Shows the progress of something long on a terminal; elsewhere it does nothing. */
   progress: (label: string, total: number | undefined) => (done: number) => void

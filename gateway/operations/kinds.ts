@@ -34,6 +34,9 @@ export const yesOrNo: Kind<boolean> = {
 /** The number of days that a report covers. */
 export const dayCount = wholeNumber(1, rememberedDays)
 
+/** The number of days of a timeline. */
+export const timelineDays = wholeNumber(1, 7)
+
 /** The number of audit lines to list. */
 export const lineCount = wholeNumber(1, 10_000)
 

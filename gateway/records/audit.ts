@@ -22,7 +22,7 @@ const pollEveryMs = 1_000
 const clocksDifferMs = 5_000
 
 /** Makes the function that writes one author's changes to the audit, after they are made. */
-export function noterFor(store: AuditStore, by: string, clock: Clock): Noted {
+export function noterFor(store: Pick<AuditStore, 'add'>, by: string, clock: Clock): Noted {
   return async (change) => {
     try {
       await store.add({ atMs: clock(), by, ...change })

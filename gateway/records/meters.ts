@@ -62,7 +62,7 @@ export class TargetMeter {
  * All labels come from the configuration or from our own lists, never from a caller, so their number is bounded.
  */
 export class Meters {
-  /** By plan and by the code of the refusal. */
+  /** By plan and by the name of the refusal (`use.ts`). */
   readonly refusals = new Counts()
   /** By plan. */
   readonly bans = new Counts()

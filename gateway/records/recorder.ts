@@ -1,31 +1,55 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
-import { statusOf } from '../../shared/service.ts'
+import type { Clock } from '../../shared/clock.ts'
+import { pathOf, statusOf } from '../../shared/service.ts'
 import { stateOf, type Caller } from '../keys/caller.ts'
 import type { Core } from '../core.ts'
+import type { RequestRecord } from '../request-record.ts'
 import { deprecatedCall } from './deprecated-calls.ts'
 import type { Terms } from '../limits/terms.ts'
-import { useOf } from './use.ts'
+import { pointsBeyondOne, pointTallies, refusalName, useOf } from './use.ts'
 
 /** In metrics, the plan of strangers, and the route of paths without one. */
 export const noPlan = 'none'
 export const noRoute = 'none'
 
+/** Statuses from here on are failures, also those that a backend answers itself. */
+const firstFailure = 500
+
+export type RecorderOptions = Readonly<{
+  /** The hash of the configuration. */
+  hash: string
+  clock: Clock
+  log: FastifyBaseLogger
+}>
+
 /** Records the outcomes of requests, for metrics and for usage by key and day. */
 export type Recorder = Readonly<{
   /** Makes the function that records the answers of a route. A free route counts as no usage. */
   answersOf: (
-    route: string,
-    isFree: boolean,
+    route: Readonly<{ path: string; upstream: string; isFree: boolean }>,
   ) => (request: FastifyRequest, reply: FastifyReply) => void
   banned: (caller: Caller, terms: Terms, untilMs: number) => void
   deprecatedCall: (caller: Caller, operation: string) => void
 }>
 
-export function recorder(core: Core, log: FastifyBaseLogger): Recorder {
-  const { meters, tallying } = core
+export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Recorder {
+  const { meters, tallying, recentRefusals, timeline } = core
+
+  function countUse(record: RequestRecord, caller: Caller, status: number): void {
+    const use = useOf(record, status)
+    if (!use) return
+    tallying.count(caller.id, stateOf(caller), use)
+    if (!use.startsWith('admitted')) return
+    const points = pointsBeyondOne(record)
+    if (points === 0) return
+    const what = points > 0 ? pointTallies.more : pointTallies.less
+    tallying.count(caller.id, stateOf(caller), what, false, Math.abs(points))
+  }
+
   return {
-    answersOf(route, isFree) {
-      const { answers, durations } = meters.route(route)
+    answersOf({ path, upstream, isFree }) {
+      const { answers, durations } = meters.route(path)
+      const origin = { upstream, config: hash }
       return (request, reply) => {
         const { tollgate: record } = request
         if (!record) return
@@ -34,9 +58,15 @@ export function recorder(core: Core, log: FastifyBaseLogger): Recorder {
         const status = statusOf(reply)
         answers.add(plan, status)
         durations.add(performance.now() - record.beganAtMs)
-        if (refusal) meters.refusals.add(plan, refusal.code)
-        const use = caller && !isFree ? useOf(record, status) : undefined
-        if (caller && use) tallying.count(caller.id, stateOf(caller), use)
+        if (refusal) meters.refusals.add(plan, refusalName(refusal))
+        if (refusal || status >= firstFailure) {
+          const atMs = record.standing?.decision.nowMs ?? clock()
+          const { id, method } = request
+          recentRefusals.keep({ id, method, path: pathOf(request), status, atMs }, record, origin)
+          const known = caller ?? record.turnedAway
+          if (known) timeline.count(known, record, atMs)
+        }
+        if (caller && !isFree) countUse(record, caller, status)
       }
     },
 

@@ -62,8 +62,8 @@ export class Tallying {
     this.#timer.unref()
   }
 
-  /** Counts one thing that a key has done; `isDated` keeps the time of the last one, too. */
-  count(key: string, slot: CountSlot, what: string, isDated = false): void {
+  /** Counts one thing that a key has done, or `amount` of it; `isDated` keeps the time of the last one, too. */
+  count(key: string, slot: CountSlot, what: string, isDated = false, amount = 1): void {
     const nowMs = this.#options.clock()
     const day = Math.floor(nowMs / dayMs)
     let counted = slot.dayCount
@@ -77,7 +77,7 @@ export class Tallying {
       counted = this.#begin(key, what, day, counted ? undefined : slot.dayCount)
       slot.dayCount = counted
     }
-    counted.count++
+    counted.count += amount
     if (isDated) counted.lastMs = nowMs
   }
 

@@ -12,8 +12,12 @@ export type Usage = Readonly<{
   /** Such as `2030-12-05`; left out for a sum of several days. */
   day?: string
   admitted: number
+  /** The points that its admitted requests have cost, without those that were given back. */
+  points: number
   /** By reason: the code of the refusal. */
   refused: Readonly<Record<string, number>>
+  /** The refusals by a limit, by the window that was used up; refusals of earlier versions are in `refused` only. */
+  windows: Readonly<{ minute: number; day: number }>
   /** By class of status, such as `2xx`, refusals included. */
   answers: Readonly<Record<string, number>>
 }>
@@ -22,7 +26,9 @@ type Summed = {
   key: string
   day: number
   admitted: number
+  points: number
   refused: Record<string, number>
+  windows: { minute: number; day: number }
   answers: Record<string, number>
 }
 
@@ -41,17 +47,25 @@ export async function usage(
 ): Promise<Usage[]> {
   const sumsByName = new Map<string, Summed>()
   for await (const tally of stores.tallies.list(fromDay, toDay, key)) {
-    const [kind, what = ''] = tally.what.split(' ', 2)
-    if (kind !== 'admitted' && kind !== 'refused') continue
+    const [kind, what = '', window] = tally.what.split(' ', 3)
+    if (kind !== 'admitted' && kind !== 'refused' && kind !== 'points') continue
     const day = key === undefined ? 0 : tally.day
     const name = `${day} ${tally.key}`
     let sum = sumsByName.get(name)
     if (!sum) {
-      sum = { key: tally.key, day, admitted: 0, refused: {}, answers: {} }
+      const windows = { minute: 0, day: 0 }
+      sum = { key: tally.key, day, admitted: 0, points: 0, refused: {}, windows, answers: {} }
       sumsByName.set(name, sum)
     }
-    if (kind === 'admitted') sum.admitted += tally.count
-    else sum.refused[what] = (sum.refused[what] ?? 0) + tally.count
+    if (kind === 'points') {
+      sum.points += what === 'less' ? -tally.count : tally.count
+      continue
+    }
+    if (kind === 'admitted') {
+      sum.admitted += tally.count
+      sum.points += tally.count
+    } else sum.refused[what] = (sum.refused[what] ?? 0) + tally.count
+    if (window === 'minute' || window === 'day') sum.windows[window] += tally.count
     const answer = kind === 'admitted' ? what : classOf(what)
     sum.answers[answer] = (sum.answers[answer] ?? 0) + tally.count
   }

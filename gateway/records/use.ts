@@ -1,12 +1,17 @@
-import { statusByCode, type RefusalCode } from '../../shared/refusal.ts'
-import { outcomeOf, type RequestRecord } from '../request-record.ts'
+import { statusByCode, type Refusal, type RefusalCode } from '../../shared/refusal.ts'
+import type { RequestRecord } from '../request-record.ts'
 import { classOfStatus, type StatusClass } from './status-class.ts'
 
-/** The name by which a request is tallied: its outcome, and the class of its status or the reason. */
-export type Use = `admitted ${StatusClass}` | `refused ${RefusalCode}`
+/** The name by which a refusal is counted: its code and, for a limit, the window that was used up. */
+export type RefusalName = RefusalCode | `rate_limit_exceeded ${'minute' | 'day'}`
+
+/** The name by which a request is tallied: its outcome, and the class of its status or the refusal. */
+export type Use = `admitted ${StatusClass}` | `refused ${RefusalName}`
 
 const refused = new Map(
-  Object.keys(statusByCode).map((code) => [code, `refused ${code as RefusalCode}` as const]),
+  [...Object.keys(statusByCode), 'rate_limit_exceeded minute', 'rate_limit_exceeded day'].map(
+    (name) => [name, `refused ${name as RefusalName}` as const],
+  ),
 )
 
 // Constants: comparing with a text that is built for each request is slower.
@@ -18,10 +23,32 @@ const admitted = {
   '5xx': 'admitted 5xx',
 } as const
 
+export function refusalName({ code, reason }: Refusal): RefusalName {
+  if (code !== 'rate_limit_exceeded') return code
+  if (reason === 'minute') return 'rate_limit_exceeded minute'
+  return reason === 'day' ? 'rate_limit_exceeded day' : code
+}
+
+/** The window that a refusal's limit has used up. */
+export function windowOf({ reason }: Refusal): 'minute' | 'day' | undefined {
+  return reason === 'minute' || reason === 'day' ? reason : undefined
+}
+
 /** The name under which a caller's request is tallied; `undefined` for a request without a decision. */
 export function useOf(record: RequestRecord, status: number): Use | undefined {
-  const { standing, forbidden } = record
+  const { standing, forbidden, refusal } = record
   if (!standing) return undefined
-  if (forbidden || standing.decision.verdict !== 'admitted') return refused.get(outcomeOf(record))
+  if (forbidden || standing.decision.verdict !== 'admitted') {
+    return refusal && refused.get(refusalName(refusal))
+  }
   return admitted[classOfStatus(status)]
+}
+
+/** Tallied amounts: the points of admitted requests are their number, and `more`, and not `less`. */
+export const pointTallies = { more: 'points more', less: 'points less' } as const
+
+/** How many points more than one an admitted request has cost; negative if it cost none, or its points were given back. */
+export function pointsBeyondOne({ standing, isGivenBack }: RequestRecord): number {
+  if (!standing) return 0
+  return (isGivenBack ? 0 : standing.decision.cost) - 1
 }

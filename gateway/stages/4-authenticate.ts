@@ -5,12 +5,12 @@ import type {
   onRequestHookHandler,
 } from 'fastify'
 import type { Clock } from '../../shared/clock.ts'
-import { Refusal } from '../../shared/refusal.ts'
+import { Refusal, type Reason } from '../../shared/refusal.ts'
 import { pathOf } from '../../shared/service.ts'
 import { bearerToken } from '../http/bearer.ts'
-import type { Caller } from '../keys/caller.ts'
+import { stateOf, type Caller } from '../keys/caller.ts'
 import type { KeyDirectory, LookUp } from '../keys/directory.ts'
-import { isOurs, isWellFormed } from '../keys/token.ts'
+import { hasShape, isOurs, isWellFormed } from '../keys/token.ts'
 import type { Strangers } from '../limits/strangers.ts'
 import type { ConfiguredPlans } from '../limits/terms.ts'
 import { LogThrottle } from '../records/log-throttle.ts'
@@ -43,9 +43,11 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
     if (token === null) return refuseStranger(request, reply, notBearer)
     const caller = directory.recall(token)
     if (caller) return letIn(caller, request, reply, done)
-    if (isOurs(token) && !isWellFormed(token)) return refuseStranger(request, reply, invalid)
+    if (isOurs(token) && !isWellFormed(token)) {
+      return refuseStranger(request, reply, hasShape(token) ? mistyped : malformed)
+    }
     if (strangers.isOver(addressOf(request)) && !directory.mayExist(token)) {
-      return refuseStranger(request, reply, invalid)
+      return refuseStranger(request, reply, unknown)
     }
     lookUp(token, request, reply, done)
   }
@@ -54,7 +56,7 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
     const looked = directory.look(token)
     const decide = (result: LookUp): void => {
       if (result === 'unavailable') refuseUnchecked(request, reply)
-      else if (result === 'unknown') refuseStranger(request, reply, invalid)
+      else if (result === 'unknown') refuseStranger(request, reply, unknown)
       else letIn(result, request, reply, done)
     }
     if (looked instanceof Promise) looked.then(decide).catch(done)
@@ -62,11 +64,17 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
   }
 
   function letIn(caller: Caller, request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    if (!caller.isValidAt(clock())) return refuseStranger(request, reply, invalid)
-    const terms = plans.termsFor(caller)
-    if (!terms) return refuseUnplanned(caller, request, reply)
     const { tollgate: record } = request
     if (!record) throw new Error('authenticate comes after follow')
+    if (!caller.isValidAt(clock())) {
+      record.turnedAway = caller
+      return refuseStranger(request, reply, ended[stateOf(caller).endsBecause])
+    }
+    const terms = plans.termsFor(caller)
+    if (!terms) {
+      record.turnedAway = caller
+      return refuseUnplanned(caller, request, reply)
+    }
     record.caller = caller
     record.terms = terms
     record.forbidden = terms.forbids?.(request.method, pathOf(request), () => addressOf(request))
@@ -95,33 +103,50 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
   function refuseUnchecked(request: FastifyRequest, reply: FastifyReply): void {
     const sentence = `Keys can't be checked just now. Try again in ${secondsUntilBack} seconds.`
     const headers = { 'retry-after': secondsUntilBack }
-    tellAsStranger(request, reply, new Refusal('service_unavailable', sentence, headers))
+    const refusal = new Refusal('service_unavailable', sentence, headers).because('store')
+    tellAsStranger(request, reply, refusal)
   }
 }
 
 // Made once: a new one for each request would be a twentieth of the cost of refusing.
-const unplanned = refusing('forbidden', 'The plan of your key is not offered any more.')
+const unplanned = refusing(
+  'plan_gone',
+  'forbidden',
+  'The plan of your key is not offered any more.',
+)
 
 const missing = refusing(
+  'no_header',
   'missing_api_key',
   'Send your API key: "Authorization: Bearer <API_KEY>".',
   challenging(challenge),
 )
 
-const invalid = refusing(
-  'invalid_api_key',
-  'The API key is not valid.',
-  challenging(`${challenge}, error="invalid_token"`),
-)
-
 const notBearer = refusing(
+  'malformed_token',
   'invalid_api_key',
   'Write your API key after the word Bearer, in one header: "Authorization: Bearer <API_KEY>".',
   challenging(`${challenge}, error="invalid_token"`),
 )
 
-function refusing(...about: ConstructorParameters<typeof Refusal>): () => Refusal {
-  const refusal = new Refusal(...about)
+// Callers get one and the same answer for all of these, so that nobody can find out which keys there are.
+const malformed = invalid('malformed_token')
+const mistyped = invalid('bad_check')
+const unknown = invalid('unknown_token')
+const ended = {
+  expired: invalid('expired'),
+  disabled: invalid('disabled'),
+  revoked: invalid('revoked'),
+  rotated_out: invalid('rotated_out'),
+} as const
+
+function invalid(reason: Reason): () => Refusal {
+  const headers = challenging(`${challenge}, error="invalid_token"`)
+  return refusing(reason, 'invalid_api_key', 'The API key is not valid.', headers)
+}
+
+function refusing(reason: Reason, ...about: ConstructorParameters<typeof Refusal>): () => Refusal {
+  const refusal = new Refusal(...about).because(reason)
   return () => refusal
 }
 

@@ -13,7 +13,7 @@ import type { Limits } from '../limits/limits.ts'
 import type { Quotas } from '../limits/quotas.ts'
 import type { Decision } from '../limits/step.ts'
 import type { Terms } from '../limits/terms.ts'
-import { refuse, type RequestRecord } from '../request-record.ts'
+import { refuse, type Forbidden, type RequestRecord } from '../request-record.ts'
 import type { FairShare } from '../http/fair-share.ts'
 import { standingView } from '../limits/views.ts'
 
@@ -118,14 +118,14 @@ export function quotaView(request: FastifyRequest, reply: FastifyReply): object 
   return { ...standingView(caller.plan, standing), strikesToBan: terms?.bans?.strikes ?? null }
 }
 
-function forbidden(why: 'operation' | 'address' | 'cost', cost: number, limits: Limits): Refusal {
+function forbidden(why: Forbidden, cost: number, limits: Limits): Refusal {
   if (why === 'cost') return tooExpensive(cost, limits)
   return new Refusal(
     'forbidden',
-    why === 'operation'
-      ? 'Your key is not for this operation: it is restricted to other methods or paths.'
-      : 'Your key is not for this address: it is restricted to others.',
-  )
+    why === 'address'
+      ? 'Your key is not for this address: it is restricted to others.'
+      : 'Your key is not for this operation: it is restricted to other methods or paths.',
+  ).because(why)
 }
 
 /** The most points that one request can cost and be admitted. */
@@ -139,10 +139,11 @@ function tooExpensive(cost: number, { perMinute, perDay }: Limits): Refusal {
   return new Refusal(
     'forbidden',
     `This request costs ${points} points; your limit is ${allowed} a ${window}.`,
-  )
+  ).because('cost')
 }
 
 function unavailable(): Refusal {
   const sentence = `Limits can't be checked just now. Try again in ${secondsUntilBack} seconds.`
-  return new Refusal('service_unavailable', sentence, { 'retry-after': secondsUntilBack })
+  const headers = { 'retry-after': secondsUntilBack }
+  return new Refusal('service_unavailable', sentence, headers).because('store')
 }

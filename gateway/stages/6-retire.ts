@@ -40,12 +40,13 @@ export function retire({ find, clock, called, unanswered }: RetireOptions): onRe
 
 function gone(replacement: string | undefined): Refusal {
   const sentence = `This operation has been removed.${instead(replacement)}`
-  return new Refusal('gone', sentence, { 'cache-control': 'no-store' })
+  return new Refusal('gone', sentence, { 'cache-control': 'no-store' }).because('sunset')
 }
 
 function brownedOut(seconds: number, replacement: string | undefined): Refusal {
   const sentence = `This operation will be removed. It is switched off for a scheduled brownout.${instead(replacement)}`
-  return new Refusal('service_unavailable', sentence, { 'retry-after': String(seconds) })
+  const headers = { 'retry-after': String(seconds) }
+  return new Refusal('service_unavailable', sentence, headers).because('brownout')
 }
 
 function instead(replacement: string | undefined): string {

@@ -13,11 +13,6 @@ import { plainCause, redisName } from './redis/name.ts'
 /** The time limit of a copy for an answer of Redis. */
 const timeoutMs = 10_000
 
-/** The name of a store in messages; never with a password. */
-export function storeName({ redis, file }: StoreSettings): string {
-  return redis ? redisName(redis) : file
-}
-
 export function isSameStore(one: StoreSettings, other: StoreSettings): boolean {
   return identityOf(one) === identityOf(other)
 }

@@ -1,4 +1,7 @@
 import type { Clock } from '../../shared/clock.ts'
+import type { TimelineStore } from '../explain/timeline-store.ts'
+import type { FleetQuestions } from '../fleet/questions.ts'
+import type { FleetStore } from '../fleet/store.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { QuotaStore } from '../limits/store.ts'
 import type { AuditStore } from '../records/audit-store.ts'
@@ -10,6 +13,9 @@ export type Stores = Readonly<{
   quota: QuotaStore
   tallies: TallyStore
   audit: AuditStore
+  timeline: TimelineStore
+  questions: FleetQuestions
+  fleet: FleetStore
   /** Sentences for the log at start. */
   warnings: readonly string[]
   /** Resolves when the stores can be asked, or when it gives up waiting. */

@@ -323,6 +323,7 @@ const everySetting = [
   'redis: { sentinels: [ "[::1]:26379" ], name: gw, sentinelUsername: s, sentinelPassword: p',
 ].map(
   (redis) => `
+name: edge-1.eu_2:7
 listen: { host: "::1", port: 0 }
 admin: { host: localhost, port: 9001, hosts: [ gateway.internal ] }
 store:

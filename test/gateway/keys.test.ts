@@ -108,7 +108,7 @@ t.test('the cache', (t) => {
     t.equal(configured.termsFor(apart), ownTerms, 'are made once')
     t.equal(
       ownTerms?.forbids?.('POST', '/v1/pets', () => ''),
-      'operation',
+      'method',
     )
     t.throws(
       () => Object.assign(caller, { plan: 'enterprise' }),

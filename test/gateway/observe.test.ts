@@ -53,9 +53,9 @@ t.test('the metrics tell what has happened', async (t) => {
     'tollgate_requests_total{route="/v1/quota",plan="free",status="200"} 1',
     'tollgate_requests_total{route="none",plan="free",status="404"} 1',
     'tollgate_requests_total{route="/v1/*",plan="none",status="400"} 1',
-    'tollgate_refusals_total{plan="none",reason="missing_api_key"} 1',
-    'tollgate_refusals_total{plan="none",reason="invalid_api_key"} 1',
-    'tollgate_refusals_total{plan="none",reason="invalid_request"} 1',
+    'tollgate_refusals_total{plan="none",reason="missing_api_key",window=""} 1',
+    'tollgate_refusals_total{plan="none",reason="invalid_api_key",window=""} 1',
+    'tollgate_refusals_total{plan="none",reason="invalid_request",window=""} 1',
     'tollgate_strangers_total{outcome="missing_api_key"} 1',
     'tollgate_deprecated_requests_total{operation="GET /v1/pets/{petId}",plan="free"} 1',
     'tollgate_request_duration_seconds_count{route="/v1/*"} 5',
@@ -81,7 +81,7 @@ t.test('the metrics tell what has happened', async (t) => {
   await run('bans', 'set', id ?? '', '--for', '1m')
   await until(async () => (await call('GET', '/v1/x', undefined, headers)).status === 429)
   await until(async () =>
-    (await read()).includes('tollgate_refusals_total{plan="free",reason="key_banned"} 1'),
+    (await read()).includes('tollgate_refusals_total{plan="free",reason="key_banned",window=""} 1'),
   )
   t.strictSame(happened(await read(), 'tollgate_bans_total{'), [], 'an operator’s ban is no fault')
 })
@@ -94,7 +94,8 @@ t.test(
     for (const line of [
       'tollgate_requests_total{route="/v1/*",plan="free",status="502"} 0',
       'tollgate_requests_total{route="/v1/*",plan="none",status="401"} 0',
-      'tollgate_refusals_total{plan="pro",reason="rate_limit_exceeded"} 0',
+      'tollgate_refusals_total{plan="pro",reason="rate_limit_exceeded",window="minute"} 0',
+      'tollgate_refusals_total{plan="pro",reason="rate_limit_exceeded",window="day"} 0',
       'tollgate_bans_total{plan="free"} 0',
       'tollgate_strangers_total{outcome="too_many_failed_attempts"} 0',
       'tollgate_deprecated_requests_total{operation="GET /v1/pets/{petId}",plan="pro"} 0',
@@ -249,19 +250,114 @@ t.test(
         key: one.key.id,
         name: 'One',
         admitted: 9,
+        points: 9,
         refused: { rate_limit_exceeded: 2 },
+        windows: { minute: 2, day: 0 },
         answers: { '2xx': 4, '3xx': 1, '4xx': 4, '5xx': 2 },
       },
       {
         key: other.key.id,
         name: 'Test',
         admitted: 0,
+        points: 0,
         refused: { forbidden: 1 },
+        windows: { minute: 0, day: 0 },
         answers: { '4xx': 1 },
       },
     ])
   },
 )
+
+/** The log of a gateway in this process. */
+function logged() {
+  let text = ''
+  const target = { write: (line: string) => (text += line) }
+  return { log: { level: 'info', target } as const, output: () => text }
+}
+
+t.test('the window that refused is told by metrics, usage and log, with the points', async (t) => {
+  const { log, output } = logged()
+  const { gateway, ask, operate } = await startAdmin(t, {
+    log,
+    clock: () => Date.UTC(2026, 10, 20, 12),
+    upstream: await startUpstream(t, ({ url = '' }, response) => {
+      if (url === '/v1/cut') response.destroy()
+      else response.end('{}')
+    }),
+    more: 'plans: { p: { perMinute: 20, perDay: 40, bans: off } }',
+    routes: `[ { path: /v1/bulk, upstream: animals, cost: 5 }, { path: /v1/*, upstream: animals } ]`,
+  })
+  const minute = await gateway.key({ plan: 'p', name: 'Minute' })
+  const day = await gateway.key({ plan: 'p', name: 'Day', limits: { perMinute: 'unlimited' } })
+  const send = async ({ headers }: typeof day, path: string, times: number) => {
+    for (let i = 0; i < times; i++) await gateway.call('GET', path, undefined, headers)
+  }
+  await send(minute, '/v1/bulk', 2)
+  await send(minute, '/v1/x', 13)
+  // A point is given back for the request that was not answered.
+  await send(day, '/v1/cut', 1)
+  await send(day, '/v1/bulk', 7)
+  await send(day, '/v1/x', 7)
+  const used = async ({ key }: typeof day) => json(await ask('GET', `/admin/usage/${key.id}`))
+  const windows = { minute: 3, day: 0 }
+  const refused = (count: number) => ({ rate_limit_exceeded: count })
+  t.match(await used(minute), [{ admitted: 12, points: 20, windows, refused: refused(3) }])
+  t.match(await used(day), [
+    { admitted: 13, points: 40, windows: { minute: 0, day: 2 }, refused: refused(2) },
+  ])
+  const { text } = await operate('GET', '/metrics')
+  for (const [window, count] of [
+    ['minute', 3],
+    ['day', 2],
+  ]) {
+    const series = `tollgate_refusals_total{plan="p",reason="rate_limit_exceeded",window="${window}"}`
+    t.ok(text.includes(`${series} ${count}\n`), series)
+  }
+  await until(() => said(output(), '"window":"day"').length === 2)
+  const ofMinute = { decision: 'rate_limit_exceeded', reason: 'minute', key: minute.key.id }
+  t.match(said(output(), '"window":"minute"'), [ofMinute, ofMinute, ofMinute])
+})
+
+t.test('the log names the key of a token that is not valid any more, and why', async (t) => {
+  const { log, output } = logged()
+  let now = Date.UTC(2026, 10, 20, 12)
+  const { call, key, desk } = await startGateway(t, { log, clock: () => now })
+  const made = {
+    revoked: await key({ name: 'Revoked' }),
+    disabled: await key({ name: 'Disabled' }),
+    rotated_out: await key({ name: 'Rotated' }),
+    expired: await key({ name: 'Expired', expiresAtMs: now + 1_000 }),
+  }
+  const { revoked, disabled, rotated_out: rotated } = made
+  for (const { headers } of Object.values(made)) {
+    t.equal((await call('GET', '/v1/x', undefined, headers)).status, 200)
+  }
+  await desk.revoke(revoked.key.id)
+  await desk.setDisabled(disabled.key.id, true)
+  await desk.rotate(rotated.key.id, 500)
+  now += 1_000
+  for (const [reason, { key, headers }] of Object.entries(made)) {
+    const answer = await call('GET', '/v1/x', undefined, headers)
+    const told = { code: 'invalid_api_key', message: 'The API key is not valid.', status: 401 }
+    t.strictSame(json(answer), told, 'the caller is not told which')
+    t.notMatch(JSON.stringify(answer.headers), new RegExp(`${key.id}|${reason}`))
+    await until(() => said(output(), `"reason":"${reason}"`).length > 0)
+    t.match(said(output(), `"reason":"${reason}"`), [{ key: key.id, status: 401, plan: 'free' }])
+  }
+  const { token } = revoked
+  const strange = {
+    malformed_token: ['Basic eDp5', 'Bearer tg_short'],
+    bad_check: [`Bearer ${token.slice(0, -1)}${token.endsWith('a') ? 'b' : 'a'}`],
+    unknown_token: ['Bearer another-system-s-token'],
+  }
+  for (const [reason, all] of Object.entries(strange)) {
+    for (const authorization of all) {
+      t.equal((await call('GET', '/v1/x', undefined, { authorization })).status, 401)
+    }
+    await until(() => said(output(), `"reason":"${reason}"`).length === all.length)
+    t.notOk('key' in (said(output(), `"reason":"${reason}"`)[0] ?? {}), reason)
+  }
+})
 
 for (const kind of ['embedded', 'redis'] as const) {
   t.test(`a ban that a key has earned is told of when it is over, once: ${kind}`, async (t) => {

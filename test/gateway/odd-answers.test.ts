@@ -165,7 +165,10 @@ t.test('whatever headers a backend sends arrive as they came, or as a 502', asyn
 t.test('no line of the log holds a request whole, wherever it comes from', async (t) => {
   const log: string[] = []
   const { gateway, token } = await startOdd(t, log)
-  const written = serviceLog('gateway', 'trace', { write: (line) => void log.push(line) })
+  const written = serviceLog('gateway', {
+    level: 'trace',
+    target: { write: (line) => void log.push(line) },
+  })
   await leakEverything(gateway, token, written)
   t.ok(log.length >= 5)
   t.same(leaks(log, token), [])

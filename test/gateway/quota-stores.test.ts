@@ -8,6 +8,7 @@ import { dayMs, minuteMs, newQuota, type Ask } from '../../gateway/limits/step.t
 import { EmbeddedQuotas } from '../../gateway/stores/embedded/quota.ts'
 import { connect } from '../../gateway/stores/redis/connect.ts'
 import { QuotaLimiter } from '../../gateway/limits/limiter.ts'
+import { Self } from '../../gateway/fleet/self.ts'
 import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
 import { keyedScript } from '../../gateway/stores/redis/script.ts'
 import { openStores } from '../../gateway/stores/open.ts'
@@ -429,13 +430,19 @@ t.test('redis, a gateway that stops is gone from the fleet at once', async (t) =
   const settings = { ...at(url), file: '' }
   const [one, other] = [openStores(settings), openStores(settings)]
   t.teardown(() => other.close())
-  for (const { quota, ready } of [one, other]) {
+  for (const { fleet, ready } of [one, other]) {
     await ready()
-    quota.watch({ banned: () => undefined, forgiven: () => undefined })
+    const self = new Self()
+    fleet.join(
+      () => self.memberOf('redis'),
+      () => undefined,
+    )
   }
   await until(async () => (await client.zcard('test:gateways')) === 2)
+  await until(() => other.fleet.size === 2)
   await one.close()
   t.equal(await client.zcard('test:gateways'), 1)
+  t.equal((await other.fleet.list()).members.length, 1)
   await t.rejects(Promise.resolve(one.keys.get('x')), 'and its connection is closed')
 })
 

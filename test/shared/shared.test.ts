@@ -313,10 +313,12 @@ t.test('what people see', (t) => {
 
   const lines: string[] = []
   const target = { write: (text: string) => lines.push(text), isTTY: true }
-  loggerOptions('gateway', 'info', target).stream.write(
+  loggerOptions('gateway', { level: 'info', target }).stream.write(
     '{"level":30,"time":0,"service":"gateway","msg":"up"}\n',
   )
-  loggerOptions('gateway', 'info', { write: target.write }).stream.write('{"level":30}\n')
+  loggerOptions('gateway', { level: 'info', target: { write: target.write } }).stream.write(
+    '{"level":30}\n',
+  )
   t.equal(
     stripVTControlCharacters(lines[0] ?? ''),
     '00:00:00 info  up\n',

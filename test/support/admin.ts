@@ -33,6 +33,7 @@ export async function startAdmin(t: Test, options: AdminOptions = {}) {
     change: (config) => gateway.app.change(config),
     onAttempt: (result) => metrics.reloaded(result),
   })
+  gateway.app.self.fileState = () => reloader.state
   let isStopping = false
   const admin = createAdmin({
     ...{ gateway: gateway.app, reloader, metrics, secret, log, clock },
@@ -51,5 +52,5 @@ export async function startAdmin(t: Test, options: AdminOptions = {}) {
   const stop = (): void => {
     isStopping = true
   }
-  return { gateway, admin, url, operate, ask, write, stop }
+  return { gateway, admin, url, file, operate, ask, write, stop }
 }

@@ -25,16 +25,34 @@ function table(usages: readonly Usage[]): string {
   if (usages.length === 0) return 'No key was used.'
   const sum = (counts: Readonly<Record<string, number>>): number =>
     Object.values(counts).reduce((all, count) => all + count, 0)
-  const rows = usages.map(({ day, key, name, admitted, refused, answers }) => [
+  const rows = usages.map(({ day, key, name, admitted, points, refused, windows, answers }) => [
     ...(day === undefined ? [key, name] : [day]),
     String(admitted),
+    String(points),
     String(sum(refused)),
     ...answerClasses.map((each) => String(answers[each] ?? 0)),
     Object.entries(refused)
-      .map(([code, count]) => `${count} ${code}`)
+      .map(([code, count]) => `${count} ${code}${windowsText(code, windows)}`)
       .join(', '),
   ])
   const first = usages[0]?.day === undefined ? ['ID', 'NAME'] : ['DAY']
-  const heads = [...first, 'ADMITTED', 'REFUSED', '2XX', '3XX', '4XX', '5XX', 'REFUSED FOR']
+  const heads = [
+    ...first,
+    'ADMITTED',
+    'POINTS',
+    'REFUSED',
+    '2XX',
+    '3XX',
+    '4XX',
+    '5XX',
+    'REFUSED FOR',
+  ]
   return aligned([heads, ...rows])
+}
+
+/** Which windows were used up, beside the number of refusals by a limit. */
+function windowsText(code: string, { minute, day }: Usage['windows']): string {
+  if (code !== 'rate_limit_exceeded' || minute + day === 0) return ''
+  const parts = [...(minute > 0 ? [`${minute} minute`] : []), ...(day > 0 ? [`${day} day`] : [])]
+  return ` (${parts.join(', ')})`
 }

@@ -6,7 +6,8 @@ import type { CommandContext } from '../context.ts'
 export { countKeysIn } from '../../stores/count-keys.ts'
 export { backupFile } from '../../stores/embedded/backup.ts'
 export { requireFree } from '../../stores/embedded/new-file.ts'
-export { isSameStore, storeName } from '../../stores/open-copy.ts'
+export { isSameStore } from '../../stores/open-copy.ts'
+export { storeName } from '../../stores/store-name.ts'
 
 /** From which store to which other one. */
 export type Transfer = Readonly<{

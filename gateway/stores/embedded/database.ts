@@ -62,6 +62,17 @@ export const migrations: readonly string[] = [
      seq INTEGER PRIMARY KEY AUTOINCREMENT,
      id TEXT NOT NULL UNIQUE
    ) STRICT;`,
+  `CREATE TABLE refusals (
+     key TEXT NOT NULL,
+     minute INTEGER NOT NULL,
+     code TEXT NOT NULL,
+     reason TEXT NOT NULL,
+     count INTEGER NOT NULL,
+     "limit" INTEGER NOT NULL,
+     used INTEGER NOT NULL,
+     PRIMARY KEY (key, minute, code, reason)
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX refusalsByMinute ON refusals (minute);`,
   `CREATE TABLE lines (line TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
    CREATE TABLE lined (version INTEGER NOT NULL) STRICT;
    INSERT INTO lined VALUES (0);`,

@@ -1,10 +1,13 @@
 import type { StoreSettings } from '../../config/config.ts'
+import { ownQuestions } from '../../fleet/questions.ts'
+import { fleetOfOne } from '../../fleet/of-one.ts'
 import type { OpenOptions, Stores } from '../stores.ts'
 import { embeddedAudit } from './audit.ts'
 import { openGatewayFile } from './database.ts'
 import { embeddedKeys } from './keys.ts'
 import { EmbeddedQuotas } from './quota.ts'
 import { embeddedTallies } from './tallies.ts'
+import { embeddedTimeline } from './timeline.ts'
 
 /** Opens the stores in the gateway's own file. */
 export function openInFile({ file }: StoreSettings, options: OpenOptions): Stores {
@@ -25,6 +28,9 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
     quota,
     tallies: embeddedTallies(usage),
     audit: embeddedAudit(database),
+    timeline: embeddedTimeline(usage),
+    questions: ownQuestions(),
+    fleet: fleetOfOne(clock),
     warnings,
     ready,
     waitsFor: () => file,

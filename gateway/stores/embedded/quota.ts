@@ -37,7 +37,6 @@ export type EmbeddedOptions = Readonly<{
  */
 export class EmbeddedQuotas implements QuotaStore {
   readonly isLocal = true
-  readonly gateways = 1
   readonly #database: Database
   readonly #clock: Clock
   readonly #forCommandLine: boolean

@@ -133,6 +133,7 @@ function decisionOf(
     bannedUntilMs: seen.bannedUntilMs,
     bans,
     seen,
+    decidedBy: 'store',
   }
 }
 

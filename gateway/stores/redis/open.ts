@@ -6,11 +6,14 @@ import type { OpenOptions, Stores } from '../stores.ts'
 import { AnswerTimeouts } from './answer-timeouts.ts'
 import { redisAudit } from './audit.ts'
 import { connect, whenReady } from './connect.ts'
+import { redisFleet } from './fleet.ts'
 import { redisKeys } from './keys.ts'
 import { plainCause, redisName } from './name.ts'
+import { RedisQuestions } from './questions.ts'
 import { redisQuotas } from './quota.ts'
 import { within } from './script.ts'
 import { redisTallies } from './tallies.ts'
+import { redisTimeline } from './timeline.ts'
 
 /** The lifetime of a probe's value. */
 const probeKeptMs = 10_000
@@ -44,6 +47,8 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   const parts = { connection, prefix, timeoutMs, breaker }
   const keys = redisKeys({ ...parts, clock })
   const quota = redisQuotas(parts)
+  const questions = new RedisQuestions(connection, prefix)
+  const fleet = redisFleet({ connection, prefix, timeoutMs, clock })
   const completeIndex = async (): Promise<void> => {
     const task = `${prefix}{keys}:indexing`
     if (!(await connection.set(task, 1, 'PX', indexingMs, 'NX'))) return
@@ -56,12 +61,16 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     quota,
     tallies: redisTallies(parts),
     audit: redisAudit(connection, prefix),
+    timeline: redisTimeline(parts),
+    questions,
+    fleet,
     warnings: [],
     ready: () => whenReady(connection),
     waitsFor: (error?: Error) => `${redisName(redis)}: ${plainCause(lastError ?? error)}`,
     leftBehind: () => leftBehind(keys, redis, file),
     async close() {
-      await Promise.all([keys.close(), quota.close()])
+      await Promise.all([keys.close(), quota.close(), fleet.close()])
+      questions.close()
       breaker?.close()
       connection.disconnect()
     },

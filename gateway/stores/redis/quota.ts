@@ -4,7 +4,6 @@ import type { Breaker } from '../breaker.ts'
 import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
 import { decisionsIn } from './decisions.ts'
-import { Fleet } from './fleet.ts'
 import { keyedScript } from './script.ts'
 import { banMessage, watchBans } from './watch-bans.ts'
 
@@ -35,7 +34,6 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
     banned: (quota, key, untilMs) => void publishBan(quota, key, untilMs).catch(() => undefined),
   })
   const endings = new Set<() => void>()
-  const fleet = new Set<Fleet>()
 
   /** Adds a ban to the list of bans, and tells other gateways. Hashes alone can't be listed: a Cluster spreads them. */
   async function publishBan(quota: string, key: string, untilMs: number): Promise<void> {
@@ -52,10 +50,6 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
 
   return {
     isLocal: false,
-
-    get gateways() {
-      return Math.max(1, ...[...fleet].map(({ size }) => size))
-    },
 
     decide,
 
@@ -95,16 +89,14 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
 
     watch(listener) {
       const end = watchBans(connection, { lifts, channel }, listener)
-      const member = new Fleet(connection, `${prefix}gateways`)
-      fleet.add(member)
       endings.add(end)
       if (breaker && listener.trouble) endings.add(breaker.onChange(listener.trouble))
       return end
     },
 
-    async close() {
+    close() {
       endings.forEach((end) => end())
-      await Promise.all([...fleet].map((member) => member.leave(timeoutMs)))
+      return Promise.resolve()
     },
   }
 }

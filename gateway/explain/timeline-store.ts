@@ -1,0 +1,45 @@
+/** How often a key was refused for one reason in one minute. */
+export type RefusedMinute = Readonly<{
+  /** Minutes since 1970. */
+  minute: number
+  code: string
+  reason: string
+  count: number
+  /** The limit and the points used, at the latest of them; 0 where no window was the reason. */
+  limit: number
+  used: number
+}>
+
+/** The same, with the key that was refused. */
+export type RefusedKey = RefusedMinute & Readonly<{ key: string }>
+
+/** The number of minutes that are kept. */
+export const keptMinutes = 7 * 24 * 60
+
+/** The most lines of a key that are told; the oldest are left out. */
+export const mostLines = 2_000
+
+/**
+ * The minutes in which keys were refused, summed up for any number of gateways. No request waits for it: gateways add
+ * their counts from time to time.
+ *
+ * A store that can't be asked at the moment rejects with `StoreUnavailable`. It may have added part of the batch, so
+ * the gateway hands the same batch in again.
+ */
+export interface TimelineStore {
+  /** Adds counts: those of one minute, code and reason are summed. A batch with a known number of `by` is ignored. */
+  add(batch: RefusalBatch): Promise<void>
+
+  /**
+   * The minutes of a key from the first to the last, both included, the oldest first and in a minute the most refusals; the
+   * latest `mostLines`, and none older than `keptMinutes` before the last.
+   */
+  list(key: string, fromMinute: number, toMinute: number): Promise<readonly RefusedMinute[]>
+}
+
+/** Counts of one gateway. Its batches are numbered in their order, so that each is added once. */
+export type RefusalBatch = Readonly<{
+  by: string
+  number: number
+  refusals: readonly RefusedKey[]
+}>

@@ -1,0 +1,103 @@
+import { spanText } from '../../shared/units.ts'
+import type { FleetState, SeenMember } from './store.ts'
+
+/** A configuration in force, and the gateways that go by it. */
+export type InForce = Readonly<{
+  hash: string
+  members: readonly SeenMember[]
+  /** The time at which the first of them began. */
+  sinceMs: number
+}>
+
+/** The least characters of a hash in a sentence. */
+const leastHash = 4
+
+/** The most gateways that a sentence names. */
+const mostNamed = 3
+
+/** The same gateways; several of one name get host and process behind it. */
+export function toldApart(state: FleetState): FleetState {
+  const isAlone = (name: string): boolean =>
+    state.members.filter((each) => each.name === name).length === 1
+  const members = state.members.map((member) => {
+    const { id, name, host, pid } = member
+    if (isAlone(name)) return member
+    return { ...member, name: `${name} (${pid === undefined ? id.slice(0, 8) : `${host}:${pid}`})` }
+  })
+  return { ...state, members }
+}
+
+/** The configurations in force: the one of most gateways first, of equally many the newer one. */
+export function configsInForce({ members }: Pick<FleetState, 'members'>): InForce[] {
+  const byHash = new Map<string, SeenMember[]>()
+  for (const member of members) {
+    if (!member.config) continue
+    const group = byHash.get(member.config.hash)
+    if (group) group.push(member)
+    else byHash.set(member.config.hash, [member])
+  }
+  const groups = [...byHash].map(([hash, members]) => {
+    return { hash, members, sinceMs: Math.min(...members.map(sinceOf)) }
+  })
+  return groups.sort((a, b) => b.members.length - a.members.length || b.sinceMs - a.sinceMs)
+}
+
+/** Which configurations are in force, in one sentence, and which gateways refuse their file. */
+export function inForceText(state: FleetState): string {
+  const [first, ...others] = configsInForce(state)
+  if (!first) return 'No gateway tells of its configuration.'
+  const count = [first, ...others].reduce((sum, { members }) => sum + members.length, 0)
+  const shortened = shortener([first, ...others])
+  const isOne = others.length === 0
+  const whole = count === 1 ? 'The gateway goes' : `All ${count} gateways go`
+  const some = `${first.members.length} of ${count} ${first.members.length === 1 ? 'goes' : 'go'}`
+  return [
+    `${isOne ? whole : some} by ${shortened(first.hash)}`,
+    ...others.map((group) => {
+      const forMs = state.nowMs - Math.max(group.sinceMs, first.sinceMs)
+      const [only, ...more] = group.members
+      const refusal = only && more.length === 0 ? placeOf(only) : undefined
+      const also = refusal === undefined ? '' : `, and refuses its file: ${refusal}`
+      return `${namesOf(group.members)} by ${shortened(group.hash)} for ${spanText(forMs)}${also}`
+    }),
+    ...refusalsOf([first, ...others.filter(({ members }) => members.length > 1)]),
+  ].join('; ')
+}
+
+/** The gateways that refuse their files, as far as the rest of the sentence doesn't name them. */
+function refusalsOf(groups: readonly InForce[]): string[] {
+  const refusing = groups
+    .flatMap(({ members }) => members)
+    .filter(({ config }) => config?.refusal !== undefined)
+  const [only, ...more] = refusing
+  if (!only) return []
+  if (more.length === 0) return [`${only.name} refuses its file: ${placeOf(only)}`]
+  return [`${namesOf(refusing)} refuse their files`]
+}
+
+/** The line of a gateway's first mistake; the whole sentence if it has no line. */
+function placeOf({ config }: SeenMember): string | undefined {
+  const [, line] = /:(\d+):\d+: /.exec(config?.refusal ?? '') ?? []
+  return line === undefined ? config?.refusal : `line ${line}`
+}
+
+function namesOf(members: readonly SeenMember[]): string {
+  if (members.length > mostNamed) return `${members.length} others`
+  const names = members.map(({ name }) => name)
+  const last = names.pop() ?? ''
+  return names.length > 0 ? `${names.join(', ')} and ${last}` : last
+}
+
+/** Shortens hashes to as few characters as tell them apart. */
+function shortener(groups: readonly InForce[]): (hash: string) => string {
+  const hashes = groups.map(({ hash }) => hash)
+  let length = leastHash
+  const isUnique = (): boolean =>
+    new Set(hashes.map((hash) => hash.slice(0, length))).size === hashes.length
+  while (!isUnique()) length++
+  return (hash) => (hash.length > length ? `${hash.slice(0, length)}…` : hash)
+}
+
+function sinceOf({ config }: SeenMember): number {
+  return config?.sinceMs ?? 0
+}

@@ -1,0 +1,75 @@
+/** The configuration in force in one gateway. Times are milliseconds since 1970. */
+export type MemberConfig = Readonly<{
+  /** The beginning of the SHA-256 of its text. */
+  hash: string
+  /** The time at which it went into force there. */
+  sinceMs: number
+  /** The first mistake of the file as it is now, with its place, while the gateway refuses that file. */
+  refusal?: string | undefined
+}>
+
+/** One gateway process, or one worker of several, as it tells of itself. */
+export type Member = Readonly<{
+  /** A random id of this process. */
+  id: string
+  name: string
+  host: string
+  pid?: number | undefined
+  /** The number of a worker; absent in a gateway of one process. */
+  worker?: number | undefined
+  version: string
+  sinceMs: number
+  /** Absent in an app that uses the plugin: its configuration is its own affair. */
+  config?: MemberConfig | undefined
+  /** The name of its store, without a password. */
+  store: string
+  /** The address for callers; absent before it listens. */
+  address?: string | undefined
+}>
+
+/** A gateway, and the time of its last beat. */
+export type SeenMember = Member & Readonly<{ seenAtMs: number }>
+
+/** The gateways of one store at one time. All times are by the store's clock. */
+export type FleetState = Readonly<{
+  nowMs: number
+  members: readonly SeenMember[]
+  /** The number of gateways of another version, which tell nothing about themselves. */
+  silent: number
+  /** The time since which the gateways go by different configurations; absent while they don't. */
+  differSinceMs?: number | undefined
+}>
+
+/** News about the configurations of a fleet: they have differed for two minutes, or agree again after that. */
+export type FleetNews = 'differ' | 'agree'
+
+/** The silence after which a gateway counts as gone. */
+export const goneMs = 5_000
+
+/** How long configurations may differ before it is news: a rolling change takes a minute. */
+export const differMs = 2 * 60_000
+
+/**
+ * The gateways that share a store. Each tells of itself every second, and is gone when it leaves, or after
+ * `goneMs` of silence. No request waits for it.
+ */
+export interface FleetStore {
+  /** The last known number of gateways, of any version, this one included; at least 1. */
+  readonly size: number
+
+  /** The last known number of different configurations in force. */
+  readonly configs: number
+
+  /**
+   * Begins to tell of this process: `self` is asked before each beat, with times by this process's own clock. `heard`
+   * gets each piece of news in one gateway of the fleet only. Returns the function that leaves the fleet, after which
+   * the others count without this process at once. Neither throws while the store is out of reach.
+   */
+  join(self: () => Member, heard: (news: FleetNews) => void): () => Promise<void>
+
+  /** The gateways now. A store that can't be asked at the moment rejects with `StoreUnavailable`. */
+  list(): Promise<FleetState>
+
+  /** Leaves with every process that has joined here. */
+  close(): Promise<void>
+}

@@ -1,0 +1,110 @@
+import { KeyMistake } from '../keys/mistake.ts'
+import type { Key } from '../keys/key.ts'
+import type { ResolvedKey } from '../keys/reference.ts'
+import type { FoundRefusals } from '../explain/refusals-of.ts'
+import { dayMs, minuteMs } from '../limits/step.ts'
+import type { CommandContext } from './context.ts'
+import { tokenWarning } from './keys/texts.ts'
+import { timelineOf, timelineText, type KeyTimeline } from './keys/timeline.ts'
+import { anyText, moment, timelineDays } from './kinds.ts'
+import { ofCommandLine } from './operation.ts'
+import { nothingText, requestsText } from './requests/show.ts'
+
+/** Around `--at`, this much of the timeline is shown. */
+const aroundMs = 30 * minuteMs
+
+export const explain = ofCommandLine({
+  name: 'explain',
+  because: 'it finds out what the id is of; the admin API has a path for requests and one for keys',
+  summary: 'Say why a request was refused, or how a key stands and what was refused lately',
+  details:
+    'WHAT is the X-Request-Id of an answer, or a key: its id, its name, or one of its tokens. A request is looked for ' +
+    'in all gateways, a key in the store.',
+  parameters: {
+    what: {
+      kind: anyText,
+      value: 'WHAT',
+      help: 'the id of a request, or a key',
+      isArgument: true,
+      isRequired: true,
+    },
+    at: {
+      kind: moment,
+      value: 'TIME',
+      help: 'of a key: the half hours before and after this time',
+    },
+    days: {
+      kind: timelineDays,
+      value: 'N',
+      help: 'of a key: how many days back',
+      defaultText: '7',
+    },
+  },
+  role: 'read',
+  run: async (context, { what, at, days }) => {
+    const [requests, found] = [await requestsOf(context, what), await keyOf(context, what)]
+    const { key, byToken } = found
+    const isRequest = 'answers' in requests && requests.answers.length > 0
+    if (isRequest && key) throw new KeyMistake(ambiguousText(what, requests, key), 'conflict')
+    if (isRequest) return { requests }
+    if (!key) {
+      const why = 'why' in requests ? requests.why : nothingText(what, requests)
+      throw new KeyMistake(`${found.why}; and ${why}`, 'not_found')
+    }
+    const now = context.clock()
+    const [from, to] =
+      at === undefined ? [now - days * dayMs, now] : [at - aroundMs, Math.min(now, at + aroundMs)]
+    const timeline = await timelineOf(context, key, from, to)
+    return { timeline, warning: byToken ? tokenWarning(key) : undefined }
+  },
+  json: ({ requests, timeline }: Found) => requests ?? timeline,
+  text: ({ requests, timeline, warning }: Found) => {
+    const texts = [
+      requests && requestsText(requests),
+      timeline && timelineText(timeline),
+      warning && `Note: ${warning}.`,
+    ]
+    return texts.filter(Boolean).join('\n\n')
+  },
+})
+
+type Found = {
+  requests?: FoundRefusals
+  timeline?: KeyTimeline
+  warning?: string | undefined
+}
+
+type Unknown = Readonly<{ why: string }>
+
+/** The refusals with an id, or why they can't be looked for. A key must be explained even if no gateway runs. */
+async function requestsOf(
+  { refusalsOf }: CommandContext,
+  id: string,
+): Promise<FoundRefusals | Unknown> {
+  try {
+    return await refusalsOf(id)
+  } catch (error) {
+    return { why: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+async function keyOf(
+  { desks }: CommandContext,
+  reference: string,
+): Promise<Partial<ResolvedKey & Unknown>> {
+  try {
+    return await desks().keys.find(reference)
+  } catch (error) {
+    // A name that several keys have: the message lists them.
+    if (error instanceof KeyMistake && error.code === 'not_found') return { why: error.message }
+    throw error
+  }
+}
+
+function ambiguousText(what: string, { answers }: FoundRefusals, key: Key): string {
+  const requests = answers.length === 1 ? 'a request' : `${answers.length} requests`
+  return (
+    `"${what}" is the id of ${requests} and names the key ${key.id} (${key.name}): say which with ` +
+    `tollgate requests show ${what}, or tollgate keys timeline ${key.id}`
+  )
+}
