@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { bodySchema, isInPath, plainParameters } from '../gateway/admin/given.ts'
+import { bodySchema, isInPath, parametersAt, plainParameters } from '../gateway/admin/given.ts'
 import { operations as table } from '../gateway/operations/all.ts'
 import { roles } from '../gateway/operations/role.ts'
 import { pathExpression } from '../gateway/http/paths.ts'
@@ -68,7 +68,8 @@ t.test('it is the table of operations, to the last parameter', (t) => {
   )
   for (const { at, operation } of endpoints) {
     const [method = '', path = ''] = at.split(' ')
-    const { name, role, parameters } = operation
+    const { name, role } = operation
+    const parameters = parametersAt(at, operation.parameters)
     for (const each of guarded.filter((each) => each.path === path)) {
       const isHead = method === 'GET' && each.method === 'HEAD'
       if (each.method !== method && !isHead) continue
@@ -195,6 +196,7 @@ async function askWell(t: Test, { ask, gateway, fresh }: Admin): Promise<void> {
   const csv = { accept: 'text/csv' }
   for (const method of ['GET', 'HEAD']) {
     await ask(method, '/admin/keys?all=true')
+    await ask(method, '/admin/keys?limit=1')
     t.equal((await ask(method, '/admin/deprecations', undefined, csv)).status, 200)
   }
 }
@@ -226,6 +228,12 @@ async function askBadly(t: Test, admin: Admin): Promise<void> {
   const large = written('HTTP/1.1', `${lines}Content-Length: ${64 * 2 ** 20 + 1}\r\n\r\n`)
   t.strictSame(await askAll(large, bodied), [413])
   t.strictSame(await askAll(ask, single, { id: nobody }), [404])
+  t.equal((await ask('POST', '/admin/keys/find', { token: 'nobodys-token' })).status, 404)
+  const account = 'nobodys'
+  t.equal((await ask('PATCH', '/admin/keys', { account, plan: 'pro' })).status, 404)
+  for (const what of ['disable', 'enable', 'revoke']) {
+    t.equal((await ask('POST', `/admin/keys/${what}`, { account })).status, 404)
+  }
   const revoked = await fresh()
   t.equal((await ask('POST', `/admin/keys/${revoked}/revoke`)).status, 200)
   t.strictSame(await askAll(ask, edits, { id: revoked }), [200, 409], 'only revoking it goes on')

@@ -1,5 +1,6 @@
 import { Refusal } from '../../shared/refusal.ts'
 import { Type, type TSchema } from '../../shared/schema.ts'
+import type { Endpoint } from '../operations/context.ts'
 import type { Parameter, Parameters } from '../operations/parameter.ts'
 import { read } from './body.ts'
 
@@ -30,6 +31,20 @@ export function isInPath(name: string, path: string): boolean {
   return path.includes(`{${name}}`)
 }
 
+/** The parameters of an operation at an endpoint, which names a key or doesn't. */
+export function parametersAt(endpoint: Endpoint, parameters: Parameters): Parameters {
+  const hasKey = endpoint.includes('{id}')
+  const isThere = ([, each]: [string, Parameters[string]]): boolean =>
+    !('kind' in each && hasKey && each.isOfMany)
+  const all = Object.entries(parameters).filter(isThere)
+  return Object.fromEntries(
+    all.map(([name, each]) => {
+      if (hasKey || !('kind' in each) || !each.namesMany) return [name, each]
+      return [name, { ...each, isRequired: true }]
+    }),
+  )
+}
+
 /** Makes a reader of queries, by the kinds of the parameters. */
 export function fromQuery(parameters: Parameters): (query: unknown) => Given {
   const all = plainParameters(parameters)
@@ -52,11 +67,21 @@ export function fromQuery(parameters: Parameters): (query: unknown) => Given {
 export function fromBody(parameters: Parameters): (body: unknown) => Given {
   const all = plainParameters(parameters)
   const schema = bodySchema(parameters)
+  const hasSecret = all.some(([, { isSecret = false }]) => isSecret)
   return (body) => {
-    const members = read(body, schema) as Record<string, unknown>
+    const members = (hasSecret ? readSecret(body, schema) : read(body, schema)) as Given
     return Object.fromEntries(
       all.map(([name, parameter]) => [name, valueOf(memberOf(members, name), parameter)]),
     )
+  }
+}
+
+/** The value of a body with a secret: a message about a mistake in it could quote the secret. */
+function readSecret(body: unknown, schema: TSchema & { expected?: string }): unknown {
+  try {
+    return read(body, schema)
+  } catch {
+    throw new Refusal('invalid_request', `The body must be ${schema.expected}, and nothing else.`)
   }
 }
 
@@ -84,7 +109,7 @@ function memberSchema({ kind, many = false, takeAway, isRequired = false }: Para
   const { expected, schema } = many
     ? manyOf(kind.schema)
     : { expected: kind.expected, schema: kind.schema }
-  const whole = takeAway === undefined ? schema : orNull(schema, expected)
+  const whole = takeAway === undefined || isRequired ? schema : orNull(schema, expected)
   return isRequired ? whole : Type.Optional(whole)
 }
 

@@ -7,14 +7,14 @@ import { refusalsOf } from '../explain/refusals-of.ts'
 import { operations } from '../operations/all.ts'
 import { desksFor, type Desks } from '../operations/desks.ts'
 import { Listed } from '../operations/listed.ts'
-import type { Examined, GatewayContext } from '../operations/context.ts'
-import type { ContentParameter } from '../operations/parameter.ts'
+import type { Endpoint, Examined, GatewayContext } from '../operations/context.ts'
+import type { ContentParameter, Parameters } from '../operations/parameter.ts'
 import type { Operation, Outcome } from '../operations/operation.ts'
 import { requireServable } from '../routes.ts'
 import type { Gateway } from '../server.ts'
 import { addWithTypes, requireNothing, textOf } from './body.ts'
 import { operatorOf, roleScreen } from './token.ts'
-import { fromBody, fromPath, fromQuery, isInPath, plainParameters } from './given.ts'
+import { fromBody, fromPath, fromQuery, isInPath, parametersAt, plainParameters } from './given.ts'
 
 export type OperationsOptions = Readonly<{
   gateway: Gateway
@@ -44,13 +44,14 @@ export function addOperations(app: FastifyInstance, options: OperationsOptions):
 function addRoute(
   app: FastifyInstance,
   operation: Served,
-  endpoint: string,
+  endpoint: Endpoint,
   options: OperationsOptions,
 ): void {
   const [method = '', path = ''] = endpoint.split(' ')
   const hasQuery = ['GET', 'DELETE'].includes(method)
-  const readGiven = hasQuery ? queryOf(operation) : bodyOf(operation)
-  const names = plainParameters(operation.parameters)
+  const parameters = parametersAt(endpoint, operation.parameters)
+  const readGiven = hasQuery ? queryOf(parameters) : bodyOf(parameters)
+  const names = plainParameters(parameters)
     .map(([name]) => name)
     .filter((name) => !isInPath(name, path))
   const mostBytes = contentOf(operation)?.[1].mostBytes
@@ -75,7 +76,7 @@ function addRoute(
   })
 }
 
-function queryOf({ parameters }: Served): ReadGiven {
+function queryOf(parameters: Parameters): ReadGiven {
   const read = fromQuery(parameters)
   return ({ query, method, body }) => {
     if (method === 'DELETE') requireNothing(body)
@@ -83,10 +84,9 @@ function queryOf({ parameters }: Served): ReadGiven {
   }
 }
 
-function bodyOf(operation: Served): ReadGiven {
-  const content = contentOf(operation)
+function bodyOf(parameters: Parameters): ReadGiven {
+  const content = contentOf({ parameters })
   if (content) return ({ body }) => ({ [content[0]]: { name: 'body', read: () => textOf(body) } })
-  const { parameters } = operation
   if (plainParameters(parameters).length > 0) {
     const read = fromBody(parameters)
     return ({ body }) => read(body)
@@ -161,7 +161,9 @@ async function begun(texts: AsyncGenerator<string, void>): Promise<Readable> {
 }
 
 /** The parameter that takes the whole body, if the operation has one. */
-function contentOf({ parameters }: Served): [name: string, content: ContentParameter] | undefined {
+function contentOf({
+  parameters,
+}: Pick<Served, 'parameters'>): [name: string, content: ContentParameter] | undefined {
   for (const [name, parameter] of Object.entries(parameters)) {
     if ('types' in parameter) return [name, parameter]
   }

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { nearest } from '../../shared/near.ts'
 import { WrongInput, type Operation } from '../operations/operation.ts'
-import { argumentsOf, argumentWords, optionsOf, type Options } from './options.ts'
+import { argumentsOf, argumentWords, optionsOf, secretsOf, type Options } from './options.ts'
 
 /** The arguments and options of a command, without the words of its name. */
 export type Input = Readonly<{
@@ -86,6 +86,11 @@ function requireArguments(operation: Operation, args: readonly string[]): void {
   const all = argumentsOf(operation)
   const needed = all.filter(({ isRequired }) => isRequired)
   if (args.length >= needed.length && args.length <= all.length) return
+  const { parameters, name } = operation
+  // The word may be the secret.
+  if (secretsOf(parameters).length > 0) {
+    throw new WrongInput(`"${name}" takes no arguments: what it asks for comes from standard input`)
+  }
   const wanted = all.length === 0 ? 'no arguments' : argumentWords(operation).join(' ')
   throw new WrongInput(`"${operation.name}" takes ${wanted}, got "${args.join(' ')}"`)
 }

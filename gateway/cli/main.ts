@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { run } from './run.ts'
-import { ask, confirm, readInput, userName } from './terminal.ts'
+import { ask, askSecret, confirm, readInput, userName } from './terminal.ts'
 
 process.exitCode = await run(process.argv.slice(2), {
   environment: process.env,
@@ -8,6 +8,7 @@ process.exitCode = await run(process.argv.slice(2), {
   stderr: process.stderr,
   userName,
   ask,
+  askSecret,
   readInput,
   confirm,
 })

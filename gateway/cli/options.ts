@@ -75,9 +75,16 @@ export function optionParameters({
   parameters: Parameters
 }): [option: string, name: string, parameter: Parameter][] {
   return Object.entries(parameters).flatMap(([name, parameter]) =>
-    'kind' in parameter && !parameter.isArgument
+    'kind' in parameter && !parameter.isArgument && !parameter.isSecret
       ? [[parameter.option ?? kebab(name), name, parameter]]
       : [],
+  )
+}
+
+/** The parameters that are read from standard input: their names, and their help. */
+export function secretsOf(parameters: Parameters): [name: string, help: string][] {
+  return Object.entries(parameters).flatMap(([name, parameter]) =>
+    'kind' in parameter && parameter.isSecret ? [[name, parameter.help]] : [],
   )
 }
 

@@ -1,3 +1,4 @@
+import { printable } from '../../shared/printable.ts'
 import { progressBar, type Screen } from '../../shared/progress.ts'
 import { UnfitSqlite } from '../../shared/sqlite-pair.ts'
 import { ConfigError, configFile, loadedFrom, readConfig, type Loaded } from '../config/load.ts'
@@ -14,6 +15,7 @@ import { inputOf, type Input } from './arguments.ts'
 import { givenFrom, keyFinder, keyWord, textOf } from './given.ts'
 import { explain, explainAll } from './help.ts'
 import { refusalsFor } from './refusals-for.ts'
+import { secretsOf } from './options.ts'
 import { jsonText, remark, sentenceOf } from './output.ts'
 
 /** The process that commands run in, and its terminal if there is one. */
@@ -25,10 +27,12 @@ export type Surroundings = Readonly<{
   userName: () => string
   /** Reads a line from standard input; on a terminal it prints the question. */
   ask: (question: string) => Promise<string>
+  /** The same for a secret: a terminal doesn't show it. */
+  askSecret: (question: string) => Promise<string>
   /** Reads standard input to its end. */
   readInput: () => Promise<string>
-  /** Whether the user at the terminal agrees; without a terminal it is `true`. */
-  confirm: (question: string) => Promise<boolean>
+  /** Whether the user at the terminal agrees; `undefined` without a terminal. */
+  confirm: (question: string) => Promise<boolean | undefined>
 }>
 
 /** The name in messages of a configuration that comes from standard input. */
@@ -118,7 +122,7 @@ async function carryOut(
   operation: Operation,
   { given, input, context, surroundings }: Call,
 ): Promise<number> {
-  const { stdout, warn, ask, confirm } = surroundings
+  const { stdout, warn, ask, askSecret, confirm } = surroundings
   const say = (output: string): void => void stdout.write(`${output}\n`)
   if (operation.where === 'gateway') {
     const [endpoint] = operation.at
@@ -131,9 +135,17 @@ async function carryOut(
     const find = keyFinder((word) => context.desks().keys.find(word), ask, warn)
     given[key.name] = await find(key.word)
   }
-  const question = operation.question?.(given)
-  const isAsked = question !== undefined && input.values['yes'] !== true
-  if (isAsked && !(await confirm(question))) throw new KeyMistake('nothing was changed')
+  for (const [name, help] of secretsOf(operation.parameters)) {
+    given[name] = await askSecret(`${help}: `)
+  }
+  if (input.values['yes'] !== true) {
+    const question = await operation.question?.(given, context)
+    const answer = question && (await confirm(printable(question.text)))
+    if (answer === false) throw new KeyMistake('nothing was changed')
+    if (question?.isForScripts && answer === undefined) {
+      throw new KeyMistake(`${question.text} Say so by --yes; nothing was changed`)
+    }
+  }
   const { json, text, csv, isRefused } = await operation.run(context, given)
   if (input.values['json']) {
     const value = json()

@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os'
 import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
 
 /** The name of the process's user; in a container the user may have none. */
 export function userName(): string {
@@ -23,6 +24,24 @@ export async function ask(question: string): Promise<string> {
   }
 }
 
+/** Reads a secret line from standard input, which a terminal doesn't show. */
+export async function askSecret(question: string): Promise<string> {
+  const { stdin: input, stderr } = process
+  if (!input.isTTY) return ask('')
+  stderr.write(question)
+  // The line editor takes the terminal's own echo away, and its echo goes nowhere.
+  const output = new Writable({ write: (_text, _encoding, done) => done() })
+  const lines = createInterface({ input, output, terminal: true })
+  lines.on('SIGINT', () => lines.close())
+  try {
+    for await (const line of lines) return line.trim()
+    return ''
+  } finally {
+    lines.close()
+    stderr.write('\n')
+  }
+}
+
 /** Reads standard input to its end. */
 export async function readInput(): Promise<string> {
   const chunks: Buffer[] = []
@@ -31,7 +50,7 @@ export async function readInput(): Promise<string> {
 }
 
 /** Whether the user at the terminal agrees; scripts aren't asked. */
-export async function confirm(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY || !process.stderr.isTTY) return true
+export async function confirm(question: string): Promise<boolean | undefined> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined
   return /^y(?:es)?$/i.test(await ask(`${question} [y/N] `))
 }

@@ -1,5 +1,6 @@
-import type { KeyStore } from './store.ts'
+import type { KeyPage, KeyStore } from './store.ts'
 import type { Key } from './key.ts'
+import { folded } from './line.ts'
 import { KeyMistake } from './mistake.ts'
 import { hashOf } from './token.ts'
 
@@ -39,14 +40,7 @@ async function keyOfToken(store: KeyStore, token: string): Promise<Key> {
 }
 
 async function keyOfName(store: KeyStore, name: string): Promise<Key> {
-  const wanted = name.toLowerCase()
-  const same: Key[] = []
-  const near: Key[] = []
-  for await (const key of store.list()) {
-    const each = key.name.toLowerCase()
-    if (each === wanted) same.push(key)
-    else if (near.length <= mostListed && wanted !== '' && each.includes(wanted)) near.push(key)
-  }
+  const same = await keysNamed(store, name)
   const alive = ifAny(same, ({ revokedAtMs }) => revokedAtMs === undefined)
   const candidates = ifAny(alive, (key) => key.name === name)
   const [only, ...others] = candidates
@@ -56,8 +50,27 @@ async function keyOfName(store: KeyStore, name: string): Promise<Key> {
       `"${name}" is the name of ${candidates.length} keys: ${listed(candidates)}. Give the id of one`,
     )
   }
+  const near = name === '' ? [] : (await someWith(store, name)).keys
   const more = near.length > 0 ? `; similar names: ${listed(near)}` : ''
   throw new KeyMistake(`there is no key with the id or name "${name}"${more}`, 'not_found')
+}
+
+/** All keys with a name, in upper or lower case. They are beside each other in the order of pages. */
+async function keysNamed(store: KeyStore, name: string): Promise<readonly Key[]> {
+  const wanted = folded(name)
+  const same: Key[] = []
+  for (let after: string | undefined = wanted; after !== undefined;) {
+    const { keys, end }: KeyPage = await someWith(store, name, after)
+    const found = keys.filter((key) => folded(key.name) === wanted)
+    same.push(...found)
+    after = found.length === keys.length ? end : undefined
+  }
+  return same
+}
+
+function someWith(store: KeyStore, name: string, after?: string): Promise<KeyPage> {
+  const filter = { name, all: true }
+  return store.page({ filter, limit: mostListed + 1, after, nowMs: 0 })
 }
 
 /** The keys that pass a check; all of them if none passes. */

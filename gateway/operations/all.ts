@@ -11,6 +11,7 @@ import { changeKey } from './keys/change.ts'
 import { createKey } from './keys/create.ts'
 import { disableKey } from './keys/disable.ts'
 import { enableKey } from './keys/enable.ts'
+import { findKey } from './keys/find.ts'
 import { importKeys } from './keys/import.ts'
 import { listKeys } from './keys/list.ts'
 import { revokeKey } from './keys/revoke.ts'
@@ -38,6 +39,7 @@ export const operations: readonly Operation[] = [
   listKeys,
   showKey,
   keyTimeline,
+  findKey,
   changeKey,
   rotateKey,
   revokeKey,

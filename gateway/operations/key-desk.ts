@@ -3,12 +3,12 @@ import type { Noted } from '../records/audit.ts'
 import type { Plan } from '../limits/limits.ts'
 import type { KeyPage, KeyStore, PageQuery } from '../keys/store.ts'
 import type { QuotaStore } from '../limits/store.ts'
-import { quotaOf, type Key, type Secret, type StoredKey } from '../keys/key.ts'
+import { quotaOf, validUntil, type Key, type Secret, type StoredKey } from '../keys/key.ts'
 import { importKeys } from '../keys/import.ts'
 import { KeyMistake } from '../keys/mistake.ts'
 import { resolveKey, type ResolvedKey } from '../keys/reference.ts'
 import { requireSound, type KeySettings } from '../keys/settings.ts'
-import { hashOf, newKeyId, newToken } from '../keys/token.ts'
+import { hashOf, isOurs, isWellFormed, newKeyId, newToken } from '../keys/token.ts'
 import { keyView } from '../keys/view.ts'
 
 /** The number of attempts at a change while others change the same key. */
@@ -19,6 +19,18 @@ const endedSecretMs = 24 * 3_600_000
 
 /** A key and its token. Stores keep only the token's hash, so this is the one moment to show it. */
 export type Issued = Readonly<{ key: Key; token: string }>
+
+/** A change of a key, by its name in the audit. It throws a `KeyMistake` for a key that can't have it. */
+export type KeyEdit = Readonly<{ what: string; change: (key: Key) => Key }>
+
+/** The key of a token, and the end of the token if it isn't the current one; `undefined` if it was long ago. */
+export type TokenHolder = Readonly<{
+  key: Key
+  isCurrent: boolean
+  untilMs?: number | undefined
+  /** Whether a request with it would be let in, by the key. */
+  works: boolean
+}>
 
 export type DeskOptions = Readonly<{
   store: KeyStore
@@ -85,6 +97,33 @@ export class KeyDesk {
     return resolveKey(this.#store, reference)
   }
 
+  /** The key of a token, in any state; the token may have been rotated out. Messages don't repeat it. */
+  async holderOf(token: string): Promise<TokenHolder> {
+    const hash = hashOf(token)
+    const stored = await this.#store.find(hash)
+    if (!stored) {
+      const isCut = isOurs(token) && !isWellFormed(token)
+      const hint = isCut ? ': it is mistyped or cut, because its check doesn’t fit' : ''
+      throw new KeyMistake(`no key has this token${hint}`, 'not_found')
+    }
+    const { key } = stored
+    const secret = key.secrets.find((each) => each.hash === hash)
+    const works = validUntil(key, hash) > this.#clock()
+    return { key, isCurrent: hash === key.secrets[0]?.hash, untilMs: secret?.untilMs, works }
+  }
+
+  /** All keys of an account, by name, revoked ones included. */
+  async keysOf(account: string): Promise<readonly Key[]> {
+    const all: Key[] = []
+    let after: string | undefined
+    do {
+      const { keys, end } = await this.page({ filter: { account, all: true }, limit: 500, after })
+      all.push(...keys)
+      after = end
+    } while (after !== undefined)
+    return all
+  }
+
   /** The subject in the audit for a reference: the id of a key, or the reference itself, such as a file. */
   async subjectOf(reference: string): Promise<string> {
     try {
@@ -97,25 +136,49 @@ export class KeyDesk {
 
   /** The number of an account's keys, without revoked ones. They share one quota. */
   async countOf(account: string): Promise<number> {
-    let count = 0
-    for await (const key of this.#store.list()) {
-      if (key.account === account && key.revokedAtMs === undefined) count++
-    }
-    return count
+    const all = await this.keysOf(account)
+    return all.filter(({ revokedAtMs }) => revokedAtMs === undefined).length
   }
 
-  async change(id: string, changes: Partial<KeySettings>): Promise<Key> {
-    let before = ''
-    const after = await this.#edit('keys.change', id, (key) => {
+  /** The change to some settings. */
+  changing(changes: Partial<KeySettings>): KeyEdit {
+    const change = (key: Key): Key => {
       requireAlive(key)
       const changed = { ...key, ...changes, limits: { ...key.limits, ...changes.limits } }
       requireSound(changed, this.#plans)
       requireFuture(changes.expiresAtMs, this.#clock())
-      before = quotaOf(key)
       return changed
+    }
+    return { what: 'keys.change', change }
+  }
+
+  /** The end of a key for good. */
+  revoking(): KeyEdit {
+    const change = (key: Key): Key => ({ ...key, revokedAtMs: key.revokedAtMs ?? this.#clock() })
+    return { what: 'keys.revoke', change }
+  }
+
+  disabling(disabled: boolean): KeyEdit {
+    const change = (key: Key): Key => {
+      requireAlive(key)
+      return { ...key, disabled: disabled || undefined }
+    }
+    return { what: disabled ? 'keys.disable' : 'keys.enable', change }
+  }
+
+  /** Makes a change. A ban goes with a key to another quota. */
+  async edit(id: string, { what, change }: KeyEdit): Promise<Key> {
+    let before = ''
+    const after = await this.#edit(what, id, (key) => {
+      before = quotaOf(key)
+      return change(key)
     })
     if (quotaOf(after) !== before) await this.#moveBan(id, before, quotaOf(after))
     return after
+  }
+
+  change(id: string, changes: Partial<KeySettings>): Promise<Key> {
+    return this.edit(id, this.changing(changes))
   }
 
   async #moveBan(id: string, before: string, after: string): Promise<void> {
@@ -145,17 +208,12 @@ export class KeyDesk {
     return { key, token }
   }
 
-  /** Ends a key for good. */
   revoke(id: string): Promise<Key> {
-    const revoke = (key: Key): Key => ({ ...key, revokedAtMs: key.revokedAtMs ?? this.#clock() })
-    return this.#edit('keys.revoke', id, revoke)
+    return this.edit(id, this.revoking())
   }
 
   setDisabled(id: string, disabled: boolean): Promise<Key> {
-    return this.#edit(disabled ? 'keys.disable' : 'keys.enable', id, (key) => {
-      requireAlive(key)
-      return { ...key, disabled: disabled || undefined }
-    })
+    return this.edit(id, this.disabling(disabled))
   }
 
   async #read(id: string): Promise<StoredKey> {

@@ -43,13 +43,27 @@ export type Outcome = Readonly<{
 type Untyped<Where> = Description<Parameters> &
   Readonly<{
     hasCsv: boolean
-    /** The question that a terminal asks before an operation that can't be undone. */
-    question?: (given: Readonly<Record<string, unknown>>) => string | undefined
+    question?: (
+      given: Readonly<Record<string, unknown>>,
+      context: Context,
+    ) => Promise<Question | undefined>
     /** Whether the admin API answers with 204, without a body. */
     isSilent?: boolean
     /** `given` holds a value for each parameter, read by the parameter's kind. */
     run: (context: Where, given: Readonly<Record<string, unknown>>) => Promise<Outcome>
   }>
+
+/** The question that a terminal asks before an operation that can't be undone, or that changes much. */
+export type Question = Readonly<{
+  text: string
+  /** Whether a script must agree too, by `--yes`. */
+  isForScripts?: boolean
+}>
+
+type Ask<All extends Parameters> = (
+  given: Given<All>,
+  context: Context,
+) => Promise<Question | undefined>
 
 type Anywhere = Untyped<Context> & Readonly<{ where: 'anywhere'; at: readonly Endpoint[] }>
 type OfGateway = Untyped<GatewayContext> &
@@ -81,7 +95,7 @@ export function operation<const All extends Parameters, Result>(
     AtEndpoints &
     Readonly<{
       isSilent?: boolean
-      question?: (given: Given<All>) => string | undefined
+      question?: Ask<All>
       /** The path of the thing that it made: the admin API answers with 201 and `Location`. */
       location?: (result: Result) => string
     }>,
@@ -110,7 +124,7 @@ function untyped<All extends Parameters, Result, Where>(
   definition: Definition<All, Result, Where> &
     Readonly<{
       isSilent?: boolean
-      question?: (given: Given<All>) => string | undefined
+      question?: Ask<All>
       location?: (result: Result) => string
     }>,
 ): Untyped<Where> {
@@ -118,7 +132,7 @@ function untyped<All extends Parameters, Result, Where>(
   return {
     ...description,
     hasCsv: csv !== undefined,
-    ...(question && { question: (given) => question(given as Given<All>) }),
+    ...(question && { question: (given, at) => question(given as Given<All>, at) }),
     run: async (context, given) => {
       // The command line and the admin API have read each value by its kind.
       const result = await run(context, given as Given<All>)

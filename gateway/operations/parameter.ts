@@ -21,6 +21,12 @@ export type Parameter = Readonly<{
   many?: boolean
   /** The help of `--no-OPTION`, which takes the present value away, as `null` does in a body. */
   takeAway?: string
+  /** It is given only where no key is named, because it is about several keys. */
+  isOfMany?: boolean
+  /** Where no key is named, it names several, and is needed. */
+  namesMany?: boolean
+  /** It is in no message. On the command line it is read from standard input. */
+  isSecret?: boolean
   /** A word that means `null` on the command line, and its meaning for help. */
   nullWord?: Readonly<{ word: string; meaning: string }>
 }>

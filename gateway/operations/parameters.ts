@@ -16,6 +16,21 @@ export function aSwitch(help: string) {
   return { kind: yesOrNo, help } as const
 }
 
+/** The parameters of an operation on one key, or on all keys of an account. */
+export const dryRun = {
+  ...aSwitch('show what would happen, and change nothing'),
+  isOfMany: true,
+} as const
+export const oneOrMany = {
+  key: { isKey: true },
+  account: {
+    ...textOf('ACCOUNT', 'instead of a KEY: all keys of this account'),
+    isOfMany: true,
+    namesMany: true,
+  },
+  dryRun,
+} as const
+
 /** The number of days that a report covers, today included. */
 export const days = {
   kind: dayCount,

@@ -11,7 +11,7 @@ t.test('a method that a path doesn’t have is told with those that it has', asy
   const { operate } = await startAdmin(t)
   for (const [method, path, allow] of [
     ['POST', '/healthz', 'GET, HEAD'],
-    ['DELETE', '/admin/keys', 'GET, HEAD, POST'],
+    ['DELETE', '/admin/keys', 'GET, HEAD, PATCH, POST'],
     ['PUT', '/admin/keys/x?x=1', 'GET, HEAD, PATCH'],
     ['GET', '/admin/bans/x', 'DELETE, PUT'],
     ['GET', '/admin/config/reload', 'POST'],
@@ -175,10 +175,20 @@ t.test('a query with what is not known, or twice, is refused', async (t) => {
     [
       'GET',
       '/admin/keys?revoked',
-      'There is no parameter "revoked"; there are name, plan, account, all.',
+      'There is no parameter "revoked"; there are search, name, plan, account, state, all, limit, after.',
     ],
     ['GET', '/admin/keys?all=no', 'all must be true or false.'],
-    ['GET', '/admin/usage?days=', 'days must be a whole number from 1 to 90.'],
+    ['GET', '/admin/usage?days=0', 'days must be a whole number from 1 to 90.'],
+    ['GET', '/admin/keys?limit=0', 'limit must be a whole number from 1 to 1000.'],
+    ['GET', '/admin/keys?state=gone', 'state must be active, disabled, expired or revoked.'],
+    ...['x', 'AAAA', '..', 'YQ', 'YQFi', 'YQFiA%3D', '%00', '%ff', 'x'.repeat(5_000)].map(
+      (cursor) =>
+        [
+          'GET',
+          `/admin/keys?after=${cursor}`,
+          'after must be the "next" of a page, as it was given.',
+        ] as const,
+    ),
     [
       'POST',
       `/admin/keys/${String(id)}/revoke?dry=true`,
@@ -196,6 +206,7 @@ t.test('a query with what is not known, or twice, is refused', async (t) => {
     ['?all=false', 0],
     ['?all=true', 1],
     ['?all', 1],
+    ['?all&search=&name=&plan=&account=&state=&limit=&after=', 1],
   ] as const) {
     const keys: unknown = JSON.parse((await ask('GET', `/admin/keys${query}`)).text)
     t.match(keys, { length }, query)

@@ -1,13 +1,18 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import type { RedisSettings } from '../../gateway/config/config.ts'
-import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
+import { openSqlite } from '../../shared/sqlite.ts'
+import type { Key } from '../../gateway/keys/key.ts'
+import { recordOf } from '../../gateway/keys/record.ts'
+import { migrations, openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { embeddedKeys } from '../../gateway/stores/embedded/keys.ts'
 import { connect } from '../../gateway/stores/redis/connect.ts'
 import { redisKeys } from '../../gateway/stores/redis/keys.ts'
-import { keyStoreContract, newKey, type TwoViews } from '../contracts/keys.ts'
+import { keyStoreContract, newKey, pagesOf, type TwoViews } from '../contracts/keys.ts'
 import { selfSigned, type Certificate } from '../support/certificate.ts'
+import { root } from '../support/process.ts'
 import {
   freePort,
   startCluster,
@@ -15,6 +20,7 @@ import {
   startSentinel,
   tlsPortOf,
   until,
+  type RedisServer,
 } from '../support/redis.ts'
 
 /** Connections as a gateway makes them, once they are made: a gateway doesn't wait for a store. */
@@ -288,6 +294,147 @@ t.test('in Redis', async (t) => {
     )
     await until(() => heard.get(later.id) === 'after', 1_000)
   })
+})
+
+/** The scripts of the former version, which writes to the same Redis and knows no lines. */
+function formerVersion({ client }: RedisServer) {
+  const name = (what: string): string => `test:{keys}:${what}`
+  const names = (...whats: string[]): string[] => whats.map(name)
+  const run = (script: string, keys: readonly string[], ...args: readonly (string | number)[]) => {
+    const source = readFileSync(join(root, 'test/gateway/former', script), 'utf8')
+    return client.eval(source, keys.length, ...keys, ...args)
+  }
+  const rowOf = (key: Key) => [key.id, recordOf(key), 1, key.secrets[0]?.hash ?? '']
+  const ofAdd = names('secrets', 'records', 'versions', 'pending', 'version', 'import')
+  return {
+    add: (key: Key) => run('keys-add.lua', ofAdd, '', name('changed'), ...rowOf(key)),
+    async replace(key: Key) {
+      const version = (await client.zscore(name('versions'), key.id)) ?? 0
+      const args = [name('changed'), key.id, version, recordOf(key)]
+      const hashes = key.secrets.map(({ hash }) => hash)
+      const keys = names('secrets', 'records', 'versions', 'version')
+      if ((await run('keys-replace.lua', keys, ...args, ...hashes)) !== 1) throw new Error('no')
+    },
+    async import(keys: readonly Key[], isLost: boolean) {
+      await client.set(name('import'), 'former')
+      await run('keys-add.lua', ofAdd, 'former', name('changed'), ...keys.flatMap(rowOf))
+      const forgotten = names('secrets', 'records', 'versions', 'pending', 'import')
+      if (isLost) await run('keys-forget.lua', forgotten, 'former', keys.length)
+      await run('keys-publish.lua', names('pending', 'import'), 'former')
+    },
+    copy: (key: Key, version: number) => {
+      const [id = '', ...rest] = rowOf(key)
+      const keys = names('secrets', 'records', 'versions', 'version')
+      return run('copy-keys.lua', keys, name('changed'), id, version, ...rest)
+    },
+  }
+}
+
+/** Whole numbers below a bound, the same in each run. */
+function seeded(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
+
+t.test('a gateway of the former version may write to the same Redis meanwhile', async (t) => {
+  const server = await startRedis(t)
+  const former = formerVersion(server)
+  const keys = new Map<string, Key>()
+  const made = (name: string, more: Partial<Key> = {}): Key => {
+    const key = newKey({ name, ...more })
+    keys.set(key.id, key)
+    return key
+  }
+  for (let i = 0; i < 600; i++) await former.add(made(`before ${i}`))
+  const steady = made('Steady')
+  await former.add(steady)
+  const { first, second } = await redisViews(t, { url: server.url })
+  const sameAsModel = async (what: string): Promise<void> => {
+    const found = await pagesOf(second, { all: true }, { limit: 100 })
+    const expected = [...keys.values()].map(recordOf).sort()
+    if (!isDeepStrictEqual(found.map(recordOf).sort(), expected)) t.fail(what)
+  }
+  await sameAsModel('its keys are found at once')
+  let isOver = false
+  let looks = 0
+  const looking = (async () => {
+    for (; !isOver; looks++) {
+      const { keys } = await second.page({ filter: { search: 'steady' }, limit: 5, nowMs: 0 })
+      if (keys.length !== 1 || keys[0]?.id !== steady.id) t.fail(`look ${looks}: ${keys.length}`)
+    }
+  })()
+  const replace = async (key: Key, isFormer: boolean): Promise<void> => {
+    keys.set(key.id, key)
+    if (isFormer) return former.replace(key)
+    const { version = 0 } = (await first.get(key.id)) ?? {}
+    if (!(await first.replace(key, version))) throw new Error('changed by another')
+  }
+  const random = seeded(7)
+  for (let step = 0; step < 400; step++) {
+    const isFormer = random(2) === 0
+    const some = [...keys.values()][random(keys.size)] ?? steady
+    const name = some === steady || some.id === steady.id ? 'Steady' : `renamed ${random(50)}`
+    const what = random(6)
+    if (what === 0) await (isFormer ? former.add(made(name)) : first.add([made(name)]))
+    else if (what === 1) await replace({ ...some, name }, isFormer)
+    else if (what === 2) await replace({ ...some, secrets: [{ hash: `s${step}` }] }, isFormer)
+    else if (what === 3) await replace({ ...some, disabled: !some.disabled }, isFormer)
+    else if (what === 4 && some.id !== steady.id) {
+      await replace({ ...some, revokedAtMs: 1 }, isFormer)
+    } else if (step % 50 === 5) {
+      const lost = Array.from({ length: 30 }, () => newKey({ name: 'lost' }))
+      await former.import(lost, true)
+      await former.import([made('imported'), made('imported')], false)
+    }
+    if (step % 20 === 19) await sameAsModel(`after step ${step}, by ${isFormer ? 'it' : 'us'}`)
+  }
+  isOver = true
+  await looking
+  t.ok(looks > 20, `a key that both change was found by each of ${looks} looks`)
+  await former.copy(made('copied, with an old version'), 5)
+  await sameAsModel('what it copies here')
+  await server.client.del('test:{keys}:lines')
+  await sameAsModel('and without an index')
+  t.equal(await server.client.zcard('test:{keys}:lines'), keys.size, 'no other line stays')
+})
+
+t.test('what the former version wrote to a file is on the pages', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const before = openSqlite(file, { migrations: migrations.slice(0, 6), busyTimeoutMs: 100 })
+  t.teardown(() => before.close())
+  const insert = before.prepare('INSERT INTO keys VALUES (?, ?, ?)')
+  const update = before.prepare('UPDATE keys SET version = ?, record = ? WHERE id = ?')
+  const keys = Array.from({ length: 700 }, (_, i) => newKey({ name: `Key ${i}` }))
+  for (const [i, key] of keys.entries()) insert.run(key.id, i + 1, recordOf(key))
+  const store = embeddedKeys(openGatewayFile(file))
+  t.teardown(() => store.close())
+  const names = async () => (await pagesOf(store, {}, { limit: 100 })).map(({ name }) => name)
+  const sorted = () => keys.map(({ name }) => name).sort()
+  t.strictSame((await names()).map((name) => `K${name.slice(1)}`).sort(), sorted())
+  // A gateway of the former version has the file open still.
+  const [one = newKey(), two = newKey(), gone = newKey()] = keys
+  const change = (key: Key, name: string) => {
+    keys[keys.findIndex(({ id }) => id === key.id)] = { ...key, name }
+    update.run(Date.now() * 1_000 + keys.length, recordOf({ ...key, name }), key.id)
+  }
+  change(one, 'Another')
+  const late = newKey({ name: 'Late' })
+  keys.push(late)
+  insert.run(late.id, Date.now() * 1_000 + 9_000_000, recordOf(late))
+  t.strictSame((await names()).sort(), sorted())
+  const { version = 0 } = (await store.get(two.id)) ?? {}
+  await store.replace({ ...two, name: 'Two' }, version)
+  keys[1] = { ...two, name: 'Two' }
+  before.prepare('DELETE FROM keys WHERE id = ?').run(gone.id)
+  keys.splice(2, 1)
+  t.strictSame((await names()).sort(), sorted())
+  before.prepare('UPDATE keys SET record = ? WHERE id = ?').run('{"half":', late.id)
+  keys.pop()
+  t.strictSame((await names()).sort(), sorted(), 'what is damaged is left out')
+  t.equal(before.prepare('SELECT count(*) FROM lines').pluck().get(), keys.length)
 })
 
 t.test('embedded, an import that died is unseen, and the next one takes it back', async (t) => {

@@ -22,6 +22,7 @@ export async function runCommand(
     stderr: { write: (text) => (out += text) },
     userName: () => 'tester',
     ask: () => Promise.resolve(line),
+    askSecret: () => Promise.resolve(line.trim()),
     readInput: () => Promise.resolve(line),
     confirm,
   })

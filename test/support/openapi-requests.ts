@@ -17,23 +17,27 @@ export async function holdQueries(
   known: readonly Parameter[],
 ): Promise<void> {
   const { method, parameters } = operation
-  const names = parameters.map(({ name }) => name)
   for (const parameter of known) {
+    const own = parameters.find(({ name }) => name === parameter.name)
+    // Another operation has one of the same name that may be something else.
+    if (own && JSON.stringify(own.schema) !== JSON.stringify(parameter.schema)) continue
     for (const { value, isFine } of valuesOf(parameter)) {
       const query = `?${parameter.name}=${value}`
-      const expected = isFine && names.includes(parameter.name)
+      const expected = isFine && own !== undefined
       const { status } = await ask(method, target + query)
       t.equal(status, expected ? 200 : 400, `${method} ${target}${query}`)
     }
   }
 }
 
-function valuesOf({ schema, example = 'x' }: Parameter): { value: string; isFine: boolean }[] {
-  const { type, minimum, maximum } = schema
+function valuesOf({ schema, example }: Parameter): { value: string; isFine: boolean }[] {
+  const { type, minimum, maximum, enum: words, pattern } = schema
   const fine = (value: unknown) => ({ value: String(value), isFine: true })
   const bad = (value: unknown) => ({ value: String(value), isFine: false })
   if (type === 'boolean') return [fine(true), fine(false), bad('yes')]
-  if (typeof minimum !== 'number' || typeof maximum !== 'number') return [fine(example)]
+  if (words) return [...(words as unknown[]).map(fine), bad('x')]
+  if (pattern !== undefined) return [fine(example), bad('x'), bad('%00')]
+  if (typeof minimum !== 'number' || typeof maximum !== 'number') return [fine(example ?? 'x')]
   return [fine(minimum), fine(maximum), bad(minimum - 1), bad(maximum + 1), bad('x')]
 }
 

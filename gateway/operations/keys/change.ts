@@ -1,20 +1,48 @@
 import { operation, WrongInput } from '../operation.ts'
-import { oneKey } from '../parameters.ts'
+import { dryRun } from '../parameters.ts'
+import type { Context } from '../context.ts'
+import type { KeyEdit } from '../key-desk.ts'
+import type { Given } from '../parameter.ts'
 import { edit, editedOutput } from './edited.ts'
+import { questionAboutMany, type Target } from './many.ts'
 import { keyChange, settingsFrom } from './settings.ts'
+
+const parameters = {
+  key: { isKey: true },
+  ...keyChange,
+  account: { ...keyChange.account, namesMany: true },
+  dryRun,
+} as const
 
 export const changeKey = operation({
   name: 'keys change',
-  at: ['PATCH /admin/keys/{id}'],
-  summary: 'Change the given settings of a key, and no others',
-  parameters: { key: oneKey, ...keyChange },
+  at: ['PATCH /admin/keys/{id}', 'PATCH /admin/keys'],
+  summary: 'Change the given settings of a key, or of all keys of an account',
+  details:
+    'With KEY, --account gives the key another account. Without KEY, it names the account whose keys are changed.',
+  parameters,
   changes: true,
   role: 'all',
-  run: (context, { key, ...given }) => {
-    const changes = settingsFrom(given)
-    if (Object.keys(changes).length === 0)
-      throw new WrongInput('no change was given; name at least one setting')
-    return edit(context, key, () => context.desks().keys.change(key.id, changes))
+  question: async (given, context) => {
+    const { target, change } = changeFrom(given, context)
+    return target.key ? undefined : questionAboutMany(context, target, change, 'Change')
+  },
+  run: (context, given) => {
+    const { target, change } = changeFrom(given, context)
+    return edit(context, target, change)
   },
   ...editedOutput,
 })
+
+/** The change, and what it is of: without a key, the account says whose keys. */
+function changeFrom(
+  { key, dryRun, account, ...others }: Given<typeof parameters>,
+  { desks }: Context,
+): { target: Target; change: KeyEdit } {
+  const changes = settingsFrom(key ? { ...others, account } : { ...others, account: undefined })
+  if (Object.keys(changes).length === 0) {
+    throw new WrongInput('no change was given; name at least one setting')
+  }
+  const target = key ? { key, dryRun } : { account, dryRun }
+  return { target, change: desks().keys.changing(changes) }
+}

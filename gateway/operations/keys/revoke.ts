@@ -1,16 +1,23 @@
 import { operation } from '../operation.ts'
-import { oneKey } from '../parameters.ts'
+import { oneOrMany } from '../parameters.ts'
 import { edit, editedOutput } from './edited.ts'
+import { oneKeyOf, questionAboutMany } from './many.ts'
 
 export const revokeKey = operation({
   name: 'keys revoke',
-  at: ['POST /admin/keys/{id}/revoke'],
-  summary: 'End a key for good; on a terminal it asks first',
-  parameters: { key: oneKey },
+  at: ['POST /admin/keys/{id}/revoke', 'POST /admin/keys/revoke'],
+  summary: 'End a key, or all keys of an account, for good; it asks first',
+  parameters: oneOrMany,
   changes: true,
   role: 'all',
-  question: ({ key: { id, name, plan, revokedAtMs } }) =>
-    revokedAtMs === undefined ? `End the key ${id} (${name}, plan ${plan}) for good?` : undefined,
-  run: (context, { key }) => edit(context, key, () => context.desks().keys.revoke(key.id)),
+  question: async (target, context) => {
+    const key = oneKeyOf(target)
+    if (!key)
+      return questionAboutMany(context, target, context.desks().keys.revoking(), 'End for good')
+    const { id, name, plan, revokedAtMs } = key
+    if (revokedAtMs !== undefined) return undefined
+    return { text: `End the key ${id} (${name}, plan ${plan}) for good?` }
+  },
+  run: (context, target) => edit(context, target, context.desks().keys.revoking()),
   ...editedOutput,
 })

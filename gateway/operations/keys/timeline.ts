@@ -3,7 +3,7 @@ import { keptMinutes, type RefusedMinute } from '../../explain/timeline-store.ts
 import type { Key } from '../../keys/key.ts'
 import { minuteMs } from '../../limits/step.ts'
 import type { AuditEntry } from '../../records/audit-store.ts'
-import { changesText } from '../reports/audit.ts'
+import { changesText } from '../changes-text.ts'
 import type { Context } from '../context.ts'
 import { moment } from '../kinds.ts'
 import { operation, WrongInput } from '../operation.ts'

@@ -3,6 +3,7 @@ import { auditView, type AuditEntry } from '../../records/audit-store.ts'
 import { lineCount } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { days, dayRange, textOf } from '../parameters.ts'
+import { changesText } from '../changes-text.ts'
 import { aligned, timeText } from '../table.ts'
 
 export const listAudit = operation({
@@ -37,22 +38,4 @@ function table(entries: readonly AuditEntry[]): string {
     return [timeText(atMs), by, what, subject, changesText(before, after)]
   })
   return aligned([['WHEN', 'BY', 'WHAT', 'OF', 'CHANGED'], ...rows])
-}
-
-/** The changed members, in a line. */
-export function changesText(before: unknown, after: unknown): string {
-  const [old, now] = [membersOf(before), membersOf(after)]
-  const names = [...new Set([...Object.keys(old), ...Object.keys(now)])]
-  return names
-    .filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]))
-    .map((name) => `${name}: ${shown(old[name])} → ${shown(now[name])}`)
-    .join(', ')
-}
-
-function membersOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? { ...value } : {}
-}
-
-function shown(value: unknown): string {
-  return value === undefined || value === null ? '-' : JSON.stringify(value)
 }

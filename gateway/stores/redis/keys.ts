@@ -181,9 +181,9 @@ export function redisKeys({
 
     async replace(key, version) {
       const before = await findKey('id', key.id)
-      const [record] = Array.isArray(before) ? before : []
+      const record = Array.isArray(before) ? String(before[0]) : ''
       // The line before is right if the version is, which the script sees to.
-      const ofLines = [lineOf(key), lineOfRecord(key.id, String(record))]
+      const ofLines = [lineOf(key), lineOfRecord(key.id, record)]
       const hashes = key.secrets.map(({ hash }) => hash)
       const args = [key.id, version, recordOf(key), ...ofLines, ...hashes]
       return Number(await replaceKey(channel, ...args)) === 1
