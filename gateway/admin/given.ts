@@ -13,6 +13,20 @@ export function plainParameters(parameters: Parameters): [name: string, paramete
   )
 }
 
+/** The parameters of an operation at an endpoint, which names a key or doesn't. */
+export function parametersAt(endpoint: Endpoint, parameters: Parameters): Parameters {
+  const hasKey = endpoint.includes('{id}')
+  const isThere = ([, each]: [string, Parameters[string]]): boolean =>
+    !('kind' in each && hasKey && each.isOfMany)
+  const all = Object.entries(parameters).filter(isThere)
+  return Object.fromEntries(
+    all.map(([name, each]) => {
+      if (hasKey || !('kind' in each) || !each.namesMany) return [name, each]
+      return [name, { ...each, isRequired: true }]
+    }),
+  )
+}
+
 /** Makes a reader of a path's parameters: those whose name stands in braces in it. */
 export function fromPath(parameters: Parameters, path: string): (params: unknown) => Given {
   const all = plainParameters(parameters).filter(([name]) => isInPath(name, path))
@@ -29,20 +43,6 @@ export function fromPath(parameters: Parameters, path: string): (params: unknown
 
 export function isInPath(name: string, path: string): boolean {
   return path.includes(`{${name}}`)
-}
-
-/** The parameters of an operation at an endpoint, which names a key or doesn't. */
-export function parametersAt(endpoint: Endpoint, parameters: Parameters): Parameters {
-  const hasKey = endpoint.includes('{id}')
-  const isThere = ([, each]: [string, Parameters[string]]): boolean =>
-    !('kind' in each && hasKey && each.isOfMany)
-  const all = Object.entries(parameters).filter(isThere)
-  return Object.fromEntries(
-    all.map(([name, each]) => {
-      if (hasKey || !('kind' in each) || !each.namesMany) return [name, each]
-      return [name, { ...each, isRequired: true }]
-    }),
-  )
 }
 
 /** Makes a reader of queries, by the kinds of the parameters. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Key } from '../keys/key.ts'
 import { KeyMistake } from '../keys/mistake.ts'
+import { tokenWarning } from '../operations/keys/texts.ts'
 import type { Content, Parameter } from '../operations/parameter.ts'
 import { WrongInput, type Operation } from '../operations/operation.ts'
 import type { Input } from './arguments.ts'
@@ -52,12 +53,7 @@ export function keyFinder(
 ): (word: string) => Promise<Key> {
   return async (word) => {
     const { key, byToken } = await find(word === '-' ? await ask('Id, name or token: ') : word)
-    if (byToken && word !== '-') {
-      warn(
-        `a token is a secret, and this one is now in the history of your shell: if others can read that, rotate ` +
-          `the key. Name it by its id, ${key.id}; or write - and give the token when it is asked for`,
-      )
-    }
+    if (byToken && word !== '-') warn(tokenWarning(key))
     return key
   }
 }

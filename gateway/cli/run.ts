@@ -14,8 +14,8 @@ import type { Stores } from '../stores/stores.ts'
 import { inputOf, type Input } from './arguments.ts'
 import { givenFrom, keyFinder, keyWord, textOf } from './given.ts'
 import { explain, explainAll } from './help.ts'
-import { refusalsFor } from './refusals-for.ts'
 import { secretsOf } from './options.ts'
+import { refusalsFor } from './refusals-for.ts'
 import { jsonText, remark, sentenceOf } from './output.ts'
 
 /** The process that commands run in, and its terminal if there is one. */

@@ -44,8 +44,13 @@ export async function askGateway(
     )
   }
   const why = messageIn(body).replace(/\.$/, '')
-  if (answer.status === 404) throw new KeyMistake(why, 'not_found')
+  // As the same mistake reads where a command finds it by itself.
+  if (answer.status === 404) throw new KeyMistake(beginsSmall(why), 'not_found')
   throw new Error(failed(`the gateway at ${url} answers ${answer.status}${why && `: ${why}`}`))
+}
+
+function beginsSmall(sentence: string): string {
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1)
 }
 
 /** The message of a refusal; empty if the answer isn't one of ours. */

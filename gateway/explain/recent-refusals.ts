@@ -45,6 +45,7 @@ export type KeptRefusal = Readonly<{
   upstream: string
   target: string | undefined
   config: string
+  /** `undefined` without a caller: the windows are those of its address then. */
   decidedBy: Decision['decidedBy'] | undefined
   cost: number
   minute: KeptWindow | undefined
@@ -135,7 +136,8 @@ export class RecentRefusals {
     this.#upstreams[slot] = from.upstream
     this.#targets[slot] = record.target
     this.#configs[slot] = from.config
-    this.#deciders[slot] = standing?.decision.decidedBy
+    // Without a caller the decision is about its address, and none of a store.
+    this.#deciders[slot] = caller && standing?.decision.decidedBy
     const numbers = this.#numbers
     const first = slot * numbersOfSlot
     numbers[first + at.timeMs] = standing?.decision.nowMs ?? atMs

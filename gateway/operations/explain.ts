@@ -1,8 +1,10 @@
 import { KeyMistake } from '../keys/mistake.ts'
 import type { Key } from '../keys/key.ts'
+import type { ResolvedKey } from '../keys/reference.ts'
 import type { FoundRefusals } from '../explain/refusals-of.ts'
 import { dayMs, minuteMs } from '../limits/step.ts'
 import type { CommandContext } from './context.ts'
+import { tokenWarning } from './keys/texts.ts'
 import { timelineOf, timelineText, type KeyTimeline } from './keys/timeline.ts'
 import { anyText, moment, timelineDays } from './kinds.ts'
 import { ofCommandLine } from './operation.ts'
@@ -40,26 +42,37 @@ export const explain = ofCommandLine({
   },
   role: 'read',
   run: async (context, { what, at, days }) => {
-    const [requests, key] = [await requestsOf(context, what), await keyOf(context, what)]
+    const [requests, found] = [await requestsOf(context, what), await keyOf(context, what)]
+    const { key, byToken } = found
     const isRequest = 'answers' in requests && requests.answers.length > 0
-    if (isRequest && 'id' in key)
-      throw new KeyMistake(ambiguousText(what, requests, key), 'conflict')
+    if (isRequest && key) throw new KeyMistake(ambiguousText(what, requests, key), 'conflict')
     if (isRequest) return { requests }
-    if (!('id' in key)) {
+    if (!key) {
       const why = 'why' in requests ? requests.why : nothingText(what, requests)
-      throw new KeyMistake(`${key.why}; and ${why}`, 'not_found')
+      throw new KeyMistake(`${found.why}; and ${why}`, 'not_found')
     }
     const now = context.clock()
     const [from, to] =
       at === undefined ? [now - days * dayMs, now] : [at - aroundMs, Math.min(now, at + aroundMs)]
-    return { timeline: await timelineOf(context, key, from, to) }
+    const timeline = await timelineOf(context, key, from, to)
+    return { timeline, warning: byToken ? tokenWarning(key) : undefined }
   },
   json: ({ requests, timeline }: Found) => requests ?? timeline,
-  text: ({ requests, timeline }: Found) =>
-    requests ? requestsText(requests) : timeline ? timelineText(timeline) : '',
+  text: ({ requests, timeline, warning }: Found) => {
+    const texts = [
+      requests && requestsText(requests),
+      timeline && timelineText(timeline),
+      warning && `Note: ${warning}.`,
+    ]
+    return texts.filter(Boolean).join('\n\n')
+  },
 })
 
-type Found = { requests?: FoundRefusals; timeline?: KeyTimeline }
+type Found = {
+  requests?: FoundRefusals
+  timeline?: KeyTimeline
+  warning?: string | undefined
+}
 
 type Unknown = Readonly<{ why: string }>
 
@@ -75,9 +88,12 @@ async function requestsOf(
   }
 }
 
-async function keyOf({ desks }: CommandContext, reference: string): Promise<Key | Unknown> {
+async function keyOf(
+  { desks }: CommandContext,
+  reference: string,
+): Promise<Partial<ResolvedKey & Unknown>> {
   try {
-    return (await desks().keys.find(reference)).key
+    return await desks().keys.find(reference)
   } catch (error) {
     // A name that several keys have: the message lists them.
     if (error instanceof KeyMistake && error.code === 'not_found') return { why: error.message }

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { Pool } from 'undici'
 import { runCommand } from '../support/command.ts'
 import { startUpstream } from '../support/gateway.ts'
+import { json } from '../support/http.ts'
 import { start, unlimited } from '../support/operator.ts'
 import { startProcess, type Service } from '../support/process.ts'
 import { startRedis, until } from '../support/redis.ts'
@@ -40,6 +41,7 @@ function sumOf(metrics: string, name: string): number {
 t.test('a crew of workers', async (t) => {
   const crew = await startWorkers(t)
   await t.test('admits together what one limit allows', (t) => admitsTogether(t, crew))
+  await t.test('explains what any worker has refused', (t) => explainsAll(t, crew))
   await t.test('loses with a worker that is killed only its connections', (t) =>
     losesOneWorker(t, crew),
   )
@@ -74,6 +76,29 @@ async function admitsTogether(t: Test, { url, key, gateway, ask }: Crew): Promis
   )
   t.match(text, /^tollgate_config_info\{.*\} 1$/m)
   t.match(text, /^tollgate_store_fallback 0$/m)
+}
+
+async function explainsAll(t: Test, { url, ask, run }: Crew): Promise<void> {
+  const ids = Array.from({ length: 24 }, (_, i) => `stranger-${i}`)
+  for (const id of ids) {
+    // A connection each, so that all workers get some.
+    const pool = new Pool(url, { connections: 1 })
+    const { body } = await pool.request({
+      method: 'GET',
+      path: '/',
+      headers: { 'x-request-id': id },
+    })
+    await body.dump()
+    await pool.close()
+  }
+  type Found = { answers: { gateway: string }[]; gateways: { answered: number } }
+  const found: Found[] = []
+  for (const id of ids)
+    found.push(json(await ask('GET', `/admin/requests/${id}`)) as unknown as Found)
+  t.ok(found.every(({ answers, gateways }) => answers.length === 1 && gateways.answered === size))
+  const names = new Set(found.map(({ answers: [first] }) => first?.gateway))
+  t.ok(names.size > 1, `told apart: ${[...names].join()}`)
+  t.match((await run('explain', 'stranger-3')).stdout, /^401 missing_api_key/)
 }
 
 async function losesOneWorker(t: Test, { url, key, gateway, ask }: Crew): Promise<void> {

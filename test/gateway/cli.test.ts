@@ -1,9 +1,13 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { aligned, endText } from '../../gateway/operations/table.ts'
 import { keyChange } from '../../gateway/operations/keys/settings.ts'
-import { hashOf } from '../../gateway/keys/token.ts'
+import { readConfig } from '../../gateway/config/load.ts'
+import { hashOf, newToken } from '../../gateway/keys/token.ts'
+import { dayMs } from '../../gateway/limits/step.ts'
+import { openStores } from '../../gateway/stores/open.ts'
+import { start as startOperator } from '../support/operator.ts'
 import { callsCsv } from '../../gateway/records/deprecated-calls.ts'
 import { runCommand, type Ran } from '../support/command.ts'
 import { configFor, startUpstream } from '../support/gateway.ts'
@@ -158,6 +162,200 @@ t.test('what somebody else has written does nothing to a terminal', async (t) =>
     out: `tollgate: there is no key with the id or name "${escaped}"\n`,
   })
 })
+
+t.test('a store that was written by somebody else does nothing to a terminal', async (t) => {
+  const evil = '\u001b]0;x\u0007\u009b2J\u202e\u2028\u200b\ud800'
+  const { env, run } = await commandLine(t, 'file: $DIR/gateway.db')
+  const { id } = JSON.parse(
+    (await run('keys', 'create', '--plan', 'free', '--name', 'x', '--json')).stdout,
+  ) as { id: string }
+  const stores = openStores(readConfig(env.TOLLGATE_CONFIG, {}).config.store)
+  const { key, version } = (await stores.keys.get(id)) ?? { version: 0 }
+  if (!key) throw new Error('it was made')
+  const day = Math.floor(Date.now() / dayMs)
+  await stores.keys.replace(
+    { ...key, name: evil, account: evil, note: evil, methods: [evil], addresses: [evil] },
+    version,
+  )
+  const tally = { day, key: id, count: 1, lastMs: Date.now() }
+  await stores.tallies.add('b', [
+    { ...tally, what: `refused ${evil}` },
+    { ...tally, what: `deprecated ${evil}` },
+  ])
+  const change = { what: evil, subject: id, before: { [evil]: evil }, after: null }
+  await stores.audit.add({ ...change, atMs: Date.now(), by: evil })
+  await stores.close()
+  const obeyed = /[^\n\P{C}]|[\u2028\u2029]/u
+  const token = newToken(id)
+  for (const words of [
+    ['keys', 'list'],
+    ['keys', 'list', '--limit', '1', '--search', '\u001b'],
+    ['keys', 'show', id],
+    ['keys', 'show', evil],
+    ['keys', 'disable', '--account', evil, '--dry-run'],
+    ['keys', 'disable', '--account', evil],
+    ['keys', 'change', id, '--plan', 'pro'],
+    ['keys', 'find'],
+    ['bans', 'set', id, '--for', '1h'],
+    ['bans', 'list'],
+    ['bans', 'lift', id],
+    ['quota', 'show', id],
+    ['usage'],
+    ['usage', id],
+    ['audit'],
+    ['deprecations', 'report'],
+    ['keys', 'rotate', id],
+    ['keys', 'revoke', id],
+  ]) {
+    for (const more of [[], ['--json']]) {
+      let asked = ''
+      const confirm = (question: string) => {
+        asked += question
+        return Promise.resolve(words.includes('revoke'))
+      }
+      const { out } = await runCommand([...words, ...more], env, { line: token, confirm })
+      // Not with `match`: a report of what is wrong would be as evil.
+      t.notOk(obeyed.test(out.replaceAll('\n', '')), [...words.slice(0, 2), ...more].join(' '))
+      t.notOk(obeyed.test(asked), `the question of ${words.slice(0, 2).join(' ')}`)
+    }
+  }
+})
+
+for (const kind of ['embedded', 'redis'] as const) {
+  t.test(`whose a token is leaves no trace of the token: ${kind}`, async (t) => {
+    const redis = kind === 'redis' ? await startRedis(t) : undefined
+    const monitored: string[] = []
+    const monitor = await redis?.client.monitor()
+    monitor?.on('monitor', (_time, args: string[]) => monitored.push(args.join(' ')))
+    t.teardown(() => monitor?.disconnect())
+    const store = redis ? `redis: "${redis.url}"` : 'file: $DIR/gateway.db'
+    const { ask, admin, gateway, file, runJson } = await startOperator(t, {
+      upstream: 'http://127.0.0.1:1',
+      store,
+      more: 'plans: { free: { perMinute: 60, perDay: 1000 } }',
+      environments: [{ LOG_LEVEL: 'trace' }],
+    })
+    const created = await ask('POST', '/admin/keys', { name: 'Acme', plan: 'free' })
+    const { id, key: older } = json(created)
+    const { key: newer } = json(await ask('POST', `/admin/keys/${String(id)}/rotate`))
+    const foreign = 'canary-of-another-system-0123456789'
+    const csv = { 'content-type': 'text/csv' }
+    // The import holds the token, and hashes it before it asks the store.
+    await ask('POST', '/admin/keys/import', `token,plan,name\n${foreign},free,Other\n`, csv)
+    const tokens = [older, newer, foreign, newToken(String(id)), 'canary-nobodys-98765'].map(String)
+    const [old = '', current = '', imported = '', invented = '', nobodys = ''] = tokens
+    const find = (token: string) => ask('POST', '/admin/keys/find', { token })
+    t.match(json(await find(current)), { token: 'current', until: null, works: true, key: { id } })
+    t.match(json(await find(old)), { token: 'rotated_out', until: /Z$/, works: true, key: { id } })
+    t.match(json(await find(imported)), { token: 'current', key: { name: 'Other' } })
+    t.match(await find(invented), { status: 404, text: /"No key has this token\."/ })
+    t.match(await find(nobodys), { status: 404 })
+    t.match(await find(current.slice(0, -1)), { status: 404, text: /mistyped or cut/ })
+    const answers: string[] = []
+    for (const token of tokens) {
+      const bodies = [
+        `{"token":"${token}"`,
+        { [token]: 1 },
+        { token, [token]: 1 },
+        { token: [token] },
+      ]
+      for (const body of [...bodies, { tokem: token }, { token: `${token} ${token}` }, token]) {
+        const { status, text } = await ask('POST', '/admin/keys/find', body)
+        t.equal(status, 400)
+        answers.push(text)
+      }
+      const { status, text } = await ask(
+        'POST',
+        '/admin/keys/find',
+        { token },
+        { 'content-type': 'text/plain' },
+      )
+      t.equal(status, 415)
+      answers.push(text)
+      const command = (line: string, ...more: string[]) =>
+        runCommand(['keys', 'find', '--config', file, ...more], {}, { line })
+      answers.push((await command(`${token}\n`)).out, (await command(token, '--json')).out)
+      const told = await command('', token)
+      t.match(told, { code: 2, out: /takes no arguments: what it asks for comes from standard/ })
+      answers.push(told.out, (await command('', `--token=${token}`)).out)
+    }
+    await ask('POST', `/admin/keys/${String(id)}/rotate`, { overlap: '0' })
+    const ended = json(await find(current))
+    t.match(ended, { token: 'rotated_out', works: false, key: { state: 'active' } })
+    await ask('POST', `/admin/keys/${String(id)}/disable`)
+    t.match(json(await find(old)), {
+      token: 'rotated_out',
+      works: false,
+      key: { state: 'disabled' },
+    })
+    await ask('POST', `/admin/keys/${String(id)}/revoke`)
+    const text = await runCommand(['keys', 'find', '--config', file], {}, { line: current })
+    t.match(text, { code: 0, out: /was rotated out: [^]* The key is revoked\. It doesn’t work/ })
+    t.match(await runCommand(['keys', 'find', '--config', file], {}, { line: nobodys }), {
+      ...{ code: 1, out: 'tollgate: no key has this token\n' },
+    })
+    const audit = JSON.stringify(await runJson('audit'))
+    t.match(await caller(admin)('POST', '/admin/keys/find', { token: current }), { status: 401 })
+    gateway.child.kill('SIGTERM')
+    await gateway.ended
+    const files = redis
+      ? ''
+      : readdirSync(dirname(file))
+          .map((name) => readFileSync(join(dirname(file), name), 'latin1'))
+          .join()
+    const places = {
+      answers: answers.join(),
+      log: gateway.output(),
+      audit,
+      files,
+      monitored: monitored.join(),
+    }
+    t.ok(redis ? monitored.length > 50 : files.length > 10_000)
+    for (const [place, content] of Object.entries(places)) {
+      for (const token of tokens) {
+        // The secret part of a token of ours, since logs may have its id.
+        const secret = token.slice(token.startsWith('tg_') ? 16 : 0)
+        t.notOk(content.includes(secret), `${place} has no token`)
+      }
+    }
+  })
+}
+
+t.test(
+  'a change of many keys that is broken off says what is left, and goes on later',
+  async (t) => {
+    const redis = await startRedis(t)
+    const { run, runJson, folder } = await commandLine(t, `redis: "${redis.url}"`)
+    const file = join(folder, 'keys.csv')
+    const rows = Array.from({ length: 300 }, (_, i) => `token-number-${i},free,ACME`)
+    writeFileSync(file, ['token,plan,account', ...rows].join('\n'))
+    t.match(await run('keys', 'import', file), { code: 0 })
+    const disabling = run('keys', 'disable', '--account', 'ACME', '--yes')
+    await until(async () => (await redis.client.xlen('tollgate:audit')) > 20)
+    await redis.client.config('SET', 'min-replicas-to-write', '1')
+    const { code, stdout } = await disabling
+    t.equal(code, 1)
+    const [, done = '', left = ''] =
+      /^(\d+) keys are changed:[^]*\n(\d+) keys are left:\n/.exec(stdout) ?? []
+    t.equal(Number(done) + Number(left), 300)
+    t.match(
+      stdout,
+      /NOREPLICAS[^]*\n\nThe same command again goes on with those that are left\.\n$/,
+    )
+    t.match(await run('keys', 'disable', '--account', 'ACME', '--yes'), {
+      code: 1,
+      out: /NOREPLICAS/,
+    })
+    await redis.client.config('SET', 'min-replicas-to-write', '0')
+    const again = await runJson('keys', 'disable', '--account', 'ACME', '--yes')
+    const rest = again as unknown as Record<'changed' | 'skipped' | 'left', unknown[]>
+    t.equal(rest.left.length, 0)
+    t.equal(rest.changed.length + rest.skipped.length, 300)
+    t.ok(Math.abs(rest.skipped.length - Number(done)) <= 1, 'those that were done stay')
+    const { keys } = await runJson('keys', 'list', '--state', 'disabled', '--limit', '1000')
+    t.match(keys, { length: 300 })
+  },
+)
 
 t.test('a spreadsheet makes a formula of nothing', (t) => {
   const cells = (name: string): string => {
@@ -476,6 +674,103 @@ t.test('the commands on keys', async (t) => {
     t.match(await revoke(false, '--yes'), { code: 0, out: /"state":"revoked"/ })
     t.match(await revoke(false), { code: 0 }, 'nothing more can be lost')
     t.equal(asked.length, 1)
+  })
+
+  t.test('list a page, and how to get the next one', async (t) => {
+    const names = ['Page c', 'page A', 'PAGE b']
+    for (const name of names) await run('keys', 'create', '--plan', 'free', '--name', name)
+    const list = ['keys', 'list', '--search', 'pAgE ']
+    const first = await run(...list, '--limit', '2')
+    t.match(first.stdout, /page A[^]*PAGE b[^]*The next page: the same command with --after \S+\n$/)
+    const [, cursor = ''] = /--after (\S+)\n$/.exec(first.stdout) ?? []
+    t.match(await runJson(...list, '--after', cursor), { keys: [{ name: 'Page c' }], next: null })
+    const { out } = await run(...list, '--after', cursor)
+    t.match(out, /Page c/)
+    t.notMatch(out, /--after|page A/)
+    t.match(await run('keys', 'list', '--limit', '1', '--search', 'none'), {
+      out: /No key matches/,
+    })
+    t.match(await runJson('keys', 'list', '--search', 'page a'), [{ name: 'page A' }])
+    await run('keys', 'disable', 'page A')
+    t.match(await runJson('keys', 'list', '--search', 'page', '--state', 'disabled'), [
+      { name: 'page A', state: 'disabled' },
+    ])
+  })
+
+  t.test('work on all keys of an account', async (t) => {
+    const made = async (name: string, account: string) =>
+      String((await runJson(...create, '--name', name, '--account', account))['id'])
+    const create = ['keys', 'create', '--plan', 'free']
+    for (const name of ['M One', 'M Two', 'M Three']) await made(name, 'ACME')
+    const other = await made('Other', 'acme')
+    await run('keys', 'revoke', 'M Three', '--yes')
+    const states = async () =>
+      (await runJson('keys', 'list', '--account', 'ACME', '--all', '--limit', '9'))['keys']
+    const [many, account] = [
+      ['keys', 'disable'],
+      ['--account', 'ACME'],
+    ]
+    const lines = async () => ((await runJson('audit')) as unknown as unknown[]).length
+    const before = await lines()
+    const dry = await runJson(...many, ...account, '--dry-run')
+    t.match(dry, {
+      ...{ account: 'ACME', dryRun: true, left: [] },
+      changed: [{ name: 'M One', before: { state: 'active' }, after: { state: 'disabled' } }, {}],
+      skipped: [{ name: 'M Three', why: 'it is revoked already' }],
+    })
+    t.match(await run(...many, ...account, '--dry-run'), {
+      out: /^2 keys would change:\n\w{12} +M One +state: "active" → "disabled"\n[^]*1 key stays as it is:/,
+    })
+    const answered = (answer: boolean | undefined, words: string[]) => {
+      const asked: string[] = []
+      const confirm = (question: string) => {
+        asked.push(question)
+        return Promise.resolve(answer)
+      }
+      return runCommand(words, env, { confirm }).then((ran) => ({ ...ran, asked }))
+    }
+    const question = 'Disable 2 keys of the account ACME?'
+    t.match(await answered(undefined, [...many, ...account]), {
+      ...{ code: 1, asked: [question] },
+      out: `tollgate: ${question} Say so by --yes; nothing was changed\n`,
+    })
+    t.match(await answered(false, [...many, ...account]), { code: 1, asked: [question] })
+    t.match(await states(), [{ state: 'active' }, { state: 'revoked' }, { state: 'active' }])
+    t.equal(await lines(), before, 'and nothing is in the audit')
+    t.match(await answered(true, [...many, ...account]), { code: 0, asked: [question] })
+    t.match(await states(), [{ state: 'disabled' }, { state: 'revoked' }, { state: 'disabled' }])
+    t.equal(await lines(), before + 2, 'a line for each key')
+    t.match(await answered(undefined, [...many, ...account]), {
+      ...{ code: 0, asked: [], out: /^3 keys stay as they are:[^]*it is so already/ },
+    })
+    await run('keys', 'enable', ...account, '--yes')
+    const changed = ['keys', 'change', ...account, '--yes', '--plan', 'pro', '--note', 'moved']
+    t.match(await runJson(...changed), {
+      changed: [
+        { after: { plan: 'pro', note: 'moved' }, before: { plan: 'free', note: null } },
+        {},
+      ],
+    })
+    t.match(await runJson('keys', 'show', other), { plan: 'free', account: 'acme' })
+    await run('keys', 'revoke', 'M One', '--dry-run')
+    t.match(await runJson('keys', 'show', 'M One'), { state: 'active' })
+    for (const [words, code, out] of [
+      [['disable'], 2, /name a key, or an account to mean all of its keys\n$/],
+      [['revoke', '--account', '', '--yes'], 2, /name a key, or an account/],
+      [['revoke', 'M One', ...account, '--yes'], 2, /either a key or an account, not both/],
+      [['enable', '--account', 'nobodys', '--yes'], 1, /no key belongs to the account "nobodys"/],
+      [['change', ...account, '--yes'], 2, /no change was given/],
+      [['change', '--no-account', '--plan', 'pro'], 2, /name a key, or an account/],
+      [['change', ...account, '--yes', '--plan', 'gold'], 1, /there is no plan "gold"/],
+      [['change', ...account, '--dry-run', '--plan', 'enterprise'], 1, /is custom/],
+    ] as const) {
+      const ran = await run('keys', ...words)
+      t.match(ran, { code, out }, words.join(' '))
+    }
+    t.match(await runJson('keys', 'change', 'M One', '--account', 'zoo'), { account: 'zoo' })
+    const gone = await runJson('keys', 'revoke', ...account, '--yes')
+    t.match(gone, { changed: [{ name: 'M Two' }], skipped: [{ name: 'M Three' }], left: [] })
+    t.match(await runJson('keys', 'show', 'M One'), { state: 'active' })
   })
 
   t.test('say what is wrong, with an exit code', async (t) => {

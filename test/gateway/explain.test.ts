@@ -343,8 +343,17 @@ t.test('the README’s example is 140 refusals and one ban in the timeline', asy
 })
 
 t.test('a request is explained by any gateway of a fleet, and by the command line', async (t) => {
-  const { url } = await startRedis(t)
-  const options = { store: `redis: "${url}"`, clock: Date.now }
+  await t.test('with one Redis', async (t) =>
+    explainsTheFleet(t, `redis: "${(await startRedis(t)).url}"`),
+  )
+  await t.test('with a Cluster', async (t) => {
+    const { nodes } = await startCluster(t)
+    await explainsTheFleet(t, `redis: { cluster: [ ${nodes.join()} ] }`)
+  })
+})
+
+async function explainsTheFleet(t: Test, store: string): Promise<void> {
+  const options = { store, clock: Date.now }
   const one = await startAdmin(t, options)
   const { gateway: other } = await startAdmin(t, options)
   const { key: named, token: secret, headers } = await other.key({ limits: { perMinute: 1 } })
@@ -400,7 +409,24 @@ t.test('a request is explained by any gateway of a fleet, and by the command lin
   await other.key({ name: 'order.66_x-1' })
   t.match((await explain('order.66_x-1')).out, /is the name of 2 keys/)
   t.match((await explain(id, '--days', '8')).out, /--days must be a whole number from 1 to 7/)
-})
+  t.match((await explain(secret)).out, /a token is a secret/)
+
+  // One that takes part in the fleet, and never answers.
+  const { stores } = other
+  const silent = { ...other.app.self.memberOf('x'), id: 'silent' }
+  const leave = stores.fleet.join(
+    () => silent,
+    () => undefined,
+  )
+  await until(() => one.gateway.stores.fleet.size === 3)
+  const beganAgain = performance.now()
+  const two = json(await one.ask('GET', '/admin/requests/order.66_x-1')) as unknown as Found
+  const tookAgain = performance.now() - beganAgain
+  t.strictSame(two.gateways, { asked: 3, answered: 2 })
+  t.ok(tookAgain < 1_500 && two.answers.length === 1, `${tookAgain} ms`)
+  t.match((await explain('order-67')).out, /2 of 3 gateways answer, and keep/)
+  await leave()
+}
 
 /** Gives a key a name that operators can't give: another program may have written to the store. */
 async function rename({ stores }: Gateway, id: string, name: string): Promise<void> {

@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 
 export type Schema = Readonly<Record<string, unknown>>
 export type Header = Readonly<{ required?: boolean; schema: Schema }>
-export type Parameter = Readonly<{ name: string; in: string; schema: Schema; example?: unknown }>
+export type Parameter = Readonly<{ name: string; in: string; schema: Schema; example?: string }>
 
 /** Bodies by their media types. */
 export type Content = Readonly<

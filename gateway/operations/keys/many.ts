@@ -16,6 +16,9 @@ export type Target = Readonly<{
   dryRun?: boolean | undefined
 }>
 
+/** The number of keys from which on a command shows its progress. */
+const shownFrom = 100
+
 type Named = Pick<Key, 'id' | 'name'>
 
 /** The outcome of a change of many keys. */
@@ -48,7 +51,8 @@ export async function editMany(
   if (keys.length === 0)
     throw new KeyMistake(`no key belongs to the account "${account}"`, 'not_found')
   requirePossible(keys, edit)
-  const draw = dryRun ? () => undefined : context.progress('keys', keys.length)
+  const draw =
+    dryRun || keys.length < shownFrom ? () => undefined : context.progress('keys', keys.length)
   const [changed, skipped, left]: [ManyEdited['changed'][number][], Left[], Left[]] = [[], [], []]
   let stop: string | undefined
   for (const [index, each] of keys.entries()) {

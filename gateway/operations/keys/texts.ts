@@ -16,6 +16,14 @@ export function issuedText(
   return `${verb} the key ${whose}. Its token is shown this once:\n\n  ${token}${after}`
 }
 
+/** What to do about a token that was given on a command line. */
+export function tokenWarning({ id }: Pick<Key, 'id'>): string {
+  return (
+    `a token is a secret, and this one is now in the history of your shell: if others can read that, rotate ` +
+    `the key. Name it by its id, ${id}; or write - and give the token when it is asked for`
+  )
+}
+
 /** Everything about one key at a time, a line each; before it the consequences of a change. */
 export function keyText(
   details: KeyDetails,

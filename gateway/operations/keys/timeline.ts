@@ -14,6 +14,9 @@ import { standingSentence } from './standing-sentence.ts'
 /** The most lines of the audit that are looked through for changes. */
 const mostChanges = 2_000
 
+/** The most characters of a change on a terminal. */
+const longestChange = 120
+
 /** The most lines on a terminal; programs get all. */
 const mostShown = 40
 
@@ -118,7 +121,14 @@ function rowOf(line: TimelineLine): string[] {
   const when = timeText(Date.parse(line.at))
   return 'count' in line
     ? [when, line.code, whyText(line)]
-    : [when, line.what, `by ${line.by}: ${changesText(line.before, line.after)}`]
+    : [when, line.what, `by ${line.by}${changeText(line)}`]
+}
+
+/** What a change was, in at most a line: a new key has nothing to compare with. */
+function changeText({ what, before, after }: Extract<TimelineLine, { by: string }>): string {
+  if (what === 'keys.create' || what === 'keys.import') return ''
+  const text = changesText(before, after)
+  return `: ${text.length > longestChange ? `${text.slice(0, longestChange)}…` : text}`
 }
 
 /** The number and the reason of refusals, such as `140 refusals, minute: 60 of 60 used`. */

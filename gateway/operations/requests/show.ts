@@ -72,12 +72,13 @@ function answerText(answer: Explained): string {
   const backend = [upstream, target, upstreamMs === null ? null : `${upstreamMs} ms`]
   const { key, name, plan, account, decidedBy, minute, day, bannedUntil } = answer
   const more = account === null ? '' : `, account ${account}`
+  const ofWhom = decidedBy === null ? ' (of the address, for requests without a valid key)' : ''
   const rows = [
     ['request:', `${answer.id}, ${answer.method} ${answer.path} (route ${answer.route})`],
     ['reason:', answer.reason],
     ...(key === null ? [] : [['key:', `${key} (${name}, plan ${plan}${more})`]]),
-    ...(minute === null ? [] : [['minute:', windowText(minute)]]),
-    ...(day === null ? [] : [['day:', windowText(day)]]),
+    ...(minute === null ? [] : [['minute:', windowText(minute) + ofWhom]]),
+    ...(day === null ? [] : [['day:', windowText(day) + ofWhom]]),
     ...(answer.strikes > 0 ? [['strikes:', String(answer.strikes)]] : []),
     ...(bannedUntil === null ? [] : [['banned until:', endText(Date.parse(bannedUntil))]]),
     ...(decidedBy === null ? [] : [['decided by:', deciders[decidedBy]]]),

@@ -73,13 +73,13 @@ export const migrations: readonly string[] = [
      PRIMARY KEY (key, minute, code, reason)
    ) STRICT, WITHOUT ROWID;
    CREATE INDEX refusalsByMinute ON refusals (minute);`,
+  `CREATE TABLE lines (line TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+   CREATE TABLE lined (version INTEGER NOT NULL) STRICT;
+   INSERT INTO lined VALUES (0);`,
   `CREATE TABLE lastUses (
      key TEXT PRIMARY KEY,
      uses TEXT NOT NULL
    ) STRICT, WITHOUT ROWID;`,
-  `CREATE TABLE lines (line TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
-   CREATE TABLE lined (version INTEGER NOT NULL) STRICT;
-   INSERT INTO lined VALUES (0);`,
 ]
 
 /** How long a change may wait for the lock of another process. */
