@@ -95,15 +95,12 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     ),
   })
   const lastUses = new LastUses({ store: stores.lastUses, clock })
+  const timeline = new Timeline(stores.timeline)
   const tallying = new Tallying({
     store: stores.tallies,
-    lastUses,
+    beside: [lastUses, timeline],
     clock,
     trouble: trouble('usage can’t be written down; it is kept in memory'),
-  })
-  const timeline = new Timeline({
-    store: stores.timeline,
-    trouble: trouble('the timelines of keys can’t be written down; they are kept in memory'),
   })
   const recentRefusals = new RecentRefusals()
   const tellNoMore = tellOfRefusals(stores.questions, recentRefusals, self.name)
@@ -143,7 +140,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       tellNoMore()
       await upstreams.close()
       tunnels.close()
-      await Promise.all([tallying.close(), timeline.close()])
+      await tallying.close()
       await earnedBans.close()
       directory.close()
       quotas.close()

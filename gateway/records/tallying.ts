@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { breathe } from '../../shared/breathe.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { dayMs } from '../limits/step.ts'
-import type { LastUses } from './last-uses.ts'
 import type { Tally, TallyStore } from './tally-store.ts'
 
 /** The time between two additions to the store: a crash loses the counts since the last one. */
@@ -19,12 +18,17 @@ const mostWaiting = 200_000
 
 export type TallyingOptions = Readonly<{
   store: TallyStore
-  /** Written together with the tallies. */
-  lastUses?: LastUses
+  /** Other counts in memory, which are written together with the tallies. */
+  beside?: readonly Written[]
   clock: Clock
   /** Called when adding begins to fail, and with `undefined` when it works again. */
   trouble: (error: Error | undefined) => void
 }>
+
+/** Counts in memory. `write` adds them to the store; if that fails, it keeps them for the next time and rejects. */
+export interface Written {
+  write(): Promise<void>
+}
 
 type Batch = Readonly<{ id: string; tallies: readonly Tally[] }>
 
@@ -142,7 +146,7 @@ export class Tallying {
         this.#size -= batch.tallies.length
         await breathe()
       }
-      await this.#options.lastUses?.write()
+      for (const counts of this.#options.beside ?? []) await counts.write()
       if (this.#isFailing) this.#options.trouble(undefined)
       this.#isFailing = false
     } catch (error) {

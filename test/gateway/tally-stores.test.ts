@@ -16,6 +16,7 @@ import { desksFor } from '../../gateway/operations/desks.ts'
 import { deprecatedCall, deprecatedCalls } from '../../gateway/records/deprecated-calls.ts'
 import { fleetOfOne } from '../../gateway/fleet/of-one.ts'
 import { inForceText, toldApart } from '../../gateway/fleet/in-force.ts'
+import { noticeDifferences } from '../../gateway/fleet/notice.ts'
 import { Self } from '../../gateway/fleet/self.ts'
 import type { FleetNews, SeenMember } from '../../gateway/fleet/store.ts'
 import { usage } from '../../gateway/records/usage.ts'
@@ -517,6 +518,50 @@ t.test(
 
     const names = (await client.keys('fleet:*')).filter((name) => name.includes('{fleet}'))
     for (const name of names) t.ok((await client.pttl(name)) > 0, `${name} is forgotten one day`)
+  },
+)
+
+t.test(
+  'a difference is a warning in the log and a line in the audit, and so is its end',
+  async (t) => {
+    const database = openGatewayFile(join(t.testdir(), 'gateway.db'))
+    t.teardown(() => database.close())
+    const audit = embeddedAudit(database)
+    const fleet = fleetOfOne()
+    const hashes = ['529981b2c0aa', '1c0f77d2e4ab']
+    for (const [i, name] of ['edge-1', 'edge-2'].entries()) {
+      const self = new Self({ name })
+      self.fileState = () => {
+        return { hash: hashes[i] ?? '', loadedAtMs: Date.now(), mistakes: undefined }
+      }
+      fleet.join(
+        () => self.memberOf('a store'),
+        () => undefined,
+      )
+    }
+    const lines: [level: string, about: object, message: string][] = []
+    const at = (level: string) => (about: object, message: string) =>
+      void lines.push([level, about, message])
+    const log = { info: at('info'), warn: at('warn'), error: at('error') }
+    const tell = noticeDifferences({ fleet, audit, log, clock: Date.now })
+    tell('differ')
+    await until(async () => (await audit.list({ fromMs: 0, limit: 9 })).length === 1)
+    hashes[1] = '529981b2c0aa'
+    tell('agree')
+    await until(async () => (await audit.list({ fromMs: 0, limit: 9 })).length === 2)
+    t.match(lines, [
+      ['warn', { notice: 'gateways.differ' }, /different configurations: 1 of 2 goes by /],
+      ['info', { notice: 'gateways.agree', inForce: [{ gateways: ['edge-1', 'edge-2'] }] }],
+    ])
+    const found = await audit.list({ fromMs: 0, limit: 9 })
+    t.match(found, [
+      { what: 'gateways.agree', by: 'gateway', after: { inForce: [{}] } },
+      { what: 'gateways.differ', after: { inForce: [{ gateways: [/^edge-/] }, {}] } },
+    ])
+    const unreachable = { list: () => Promise.reject(new Error('out of reach')) }
+    noticeDifferences({ fleet: unreachable, audit, log, clock: Date.now })('differ')
+    await until(() => lines.length === 3)
+    t.match(lines[2], ['error', { err: { message: 'out of reach' } }, /could not be told/])
   },
 )
 
