@@ -1,3 +1,4 @@
+import { sortedInTurns } from '../../shared/in-turns.ts'
 import { keyNames } from '../keys/names.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { TallyStore } from './tally-store.ts'
@@ -41,7 +42,7 @@ export async function deprecatedCalls(
       lastMs: Math.max(before?.lastMs ?? 0, lastMs),
     })
   }
-  const calls = [...sums.values()].sort((a, b) => b.lastMs - a.lastMs)
+  const calls = await sortedInTurns([...sums.values()], (a, b) => b.lastMs - a.lastMs)
   const nameOf = await keyNames(
     stores.keys,
     calls.map(({ key }) => key),

@@ -1,3 +1,5 @@
+import { breathe } from '../../shared/breathe.ts'
+import { sortedInTurns } from '../../shared/in-turns.ts'
 import { statusByCode } from '../../shared/refusal.ts'
 import { keyNames } from '../keys/names.ts'
 import { dayMs } from '../limits/step.ts'
@@ -50,7 +52,7 @@ export async function usage(
     const [kind, what = '', window] = tally.what.split(' ', 3)
     if (kind !== 'admitted' && kind !== 'refused' && kind !== 'points') continue
     const day = key === undefined ? 0 : tally.day
-    const name = `${day} ${tally.key}`
+    const name = key === undefined ? tally.key : String(day)
     let sum = sumsByName.get(name)
     if (!sum) {
       const windows = { minute: 0, day: 0 }
@@ -69,24 +71,28 @@ export async function usage(
     const answer = kind === 'admitted' ? what : classOf(what)
     sum.answers[answer] = (sum.answers[answer] ?? 0) + tally.count
   }
-  const sums = [...sumsByName.values()].sort(
+  const sums = await sortedInTurns(
+    [...sumsByName.values()],
     (a, b) => a.day - b.day || b.admitted - a.admitted || (a.key < b.key ? -1 : 1),
   )
   const nameOf = await keyNames(
     stores.keys,
     sums.map(({ key }) => key),
   )
-  return sums.map(({ day, ...sum }) => ({
-    ...sum,
-    name: nameOf(sum.key),
-    ...(key === undefined ? {} : { day: dayText(day) }),
-  }))
+  const usages: Usage[] = []
+  for (const { key: of, day, admitted, points, refused, windows, answers } of sums) {
+    const usage = { key: of, name: nameOf(of), admitted, points, refused, windows, answers }
+    const count = usages.push(key === undefined ? usage : { ...usage, day: dayText(day) })
+    if (count % 1_000 === 0) await breathe()
+  }
+  return usages
 }
+
+const statuses: ReadonlyMap<string, number> = new Map(Object.entries(statusByCode))
 
 /** The class of a refusal's status. */
 function classOf(code: string): string {
-  const [, status = 500] = Object.entries(statusByCode).find(([each]) => each === code) ?? []
-  return classOfStatus(status)
+  return classOfStatus(statuses.get(code) ?? 500)
 }
 
 function dayText(day: number): string {

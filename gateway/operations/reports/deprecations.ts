@@ -4,6 +4,7 @@ import {
   deprecatedCalls,
   type DeprecatedCalls,
 } from '../../records/deprecated-calls.ts'
+import { Listed } from '../listed.ts'
 import { operation } from '../operation.ts'
 import { days, dayRange } from '../parameters.ts'
 import { aligned, timeText } from '../table.ts'
@@ -20,7 +21,7 @@ export const reportDeprecations = operation({
     await flush()
     return deprecatedCalls(stores(), fromDay, toDay)
   },
-  json: (calls) => calls.map(callsView),
+  json: (calls) => Listed.of(calls, callsView),
   csv: callsCsv,
   text: table,
 })

@@ -1,4 +1,5 @@
 import { usage, type Usage } from '../../records/usage.ts'
+import { Listed } from '../listed.ts'
 import { operation } from '../operation.ts'
 import { days, dayRange } from '../parameters.ts'
 import { aligned } from '../table.ts'
@@ -16,6 +17,7 @@ export const showUsage = operation({
     await flush()
     return usage(stores(), { ...dayRange(days, clock), key: key?.id })
   },
+  json: (usages) => Listed.of(usages, (usage) => usage),
   text: table,
 })
 

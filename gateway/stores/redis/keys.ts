@@ -154,12 +154,22 @@ export function redisKeys({
     index,
 
     async *named(ids) {
-      for (let start = 0; start < ids.length; start += idsAtOnce) {
+      const ask = (start: number) => {
         const some = ids.slice(start, start + idsAtOnce)
-        const [texts, waits] = await Promise.all([
+        if (some.length === 0) return undefined
+        const asked = Promise.all([
           answerOf(connection.hmget(records, ...some)),
           answerOf(connection.hmget(pending, ...some)),
         ])
+        // If the reader stops before it, nobody takes its error.
+        asked.catch(() => undefined)
+        return asked
+      }
+      let next = ask(0)
+      for (let start = idsAtOnce; next; start += idsAtOnce) {
+        const [texts, waits] = await next
+        // Redis answers the next ones while these are parsed.
+        next = ask(start)
         yield texts.flatMap((text, index) => {
           const isThere = text !== null && waits[index] === null
           return (isThere && intactKeyFrom(text)) || []

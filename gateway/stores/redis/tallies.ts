@@ -1,6 +1,6 @@
-import { rememberedDays, type Tally, type TallyStore } from '../../records/tally-store.ts'
+import { breathe } from '../../../shared/breathe.ts'
+import { rememberedDays, type TallyStore } from '../../records/tally-store.ts'
 import type { Breaker } from '../breaker.ts'
-import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
 import { keyedScript } from './script.ts'
 
@@ -11,6 +11,12 @@ const keepSeconds = (rememberedDays + 1) * 86_400
 
 /** How long the id of a batch is remembered, so that the batch isn't added twice. */
 const batchSeconds = 3_600
+
+/** Tallies that are given in one turn of the loop. */
+const givenAtOnce = 1_000
+
+/** The time limit of a call for a report. It is long, because only an operator waits. */
+const readTimeoutMs = 1_000
 
 export type RedisTallyOptions = Readonly<{
   connection: Connection
@@ -27,6 +33,11 @@ export function redisTallies({
   breaker,
 }: RedisTallyOptions): TallyStore {
   const addSome = keyedScript({ connection, timeoutMs, breaker, file: 'tallies-add.lua' })
+  const read = keyedScript({
+    connection,
+    timeoutMs: Math.max(timeoutMs, readTimeoutMs),
+    file: 'tallies-read.lua',
+  })
   const hashOf = (day: number): string => `${prefix}{tallies:${day}}`
 
   return {
@@ -44,20 +55,31 @@ export function redisTallies({
     },
 
     async *list(fromDay, toDay, key) {
-      for (let day = fromDay; day <= toDay; day++) yield* await ofDay(day, key)
+      for (let day = fromDay; day <= toDay; day++) {
+        const { counts, lasts } = await ofDay(day, key)
+        let given = 0
+        for (const [name, count] of counts) {
+          const end = name.indexOf(' ')
+          const [of, what] = [name.slice(0, end), name.slice(end + 1)]
+          if (key !== undefined && of !== key) continue
+          yield { day, key: of, what, count, lastMs: lasts.get(name) ?? 0 }
+          if (++given % givenAtOnce === 0) await breathe()
+        }
+      }
     },
   }
 
-  async function ofDay(day: number, key?: string): Promise<Tally[]> {
-    const counts = new Map<string, number>()
-    const lasts = new Map<string, number>()
+  type Numbers = Map<string, number>
+
+  async function ofDay(day: number, key?: string): Promise<{ counts: Numbers; lasts: Numbers }> {
+    const counts: Numbers = new Map()
+    const lasts: Numbers = new Map()
     // Ids of keys have no characters that are special in a pattern.
     const match = key === undefined ? '*' : `* ${key} *`
     let cursor = '0'
     do {
-      const [next, flat] = await answerOf(
-        connection.hscan(hashOf(day), cursor, 'MATCH', match, 'COUNT', 1_000),
-      )
+      const [next = '0', text = ''] = (await read(hashOf(day), cursor, match, 1_000)) as string[]
+      const flat = text === '' ? [] : text.split('\0')
       for (let i = 0; i + 1 < flat.length; i += 2) {
         const [field = '', value = ''] = [flat[i], flat[i + 1]]
         if (field.startsWith('count ')) counts.set(field.slice('count '.length), Number(value))
@@ -65,11 +87,6 @@ export function redisTallies({
       }
       cursor = next
     } while (cursor !== '0')
-    const tallies = [...counts].map(([name, count]) => {
-      const end = name.indexOf(' ')
-      const [of, what] = [name.slice(0, end), name.slice(end + 1)]
-      return { day, key: of, what, count, lastMs: lasts.get(name) ?? 0 }
-    })
-    return key === undefined ? tallies : tallies.filter((tally) => tally.key === key)
+    return { counts, lasts }
   }
 }
