@@ -12,6 +12,7 @@ import { logStoreAtStart } from './stores/log-store-at-start.ts'
 import { storeName } from './stores/store-name.ts'
 import { openStores } from './stores/open.ts'
 import type { Stores } from './stores/stores.ts'
+import { LastUses } from './records/last-uses.ts'
 import { Tallying } from './records/tallying.ts'
 import { RecentRefusals } from './explain/recent-refusals.ts'
 import { tellOfRefusals } from './explain/refusals-of.ts'
@@ -38,6 +39,7 @@ export type Core = Readonly<{
   tallying: Tallying
   recentRefusals: RecentRefusals
   timeline: Timeline
+  lastUses: LastUses
   earnedBans: EarnedBans
   upstreams: Upstreams
   tunnels: Tunnels
@@ -92,14 +94,13 @@ export async function openCore(options: CoreOptions): Promise<Core> {
         : `the quota store is out of reach; until it is back: ${whenUnreachable}`,
     ),
   })
+  const lastUses = new LastUses({ store: stores.lastUses, clock })
+  const timeline = new Timeline(stores.timeline)
   const tallying = new Tallying({
     store: stores.tallies,
+    beside: [lastUses, timeline],
     clock,
     trouble: trouble('usage can’t be written down; it is kept in memory'),
-  })
-  const timeline = new Timeline({
-    store: stores.timeline,
-    trouble: trouble('the timelines of keys can’t be written down; they are kept in memory'),
   })
   const recentRefusals = new RecentRefusals()
   const tellNoMore = tellOfRefusals(stores.questions, recentRefusals, self.name)
@@ -129,6 +130,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     tallying,
     recentRefusals,
     timeline,
+    lastUses,
     earnedBans,
     upstreams,
     tunnels,
@@ -138,7 +140,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       tellNoMore()
       await upstreams.close()
       tunnels.close()
-      await Promise.all([tallying.close(), timeline.close()])
+      await tallying.close()
       await earnedBans.close()
       directory.close()
       quotas.close()

@@ -91,6 +91,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     plans: new ConfiguredPlans(config.plans, config.bans),
     addressOf,
     refuseStranger,
+    lastUses: core.lastUses,
     clock,
   })
   const retireAll = retire({ find, clock, called: record.deprecatedCall, unanswered })

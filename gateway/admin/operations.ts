@@ -103,7 +103,7 @@ function contextOf(
   by: string,
 ): GatewayContext {
   const { config, core } = gateway
-  const { stores, tallying, timeline } = core
+  const { stores, tallying } = core
   let desks: Desks | undefined
   return {
     gateway,
@@ -117,7 +117,7 @@ function contextOf(
     examine: (file) => examine(file.read(), reloader),
     inForce: reloader.loaded.shown,
     refusalsOf: (id) => refusalsOf(stores.questions, stores.fleet.size, id),
-    flush: async () => void (await Promise.all([tallying.flush(), timeline.flush()])),
+    flush: () => tallying.flush(),
     progress: () => () => undefined,
   }
 }

@@ -6,20 +6,11 @@ import { minuteMs } from '../limits/step.ts'
 import type { RequestRecord } from '../request-record.ts'
 import type { RefusalBatch, RefusedKey, TimelineStore } from './timeline-store.ts'
 
-/** The time between two additions to the store: a crash loses the counts since the last one. */
-const everyMs = 4_000
-
 /** Lines per batch: the gateway serves requests between two batches. */
 const batchSize = 100
 
 /** The most lines that wait for the store; further ones are left out during an outage. */
 const mostWaiting = 20_000
-
-export type TimelineOptions = Readonly<{
-  store: TimelineStore
-  /** Called when adding begins to fail, and with `undefined` when it works again. */
-  trouble: (error: Error | undefined) => void
-}>
 
 /** The refusals of one key for one reason in one minute. With a count of 0 it waits for no batch, and may be used anew. */
 export type MinuteCount = { -readonly [Member in keyof RefusedKey]: RefusedKey[Member] }
@@ -27,22 +18,17 @@ export type MinuteCount = { -readonly [Member in keyof RefusedKey]: RefusedKey[M
 /** The slot that keeps the latest count of a caller between refusals: mostly the next one continues it. */
 export type MinuteSlot = { minuteCount: MinuteCount | undefined }
 
-/** Counts by minute why keys were refused, in memory, and adds the counts to the store from time to time. */
+/** Counts by minute why keys were refused, in memory; its counts are written together with the tallies of usage. */
 export class Timeline {
-  readonly #options: TimelineOptions
-  readonly #timer: NodeJS.Timeout
+  readonly #store: TimelineStore
   readonly #id = randomUUID()
   #waiting: MinuteCount[] = []
   #batches = 0
   /** The batch that the store hasn't confirmed. */
   #unconfirmed: RefusalBatch | undefined
-  #adding: Promise<void> = Promise.resolve()
-  #isFailing = false
 
-  constructor(options: TimelineOptions) {
-    this.#options = options
-    this.#timer = setInterval(() => void this.flush(), everyMs)
-    this.#timer.unref()
+  constructor(store: TimelineStore) {
+    this.#store = store
   }
 
   /** Counts the refusal of a request with a known key. */
@@ -65,15 +51,14 @@ export class Timeline {
     counted.used = reason === 'minute' ? decision.minuteUsed : decision.dayUsed
   }
 
-  /** Adds all counts to the store; resolves when they are stored, or when that has failed for now. */
-  flush(): Promise<void> {
-    this.#adding = this.#adding.then(() => this.#add())
-    return this.#adding
-  }
-
-  async close(): Promise<void> {
-    clearInterval(this.#timer)
-    await this.flush()
+  /** Adds all counts to the store. If that fails, they are kept for the next time, and it rejects. */
+  async write(): Promise<void> {
+    while (this.#unconfirmed || this.#waiting.length > 0) {
+      this.#unconfirmed ??= this.#nextBatch()
+      await this.#store.add(this.#unconfirmed)
+      this.#unconfirmed = undefined
+      await breathe()
+    }
   }
 
   /** Begins a count, in the place of one that isn't waiting if there is one: a new object for each would be garbage. */
@@ -92,22 +77,6 @@ export class Timeline {
 
   #wait(counted: MinuteCount): void {
     if (this.#waiting.length < mostWaiting) this.#waiting.push(counted)
-  }
-
-  async #add(): Promise<void> {
-    try {
-      while (this.#unconfirmed || this.#waiting.length > 0) {
-        this.#unconfirmed ??= this.#nextBatch()
-        await this.#options.store.add(this.#unconfirmed)
-        this.#unconfirmed = undefined
-        await breathe()
-      }
-      if (this.#isFailing) this.#options.trouble(undefined)
-      this.#isFailing = false
-    } catch (error) {
-      if (!this.#isFailing) this.#options.trouble(error as Error)
-      this.#isFailing = true
-    }
   }
 
   #nextBatch(): RefusalBatch {

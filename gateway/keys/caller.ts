@@ -12,6 +12,10 @@ import {
 } from './key.ts'
 import { hashOf } from './token.ts'
 
+/** The time of the last use of a caller that wasn't used since the last note. Like all others it isn't a small integer
+ * to V8, which then keeps one form of state. */
+export const unused = -Infinity
+
 /** The private state of a caller. Apps that use the plugin can't reach it. */
 export let stateOf: (caller: Caller) => CallerState
 
@@ -80,6 +84,8 @@ export class CallerState implements CacheSlot {
   nextOfKey: Caller | undefined
   /** The store's record of its quota. */
   record: object | undefined
+  /** The time of its last request, until it is noted in the store. */
+  usedAtMs = unused
   /** The usage that was counted last. */
   dayCount: DayCount | undefined
   /** The refusals that were counted last. */

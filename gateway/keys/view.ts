@@ -1,8 +1,21 @@
-import type { Key } from './key.ts'
+import type { KeyInUse } from './in-use.ts'
+import { lastUse, markOf } from './last-use-store.ts'
+import type { Key, Secret } from './key.ts'
 
-/** A key without its secrets, with times as texts. `bannedUntilMs` is given while a ban of the key runs. */
-export function keyView(key: Key, nowMs: number, bannedUntilMs?: number) {
-  const { id, name, plan, account, limits, methods, paths, addresses, note, secrets } = key
+/** The old token of a key while it still works, and its last use. */
+export type OldToken = Readonly<{ untilMs: number; lastUsedMs: number | undefined }>
+
+/** The facts of a key's view that the key itself doesn't have. */
+export type Beside = Readonly<{
+  /** The end of a running ban. */
+  bannedUntilMs?: number | undefined
+  /** The last uses; left out where they don't matter, as in the audit. */
+  inUse?: KeyInUse
+}>
+
+/** A key without its secrets, with times as texts. */
+export function keyView(key: Key, nowMs: number, { bannedUntilMs, inUse }: Beside = {}) {
+  const { id, name, plan, account, limits, methods, paths, addresses, note } = key
   return {
     id,
     name,
@@ -18,8 +31,30 @@ export function keyView(key: Key, nowMs: number, bannedUntilMs?: number) {
     addresses,
     note,
     bannedUntil: time(bannedUntilMs),
-    oldTokenUntil: time(secrets.find(({ untilMs = 0 }) => untilMs > nowMs)?.untilMs),
+    oldTokenUntil: time(oldSecretOf(key, nowMs)?.untilMs),
+    ...(inUse && usesView(inUse, nowMs)),
   }
+}
+
+function usesView(inUse: KeyInUse, nowMs: number) {
+  const old = oldTokenOf(inUse, nowMs)
+  return {
+    lastUsedAt: time(lastUse(inUse.uses)) ?? null,
+    ...(old && { oldToken: { until: iso(old.untilMs), lastUsedAt: time(old.lastUsedMs) ?? null } }),
+  }
+}
+
+/** The old token of a key, if it still works. */
+export function oldTokenOf({ key, uses }: KeyInUse, nowMs: number): OldToken | undefined {
+  const secret = oldSecretOf(key, nowMs)
+  const { untilMs } = secret ?? {}
+  return secret && untilMs !== undefined
+    ? { untilMs, lastUsedMs: uses?.get(markOf(secret.hash)) }
+    : undefined
+}
+
+function oldSecretOf({ secrets }: Key, nowMs: number): Secret | undefined {
+  return secrets.find(({ untilMs = 0 }) => untilMs > nowMs)
 }
 
 export const keyStates = ['active', 'disabled', 'expired', 'revoked'] as const

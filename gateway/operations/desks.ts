@@ -17,10 +17,10 @@ export type DesksOptions = Readonly<{
 export type Desks = Readonly<{ keys: KeyDesk; quotas: QuotaDesk }>
 
 export function desksFor({ stores, plans, clock, by }: DesksOptions): Desks {
-  const { keys, quota, audit } = stores
+  const { keys, quota, audit, lastUses } = stores
   const noted = noterFor(audit, by, clock)
   return {
     keys: new KeyDesk({ store: keys, plans, clock, quota, noted }),
-    quotas: new QuotaDesk({ keys, quota, plans, clock, noted, audit }),
+    quotas: new QuotaDesk({ keys, quota, plans, clock, noted, audit, lastUses }),
   }
 }

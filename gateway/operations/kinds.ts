@@ -57,6 +57,9 @@ export const banTime = ofText(
   (text) => durationFrom(text) || undefined,
 )
 
+/** How long ago something was, in milliseconds. */
+export const age = ofText('a duration such as 1h or 90d', (text) => durationFrom(text) || undefined)
+
 /** How long an old token still works, in milliseconds. */
 export const overlapTime = ofText('0 or a duration such as 24h', (text) =>
   text === '0' ? 0 : durationFrom(text),

@@ -5,6 +5,7 @@ import { KeyMistake } from '../keys/mistake.ts'
 import { keyNames } from '../keys/names.ts'
 import { keyView } from '../keys/view.ts'
 import type { AuditStore } from '../records/audit-store.ts'
+import type { LastUseStore } from '../keys/last-use-store.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { Ban, QuotaStore } from '../limits/store.ts'
 import { banView } from '../limits/views.ts'
@@ -29,6 +30,8 @@ export type QuotaDeskOptions = Readonly<{
   noted?: Noted
   /** Tells who banned a key. */
   audit?: Pick<AuditStore, 'list'>
+  /** Tells when a key was used last. */
+  lastUses?: Pick<LastUseStore, 'of'>
 }>
 
 /** The operations on bans and quotas, for the command line and the admin API. */
@@ -39,8 +42,10 @@ export class QuotaDesk {
   readonly #clock: Clock
   readonly #noted: Noted | undefined
   readonly #audit: QuotaDeskOptions['audit']
+  readonly #lastUses: QuotaDeskOptions['lastUses']
 
-  constructor({ keys, quota, plans, clock, noted, audit }: QuotaDeskOptions) {
+  constructor({ keys, quota, plans, clock, noted, audit, lastUses }: QuotaDeskOptions) {
+    this.#lastUses = lastUses
     this.#plans = plans
     this.#noted = noted
     this.#audit = audit
@@ -106,7 +111,11 @@ export class QuotaDesk {
   async describe(key: Key): Promise<KeyDetails> {
     const facts = await this.#facts(key)
     const { bannedUntilMs } = facts.decision
-    const view = keyView(key, this.#clock(), bannedUntilMs > 0 ? bannedUntilMs : undefined)
+    const beside = {
+      bannedUntilMs: bannedUntilMs > 0 ? bannedUntilMs : undefined,
+      inUse: { key, uses: (await this.#lastUses?.of([key.id]))?.[0] },
+    }
+    const view = keyView(key, this.#clock(), beside)
     return { ...view, standing: keyStanding(key, facts) }
   }
 

@@ -18,10 +18,17 @@ const mostWaiting = 200_000
 
 export type TallyingOptions = Readonly<{
   store: TallyStore
+  /** Other counts in memory, which are written together with the tallies. */
+  beside?: readonly Written[]
   clock: Clock
   /** Called when adding begins to fail, and with `undefined` when it works again. */
   trouble: (error: Error | undefined) => void
 }>
+
+/** Counts in memory. `write` adds them to the store; if that fails, it keeps them for the next time and rejects. */
+export interface Written {
+  write(): Promise<void>
+}
 
 type Batch = Readonly<{ id: string; tallies: readonly Tally[] }>
 
@@ -139,6 +146,7 @@ export class Tallying {
         this.#size -= batch.tallies.length
         await breathe()
       }
+      for (const counts of this.#options.beside ?? []) await counts.write()
       if (this.#isFailing) this.#options.trouble(undefined)
       this.#isFailing = false
     } catch (error) {

@@ -13,6 +13,7 @@ import type { KeyDirectory, LookUp } from '../keys/directory.ts'
 import { hasShape, isOurs, isWellFormed } from '../keys/token.ts'
 import type { Strangers } from '../limits/strangers.ts'
 import type { ConfiguredPlans } from '../limits/terms.ts'
+import type { LastUses } from '../records/last-uses.ts'
 import { LogThrottle } from '../records/log-throttle.ts'
 import { refuse } from '../request-record.ts'
 import type { AddressOf, RefuseStranger } from '../stranger.ts'
@@ -23,6 +24,7 @@ export type AuthenticateOptions = Readonly<{
   plans: ConfiguredPlans
   addressOf: AddressOf
   refuseStranger: RefuseStranger
+  lastUses: Pick<LastUses, 'add'>
   clock: Clock
 }>
 
@@ -34,7 +36,7 @@ const everyMinuteMs = 60_000
 
 /** Finds the caller of a request before its body is read; refuses strangers. */
 export function authenticate(options: AuthenticateOptions): onRequestHookHandler {
-  const { directory, strangers, plans, addressOf, refuseStranger, clock } = options
+  const { directory, strangers, plans, addressOf, refuseStranger, lastUses, clock } = options
   const unplannedKeys = new LogThrottle(clock, everyMinuteMs)
 
   return function authenticate(request, reply, done): void {
@@ -66,10 +68,12 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
   function letIn(caller: Caller, request: FastifyRequest, reply: FastifyReply, done: Done): void {
     const { tollgate: record } = request
     if (!record) throw new Error('authenticate comes after follow')
-    if (!caller.isValidAt(clock())) {
+    const nowMs = clock()
+    if (!caller.isValidAt(nowMs)) {
       record.turnedAway = caller
       return refuseStranger(request, reply, ended[stateOf(caller).endsBecause])
     }
+    lastUses.add(caller, nowMs)
     const terms = plans.termsFor(caller)
     if (!terms) {
       record.turnedAway = caller

@@ -2,10 +2,14 @@ import type { StoredKey } from '../keys/key.ts'
 import type { QuotaState } from '../limits/step.ts'
 import { isDeprecatedCall } from '../records/deprecated-calls.ts'
 import type { AuditEntry } from '../records/audit-store.ts'
+import { beginning, type KeyUses } from '../keys/last-use-store.ts'
 import type { Tally } from '../records/tally-store.ts'
 
 /** A quota, and the time after which its state no longer matters. */
 export type StoredQuota = Readonly<{ quota: string; state: QuotaState; keepUntilMs: number }>
+
+/** The value of a key in a store of last uses, or its beginning. */
+export type StoredUses = Readonly<{ key: string; uses: KeyUses }>
 
 /**
  * Reads a store for a copy, while gateways may serve from it. Damaged entries are left out. Batches are
@@ -23,6 +27,8 @@ export interface CopySource {
   quotas(): AsyncIterable<readonly StoredQuota[]>
   /** The tallies of all remembered days. One may come twice. */
   tallies(): AsyncIterable<readonly Tally[]>
+  /** The last uses of all keys, and since when they are noted. One may come twice. */
+  lastUses(): AsyncIterable<readonly StoredUses[]>
   /** The oldest first. */
   audit(): AsyncIterable<readonly AuditEntry[]>
   close(): Promise<void>
@@ -47,6 +53,8 @@ export interface CopyGoal {
   putQuotas(quotas: readonly StoredQuota[]): Promise<void>
   /** Puts tallies. Of one that is stored already, the larger count wins. */
   putTallies(tallies: readonly Tally[]): Promise<void>
+  /** Puts last uses. Of a token that is stored already, the later one wins. */
+  putLastUses(uses: readonly StoredUses[]): Promise<void>
   /** Puts lines of the audit among the stored ones, by their time. */
   putAudit(entries: readonly AuditEntry[]): Promise<void>
   /** Makes the copy permanent. Without it the goal may be incomplete. */
@@ -75,6 +83,8 @@ export type Copied = Readonly<{
   bans: number
   usage: number
   deprecatedCalls: number
+  /** Keys of which the last use is known. */
+  lastUses: number
   audit: number
   damaged: number
 }>
@@ -102,7 +112,15 @@ export async function copyStore(
     }
     await requireNoClash(source, goal)
   }
-  const copied = { keys: 0, quotas: 0, bans: 0, usage: 0, deprecatedCalls: 0, audit: 0 }
+  const copied = {
+    keys: 0,
+    quotas: 0,
+    bans: 0,
+    usage: 0,
+    deprecatedCalls: 0,
+    lastUses: 0,
+    audit: 0,
+  }
   let newKeys = 0
   for await (const batch of source.quotas()) {
     if (!isDryRun) await goal.putQuotas(batch)
@@ -116,6 +134,10 @@ export async function copyStore(
     copied.deprecatedCalls += deprecated
     copied.usage += batch.length - deprecated
     progress?.('usage', copied.usage + copied.deprecatedCalls)
+  }
+  for await (const batch of source.lastUses()) {
+    if (!isDryRun) await goal.putLastUses(batch)
+    copied.lastUses += batch.filter(({ key }) => key !== beginning.key).length
   }
   const audit: AuditEntry[] = []
   for await (const batch of source.audit()) audit.push(...batch)

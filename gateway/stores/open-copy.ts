@@ -61,6 +61,7 @@ function emptyGoal(file: string): CopyGoal {
     putKeys: refuse,
     putQuotas: refuse,
     putTallies: refuse,
+    putLastUses: refuse,
     putAudit: refuse,
     finish: refuse,
     close: () => Promise.resolve(),

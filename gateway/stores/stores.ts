@@ -5,6 +5,7 @@ import type { FleetStore } from '../fleet/store.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { QuotaStore } from '../limits/store.ts'
 import type { AuditStore } from '../records/audit-store.ts'
+import type { LastUseStore } from '../keys/last-use-store.ts'
 import type { TallyStore } from '../records/tally-store.ts'
 
 /** The stores: all state that outlives a request and a configuration. */
@@ -12,6 +13,7 @@ export type Stores = Readonly<{
   keys: KeyStore
   quota: QuotaStore
   tallies: TallyStore
+  lastUses: LastUseStore
   audit: AuditStore
   timeline: TimelineStore
   questions: FleetQuestions

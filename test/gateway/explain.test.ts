@@ -385,7 +385,7 @@ async function explainsTheFleet(t: Test, store: string): Promise<void> {
   t.notMatch(explained.out, secret.slice(20))
   t.match(JSON.parse((await explain('order.66_x-1', '--json')).stdout), { answers: [{}] })
 
-  await other.app.core.timeline.flush()
+  await other.app.core.tallying.flush()
   const ofKey = await explain('One\u001b[2J')
   t.match(ofKey.stdout, /Last refused in the minute .*: \d+ refusals?, minute: 1 of 1 used\./)
   t.notMatch(ofKey.out, /\u001b/)

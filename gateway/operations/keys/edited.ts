@@ -25,11 +25,11 @@ export async function edit(context: Context, target: Target, change: KeyEdit): P
 /** The key as it is now, and the consequences of its change; or the changes of many. */
 export const editedOutput = {
   json: (outcome: Outcome) => ('one' in outcome ? outcome.one.after : outcome.many),
-  text: async (outcome: Outcome, { desks }: Context): Promise<string> => {
+  text: async (outcome: Outcome, { desks, clock }: Context): Promise<string> => {
     if ('many' in outcome) return manyText(outcome.many)
     const { key, before, changed, after } = outcome.one
     const shared = changed.account === key.account ? [] : await sharing(changed, desks().keys)
-    return keyText(after, [...shared, ...consequencesOf(before, after)])
+    return keyText(after, clock(), [...shared, ...consequencesOf(before, after)])
   },
   isRefused: (outcome: Outcome) => 'many' in outcome && outcome.many.left.length > 0,
 }

@@ -37,7 +37,7 @@ export const findKey = operation({
       : rotatedText(untilMs, clock())
     const state = details.state === 'active' ? '' : ` The key is ${details.state}.`
     const outcome = works ? 'It works.' : 'It doesn’t work: requests with it get 401.'
-    return keyText(details, [`${which}${state} ${outcome}`])
+    return keyText(details, clock(), [`${which}${state} ${outcome}`])
   },
 })
 

@@ -1,13 +1,15 @@
 import type { Key } from '../../keys/key.ts'
+import { inUse, isByUse, pageInUse, wantedByUse } from '../../keys/in-use.ts'
+import type { KeyInUse, PageInUse, UseFilter } from '../../keys/in-use.ts'
+import { lastUse } from '../../keys/last-use-store.ts'
 import { wantedBy } from '../../keys/filter.ts'
 import { cursorAt } from '../../keys/line.ts'
-import type { KeyPage } from '../../keys/store.ts'
 import { keyView, stateOf } from '../../keys/view.ts'
 import { effectiveLimits } from '../../limits/limits.ts'
 import { dayMs } from '../../limits/step.ts'
 import { Listed } from '../listed.ts'
 import type { Context } from '../context.ts'
-import { keyState, pageCursor, pageSize } from '../kinds.ts'
+import { age, keyState, pageCursor, pageSize } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { aSwitch, textOf } from '../parameters.ts'
 import { aligned, endText, timeText } from '../table.ts'
@@ -31,29 +33,45 @@ export const listKeys = operation({
     plan: textOf('PLAN', 'only keys of this plan'),
     account: textOf('ACCOUNT', 'only keys of this account'),
     state: { kind: keyState, value: 'STATE', help: 'only keys in this state' },
+    unused: { kind: age, value: 'DURATION', help: 'only keys that were not used for so long' },
+    neverUsed: aSwitch('only keys of which no use is known'),
+    oldTokenUsed: {
+      kind: age,
+      value: 'DURATION',
+      help: 'only keys whose old token still works and was used within this time',
+    },
     all: aSwitch('revoked keys too'),
     limit: { kind: pageSize, value: 'N', help: 'a page of at most so many keys, by name' },
     after: { kind: pageCursor, value: 'CURSOR', help: 'the page after another' },
   },
   role: 'read',
-  run: async ({ desks, clock }, { limit, after, ...filter }): Promise<Listing> => {
+  run: async ({ stores, desks, clock }, { limit, after, ...given }): Promise<Listing> => {
+    const { unused, neverUsed, oldTokenUsed, ...filter } = given
+    const byUse = { unused, neverUsed, oldTokenUsed }
     const { keys, quotas } = desks()
+    const { lastUses: store } = stores()
+    const nowMs = clock()
+    const sinceMs = isByUse(byUse) ? await store.since() : undefined
+    const isWanted = isByUse(byUse) ? wantedByUse(byUse, { nowMs, sinceMs }) : undefined
     const bans = await quotas.banEnds()
-    const isFiltered = Object.values(filter).some((each) => each !== undefined)
-    const view = (key: Key): object => keyView(key, clock(), bans.get(key.id))
-    const shared = { bans, isFiltered, view }
+    const isFiltered = Object.values(given).some((each) => each !== undefined)
+    const view = (inUse: KeyInUse): object =>
+      keyView(inUse.key, clock(), { bannedUntilMs: bans.get(inUse.key.id), inUse })
+    const shared = { bans, isFiltered, byUse, sinceMs, view }
     if (limit !== undefined || after !== undefined) {
-      return { ...shared, page: await keys.page({ filter, limit: limit ?? usualPage, after }) }
+      const read = (limit: number, after: string | undefined) => keys.page({ filter, limit, after })
+      const query = { read, limit: limit ?? usualPage, after, store, isWanted }
+      return { ...shared, page: await pageInUse(query) }
     }
-    return {
-      ...shared,
-      list: new Listed(wanted(keys.list(), wantedBy(filter, clock())), byAge, view),
-    }
+    const some = inUse(wanted(keys.list(), wantedBy(filter, nowMs)), store)
+    return { ...shared, list: new Listed(isWanted ? wanted(some, isWanted) : some, byAge, view) }
   },
   json: ({ list, page, view }) => list ?? (page && pageJson(page, view)),
-  text: async ({ list, page, bans, isFiltered }, context) => {
+  text: async ({ list, page, bans, isFiltered, byUse, sinceMs }, context) => {
     const keys = page?.keys ?? (await list?.inOrder()) ?? []
-    if (keys.length > 0) return table(keys, columnsOf(context, bans)) + nextText(page)
+    const known = knownText(keys, { byUse, sinceMs, nowMs: context.clock() })
+    if (keys.length > 0) return table(keys, columnsOf(context, bans)) + known + nextText(page)
+    if (known !== '') return `No key matches.${known}`
     return isFiltered || page
       ? 'No key matches.'
       : 'There are no keys yet. Make one: tollgate keys create --plan PLAN --name NAME'
@@ -62,34 +80,54 @@ export const listKeys = operation({
 
 /** All wanted keys, or a page of them. */
 type Listing = Readonly<{
-  list?: Listed<Key>
-  page?: KeyPage
+  list?: Listed<KeyInUse>
+  page?: PageInUse
   bans: ReadonlyMap<string, number>
   isFiltered: boolean
-  view: (key: Key) => object
+  byUse: UseFilter
+  /** The time since which uses are known, if it matters. */
+  sinceMs: number | undefined
+  view: (inUse: KeyInUse) => object
 }>
 
-function pageJson({ keys, end }: KeyPage, view: Listing['view']): object {
+function pageJson({ keys, end }: PageInUse, view: Listing['view']): object {
   return { keys: keys.map(view), next: end === undefined ? null : cursorAt(end) }
 }
 
-function nextText(page: KeyPage | undefined): string {
+function nextText(page: PageInUse | undefined): string {
   if (page?.end === undefined) return ''
   return `\n\nThere are more. The next page: the same command with --after ${cursorAt(page.end)}`
 }
 
-async function* wanted(
-  keys: AsyncIterable<Key>,
-  isWanted: (key: Key) => boolean,
-): AsyncGenerator<Key, void> {
+async function* wanted<Item>(
+  keys: AsyncIterable<Item>,
+  isWanted: (key: Item) => boolean,
+): AsyncGenerator<Item, void> {
   for await (const key of keys) if (isWanted(key)) yield key
 }
 
-function byAge(a: Key, b: Key): number {
+/** A sentence about the time since which uses are known, if that may matter to what is listed. */
+function knownText(
+  keys: readonly KeyInUse[],
+  { byUse, sinceMs, nowMs }: Pick<Listing, 'byUse' | 'sinceMs'> & Readonly<{ nowMs: number }>,
+): string {
+  const { unused = 0, neverUsed = false } = byUse
+  if (unused === 0 && !neverUsed) return ''
+  if (sinceMs === undefined) return '\n\nNo use of any key is known yet.'
+  const isOlder = keys.some(({ key }) => key.createdAtMs < sinceMs)
+  if (!isOlder && sinceMs <= nowMs - unused) return ''
+  return `\n\nUses are known since ${timeText(sinceMs)}. Of earlier ones nothing is known.`
+}
+
+function byAge({ key: a }: KeyInUse, { key: b }: KeyInUse): number {
   return a.createdAtMs - b.createdAtMs || a.id.localeCompare(b.id)
 }
 
-type Column = readonly [name: string, cell: (key: Key) => string, isAlways?: boolean]
+type Column = readonly [
+  name: string,
+  cell: (key: Key, uses: KeyInUse['uses']) => string,
+  isAlways?: boolean,
+]
 
 function columnsOf(context: Context, bans: ReadonlyMap<string, number>): readonly Column[] {
   return [
@@ -101,18 +139,20 @@ function columnsOf(context: Context, bans: ReadonlyMap<string, number>): readonl
     ['LIMITS', limitsText],
     ['ONLY', onlyText],
     ['EXPIRES', ({ expiresAtMs }) => dayText(expiresAtMs)],
+    ['LAST USED', (_key, uses) => usedText(lastUse(uses), context)],
     ['CREATED', ({ createdAtMs }) => dayText(createdAtMs), true],
   ]
 }
 
 /** A table without columns that no key of the list uses, so that most lists fit a terminal. */
-function table(keys: readonly Key[], columns: readonly Column[]): string {
+function table(keys: readonly KeyInUse[], columns: readonly Column[]): string {
   const shown = columns.filter(
-    ([, cell, isAlways = false]) => isAlways || keys.some((key) => cell(key) !== ''),
+    ([, cell, isAlways = false]) =>
+      isAlways || keys.some(({ key, uses }) => cell(key, uses) !== ''),
   )
   return aligned([
     shown.map(([name]) => name),
-    ...keys.map((key) => shown.map(([, cell]) => cell(key))),
+    ...keys.map(({ key, uses }) => shown.map(([, cell]) => cell(key, uses))),
   ])
 }
 
@@ -129,6 +169,12 @@ function stateText(
   // Within a day the time is enough, and leaves room for other columns.
   const [day = '', time = ''] = endText(bannedUntilMs).split(' ')
   return `banned until ${bannedUntilMs - clock() < dayMs ? time : day}`
+}
+
+/** The day of a key's last use; within a day the time. */
+function usedText(usedMs: number | undefined, { clock }: Context): string {
+  const [day = '', time = ''] = timeText(usedMs).split(' ')
+  return usedMs !== undefined && clock() - usedMs < dayMs ? time : day
 }
 
 /** A key's own limits. */

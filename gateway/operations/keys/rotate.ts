@@ -1,10 +1,11 @@
+import { markOf } from '../../keys/last-use-store.ts'
 import { keyView } from '../../keys/view.ts'
 import { overlapTime } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { oneKey } from '../parameters.ts'
 import { endText } from '../table.ts'
 import { consequencesOf } from './consequences.ts'
-import { issuedText } from './texts.ts'
+import { issuedText, usedText } from './texts.ts'
 
 export const rotateKey = operation({
   name: 'keys rotate',
@@ -24,18 +25,21 @@ export const rotateKey = operation({
   },
   changes: true,
   role: 'support',
-  run: async ({ desks, clock }, { key, overlap }) => {
+  run: async ({ stores, desks, clock }, { key, overlap }) => {
     const issued = await desks().keys.rotate(key.id, overlap)
     const now = clock()
     const olderUntilMs = key.secrets.find(({ untilMs = 0 }) => untilMs > now)?.untilMs
-    return { ...issued, olderUntilMs }
+    const [uses] = await stores().lastUses.of([key.id])
+    return { ...issued, olderUntilMs, uses }
   },
-  json: ({ key, token }, { clock }) => {
-    const { oldTokenUntil } = keyView(key, clock())
-    return { id: key.id, key: token, plan: key.plan, oldTokenUntil }
+  json: ({ key, token, uses }, { clock }) => {
+    const { oldTokenUntil, oldToken } = keyView(key, clock(), { inUse: { key, uses } })
+    return { id: key.id, key: token, plan: key.plan, oldTokenUntil, oldToken }
   },
-  text: async ({ key, token, olderUntilMs }, { desks, clock }) => {
-    const untilMs = key.secrets[1]?.untilMs ?? 0
+  text: async ({ key, token, olderUntilMs, uses }, { desks, clock }) => {
+    const { untilMs = 0, hash = '' } = key.secrets[1] ?? {}
+    const usedMs = uses?.get(markOf(hash))
+    const used = `It ${usedText(usedMs, clock())}.`
     const old =
       untilMs > clock()
         ? `The old one works until ${endText(untilMs)}.`
@@ -47,6 +51,10 @@ export const rotateKey = operation({
             `The one before it works no longer: it would have worked until ${endText(olderUntilMs)}, but a key has two tokens at most.`,
           ]
     const details = await desks().quotas.describe(key)
-    return issuedText('Rotated', key, token, [old, ...older, ...consequencesOf(details, details)])
+    return issuedText('Rotated', key, token, [
+      `${old} ${used}`,
+      ...older,
+      ...consequencesOf(details, details),
+    ])
   },
 })

@@ -9,5 +9,5 @@ export const showKey = operation({
   parameters: { key: oneKey },
   role: 'read',
   run: ({ desks }, { key }) => desks().quotas.describe(key),
-  text: (details) => keyText(details),
+  text: (details, { clock }) => keyText(details, clock()),
 })

@@ -1,4 +1,5 @@
 import { printable } from '../../../shared/printable.ts'
+import { spanText } from '../../../shared/units.ts'
 import type { Key } from '../../keys/key.ts'
 import type { KeyDetails, QuotaView } from '../quota-desk.ts'
 import { aligned, endText, timeText } from '../table.ts'
@@ -23,9 +24,13 @@ export function tokenWarning({ id }: Pick<Key, 'id'>): string {
   )
 }
 
-/** Everything about one key, a line each; before it the consequences of a change. */
-export function keyText(details: KeyDetails, consequences: readonly string[] = []): string {
-  const { plan, account, limits, standing, bannedUntil } = details
+/** Everything about one key at a time, a line each; before it the consequences of a change. */
+export function keyText(
+  details: KeyDetails,
+  nowMs: number,
+  consequences: readonly string[] = [],
+): string {
+  const { plan, account, limits, standing, bannedUntil, lastUsedAt, oldToken } = details
   const { quota, minute, day, strikes } = standing
   const ofWhom = (own: unknown) => (own === undefined ? `plan ${plan}` : 'its own limit')
   const rows = {
@@ -35,6 +40,8 @@ export function keyText(details: KeyDetails, consequences: readonly string[] = [
     strikes: strikes > 0 ? strikes : undefined,
     minute: windowText(minute, ofWhom(limits?.perMinute), standing.offered),
     day: windowText(day, ofWhom(limits?.perDay), standing.offered),
+    lastUsedAt: lastUsedAt === undefined ? undefined : (lastUsedAt ?? 'no use is known'),
+    oldToken: oldToken && oldTokenText(oldToken, nowMs),
     quota: quota.startsWith('account:') ? `shared by all keys of ${account}` : undefined,
     // Other rows show these.
     limits: undefined,
@@ -46,6 +53,19 @@ export function keyText(details: KeyDetails, consequences: readonly string[] = [
     .map(([name, value]) => [`${name}:`, valueText(value)])
   const before = consequences.length > 0 ? `${consequences.map(printable).join('\n')}\n\n` : ''
   return before + aligned(lines)
+}
+
+type OldToken = NonNullable<KeyDetails['oldToken']>
+
+function oldTokenText({ lastUsedAt }: OldToken, nowMs: number): string {
+  const usedMs = lastUsedAt === null ? undefined : Date.parse(lastUsedAt)
+  return usedText(usedMs, nowMs)
+}
+
+/** When a token was used last. */
+export function usedText(usedMs: number | undefined, nowMs: number): string {
+  if (usedMs === undefined) return 'was not used yet, as far as is known'
+  return `was last used ${spanText(nowMs - usedMs)} ago`
 }
 
 /** The state of a key, together with a running ban and a missing plan. */

@@ -6,8 +6,8 @@ import { intactKeyFrom, recordOf } from '../../keys/record.ts'
 import type { Key } from '../../keys/key.ts'
 import type { Added } from '../../keys/store.ts'
 import { breathe } from '../../../shared/breathe.ts'
+import { inOrder } from '../../../shared/in-order.ts'
 import { withoutSync } from './database.ts'
-import { inOrder } from './in-order.ts'
 import type { Lines } from './key-index.ts'
 
 /** The most keys that are added in one step, and that are checked in one turn of the loop. */

@@ -5,13 +5,14 @@ import { recordOf } from '../../keys/record.ts'
 import type { StoredKey } from '../../keys/key.ts'
 import { newQuota } from '../../limits/step.ts'
 import { auditText, rememberedEntries, type AuditEntry } from '../../records/audit-store.ts'
-import type { CopyGoal, StoredQuota } from '../copy.ts'
+import type { CopyGoal, StoredQuota, StoredUses } from '../copy.ts'
 import { mergedAudit, mergedQuota } from '../merge.ts'
 import type { Tally } from '../../records/tally-store.ts'
 import { requireGatewayFile } from './gateway-file.ts'
 import { claim } from './claim.ts'
 import { inUseSentence, keyLookups, inspectGoal } from './inspect-goal.ts'
 import { openGatewayFile } from './database.ts'
+import { lastUseRows } from './last-uses.ts'
 import { linesIn } from './key-index.ts'
 import { newFile } from './new-file.ts'
 import { EmbeddedQuotas } from './quota.ts'
@@ -74,6 +75,7 @@ function existingGoal(file: string, clock: Clock): CopyGoal {
     putKeys: async (keys) => (await begun()).putKeys(keys),
     putQuotas: async (quotas) => (await begun()).putQuotas(quotas),
     putTallies: async (tallies) => (await begun()).putTallies(tallies),
+    putLastUses: async (uses) => (await begun()).putLastUses(uses),
     putAudit: async (entries) => (await begun()).putAudit(entries),
     finish: async () => (await begun()).finish(),
 
@@ -88,7 +90,7 @@ function existingGoal(file: string, clock: Clock): CopyGoal {
   }
 }
 
-type Puts = Pick<CopyGoal, 'putKeys' | 'putQuotas' | 'putTallies' | 'putAudit'>
+type Puts = Pick<CopyGoal, 'putKeys' | 'putQuotas' | 'putTallies' | 'putLastUses' | 'putAudit'>
 type Writing = Puts & Readonly<{ finish: () => Promise<void>; close: () => void }>
 
 /** Opens a file for writing, when no gateway counts in it. */
@@ -200,6 +202,10 @@ function puttersOf(database: Database, mostRows: number): Puts {
   const putTallies = inSteps((tallies: readonly Tally[]) => {
     for (const tally of tallies) insertTally.run(tally)
   })
+  const lastUses = lastUseRows(database)
+  const putLastUses = inSteps((all: readonly StoredUses[]) => {
+    for (const { key, uses } of all) lastUses.put(key, uses)
+  })
   const putAudit = inSteps((given: readonly AuditEntry[]) => {
     const texts = database.prepare<[], string>('SELECT entry FROM audit ORDER BY seq').pluck().all()
     const entries = mergedAudit(texts, given).slice(-rememberedEntries)
@@ -212,6 +218,7 @@ function puttersOf(database: Database, mostRows: number): Puts {
     putKeys: (keys) => Promise.resolve(putKeys(keys)),
     putQuotas: (quotas) => Promise.resolve(putQuotas(quotas)),
     putTallies: (tallies) => Promise.resolve(putTallies(tallies)),
+    putLastUses: (uses) => Promise.resolve(putLastUses(uses)),
     putAudit: (entries) => Promise.resolve(putAudit(entries)),
   }
 }

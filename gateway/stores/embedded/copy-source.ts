@@ -3,6 +3,7 @@ import type { Database } from '../../../shared/sqlite.ts'
 import { intactKeyFrom } from '../../keys/record.ts'
 import { dayMs, newQuota, type QuotaState } from '../../limits/step.ts'
 import { auditEntriesFrom } from '../../records/audit-store.ts'
+import { usesFrom } from '../../keys/last-use-store.ts'
 import type { CopySource, StoredQuota } from '../copy.ts'
 import { keepUntil } from '../keep-until.ts'
 import { rememberedDays, type Tally } from '../../records/tally-store.ts'
@@ -88,6 +89,22 @@ export function embeddedSource(file: string, clock: Clock): CopySource {
         batch = []
       }
       yield batch
+    },
+
+    async *lastUses() {
+      const page = database.prepare<string, { key: string; uses: string }>(
+        `SELECT key, uses FROM lastUses WHERE key >= ? ORDER BY key LIMIT ${batchSize}`,
+      )
+      for (let from = ''; ;) {
+        const rows = page.all(from)
+        yield rows.flatMap(({ key, uses: text }) => {
+          const uses = usesFrom(text)
+          return uses ? [{ key, uses }] : []
+        })
+        if (rows.length < batchSize) return
+        from = rows.at(-1)?.key ?? ''
+        await breathe()
+      }
     },
 
     async *audit() {

@@ -73,6 +73,10 @@ export const migrations: readonly string[] = [
      PRIMARY KEY (key, minute, code, reason)
    ) STRICT, WITHOUT ROWID;
    CREATE INDEX refusalsByMinute ON refusals (minute);`,
+  `CREATE TABLE lastUses (
+     key TEXT PRIMARY KEY,
+     uses TEXT NOT NULL
+   ) STRICT, WITHOUT ROWID;`,
   `CREATE TABLE lines (line TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
    CREATE TABLE lined (version INTEGER NOT NULL) STRICT;
    INSERT INTO lined VALUES (0);`,

@@ -5,6 +5,7 @@ import type { OpenOptions, Stores } from '../stores.ts'
 import { embeddedAudit } from './audit.ts'
 import { openGatewayFile } from './database.ts'
 import { embeddedKeys } from './keys.ts'
+import { embeddedLastUses } from './last-uses.ts'
 import { EmbeddedQuotas } from './quota.ts'
 import { embeddedTallies } from './tallies.ts'
 import { embeddedTimeline } from './timeline.ts'
@@ -27,6 +28,7 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
     keys,
     quota,
     tallies: embeddedTallies(usage),
+    lastUses: embeddedLastUses(usage),
     audit: embeddedAudit(database),
     timeline: embeddedTimeline(usage),
     questions: ownQuestions(),

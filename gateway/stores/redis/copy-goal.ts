@@ -6,10 +6,12 @@ import { auditText, rememberedEntries, type AuditEntry } from '../../records/aud
 import { clashOf } from '../clash.ts'
 import { counted, type CopyGoal, type StoredQuota } from '../copy.ts'
 import { mergedAudit } from '../merge.ts'
+import { mostTokens } from '../../keys/last-use-store.ts'
 import { rememberedDays } from '../../records/tally-store.ts'
 import { redisKeys } from './keys.ts'
 import { mastersOf, scanned, type RedisLocation } from './copy-source.ts'
 import { hashOfState } from './quota-hash.ts'
+import { lastUsesName } from './last-uses.ts'
 import { keyedScript, script } from './script.ts'
 
 /** The most entries per script call, so that a call never delays decisions for long. */
@@ -39,6 +41,7 @@ export function redisGoal({ name, connection, prefix, clock }: RedisLocation): C
   ])
   const putQuotas = keyedScript({ ...scripts, file: 'copy-quotas.lua' })
   const putTallies = keyedScript({ ...scripts, file: 'copy-tallies.lua' })
+  const noteUses = script({ ...scripts, file: 'last-uses-note.lua' }, [lastUsesName(prefix)])
   const replaceAudit = script({ ...scripts, file: 'copy-audit.lua' }, [audit, newAudit])
 
   return {
@@ -117,6 +120,14 @@ export function redisGoal({ name, connection, prefix, clock }: RedisLocation): C
           await putTallies([`${prefix}{tallies:${day}}`], keepSeconds, ...args)
         })
       }
+    },
+
+    async putLastUses(all) {
+      const triples = all.flatMap(({ key, uses }) => [...uses].map((use) => [key, ...use]))
+      await inBatches(triples, batchSize, async (batch) => {
+        // The same time for both clocks: those of the other store stay as they are.
+        await noteUses(0, 0, mostTokens, '', ...batch.flat())
+      })
     },
 
     async putAudit(entries) {

@@ -5,11 +5,13 @@ import { intactKeyFrom } from '../../keys/record.ts'
 import type { StoredKey } from '../../keys/key.ts'
 import { dayMs } from '../../limits/step.ts'
 import { auditEntriesFrom } from '../../records/audit-store.ts'
+import { usesFrom } from '../../keys/last-use-store.ts'
 import type { CopySource, StoredQuota } from '../copy.ts'
 import { keepUntil } from '../keep-until.ts'
 import { rememberedDays, type Tally } from '../../records/tally-store.ts'
 import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
+import { lastUsesName } from './last-uses.ts'
 import { stateOfHash } from './quota-hash.ts'
 
 const batchSize = 1_000
@@ -85,6 +87,20 @@ export function redisSource({ name, connection, prefix, clock }: RedisLocation):
       for (let day = today - rememberedDays + 1; day <= today; day++) {
         yield* talliesOf(connection, `${prefix}{tallies:${day}}`, day)
       }
+    },
+
+    async *lastUses() {
+      const name = lastUsesName(prefix)
+      let cursor = '0'
+      do {
+        const [next, flat] = await answerOf(connection.hscan(name, cursor, 'COUNT', batchSize))
+        const keys = flat.filter((_text, index) => index % 2 === 0)
+        yield keys.flatMap((key, index) => {
+          const uses = usesFrom(flat[2 * index + 1])
+          return uses ? [{ key, uses }] : []
+        })
+        cursor = next
+      } while (cursor !== '0')
     },
 
     async *audit() {

@@ -8,6 +8,7 @@ import { redisAudit } from './audit.ts'
 import { connect, whenReady } from './connect.ts'
 import { redisFleet } from './fleet.ts'
 import { redisKeys } from './keys.ts'
+import { redisLastUses } from './last-uses.ts'
 import { plainCause, redisName } from './name.ts'
 import { RedisQuestions } from './questions.ts'
 import { redisQuotas } from './quota.ts'
@@ -60,6 +61,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     keys,
     quota,
     tallies: redisTallies(parts),
+    lastUses: redisLastUses(parts),
     audit: redisAudit(connection, prefix),
     timeline: redisTimeline(parts),
     questions,

@@ -1,7 +1,7 @@
-import { breathe } from '../../../shared/breathe.ts'
+import { breathe } from './breathe.ts'
 
 /** Items per batch: between two batches a gateway serves, and other processes write. */
-const batchSize = 500
+const usualBatch = 500
 
 /** Items that are grouped in one turn of the loop. */
 const groupedAtOnce = 5_000
@@ -16,6 +16,7 @@ const prefixLength = 2
 export async function* inOrder<Item>(
   items: readonly Item[],
   textOf: (item: Item) => string,
+  batchSize: number = usualBatch,
 ): AsyncGenerator<readonly [batch: readonly Item[], done: number]> {
   const groups = new Map<string, Item[]>()
   for (const [index, item] of items.entries()) {

@@ -1,0 +1,56 @@
+import {
+  beginning,
+  mostTokens,
+  usesFrom,
+  type KeyUses,
+  type LastUseStore,
+} from '../../keys/last-use-store.ts'
+import type { Breaker } from '../breaker.ts'
+import { answerOf } from './answer.ts'
+import type { Connection } from './connect.ts'
+import { script } from './script.ts'
+import type { Clock } from '../../../shared/clock.ts'
+
+/** Keys that are read per command. */
+const idsAtOnce = 500
+
+export type RedisLastUseOptions = Readonly<{
+  connection: Connection
+  prefix: string
+  timeoutMs: number
+  breaker?: Breaker | undefined
+  /** For tests. Without it Redis' own clock counts. */
+  testClock?: Clock
+}>
+
+/** The name of the hash of last uses. */
+export function lastUsesName(prefix: string): string {
+  return `${prefix}{keys}:used`
+}
+
+/** Last uses in a hash of Redis. Times are by Redis' clock. */
+export function redisLastUses(options: RedisLastUseOptions): LastUseStore {
+  const { connection, prefix, testClock } = options
+  const hash = lastUsesName(prefix)
+  const note = script({ ...options, file: 'last-uses-note.lua' }, [hash])
+
+  return {
+    async note(uses, nowMs) {
+      const args = uses.flatMap(({ key, mark, atMs }) => [key, mark, atMs])
+      await note(testClock?.() ?? '', nowMs, mostTokens, 1, ...args)
+    },
+
+    async of(ids) {
+      const found: (KeyUses | undefined)[] = []
+      for (let start = 0; start < ids.length; start += idsAtOnce) {
+        const some = ids.slice(start, start + idsAtOnce)
+        found.push(...(await answerOf(connection.hmget(hash, ...some))).map(usesFrom))
+      }
+      return found
+    },
+
+    async since() {
+      return usesFrom(await answerOf(connection.hget(hash, beginning.key)))?.get(beginning.mark)
+    },
+  }
+}
