@@ -679,7 +679,7 @@ t.test('reports on 5,000 keys leave Redis to those who decide', async (t) => {
     t.equal(found.length, 5_000)
     t.ok(found.every(({ name }) => name.startsWith('Customer ')))
     const calls = (await callsOf('evalsha')) + (await callsOf('hmget')) - before - decided
-    t.ok(calls > 0 && calls <= 60, `${calls} calls for 5,000 names`)
+    t.ok(calls > 0 && calls <= 90, `${calls} calls for 5,000 names, with their tallies`)
     t.ok(decided > 0, `${decided} decisions meanwhile`)
   }
 })
