@@ -13,8 +13,12 @@ export type AuditEntry = Change & Readonly<{ atMs: number; by: string }>
 
 export type AuditQuery = Readonly<{
   fromMs: number
+  /** The last moment; all later ones too by default. */
+  toMs?: number | undefined
   limit: number
   subject?: string | undefined
+  /** The beginning of `what`, such as `config.`. */
+  what?: string | undefined
 }>
 
 /** The least number of entries that are kept. */
@@ -33,6 +37,15 @@ export interface AuditStore {
    * entries, and the current end.
    */
   since(place?: string): Promise<Readonly<{ entries: readonly AuditEntry[]; place: string }>>
+}
+
+/** Whether a query asks for an entry, whatever its first moment. */
+export function isAsked(entry: AuditEntry, { toMs, subject, what }: AuditQuery): boolean {
+  return (
+    entry.atMs <= (toMs ?? Infinity) &&
+    entry.subject === (subject ?? entry.subject) &&
+    entry.what.startsWith(what ?? '')
+  )
 }
 
 /** The text of an entry in a store. */

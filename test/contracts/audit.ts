@@ -19,7 +19,8 @@ export function auditStoreContract(
     const beginning = await first.since()
     t.strictSame(beginning.entries, [])
 
-    const [one, two, three] = [entry(1_000), entry(2_000, { subject: 'b' }), entry(2_000)]
+    const [one, three] = [entry(1_000), entry(2_000)]
+    const two = entry(2_000, { subject: 'b', what: 'config.reload' })
     for (const [place, each] of [one, two, three].entries()) {
       await (place % 2 ? second : first).add(each)
     }
@@ -29,6 +30,12 @@ export function auditStoreContract(
     t.strictSame(await first.list({ ...everything, subject: 'c' }), [])
     t.strictSame(await first.list({ ...everything, fromMs: 1_001 }), [three, two])
     t.strictSame(await first.list({ fromMs: 2_000, limit: 1, subject: 'a' }), [three])
+
+    t.strictSame(await first.list({ ...everything, toMs: 1_999 }), [one])
+    t.strictSame(await first.list({ ...everything, toMs: 2_000, limit: 1 }), [three])
+    t.strictSame(await first.list({ ...everything, what: 'config.' }), [two])
+    t.strictSame(await first.list({ ...everything, what: 'config.', subject: 'a' }), [])
+    t.strictSame(await first.list({ ...everything, what: 'onfig.' }), [], 'the beginning counts')
 
     const added = await second.since(beginning.place)
     t.strictSame(added.entries, [one, two, three], 'what was added since, the oldest first')
@@ -44,6 +51,8 @@ export function auditStoreContract(
       many.filter(({ subject }) => subject === 's1').reverse(),
       'more than are read at a time',
     )
+    const ofConfig = await second.list({ ...everything, limit: 1, what: 'config.' })
+    t.strictSame(ofConfig, [two], 'however many others came later')
     const read: AuditEntry[] = []
     for (let { entries, place } = await second.since(added.place); entries.length > 0;) {
       read.push(...entries)

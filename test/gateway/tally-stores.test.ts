@@ -381,6 +381,24 @@ void auditStoreContract(t, 'redis, a single server', async (t) => {
   return { first, second }
 })
 
+t.test('a list of the audit reads no further back than its first moment', async (t) => {
+  const { url, client } = await startRedis(t)
+  const connection = connect({ url }, { timeoutMs: 2_000 })
+  t.teardown(() => connection.disconnect())
+  const audit = redisAudit(connection, 'test:')
+  const change = { by: 'me', what: 'keys.change', subject: 'another', before: null, after: null }
+  for (let atMs = 0; atMs < 2_000; atMs++) {
+    void client.xadd('test:audit', '*', 'entry', JSON.stringify({ atMs, ...change }))
+  }
+  const reads = async (fromMs: number): Promise<number> => {
+    await client.config('RESETSTAT')
+    t.strictSame(await audit.list({ fromMs, limit: 9, subject: 'one' }), [])
+    return Number(/xrevrange:calls=(\d+)/.exec(await client.info('commandstats'))?.[1])
+  }
+  t.equal(await reads(1_900), 1)
+  t.ok((await reads(0)) >= 4)
+})
+
 async function redisFleets(t: Test, settings: RedisSettings, count = 1) {
   let now = 0
   const open = async (): Promise<RedisFleet> => {

@@ -58,18 +58,15 @@ export async function timelineOf(
   await flush()
   const { timeline, audit } = stores()
   const minuteOf = (ms: number): number => Math.floor(ms / minuteMs)
-  const [refused, ofKey, all, details] = await Promise.all([
+  const [refused, ofKey, ofConfig, details] = await Promise.all([
     timeline.list(key.id, minuteOf(fromMs), minuteOf(toMs)),
-    audit.list({ fromMs, limit: mostChanges, subject: key.id }),
-    audit.list({ fromMs, limit: mostChanges }),
+    audit.list({ fromMs, toMs, limit: mostChanges, subject: key.id }),
+    audit.list({ fromMs, toMs, limit: mostChanges, what: 'config.' }),
     desks().quotas.describe(key),
   ])
-  const changes = [...ofKey, ...all.filter(({ what }) => what.startsWith('config.'))]
   const lines = [
     ...refused.map((line) => ({ atMs: line.minute * minuteMs, line: refusedLine(line) })),
-    ...changes
-      .filter(({ atMs }) => atMs <= toMs)
-      .map((entry) => ({ atMs: entry.atMs, line: changeLine(entry) })),
+    ...[...ofKey, ...ofConfig].map((entry) => ({ atMs: entry.atMs, line: changeLine(entry) })),
   ]
   return {
     id: key.id,

@@ -1,11 +1,19 @@
 import type { Database } from '../../../shared/sqlite.ts'
+import { breathe } from '../../../shared/breathe.ts'
 import {
   auditEntriesFrom,
   auditText,
+  isAsked,
   rememberedEntries,
+  type AuditEntry,
   type AuditStore,
 } from '../../records/audit-store.ts'
 import { answerOf } from './answer.ts'
+
+/** Lines that are read in one turn of the loop. */
+const pageSize = 500
+
+type Page = { end: number; subject: string }
 
 type Row = Readonly<{ seq: number; entry: string }>
 
@@ -15,12 +23,12 @@ export function embeddedAudit(database: Database): AuditStore {
     'INSERT INTO audit (atMs, subject, entry) VALUES (@atMs, @subject, @entry)',
   )
   const forget = database.prepare('DELETE FROM audit WHERE seq <= ?')
-  const newest = database.prepare<[number, number], string>(
-    'SELECT entry FROM audit WHERE atMs >= ? ORDER BY seq DESC LIMIT ?',
-  )
-  const newestOf = database.prepare<[string, number, number], string>(
-    'SELECT entry FROM audit WHERE subject = ? AND atMs >= ? ORDER BY seq DESC LIMIT ?',
-  )
+  const before = (filter: string) =>
+    database.prepare<Page, Row>(
+      `SELECT seq, entry FROM audit WHERE seq < @end AND ${filter} ORDER BY seq DESC LIMIT ${pageSize}`,
+    )
+  const newest = before('true')
+  const newestOf = before('subject = @subject')
   const after = database.prepare<[number], Row>(
     'SELECT seq, entry FROM audit WHERE seq > ? ORDER BY seq LIMIT 1000',
   )
@@ -36,13 +44,22 @@ export function embeddedAudit(database: Database): AuditStore {
       return Promise.resolve()
     },
 
-    async list({ fromMs, limit, subject }) {
-      const rows = answerOf(() =>
-        subject === undefined
-          ? newest.pluck().all(fromMs, limit)
-          : newestOf.pluck().all(subject, fromMs, limit),
-      )
-      return Promise.resolve(rows.flatMap((text) => auditEntriesFrom(text)))
+    async list(query) {
+      const { subject = '' } = query
+      const rowsOf = query.subject === undefined ? newest : newestOf
+      const entries: AuditEntry[] = []
+      for (let end = Number.MAX_SAFE_INTEGER; ;) {
+        const rows = answerOf(() => rowsOf.all({ end, subject }))
+        for (const { entry: text } of rows) {
+          const [entry] = auditEntriesFrom(text)
+          if (!entry) continue
+          if (entry.atMs < query.fromMs) return entries
+          if (isAsked(entry, query) && entries.push(entry) === query.limit) return entries
+        }
+        if (rows.length < pageSize) return entries
+        end = rows.at(-1)?.seq ?? 0
+        await breathe()
+      }
     },
 
     async since(place) {

@@ -1,7 +1,10 @@
+import { breathe } from '../../../shared/breathe.ts'
 import {
   auditEntriesFrom,
   auditText,
+  isAsked,
   rememberedEntries,
+  type AuditEntry,
   type AuditStore,
 } from '../../records/audit-store.ts'
 import { answerOf } from './answer.ts'
@@ -21,19 +24,20 @@ export function redisAudit(connection: Connection, prefix: string): AuditStore {
       )
     },
 
-    async list({ fromMs, limit, subject }) {
-      const entries = []
+    async list(query) {
+      const entries: AuditEntry[] = []
       let end = '+'
       for (;;) {
         const page = await answerOf(connection.xrevrange(stream, end, '-', 'COUNT', pageSize))
         for (const [, fields] of page) {
           const [entry] = auditEntriesFrom(fields[1])
-          if (!entry || (subject ?? entry.subject) !== entry.subject) continue
-          if (entry.atMs < fromMs) return entries
-          if (entries.push(entry) === limit) return entries
+          if (!entry) continue
+          if (entry.atMs < query.fromMs) return entries
+          if (isAsked(entry, query) && entries.push(entry) === query.limit) return entries
         }
         if (page.length < pageSize) return entries
         end = `(${page.at(-1)?.[0]}`
+        await breathe()
       }
     },
 
