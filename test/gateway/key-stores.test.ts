@@ -396,6 +396,22 @@ t.test('a gateway of the former version may write to the same Redis meanwhile', 
   t.ok(looks > 20, `a key that both change was found by each of ${looks} looks`)
   await former.copy(made('copied, with an old version'), 5)
   await sameAsModel('what it copies here')
+  // A search sees none of the lines that renames leave.
+  const finds = async ({ name, id }: Key): Promise<boolean> => {
+    const { keys } = await second.page({ filter: { name }, limit: 5, nowMs: 0 })
+    return keys.some((key) => key.id === id)
+  }
+  const [one, two, three] = [made('One'), made('Two'), made('Three')]
+  await former.add(one)
+  t.ok(await finds(one))
+  const renamed = { ...one, name: 'Renamed' }
+  await replace(renamed, true)
+  t.ok(await finds(renamed))
+  await former.copy(two, 6)
+  t.ok(await finds(two), 'a copied key is found, though a renamed one has two lines')
+  await replace({ ...one, name: 'Again' }, true)
+  await former.copy(three, 7)
+  t.ok(await finds(three), 'also if nobody has looked between both')
   await server.client.del('test:{keys}:lines')
   await sameAsModel('and without an index')
   t.equal(await server.client.zcard('test:{keys}:lines'), keys.size, 'no other line stays')

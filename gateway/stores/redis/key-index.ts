@@ -27,7 +27,9 @@ export function redisKeyIndex({ walk, unlined, line, unline }: IndexScripts): Ke
         const answer = textsFrom(await unlined(madeAtOnce))
         const [from, upTo, ...flat] = answer
         if (from === undefined || upTo === undefined) return
-        const lines = pairsOf(flat, 2).map(([id = '', record = '']) => lineOfRecord(id, record))
+        const lines = pairsOf(flat, 2).flatMap(([id = '', record = '']) => {
+          return [id, lineOfRecord(id, record)]
+        })
         await line(from, upTo, ...lines)
       }
     }),

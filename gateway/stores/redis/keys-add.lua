@@ -1,6 +1,6 @@
 -- Adds keys, all or none. Answers 0, the index (from 1) of the first key whose id or secret is taken, or
 -- -1 if the import doesn't hold its lock any more.
--- KEYS: secrets, records, versions, pending, version, lock, lines, lined
+-- KEYS: secrets, records, versions, pending, version, lock, lines, lined, indexed
 -- ARGV: the import's owner, whose keys stay pending, or '' for keys that are visible at once; the channel;
 --       then for each key: id, record, line, n, n hashes
 local owner = ARGV[1]
@@ -32,6 +32,7 @@ for _, key in ipairs(keys) do
   redis.call('HSET', KEYS[2], key.id, key.record)
   redis.call('ZADD', KEYS[3], text, key.id)
   redis.call('ZADD', KEYS[7], 0, key.line)
+  redis.call('SADD', KEYS[9], key.id)
   for _, hash in ipairs(key.hashes) do redis.call('HSET', KEYS[1], hash, key.id) end
   if owner == '' then redis.call('PUBLISH', ARGV[2], text .. ' ' .. key.record) end
 end

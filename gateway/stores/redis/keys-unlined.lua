@@ -1,10 +1,12 @@
 -- Answers keys whose lines are missing in the index: { from, up to, id, record, id, record, ... }, nothing if there
 -- are none. `from` is the version up to which all lines are made, `up to` that of these keys.
--- KEYS: records, versions, version, lines, lined   ARGV: the most keys
+-- KEYS: records, versions, version, lines, lined, indexed   ARGV: the most keys
 local latest = tonumber(redis.call('GET', KEYS[3]) or 0)
 local from = redis.call('GET', KEYS[5]) or '0'
--- Each key has a line at least: if there are fewer, keys with older versions were copied here, or lines are lost.
-if redis.call('ZCARD', KEYS[4]) < redis.call('ZCARD', KEYS[2]) and tonumber(from) >= latest then
+-- Each key has a line at least: if there are fewer, lines are lost. A key that the former version has changed may have
+-- two, so the ids of keys with lines are counted too: keys with older versions may have been copied here.
+local lines = math.min(redis.call('ZCARD', KEYS[4]), redis.call('SCARD', KEYS[6]))
+if lines < redis.call('ZCARD', KEYS[2]) and tonumber(from) >= latest then
   redis.call('DEL', KEYS[5])
   from = '0'
 end
