@@ -1,3 +1,4 @@
+import type { KeyDetails } from '../quota-desk.ts'
 import { anyText } from '../kinds.ts'
 import { operation, WrongInput } from '../operation.ts'
 import { endText } from '../table.ts'
@@ -36,10 +37,19 @@ export const findKey = operation({
       ? 'This is the current token of the key.'
       : rotatedText(untilMs, clock())
     const state = details.state === 'active' ? '' : ` The key is ${details.state}.`
-    const outcome = works ? 'It works.' : 'It doesn’t work: requests with it get 401.'
+    const outcome = works ? outcomeText(details) : 'It doesn’t work: requests with it get 401.'
     return keyText(details, clock(), [`${which}${state} ${outcome}`])
   },
 })
+
+/** What a request with a valid token meets: the key may be refused all the same. */
+function outcomeText({ plan, bannedUntil, standing }: KeyDetails): string {
+  if (!standing.offered) {
+    return `It is valid, but its key is refused: the configuration has no limits for the plan ${plan}.`
+  }
+  if (bannedUntil === undefined) return 'It works.'
+  return `It is valid, but its key is banned until ${endText(Date.parse(bannedUntil))}.`
+}
 
 function rotatedText(untilMs: number | undefined, nowMs: number): string {
   const rotated = 'This token was rotated out: the key has a newer one.'
