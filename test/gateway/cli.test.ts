@@ -251,6 +251,16 @@ for (const kind of ['embedded', 'redis'] as const) {
     t.match(await find(invented), { status: 404, text: /"No key has this token\."/ })
     t.match(await find(nobodys), { status: 404 })
     t.match(await find(current.slice(0, -1)), { status: 404, text: /mistyped or cut/ })
+    const findBy = (config: string) =>
+      runCommand(['keys', 'find', '--config', config], {}, { line: current })
+    t.match(await findBy(file), { out: /current token of the key\. It works\.\n/ })
+    const without = join(dirname(file), 'without.yaml')
+    writeFileSync(without, readFileSync(file, 'utf8').replace('{ free:', '{ pro:'))
+    t.match(await findBy(without), {
+      out: /It is valid, but its key is refused: the configuration has no limits for the plan free\.\n/,
+    })
+    t.match(await ask('PUT', `/admin/bans/${String(id)}`, { for: '1h' }), { status: 200 })
+    t.match(await findBy(file), { out: /It is valid, but its key is banned until .*\.\n/ })
     const answers: string[] = []
     for (const token of tokens) {
       const bodies = [
@@ -354,6 +364,21 @@ t.test(
     t.ok(Math.abs(rest.skipped.length - Number(done)) <= 1, 'those that were done stay')
     const { keys } = await runJson('keys', 'list', '--state', 'disabled', '--limit', '1000')
     t.match(keys, { length: 300 })
+
+    const stores = openStores(readConfig(join(folder, 'gateway.yaml'), {}).config.store)
+    t.teardown(() => stores.close())
+    const last = (keys as { id: string }[]).at(-1)?.id ?? ''
+    const lines = await redis.client.xlen('tollgate:audit')
+    const enabling = runJson('keys', 'enable', '--account', 'ACME', '--yes')
+    await until(async () => (await redis.client.xlen('tollgate:audit')) > lines + 5)
+    const { key, version = 0 } = (await stores.keys.get(last)) ?? {}
+    if (!key) throw new Error('it was imported')
+    t.ok(await stores.keys.replace({ ...key, account: 'other' }, version))
+    const enabled = (await enabling) as unknown as typeof rest
+    t.match(enabled.changed, { length: 299 })
+    t.strictSame(enabled.left, [])
+    t.match(enabled.skipped, [{ id: last, why: 'it has left the account' }])
+    t.match((await stores.keys.get(last))?.key, { account: 'other', disabled: true })
   },
 )
 

@@ -57,18 +57,25 @@ export async function editMany(
   let stop: string | undefined
   for (const [index, each] of keys.entries()) {
     const { id, name } = each
+    let before = each
+    // Others may have changed the key since it was listed.
+    const change = (fresh: Key): Key => {
+      before = fresh
+      const why = key || fresh.account === account ? whyNot(fresh, edit, context) : hasLeft
+      if (why !== undefined) throw new Stays(why)
+      return edit.change(fresh)
+    }
     try {
-      const why = stop === undefined ? whyNot(each, edit, context) : undefined
       if (stop !== undefined) left.push({ id, name, why: stop })
-      else if (why !== undefined) skipped.push({ id, name, why })
       else {
-        const after = dryRun ? edit.change(each) : await desk.edit(id, edit)
-        changed.push({ id, name, ...difference(each, after, context) })
+        const after = dryRun ? change(each) : await desk.edit(id, { what: edit.what, change })
+        changed.push({ id, name, ...difference(before, after, context) })
       }
     } catch (error) {
-      if (error instanceof KeyMistake) left.push({ id, name, why: error.message })
+      if (error instanceof Stays) skipped.push({ id, name, why: error.message })
+      else if (error instanceof KeyMistake) left.push({ id, name, why: error.message })
       else if (error instanceof NotWrittenDown) {
-        changed.push({ id, name, ...difference(each, edit.change(each), context) })
+        changed.push({ id, name, ...difference(before, edit.change(before), context) })
         stop = `the change before it ${notWrittenDown}`
       } else {
         if (changed.length === 0) throw error
@@ -84,6 +91,11 @@ export async function editMany(
 }
 
 const notWrittenDown = 'was made, but could not be written to the audit'
+
+const hasLeft = 'it has left the account'
+
+/** The reason for which a key stays as it is. A change throws it, so that nothing is written. */
+class Stays extends Error {}
 
 type Left = ManyEdited['left'][number]
 
