@@ -10,6 +10,9 @@ import { embeddedTimeline } from '../../gateway/stores/embedded/timeline.ts'
 import { connect } from '../../gateway/stores/redis/connect.ts'
 import { redisTimeline } from '../../gateway/stores/redis/timeline.ts'
 import type { RedisSettings } from '../../gateway/config/config.ts'
+import type { Caller } from '../../gateway/keys/caller.ts'
+import { Timeline } from '../../gateway/explain/timeline.ts'
+import type { RefusalBatch } from '../../gateway/explain/timeline-store.ts'
 import { Refusal, statusByCode } from '../../shared/refusal.ts'
 import { startAdmin } from '../support/admin.ts'
 import { runCommand } from '../support/command.ts'
@@ -343,9 +346,16 @@ t.test('the README’s example is 140 refusals and one ban in the timeline', asy
 })
 
 t.test('a request is explained by any gateway of a fleet, and by the command line', async (t) => {
-  await t.test('with one Redis', async (t) =>
-    explainsTheFleet(t, `redis: "${(await startRedis(t)).url}"`),
-  )
+  await t.test('with one Redis, which is told no token', async (t) => {
+    const { url, client } = await startRedis(t)
+    const monitor = await client.monitor()
+    t.teardown(() => monitor.disconnect())
+    let seen = ''
+    monitor.on('monitor', (_time: string, words: string[]) => (seen += words.join(' ')))
+    await explainsTheFleet(t, `redis: "${url}"`)
+    t.match(seen, /publish \S+questions/i)
+    t.notMatch(seen, /tg_\w{12}_/)
+  })
   await t.test('with a Cluster', async (t) => {
     const { nodes } = await startCluster(t)
     await explainsTheFleet(t, `redis: { cluster: [ ${nodes.join()} ] }`)
@@ -410,6 +420,15 @@ async function explainsTheFleet(t: Test, store: string): Promise<void> {
   t.match((await explain('order.66_x-1')).out, /is the name of 2 keys/)
   t.match((await explain(id, '--days', '8')).out, /--days must be a whole number from 1 to 7/)
   t.match((await explain(secret)).out, /a token is a secret/)
+  for (const [words, why] of [
+    [['--at', '2099-01-01'], /--at is in the future/],
+    [['--at', '2020-01-01'], /longer ago than the 7 days/],
+    [['--at', new Date().toISOString(), '--days', '1'], /contradict each other/],
+  ] as const) {
+    t.match(await explain(id, ...words), { code: 2, out: why })
+  }
+  const later = json(await one.ask('GET', `/admin/keys/${id}/timeline?to=2099-12-31`))
+  t.not((later['lines'] as unknown[]).length, 0, 'an end in the future leaves out nothing')
 
   // One that takes part in the fleet, and never answers.
   const { stores } = other
@@ -487,7 +506,7 @@ t.test('a million refusals leave nothing behind but their slots', (t) => {
     return (heapUsed + arrayBuffers) / 2 ** 20
   }
   const before = heap()
-  const refusals = new RecentRefusals()
+  const refusals = new RecentRefusals(0)
   const keep = (i: number): void => {
     const record = new RequestRecord('/v1/*')
     record.refusal = new Refusal('missing_api_key', 'No.').because('no_header')
@@ -509,6 +528,44 @@ t.test('a million refusals leave nothing behind but their slots', (t) => {
   t.match(refusals.find('request-999999'), [{ path: '/v1/999999', atMs: 999_999 }])
   t.strictSame(refusals.find('request-979999'), [])
   t.end()
+})
+
+t.test('a key that is refused without end keeps nothing else from being written', async (t) => {
+  const added: RefusalBatch[] = []
+  const { gateway } = await startAdmin(t)
+  const one = await gateway.key()
+  const callerOf = ({ token }: typeof one): Caller => {
+    const found = gateway.app.core.directory.look(token)
+    if (typeof found === 'string' || found instanceof Promise) throw new Error('it is there')
+    return found
+  }
+  const record = new RequestRecord('/v1/*')
+  const refuse = (who: Caller, reason: 'method' | 'path'): void => {
+    record.refusal = new Refusal('forbidden', 'No.').because(reason)
+    timeline.count(who, record, 1_000)
+  }
+  const [busy, other] = [callerOf(one), callerOf(await gateway.key())]
+  const timeline = new Timeline({
+    add: (batch) => {
+      added.push(batch)
+      // The next refusal comes before the store has answered.
+      refuse(busy, 'method')
+      return Promise.resolve()
+    },
+    list: () => Promise.resolve([]),
+  })
+  for (let i = 0; i < 30_000; i++) refuse(busy, i % 2 === 0 ? 'method' : 'path')
+  for (let i = 0; i < 100; i++) refuse(other, 'path')
+  await timeline.write()
+  t.equal(added.length, 1, 'it ends')
+  const counts = added.flatMap(({ refusals }) => refusals.map(({ key, count }) => [key, count]))
+  t.strictSame(counts, [
+    [busy.id, 15_000],
+    [busy.id, 15_000],
+    [other.id, 100],
+  ])
+  await timeline.write()
+  t.match(added[1]?.refusals, [{ key: busy.id, count: 1 }], 'later ones come with the next')
 })
 
 t.test('a secret at the end of a path that was cut is not told', async (t) => {
