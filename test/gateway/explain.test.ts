@@ -349,6 +349,7 @@ t.test('a request is explained by any gateway of a fleet, and by the command lin
   await t.test('with one Redis, which is told no token', async (t) => {
     const { url, client } = await startRedis(t)
     const monitor = await client.monitor()
+    monitor.on('error', () => undefined)
     t.teardown(() => monitor.disconnect())
     let seen = ''
     monitor.on('monitor', (_time: string, words: string[]) => (seen += words.join(' ')))
@@ -405,7 +406,7 @@ async function explainsTheFleet(t: Test, store: string): Promise<void> {
   t.equal(nobody.code, 1)
   t.match(nobody.out, /no key with the id or name "order-67"; and no refused or failed answer has/)
   t.match(nobody.out, /2 gateways keep \d+ refused or failed answers, all since/)
-  for (const odd of ['x'.repeat(5_000), '../..', '%00', '"; DROP', '💥', `a${secret}`]) {
+  for (const odd of ['x'.repeat(5_000), '../..', '%00', '"; DROP', '💥', `a${secret.slice(3)}`]) {
     const { code, out } = await explain(odd)
     t.equal(code, 1, odd.slice(0, 20))
     t.notMatch(out, secret.slice(20))
