@@ -102,8 +102,9 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     clock,
     trouble: trouble('usage can’t be written down; it is kept in memory'),
   })
-  const recentRefusals = new RecentRefusals()
-  const tellNoMore = tellOfRefusals(stores.questions, recentRefusals, self.name)
+  const recentRefusals = new RecentRefusals(clock())
+  const ownRefusals = { refusals: recentRefusals, gateway: self.name }
+  const tellNoMore = tellOfRefusals(stores.questions, ownRefusals)
   const earnedBans = new EarnedBans({
     store: stores.audit,
     clock,

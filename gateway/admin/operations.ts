@@ -103,7 +103,8 @@ function contextOf(
   by: string,
 ): GatewayContext {
   const { config, core } = gateway
-  const { stores, tallying } = core
+  const { stores, tallying, recentRefusals } = core
+  const own = { refusals: recentRefusals, gateway: gateway.self.name }
   let desks: Desks | undefined
   return {
     gateway,
@@ -116,7 +117,7 @@ function contextOf(
     clock,
     examine: (file) => examine(file.read(), reloader),
     inForce: reloader.loaded.shown,
-    refusalsOf: (id) => refusalsOf(stores.questions, stores.fleet.size, id),
+    refusalsOf: (id) => refusalsOf(stores.questions, stores.fleet.size, id, own),
     flush: () => tallying.flush(),
     progress: () => () => undefined,
   }

@@ -53,7 +53,9 @@ export function keyFinder(
 ): (word: string) => Promise<Key> {
   return async (word) => {
     const { key, byToken } = await find(word === '-' ? await ask('Id, name or token: ') : word)
-    if (byToken && word !== '-') warn(tokenWarning(key))
+    if (byToken && word !== '-') {
+      warn(`${tokenWarning(key)}; or write - and give the token when it is asked for`)
+    }
     return key
   }
 }

@@ -105,8 +105,11 @@ export class RecentRefusals {
   #next = 0
   #count = 0
 
-  /** `size` is a multiple of a thousand. */
-  constructor(size = keptRefusals) {
+  readonly #beganAtMs: number
+
+  /** `size` is a multiple of a thousand; `beganAtMs` the time from which on all are kept. */
+  constructor(beganAtMs: number, size = keptRefusals) {
+    this.#beganAtMs = beganAtMs
     this.#size = size
   }
 
@@ -114,11 +117,9 @@ export class RecentRefusals {
     return this.#count
   }
 
-  /** The time of the oldest one; `undefined` if there is none. */
-  get sinceMs(): number | undefined {
-    if (this.#count === 0) return undefined
-    const oldest = this.#count < this.#size ? 0 : this.#next
-    return this.#number(oldest, at.timeMs)
+  /** The time since which all refused and failed answers are kept. */
+  get sinceMs(): number {
+    return this.#count < this.#size ? this.#beganAtMs : this.#number(this.#next, at.timeMs)
   }
 
   /** Keeps one answer, in place of the oldest if all slots are taken. */
@@ -168,13 +169,16 @@ export class RecentRefusals {
 
   /** The latest answers with an id, the newest first. */
   find(id: string): readonly KeptRefusal[] {
+    return this.findLike(hashOf(id), (each) => each === id)
+  }
+
+  /** The latest answers whose ids have a hash and pass a check, the newest first. */
+  findLike(hash: number, isWanted: (id: string) => boolean): readonly KeptRefusal[] {
     const found: KeptRefusal[] = []
-    if (id.length > idLength) return found
-    const hash = hashOf(id)
     for (let back = 1; back <= this.#count && found.length < mostFound; back++) {
-      const slot = (this.#next - back + this.#size) % this.#size
-      const isLike = this.#blockOf(slot).hashes[slot % blockSize] === hash
-      if (isLike && this.#idAt(slot) === id) found.push(this.#read(slot))
+      const index = (this.#next - back + this.#size) % this.#size
+      const isLike = this.#blockOf(index).hashes[index % blockSize] === hash
+      if (isLike && isWanted(this.#idAt(index))) found.push(this.#read(index))
     }
     return found
   }
@@ -258,7 +262,8 @@ function write(bytes: Uint8Array, offset: number, text: string, longest: number)
   return hash
 }
 
-function hashOf(text: string): number {
+/** The short hash of an id, by which slots are found. */
+export function hashOf(text: string): number {
   let hash = 0
   for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0
   return hash

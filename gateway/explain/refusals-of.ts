@@ -1,12 +1,13 @@
+import { createHash } from 'node:crypto'
 import type { FleetQuestions } from '../fleet/questions.ts'
 import { explained, type Explained } from './explained.ts'
-import { mostFound, type RecentRefusals } from './recent-refusals.ts'
+import { hashOf, mostFound, type RecentRefusals } from './recent-refusals.ts'
 
 /** The kind of the question for the refusals with one id. */
 const kind = 'refusals'
 
-/** What one gateway says: its refusals with the id, and how far back it remembers. */
-type Told = Readonly<{ found: readonly Explained[]; kept: number; since: string | null }>
+/** One gateway's answer: its refusals with the id, and how far back it remembers. */
+type Told = Readonly<{ found: readonly Explained[]; kept: number; since: string }>
 
 /** The refused and failed answers with one id. */
 export type FoundRefusals = Readonly<{
@@ -15,43 +16,64 @@ export type FoundRefusals = Readonly<{
   gateways: Readonly<{ asked: number; answered: number }>
   /** The number of answers that the gateways keep, of any id. */
   kept: number
-  /** The time since which all of them have kept every answer; `null` if none is kept. */
+  /** The time since which all of them have kept every answer; `null` if none of them has answered. */
   since: string | null
 }>
 
+/** The refusals of this gateway, and its name. */
+export type OwnRefusals = Readonly<{ refusals: RecentRefusals; gateway: string }>
+
 /** Lets a gateway answer for its own refusals. Returns the function that ends it. */
-export function tellOfRefusals(
-  questions: FleetQuestions,
-  refusals: RecentRefusals,
-  gateway: string,
-): () => void {
-  return questions.answer(kind, (id): Told => {
-    const { count, sinceMs } = refusals
-    const found = refusals.find(id).map((kept) => explained(kept, gateway))
-    return {
-      found,
-      kept: count,
-      since: sinceMs === undefined ? null : new Date(sinceMs).toISOString(),
-    }
-  })
+export function tellOfRefusals(questions: FleetQuestions, own: OwnRefusals): () => void {
+  return questions.answer(kind, (about) => toldBy(own, about))
 }
 
-/** Asks all gateways for the refused and failed answers with an id; `expected` is the number of gateways. */
+/**
+ * Asks all gateways for the refused and failed answers with an id; `expected` is the number of gateways. While they can't
+ * be asked, a gateway answers for itself.
+ */
 export async function refusalsOf(
   questions: FleetQuestions,
   expected: number,
   id: string,
+  own?: OwnRefusals,
 ): Promise<FoundRefusals> {
-  const told = (await questions.ask(kind, id, expected)) as readonly Told[]
+  const about = hashed(id)
+  const told = (await questions.ask(kind, about, expected).catch((error: unknown) => {
+    if (own) return [toldBy(own, about)]
+    throw error
+  })) as readonly Told[]
   const answers = told
     .flatMap(({ found }) => found)
     .sort((a, b) => (a.time < b.time ? 1 : a.time > b.time ? -1 : 0))
     .slice(0, mostFound)
-  const since = told.flatMap(({ since }) => since ?? []).sort()
   return {
     answers,
     gateways: { asked: Math.max(expected, told.length), answered: told.length },
     kept: told.reduce((sum, { kept }) => sum + kept, 0),
-    since: since.at(-1) ?? null,
+    since:
+      told
+        .map(({ since }) => since)
+        .sort()
+        .at(-1) ?? null,
   }
+}
+
+function toldBy({ refusals, gateway }: OwnRefusals, about: string): Told {
+  const [hash = '', digest = ''] = about.split(' ')
+  const found = refusals.findLike(Number(hash), (id) => digestOf(id) === digest)
+  return {
+    found: found.map((kept) => explained(kept, gateway)),
+    kept: refusals.count,
+    since: new Date(refusals.sinceMs).toISOString(),
+  }
+}
+
+/** An id as it is asked for: hashed, because somebody may ask for a token by mistake. */
+function hashed(id: string): string {
+  return `${hashOf(id)} ${digestOf(id)}`
+}
+
+function digestOf(id: string): string {
+  return createHash('sha256').update(id).digest('base64url')
 }

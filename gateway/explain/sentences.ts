@@ -54,7 +54,10 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
   backend: (kept) => `${targetOf(kept)} answered ${kept.status} itself${after(kept)}.`,
   invalid_request: () => 'The request was malformed, or could be read in two ways.',
   not_found: (kept) => `No route matches ${kept.method} and this path.`,
-  method_not_allowed: (kept) => `No route of ${kept.route} takes ${kept.method}.`,
+  method_not_allowed: (kept) =>
+    kept.route === 'none'
+      ? 'The gateway takes no such method.'
+      : `No route of ${kept.route} takes ${kept.method}.`,
   request_timeout: () => 'The request did not arrive in time.',
   payload_too_large: (kept) => `The body was larger than ${kept.route} takes.`,
   headers_too_large: () => 'The headers were larger than the gateway takes.',

@@ -12,8 +12,11 @@ const batchSize = 100
 /** The most lines that wait for the store; further ones are left out during an outage. */
 const mostWaiting = 20_000
 
-/** The refusals of one key for one reason in one minute. With a count of 0 it waits for no batch, and may be used anew. */
-export type MinuteCount = { -readonly [Member in keyof RefusedKey]: RefusedKey[Member] }
+/** The refusals of one key for one reason in one minute. With a count of 0 it waits for no batch. */
+export type MinuteCount = { -readonly [Member in keyof RefusedKey]: RefusedKey[Member] } & {
+  /** Another count of the same key and minute. */
+  readonly next: MinuteCount | undefined
+}
 
 /** The slot that keeps the latest count of a caller between refusals: mostly the next one continues it. */
 export type MinuteSlot = { minuteCount: MinuteCount | undefined }
@@ -38,12 +41,19 @@ export class Timeline {
     const { code, reason = code } = refusal
     const slot = stateOf(caller)
     const minute = Math.floor(nowMs / minuteMs)
-    let counted = slot.minuteCount
-    if (!counted || !isOf(counted, minute, code, reason)) {
-      if (counted?.count !== 0) counted = undefined
-      counted = this.#begin(counted, caller.id, minute, code, reason)
+    const latest = slot.minuteCount
+    let counted = latest
+    while (counted?.minute === minute && (counted.reason !== reason || counted.code !== code)) {
+      counted = counted.next
+    }
+    if (counted?.minute !== minute) {
+      // Counts of an earlier minute are dropped together.
+      const next = latest?.minute === minute ? latest : undefined
+      const about = { key: caller.id, minute, code, reason }
+      counted = { ...about, count: 0, limit: 0, used: 0, next }
       slot.minuteCount = counted
-    } else if (counted.count === 0) this.#wait(counted)
+    }
+    if (counted.count === 0) this.#wait(counted)
     counted.count++
     if (!standing || (reason !== 'minute' && reason !== 'day')) return
     const { decision, limits } = standing
@@ -51,42 +61,38 @@ export class Timeline {
     counted.used = reason === 'minute' ? decision.minuteUsed : decision.dayUsed
   }
 
-  /** Adds all counts to the store. If that fails, they are kept for the next time, and it rejects. */
+  /**
+   * Adds the counts so far to the store. If that fails, they are kept for the next time, and it rejects. Counts that come
+   * meanwhile wait for the next time: a key that is refused again and again would never let it end.
+   */
   async write(): Promise<void> {
-    while (this.#unconfirmed || this.#waiting.length > 0) {
-      this.#unconfirmed ??= this.#nextBatch()
-      await this.#store.add(this.#unconfirmed)
-      this.#unconfirmed = undefined
-      await breathe()
+    const counts = this.#waiting
+    this.#waiting = []
+    let done = 0
+    try {
+      while (this.#unconfirmed || done < counts.length) {
+        if (!this.#unconfirmed) {
+          this.#unconfirmed = this.#batchOf(counts.slice(done, done + batchSize))
+          done += batchSize
+        }
+        await this.#store.add(this.#unconfirmed)
+        this.#unconfirmed = undefined
+        await breathe()
+      }
+    } finally {
+      if (done < counts.length) this.#waiting = [...counts.slice(done), ...this.#waiting]
     }
-  }
-
-  /** Begins a count, in the place of one that isn't waiting if there is one: a new object for each would be garbage. */
-  #begin(
-    counted: MinuteCount | undefined,
-    key: string,
-    minute: number,
-    code: string,
-    reason: string,
-  ): MinuteCount {
-    if (!counted) counted = { key, minute, code, reason, count: 0, limit: 0, used: 0 }
-    else Object.assign(counted, { minute, code, reason, limit: 0, used: 0 })
-    this.#wait(counted)
-    return counted
   }
 
   #wait(counted: MinuteCount): void {
     if (this.#waiting.length < mostWaiting) this.#waiting.push(counted)
   }
 
-  #nextBatch(): RefusalBatch {
-    const counts = this.#waiting.splice(0, batchSize)
-    const refusals = counts.map((counted) => ({ ...counted }))
+  #batchOf(counts: readonly MinuteCount[]): RefusalBatch {
+    const refusals = counts.map(({ key, minute, code, reason, count, limit, used }) => {
+      return { key, minute, code, reason, count, limit, used }
+    })
     for (const counted of counts) counted.count = 0
     return { by: this.#id, number: ++this.#batches, refusals }
   }
-}
-
-function isOf(counted: MinuteCount, minute: number, code: string, reason: string): boolean {
-  return counted.minute === minute && counted.reason === reason && counted.code === code
 }

@@ -54,14 +54,26 @@ export function inForceText(state: FleetState): string {
   return [
     `${isOne ? whole : some} by ${shortened(first.hash)}`,
     ...others.map((group) => {
-      const forMs = state.nowMs - Math.max(group.sinceMs, first.sinceMs)
+      const sinceMs = state.differSinceMs ?? Math.max(group.sinceMs, first.sinceMs)
+      const forMs = state.nowMs - sinceMs
       const [only, ...more] = group.members
       const refusal = only && more.length === 0 ? placeOf(only) : undefined
       const also = refusal === undefined ? '' : `, and refuses its file: ${refusal}`
       return `${namesOf(group.members)} by ${shortened(group.hash)} for ${spanText(forMs)}${also}`
     }),
+    ...silentText(state),
     ...refusalsOf([first, ...others.filter(({ members }) => members.length > 1)]),
   ].join('; ')
+}
+
+/** Gateways of another version, which count and say nothing. */
+function silentText({ silent }: FleetState): string[] {
+  if (silent === 0) return []
+  return [
+    silent === 1
+      ? 'one of another version says nothing'
+      : `${silent} of another version say nothing`,
+  ]
 }
 
 /** The gateways that refuse their files, as far as the rest of the sentence doesn't name them. */

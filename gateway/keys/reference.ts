@@ -10,6 +10,9 @@ const mostListed = 5
 /** A token of ours with the id in it, whole or masked as in the log. */
 const ofToken = /^tg_([0-9A-Za-z]{12})_/
 
+/** A text that may be an id. */
+const idLike = /^\w{1,12}$/
+
 /** The characters of tokens from other systems, as the import accepts them. */
 const foreignToken = /^[A-Za-z0-9\-._~+/]{8,512}=*$/
 
@@ -22,7 +25,8 @@ export type ResolvedKey = Readonly<{ key: Key; byToken: boolean }>
  * lists the keys with the same or a similar name.
  */
 export async function resolveKey(store: KeyStore, reference: string): Promise<ResolvedKey> {
-  const byId = await store.get(reference)
+  // Anything longer may be a token, which the store must see hashed only.
+  const byId = idLike.test(reference) ? await store.get(reference) : undefined
   if (byId) return { key: byId.key, byToken: false }
   const byToken = foreignToken.test(reference) ? await store.find(hashOf(reference)) : undefined
   if (byToken) return { key: byToken.key, byToken: true }

@@ -7,8 +7,11 @@ import type { CommandContext } from './context.ts'
 import { tokenWarning } from './keys/texts.ts'
 import { timelineOf, timelineText, type KeyTimeline } from './keys/timeline.ts'
 import { anyText, moment, timelineDays } from './kinds.ts'
-import { ofCommandLine } from './operation.ts'
+import { ofCommandLine, WrongInput } from './operation.ts'
 import { nothingText, requestsText } from './requests/show.ts'
+
+/** The days that are kept. */
+const mostDays = 7
 
 /** Around `--at`, this much of the timeline is shown. */
 const aroundMs = 30 * minuteMs
@@ -36,14 +39,16 @@ export const explain = ofCommandLine({
     days: {
       kind: timelineDays,
       value: 'N',
-      help: 'of a key: how many days back',
-      defaultText: '7',
+      help: 'of a key: how many days back; 7 without it and without --at',
     },
   },
   role: 'read',
   run: async (context, { what, at, days }) => {
-    const [requests, found] = [await requestsOf(context, what), await keyOf(context, what)]
+    requireTime(context, at, days)
+    const found = await keyOf(context, what)
     const { key, byToken } = found
+    // A token is no id of a request, and isn't shown around.
+    const requests = byToken ? { why: '' } : await requestsOf(context, what)
     const isRequest = 'answers' in requests && requests.answers.length > 0
     if (isRequest && key) throw new KeyMistake(ambiguousText(what, requests, key), 'conflict')
     if (isRequest) return { requests }
@@ -53,20 +58,38 @@ export const explain = ofCommandLine({
     }
     const now = context.clock()
     const [from, to] =
-      at === undefined ? [now - days * dayMs, now] : [at - aroundMs, Math.min(now, at + aroundMs)]
+      at === undefined
+        ? [now - (days ?? mostDays) * dayMs, now]
+        : [at - aroundMs, Math.min(now, at + aroundMs)]
     const timeline = await timelineOf(context, key, from, to)
-    return { timeline, warning: byToken ? tokenWarning(key) : undefined }
+    return {
+      timeline,
+      warning: byToken ? `${tokenWarning(key)}. keys find reads a token safely.` : undefined,
+    }
   },
   json: ({ requests, timeline }: Found) => requests ?? timeline,
   text: ({ requests, timeline, warning }: Found) => {
     const texts = [
       requests && requestsText(requests),
       timeline && timelineText(timeline),
-      warning && `Note: ${warning}.`,
+      warning && `Note: ${warning}`,
     ]
     return texts.filter(Boolean).join('\n\n')
   },
 })
+
+/** Throws if a time was asked for that can't be told of. */
+function requireTime(
+  { clock }: CommandContext,
+  at: number | undefined,
+  days: number | undefined,
+): void {
+  if (at === undefined) return
+  if (days !== undefined) throw new WrongInput('--at and --days contradict each other')
+  if (at > clock()) throw new WrongInput('--at is in the future')
+  if (at < clock() - mostDays * dayMs)
+    throw new WrongInput('--at is longer ago than the 7 days that are kept')
+}
 
 type Found = {
   requests?: FoundRefusals

@@ -40,6 +40,12 @@ export function timelineStoreContract(t: Test, name: string, start: Start): Prom
     t.strictSame(await first.list('a', now - 61, now - 1), [{ ...told, minute: now - 61 }])
     t.strictSame(await first.list('nobody', 0, now), [])
 
+    await first.add({ by: 'g3', number: 1, refusals: [line({ key: 'd' })] })
+    await second.add({ by: 'g4', number: 1, refusals: [line({ key: 'd', minute: now + 61 })] })
+    await first.add({ by: 'g3', number: 1, refusals: [line({ key: 'd' })] })
+    const counts = (await first.list('d', now, now + 61)).map(({ count }) => count)
+    t.strictSame(counts, [1, 1], 'a batch that is repeated after an hour began elsewhere')
+
     // More minutes than are kept, and more than are told.
     const from = now - keptMinutes - 300
     for (let minute = from, number = 3; minute < now - 8_000; minute += 60, number++) {

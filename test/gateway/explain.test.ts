@@ -10,6 +10,9 @@ import { embeddedTimeline } from '../../gateway/stores/embedded/timeline.ts'
 import { connect } from '../../gateway/stores/redis/connect.ts'
 import { redisTimeline } from '../../gateway/stores/redis/timeline.ts'
 import type { RedisSettings } from '../../gateway/config/config.ts'
+import type { Caller } from '../../gateway/keys/caller.ts'
+import { Timeline } from '../../gateway/explain/timeline.ts'
+import type { RefusalBatch } from '../../gateway/explain/timeline-store.ts'
 import { Refusal, statusByCode } from '../../shared/refusal.ts'
 import { startAdmin } from '../support/admin.ts'
 import { runCommand } from '../support/command.ts'
@@ -343,16 +346,25 @@ t.test('the README’s example is 140 refusals and one ban in the timeline', asy
 })
 
 t.test('a request is explained by any gateway of a fleet, and by the command line', async (t) => {
-  await t.test('with one Redis', async (t) =>
-    explainsTheFleet(t, `redis: "${(await startRedis(t)).url}"`),
-  )
+  await t.test('with one Redis, which is told no token', async (t) => {
+    const { url, client } = await startRedis(t)
+    const monitor = await client.monitor()
+    monitor.on('error', () => undefined)
+    t.teardown(() => monitor.disconnect())
+    let seen = ''
+    monitor.on('monitor', (_time: string, words: string[]) => (seen += words.join(' ')))
+    const secret = await explainsTheFleet(t, `redis: "${url}"`)
+    t.match(seen, /publish \S+questions/i)
+    t.notMatch(seen, secret.slice(20))
+  })
   await t.test('with a Cluster', async (t) => {
     const { nodes } = await startCluster(t)
     await explainsTheFleet(t, `redis: { cluster: [ ${nodes.join()} ] }`)
   })
 })
 
-async function explainsTheFleet(t: Test, store: string): Promise<void> {
+/** Gives back a token that was explained. */
+async function explainsTheFleet(t: Test, store: string): Promise<string> {
   const options = { store, clock: Date.now }
   const one = await startAdmin(t, options)
   const { gateway: other } = await startAdmin(t, options)
@@ -395,10 +407,17 @@ async function explainsTheFleet(t: Test, store: string): Promise<void> {
   t.equal(nobody.code, 1)
   t.match(nobody.out, /no key with the id or name "order-67"; and no refused or failed answer has/)
   t.match(nobody.out, /2 gateways keep \d+ refused or failed answers, all since/)
-  for (const odd of ['x'.repeat(5_000), '../..', '%00', '"; DROP', '💥', `a${secret}`]) {
+  for (const odd of [
+    'x'.repeat(5_000),
+    '../..',
+    '%00',
+    '"; DROP',
+    '💥',
+    `atg_${'A'.repeat(12)}_${'b'.repeat(38)}`,
+  ]) {
     const { code, out } = await explain(odd)
     t.equal(code, 1, odd.slice(0, 20))
-    t.notMatch(out, secret.slice(20))
+    t.notMatch(out, /b{20}/)
   }
 
   // A key may have the name of a request's id.
@@ -410,6 +429,15 @@ async function explainsTheFleet(t: Test, store: string): Promise<void> {
   t.match((await explain('order.66_x-1')).out, /is the name of 2 keys/)
   t.match((await explain(id, '--days', '8')).out, /--days must be a whole number from 1 to 7/)
   t.match((await explain(secret)).out, /a token is a secret/)
+  for (const [words, why] of [
+    [['--at', '2099-01-01'], /--at is in the future/],
+    [['--at', '2020-01-01'], /longer ago than the 7 days/],
+    [['--at', new Date().toISOString(), '--days', '1'], /contradict each other/],
+  ] as const) {
+    t.match(await explain(id, ...words), { code: 2, out: why })
+  }
+  const later = json(await one.ask('GET', `/admin/keys/${id}/timeline?to=2099-12-31`))
+  t.not((later['lines'] as unknown[]).length, 0, 'an end in the future leaves out nothing')
 
   // One that takes part in the fleet, and never answers.
   const { stores } = other
@@ -426,6 +454,7 @@ async function explainsTheFleet(t: Test, store: string): Promise<void> {
   t.ok(tookAgain < 1_500 && two.answers.length === 1, `${tookAgain} ms`)
   t.match((await explain('order-67')).out, /2 of 3 gateways answer, and keep/)
   await leave()
+  return secret
 }
 
 /** Gives a key a name that operators can't give: another program may have written to the store. */
@@ -487,7 +516,7 @@ t.test('a million refusals leave nothing behind but their slots', (t) => {
     return (heapUsed + arrayBuffers) / 2 ** 20
   }
   const before = heap()
-  const refusals = new RecentRefusals()
+  const refusals = new RecentRefusals(0)
   const keep = (i: number): void => {
     const record = new RequestRecord('/v1/*')
     record.refusal = new Refusal('missing_api_key', 'No.').because('no_header')
@@ -509,6 +538,44 @@ t.test('a million refusals leave nothing behind but their slots', (t) => {
   t.match(refusals.find('request-999999'), [{ path: '/v1/999999', atMs: 999_999 }])
   t.strictSame(refusals.find('request-979999'), [])
   t.end()
+})
+
+t.test('a key that is refused without end keeps nothing else from being written', async (t) => {
+  const added: RefusalBatch[] = []
+  const { gateway } = await startAdmin(t)
+  const one = await gateway.key()
+  const callerOf = ({ token }: typeof one): Caller => {
+    const found = gateway.app.core.directory.look(token)
+    if (typeof found === 'string' || found instanceof Promise) throw new Error('it is there')
+    return found
+  }
+  const record = new RequestRecord('/v1/*')
+  const refuse = (who: Caller, reason: 'method' | 'path'): void => {
+    record.refusal = new Refusal('forbidden', 'No.').because(reason)
+    timeline.count(who, record, 1_000)
+  }
+  const [busy, other] = [callerOf(one), callerOf(await gateway.key())]
+  const timeline = new Timeline({
+    add: (batch) => {
+      added.push(batch)
+      // The next refusal comes before the store has answered.
+      refuse(busy, 'method')
+      return Promise.resolve()
+    },
+    list: () => Promise.resolve([]),
+  })
+  for (let i = 0; i < 30_000; i++) refuse(busy, i % 2 === 0 ? 'method' : 'path')
+  for (let i = 0; i < 100; i++) refuse(other, 'path')
+  await timeline.write()
+  t.equal(added.length, 1, 'it ends')
+  const counts = added.flatMap(({ refusals }) => refusals.map(({ key, count }) => [key, count]))
+  t.strictSame(counts, [
+    [busy.id, 15_000],
+    [busy.id, 15_000],
+    [other.id, 100],
+  ])
+  await timeline.write()
+  t.match(added[1]?.refusals, [{ key: busy.id, count: 1 }], 'later ones come with the next')
 })
 
 t.test('a secret at the end of a path that was cut is not told', async (t) => {

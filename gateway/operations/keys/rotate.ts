@@ -26,10 +26,11 @@ export const rotateKey = operation({
   changes: true,
   role: 'support',
   run: async ({ stores, desks, clock }, { key, overlap }) => {
+    // Before the change: after it, a store that fails would take the new token along.
+    const [uses] = await stores().lastUses.of([key.id])
     const issued = await desks().keys.rotate(key.id, overlap)
     const now = clock()
     const olderUntilMs = key.secrets.find(({ untilMs = 0 }) => untilMs > now)?.untilMs
-    const [uses] = await stores().lastUses.of([key.id])
     return { ...issued, olderUntilMs, uses }
   },
   json: ({ key, token, uses }, { clock }) => {
@@ -50,11 +51,13 @@ export const rotateKey = operation({
         : [
             `The one before it works no longer: it would have worked until ${endText(olderUntilMs)}, but a key has two tokens at most.`,
           ]
-    const details = await desks().quotas.describe(key)
+    const details = await desks()
+      .quotas.describe(key)
+      .catch(() => undefined)
     return issuedText('Rotated', key, token, [
       `${old} ${used}`,
       ...older,
-      ...consequencesOf(details, details),
+      ...(details ? consequencesOf(details, details) : []),
     ])
   },
 })

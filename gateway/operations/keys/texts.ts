@@ -20,7 +20,7 @@ export function issuedText(
 export function tokenWarning({ id }: Pick<Key, 'id'>): string {
   return (
     `a token is a secret, and this one is now in the history of your shell: if others can read that, rotate ` +
-    `the key. Name it by its id, ${id}; or write - and give the token when it is asked for`
+    `the key. Name it by its id, ${id}`
   )
 }
 

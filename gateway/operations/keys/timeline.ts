@@ -52,9 +52,11 @@ export async function timelineOf(
   from: number | undefined,
   to: number | undefined,
 ) {
-  const toMs = to ?? clock()
+  const nowMs = clock()
+  // Ends in the future would leave less of the past.
+  const toMs = Math.min(to ?? nowMs, nowMs)
   const fromMs = Math.max(from ?? 0, toMs - keptMinutes * minuteMs)
-  if (fromMs > toMs) throw new WrongInput('the end of the time is before its beginning')
+  if (fromMs > toMs) throw new WrongInput('the time begins after its end, or in the future')
   await flush()
   const { timeline, audit } = stores()
   const minuteOf = (ms: number): number => Math.floor(ms / minuteMs)

@@ -35,14 +35,13 @@ export const showRequest = operation({
 /** Why nothing is known of an id, and how far back it would be. */
 export function nothingText(id: string, { gateways, kept, since }: FoundRefusals): string {
   const { asked, answered } = gateways
+  if (since === null)
+    return `no gateway answers, so nothing is known of requests like "${loggable(id)}"`
   const who =
     answered === asked
       ? `${answered} ${answered === 1 ? 'gateway keeps' : 'gateways keep'}`
       : `${answered} of ${asked} gateways answer, and keep`
-  const what =
-    since === null
-      ? 'no refused or failed answers yet'
-      : `${kept.toLocaleString('en')} refused or failed answers, all since ${timeText(Date.parse(since))}`
+  const what = `${kept.toLocaleString('en')} refused or failed answers, all since ${timeText(Date.parse(since))}`
   return `no refused or failed answer has the id "${loggable(id)}": ${who} ${what}. Requests that were let in and answered are not kept`
 }
 

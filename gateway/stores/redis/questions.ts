@@ -19,6 +19,8 @@ export class RedisQuestions implements FleetQuestions {
   readonly #asked = new Map<number, (answer: unknown) => void>()
   /** A connection of its own, made when it is needed: one that listens can send no other commands. */
   #listener: Connection | undefined
+  /** Resolves when the listener is connected; one for all that wait. */
+  #ready: Promise<void> | undefined
   #number = 0
 
   constructor(connection: Connection, prefix: string) {
@@ -77,7 +79,13 @@ export class RedisQuestions implements FleetQuestions {
   async #hear(channel: string): Promise<void> {
     const listener = this.#listen()
     if (listener.status !== 'ready') {
-      await new Promise<void>((resolve) => listener.once('ready', () => resolve()))
+      this.#ready ??= new Promise<void>((resolve) => {
+        listener.once('ready', () => {
+          this.#ready = undefined
+          resolve()
+        })
+      })
+      await this.#ready
     }
     await listener.subscribe(channel)
   }

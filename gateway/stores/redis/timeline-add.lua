@@ -3,16 +3,18 @@
 -- ARGV: the gateway, the number of its batch; the first hour that is kept, seconds to keep the hash, the most lines;
 --       then for each line: hour, "minute code reason", count, limit, used
 -- Fields: an hour since 1970: its lines, each ";minute code reason count limit used"
---         @<gateway>: the number of its last batch
+--         @<gateway>: the number of its last batch, and the hour of that
 local hash, by, number = KEYS[1], '@' .. ARGV[1], tonumber(ARGV[2])
-if number <= tonumber(redis.call('HGET', hash, by) or 0) then return 0 end
+local last = redis.call('HGET', hash, by)
+if last and number <= tonumber(string.match(last, '^%d+')) then return 0 end
 
 -- No gateway refuses a key for this many reasons within an hour; it bounds what a call reads and writes.
 local longest = 16384
-local isNewHour = false
+local isNewHour, latest = false, 0
 for i = 6, #ARGV, 5 do
   local hour, what = ARGV[i], ';' .. ARGV[i + 1] .. ' '
   local count, limit, used = ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
+  latest = math.max(latest, tonumber(hour))
   local lines = redis.call('HGET', hash, hour)
   if not lines then isNewHour, lines = true, '' end
   local from, to = string.find(lines, what, 1, true)
@@ -33,7 +35,11 @@ if isNewHour then
   local all = redis.call('HGETALL', hash)
   for i = 1, #all, 2 do
     local hour = tonumber(all[i])
-    if not hour or hour < tonumber(ARGV[3]) then
+    if not hour then
+      -- A batch that is repeated comes soon, so that others' numbers are needed for a while.
+      local ofBatch = tonumber(string.match(all[i + 1], ' (%d+)$') or 0)
+      if ofBatch < latest - 1 then redis.call('HDEL', hash, all[i]) end
+    elseif hour < tonumber(ARGV[3]) then
       redis.call('HDEL', hash, all[i])
     else
       hours[#hours + 1] = hour
@@ -49,6 +55,6 @@ if isNewHour then
     sum = sum + linesOf[hour]
   end
 end
-redis.call('HSET', hash, by, ARGV[2])
+redis.call('HSET', hash, by, ARGV[2] .. ' ' .. string.format('%.0f', latest))
 redis.call('EXPIRE', hash, ARGV[4])
 return 1
