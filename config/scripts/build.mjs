@@ -1,6 +1,14 @@
 import { spawn } from 'node:child_process'
-import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { digestOf, root, SetupError, showProgress } from './shared.mjs'
 
@@ -19,7 +27,10 @@ export async function build() {
   done(code === 0)
   if (code !== 0) throw new SetupError(`${output}The code does not compile.`)
   for (const file of files) {
-    if (!/\.m?ts$/.test(file)) copyFileSync(file, join(target, relative(root, file)))
+    if (/\.m?ts$/.test(file)) continue
+    const copy = join(target, relative(root, file))
+    mkdirSync(dirname(copy), { recursive: true })
+    copyFileSync(file, copy)
   }
   writeFileSync(stampFile, stamp)
 }
