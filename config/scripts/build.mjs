@@ -1,14 +1,6 @@
 import { spawn } from 'node:child_process'
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { digestOf, root, SetupError, showProgress } from './shared.mjs'
 
@@ -27,10 +19,7 @@ export async function build() {
   done(code === 0)
   if (code !== 0) throw new SetupError(`${output}The code does not compile.`)
   for (const file of files) {
-    if (/\.m?ts$/.test(file)) continue
-    const copy = join(target, relative(root, file))
-    mkdirSync(dirname(copy), { recursive: true })
-    copyFileSync(file, copy)
+    if (!/\.m?ts$/.test(file)) cpSync(file, join(target, relative(root, file)))
   }
   writeFileSync(stampFile, stamp)
 }

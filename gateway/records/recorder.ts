@@ -57,12 +57,17 @@ export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Rec
         const plan = caller?.plan ?? noPlan
         const status = statusOf(reply)
         answers.add(plan, status)
-        durations.add(performance.now() - record.beganAtMs)
+        const endedAtMs = performance.now()
+        durations.add(endedAtMs - record.beganAtMs)
         if (refusal) meters.refusals.add(plan, refusalName(refusal))
         if (refusal || status >= firstFailure) {
           const atMs = record.standing?.decision.nowMs ?? clock()
           const { id, method } = request
-          recentRefusals.keep({ id, method, path: pathOf(request), status, atMs }, record, origin)
+          recentRefusals.keep(
+            { id, method, path: pathOf(request), status, atMs, endedAtMs },
+            record,
+            origin,
+          )
           const known = caller ?? record.turnedAway
           if (known) timeline.count(known, record, atMs)
         }
