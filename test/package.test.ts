@@ -31,7 +31,7 @@ function example(heading: string): string {
 /** The files of a folder that a build copies. */
 function filesIn(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => /\.(?:html|css|js)$/.test(name))
+    .filter((name) => /\.(?:html|css|js|svg)$/.test(name))
     .map((name) => `${folder}/${name}`)
 }
 

@@ -10,9 +10,10 @@ import { entryFinder, privately, type Entry, type EntryOptions } from './entry.t
 import { readSecret } from './given.ts'
 import { pageScreen } from './hosts.ts'
 import { requireKnownQueries } from './query.ts'
+import { closed, missing } from './refusals.ts'
 import { longestMs, type Session, type Sessions } from './session.ts'
 import { SignIns } from './sign-in.ts'
-import { closed, missing, type AdminTokens } from './token.ts'
+import type { AdminTokens } from './token.ts'
 import { originFault, setCookie, visitOf } from './visit.ts'
 
 const folder = fileURLToPath(new URL('./console', import.meta.url))

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../../shared/clock.ts'
-import { Refusal } from '../../shared/refusal.ts'
+import type { Refusal } from '../../shared/refusal.ts'
 import type { Config } from '../config/config.ts'
 import { pageScreen } from './hosts.ts'
+import { signedOut } from './refusals.ts'
 import type { Session, Sessions } from './session.ts'
 import { cookiesIn, originFault, setCookie, visitOf } from './visit.ts'
 
@@ -31,7 +32,7 @@ export function entryFinder({ sessions, config, clock }: EntryOptions) {
     const fault = pageScreen(admin)(request) ?? originFault(request, visit)
     if (fault) return fault
     const entered = sessions.find(cookies, String(headers['x-console-secret'] ?? ''))
-    if (!entered) return notEntered()
+    if (!entered) return signedOut()
     const { session, cookie } = entered
     const renewed =
       cookie === undefined
@@ -46,15 +47,4 @@ export const privately = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
   'cross-origin-resource-policy': 'same-origin',
-}
-
-function notEntered(): Refusal {
-  return new Refusal(
-    'invalid_api_key',
-    'This session of the console has ended, or its secret is missing (X-Console-Secret). Sign in again.',
-    {
-      'www-authenticate': 'Bearer realm="tollgate admin", error="invalid_token"',
-      'cache-control': 'no-store',
-    },
-  )
 }

@@ -2,8 +2,9 @@ import type { Clock } from '../../shared/clock.ts'
 import type { Log } from '../../shared/log.ts'
 import { noterFor } from '../records/audit.ts'
 import type { AuditStore, Change } from '../records/audit-store.ts'
+import { invalid } from './refusals.ts'
 import type { Begun, Sessions } from './session.ts'
-import { Guesses, invalid, placeOf, type AdminTokens } from './token.ts'
+import { Guesses, placeOf, type AdminTokens } from './token.ts'
 
 /** Wrong tokens of one address: 5 a minute. */
 const guessLimits = { perMinute: 5, perDay: Infinity }

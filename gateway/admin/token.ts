@@ -9,6 +9,7 @@ import type { Limits } from '../limits/limits.ts'
 import { Strangers } from '../limits/strangers.ts'
 import { allows, roles, type Role } from '../operations/role.ts'
 import type { entryFinder } from './entry.ts'
+import { closed, invalid, missing } from './refusals.ts'
 
 /** An operator: its name for the audit, and its role. */
 export type Operator = Readonly<{ name: string; role: Role }>
@@ -22,11 +23,6 @@ declare module 'fastify' {
     admin: Operator | null
   }
 }
-
-const challenge = 'Bearer realm="tollgate admin"'
-
-/** The answer of a gateway that has no token; the command line recognises it. */
-export const noToken = 'no ADMIN_TOKEN is set'
 
 /** The least length of a token: 16 random characters can't be guessed. */
 const shortestToken = 16
@@ -169,30 +165,6 @@ export function roleScreen(needed: Role): onRequestHookHandler {
       ),
     )
   }
-}
-
-/** The refusal of a gateway without tokens. */
-export function closed(): Refusal {
-  return new Refusal(
-    'forbidden',
-    `The admin API is closed: ${noToken}. Set it where the gateway starts.`,
-  )
-}
-
-/** The refusal of a request without a token. */
-export function missing(): Refusal {
-  return new Refusal('missing_api_key', 'Send the token: "Authorization: Bearer <ADMIN_TOKEN>".', {
-    'www-authenticate': challenge,
-    'cache-control': 'no-store',
-  })
-}
-
-/** The refusal of a request with a wrong token. */
-export function invalid(): Refusal {
-  return new Refusal('invalid_api_key', 'The token isn’t one of those in ADMIN_TOKEN.', {
-    'www-authenticate': `${challenge}, error="invalid_token"`,
-    'cache-control': 'no-store',
-  })
 }
 
 /** Whether two texts are the same, in the same time for every text that is given. */
