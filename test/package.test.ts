@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -25,6 +26,13 @@ function example(heading: string): string {
   const [, code] = /```ts\n([^]*?)```/.exec(section) ?? []
   if (code === undefined) throw new Error(`README has no example under ${heading}`)
   return code
+}
+
+/** The files of a folder that a build copies. */
+function filesIn(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.(?:html|css|js|svg)$/.test(name))
+    .map((name) => `${folder}/${name}`)
 }
 
 /** Mistakes in a route's configuration that an editor underlines; a line that it lets pass is an error. */
@@ -67,6 +75,7 @@ t.test('the package works where it is installed: command, plugin and types', asy
   }
   t.ok(paths.every((path) => !/^(?:test|backend|build\/(?:test|backend))\//.test(path)))
   t.ok(paths.includes('build/gateway/stores/redis/quota.lua'))
+  for (const path of filesIn('gateway/admin/console')) t.ok(paths.includes(`build/${path}`), path)
   t.strictSame(
     paths.filter((path) => path.endsWith('.map')),
     [],

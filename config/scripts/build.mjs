@@ -27,7 +27,7 @@ export async function build() {
 function sourceFiles() {
   return folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && /\.(?:ts|lua|html|css|js)$/.test(entry.name))
+      .filter((entry) => entry.isFile() && /\.(?:ts|lua|html|css|js|svg)$/.test(entry.name))
       .map((entry) => join(entry.parentPath, entry.name))
       .sort(),
   )

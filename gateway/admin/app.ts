@@ -14,9 +14,12 @@ import { StoreUnavailable } from '../stores/unavailable.ts'
 import { wire } from '../http/wire.ts'
 import { hostScreen } from './hosts.ts'
 import { jsonTypes, sentence, takeTexts } from './body.ts'
+import { addConsole } from './console.ts'
+import { entryFinder } from './entry.ts'
 import type { Metrics } from './metrics.ts'
 import { addOperations } from './operations.ts'
 import { requireKnownQueries } from './query.ts'
+import { Sessions } from './session.ts'
 import { Guesses, requireToken, type AdminTokens } from './token.ts'
 
 /** The path below which requests are asked for by their ids. */
@@ -38,7 +41,7 @@ export type AdminOptions = Readonly<{
   isStopping: () => boolean
 }>
 
-/** The server of the admin address: health, metrics and the admin API. */
+/** The server of the admin address: health, metrics, the admin API and the console. */
 export function createAdmin(options: AdminOptions): FastifyInstance {
   const { gateway, reloader, metrics, tokens, secret, log, clock = Date.now } = options
   const app = createService({
@@ -71,9 +74,14 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
     return reply.type(type).send(text)
   })
 
+  app.decorateRequest('admin', null)
+  const sessions = new Sessions(tokens, clock)
+  addConsole(app, { gateway, tokens, sessions, clock })
+
+  const entryOf = entryFinder({ sessions, config: () => gateway.config, clock })
   const guesses = new Guesses(() => gateway.config.strangers, clock)
   void app.register((guarded, _options, done) => {
-    requireToken(guarded, tokens, guesses)
+    requireToken(guarded, tokens, guesses, entryOf)
     requireKnownQueries(guarded)
     takeTexts(guarded, jsonTypes)
     addOperations(guarded, { gateway, reloader, secret, clock })

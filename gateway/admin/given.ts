@@ -77,7 +77,7 @@ export function fromBody(parameters: Parameters): (body: unknown) => Given {
 }
 
 /** The value of a body with a secret: a message about a mistake in it could quote the secret. */
-function readSecret(body: unknown, schema: TSchema & { expected?: string }): unknown {
+export function readSecret(body: unknown, schema: TSchema & { expected?: string }): unknown {
   try {
     return read(body, schema)
   } catch {

@@ -8,6 +8,8 @@ import { isLine } from '../keys/settings.ts'
 import type { Limits } from '../limits/limits.ts'
 import { Strangers } from '../limits/strangers.ts'
 import { allows, roles, type Role } from '../operations/role.ts'
+import type { entryFinder } from './entry.ts'
+import { closed, invalid, missing } from './refusals.ts'
 
 /** An operator: its name for the audit, and its role. */
 export type Operator = Readonly<{ name: string; role: Role }>
@@ -17,15 +19,10 @@ export type AdminTokens = readonly Readonly<Operator & { token: string }>[]
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The holder of the request's admin token. */
+    /** The holder of the request's admin token, or of its session. */
     admin: Operator | null
   }
 }
-
-const challenge = 'Bearer realm="tollgate admin"'
-
-/** The answer of a gateway that has no token; the command line recognises it. */
-export const noToken = 'no ADMIN_TOKEN is set'
 
 /** The least length of a token: 16 random characters can't be guessed. */
 const shortestToken = 16
@@ -107,21 +104,30 @@ export class Guesses {
   }
 }
 
-/** The holder of the token in an `Authorization` header. It takes the same time whatever the token is. */
+/** The place of a token in `ADMIN_TOKEN`. It takes the same time whatever the token is. */
+export function placeOf(given: string, tokens: AdminTokens): number | undefined {
+  const [place] = tokens.flatMap(({ token }, i) => (isSame(given, token) ? [i] : []))
+  return place
+}
+
+/** The holder of the token in an `Authorization` header. */
 export function holderOf(header: string | undefined, tokens: AdminTokens): Operator | undefined {
   const [, given = ''] = /^Bearer (\S+)$/i.exec(header ?? '') ?? []
-  const proof = digest(given)
-  const [holder] = tokens.filter(({ token }) => timingSafeEqual(proof, digest(token)))
+  const holder = tokens[placeOf(given, tokens) ?? -1]
   return holder && { name: holder.name, role: holder.role }
 }
 
 /**
- * Refuses requests without a valid token, before anything else of them is read. A valid token works from any address,
- * even from one that is over its limit of failed attempts.
+ * Refuses requests without a valid token or session, before anything else of them is read. A valid one works from any
+ * address, even from one that is over its limit of failed attempts.
  */
-export function requireToken(app: FastifyInstance, tokens: AdminTokens, guesses: Guesses): void {
-  app.decorateRequest('admin', null)
-  app.addHook('onRequest', (request, _reply, done) => {
+export function requireToken(
+  app: FastifyInstance,
+  tokens: AdminTokens,
+  guesses: Guesses,
+  entryOf: ReturnType<typeof entryFinder>,
+): void {
+  app.addHook('onRequest', (request, reply, done) => {
     const { authorization } = request.headers
     const holder = holderOf(authorization, tokens)
     if (holder !== undefined) {
@@ -129,7 +135,14 @@ export function requireToken(app: FastifyInstance, tokens: AdminTokens, guesses:
       return done()
     }
     if (tokens.length === 0) return done(closed())
-    const why = authorization === undefined ? missing : invalid
+    const entry = authorization === undefined ? entryOf(request.raw) : undefined
+    if (entry && !(entry instanceof Refusal)) {
+      request.admin = entry.session
+      void reply.headers(entry.headers)
+      return done()
+    }
+    if (entry && entry.status !== 401) return done(entry)
+    const why = (): Refusal => entry ?? (authorization === undefined ? missing() : invalid())
     done(guesses.refuse(request.raw.socket.remoteAddress, why))
   })
 }
@@ -154,25 +167,9 @@ export function roleScreen(needed: Role): onRequestHookHandler {
   }
 }
 
-function closed(): Refusal {
-  return new Refusal(
-    'forbidden',
-    `The admin API is closed: ${noToken}. Set it where the gateway starts.`,
-  )
-}
-
-function missing(): Refusal {
-  return new Refusal('missing_api_key', 'Send the token: "Authorization: Bearer <ADMIN_TOKEN>".', {
-    'www-authenticate': challenge,
-    'cache-control': 'no-store',
-  })
-}
-
-function invalid(): Refusal {
-  return new Refusal('invalid_api_key', 'The token isn’t one of those in ADMIN_TOKEN.', {
-    'www-authenticate': `${challenge}, error="invalid_token"`,
-    'cache-control': 'no-store',
-  })
+/** Whether two texts are the same, in the same time for every text that is given. */
+export function isSame(given: string, right: string): boolean {
+  return timingSafeEqual(digest(given), digest(right))
 }
 
 /** A digest of fixed length, so that a comparison takes the same time for every token. */

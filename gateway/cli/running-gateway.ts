@@ -1,4 +1,5 @@
-import { adminTokensFrom, noToken, type AdminTokens } from '../admin/token.ts'
+import { noToken } from '../admin/refusals.ts'
+import { adminTokensFrom, type AdminTokens } from '../admin/token.ts'
 import { KeyMistake } from '../keys/mistake.ts'
 import type { AdminAddress } from '../config/config.ts'
 import type { Endpoint } from '../operations/context.ts'

@@ -9,7 +9,7 @@ export const descriptions: Readonly<Record<string, string>> = {
     'The address to listen on for operators. If other machines can reach it, ADMIN_TOKEN is required.',
   'admin.port': 'The port for operators; 0 is any free port.',
   'admin.hosts':
-    'Host names that requests to the admin address may use besides localhost and IP addresses, while only this machine can reach it.',
+    'Host names that requests to the admin address may use besides localhost and IP addresses: those to the console always, all others while only this machine can reach it.',
 
   store: 'The store of keys, counters and bans.',
   'store.file':

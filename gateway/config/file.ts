@@ -263,7 +263,7 @@ export interface AdminSettings {
   readonly host?: string
   /** The port for operators; 0 is any free port. Write a port from 0 to 65535. */
   readonly port?: number
-  /** Host names that requests to the admin address may use besides localhost and IP addresses, while only this machine can reach it. */
+  /** Host names that requests to the admin address may use besides localhost and IP addresses: those to the console always, all others while only this machine can reach it. */
   readonly hosts?: readonly string[]
 }
 
