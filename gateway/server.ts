@@ -256,6 +256,7 @@ function malformedRefuser(core: Core, config: Config, trustedProxies: Ranges): M
     const atMs = standing.decision.nowMs
     const origin = { upstream: '', config: config.hash }
     core.recentRefusals.keep({ id, method: '', path: '', status, atMs }, record, origin)
+    core.liveCounts.malformed(record, performance.now())
     return refusal.with({ ...rateHeaders(standing, config.ietfHeaders), 'x-request-id': id })
   }
 }

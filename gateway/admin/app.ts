@@ -15,6 +15,7 @@ import { wire } from '../http/wire.ts'
 import { hostScreen } from './hosts.ts'
 import { jsonTypes, sentence, takeTexts } from './body.ts'
 import type { Metrics } from './metrics.ts'
+import { EventStreams } from './events.ts'
 import { addOperations } from './operations.ts'
 import { requireKnownQueries } from './query.ts'
 import { Guesses, requireToken, type AdminTokens } from './token.ts'
@@ -71,7 +72,8 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
     requireToken(guarded, tokens, guesses)
     requireKnownQueries(guarded)
     takeTexts(guarded, jsonTypes)
-    addOperations(guarded, { gateway, reloader, secret, clock })
+    const streams = new EventStreams(guarded, { isStopping: options.isStopping })
+    addOperations(guarded, { gateway, reloader, secret, clock, streams })
     done()
   })
   return app

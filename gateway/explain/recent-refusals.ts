@@ -89,6 +89,7 @@ export class RecentRefusals {
   readonly #deciders: (Decision['decidedBy'] | undefined)[]
   #next = 0
   #count = 0
+  #latest = 0
 
   constructor(size = keptRefusals) {
     this.#size = size
@@ -112,6 +113,11 @@ export class RecentRefusals {
     return this.#count
   }
 
+  /** The number of the latest one, counted from 1 since the start. */
+  get number(): number {
+    return this.#latest
+  }
+
   /** The time of the oldest one; `undefined` if there is none. */
   get sinceMs(): number | undefined {
     if (this.#count === 0) return undefined
@@ -124,6 +130,7 @@ export class RecentRefusals {
     const slot = this.#next
     this.#next = (slot + 1) % this.#size
     if (this.#count < this.#size) this.#count++
+    this.#latest++
     const texts = slot * bytesOfSlot
     this.#hashes[slot] = this.#write(texts, id, idLength)
     this.#write(texts + idLength, path, pathLength)
@@ -167,6 +174,16 @@ export class RecentRefusals {
     for (let back = 1; back <= this.#count && found.length < mostFound; back++) {
       const slot = (this.#next - back + this.#size) % this.#size
       if (this.#hashes[slot] === hash && this.#idAt(slot) === id) found.push(this.#read(slot))
+    }
+    return found
+  }
+
+  /** The latest answers after the one with a number, the oldest first. */
+  after(number: number, most: number): readonly KeptRefusal[] {
+    const count = Math.min(this.#latest - number, most, this.#count)
+    const found: KeptRefusal[] = []
+    for (let back = count; back >= 1; back--) {
+      found.push(this.#read((this.#next - back + this.#size) % this.#size))
     }
     return found
   }

@@ -33,7 +33,7 @@ export type Recorder = Readonly<{
 }>
 
 export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Recorder {
-  const { meters, tallying, recentRefusals, timeline } = core
+  const { meters, tallying, recentRefusals, timeline, liveCounts } = core
 
   function countUse(record: RequestRecord, caller: Caller, status: number): void {
     const use = useOf(record, status)
@@ -57,7 +57,9 @@ export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Rec
         const plan = caller?.plan ?? noPlan
         const status = statusOf(reply)
         answers.add(plan, status)
-        durations.add(performance.now() - record.beganAtMs)
+        const nowMs = performance.now()
+        durations.add(nowMs - record.beganAtMs)
+        liveCounts.ended(record, status, nowMs)
         if (refusal) meters.refusals.add(plan, refusalName(refusal))
         if (refusal || status >= firstFailure) {
           const atMs = record.standing?.decision.nowMs ?? clock()

@@ -19,6 +19,8 @@ export class RedisQuestions implements FleetQuestions {
   readonly #asked = new Map<number, (answer: unknown) => void>()
   /** A connection of its own, made when it is needed: one that listens can send no other commands. */
   #listener: Connection | undefined
+  /** Resolves when that connection is ready again: one listener for all who wait. */
+  #readiness: Promise<void> | undefined
   #number = 0
 
   constructor(connection: Connection, prefix: string) {
@@ -77,8 +79,10 @@ export class RedisQuestions implements FleetQuestions {
   async #hear(channel: string): Promise<void> {
     const listener = this.#listen()
     if (listener.status !== 'ready') {
-      await new Promise<void>((resolve) => listener.once('ready', () => resolve()))
+      this.#readiness ??= new Promise<void>((resolve) => listener.once('ready', () => resolve()))
+      await this.#readiness
     }
+    this.#readiness = undefined
     await listener.subscribe(channel)
   }
 
