@@ -72,7 +72,7 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
     requireToken(guarded, tokens, guesses)
     requireKnownQueries(guarded)
     takeTexts(guarded, jsonTypes)
-    const streams = new EventStreams(guarded, { isStopping: options.isStopping })
+    const streams = new EventStreams(guarded, { isStopping: options.isStopping, clock })
     addOperations(guarded, { gateway, reloader, secret, clock, streams })
     done()
   })

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
+import type { Clock } from '../../shared/clock.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import type { Watcher } from '../live/watching.ts'
 
@@ -14,15 +15,18 @@ const stalledMs = 30_000
 
 export type EventStreamsOptions = Readonly<{
   isStopping: () => boolean
+  clock: Clock
 }>
 
 /** The open streams of events of the admin address. */
 export class EventStreams {
   readonly #open = new Set<EventStream>()
   readonly #isStopping: () => boolean
+  readonly #clock: Clock
 
-  constructor(app: FastifyInstance, { isStopping }: EventStreamsOptions) {
+  constructor(app: FastifyInstance, { isStopping, clock }: EventStreamsOptions) {
     this.#isStopping = isStopping
+    this.#clock = clock
     app.addHook('preClose', (done) => {
       for (const stream of this.#open) stream.end()
       done()
@@ -34,9 +38,9 @@ export class EventStreams {
     return headers.accept?.startsWith(eventType) ?? false
   }
 
-  /** Answers with the events of a watcher, until the client goes or the gateway stops. */
+  /** Answers with the events of a watcher, until the client goes, its operator's time ends, or the gateway stops. */
   answer(
-    { method }: FastifyRequest,
+    { method, admin }: FastifyRequest,
     reply: FastifyReply,
     watch: (heard: () => void) => Watcher,
   ): FastifyReply {
@@ -46,7 +50,9 @@ export class EventStreams {
     }
     void reply.type(eventType)
     if (method === 'HEAD') return reply.send('')
-    const stream = new EventStream(watch, this.#isStopping)
+    const endsAtMs = admin?.endsAtMs ?? Infinity
+    const isOver = (): boolean => this.#isStopping() || this.#clock() >= endsAtMs
+    const stream = new EventStream(watch, isOver)
     this.#open.add(stream)
     stream.once('close', () => this.#open.delete(stream))
     return reply.send(stream)
@@ -59,14 +65,14 @@ export class EventStreams {
  */
 class EventStream extends Readable {
   readonly #watcher: Watcher
-  readonly #isStopping: () => boolean
+  readonly #isOver: () => boolean
   #isWanted = false
   #isEnded = false
   #wantedAtMs = performance.now()
 
-  constructor(watch: (heard: () => void) => Watcher, isStopping: () => boolean) {
+  constructor(watch: (heard: () => void) => Watcher, isOver: () => boolean) {
     super({ highWaterMark: 1 })
-    this.#isStopping = isStopping
+    this.#isOver = isOver
     this.#watcher = watch(() => this.#heard())
     // The headers leave with it, before the first figures are there.
     this.push(': live figures, an event a second\n\n')
@@ -92,7 +98,7 @@ class EventStream extends Readable {
   }
 
   #heard(): void {
-    if (this.#isStopping()) return this.end()
+    if (this.#isOver()) return this.end()
     if (this.#isWanted) this.#send()
     else if (performance.now() - this.#wantedAtMs > stalledMs) this.destroy()
   }

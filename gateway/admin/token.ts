@@ -9,8 +9,8 @@ import type { Limits } from '../limits/limits.ts'
 import { Strangers } from '../limits/strangers.ts'
 import { allows, roles, type Role } from '../operations/role.ts'
 
-/** An operator: its name for the audit, and its role. */
-export type Operator = Readonly<{ name: string; role: Role }>
+/** An operator: its name for the audit, its role, and the time at which both end, if they do. */
+export type Operator = Readonly<{ name: string; role: Role; endsAtMs?: number }>
 
 /** The tokens of operators. */
 export type AdminTokens = readonly Readonly<Operator & { token: string }>[]

@@ -7,9 +7,6 @@ import { RefusedKeys, refusers } from './refused-keys.ts'
 /** Statuses from here on are failures, also those that a backend answers itself. */
 const firstFailure = 500
 
-/** The time of a latency that isn't known. */
-const unmeasured = -1
-
 const at = Object.fromEntries(outcomes.map((name, place) => [name, place])) as Readonly<
   Record<LiveOutcome, number>
 >
@@ -26,12 +23,13 @@ export class LiveCounts {
 
   /** Counts a request at its end, which is at `nowMs` by `performance`. */
   ended(record: RequestRecord, status: number, nowMs: number): void {
-    const { refusal, beganAtMs, sentAtMs, answeredAtMs } = record
-    const ownMs = (sentAtMs || nowMs) - beganAtMs
-    const upstreamMs = sentAtMs > 0 ? (answeredAtMs || nowMs) - sentAtMs : unmeasured
     const outcome = placeOf(record)
-    this.sums.count(nowMs, outcome, !refusal && status >= firstFailure, ownMs, upstreamMs)
-    if (!refusal || outcome === at.failed) return
+    this.sums.count(record, outcome, nowMs)
+    if (!record.refusal) {
+      if (status >= firstFailure) this.sums.countBackendFailure()
+      return
+    }
+    if (outcome === at.failed) return
     const known = record.caller ?? record.turnedAway
     if (!known) return
     const by = outcome >= at.minute && outcome <= at.ban ? outcome - at.minute : other
@@ -40,7 +38,7 @@ export class LiveCounts {
 
   /** Counts bytes that never became a request. */
   malformed(record: RequestRecord, nowMs: number): void {
-    this.sums.count(nowMs, placeOf(record), false, unmeasured, unmeasured)
+    this.sums.countUnmeasured(placeOf(record), nowMs)
   }
 }
 

@@ -48,7 +48,7 @@ export type Told = Readonly<{
   refusal: number
   refusedKeys: readonly ToldKey[]
   targets: readonly ToldTarget[]
-  /** Whether the store decides limits. */
+  /** Whether the store could be asked last. */
   isReachable: boolean
   /** Absent in an app that uses the plugin. */
   config: Readonly<{ hash: string; refuses: string | null }> | null

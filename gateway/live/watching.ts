@@ -93,13 +93,18 @@ export class Watching {
     const { questions, fleet, self } = this.#options
     const question = view.question(seconds)
     const expected = fleet.size
-    // Without the store this gateway still knows of itself.
+    let hasStore = true
     const answers = await questions
       .ask(liveKind, JSON.stringify(question), expected)
-      .catch((): unknown[] => [])
+      .catch((): unknown[] => ((hasStore = false), []))
     const told = answers.flatMap((answer) => toldFrom(answer) ?? [])
     const byId = new Map(told.map((each) => [each.id, each]))
-    if (!byId.has(self().id)) byId.set(self().id, this.#tell(question))
+    const { id } = self()
+    if (!byId.has(id)) {
+      // Without the store this gateway still knows of itself.
+      const own = this.#tell(question)
+      byId.set(id, { ...own, isReachable: own.isReachable && hasStore })
+    }
     view.take([...byId.values()], expected, this.#nowMs())
   }
 }

@@ -96,7 +96,7 @@ function troubles({ store, configs }: Picture): string[] {
     refusals.map(({ gateway, mistake }) => `${gateway} refuses its file as it is now: ${mistake}`),
   )
   return [
-    ...(store.reachable ? [] : [`The store is out of reach: ${without} decide without it.`]),
+    ...(store.reachable ? [] : [`The store is out of reach of ${without}.`]),
     ...(configs.length > 1 ? [`Several configurations are in force: ${inForce.join('; ')}.`] : []),
     ...refusals,
   ]

@@ -25,7 +25,8 @@ function movedSums() {
   let ticks = 5_000.25
   const sums = new LiveSums({ clock: () => startMs, ticks: () => ticks })
   const count = (name: (typeof outcomes)[number], times = 1): void => {
-    for (let i = 0; i < times; i++) sums.count(ticks, place(name), false, 0.2, -1)
+    const request = { beganAtMs: ticks - 0.2, sentAtMs: 0, answeredAtMs: 0 }
+    for (let i = 0; i < times; i++) sums.count(request, place(name), ticks)
   }
   return { sums, count, move: (ms: number) => (ticks += ms) }
 }
@@ -85,10 +86,10 @@ t.test('900 seconds and 1,440 minutes are kept, in at most 0.7 MB', (t) => {
 t.test('the clock of the system changes no second', (t) => {
   let [now, ticks] = [startMs, 0]
   const sums = new LiveSums({ clock: () => now, ticks: () => ticks })
-  sums.count(ticks, 0, false, 1, 1)
+  sums.countUnmeasured(0, ticks)
   now -= 3_600_000
   ticks += 1_500
-  sums.count(ticks, 0, false, 1, 1)
+  sums.countUnmeasured(0, ticks)
   ticks += 1_000
   t.strictSame(
     sums.secondsAfter(0).map(([second]) => second),
@@ -383,9 +384,14 @@ t.test('a fleet is told exactly, and nobody is asked while nobody watches', asyn
 
 t.test('a client that reads nothing fills no memory, and gets the newest later', async (t) => {
   const app = Fastify()
-  const streams = new EventStreams(app, { isStopping: () => false })
+  const streams = new EventStreams(app, { isStopping: () => false, clock: () => now })
   const heardBy: (() => void)[] = []
-  let [number, taken, ended] = [0, 0, 0]
+  let [number, taken, ended, now] = [0, 0, 0, startMs]
+  app.decorateRequest('admin', null)
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.admin = { name: 'eve', role: 'read', endsAtMs: startMs + 1_000 }
+    done()
+  })
   const filler = 'x'.repeat(1_048_576)
   app.get('/', (request, reply) =>
     streams.answer(request, reply, (heard) => {
@@ -429,6 +435,13 @@ t.test('a client that reads nothing fills no memory, and gets the newest later',
     }),
   )
   t.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 503, 'only so many may watch')
+  now += 999
+  heardBy.at(-1)?.()
+  t.equal(ended, 1)
+  now += 1
+  heardBy.at(-1)?.()
+  await until(() => ended === 2)
+  t.pass('a stream ends with the session of its operator')
   await app.close()
   t.equal(ended, 21, 'a stop ends all of them, also those that nobody reads')
   for (const each of open) each.destroy()
