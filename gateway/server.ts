@@ -255,8 +255,9 @@ function malformedRefuser(core: Core, config: Config, trustedProxies: Ranges): M
     const { status } = refusal
     const atMs = standing.decision.nowMs
     const origin = { upstream: '', config: config.hash }
-    core.recentRefusals.keep({ id, method: '', path: '', status, atMs }, record, origin)
-    core.liveCounts.malformed(record, performance.now())
+    const endedAtMs = performance.now()
+    core.recentRefusals.keep({ id, method: '', path: '', status, atMs, endedAtMs }, record, origin)
+    core.liveCounts.malformed(record, endedAtMs)
     return refusal.with({ ...rateHeaders(standing, config.ietfHeaders), 'x-request-id': id })
   }
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { digestOf, root, SetupError, showProgress } from './shared.mjs'
@@ -19,7 +19,7 @@ export async function build() {
   done(code === 0)
   if (code !== 0) throw new SetupError(`${output}The code does not compile.`)
   for (const file of files) {
-    if (!/\.m?ts$/.test(file)) copyFileSync(file, join(target, relative(root, file)))
+    if (!/\.m?ts$/.test(file)) cpSync(file, join(target, relative(root, file)))
   }
   writeFileSync(stampFile, stamp)
 }

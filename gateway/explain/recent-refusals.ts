@@ -24,6 +24,8 @@ export type Refused = Readonly<{
   status: number
   /** Milliseconds since 1970, where no decision gives the store's time. */
   atMs: number
+  /** The end of its answer, by `performance`. */
+  endedAtMs: number
 }>
 
 /** One window of a kept answer; `used` is unknown if only a cached ban decided. */
@@ -68,45 +70,45 @@ const bytesOfSlot = idLength + pathLength
 const minuteMs = 60_000
 const dayMs = 86_400_000
 
+/** Slots that are made together. */
+const blockSize = 1_000
+
+/** The slots of a thousand answers. They refer only to texts and callers that live longer anyway. */
+class Block {
+  readonly numbers = new Float64Array(blockSize * numbersOfSlot)
+  readonly texts = new Uint8Array(blockSize * bytesOfSlot)
+  readonly hashes = new Int32Array(blockSize)
+  readonly methods = listOf('')
+  readonly codes = listOf<RefusalCode | undefined>(undefined)
+  readonly reasons = listOf<Reason | undefined>(undefined)
+  readonly callers = listOf<Caller | undefined>(undefined)
+  readonly routes = listOf('')
+  readonly upstreams = listOf('')
+  readonly targets = listOf<string | undefined>(undefined)
+  readonly configs = listOf('')
+  readonly deciders = listOf<Decision['decidedBy'] | undefined>(undefined)
+}
+
+function listOf<Value>(value: Value): Value[] {
+  return new Array<Value>(blockSize).fill(value)
+}
+
 /**
- * Keeps the latest refused and failed answers of this gateway, for `explain`. All slots are made once: objects made for
- * each refusal would outlive it, and be left to the full collections. A slot refers only to texts and callers that live
- * longer anyway.
+ * Keeps the latest refused and failed answers of this gateway, for `explain`. Slots are made once: objects made for each
+ * refusal would outlive it, and be left to the full collections. They are made when they are needed: 20,000 at once, at
+ * the start, cause a collection in the middle of the first requests, and V8 then takes 3 µs more for each request ever
+ * after (in `process.nextTick`).
  */
 export class RecentRefusals {
   readonly #size: number
-  readonly #numbers: Float64Array
-  readonly #texts: Uint8Array
-  readonly #hashes: Int32Array
-  readonly #methods: string[]
-  readonly #codes: (RefusalCode | undefined)[]
-  readonly #reasons: (Reason | undefined)[]
-  readonly #callers: (Caller | undefined)[]
-  readonly #routes: string[]
-  readonly #upstreams: string[]
-  readonly #targets: (string | undefined)[]
-  readonly #configs: string[]
-  readonly #deciders: (Decision['decidedBy'] | undefined)[]
+  readonly #blocks: Block[] = []
   #next = 0
   #count = 0
   #latest = 0
 
+  /** `size` is a multiple of a thousand. */
   constructor(size = keptRefusals) {
     this.#size = size
-    this.#numbers = new Float64Array(size * numbersOfSlot)
-    this.#texts = new Uint8Array(size * bytesOfSlot)
-    this.#hashes = new Int32Array(size)
-    const texts = (): string[] => new Array<string>(size).fill('')
-    const nothing = (): undefined[] => new Array<undefined>(size).fill(undefined)
-    this.#methods = texts()
-    this.#codes = nothing()
-    this.#reasons = nothing()
-    this.#callers = nothing()
-    this.#routes = texts()
-    this.#upstreams = texts()
-    this.#targets = nothing()
-    this.#configs = texts()
-    this.#deciders = nothing()
   }
 
   get count(): number {
@@ -122,30 +124,36 @@ export class RecentRefusals {
   get sinceMs(): number | undefined {
     if (this.#count === 0) return undefined
     const oldest = this.#count < this.#size ? 0 : this.#next
-    return this.#numbers[oldest * numbersOfSlot + at.timeMs]
+    return this.#number(oldest, at.timeMs)
   }
 
   /** Keeps one answer, in place of the oldest if all slots are taken. */
-  keep({ id, method, path, status, atMs }: Refused, record: RequestRecord, from: Origin): void {
-    const slot = this.#next
-    this.#next = (slot + 1) % this.#size
+  keep(
+    { id, method, path, status, atMs, endedAtMs }: Refused,
+    record: RequestRecord,
+    from: Origin,
+  ): void {
+    const index = this.#next
+    this.#next = (index + 1) % this.#size
     if (this.#count < this.#size) this.#count++
     this.#latest++
-    const texts = slot * bytesOfSlot
-    this.#hashes[slot] = this.#write(texts, id, idLength)
-    this.#write(texts + idLength, path, pathLength)
+    const block = (this.#blocks[Math.floor(index / blockSize)] ??= new Block())
+    const slot = index % blockSize
+    const { numbers, texts } = block
+    const text = slot * bytesOfSlot
+    block.hashes[slot] = write(texts, text, id, idLength)
+    write(texts, text + idLength, path, pathLength)
     const { refusal, standing, caller, turnedAway } = record
-    this.#methods[slot] = method
-    this.#codes[slot] = refusal?.code
-    this.#reasons[slot] = refusal?.reason
-    this.#callers[slot] = caller ?? turnedAway
-    this.#routes[slot] = record.route
-    this.#upstreams[slot] = from.upstream
-    this.#targets[slot] = record.target
-    this.#configs[slot] = from.config
+    block.methods[slot] = method
+    block.codes[slot] = refusal?.code
+    block.reasons[slot] = refusal?.reason
+    block.callers[slot] = caller ?? turnedAway
+    block.routes[slot] = record.route
+    block.upstreams[slot] = from.upstream
+    block.targets[slot] = record.target
+    block.configs[slot] = from.config
     // Without a caller the decision is about its address, and none of a store.
-    this.#deciders[slot] = caller && standing?.decision.decidedBy
-    const numbers = this.#numbers
+    block.deciders[slot] = caller && standing?.decision.decidedBy
     const first = slot * numbersOfSlot
     numbers[first + at.timeMs] = standing?.decision.nowMs ?? atMs
     numbers[first + at.status] = status
@@ -161,9 +169,8 @@ export class RecentRefusals {
     numbers[first + at.strikes] = standing?.decision.strikes ?? 0
     numbers[first + at.bannedUntilMs] = standing?.decision.bannedUntilMs ?? 0
     const { beganAtMs, sentAtMs, answeredAtMs } = record
-    numbers[first + at.ownMs] = (sentAtMs || performance.now()) - beganAtMs
-    numbers[first + at.upstreamMs] =
-      sentAtMs > 0 ? (answeredAtMs || performance.now()) - sentAtMs : -1
+    numbers[first + at.ownMs] = (sentAtMs || endedAtMs) - beganAtMs
+    numbers[first + at.upstreamMs] = sentAtMs > 0 ? (answeredAtMs || endedAtMs) - sentAtMs : -1
   }
 
   /** The latest answers with an id, the newest first. */
@@ -173,7 +180,8 @@ export class RecentRefusals {
     const hash = hashOf(id)
     for (let back = 1; back <= this.#count && found.length < mostFound; back++) {
       const slot = (this.#next - back + this.#size) % this.#size
-      if (this.#hashes[slot] === hash && this.#idAt(slot) === id) found.push(this.#read(slot))
+      const isLike = this.#blockOf(slot).hashes[slot % blockSize] === hash
+      if (isLike && this.#idAt(slot) === id) found.push(this.#read(slot))
     }
     return found
   }
@@ -188,33 +196,32 @@ export class RecentRefusals {
     return found
   }
 
-  /** Writes characters as bytes, which ids and paths of HTTP/1.1 are; returns the hash of the text. */
-  #write(offset: number, text: string, longest: number): number {
-    const texts = this.#texts
-    const length = Math.min(text.length, longest)
-    let hash = 0
-    for (let i = 0; i < length; i++) {
-      const code = text.charCodeAt(i)
-      texts[offset + i] = code
-      hash = (Math.imul(hash, 31) + code) | 0
-    }
-    return hash
+  #blockOf(index: number): Block {
+    const block = this.#blocks[Math.floor(index / blockSize)]
+    if (block) return block
+    throw new Error('nothing is kept in this slot yet')
   }
 
-  #idAt(slot: number): string {
-    const offset = slot * bytesOfSlot
-    const length = this.#number(slot, at.idLength)
-    return Buffer.from(this.#texts.subarray(offset, offset + length)).toString('latin1')
+  #idAt(index: number): string {
+    return this.#text(index, 0, this.#number(index, at.idLength))
   }
 
-  #number(slot: number, place: number): number {
-    return this.#numbers[slot * numbersOfSlot + place] ?? 0
+  #text(index: number, offset: number, length: number): string {
+    const first = (index % blockSize) * bytesOfSlot + offset
+    return Buffer.from(this.#blockOf(index).texts.subarray(first, first + length)).toString(
+      'latin1',
+    )
   }
 
-  #read(slot: number): KeptRefusal {
-    const number = (place: number): number => this.#number(slot, place)
-    const offset = slot * bytesOfSlot + idLength
-    const end = offset + Math.min(number(at.pathLength), pathLength)
+  #number(index: number, place: number): number {
+    return this.#blockOf(index).numbers[(index % blockSize) * numbersOfSlot + place] ?? 0
+  }
+
+  #read(index: number): KeptRefusal {
+    const block = this.#blockOf(index)
+    const slot = index % blockSize
+    const number = (place: number): number => this.#number(index, place)
+    const pathEnd = Math.min(number(at.pathLength), pathLength)
     const upstreamMs = number(at.upstreamMs)
     const [atMs, bannedUntilMs] = [number(at.timeMs), number(at.bannedUntilMs)]
     // A cached ban knows no counters: its windows are those of the time.
@@ -228,20 +235,20 @@ export class RecentRefusals {
             resetMs: ((isUnknown ? Math.floor(atMs / length) : number) + 1) * length,
           }
     return {
-      id: this.#idAt(slot),
+      id: this.#idAt(index),
       atMs,
-      method: this.#methods[slot] ?? '',
-      path: Buffer.from(this.#texts.subarray(offset, end)).toString('latin1'),
+      method: block.methods[slot] ?? '',
+      path: this.#text(index, idLength, pathEnd),
       isPathCut: number(at.pathLength) > pathLength,
       status: number(at.status),
-      code: this.#codes[slot],
-      reason: this.#reasons[slot],
-      caller: this.#callers[slot],
-      route: this.#routes[slot] ?? '',
-      upstream: this.#upstreams[slot] ?? '',
-      target: this.#targets[slot],
-      config: this.#configs[slot] ?? '',
-      decidedBy: this.#deciders[slot],
+      code: block.codes[slot],
+      reason: block.reasons[slot],
+      caller: block.callers[slot],
+      route: block.routes[slot] ?? '',
+      upstream: block.upstreams[slot] ?? '',
+      target: block.targets[slot],
+      config: block.configs[slot] ?? '',
+      decidedBy: block.deciders[slot],
       cost: number(at.cost),
       minute: window(number(at.perMinute), number(at.minuteUsed), number(at.minute), minuteMs),
       day: window(number(at.perDay), number(at.dayUsed), number(at.day), dayMs),
@@ -255,6 +262,18 @@ export class RecentRefusals {
 
 /** Where an answer came from: the upstream of its route, and the configuration in force. */
 export type Origin = Readonly<{ upstream: string; config: string }>
+
+/** Writes characters as bytes, which ids and paths of HTTP/1.1 are; returns the hash of what was written. */
+function write(bytes: Uint8Array, offset: number, text: string, longest: number): number {
+  const length = Math.min(text.length, longest)
+  let hash = 0
+  for (let i = 0; i < length; i++) {
+    const code = text.charCodeAt(i)
+    bytes[offset + i] = code
+    hash = (Math.imul(hash, 31) + code) | 0
+  }
+  return hash
+}
 
 function hashOf(text: string): number {
   let hash = 0

@@ -27,10 +27,10 @@ export interface KeyStore {
   page(query: PageQuery): Promise<KeyPage>
 
   /**
-   * The keys of these ids in batches, in any order, without those that don't exist. Decisions go on meanwhile,
-   * whatever the number of ids.
+   * The names of the keys with these ids in batches, in any order, without those that don't exist. Decisions go on
+   * meanwhile, whatever the number of ids.
    */
-  named(ids: readonly string[]): AsyncIterable<readonly Key[]>
+  named(ids: readonly string[]): AsyncIterable<readonly Named[]>
 
   /**
    * The hashes of all secrets in batches, for a filter before `find`. Hashes that are added meanwhile may be
@@ -68,6 +68,9 @@ export type PageQuery = Readonly<{
 
 /** Some keys; `end` is the place at which the next page begins, and absent on the last one. */
 export type KeyPage = Readonly<{ keys: readonly Key[]; end?: string }>
+
+/** A key by its id, and its name. */
+export type Named = Readonly<{ id: string; name: string }>
 
 export type Added = Readonly<{ clash?: number }>
 

@@ -37,9 +37,9 @@ export function isWellFormed(token: string): boolean {
   )
 }
 
-/** Whether a token has the length and the characters of ours, whatever its check. */
-export function hasShape(token: string): boolean {
-  return shape.test(token)
+/** Whether a token is as long as ours are. */
+export function isWhole(token: string): boolean {
+  return token.length === tokenLength
 }
 
 /** The id in a well-formed token of ours. */

@@ -73,6 +73,11 @@ export class Watching {
     }
   }
 
+  /** Calls all who watch without news, so that they see at once that the gateway stops. */
+  wake(): void {
+    for (const rounds of this.#rounds.values()) rounds.wake()
+  }
+
   close(): void {
     this.#answerNoMore()
     for (const rounds of this.#rounds.values()) rounds.stop()
@@ -136,6 +141,10 @@ class Rounds {
     return this.#watchers.size
   }
 
+  wake(): void {
+    for (const heard of [...this.#watchers]) heard()
+  }
+
   stop(): void {
     this.#isStopped = true
     clearTimeout(this.#timer)
@@ -145,7 +154,7 @@ class Rounds {
   async #go(): Promise<void> {
     await this.#ask()
     if (this.#isStopped) return
-    for (const heard of this.#watchers) heard()
+    this.wake()
     const waitMs = 1_000 - (this.#nowMs() % 1_000) + afterMs
     this.#timer = setTimeout(() => void this.#go(), waitMs)
     this.#timer.unref()

@@ -57,14 +57,18 @@ export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Rec
         const plan = caller?.plan ?? noPlan
         const status = statusOf(reply)
         answers.add(plan, status)
-        const nowMs = performance.now()
-        durations.add(nowMs - record.beganAtMs)
-        liveCounts.ended(record, status, nowMs)
+        const endedAtMs = performance.now()
+        durations.add(endedAtMs - record.beganAtMs)
+        liveCounts.ended(record, status, endedAtMs)
         if (refusal) meters.refusals.add(plan, refusalName(refusal))
         if (refusal || status >= firstFailure) {
           const atMs = record.standing?.decision.nowMs ?? clock()
           const { id, method } = request
-          recentRefusals.keep({ id, method, path: pathOf(request), status, atMs }, record, origin)
+          recentRefusals.keep(
+            { id, method, path: pathOf(request), status, atMs, endedAtMs },
+            record,
+            origin,
+          )
           const known = caller ?? record.turnedAway
           if (known) timeline.count(known, record, atMs)
         }

@@ -10,7 +10,7 @@ import { pathOf } from '../../shared/service.ts'
 import { bearerToken } from '../http/bearer.ts'
 import { stateOf, type Caller } from '../keys/caller.ts'
 import type { KeyDirectory, LookUp } from '../keys/directory.ts'
-import { hasShape, isOurs, isWellFormed } from '../keys/token.ts'
+import { isOurs, isWellFormed, isWhole } from '../keys/token.ts'
 import type { Strangers } from '../limits/strangers.ts'
 import type { ConfiguredPlans } from '../limits/terms.ts'
 import type { LastUses } from '../records/last-uses.ts'
@@ -46,7 +46,7 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
     const caller = directory.recall(token)
     if (caller) return letIn(caller, request, reply, done)
     if (isOurs(token) && !isWellFormed(token)) {
-      return refuseStranger(request, reply, hasShape(token) ? mistyped : malformed)
+      return refuseStranger(request, reply, isWhole(token) ? mistyped : malformed)
     }
     if (strangers.isOver(addressOf(request)) && !directory.mayExist(token)) {
       return refuseStranger(request, reply, unknown)

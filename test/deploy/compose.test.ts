@@ -213,6 +213,7 @@ t.test('the configuration for containers is the shipped one, but for where thing
   const targets = deployed.upstreams.get('animals')?.targets
   t.strictSame(deployed, {
     ...shipped,
+    hash: deployed.hash,
     listen: deployed.listen,
     admin: deployed.admin,
     store: { ...shipped.store, redis: deployed.store.redis },

@@ -491,7 +491,14 @@ t.test('a million refusals leave nothing behind but their slots', (t) => {
   const keep = (i: number): void => {
     const record = new RequestRecord('/v1/*')
     record.refusal = new Refusal('missing_api_key', 'No.').because('no_header')
-    const about = { id: `request-${i}`, method: 'GET', path: `/v1/${i}`, status: 401, atMs: i }
+    const about = {
+      id: `request-${i}`,
+      method: 'GET',
+      path: `/v1/${i}`,
+      status: 401,
+      atMs: i,
+      endedAtMs: 0,
+    }
     refusals.keep(about, record, { upstream: 'animals', config: 'c' })
   }
   for (let i = 0; i < 1_000_000; i++) keep(i)

@@ -114,7 +114,8 @@ t.test('times of uses are by Redis’ clock, however late a gateway’s own cloc
 })
 
 t.test('a key tells when it and its old token were used last', async (t) => {
-  let now = Date.now()
+  // At the beginning of a minute, because some steps stay in one.
+  let now = Math.floor(Date.now() / 60_000) * 60_000
   const more = `
 plans: { free: { perMinute: 1, perDay: 1000, bans: off }, gone: { perMinute: 1, perDay: 1 } }
 deprecations: [ { operation: GET /v1/old, since: 2020-01-01, sunset: 2020-02-01 } ]`
@@ -668,7 +669,7 @@ t.test('reports on 5,000 keys leave Redis to those who decide', async (t) => {
     () => quotas.bans(),
   ]
   for (const report of reports) {
-    const before = (await callsOf('evalsha')) + (await callsOf('hmget'))
+    const before = await callsOf('evalsha')
     let [isOver, decided] = [false, 0]
     const told = report().finally(() => (isOver = true))
     while (!isOver) {
@@ -678,8 +679,8 @@ t.test('reports on 5,000 keys leave Redis to those who decide', async (t) => {
     const found = await told
     t.equal(found.length, 5_000)
     t.ok(found.every(({ name }) => name.startsWith('Customer ')))
-    const calls = (await callsOf('evalsha')) + (await callsOf('hmget')) - before - decided
-    t.ok(calls > 0 && calls <= 60, `${calls} calls for 5,000 names`)
+    const calls = (await callsOf('evalsha')) - before - decided
+    t.ok(calls > 0 && calls <= 90, `${calls} calls for 5,000 names, with their tallies`)
     t.ok(decided > 0, `${decided} decisions meanwhile`)
   }
 })

@@ -16,11 +16,8 @@ const foundAtOnce = 100
 /** Records that are read, and lines that are written, in one turn of the loop. */
 const batchSize = 250
 
-/**
- * Lines that are put in order before they are written. A million keys of the former version, which are in no order of
- * names, take 40 s so.
- */
-const runSize = 20_000
+/** Lines that are put in order before they are written, because neighbours share pages of the file. */
+const runSize = 5_000
 
 type Row = Readonly<{ id: string; version: number; record: string }>
 

@@ -2,7 +2,13 @@ import type { Clock } from '../../../shared/clock.ts'
 import type { Database } from '../../../shared/sqlite.ts'
 import { intactKeyFrom, keyFrom, recordOf } from '../../keys/record.ts'
 import type { Key, StoredKey } from '../../keys/key.ts'
-import { pollMs, type KeyListener, type KeyStore, type Watch } from '../../keys/store.ts'
+import {
+  pollMs,
+  type KeyListener,
+  type KeyStore,
+  type Named,
+  type Watch,
+} from '../../keys/store.ts'
 import { answerOf, unavailable } from './answer.ts'
 import { lineOfRecord, pageBy, type KeyIndex } from '../key-index.ts'
 import { lineOf } from '../../keys/line.ts'
@@ -27,6 +33,9 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): Index
      WHERE secrets.hash = ? AND ${isThere}`,
   )
   const get = database.prepare<string, Row>(`SELECT * FROM keys WHERE id = ? AND ${isThere}`)
+  const nameOf = database.prepare<string, Named>(
+    `SELECT id, record ->> 'name' AS name FROM keys WHERE id = ? AND json_valid(record) AND ${isThere}`,
+  )
   const since = database.prepare<number, Row>(
     `SELECT * FROM keys WHERE version > ? ORDER BY version LIMIT ${batchSize}`,
   )
@@ -88,8 +97,8 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): Index
 
     async *named(ids) {
       for (let start = 0; start < ids.length; start += idsAtOnce) {
-        const rows = answerOf(() => ids.slice(start, start + idsAtOnce).map((id) => get.get(id)))
-        yield rows.flatMap((row) => (row && intactKeyFrom(row.record)) ?? [])
+        const some = ids.slice(start, start + idsAtOnce)
+        yield answerOf(() => some.flatMap((id) => nameOf.get(id) ?? []))
         await breathe()
       }
     },

@@ -4,7 +4,7 @@ import { KeyMistake } from '../../keys/mistake.ts'
 import { intactKeyFrom, keyFrom, recordOf } from '../../keys/record.ts'
 import type { Key, StoredKey } from '../../keys/key.ts'
 import { lineOf } from '../../keys/line.ts'
-import type { Added, KeyListener, KeyStore, Watch } from '../../keys/store.ts'
+import type { Added, KeyListener, KeyStore, Named, Watch } from '../../keys/store.ts'
 import type { Breaker } from '../breaker.ts'
 import { lineOfRecord, pageBy, type KeyIndex } from '../key-index.ts'
 import { answerOf } from './answer.ts'
@@ -63,6 +63,7 @@ export function redisKeys({
     ...[secrets, records, versions, pending, version, lock],
     ...ofLines,
   ])
+  const readNames = bound('keys-names.lua', [records, pending])
   const replaceKey = bound('keys-replace.lua', [secrets, records, versions, version, ...ofLines])
   const forget = bound('keys-forget.lua', [secrets, records, versions, pending, lock])
   const publish = bound('keys-publish.lua', [pending, lock])
@@ -154,26 +155,19 @@ export function redisKeys({
     index,
 
     async *named(ids) {
-      const ask = (start: number) => {
+      const ask = (start: number): Promise<unknown> | undefined => {
         const some = ids.slice(start, start + idsAtOnce)
-        if (some.length === 0) return undefined
-        const asked = Promise.all([
-          answerOf(connection.hmget(records, ...some)),
-          answerOf(connection.hmget(pending, ...some)),
-        ])
+        const asked = some.length > 0 ? readNames(...some) : undefined
         // If the reader stops before it, nobody takes its error.
-        asked.catch(() => undefined)
+        asked?.catch(() => undefined)
         return asked
       }
       let next = ask(0)
       for (let start = idsAtOnce; next; start += idsAtOnce) {
-        const [texts, waits] = await next
-        // Redis answers the next ones while these are parsed.
+        const text = String(await next)
+        // Redis answers the next ones while these are read.
         next = ask(start)
-        yield texts.flatMap((text, index) => {
-          const isThere = text !== null && waits[index] === null
-          return (isThere && intactKeyFrom(text)) || []
-        })
+        yield namedIn(text)
       }
     },
 
@@ -229,4 +223,15 @@ async function* scan(
     yield pairs
     cursor = following
   } while (cursor !== '0')
+}
+
+/** The keys of a text that `keys-names.lua` has written. */
+function namedIn(text: string): Named[] {
+  const words = text === '' ? [] : text.split('\0')
+  const named: Named[] = []
+  for (let i = 0; i + 1 < words.length; i += 2) {
+    const [id = '', name = ''] = [words[i], words[i + 1]]
+    named.push({ id, name: name.includes('\\') ? String(JSON.parse(`"${name}"`)) : name })
+  }
+  return named
 }

@@ -15,6 +15,9 @@ const batchSeconds = 3_600
 /** Tallies that are given in one turn of the loop. */
 const givenAtOnce = 1_000
 
+/** Fields that are read per call: Redis decides nothing for some 0.4 ms meanwhile. */
+const fieldsAtOnce = 400
+
 /** The time limit of a call for a report. It is long, because only an operator waits. */
 const readTimeoutMs = 1_000
 
@@ -78,7 +81,12 @@ export function redisTallies({
     const match = key === undefined ? '*' : `* ${key} *`
     let cursor = '0'
     do {
-      const [next = '0', text = ''] = (await read(hashOf(day), cursor, match, 1_000)) as string[]
+      const [next = '0', text = ''] = (await read(
+        hashOf(day),
+        cursor,
+        match,
+        fieldsAtOnce,
+      )) as string[]
       const flat = text === '' ? [] : text.split('\0')
       for (let i = 0; i + 1 < flat.length; i += 2) {
         const [field = '', value = ''] = [flat[i], flat[i + 1]]
