@@ -17,6 +17,9 @@ import { Tallying } from './records/tallying.ts'
 import { RecentRefusals } from './explain/recent-refusals.ts'
 import { tellOfRefusals } from './explain/refusals-of.ts'
 import { Timeline } from './explain/timeline.ts'
+import { LiveCounts } from './live/live-counts.ts'
+import { targetsAsTold } from './live/targets.ts'
+import { Watching } from './live/watching.ts'
 import { Tunnels } from './forwarding/tunnels.ts'
 import { Upstreams } from './forwarding/registry.ts'
 
@@ -39,6 +42,10 @@ export type Core = Readonly<{
   tallying: Tallying
   recentRefusals: RecentRefusals
   timeline: Timeline
+  /** The latest sums of this gateway. */
+  liveCounts: LiveCounts
+  /** The latest sums of the whole fleet, for operators who watch. */
+  live: Watching
   lastUses: LastUses
   earnedBans: EarnedBans
   upstreams: Upstreams
@@ -119,10 +126,15 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     meters,
   )
   const storeOfFleet = storeName(config.store)
-  const leaveFleet = stores.fleet.join(
-    () => self.memberOf(storeOfFleet),
-    noticeDifferences({ ...stores, log, clock }),
-  )
+  const member = () => self.memberOf(storeOfFleet)
+  const leaveFleet = stores.fleet.join(member, noticeDifferences({ ...stores, log, clock }))
+  const liveCounts = new LiveCounts({ clock })
+  const live = new Watching({
+    ...{ counts: liveCounts, recentRefusals, self: member },
+    isReachable: () => quotas.isReachable,
+    targets: () => targetsAsTold(upstreams.all),
+    ...{ questions: stores.questions, fleet: stores.fleet },
+  })
   return {
     stores,
     directory,
@@ -131,6 +143,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     tallying,
     recentRefusals,
     timeline,
+    liveCounts,
+    live,
     lastUses,
     earnedBans,
     upstreams,
@@ -139,6 +153,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     async close() {
       endStartLog()
       tellNoMore()
+      live.close()
       await upstreams.close()
       tunnels.close()
       await tallying.close()

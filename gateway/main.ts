@@ -150,6 +150,7 @@ async function main(): Promise<void> {
   }
   const stopping = (): void => {
     isStopping = true
+    gateway.core.live.wake()
     reloader.close()
     endChangeLog()
   }

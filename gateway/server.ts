@@ -257,6 +257,7 @@ function malformedRefuser(core: Core, config: Config, trustedProxies: Ranges): M
     const origin = { upstream: '', config: config.hash }
     const endedAtMs = performance.now()
     core.recentRefusals.keep({ id, method: '', path: '', status, atMs, endedAtMs }, record, origin)
+    core.liveCounts.malformed(record, endedAtMs)
     return refusal.with({ ...rateHeaders(standing, config.ietfHeaders), 'x-request-id': id })
   }
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { mostStreams } from '../gateway/admin/events.ts'
 import { bodySchema, isInPath, parametersAt, plainParameters } from '../gateway/admin/given.ts'
 import { operations as table } from '../gateway/operations/all.ts'
 import { roles } from '../gateway/operations/role.ts'
@@ -7,7 +8,7 @@ import { pathExpression } from '../gateway/http/paths.ts'
 import { openGatewayFile } from '../gateway/stores/embedded/database.ts'
 import { startAdmin, type AdminOptions } from './support/admin.ts'
 import { startUpstream } from './support/gateway.ts'
-import { caller, json, type Call } from './support/http.ts'
+import { caller, json, type Answer, type Call } from './support/http.ts'
 import { contractOf } from './support/openapi.ts'
 import { askAll, examplesOf, targetOf, writtenCall } from './support/openapi-asks.ts'
 import { lintFaults, type Parameter } from './support/openapi-document.ts'
@@ -27,7 +28,7 @@ const guarded = ofApi.filter(({ isOpen }) => !isOpen)
 const single = guarded.filter(({ path }) => path.includes('{id}'))
 const bodied = guarded.filter(({ method }) => method !== 'GET' && method !== 'HEAD')
 /** What asks the store, as it is documented. */
-const stored = guarded.filter(({ responses }) => '503' in responses)
+const stored = guarded.filter(({ path, responses }) => '503' in responses && path !== '/admin/live')
 /** What changes a key that is there. */
 const edits = bodied.filter(({ path }) => path.startsWith('/admin/keys/{id}'))
 const nobody = 'k3yVb0TQnW8e'
@@ -174,7 +175,7 @@ bans: { strikes: 1, grace: 1ms }`,
   t.strictSame(contract.unseen(), [])
 })
 
-async function askWell(t: Test, { ask, gateway, fresh }: Admin): Promise<void> {
+async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<void> {
   const busy = await busyKey(gateway)
   await ask('PUT', `/admin/bans/${busy}`, { for: '1m' })
   for (const operation of ofApi) {
@@ -201,12 +202,31 @@ async function askWell(t: Test, { ask, gateway, fresh }: Admin): Promise<void> {
     return /"ban":\{"by":"gateway","since":"[^"]+","strikes":1\}/.test(text)
   })
   t.match(json(await ask('GET', `/admin/keys/${earned}`)), { bannedUntil: /Z$/ })
+  const events = { accept: 'text/event-stream' }
+  await ask('HEAD', '/admin/live', undefined, events)
+  const watch = contract.held(t, () => askEvents(t, url))
+  for (let i = 0; i < mostStreams; i++) {
+    t.equal((await watch('GET', '/admin/live')).status, 200)
+  }
+  t.equal((await ask('HEAD', '/admin/live', undefined, events)).status, 503)
+  t.equal((await ask('GET', '/admin/live', undefined, events)).status, 503)
   const csv = { accept: 'text/csv' }
   for (const method of ['GET', 'HEAD']) {
     await ask(method, '/admin/keys?all=true')
     await ask(method, '/admin/keys?limit=1')
     t.equal((await ask(method, '/admin/deprecations', undefined, csv)).status, 200)
   }
+}
+
+/** Begins to watch; gives the beginning of the answer, and leaves with its test. */
+async function askEvents(t: Test, url: string): Promise<Answer> {
+  const leaving = new AbortController()
+  t.teardown(() => leaving.abort())
+  const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream' }
+  const answer = await fetch(`${url}/admin/live`, { headers, signal: leaving.signal })
+  const { value } = (await answer.body?.getReader().read()) ?? {}
+  const text = new TextDecoder().decode(value)
+  return { status: answer.status, headers: Object.fromEntries(answer.headers), text }
 }
 
 /** A key that has done what can be told of: it was let in, and refused. */
@@ -364,6 +384,7 @@ async function askUnsoundly(t: Test, { ask, write, stop }: Admin): Promise<void>
   write((text) => text.replace('plans:', 'plams:'))
   t.equal((await ask('POST', '/admin/config/reload')).status, 409)
   t.match(json(await ask('GET', '/readyz')), { ready: true, config: { mistakes: 1 } })
+  t.match(json(await ask('GET', '/admin/live')), { configs: [{ refusals: [{}] }] })
   write((text) => text.replace('plams:', 'plans:'))
   stop()
   t.strictSame(await askAll(ask, open), [200, 503])

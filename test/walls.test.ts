@@ -47,6 +47,7 @@ const floors: readonly (readonly string[])[] = [
   ['keys/', 'request-record.ts'],
   ['records/'],
   ['explain/', 'fleet/'],
+  ['live/'],
   ['stores/', 'config/', 'forwarding/'],
   ['stages/'],
   ['core.ts', 'guard.ts', 'guarded-routes.ts', 'routes.ts', 'stranger.ts', 'way.ts', 'server.ts'],

@@ -17,6 +17,7 @@ import { jsonTypes, sentence, takeTexts } from './body.ts'
 import { addConsole } from './console.ts'
 import { entryFinder } from './entry.ts'
 import type { Metrics } from './metrics.ts'
+import { EventStreams } from './events.ts'
 import { addOperations } from './operations.ts'
 import { requireKnownQueries } from './query.ts'
 import { Sessions } from './session.ts'
@@ -84,7 +85,8 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
     requireToken(guarded, tokens, guesses, entryOf)
     requireKnownQueries(guarded)
     takeTexts(guarded, jsonTypes)
-    addOperations(guarded, { gateway, reloader, secret, clock })
+    const streams = new EventStreams(guarded, { isStopping: options.isStopping, clock })
+    addOperations(guarded, { gateway, reloader, secret, clock, streams })
     done()
   })
   return app

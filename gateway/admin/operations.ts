@@ -13,6 +13,7 @@ import type { Operation, Outcome } from '../operations/operation.ts'
 import { requireServable } from '../routes.ts'
 import type { Gateway } from '../server.ts'
 import { addWithTypes, requireNothing, textOf } from './body.ts'
+import type { EventStreams } from './events.ts'
 import { operatorOf, roleScreen } from './token.ts'
 import { fromBody, fromPath, fromQuery, isInPath, parametersAt, plainParameters } from './given.ts'
 
@@ -21,6 +22,7 @@ export type OperationsOptions = Readonly<{
   reloader: Reloader
   secret: string | undefined
   clock: Clock
+  streams: EventStreams
 }>
 
 type Served = Exclude<Operation, { where: 'command line' }>
@@ -71,6 +73,11 @@ function addRoute(
         given[name] = (await context.desks().keys.find(id)).key
       }
       Object.assign(given, readPath(request.params))
+      const watch = operation.where === 'gateway' ? operation.watch : undefined
+      if (watch) void reply.header('cache-control', 'no-store')
+      if (watch && options.streams.isWanted(request)) {
+        return options.streams.answer(request, reply, (heard) => watch(context, given, heard))
+      }
       return answer(request, reply, operation, await operation.run(context, given))
     },
   })

@@ -11,8 +11,8 @@ import { allows, roles, type Role } from '../operations/role.ts'
 import type { entryFinder } from './entry.ts'
 import { closed, invalid, missing } from './refusals.ts'
 
-/** An operator: its name for the audit, and its role. */
-export type Operator = Readonly<{ name: string; role: Role }>
+/** An operator: its name for the audit, its role, and the time at which both end, if they do. */
+export type Operator = Readonly<{ name: string; role: Role; endsAtMs?: number }>
 
 /** The tokens of operators. */
 export type AdminTokens = readonly Readonly<Operator & { token: string }>[]

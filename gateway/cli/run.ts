@@ -7,7 +7,7 @@ import { KeyMistake } from '../keys/mistake.ts'
 import { operations } from '../operations/all.ts'
 import { desksFor } from '../operations/desks.ts'
 import { Listed } from '../operations/listed.ts'
-import type { CommandContext } from '../operations/context.ts'
+import type { CommandContext, Endpoint } from '../operations/context.ts'
 import { WrongInput, type Operation } from '../operations/operation.ts'
 import { openerForCommand } from '../stores/open-for-command.ts'
 import type { Stores } from '../stores/stores.ts'
@@ -126,7 +126,7 @@ async function carryOut(
   const say = (output: string): void => void stdout.write(`${output}\n`)
   if (operation.where === 'gateway') {
     const [endpoint] = operation.at
-    const answer = endpoint && (await context.askGateway(endpoint))
+    const answer = endpoint && (await context.askGateway(withQuery(endpoint, given)))
     say(input.values['json'] ? jsonText(answer) : await operation.textOf(answer, context))
     return 0
   }
@@ -152,6 +152,16 @@ async function carryOut(
     say(jsonText(value instanceof Listed ? await value.wholeJson() : value))
   } else say(input.values['csv'] && csv ? csv() : await text(context))
   return isRefused ? 1 : 0
+}
+
+/** An endpoint with the given parameters as its query. */
+function withQuery(endpoint: Endpoint, given: Readonly<Record<string, unknown>>): Endpoint {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue
+    query.set(name, typeof value === 'string' ? value : JSON.stringify(value))
+  }
+  return query.size === 0 ? endpoint : `${endpoint}?${query.toString()}`
 }
 
 /** The configuration of a command: the file that it is to look at if one is named, else that of `--config`. */

@@ -104,6 +104,7 @@ export class RecentRefusals {
   readonly #blocks: Block[] = []
   #next = 0
   #count = 0
+  #latest = 0
 
   readonly #beganAtMs: number
 
@@ -115,6 +116,11 @@ export class RecentRefusals {
 
   get count(): number {
     return this.#count
+  }
+
+  /** The number of the latest one, counted from 1 since the start. */
+  get number(): number {
+    return this.#latest
   }
 
   /** The time since which all refused and failed answers are kept. */
@@ -131,6 +137,7 @@ export class RecentRefusals {
     const index = this.#next
     this.#next = (index + 1) % this.#size
     if (this.#count < this.#size) this.#count++
+    this.#latest++
     const block = (this.#blocks[Math.floor(index / blockSize)] ??= new Block())
     const slot = index % blockSize
     const { numbers, texts } = block
@@ -179,6 +186,16 @@ export class RecentRefusals {
       const index = (this.#next - back + this.#size) % this.#size
       const isLike = this.#blockOf(index).hashes[index % blockSize] === hash
       if (isLike && isWanted(this.#idAt(index))) found.push(this.#read(index))
+    }
+    return found
+  }
+
+  /** The latest answers after the one with a number, the oldest first. */
+  after(number: number, most: number): readonly KeptRefusal[] {
+    const count = Math.min(this.#latest - number, most, this.#count)
+    const found: KeptRefusal[] = []
+    for (let back = count; back >= 1; back--) {
+      found.push(this.#read((this.#next - back + this.#size) % this.#size))
     }
     return found
   }

@@ -36,6 +36,11 @@ export class Upstreams {
     return this.#open.get(JSON.stringify(settings))?.upstream
   }
 
+  /** All open upstreams. While a configuration changes, two may have the same name. */
+  get all(): readonly Upstream[] {
+    return [...this.#open.values()].map(({ upstream }) => upstream)
+  }
+
   /** Closes an upstream after its last user, when its last request is done. */
   release({ settings }: Upstream): void {
     const name = JSON.stringify(settings)

@@ -19,6 +19,7 @@ import { rotateKey } from './keys/rotate.ts'
 import { showKey } from './keys/show.ts'
 import { keyTimeline } from './keys/timeline.ts'
 import { explain } from './explain.ts'
+import { now } from './now.ts'
 import type { Operation } from './operation.ts'
 import { resetQuota } from './quota/reset.ts'
 import { showQuota } from './quota/show.ts'
@@ -35,6 +36,7 @@ import { listUpstreams } from './upstream/list.ts'
 export const operations: readonly Operation[] = [
   explain,
   showRequest,
+  now,
   createKey,
   listKeys,
   showKey,

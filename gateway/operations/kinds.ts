@@ -2,6 +2,7 @@ import { Type, type TSchema } from '../../shared/schema.ts'
 import { durationFrom, instantFrom } from '../../shared/units.ts'
 import { placeOf } from '../keys/line.ts'
 import { keyStates } from '../keys/view.ts'
+import type { LiveRange } from '../live/picture.ts'
 import { rememberedDays } from '../records/tally-store.ts'
 
 /** The kind of a parameter: one rule for help, checks, messages and the documentation of the admin API. */
@@ -55,6 +56,11 @@ export const keyState = ofText('active, disabled, expired or revoked', (text) =>
 export const banTime = ofText(
   'a duration such as 30m or 24h',
   (text) => durationFrom(text) || undefined,
+)
+
+/** A range of live figures. */
+export const liveRange = ofText<LiveRange>('15m or day', (text) =>
+  text === '15m' || text === 'day' ? text : undefined,
 )
 
 /** How long ago something was, in milliseconds. */

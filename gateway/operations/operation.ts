@@ -1,6 +1,7 @@
 import type { CommandContext, Context, Endpoint, GatewayContext } from './context.ts'
 import type { Given, Parameters } from './parameter.ts'
 import type { Role } from './role.ts'
+import type { Watcher } from '../live/watching.ts'
 
 /** The description of an operation, from which help, options, queries, bodies and their checks are made. */
 type Description<All extends Parameters> = Readonly<{
@@ -65,11 +66,20 @@ type Ask<All extends Parameters> = (
   context: Context,
 ) => Promise<Question | undefined>
 
+/** Watches the result of an operation; `heard` is called when there is something to take. */
+type Watch<GivenValues> = (
+  context: GatewayContext,
+  given: Readonly<GivenValues>,
+  heard: () => void,
+) => Watcher
+
 type Anywhere = Untyped<Context> & Readonly<{ where: 'anywhere'; at: readonly Endpoint[] }>
 type OfGateway = Untyped<GatewayContext> &
   Readonly<{
     where: 'gateway'
     at: readonly Endpoint[]
+    /** Watches its result: the admin API sends it as events to who accepts them. */
+    watch: Watch<Record<string, unknown>> | undefined
     /** The text for people of the JSON that a running gateway answered. */
     textOf: (json: unknown, context: CommandContext) => string | Promise<string>
   }>
@@ -105,11 +115,20 @@ export function operation<const All extends Parameters, Result>(
 
 /** An operation that needs a running gateway. The command line asks the gateway at its admin address. */
 export function ofGateway<const All extends Parameters, Result>(
-  definition: Omit<Definition<All, Result, GatewayContext>, 'json'> & AtEndpoints,
+  definition: Omit<Definition<All, Result, GatewayContext>, 'json'> &
+    AtEndpoints &
+    Readonly<{ watch?: Watch<Given<All>> }>,
 ): Operation {
+  const { watch } = definition
   const textOf = (json: unknown, context: CommandContext): string | Promise<string> =>
     definition.text(json as Result, context)
-  return { ...untyped(definition), where: 'gateway', at: definition.at, textOf }
+  return {
+    ...untyped(definition),
+    where: 'gateway',
+    at: definition.at,
+    watch: watch && ((context, given, heard) => watch(context, given as Given<All>, heard)),
+    textOf,
+  }
 }
 
 /** An operation of the command line only. */

@@ -33,7 +33,7 @@ export type Recorder = Readonly<{
 }>
 
 export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Recorder {
-  const { meters, tallying, recentRefusals, timeline } = core
+  const { meters, tallying, recentRefusals, timeline, liveCounts } = core
 
   function countUse(record: RequestRecord, caller: Caller, status: number): void {
     const use = useOf(record, status)
@@ -59,6 +59,7 @@ export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Rec
         answers.add(plan, status)
         const endedAtMs = performance.now()
         durations.add(endedAtMs - record.beganAtMs)
+        liveCounts.ended(record, status, endedAtMs)
         if (refusal) meters.refusals.add(plan, refusalName(refusal))
         if (refusal || status >= firstFailure) {
           const atMs = record.standing?.decision.nowMs ?? clock()

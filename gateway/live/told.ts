@@ -1,0 +1,170 @@
+import { whyOf, type Why } from '../explain/sentences.ts'
+import type { KeptRefusal, RecentRefusals } from '../explain/recent-refusals.ts'
+import type { FleetQuestions } from '../fleet/questions.ts'
+import type { Member } from '../fleet/store.ts'
+import type { LiveCounts } from './live-counts.ts'
+import type { RefusedKey, Refuser } from './refused-keys.ts'
+import { numbersOfRow } from './sum-rows.ts'
+
+/** The kind of the question for live figures. */
+export const liveKind = 'live'
+
+/** The most refused keys and the most refusals that one gateway tells at a time. */
+const mostKeys = 50
+export const mostRefusals = 50
+
+/** A question for live figures: what the asker knows of each gateway, by the ids of their processes. */
+export type LiveQuestion = Readonly<{
+  known: Readonly<Record<string, Known>>
+  /** The number of seconds that a gateway tells of which isn't known. */
+  seconds: number
+  /** Whether such a gateway also tells of the minutes of a day. */
+  minutes: boolean
+}>
+
+/** The last second, and the number of the last refusal, that a gateway has told. */
+export type Known = Readonly<{ second: number; refusal: number }>
+
+/** A target as one gateway sees it. */
+export type ToldTarget = Readonly<{ upstream: string; target: string; healthy: boolean }>
+
+export type ToldRefusal = ReturnType<typeof refusalView>
+export type ToldKey = ReturnType<typeof keyView>
+
+/** The figures of one gateway. */
+export type Told = Readonly<{
+  /** Of its process. */
+  id: string
+  name: string
+  /** The time by which its seconds are numbered. */
+  nowMs: number
+  /** Each row begins with its number, and goes on with the columns of a `SumRows`. */
+  seconds: readonly (readonly number[])[]
+  minutes: readonly (readonly number[])[]
+  /** The last second that is over. */
+  second: number
+  /** The newest refusals, the oldest first, and the number of the last one. */
+  refusals: readonly ToldRefusal[]
+  refusal: number
+  refusedKeys: readonly ToldKey[]
+  targets: readonly ToldTarget[]
+  /** Whether the store could be asked last. */
+  isReachable: boolean
+  /** Absent in an app that uses the plugin. */
+  config: Readonly<{ hash: string; refuses: string | null }> | null
+}>
+
+export type TellerOptions = Readonly<{
+  counts: LiveCounts
+  recentRefusals: RecentRefusals
+  self: () => Member
+  isReachable: () => boolean
+  targets: () => readonly ToldTarget[]
+}>
+
+/** Tells the live figures of one gateway. */
+export type Teller = (question: LiveQuestion) => Told
+
+export function tellerOf(options: TellerOptions): Teller {
+  const { counts, recentRefusals, isReachable, targets } = options
+  return ({ known, seconds, minutes }) => {
+    const { sums, refusedKeys } = counts
+    const { id, name, config } = options.self()
+    const before = known[id]
+    const { nowMs } = sums
+    const second = sums.close()
+    return {
+      id,
+      name,
+      nowMs,
+      seconds: sums.secondsAfter(before ? before.second : second - seconds),
+      minutes: minutes && !before ? sums.minutes() : [],
+      second,
+      refusals: recentRefusals
+        .after(before ? before.refusal : 0, mostRefusals)
+        .map((kept) => refusalView(kept, name)),
+      refusal: recentRefusals.number,
+      refusedKeys: refusedKeys.top(mostKeys, second).map(keyView),
+      targets: targets(),
+      isReachable: isReachable(),
+      config: config ? { hash: config.hash, refuses: config.refusal ?? null } : null,
+    }
+  }
+}
+
+/** Lets a gateway answer questions for live figures. Returns the function that ends it. */
+export function answerLive(questions: FleetQuestions, tell: Teller): () => void {
+  return questions.answer(liveKind, (about) => {
+    const question = questionFrom(about)
+    return question && tell(question)
+  })
+}
+
+function refusalView(kept: KeptRefusal, gateway: string) {
+  const { id, atMs, caller, status, code, reason, route } = kept
+  const why: Why = whyOf(kept)
+  return {
+    id,
+    time: new Date(atMs).toISOString(),
+    gateway,
+    key: caller?.id ?? null,
+    name: caller?.name ?? null,
+    plan: caller?.plan ?? null,
+    route,
+    status,
+    code: code ?? null,
+    reason: why,
+    window: reason === 'minute' || reason === 'day' ? reason : null,
+  }
+}
+
+function keyView({ caller, by, count }: RefusedKey) {
+  const window: Exclude<Refuser, 'other'> | null = by === 'other' ? null : by
+  return { key: caller.id, name: caller.name, plan: caller.plan, window, count }
+}
+
+/** The question in a text; `undefined` if another program has written it. */
+function questionFrom(text: string): LiveQuestion | undefined {
+  try {
+    const question = JSON.parse(text) as LiveQuestion
+    const { known, seconds } = question
+    const isQuestion =
+      typeof known === 'object' && Number.isFinite(seconds) && Object.values(known).every(isKnown)
+    return isQuestion ? question : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isKnown({ second, refusal }: Known): boolean {
+  return Number.isFinite(second) && Number.isFinite(refusal)
+}
+
+/** The figures in an answer; `undefined` if another program, or another version, has written it. */
+export function toldFrom(answer: unknown): Told | undefined {
+  if (typeof answer !== 'object' || answer === null) return undefined
+  const told = answer as Told
+  const { id, name, nowMs, second, refusal, seconds, minutes } = told
+  const { refusals, refusedKeys, targets } = told
+  const isTold =
+    [id, name].every(isText) &&
+    [nowMs, second, refusal].every(Number.isFinite) &&
+    [seconds, minutes, refusals, refusedKeys, targets].every(Array.isArray) &&
+    [...seconds, ...minutes].every(isRow) &&
+    [...refusals, ...refusedKeys, ...targets].every(isObject) &&
+    refusals.every(({ time }) => isText(time)) &&
+    refusedKeys.every(({ count }) => Number.isFinite(count))
+  return isTold ? told : undefined
+}
+
+function isRow(row: unknown): boolean {
+  return Array.isArray(row) && row.length === numbersOfRow + 1 && row.every(Number.isFinite)
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string'
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,162 @@
+import type { FleetQuestions } from '../fleet/questions.ts'
+import type { FleetStore } from '../fleet/store.ts'
+import { keptSeconds } from './live-sums.ts'
+import type { LiveRange, Picture } from './picture.ts'
+import {
+  answerLive,
+  liveKind,
+  tellerOf,
+  toldFrom,
+  type Teller,
+  type TellerOptions,
+} from './told.ts'
+import { LiveView, type Mark } from './view.ts'
+
+/** The seconds behind a picture without rows, and one more. */
+const lastMinute = 61
+
+/** The time after the end of a second at which the gateways are asked for it. */
+const afterMs = 50
+
+/** One who watches: `take` gives the news since it was called last, the first time with the whole past. */
+export type Watcher = Readonly<{
+  take: () => Readonly<{ name: 'past' | 'second'; picture: Picture }> | undefined
+  end: () => void
+}>
+
+export type WatchingOptions = TellerOptions &
+  Readonly<{ questions: FleetQuestions; fleet: Pick<FleetStore, 'size'> }>
+
+/**
+ * Watches the whole fleet for whoever looks at this gateway: asks all gateways once a second, and nobody while nobody
+ * looks. A question says how far each gateway has told, so that a lost answer is told again and no second counts twice.
+ */
+export class Watching {
+  readonly #options: WatchingOptions
+  readonly #tell: Teller
+  readonly #answerNoMore: () => void
+  readonly #rounds = new Map<LiveRange, Rounds>()
+
+  constructor(options: WatchingOptions) {
+    this.#options = options
+    this.#tell = tellerOf(options)
+    this.#answerNoMore = answerLive(options.questions, this.#tell)
+  }
+
+  /** The figures now; with the rows of a range, if one is named. */
+  async picture(range: LiveRange | undefined): Promise<Picture> {
+    const view = new LiveView(range ?? '15m')
+    await this.#ask(view, range === '15m' ? keptSeconds : lastMinute)
+    return view.picture(this.#nowMs(), undefined, range !== undefined)
+  }
+
+  /** Watches until its end; `heard` is called when there is something to take. */
+  watch(range: LiveRange, heard: () => void): Watcher {
+    const rounds = this.#rounds.get(range) ?? this.#begin(range)
+    const { view } = rounds
+    let mark: Mark | undefined
+    let round: number | undefined
+    rounds.add(heard)
+    return {
+      take: () => {
+        if (!view.isBegun || round === view.mark.round) return undefined
+        const name = mark ? 'second' : 'past'
+        const picture = view.picture(this.#nowMs(), mark)
+        mark = view.mark
+        round = mark.round
+        return { name, picture }
+      },
+      end: () => {
+        if (rounds.remove(heard) > 0) return
+        if (this.#rounds.get(range) === rounds) this.#rounds.delete(range)
+      },
+    }
+  }
+
+  /** Calls all who watch without news, so that they see at once that the gateway stops. */
+  wake(): void {
+    for (const rounds of this.#rounds.values()) rounds.wake()
+  }
+
+  close(): void {
+    this.#answerNoMore()
+    for (const rounds of this.#rounds.values()) rounds.stop()
+    this.#rounds.clear()
+  }
+
+  #begin(range: LiveRange): Rounds {
+    const view = new LiveView(range)
+    const seconds = range === '15m' ? keptSeconds : lastMinute
+    const rounds = new Rounds(view, () => this.#ask(view, seconds), this.#nowMs)
+    this.#rounds.set(range, rounds)
+    return rounds
+  }
+
+  readonly #nowMs = (): number => this.#options.counts.sums.nowMs
+
+  async #ask(view: LiveView, seconds: number): Promise<void> {
+    const { questions, fleet, self } = this.#options
+    const question = view.question(seconds)
+    const expected = fleet.size
+    let hasStore = true
+    const answers = await questions
+      .ask(liveKind, JSON.stringify(question), expected)
+      .catch((): unknown[] => ((hasStore = false), []))
+    const told = answers.flatMap((answer) => toldFrom(answer) ?? [])
+    const byId = new Map(told.map((each) => [each.id, each]))
+    const { id } = self()
+    if (!byId.has(id)) {
+      // Without the store this gateway still knows of itself.
+      const own = this.#tell(question)
+      byId.set(id, { ...own, isReachable: own.isReachable && hasStore })
+    }
+    view.take([...byId.values()], expected, this.#nowMs())
+  }
+}
+
+/** Asks for a view once a second, as long as somebody watches. */
+class Rounds {
+  readonly view: LiveView
+  readonly #ask: () => Promise<void>
+  readonly #nowMs: () => number
+  readonly #watchers = new Set<() => void>()
+  #timer: NodeJS.Timeout | undefined
+  #isStopped = false
+
+  constructor(view: LiveView, ask: () => Promise<void>, nowMs: () => number) {
+    this.view = view
+    this.#ask = ask
+    this.#nowMs = nowMs
+    void this.#go()
+  }
+
+  add(heard: () => void): void {
+    this.#watchers.add(heard)
+  }
+
+  /** Returns the number of watchers that are left; without any, it stops. */
+  remove(heard: () => void): number {
+    this.#watchers.delete(heard)
+    if (this.#watchers.size === 0) this.stop()
+    return this.#watchers.size
+  }
+
+  wake(): void {
+    for (const heard of [...this.#watchers]) heard()
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+    this.#watchers.clear()
+  }
+
+  async #go(): Promise<void> {
+    await this.#ask()
+    if (this.#isStopped) return
+    this.wake()
+    const waitMs = 1_000 - (this.#nowMs() % 1_000) + afterMs
+    this.#timer = setTimeout(() => void this.#go(), waitMs)
+    this.#timer.unref()
+  }
+}
