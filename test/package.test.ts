@@ -146,6 +146,7 @@ t.test('the package works where it is installed: command, plugin and types', asy
   t.match(await call('GET', '/v1/pets', undefined, headers), {
     status: 200,
     text: '{"up":"stream"}',
-    headers: { 'x-ratelimit-remaining': '58' },
+    // One or two requests of this minute: a new one may have begun.
+    headers: { 'x-ratelimit-remaining': /^5[89]$/ },
   })
 })

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { completeConsole, consoleFolder } from './console.mjs'
 import { digestOf, root, SetupError, showProgress } from './shared.mjs'
 
 const target = join(root, 'build')
@@ -15,12 +16,15 @@ export async function build() {
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return
   rmSync(target, { recursive: true, force: true })
   const done = showProgress(() => 'Building')
-  const { code, output } = await compile()
+  const runs = await Promise.all([compile(root), compile(join(root, consoleFolder))])
+  const code = runs.some((run) => run.code !== 0) ? 1 : 0
+  const output = runs.map((run) => run.output).join('')
   done(code === 0)
   if (code !== 0) throw new SetupError(`${output}The code does not compile.`)
   for (const file of files) {
     if (!/\.m?ts$/.test(file)) cpSync(file, join(target, relative(root, file)))
   }
+  completeConsole(target)
   writeFileSync(stampFile, stamp)
 }
 
@@ -33,11 +37,11 @@ function sourceFiles() {
   )
 }
 
-function compile() {
+function compile(project) {
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   return new Promise((resolve, reject) => {
     let output = ''
-    const child = spawn(process.execPath, [compiler, '-p', root], { cwd: root })
+    const child = spawn(process.execPath, [compiler, '-p', project], { cwd: root })
     child.stdout.on('data', (text) => (output += text))
     child.stderr.on('data', (text) => (output += text))
     child.on('error', reject)

@@ -19,7 +19,7 @@ const tokens = `alice:${aliceToken},bob/support:${bobToken}`
 
 /** The header that browsers send with requests of a page at the same origin. */
 const own = { 'sec-fetch-site': 'same-origin' }
-const source = join(root, 'gateway/admin/console')
+const source = join(root, 'build', 'gateway/admin/console')
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
@@ -442,7 +442,7 @@ t.test('the page and its files are served from memory, and nothing beside them',
   const page = await operate('GET', '/console/')
   t.match(page, { status: 200, headers: { ...protective, 'cache-control': 'no-store' } })
   t.equal(page.headers['content-type'], 'text/html; charset=utf-8')
-  t.match(page.text, '<h1>Tollgate')
+  t.match(page.text, '<div id="app">')
   t.notMatch(page.text, /<script(?![^>]* src=)|<style|\sstyle=|\son\w+=/, 'nothing inline')
   const named = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, name = '']) => name)
   t.ok(named.length >= 2, named.join())

@@ -1,0 +1,44 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { ApiError, get } from './api.ts'
+
+/** Data of the admin API: its age, and why it isn't newer. */
+export type Loaded<Data> = Readonly<{
+  data: Data | undefined
+  /** The time of the data; `undefined` before the first answer. */
+  atMs: number | undefined
+  error: ApiError | undefined
+  /** Asks again at once. */
+  reload: () => void
+}>
+
+/** Asks a path now and, with `everyMs`, again and again. A failure keeps the data, and is told beside it. */
+export function useData<Data>(path: string | undefined, everyMs?: number): Loaded<Data> {
+  const [state, setState] = useState<Omit<Loaded<Data>, 'reload'>>(nothing)
+  const [round, setRound] = useState(0)
+  const shown = useRef(path)
+  useEffect(() => {
+    if (path === undefined) return
+    const leaving = new AbortController()
+    if (shown.current !== path) setState(nothing)
+    shown.current = path
+    const load = (): void => {
+      get<Data>(path, leaving.signal).then(
+        (data) => setState({ data, atMs: Date.now(), error: undefined }),
+        (error: unknown) => {
+          if (leaving.signal.aborted) return
+          const told = error instanceof ApiError ? error : new ApiError(0, String(error))
+          setState((before) => ({ ...before, error: told }))
+        },
+      )
+    }
+    load()
+    const timer = everyMs === undefined ? undefined : setInterval(load, everyMs)
+    return () => {
+      leaving.abort()
+      clearInterval(timer)
+    }
+  }, [path, everyMs, round])
+  return { ...state, reload: () => setRound((before) => before + 1) }
+}
+
+const nothing = { data: undefined, atMs: undefined, error: undefined }

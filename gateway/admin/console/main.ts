@@ -1,0 +1,143 @@
+import { render } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { currentSession, onSignedOut, signOut, type Session } from './api.ts'
+import { html, type Child } from './html.ts'
+import { SignIn } from './pages/sign-in.ts'
+import { Backends } from './pages/backends.ts'
+import { Caller } from './pages/caller.ts'
+import { Callers } from './pages/callers.ts'
+import { Changes } from './pages/changes.ts'
+import { Configuration } from './pages/configuration.ts'
+import { Now } from './pages/now.ts'
+import { Plans } from './pages/plans.ts'
+import { Request } from './pages/request.ts'
+import { Retirements } from './pages/retirements.ts'
+
+/** The pages of the menu: the place after `#/`, the title, and the key that opens it. */
+const menu = [
+  { place: 'now', title: 'Now', Page: Now },
+  { place: 'callers', title: 'Callers', Page: Callers },
+  { place: 'plans', title: 'Plans', Page: Plans },
+  { place: 'backends', title: 'Backends', Page: Backends },
+  { place: 'retirements', title: 'Retirements', Page: Retirements },
+  { place: 'configuration', title: 'Configuration', Page: Configuration },
+  { place: 'changes', title: 'Changes', Page: Changes },
+] as const
+
+/** The path after `#/`, in its parts. */
+function useRoute(): readonly string[] {
+  const [parts, setParts] = useState(routeParts)
+  useEffect(() => {
+    const follow = (): void => setParts(routeParts())
+    addEventListener('hashchange', follow)
+    return () => removeEventListener('hashchange', follow)
+  }, [])
+  return parts
+}
+
+function routeParts(): string[] {
+  return location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent)
+}
+
+function App() {
+  const [session, setSession] = useState<Session | 'unknown' | undefined>('unknown')
+  const [error, setError] = useState<string>()
+  useEffect(() => {
+    onSignedOut(() => setSession(undefined))
+    currentSession().then(setSession, (thrown: unknown) => {
+      setError(thrown instanceof Error ? thrown.message : String(thrown))
+      setSession(undefined)
+    })
+  }, [])
+  if (session === 'unknown') return html`<p class="quiet alone">Loading …</p>`
+  if (session === undefined) return html`<${SignIn} error=${error} done=${setSession} />`
+  return html`<${House} session=${session} />`
+}
+
+function House({ session }: { session: Session }) {
+  const [place = '', id] = useRoute()
+  const main = useRef<HTMLElement>(null)
+  const [isHelpOpen, setHelpOpen] = useState(false)
+  useEffect(() => {
+    main.current?.querySelector('h1')?.focus({ preventScroll: true })
+  }, [place, id])
+  useShortcuts(() => setHelpOpen((before) => !before))
+  return html`
+    <a class="skip" href="#main">Skip to the content</a>
+    <header class="top">
+      <a class="name" href="#/now">Tollgate</a>
+      <nav aria-label="Pages">
+        <ul>
+          ${menu.map(
+            (each) => html`
+              <li>
+                <a
+                  href=${`#/${each.place}`}
+                  aria-current=${isAt(each.place, place) ? 'page' : undefined}
+                  >${each.title}</a
+                >
+              </li>
+            `,
+          )}
+        </ul>
+      </nav>
+      <div class="who">
+        <span>${session.name} <span class="quiet">(${session.role})</span></span>
+        <button type="button" onClick=${() => void signOut()}>Sign out</button>
+      </div>
+    </header>
+    <main id="main" ref=${main}>${contentOf(place, id, session)}</main>
+    ${isHelpOpen && html`<${Keys} close=${() => setHelpOpen(false)} />`}
+  `
+}
+
+function isAt(menuPlace: string, place: string): boolean {
+  return menuPlace === place || (menuPlace === 'callers' && place === 'requests')
+}
+
+function contentOf(place: string, id: string | undefined, session: Session): Child {
+  if (place === 'callers' && id) return html`<${Caller} key=${id} id=${id} session=${session} />`
+  if (place === 'requests' && id) return html`<${Request} key=${id} id=${id} />`
+  const found = menu.find((each) => each.place === place) ?? menu[0]
+  return html`<${found.Page} session=${session} />`
+}
+
+/** `/` searches, `?` lists the keys; both only outside of fields. */
+function useShortcuts(help: () => void): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      const isTyping =
+        event.target instanceof Element && event.target.closest('input, textarea, select, dialog')
+      if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return
+      if (event.key === '/') {
+        event.preventDefault()
+        if (document.querySelector('#search') === null) location.hash = '#/callers'
+        requestAnimationFrame(() => document.querySelector<HTMLInputElement>('#search')?.focus())
+      } else if (event.key === '?') help()
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [])
+}
+
+function Keys({ close }: { close: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  return html`
+    <dialog ref=${dialog} onClose=${close} aria-label="Keys">
+      <h2>Keys</h2>
+      <dl class="facts">
+        <dt><kbd>/</kbd></dt>
+        <dd>search for a caller, a request or a token</dd>
+        <dt><kbd>?</kbd></dt>
+        <dd>this list</dd>
+        <dt><kbd>Esc</kbd></dt>
+        <dd>close a dialog</dd>
+      </dl>
+      <form method="dialog" class="buttons"><button>Close</button></form>
+    </dialog>
+  `
+}
+
+const app = document.querySelector('#app')
+if (app) render(html`<${App} />`, app)

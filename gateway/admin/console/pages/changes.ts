@@ -1,0 +1,84 @@
+import { useState } from 'preact/hooks'
+import { query } from '../api.ts'
+import { useData } from '../data.ts'
+import { html, type Child } from '../html.ts'
+import { aged, page, table, time } from '../parts.ts'
+import type { Change } from '../views.ts'
+
+/** Who changed what: the audit. */
+export function Changes() {
+  const [key, setKey] = useState('')
+  const [who, setWho] = useState('')
+  const changes = useData<readonly Change[]>(`/admin/audit${query({ key, limit: 200 })}`)
+  const apply = (event: Event): void => {
+    event.preventDefault()
+    const given = new FormData(event.target as HTMLFormElement)
+    setKey(textOf(given, 'key'))
+    setWho(textOf(given, 'who'))
+  }
+  return page(
+    'Changes',
+    `tollgate audit${key === '' ? '' : ` --key ${key}`}`,
+    html`
+      <form class="tools" onSubmit=${apply}>
+        <label>Key <input name="key" placeholder="its id or name" autocomplete="off" /></label>
+        <label>By <input name="who" placeholder="an operator" autocomplete="off" /></label>
+        <button>Filter</button>
+      </form>
+    `,
+    aged(changes, (all) => {
+      const shown = all.filter(({ by }) => who === '' || by === who)
+      if (shown.length === 0) return html`<p class="quiet">Nothing was changed.</p>`
+      return table(
+        'The latest changes and bans, the newest first',
+        [
+          { name: 'When', cell: ({ at }: Change) => time(at) },
+          { name: 'By', cell: ({ by }: Change) => by },
+          { name: 'What', cell: ({ what }: Change) => what },
+          { name: 'Of', cell: subjectOf },
+          {
+            name: 'Before and after',
+            cell: ({ before, after }: Change) => differences(before, after),
+          },
+        ],
+        shown,
+      )
+    }),
+  )
+}
+
+function textOf(form: FormData, name: string): string {
+  const value = form.get(name)
+  return typeof value === 'string' ? value.trim() : ''
+}
+
+function subjectOf({ what, subject }: Change): Child {
+  const isOfKey = /^(?:keys|bans|quota)\./.test(what) && /^[0-9A-Za-z]{12}$/.test(subject)
+  return isOfKey ? html`<a href=${`#/callers/${subject}`}>${subject}</a>` : subject
+}
+
+/** The changed members, each with its value before and after. */
+export function differences(before: unknown, after: unknown): Child {
+  const [old, now] = [membersOf(before), membersOf(after)]
+  const names = [...new Set([...Object.keys(old), ...Object.keys(now)])]
+  const changed = names.filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]))
+  return html`
+    <ul class="plain">
+      ${changed.map(
+        (name) => html`
+          <li>
+            ${name}:${name in old ? html` <del>${shown(old[name])}</del>` : ''}${name in now ? html` <ins>${shown(now[name])}</ins>` : ''}
+          </li>
+        `,
+      )}
+    </ul>
+  `
+}
+
+function membersOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

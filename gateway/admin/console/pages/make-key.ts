@@ -1,0 +1,79 @@
+import { useRef, useState } from 'preact/hooks'
+import { ask } from '../api.ts'
+import { useData } from '../data.ts'
+import { html } from '../html.ts'
+import { failure } from '../parts.ts'
+import type { ConfigInForce } from '../views.ts'
+import { plansIn } from './plans.ts'
+
+type Made = Readonly<{ id: string; key: string }>
+
+/** Makes a key. Its token is in this dialog until it is closed, and nowhere else. */
+export function MakeKey({ made }: { made: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const form = useRef<HTMLFormElement>(null)
+  const config = useData<ConfigInForce>('/admin/config')
+  const [key, setKey] = useState<Made>()
+  const [error, setError] = useState<string>()
+  const plans = config.data ? plansIn(config.data.config) : []
+  const create = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    if (!form.current) return
+    const given = [...new FormData(form.current)].filter(([, value]) => value !== '')
+    setError(undefined)
+    try {
+      setKey(await ask<Made>('POST', '/admin/keys', Object.fromEntries(given)))
+    } catch (thrown) {
+      setError(thrown instanceof Error ? thrown.message : String(thrown))
+    }
+  }
+  const close = (): void => {
+    if (key) made()
+    setKey(undefined)
+  }
+  return html`
+    <button type="button" onClick=${() => dialog.current?.showModal()}>Make a key</button>
+    <dialog ref=${dialog} aria-label="Make a key" onClose=${close}>
+      <h2>Make a key</h2>
+      ${
+        key
+          ? html`<${Shown} token=${key.key} />
+              <form method="dialog" class="buttons"><button>Done</button></form>`
+          : html`
+              <form ref=${form} onSubmit=${(event: Event) => void create(event)}>
+                <label>Name <input name="name" required autocomplete="off" /></label>
+                <label
+                  >Plan
+                  <select name="plan" required>
+                    ${plans.map(({ name }) => html`<option value=${name}>${name}</option>`)}
+                  </select>
+                </label>
+                <label
+                  >Account, if several keys share one quota
+                  <input name="account" autocomplete="off"
+                /></label>
+                <label>Note <input name="note" autocomplete="off" /></label>
+                ${error !== undefined && failure({ message: error })}
+                <div class="buttons">
+                  <button type="button" onClick=${() => dialog.current?.close()}>Cancel</button>
+                  <button class="go">Make it</button>
+                </div>
+              </form>
+            `
+      }
+    </dialog>
+  `
+}
+
+/** A token, this once. */
+export function Shown({ token }: { token: string }) {
+  const [isCopied, setCopied] = useState(false)
+  const copy = (): void => {
+    void navigator.clipboard.writeText(token).then(() => setCopied(true))
+  }
+  return html`
+    <p>Its token is shown this once. Give it to its owner by a safe way:</p>
+    <p class="token"><code>${token}</code></p>
+    <p><button type="button" class="go" onClick=${copy}>${isCopied ? 'Copied' : 'Copy'}</button></p>
+  `
+}

@@ -1,0 +1,90 @@
+import { useState } from 'preact/hooks'
+import { useData } from '../data.ts'
+import { count, utc } from '../format.ts'
+import { html, type Child } from '../html.ts'
+import { aged, page, table, time } from '../parts.ts'
+import type { RefusedRequest, RefusedRequests } from '../views.ts'
+
+/** Why a request was refused, or failed. */
+export function Request({ id }: { id: string }) {
+  const found = useData<RefusedRequests>(`/admin/requests/${encodeURIComponent(id)}`)
+  return page(
+    'One request',
+    `tollgate explain ${id}`,
+    aged(found, ({ answers, gateways: { asked, answered } }) => {
+      const [newest, ...others] = answers
+      if (!newest) return null
+      return html`
+        ${answered < asked && html`<p class="banner">${answered} of ${asked} gateways answered: there may be more.</p>`}
+        ${answerOf(newest)}
+        ${
+          others.length > 0 &&
+          table(
+            'Others with the same id: callers choose ids',
+            [
+              { name: 'When', cell: (each: RefusedRequest) => time(each.time) },
+              { name: 'Status', cell: ({ status }: RefusedRequest) => status },
+              { name: 'Key', cell: keyLink },
+              { name: 'Why', cell: ({ sentence }: RefusedRequest) => sentence },
+            ],
+            others,
+          )
+        }
+      `
+    }),
+  )
+}
+
+function answerOf(answer: RefusedRequest): Child {
+  const { status, code, sentence, method, path, route, minute, day, bannedUntil } = answer
+  const window = (each: RefusedRequest['minute']): string =>
+    each
+      ? `${each.used === null ? '?' : count(each.used)} of ${count(each.limit)}, until ${utc(new Date(each.reset * 1_000).toISOString())}`
+      : ''
+  const facts: readonly (readonly [string, Child])[] = [
+    ['Request', html`<code>${method} ${path}</code> (route ${route})`],
+    ['When', time(answer.time)],
+    ['Key', answer.key === null ? 'none' : keyLink(answer)],
+    ['Reason', answer.reason],
+    ['Minute', window(minute)],
+    ['Day', window(day)],
+    ['Strikes', answer.strikes > 0 ? answer.strikes : ''],
+    ['Banned until', bannedUntil === null ? '' : time(bannedUntil)],
+    ['Backend', [answer.upstream, answer.target].filter(Boolean).join(', ')],
+    [
+      'Time',
+      `${answer.ownMs} ms of our own${answer.upstreamMs === null ? '' : `, ${answer.upstreamMs} ms of the backend`}`,
+    ],
+    ['Gateway', `${answer.gateway}, configuration ${answer.config}`],
+  ]
+  return html`
+    <p class="sentence"><b>${status} ${code ?? 'of the backend'}.</b> ${sentence}</p>
+    <p><${CopyAnswer} answer=${answer} /></p>
+    <dl class="facts">
+      ${facts
+        .filter(([, value]) => value !== '')
+        .map(
+          ([name, value]) =>
+            html`<dt>${name}</dt>
+              <dd>${value}</dd>`,
+        )}
+    </dl>
+  `
+}
+
+/** Two sentences to send back to the customer. */
+function CopyAnswer({ answer }: { answer: RefusedRequest }) {
+  const [isCopied, setCopied] = useState(false)
+  const { time: at, status, sentence, id } = answer
+  const text = `Your request ${id} of ${utc(at)} was answered with ${status}. ${sentence}`
+  const copy = (): void => {
+    void navigator.clipboard.writeText(text).then(() => setCopied(true))
+  }
+  return html`<button type="button" class="go" onClick=${copy}>
+    ${isCopied ? 'Copied' : 'Copy answer'}
+  </button>`
+}
+
+function keyLink({ key, name }: RefusedRequest): Child {
+  return key === null ? '' : html`<a href=${`#/callers/${key}`}>${name}</a>`
+}

@@ -1,0 +1,51 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { signIn, type Session } from '../api.ts'
+import { html } from '../html.ts'
+import { failure } from '../parts.ts'
+
+/** Asks for an admin token. It is sent once, and kept nowhere. */
+export function SignIn({
+  error,
+  done,
+}: {
+  error: string | undefined
+  done: (session: Session) => void
+}) {
+  const field = useRef<HTMLInputElement>(null)
+  const [told, setTold] = useState(error)
+  const [isBusy, setBusy] = useState(false)
+  useEffect(() => {
+    document.title = 'Sign in · Tollgate'
+    field.current?.focus()
+  }, [])
+  const send = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    const token = field.current?.value.trim() ?? ''
+    if (field.current) field.current.value = ''
+    setBusy(true)
+    setTold(undefined)
+    try {
+      done(await signIn(token))
+    } catch (thrown) {
+      setTold(thrown instanceof Error ? thrown.message : String(thrown))
+      setBusy(false)
+      field.current?.focus()
+    }
+  }
+  return html`
+    <main class="alone">
+      <h1>Tollgate</h1>
+      <p>
+        What the gateway knows, for its operators. Sign in with a token of <code>ADMIN_TOKEN</code>.
+      </p>
+      <form onSubmit=${(event: Event) => void send(event)}>
+        <label>
+          Admin token
+          <input ref=${field} type="password" required autocomplete="off" spellcheck=${false} />
+        </label>
+        ${told !== undefined && failure({ message: told })}
+        <button class="go" disabled=${isBusy}>Sign in</button>
+      </form>
+    </main>
+  `
+}
