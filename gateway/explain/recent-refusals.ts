@@ -15,7 +15,7 @@ const idLength = 128
 /** The kept characters of a path. */
 const pathLength = 128
 
-/** What a request was, for the record of its refusal. */
+/** A request and its answer, beside its record. */
 export type Refused = Readonly<{
   id: string
   method: string

@@ -12,7 +12,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Who is signed in. */
+/** The operator of this tab. */
 export type Session = Readonly<{ name: string; role: 'read' | 'support' | 'all' }>
 
 /** Called when the session has ended. */
@@ -41,7 +41,7 @@ export function get<Answer>(path: string, signal?: AbortSignal): Promise<Answer>
   return ask<Answer>('GET', path, undefined, signal)
 }
 
-/** Asks with the session's secret; the browser adds its cookie. */
+/** Asks with the session's secret; the browser adds its cookie. A text is a configuration, anything else is sent as JSON. */
 export async function send(
   method: string,
   path: string,
@@ -49,9 +49,12 @@ export async function send(
   signal?: AbortSignal,
 ): Promise<Response> {
   const secret = sessionStorage.getItem(secretName)
+  const isText = typeof body === 'string'
   const headers = {
     ...(secret === null ? {} : { 'x-console-secret': secret }),
-    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(body === undefined
+      ? {}
+      : { 'content-type': isText ? 'application/yaml' : 'application/json' }),
   }
   try {
     return await fetch(path, {
@@ -59,7 +62,7 @@ export async function send(
       headers,
       credentials: 'same-origin',
       cache: 'no-store',
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
       ...(signal ? { signal } : {}),
     })
   } catch (error) {

@@ -1,4 +1,4 @@
-/** What the admin API answers, as `admin.yaml` describes it. Only members that pages show. */
+/** The answers of the admin API, as `admin.yaml` describes them. Only members that pages show. */
 
 export type Key = Readonly<{
   id: string

@@ -91,7 +91,7 @@ function factsOf(details: KeyDetails): Child {
 
 type ActionsProps = { details: KeyDetails; session: Session; done: () => void }
 
-/** What can be done, by the role: each tells what will happen before it does. */
+/** The actions that a role allows: each tells what will happen before it does. */
 function Actions({ details, session, done }: ActionsProps) {
   const { id, name, state, bannedUntil, account } = details
   const path = `/admin/keys/${id}`

@@ -5,7 +5,7 @@ import { html, type Child } from '../html.ts'
 import { aged, page, table, time } from '../parts.ts'
 import type { Change } from '../views.ts'
 
-/** Who changed what: the audit. */
+/** The audit. */
 export function Changes() {
   const [key, setKey] = useState('')
   const [who, setWho] = useState('')

@@ -4,7 +4,7 @@ import { html } from '../html.ts'
 import { aged, page, table, time } from '../parts.ts'
 import type { DeprecatedCalls } from '../views.ts'
 
-/** Who still calls deprecated operations. */
+/** The keys that still call deprecated operations. */
 export function Retirements() {
   const calls = useData<readonly DeprecatedCalls[]>('/admin/deprecations')
   return page(
