@@ -48,15 +48,21 @@ export type Column<Row> = Readonly<{
   isNumber?: boolean
 }>
 
-/** A real table. On narrow screens it scrolls by itself, by keyboard too. */
+/** A real table. On narrow screens it scrolls by itself, by keyboard too; a tall one also up and down. */
 export function table<Row>(
   caption: string,
   columns: readonly Column<Row>[],
   rows: readonly Row[],
   keyOf: (row: Row, index: number) => string | number = (_row, index) => index,
+  isTall = false,
 ) {
   return html`
-    <div class="scroll" tabindex="0" role="region" aria-label=${caption}>
+    <div
+      class=${isTall ? 'scroll tall' : 'scroll'}
+      tabindex="0"
+      role="region"
+      aria-label=${caption}
+    >
       <table>
         <caption>
           ${caption}
