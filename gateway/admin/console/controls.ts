@@ -33,3 +33,9 @@ export function Choice<Value extends string>({
     </fieldset>
   `
 }
+
+/** The text of a form's field, without spaces around it. */
+export function fieldText(form: FormData, name: string): string {
+  const value = form.get(name)
+  return typeof value === 'string' ? value.trim() : ''
+}

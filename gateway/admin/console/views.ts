@@ -19,21 +19,23 @@ export type Key = Readonly<{
   oldToken?: Readonly<{ until: string; lastUsedAt: string | null }>
 }>
 
-export type KeyPage = Readonly<{ keys: readonly Key[]; next: string | null }>
-
 type Window = Readonly<{ limit: number; remaining: number; reset: number; used: number }>
 
-export type KeyDetails = Key &
-  Readonly<{
-    standing: Readonly<{
-      quota: string
-      offered: boolean
-      minute: Window | null
-      day: Window | null
-      strikes: number
-      bannedUntil: number | null
-    }>
-  }>
+export type Standing = Readonly<{
+  quota: string
+  offered: boolean
+  minute: Window | null
+  day: Window | null
+  strikes: number
+  bannedUntil: number | null
+}>
+
+export type KeyDetails = Key & Readonly<{ standing: Standing }>
+
+export type KeyOnPage = KeyDetails & Readonly<{ refusedToday: number }>
+
+/** A page of `GET /admin/keys?standing`. */
+export type KeyPage = Readonly<{ keys: readonly KeyOnPage[]; next: string | null }>
 
 export type TimelineLine = Readonly<{
   at: string

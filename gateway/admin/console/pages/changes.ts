@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { query } from '../api.ts'
+import { fieldText } from '../controls.ts'
 import { useData } from '../data.ts'
 import { html, type Child } from '../html.ts'
 import { aged, page, table, time } from '../parts.ts'
@@ -13,8 +14,8 @@ export function Changes() {
   const apply = (event: Event): void => {
     event.preventDefault()
     const given = new FormData(event.target as HTMLFormElement)
-    setKey(textOf(given, 'key'))
-    setWho(textOf(given, 'who'))
+    setKey(fieldText(given, 'key'))
+    setWho(fieldText(given, 'who'))
   }
   return page(
     'Changes',
@@ -45,11 +46,6 @@ export function Changes() {
       )
     }),
   )
-}
-
-function textOf(form: FormData, name: string): string {
-  const value = form.get(name)
-  return typeof value === 'string' ? value.trim() : ''
 }
 
 function subjectOf({ what, subject }: Change): Child {

@@ -38,9 +38,9 @@ export function Plans() {
 export function plansIn(settings: Readonly<Record<string, unknown>>): readonly Plan[] {
   const plans = Object.entries(membersOf(settings['plans']))
   return plans.map(([name, plan]) => {
-    if (typeof plan === 'string')
-      return { name, perMinute: 'of each key', perDay: 'of each key', bans: '' }
-    const { perMinute, perDay, bans } = membersOf(plan)
+    const { limits, perMinute, perDay, bans } = membersOf(plan)
+    if (limits === 'custom')
+      return { name, perMinute: 'of each key', perDay: 'of each key', bans: shown(bans) }
     return { name, perMinute: shown(perMinute), perDay: shown(perDay), bans: shown(bans) }
   })
 }
