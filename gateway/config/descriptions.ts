@@ -36,6 +36,10 @@ export const descriptions: Readonly<Record<string, string>> = {
   'plans.NAME.perDay': 'The points that a key may use up in a day; days begin at midnight, UTC.',
   'plans.NAME.bans': 'Whether keys of this plan are banned if they go on after refusals.',
   'plans.NAME.limits': 'Each key brings its own limits.',
+  'plans.NAME.methods':
+    'The methods that keys of this plan may use; GET includes HEAD. Without it: all.',
+  'plans.NAME.paths':
+    'The paths that keys of this plan may ask for, written like those of routes. Without it: all.',
   strangers: 'The limits of an address (IPv6: a /64) for requests without a valid key.',
   'strangers.perMinute': 'Requests without a valid key, per address and minute.',
   'strangers.perDay': 'Requests without a valid key, per address and day.',

@@ -195,6 +195,10 @@ export interface CustomPlan {
   readonly limits: 'custom'
   /** Whether keys of this plan are banned if they go on after refusals. Write on or off. */
   readonly bans?: 'on' | 'off'
+  /** The methods that keys of this plan may use; GET includes HEAD. Without it: all. */
+  readonly methods?: readonly string[]
+  /** The paths that keys of this plan may ask for, written like those of routes. Without it: all. */
+  readonly paths?: readonly string[]
 }
 
 /** The limits of a plan. In a custom plan, each key brings its own limits. */
@@ -205,6 +209,10 @@ export interface PlanSettings {
   readonly perDay: number | 'unlimited'
   /** Whether keys of this plan are banned if they go on after refusals. Write on or off. */
   readonly bans?: 'on' | 'off'
+  /** The methods that keys of this plan may use; GET includes HEAD. Without it: all. */
+  readonly methods?: readonly string[]
+  /** The paths that keys of this plan may ask for, written like those of routes. Without it: all. */
+  readonly paths?: readonly string[]
 }
 
 /** The store of keys, counters and bans. */

@@ -4,7 +4,7 @@ import type { Limits, Plan } from '../limits/limits.ts'
 import { limitFrom } from '../limits/limits.ts'
 import type { BanRules } from '../limits/step.ts'
 import type { Config, RedisSettings, Route, UpstreamSettings } from './config.ts'
-import { methodsOf } from './methods.ts'
+import { methodsOf, withHead } from './methods.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../shared/units.ts'
 import type { CompleteFile } from './written.ts'
 
@@ -70,7 +70,8 @@ export function plansFrom(plans: CompleteFile['plans']): ReadonlyMap<string, Pla
 
 function planFrom(name: string, plan: CompleteFile['plans'][string]): Plan {
   const limits = 'limits' in plan ? plan.limits : limitsFrom(plan)
-  return { name, limits, bans: plan.bans === 'on' }
+  const { bans, methods, paths } = plan
+  return { name, limits, bans: bans === 'on', methods: methods && withHead(methods), paths }
 }
 
 function limitsFrom({

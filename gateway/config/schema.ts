@@ -35,8 +35,14 @@ const adminAddress = section({
   hosts: optional(Type.Array(hostName, { expected: 'a list of names without ports' })),
 })
 const onOrOff = Type.Optional(Type.Enum(['on', 'off'], { expected: 'on or off' }))
-const plan = section({ perMinute: limit, perDay: limit, bans: onOrOff })
-const customPlan = section({ limits: Type.Literal('custom'), bans: onOrOff })
+const methods = optional(Type.Array(method, { minItems: 1, expected: 'a list of methods' }))
+const ofEveryPlan = {
+  bans: onOrOff,
+  methods,
+  paths: optional(Type.Array(path, { minItems: 1, expected: 'a list of paths' })),
+}
+const plan = section({ perMinute: limit, perDay: limit, ...ofEveryPlan })
+const customPlan = section({ limits: Type.Literal('custom'), ...ofEveryPlan })
 const target = Type.Union([url, section({ url, weight: optional(weight) })], {
   expected: 'an http or https URL without a path, or { url: ..., weight: ... }',
 })
@@ -148,7 +154,7 @@ export const fileSchema = section({
       path,
       upstream: text,
       cost: optional(cost),
-      methods: optional(Type.Array(method, { minItems: 1, expected: 'a list of methods' })),
+      methods,
       rewrite: optional(prefix),
       bodyLimit: optional(size),
     }),
