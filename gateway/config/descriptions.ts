@@ -108,6 +108,12 @@ export const descriptions: Readonly<Record<string, string>> = {
   'deprecations[].brownouts': 'Rehearsals of the removal: the operation is 503 while they last.',
   'deprecations[].brownouts[].from': 'When it begins.',
   'deprecations[].brownouts[].to': 'When it ends.',
+  'deprecations[].extensions':
+    'A later sunset for single keys and accounts. A key has its own, else that of its account.',
+  'deprecations[].extensions[].key': 'The id of the key.',
+  'deprecations[].extensions[].account': 'The account, in place of a key.',
+  'deprecations[].extensions[].until': 'The sunset for its requests.',
+  'deprecations[].extensions[].spare': 'Whether brownouts spare it.',
 
   quota: 'The endpoint of the gateway itself for callers.',
   'quota.path': 'The path at which callers read their limits; asking is free.',

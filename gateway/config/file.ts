@@ -60,6 +60,26 @@ export interface DeprecationSettings {
   readonly afterSunset?: 'gone' | 'serve'
   /** Rehearsals of the removal: the operation is 503 while they last. */
   readonly brownouts?: readonly BrownoutSettings[]
+  /** A later sunset for single keys and accounts. A key has its own, else that of its account. */
+  readonly extensions?: readonly (KeyExtension | AccountExtension)[]
+}
+
+export interface AccountExtension {
+  /** The account, in place of a key. */
+  readonly account: string
+  /** The sunset for its requests. Write a day such as 2030-12-05, or a time with its zone. */
+  readonly until: string
+  /** Whether brownouts spare it. Write true or false. */
+  readonly spare?: boolean
+}
+
+export interface KeyExtension {
+  /** The id of the key. */
+  readonly key: string
+  /** The sunset for its requests. Write a day such as 2030-12-05, or a time with its zone. */
+  readonly until: string
+  /** Whether brownouts spare it. Write true or false. */
+  readonly spare?: boolean
 }
 
 export interface BrownoutSettings {

@@ -125,6 +125,9 @@ function upstreamFrom(
 
 function deprecationFrom(written: CompleteFile['deprecations'][number]): Deprecation {
   const { operation, since, sunset, replacement, docs, afterSunset, brownouts } = written
+  const extensions = written.extensions.map(({ until, spare, ...of }) => {
+    return { ...of, untilMs: instant(until), spare }
+  })
   return {
     operation,
     sinceMs: instant(since),
@@ -133,6 +136,7 @@ function deprecationFrom(written: CompleteFile['deprecations'][number]): Depreca
     docs,
     afterSunset,
     brownouts: brownouts.map(({ from, to }) => ({ fromMs: instant(from), toMs: instant(to) })),
+    extensions,
   }
 }
 

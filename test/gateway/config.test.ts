@@ -363,6 +363,9 @@ deprecations:
     docs: https://docs.example/?token=hunter2
     afterSunset: serve
     brownouts: [ { from: 2026-01-01, to: 2026-01-02 } ]
+    extensions:
+      - { key: k3yVb0TQnW8d, until: 2031-03-01, spare: true }
+      - { account: acme, until: 2031-04-01T08:00Z }
 cors: { origins: [ "*", "http://localhost:3000" ] }
 workers: auto
 drain: 1s
@@ -500,7 +503,7 @@ t.test('editors take what the gateway takes, and tell what each setting is for',
   }
   const described = JSON.stringify(jsonSchema())
   const sections =
-    /^(?:[^.[]+|plans\.NAME|upstreams\.NAME(?:\.\w+)?(?:\[\])?|deprecations\[\]\.brownouts)$/
+    /^(?:[^.[]+|plans\.NAME|upstreams\.NAME(?:\.\w+)?(?:\[\])?|deprecations\[\]\.(?:brownouts|extensions))$/
   for (const place of settingsOf(fileSchema).keys()) t.ok(descriptions[place], place)
   for (const [place, text] of Object.entries(descriptions)) {
     t.ok(settingsOf(fileSchema).has(place) || sections.test(place), `${place} is a setting`)
