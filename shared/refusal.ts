@@ -45,6 +45,7 @@ export type Reason =
   | 'method'
   | 'path'
   | 'address'
+  | 'plan'
   | 'cost'
   | 'minute'
   | 'day'

@@ -157,7 +157,11 @@ function routesIn(tree: string): string[] {
 
 t.test('the admin address answers all that is documented, and nothing else', async (t) => {
   const admin = await start(t, {
-    more: `deprecations: [ { operation: "GET /v1/old", since: 2025-12-05 } ]
+    more: `deprecations:
+  - operation: GET /v1/old
+    since: 2025-12-05
+    sunset: 2099-01-01
+    extensions: [ { account: extended, until: 2100-01-01 } ]
 strangers: { perMinute: 1000, perDay: 1000 }
 bans: { strikes: 1, grace: 1ms }`,
   })
@@ -231,7 +235,7 @@ async function askEvents(t: Test, url: string): Promise<Answer> {
 
 /** A key that has done what can be told of: it was let in, and refused. */
 async function busyKey({ call, key, desk }: Admin['gateway']): Promise<string> {
-  const { key: one, headers } = await key({ limits: { perMinute: 1 } })
+  const { key: one, headers } = await key({ limits: { perMinute: 1 }, account: 'extended' })
   await call('GET', '/v1/old', undefined, headers)
   await call('GET', '/v1/pets', undefined, { ...headers, 'x-request-id': one.id })
   await desk.rotate(one.id, 60_000)

@@ -25,6 +25,7 @@ import { resetQuota } from './quota/reset.ts'
 import { showQuota } from './quota/show.ts'
 import { listAudit } from './reports/audit.ts'
 import { reportDeprecations } from './reports/deprecations.ts'
+import { listExtensions } from './reports/extensions.ts'
 import { showUsage } from './reports/usage.ts'
 import { showRequest } from './requests/show.ts'
 import { backupStore } from './store/backup.ts'
@@ -59,6 +60,7 @@ export const operations: readonly Operation[] = [
   listUpstreams,
   listGateways,
   reportDeprecations,
+  listExtensions,
   checkConfig,
   showConfig,
   diffConfig,

@@ -1,5 +1,6 @@
 import { sortedInTurns } from '../../shared/in-turns.ts'
 import { keyNames } from '../keys/names.ts'
+import type { Extension } from '../config/deprecations.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { TallyStore } from './tally-store.ts'
 
@@ -23,6 +24,17 @@ export type DeprecatedCalls = Readonly<{
   calls: number
   lastMs: number
 }>
+
+/** The sunset of an operation for one key. */
+export type OwnSunset = Readonly<{
+  sunsetMs: number | undefined
+  extension: Extension | undefined
+  /** Whether it still calls, has no extension, and the sunset is near. */
+  needsExtension: boolean
+}>
+
+/** The calls of a key, and how long it may go on. */
+export type ReportedCalls = DeprecatedCalls & OwnSunset
 
 /** The calls of deprecated operations in some days, by key and operation, the latest caller first. */
 export async function deprecatedCalls(
@@ -51,22 +63,30 @@ export async function deprecatedCalls(
 }
 
 /** The calls of one key as programs are told of them. */
-export function callsView({ lastMs, ...calls }: DeprecatedCalls) {
-  return { ...calls, last: new Date(lastMs).toISOString() }
+export function callsView({ lastMs, sunsetMs, extension, ...calls }: ReportedCalls) {
+  return {
+    ...calls,
+    last: iso(lastMs),
+    sunset: sunsetMs === undefined ? null : iso(sunsetMs),
+    extension: extension ? { until: iso(extension.untilMs), spare: extension.spare } : null,
+  }
 }
 
+function iso(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+const csvColumns = 'key name operation calls last sunset extension needsExtension'.split(' ')
+
 /** The calls as CSV, for a mailing to the keys' owners. */
-export function callsCsv(calls: readonly DeprecatedCalls[]): string {
-  const rows = calls.map(({ key, name, operation, calls, lastMs }) => [
-    key,
-    name,
-    operation,
-    String(calls),
-    new Date(lastMs).toISOString(),
-  ])
-  return [['key', 'name', 'operation', 'calls', 'last'], ...rows]
-    .map((row) => row.map(cell).join(','))
-    .join('\r\n')
+export function callsCsv(calls: readonly ReportedCalls[]): string {
+  const rows = calls.map((reported) => {
+    const { key, name, operation, calls, last, sunset, extension, needsExtension } =
+      callsView(reported)
+    const until = extension?.until ?? ''
+    return [key, name, operation, String(calls), last, sunset ?? '', until, String(needsExtension)]
+  })
+  return [csvColumns, ...rows].map((row) => row.map(cell).join(',')).join('\r\n')
 }
 
 /**
