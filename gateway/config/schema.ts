@@ -33,6 +33,7 @@ const adminAddress = section({
   host: optional(text),
   port: optional(port),
   hosts: optional(Type.Array(hostName, { expected: 'a list of names without ports' })),
+  save: optional(Type.Boolean({ expected: 'true or false' })),
 })
 const onOrOff = Type.Optional(Type.Enum(['on', 'off'], { expected: 'on or off' }))
 const plan = section({ perMinute: limit, perDay: limit, bans: onOrOff })
