@@ -164,6 +164,7 @@ t.test('the admin address answers all that is documented, and nothing else', asy
     extensions: [ { account: extended, until: 2100-01-01 } ]
 strangers: { perMinute: 1000, perDay: 1000 }
 bans: { strikes: 1, grace: 1ms }`,
+    admin: '{ host: 127.0.0.1, port: 0, save: true }',
   })
   await t.test('to what is asked well', (t) => askWell(t, admin))
   await t.test('to what is asked badly', (t) => askBadly(t, admin))

@@ -8,7 +8,7 @@ import { operations } from '../operations/all.ts'
 import { desksFor, type Desks } from '../operations/desks.ts'
 import { Listed } from '../operations/listed.ts'
 import type { Endpoint, Examined, GatewayContext } from '../operations/context.ts'
-import type { ContentParameter, Parameters } from '../operations/parameter.ts'
+import type { Content, ContentParameter, Parameters } from '../operations/parameter.ts'
 import type { Operation, Outcome } from '../operations/operation.ts'
 import { requireServable } from '../routes.ts'
 import type { Gateway } from '../server.ts'
@@ -122,7 +122,7 @@ function contextOf(
     desks: () => (desks ??= desksFor({ stores, plans: config.plans, clock, by })),
     secret,
     clock,
-    examine: (file) => examine(file.read(), reloader),
+    examine: (file) => examine(file, reloader),
     inForce: reloader.loaded.shown,
     refusalsOf: (id) => refusalsOf(stores.questions, stores.fleet.size, id, own),
     flush: () => tallying.flush(),
@@ -131,9 +131,9 @@ function contextOf(
 }
 
 /** Checks a configuration without the values of the environment, which may hold others' tokens. */
-async function examine(text: string, { environment }: Reloader): Promise<Examined> {
+async function examine(file: Content, { environment }: Reloader): Promise<Examined> {
   try {
-    const preview = previewConfig(text, environment, 'body')
+    const preview = previewConfig(file.read(), environment, file.name)
     await requireServable(preview)
     return { preview, mistakes: [] }
   } catch (error) {

@@ -3,8 +3,10 @@ import { listBans } from './bans/list.ts'
 import { setBan } from './bans/set.ts'
 import { checkConfig } from './config/check.ts'
 import { diffConfig } from './config/diff.ts'
+import { editConfig } from './config/edit.ts'
 import { reloadConfig } from './config/reload.ts'
 import { runningConfig } from './config/running.ts'
+import { setConfig } from './config/set.ts'
 import { showConfig } from './config/show.ts'
 import { listGateways } from './gateways/list.ts'
 import { changeKey } from './keys/change.ts'
@@ -64,8 +66,10 @@ export const operations: readonly Operation[] = [
   checkConfig,
   showConfig,
   diffConfig,
+  setConfig,
   runningConfig,
   reloadConfig,
+  editConfig,
   copyToStore,
   backupStore,
 ]

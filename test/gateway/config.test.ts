@@ -327,7 +327,7 @@ const everySetting = [
   (redis) => `
 name: edge-1.eu_2:7
 listen: { host: "::1", port: 0 }
-admin: { host: localhost, port: 9001, hosts: [ gateway.internal ] }
+admin: { host: localhost, port: 9001, hosts: [ gateway.internal ], save: true }
 store:
   file: some/where.db
   ${redis}, username: u, password: p, tls: { ca: CERT } }
