@@ -26,6 +26,7 @@ import type { Operation } from './operation.ts'
 import { resetQuota } from './quota/reset.ts'
 import { showQuota } from './quota/show.ts'
 import { listAudit } from './reports/audit.ts'
+import { deprecationDays } from './reports/deprecation-days.ts'
 import { reportDeprecations } from './reports/deprecations.ts'
 import { listExtensions } from './reports/extensions.ts'
 import { showUsage } from './reports/usage.ts'
@@ -62,6 +63,7 @@ export const operations: readonly Operation[] = [
   listUpstreams,
   listGateways,
   reportDeprecations,
+  deprecationDays,
   listExtensions,
   checkConfig,
   showConfig,
