@@ -143,6 +143,7 @@ export type Fleet = Readonly<{
 export type Target = Readonly<{
   healthy: boolean
   weight: number
+  signed: boolean
   refusesSignature?: true
   since: string
   underWay: number

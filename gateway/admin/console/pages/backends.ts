@@ -53,6 +53,7 @@ function targetsOf(name: string, targets: Upstreams[string]): Child {
       { name: 'Target', cell: ([url]: Row) => html`<code>${url}</code>` },
       { name: 'Health', cell: ([, target]: Row) => healthOf(target) },
       { name: 'Weight', isNumber: true, cell: ([, { weight }]: Row) => weight },
+      { name: 'Signed', cell: ([, { signed }]: Row) => (signed ? 'yes' : 'no') },
       { name: 'Under way', isNumber: true, cell: ([, { underWay }]: Row) => count(underWay) },
       { name: 'Answers', cell: ([, { answers }]: Row) => answersOf(answers) },
       {
