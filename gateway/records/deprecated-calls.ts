@@ -1,3 +1,4 @@
+import { csvText } from '../../shared/csv-text.ts'
 import { sortedInTurns } from '../../shared/in-turns.ts'
 import { keyNames } from '../keys/names.ts'
 import type { KeyStore } from '../keys/store.ts'
@@ -64,16 +65,5 @@ export function callsCsv(calls: readonly DeprecatedCalls[]): string {
     String(calls),
     new Date(lastMs).toISOString(),
   ])
-  return [['key', 'name', 'operation', 'calls', 'last'], ...rows]
-    .map((row) => row.map(cell).join(','))
-    .join('\r\n')
-}
-
-/**
- * A field of CSV in quotes. An apostrophe makes a formula into text, also after a semicolon: where semicolons separate
- * fields, a spreadsheet may begin a new cell there.
- */
-function cell(value: string): string {
-  const safe = value.replace(/(^|[;\t\r\n])(\s*)(?=[=+\-@＝＋－＠])/g, "$1$2'")
-  return `"${safe.replaceAll('"', '""')}"`
+  return csvText(['key', 'name', 'operation', 'calls', 'last'], rows)
 }
