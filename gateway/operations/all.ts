@@ -23,6 +23,8 @@ import { keyTimeline } from './keys/timeline.ts'
 import { explain } from './explain.ts'
 import { now } from './now.ts'
 import type { Operation } from './operation.ts'
+import { showDemand } from './plans/demand.ts'
+import { previewLimits } from './plans/preview.ts'
 import { resetQuota } from './quota/reset.ts'
 import { showQuota } from './quota/show.ts'
 import { listAudit } from './reports/audit.ts'
@@ -59,6 +61,8 @@ export const operations: readonly Operation[] = [
   resetQuota,
   showUsage,
   listAudit,
+  previewLimits,
+  showDemand,
   checkUpstream,
   listUpstreams,
   listGateways,

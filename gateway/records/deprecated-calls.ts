@@ -1,3 +1,4 @@
+import { csvText } from '../../shared/csv-text.ts'
 import { sortedInTurns } from '../../shared/in-turns.ts'
 import { keyNames } from '../keys/names.ts'
 import type { Extension } from '../config/deprecations.ts'
@@ -110,14 +111,5 @@ export function callsCsv(calls: readonly ReportedCalls[]): string {
     const until = extension?.until ?? ''
     return [key, name, operation, String(calls), last, sunset ?? '', until, String(needsExtension)]
   })
-  return [csvColumns, ...rows].map((row) => row.map(cell).join(',')).join('\r\n')
-}
-
-/**
- * A field of CSV in quotes. An apostrophe makes a formula into text, also after a semicolon: where semicolons separate
- * fields, a spreadsheet may begin a new cell there.
- */
-function cell(value: string): string {
-  const safe = value.replace(/(^|[;\t\r\n])(\s*)(?=[=+\-@＝＋－＠])/g, "$1$2'")
-  return `"${safe.replaceAll('"', '""')}"`
+  return csvText(csvColumns, rows)
 }
