@@ -171,7 +171,7 @@ function previewOf(document: ConfigDocument, name: string, world: World): Previe
 }
 
 /** A short name of a text: another text has another one. */
-function hashOf(text: string): string {
+export function hashOf(text: string): string {
   return hash('sha256', text).slice(0, 12)
 }
 
