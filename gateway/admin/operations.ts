@@ -17,6 +17,7 @@ import type { EventStreams } from './events.ts'
 import { operatorOf, roleScreen } from './token.ts'
 import {
   fromBody,
+  fromHeaders,
   fromPath,
   fromQuery,
   parametersAt,
@@ -63,6 +64,7 @@ function addRoute(
   const names = plainParameters(parameters).map(([name]) => name)
   const mostBytes = contentOf(operation)?.[1].mostBytes
   const readPath = fromPath(operation.parameters, path)
+  const readHeaders = fromHeaders(operation.parameters)
   app.route<{ Params: { id?: string } }>({
     method,
     url: path.replace(/\{(\w+)\}/g, ':$1'),
@@ -77,7 +79,7 @@ function addRoute(
       if (name !== undefined && id !== undefined) {
         given[name] = (await context.desks().keys.find(id)).key
       }
-      Object.assign(given, readPath(request.params))
+      Object.assign(given, readPath(request.params), readHeaders(request.headers))
       const watch = operation.where === 'gateway' ? operation.watch : undefined
       if (watch) void reply.header('cache-control', 'no-store')
       if (watch && options.streams.isWanted(request)) {
@@ -151,11 +153,17 @@ async function answer(
   { headers }: FastifyRequest,
   reply: FastifyReply,
   { isSilent = false }: Served,
-  { json, csv, location }: Outcome,
+  { json, csv, file, location }: Outcome,
 ): Promise<FastifyReply> {
   if (isSilent) return reply.code(204).send()
   if (csv && headers.accept?.startsWith('text/csv')) {
     return reply.type('text/csv; charset=utf-8').send(csv())
+  }
+  if (file) {
+    void reply.header('cache-control', 'no-store').header('etag', file.tag)
+    if (!headers.accept?.startsWith('application/json')) {
+      return reply.type(file.type).send(file.text)
+    }
   }
   if (location !== undefined) void reply.code(201).header('location', location)
   const value = json()

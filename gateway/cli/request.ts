@@ -3,25 +3,34 @@ import type { Content } from '../operations/parameter.ts'
 import type { Operation } from '../operations/operation.ts'
 
 /** A request of a command to the running gateway. */
-export type GatewayRequest = Readonly<{ target: Endpoint; sent?: Sent }>
+export type GatewayRequest = Readonly<{ target: Endpoint; sent: Sent }>
 
-/** The values that a command was given as a request: in its query or its body. */
+/** The values that a command was given as a request: in its query, its headers or its body. */
 export function requestFor(
   { parameters }: Operation,
   endpoint: Endpoint,
   given: Readonly<Record<string, unknown>>,
 ): GatewayRequest {
-  const named = Object.entries(given).filter(([, value]) => value !== undefined)
+  const headers: Record<string, string> = { accept: 'application/json' }
+  const named: [name: string, value: unknown][] = []
+  let content: Content | undefined
   for (const [name, parameter] of Object.entries(parameters)) {
-    if (!('types' in parameter)) continue
-    const [type = ''] = parameter.types
-    const body = (given[name] as Content).read()
-    return { target: endpoint, sent: { body, headers: { 'content-type': type } } }
+    const value = given[name]
+    if (value === undefined) continue
+    if ('types' in parameter) {
+      content = value as Content
+      headers['content-type'] = parameter.types[0] ?? ''
+    } else if ('header' in parameter && typeof value === 'string') {
+      headers[parameter.header ?? ''] = `"${value}"`
+    } else named.push([name, value])
   }
-  if (named.length === 0) return { target: endpoint }
-  if (/^(?:GET|DELETE) /.test(endpoint)) return { target: withQuery(endpoint, named) }
-  const body = JSON.stringify(Object.fromEntries(named))
-  return { target: endpoint, sent: { body, headers: { 'content-type': 'application/json' } } }
+  if (content) return { target: endpoint, sent: { body: content.read(), headers } }
+  if (named.length === 0) return { target: endpoint, sent: { headers } }
+  if (/^(?:GET|DELETE) /.test(endpoint)) {
+    return { target: withQuery(endpoint, named), sent: { headers } }
+  }
+  headers['content-type'] = 'application/json'
+  return { target: endpoint, sent: { body: JSON.stringify(Object.fromEntries(named)), headers } }
 }
 
 function withQuery(

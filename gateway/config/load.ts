@@ -196,7 +196,7 @@ function extendedIn({ deprecations }: ReturnType<typeof completed>): Extended[] 
 }
 
 /** A short name of a text: another text has another one. */
-function hashOf(text: string): string {
+export function hashOf(text: string): string {
   return hash('sha256', text).slice(0, 12)
 }
 

@@ -4,8 +4,10 @@ import { setBan } from './bans/set.ts'
 import { checkConfig } from './config/check.ts'
 import { diffConfig } from './config/diff.ts'
 import { editConfig } from './config/edit.ts'
+import { configFileText } from './config/file.ts'
 import { reloadConfig } from './config/reload.ts'
 import { runningConfig } from './config/running.ts'
+import { saveConfig } from './config/save.ts'
 import { setConfig } from './config/set.ts'
 import { showConfig } from './config/show.ts'
 import { listGateways } from './gateways/list.ts'
@@ -76,6 +78,8 @@ export const operations: readonly Operation[] = [
   runningConfig,
   reloadConfig,
   editConfig,
+  configFileText,
+  saveConfig,
   copyToStore,
   backupStore,
 ]

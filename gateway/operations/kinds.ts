@@ -68,6 +68,11 @@ export const liveRange = ofText<LiveRange>('15m or day', (text) =>
   text === '15m' || text === 'day' ? text : undefined,
 )
 
+/** The hash of a file, as a command gives it, or as the tag of a request. */
+export const entityTag = ofText('the hash of a file, such as 5299f4425792', (text) =>
+  text === '' ? undefined : text.replace(/^"(.*)"$/, '$1'),
+)
+
 /** How long ago something was, in milliseconds. */
 export const age = ofText('a duration such as 1h or 90d', (text) => durationFrom(text) || undefined)
 

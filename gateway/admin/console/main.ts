@@ -9,6 +9,7 @@ import { Callers } from './pages/callers.ts'
 import { Changes } from './pages/changes.ts'
 import { Configuration } from './pages/configuration.ts'
 import { Now } from './pages/now.ts'
+import { PlanPage } from './pages/plan.ts'
 import { Plans } from './pages/plans.ts'
 import { Request } from './pages/request.ts'
 import { Retirements } from './pages/retirements.ts'
@@ -98,6 +99,7 @@ function isAt(menuPlace: string, place: string): boolean {
 function contentOf(place: string, id: string | undefined, session: Session): Child {
   if (place === 'callers' && id) return html`<${Caller} key=${id} id=${id} session=${session} />`
   if (place === 'now' && id) return html`<${Now} key=${id} plan=${id} />`
+  if (place === 'plans' && id) return html`<${PlanPage} key=${id} name=${id} session=${session} />`
   if (place === 'requests' && id) return html`<${Request} key=${id} id=${id} />`
   const found = menu.find((each) => each.place === place) ?? menu[0]
   return html`<${found.Page} session=${session} />`

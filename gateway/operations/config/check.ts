@@ -1,5 +1,6 @@
 import { differencesOf } from '../../config/diff.ts'
 import { operation } from '../operation.ts'
+import { configTypes } from '../parameters.ts'
 import { affectedKeys } from './affected.ts'
 import { counting } from './differences.ts'
 import { unknownExtensions } from './unknown-extensions.ts'
@@ -12,7 +13,7 @@ export const checkConfig = operation({
   parameters: {
     file: {
       isConfig: true,
-      types: ['application/yaml', 'text/yaml', 'text/plain', 'application/json'],
+      types: configTypes,
     },
   },
   role: 'read',

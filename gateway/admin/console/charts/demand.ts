@@ -24,7 +24,8 @@ type Props = Readonly<{
  */
 export function Demand({ unit, curve, limit, draft, choose }: Props) {
   const { ref, width } = useWidth<HTMLDivElement>()
-  const most = roundSteps(1.1 * Math.max(limit ?? 1, draft ?? 1, curve.at(-1)?.[0] ?? 1)).at(-1) ?? 1
+  const most =
+    roundSteps(1.1 * Math.max(limit ?? 1, draft ?? 1, curve.at(-1)?.[0] ?? 1)).at(-1) ?? 1
   const value = draft ?? limit ?? most
   return html`
     <figure class="chart">
@@ -32,7 +33,12 @@ export function Demand({ unit, curve, limit, draft, choose }: Props) {
       <div ref=${ref} class="drawing low">
         ${
           width > 0 &&
-          html`<svg width=${width} height=${height} role="img" aria-label=${sentenceOf(curve, unit, limit)}>
+          html`<svg
+            width=${width}
+            height=${height}
+            role="img"
+            aria-label=${sentenceOf(curve, unit, limit)}
+          >
             ${drawing(curve, { most, limit, draft, width })}
           </svg>`
         }
@@ -46,9 +52,7 @@ export function Demand({ unit, curve, limit, draft, choose }: Props) {
         aria-label=${`Another limit ${unit}`}
         onInput=${(event: Event) => choose(Number((event.target as HTMLInputElement).value))}
       />
-      <figcaption>
-        ${sentenceOf(curve, unit, draft ?? limit)}
-      </figcaption>
+      <figcaption>${sentenceOf(curve, unit, draft ?? limit)}</figcaption>
     </figure>
   `
 }
@@ -87,7 +91,12 @@ function drawing(curve: Curve, { most, limit, draft, width }: Plot): Child {
     )}
     ${roundSteps(most).map(
       (use) => html`
-        <text class="axis" x=${x(use)} y=${height - 6} text-anchor=${use === most ? 'end' : 'middle'}>
+        <text
+          class="axis"
+          x=${x(use)}
+          y=${height - 6}
+          text-anchor=${use === most ? 'end' : 'middle'}
+        >
           ${count(use)}
         </text>
       `,
@@ -102,18 +111,19 @@ function line(kind: 'limit' | 'draft', label: string, x: number, width: number):
   const anchor = x > width - 80 ? 'end' : 'start'
   return html`
     <line class=${`line-${kind}`} x1=${x} x2=${x} y1=${above - 4} y2=${height - below} />
-    <text class=${`axis line-${kind}-label`} x=${anchor === 'end' ? x - 5 : x + 5} y=${above - 4} text-anchor=${anchor}>
+    <text
+      class=${`axis line-${kind}-label`}
+      x=${anchor === 'end' ? x - 5 : x + 5}
+      y=${above - 4}
+      text-anchor=${anchor}
+    >
       ${label}
     </text>
   `
 }
 
 /** The area below the curve, in steps: so many quotas up to each use. */
-function outline(
-  curve: Curve,
-  x: (use: number) => number,
-  y: (quotas: number) => number,
-): string {
+function outline(curve: Curve, x: (use: number) => number, y: (quotas: number) => number): string {
   const corners = curve.map(([use, quotas], i) => {
     const from = curve[i - 1]?.[0] ?? 0
     return `${x(from).toFixed(1)},${y(quotas).toFixed(1)} ${x(use).toFixed(1)},${y(quotas).toFixed(1)}`

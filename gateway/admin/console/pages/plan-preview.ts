@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { ApiError, ask, send, type Session } from '../api.ts'
 import { count } from '../format.ts'
 import { html, type Child } from '../html.ts'
-import { aged, failure, table } from '../parts.ts'
+import { aged, table } from '../parts.ts'
 import type { Loaded } from '../data.ts'
 import type { HitQuota, PlanLimits, Preview, RefusedQuota } from '../views.ts'
 import { saveAs } from './calls-csv.ts'
@@ -44,15 +44,19 @@ export function PlanPreview({ name, now, draft, change, reset, session }: Props)
               />
             `
           : html`<p class="quiet">
-              Move a slider, or type a number, to see who would have been refused by it. Nothing changes by
-              that.
+              Move a slider, or type a number, to see who would have been refused by it. Nothing
+              changes by that.
             </p>`
       }
     </section>
   `
 }
 
-function field(label: string, value: number | string, set: (value: number | string) => void): Child {
+function field(
+  label: string,
+  value: number | string,
+  set: (value: number | string) => void,
+): Child {
   return html`
     <label
       >${label}
@@ -123,7 +127,11 @@ function previewOf(preview: Preview, saveHit: () => void): Child {
     ${
       refused.length > 0 &&
       table(
-        listed('Quotas that were refused by the limits that would be raised', refused.length, refusedQuotas),
+        listed(
+          'Quotas that were refused by the limits that would be raised',
+          refused.length,
+          refusedQuotas,
+        ),
         refusedColumns,
         refused,
         keyOf,
@@ -139,7 +147,16 @@ function previewOf(preview: Preview, saveHit: () => void): Child {
   `
 }
 
-function summaryOf({ hitQuotas, quotas, hitDays, days, hitNow, bound, refused, refusedQuotas }: Preview): string {
+function summaryOf({
+  hitQuotas,
+  quotas,
+  hitDays,
+  days,
+  hitNow,
+  bound,
+  refused,
+  refusedQuotas,
+}: Preview): string {
   const least = bound === 'lower' ? 'At least ' : ''
   const hit = `${least}${count(hitQuotas)} of ${count(quotas)} quotas would have been refused, on ${count(hitDays)} of ${count(days)} days${hitQuotas > 0 ? `; ${count(hitNow)} of them right now` : ''}.`
   if (refusedQuotas === 0) return hit

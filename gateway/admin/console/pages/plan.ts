@@ -21,7 +21,8 @@ export function PlanPage({ name, session }: { name: string; session: Session }) 
         return html`<p>Each key of this plan brings limits of its own: change them on its page.</p>
           <p><a href="#/callers">Callers</a></p>`
       }
-      const change = (news: Partial<PlanLimits>): void => setDraft((before) => ({ ...before, ...news }))
+      const change = (news: Partial<PlanLimits>): void =>
+        setDraft((before) => ({ ...before, ...news }))
       return html`
         <p class="sentence">${sentenceOf(now, quotas, byDay)}</p>
         <div class="columns">
