@@ -59,11 +59,21 @@ function House({ session }: { session: Session }) {
   const main = useRef<HTMLElement>(null)
   const [isHelpOpen, setHelpOpen] = useState(false)
   useEffect(() => {
-    main.current?.querySelector('h1')?.focus({ preventScroll: true })
+    // A page may have put it into its own field.
+    if (!main.current?.contains(document.activeElement)) focusHeading(main.current)
   }, [place, id])
   useShortcuts(() => setHelpOpen((before) => !before))
   return html`
-    <a class="skip" href="#main">Skip to the content</a>
+    <a
+      class="skip"
+      href="#main"
+      onClick=${(event: Event) => {
+        // The part after # is the place of a page.
+        event.preventDefault()
+        focusHeading(main.current)
+      }}
+      >Skip to the content</a
+    >
     <header class="top">
       <a class="name" href="#/now">Tollgate</a>
       <nav aria-label="Pages">
@@ -91,6 +101,10 @@ function House({ session }: { session: Session }) {
   `
 }
 
+function focusHeading(main: HTMLElement | null): void {
+  main?.querySelector('h1')?.focus({ preventScroll: true })
+}
+
 function isAt(menuPlace: string, place: string): boolean {
   return menuPlace === place || (menuPlace === 'callers' && place === 'requests')
 }
@@ -98,7 +112,7 @@ function isAt(menuPlace: string, place: string): boolean {
 function contentOf(place: string, id: string | undefined, session: Session): Child {
   if (place === 'callers' && id) return html`<${Caller} key=${id} id=${id} session=${session} />`
   if (place === 'now' && id) return html`<${Now} key=${id} plan=${id} />`
-  if (place === 'requests' && id) return html`<${Request} key=${id} id=${id} />`
+  if (place === 'requests' && id) return html`<${Request} key=${id} id=${id} session=${session} />`
   const found = menu.find((each) => each.place === place) ?? menu[0]
   return html`<${found.Page} session=${session} />`
 }
