@@ -15,7 +15,14 @@ import type { Gateway } from '../server.ts'
 import { addWithTypes, requireNothing, textOf } from './body.ts'
 import type { EventStreams } from './events.ts'
 import { operatorOf, roleScreen } from './token.ts'
-import { fromBody, fromPath, fromQuery, isInPath, parametersAt, plainParameters } from './given.ts'
+import {
+  fromBody,
+  fromPath,
+  fromQuery,
+  parametersAt,
+  plainParameters,
+  withoutPath,
+} from './given.ts'
 
 export type OperationsOptions = Readonly<{
   gateway: Gateway
@@ -51,16 +58,14 @@ function addRoute(
 ): void {
   const [method = '', path = ''] = endpoint.split(' ')
   const hasQuery = ['GET', 'DELETE'].includes(method)
-  const parameters = parametersAt(endpoint, operation.parameters)
+  const parameters = withoutPath(parametersAt(endpoint, operation.parameters), path)
   const readGiven = hasQuery ? queryOf(parameters) : bodyOf(parameters)
-  const names = plainParameters(parameters)
-    .map(([name]) => name)
-    .filter((name) => !isInPath(name, path))
+  const names = plainParameters(parameters).map(([name]) => name)
   const mostBytes = contentOf(operation)?.[1].mostBytes
   const readPath = fromPath(operation.parameters, path)
   app.route<{ Params: { id?: string } }>({
     method,
-    url: path.replace('{id}', ':id'),
+    url: path.replace(/\{(\w+)\}/g, ':$1'),
     config: { parameters: hasQuery ? names : [] },
     onRequest: roleScreen(operation.role),
     ...(mostBytes === undefined ? {} : { bodyLimit: mostBytes }),

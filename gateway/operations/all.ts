@@ -23,9 +23,12 @@ import { keyTimeline } from './keys/timeline.ts'
 import { explain } from './explain.ts'
 import { now } from './now.ts'
 import type { Operation } from './operation.ts'
+import { showDemand } from './plans/demand.ts'
+import { previewLimits } from './plans/preview.ts'
 import { resetQuota } from './quota/reset.ts'
 import { showQuota } from './quota/show.ts'
 import { listAudit } from './reports/audit.ts'
+import { deprecationDays } from './reports/deprecation-days.ts'
 import { reportDeprecations } from './reports/deprecations.ts'
 import { listExtensions } from './reports/extensions.ts'
 import { showUsage } from './reports/usage.ts'
@@ -58,10 +61,13 @@ export const operations: readonly Operation[] = [
   resetQuota,
   showUsage,
   listAudit,
+  previewLimits,
+  showDemand,
   checkUpstream,
   listUpstreams,
   listGateways,
   reportDeprecations,
+  deprecationDays,
   listExtensions,
   checkConfig,
   showConfig,

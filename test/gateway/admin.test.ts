@@ -110,6 +110,13 @@ for (const kind of ['embedded', 'redis'] as const) {
     )
     const older = { authorization: 'Bearer an-older-token-1' }
     t.equal((await call('GET', '/v1/pets/1', undefined, older)).status, 200)
+    const today = new Date().toISOString().slice(0, 10)
+    t.match(json(await ask('GET', '/admin/deprecations/days')), [
+      { operation: 'GET /v1/pets/{petId}', day: /^\d{4}-\d\d-\d\d$/, calls: Number, keys: 1 },
+    ])
+    t.match(await run('deprecations', 'days'), {
+      out: new RegExp(`OPERATION +DAY .+ ${today.slice(0, 8)}`, 's'),
+    })
     const report = json(await ask('GET', '/admin/deprecations')) as unknown as { calls: number }[]
     t.match(report, [{ name: 'One', operation: 'GET /v1/pets/{petId}', calls: 1 }])
     t.strictSame(report, await runJson('deprecations', 'report'))

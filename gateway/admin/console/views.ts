@@ -109,7 +109,12 @@ export type DeprecatedCalls = Readonly<{
   operation: string
   calls: number
   last: string
+  sunset: string | null
+  extension: Readonly<{ until: string; spare: boolean }> | null
+  needsExtension: boolean
 }>
+
+export type CallsOfDay = Readonly<{ operation: string; day: string; calls: number; keys: number }>
 
 export type ConfigInForce = Readonly<{
   file: string
@@ -135,14 +140,20 @@ export type Fleet = Readonly<{
   }>[]
 }>
 
-export type Upstreams = Readonly<
-  Record<
-    string,
-    Readonly<
-      Record<string, Readonly<{ healthy: boolean; weight: number; refusesSignature?: true }>>
-    >
-  >
->
+export type Target = Readonly<{
+  healthy: boolean
+  weight: number
+  signed: boolean
+  refusesSignature?: true
+  since: string
+  underWay: number
+  answers: Readonly<Record<string, number>>
+  p50Ms: number | null
+  p95Ms: number | null
+  lastFailure: Readonly<{ at: string; cause: string }> | null
+}>
+
+export type Upstreams = Readonly<Record<string, Readonly<Record<string, Target>>>>
 
 export type Ban = Readonly<{ id: string; name: string; until: string }>
 

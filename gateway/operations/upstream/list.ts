@@ -13,7 +13,8 @@ export const listUpstreams = ofGateway({
     'the histogram in the metrics.',
   parameters: {},
   role: 'read',
-  run: ({ gateway }) => Promise.resolve(byUpstream(gateway, targetView)),
+  run: ({ gateway, secret }) =>
+    Promise.resolve(byUpstream(gateway, (target) => targetView(target, secret !== undefined))),
   text: (upstreams) => {
     const rows = Object.entries(upstreams).flatMap(([name, targets]) =>
       Object.entries(targets).map(([url, target]) => [name, url, ...cells(target)]),
@@ -28,11 +29,13 @@ export const listUpstreams = ofGateway({
 
 type TargetView = ReturnType<typeof targetView>
 
-function targetView(target: Target) {
+function targetView(target: Target, isSigned: boolean) {
   const { meter, pool, healthSinceMs, lastFailure } = target
   const answers = answerClasses.map((name, i) => [name, meter.answers[i] ?? 0] as const)
   return {
     ...healthView(target),
+    /** Whether its requests carry the gateway's signature. */
+    signed: isSigned,
     since: new Date(healthSinceMs).toISOString(),
     underWay: pool.stats.running + pool.stats.queued,
     /** By the class of the status; `none` are those that got no answer. */

@@ -4,9 +4,9 @@ import { useData } from '../data.ts'
 import { ago, clock, count, local } from '../format.ts'
 import { html } from '../html.ts'
 import { aged, page, smallBar, table, time, type Column } from '../parts.ts'
+import { plansIn } from '../settings.ts'
 import type { ConfigInForce, KeyOnPage, KeyPage } from '../views.ts'
 import { MakeKey } from './make-key.ts'
-import { plansIn } from './plans.ts'
 import { Search } from './search.ts'
 
 const perPage = 50

@@ -4,8 +4,8 @@ import { fieldText } from '../controls.ts'
 import { useData } from '../data.ts'
 import { html } from '../html.ts'
 import { failure } from '../parts.ts'
+import { plansIn } from '../settings.ts'
 import type { ConfigInForce, KeyDetails } from '../views.ts'
-import { plansIn } from './plans.ts'
 
 /** Changes the plan or the limits of a key, and its note. */
 export function ChangeKey({ details, done }: { details: KeyDetails; done: () => void }) {

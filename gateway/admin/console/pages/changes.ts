@@ -4,6 +4,7 @@ import { fieldText } from '../controls.ts'
 import { useData } from '../data.ts'
 import { html, type Child } from '../html.ts'
 import { aged, page, table, time } from '../parts.ts'
+import { membersOf, shown } from '../settings.ts'
 import type { Change } from '../views.ts'
 
 /** The audit. */
@@ -69,12 +70,4 @@ export function differences(before: unknown, after: unknown): Child {
       )}
     </ul>
   `
-}
-
-function membersOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? { ...value } : {}
-}
-
-function shown(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }
