@@ -46,6 +46,7 @@ test('an operator signs in and out, and a wrong token is told', async (t, open) 
   await signIn(page)
   await settled(page)
   t.equal(await page.title(), 'Now · Tollgate')
+  t.equal(await page.locator('nav [aria-current=page]').innerText(), 'Now')
   await page.reload()
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.getByLabel('Admin token').waitFor()
@@ -146,13 +147,13 @@ test('roles hide what they don’t allow', async (t, open) => {
 
 test('each page reads well with nothing to show', async (t, open) => {
   const { url } = await startWithRedis(t)
-  const page = await open(url)
+  const page = await open(url, { expected: /^40[04] GET \/admin\/(?:keys|usage)\/%25/ })
   const said: Readonly<Record<(typeof places)[number], RegExp>> = {
     now: /No requests yet.*curl http/s,
     callers: /There are no keys yet.*tollgate keys create/s,
     plans: /free\s+60\s+1,000/,
     backends: /animals/,
-    retirements: /nobody called/,
+    retirements: /Nothing is deprecated/,
     configuration: /gateway\.yaml/,
     changes: /console\.sign-in|Nothing was changed/,
   }
@@ -163,6 +164,10 @@ test('each page reads well with nothing to show', async (t, open) => {
     t.notMatch(text, /undefined|NaN|\[object|null/, place)
     t.match(await page.title(), / · Tollgate$/)
     await picture(page, `${place}-empty`)
+  }
+  for (const odd of ['callers/%', 'nowhere', '//', '%00/x']) {
+    await go(page, odd)
+    t.ok(await page.locator('h1').isVisible(), odd)
   }
 })
 

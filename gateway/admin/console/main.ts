@@ -36,7 +36,17 @@ function useRoute(): readonly string[] {
 }
 
 function routeParts(): string[] {
-  return location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent)
+  const [place = '', ...more] = location.hash.replace(/^#\/?/, '').split('/').map(decoded)
+  return [place === '' ? menu[0].place : place, ...more]
+}
+
+/** A part of an address, which may have been typed by hand. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
 }
 
 function App() {
