@@ -25,6 +25,8 @@ export type Parameter = Readonly<{
   isOfMany?: boolean
   /** Where no key is named, it names several, and is needed. */
   namesMany?: boolean
+  /** It is in bodies only: the command line has another option that means it too. */
+  isOfBody?: boolean
   /** It is in no message. On the command line it is read from standard input. */
   isSecret?: boolean
   /** A word that means `null` on the command line, and its meaning for help. */

@@ -34,7 +34,7 @@ export const checkConfig = operation({
     }
     const { shown, plans } = preview
     const differences = differencesOf(inForce, shown)
-    const affected = await affectedKeys(() => stores().keys, differences, plans)
+    const affected = await affectedKeys(() => stores().keys, differences, plans, context.clock())
     return { file: file.name, inForce, mistakes, warnings, differences, ...affected }
   },
   json: ({ file, inForce, mistakes, warnings, ...compared }) => {

@@ -17,7 +17,7 @@ export const diffConfig = ofCommandLine({
     against: textOf('FILE', 'compare with this file instead'),
   },
   role: 'read',
-  run: async ({ preview, stores, askGateway }, { against }) => {
+  run: async ({ preview, stores, clock, askGateway }, { against }) => {
     const running = (): Promise<unknown> =>
       askGateway('GET /admin/config', 'Compare two files with --against FILE.')
     const before =
@@ -25,7 +25,7 @@ export const diffConfig = ofCommandLine({
         ? ((await running()) as ConfigInForce).config
         : readConfig(against).shown
     const differences = differencesOf(before, preview.shown)
-    const affected = await affectedKeys(() => stores().keys, differences, preview.plans)
+    const affected = await affectedKeys(() => stores().keys, differences, preview.plans, clock())
     return { differences, ...affected }
   },
   text: ({ differences, ...affected }, { configFile }) =>
