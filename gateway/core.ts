@@ -81,6 +81,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     store: stores.keys,
     cacheSize: config.keys.cache,
     clock,
+    storeClock: () => quotas.nowMs,
     meters,
     trouble: trouble('the key store is out of reach; cached keys still work'),
   })

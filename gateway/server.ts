@@ -125,7 +125,7 @@ export class Gateway {
   }
 
   async listen({ host, port }: Readonly<{ host: string; port: number }>): Promise<string> {
-    await warmUp(this.core.stores)
+    await warmUp(this.core)
     return new Promise((resolve, reject) => {
       this.server.once('error', reject)
       this.server.listen(port, host, () => {
@@ -176,10 +176,14 @@ export class Gateway {
 }
 
 /** Warms connections and code with look-ups that match nothing. */
-async function warmUp({ keys, quota }: Stores): Promise<void> {
+async function warmUp({ stores: { keys, quota }, quotas }: Core): Promise<void> {
   const ask = { key: 'nobody', cost: 0, limits: { perMinute: 1, perDay: 1 }, bans: undefined }
   for (let i = 0; i < warmUps; i++) {
-    await Promise.allSettled([keys.find('nothing'), quota.decide('nobody', ask)])
+    const [, decided] = await Promise.allSettled([
+      keys.find('nothing'),
+      quota.decide('nobody', ask),
+    ])
+    if (decided.status === 'fulfilled') quotas.noteTime(decided.value.nowMs)
   }
 }
 

@@ -284,10 +284,15 @@ async function askEvents(t: Test, url: string): Promise<Answer> {
 
 /** A key that has done what can be told of: it was let in, and refused. */
 async function busyKey({ call, key, desk }: Admin['gateway']): Promise<string> {
-  const { key: one, headers } = await key({ limits: { perMinute: 1 }, account: 'extended' })
+  const { key: one, headers } = await key({
+    ...{ limits: { perMinute: 1, perDay: 9 }, account: 'extended' },
+  })
   await call('GET', '/v1/old', undefined, headers)
   await call('GET', '/v1/pets', undefined, { ...headers, 'x-request-id': one.id })
   await desk.rotate(one.id, 60_000)
+  const untilMs = Date.now() + 3_600_000
+  const ends = { plan: untilMs, limits: untilMs }
+  await desk.edit(one.id, desk.changing({ plan: 'pro', limits: { perMinute: 2, perDay: 8 } }, ends))
   return one.id
 }
 

@@ -1,3 +1,4 @@
+import type { Clock } from '../../shared/clock.ts'
 import { Caller, stateOf } from './caller.ts'
 import type { StoredKey } from './key.ts'
 
@@ -10,6 +11,7 @@ import type { StoredKey } from './key.ts'
  */
 export class CallerCache {
   readonly #size: number
+  readonly #now: Clock
   readonly #byToken = new Map<string, Caller>()
   /** By the id of their key. */
   readonly #byId = new Map<string, Caller>()
@@ -17,8 +19,10 @@ export class CallerCache {
   /** The number of callers left in this round of the hand. */
   #left = 0
 
-  constructor(size: number) {
+  /** `now` is the store's time, by which temporary limits and plans end. */
+  constructor(size: number, now: Clock = Date.now) {
     this.#size = size
+    this.#now = now
   }
 
   /** The cached caller of a token; the user of the cache checks whether it is still valid. */
@@ -34,7 +38,7 @@ export class CallerCache {
     const cached = this.#byToken.get(token)
     if (cached) return cached
     if (this.#byToken.size >= this.#size) this.#makeRoom()
-    const caller = new Caller(copied(token), stored)
+    const caller = new Caller(copied(token), stored, this.#now)
     this.#put(caller)
     return caller
   }
@@ -47,7 +51,7 @@ export class CallerCache {
     this.#byId.delete(key.id)
     for (let old: Caller | undefined = first; old; old = stateOf(old).nextOfKey) {
       const before = stateOf(old)
-      const caller = new Caller(before.token, stored)
+      const caller = new Caller(before.token, stored, this.#now)
       const state = stateOf(caller)
       state.isRecent = before.isRecent
       state.dayCount = before.dayCount

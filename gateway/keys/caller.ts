@@ -1,3 +1,4 @@
+import type { Clock } from '../../shared/clock.ts'
 import type { CacheSlot } from '../limits/step.ts'
 import type { MinuteCount } from '../explain/timeline.ts'
 import type { PeakSlot } from '../foresight/peaks.ts'
@@ -11,6 +12,7 @@ import {
   type Key,
   type StoredKey,
 } from './key.ts'
+import { settingsAt } from './temporary.ts'
 import { hashOf } from './token.ts'
 
 /** The time of the last use of a caller that wasn't used since the last note. Like all others it isn't a small integer
@@ -35,15 +37,23 @@ export class Caller {
   readonly #endsAtMs: number | undefined
   readonly #state: CallerState
 
-  constructor(token: string, { key, version }: StoredKey) {
+  /** `now` is the time by which temporary limits and plans end: the store's. */
+  constructor(token: string, stored: StoredKey, now: Clock = Date.now) {
+    const { key, version } = stored
+    const isTemporary = key.temporaryPlan !== undefined || key.temporaryLimits !== undefined
+    const inForce = isTemporary ? settingsAt(key, now()) : undefined
+    const { plan, limits } = inForce ?? key
     this.id = key.id
     this.name = key.name
-    this.plan = key.plan
+    this.plan = plan
     this.quota = quotaOf(key)
     const hash = hashOf(token)
     const endsAtMs = validUntil(key, hash)
     this.#endsAtMs = endsAtMs === Infinity ? undefined : endsAtMs
-    this.#state = new CallerState(token, version, overridesOf(key), endReason(key, hash))
+    const changesAtMs = inForce?.changesAtMs
+    const change = changesAtMs === undefined ? undefined : { atMs: changesAtMs, stored }
+    const overrides = overridesOf({ ...key, limits })
+    this.#state = new CallerState(token, version, overrides, endReason(key, hash), change)
     Object.freeze(this)
   }
 
@@ -79,6 +89,8 @@ export class CallerState implements CacheSlot, PeakSlot {
   readonly overrides: KeyOverrides | undefined
   /** Why its token isn't valid, or won't be from its end on. */
   readonly endsBecause: EndReason
+  /** The end of a temporary plan or limit, and the key, of which another caller is made then. */
+  readonly change: Readonly<{ atMs: number; stored: StoredKey }> | undefined
   /** Whether it has sent a request since the cache's hand last passed. */
   isRecent = false
   /** The caller of another token of the same key. */
@@ -103,15 +115,22 @@ export class CallerState implements CacheSlot, PeakSlot {
     version: number,
     overrides: KeyOverrides | undefined,
     endsBecause: EndReason,
+    change: CallerState['change'],
   ) {
     this.token = token
     this.version = version
     this.overrides = overrides
     this.endsBecause = endsBecause
+    this.change = change
   }
 }
 
-function overridesOf({ limits, methods, paths, addresses }: Key): KeyOverrides | undefined {
+function overridesOf({
+  limits,
+  methods,
+  paths,
+  addresses,
+}: KeyOverrides): KeyOverrides | undefined {
   if (!limits && !methods && !paths && !addresses) return undefined
   return { limits, methods, paths, addresses }
 }

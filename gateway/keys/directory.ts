@@ -2,7 +2,7 @@ import { breathe } from '../../shared/breathe.ts'
 import type { Clock } from '../../shared/clock.ts'
 import type { KeyStore, Watch } from './store.ts'
 import { BloomFilter } from './bloom-filter.ts'
-import type { Caller } from './caller.ts'
+import { Caller, stateOf } from './caller.ts'
 import { CallerCache } from './cache.ts'
 import type { Meters } from '../records/meters.ts'
 import type { StoredKey } from './key.ts'
@@ -22,6 +22,8 @@ export type DirectoryOptions = Readonly<{
   /** The most callers in memory. */
   cacheSize: number
   clock: Clock
+  /** The time by the store's clock, at which temporary limits and plans end; by default `clock`. */
+  storeClock?: Clock
   /** Counts failed look-ups. */
   meters?: Pick<Meters, 'storeErrors'>
   /** Called when the store begins to fail, and with `undefined` when it is back. */
@@ -33,6 +35,7 @@ export class KeyDirectory {
   readonly #store: KeyStore
   readonly #cache: CallerCache
   readonly #clock: Clock
+  readonly #storeClock: Clock
   readonly #watch: Watch
   readonly #meters: DirectoryOptions['meters']
   /** The hashes of all secrets; `undefined` until they are read. Ids aren't secret, so they prove nothing. */
@@ -43,11 +46,13 @@ export class KeyDirectory {
   readonly #pending = new Map<string, Promise<LookUp>>()
   #closed = false
 
-  constructor({ store, cacheSize, clock, meters, trouble }: DirectoryOptions) {
+  constructor(options: DirectoryOptions) {
+    const { store, cacheSize, clock, storeClock = clock, meters, trouble } = options
     this.#meters = meters
     this.#store = store
     this.#clock = clock
-    this.#cache = new CallerCache(cacheSize)
+    this.#cache = new CallerCache(cacheSize, storeClock)
+    this.#storeClock = storeClock
     this.#watch = store.watch({
       changed: (keys) => this.#apply(keys),
       ...(trouble ? { trouble } : {}),
@@ -65,6 +70,14 @@ export class KeyDirectory {
     const cached = this.#cache.get(token)
     const stale = cached && this.#clock() - this.#watch.upToDateAtMs > longestStaleMs
     return stale ? undefined : cached
+  }
+
+  /** The caller as it is now: another one takes its place when a temporary plan or limit of its key has ended. */
+  present(caller: Caller): Caller {
+    const { change, token } = stateOf(caller)
+    if (!change || this.#storeClock() < change.atMs) return caller
+    this.#cache.update(change.stored)
+    return this.#cache.get(token) ?? new Caller(token, change.stored, this.#storeClock)
   }
 
   /** Whether a token may be in the store, by the filter alone. */

@@ -10,6 +10,9 @@ export type Key = Readonly<{
   plan: string
   account?: string | undefined
   limits?: LimitSettings | undefined
+  /** In place of `plan` and of members of `limits`, each until a time. */
+  temporaryPlan?: Readonly<{ plan: string; untilMs: number }> | undefined
+  temporaryLimits?: (LimitSettings & Readonly<{ untilMs: number }>) | undefined
   createdAtMs: number
   expiresAtMs?: number | undefined
   disabled?: boolean | undefined

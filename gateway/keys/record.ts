@@ -12,6 +12,10 @@ const isRecord = checkerOf(
     plan: Type.String(),
     account: Type.Optional(Type.String()),
     limits: Type.Optional(Type.Object({ perMinute: limit, perDay: limit })),
+    temporaryPlan: Type.Optional(Type.Object({ plan: Type.String(), untilMs: Type.Integer() })),
+    temporaryLimits: Type.Optional(
+      Type.Object({ perMinute: limit, perDay: limit, untilMs: Type.Integer() }),
+    ),
     createdAtMs: Type.Integer(),
     expiresAtMs: time,
     disabled: Type.Optional(Type.Boolean()),

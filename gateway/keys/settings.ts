@@ -5,7 +5,16 @@ import type { Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'
 
 /** The parts of a key that operators decide. */
-export type KeySettings = Omit<Key, 'id' | 'createdAtMs' | 'disabled' | 'revokedAtMs' | 'secrets'>
+export type KeySettings = Omit<
+  Key,
+  | 'id'
+  | 'createdAtMs'
+  | 'disabled'
+  | 'revokedAtMs'
+  | 'secrets'
+  | 'temporaryPlan'
+  | 'temporaryLimits'
+>
 
 const longestText = 255
 

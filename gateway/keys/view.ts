@@ -1,6 +1,8 @@
 import type { KeyInUse } from './in-use.ts'
 import { lastUse, markOf } from './last-use-store.ts'
+import type { LimitSettings } from '../limits/limits.ts'
 import type { Key, Secret } from './key.ts'
+import { running, settingsAt } from './temporary.ts'
 
 /** The old token of a key while it still works, and its last use. */
 export type OldToken = Readonly<{ untilMs: number; lastUsedMs: number | undefined }>
@@ -15,14 +17,22 @@ export type Beside = Readonly<{
 
 /** A key without its secrets, with times as texts. */
 export function keyView(key: Key, nowMs: number, { bannedUntilMs, inUse }: Beside = {}) {
-  const { id, name, plan, account, limits, methods, paths, addresses, note } = key
+  const { id, name, account, methods, paths, addresses, note } = key
+  const { plan, limits } = settingsAt(key, nowMs)
+  const { temporaryPlan, temporaryLimits } = running(key, nowMs)
+  const until = time(temporaryLimits?.untilMs)
   return {
     id,
     name,
     plan,
+    until: time(temporaryPlan?.untilMs),
     state: stateOf(key, nowMs),
     account,
-    limits: limits && Object.values(limits).some(Boolean) ? limits : undefined,
+    limits: hasLimits(limits) ? { ...limits, ...(until && { until }) } : undefined,
+    afterwards:
+      temporaryPlan || temporaryLimits
+        ? { plan: key.plan, limits: hasLimits(key.limits) ? key.limits : null }
+        : undefined,
     createdAt: iso(key.createdAtMs),
     expiresAt: time(key.expiresAtMs),
     revokedAt: time(key.revokedAtMs),
@@ -34,6 +44,10 @@ export function keyView(key: Key, nowMs: number, { bannedUntilMs, inUse }: Besid
     oldTokenUntil: time(oldSecretOf(key, nowMs)?.untilMs),
     ...(inUse && usesView(inUse, nowMs)),
   }
+}
+
+function hasLimits(limits: LimitSettings | undefined): boolean {
+  return limits !== undefined && Object.values(limits).some(Boolean)
 }
 
 function usesView(inUse: KeyInUse, nowMs: number) {

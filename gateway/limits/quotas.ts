@@ -84,6 +84,16 @@ export class Quotas {
     return this.#gateways()
   }
 
+  /** The estimate of the store's time; it goes on while the store is out of reach. */
+  get nowMs(): number {
+    return this.#now().nowMs
+  }
+
+  /** Notes the store's time, before the first decision tells it. */
+  noteTime(nowMs: number): void {
+    this.#offsetMs = nowMs - this.#ticks()
+  }
+
   /** Decides and counts. Never throws: if the store can't decide, the gateway does. */
   decide(
     asker: Asker,

@@ -8,6 +8,7 @@ import { importKeys } from '../keys/import.ts'
 import { KeyMistake } from '../keys/mistake.ts'
 import { resolveKey, type ResolvedKey } from '../keys/reference.ts'
 import { requireSound, type KeySettings } from '../keys/settings.ts'
+import { changedKey, requireEnds, settingsFrom, type Ends } from '../keys/temporary.ts'
 import { hashOf, isOurs, isWellFormed, newKeyId, newToken } from '../keys/token.ts'
 import { keyView } from '../keys/view.ts'
 
@@ -140,13 +141,17 @@ export class KeyDesk {
     return all.filter(({ revokedAtMs }) => revokedAtMs === undefined).length
   }
 
-  /** The change to some settings. */
-  changing(changes: Partial<KeySettings>): KeyEdit {
+  /** The change to some settings; a plan and limits may end by themselves. */
+  changing(changes: Partial<KeySettings>, ends: Ends = {}): KeyEdit {
     const change = (key: Key): Key => {
       requireAlive(key)
-      const changed = { ...key, ...changes, limits: { ...key.limits, ...changes.limits } }
-      requireSound(changed, this.#plans)
-      requireFuture(changes.expiresAtMs, this.#clock())
+      const nowMs = this.#clock()
+      const changed = changedKey(key, changes, ends, nowMs)
+      for (const { plan, limits } of settingsFrom(changed, nowMs)) {
+        requireSound({ ...changed, plan, limits }, this.#plans)
+      }
+      requireFuture(changes.expiresAtMs, nowMs)
+      requireEnds(changed, ends, nowMs)
       return changed
     }
     return { what: 'keys.change', change }

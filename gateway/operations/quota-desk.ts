@@ -3,6 +3,7 @@ import type { Noted } from '../records/audit.ts'
 import { quotaOf, type Key } from '../keys/key.ts'
 import { KeyMistake } from '../keys/mistake.ts'
 import { keyNames } from '../keys/names.ts'
+import { settingsAt } from '../keys/temporary.ts'
 import { keyView } from '../keys/view.ts'
 import type { AuditStore } from '../records/audit-store.ts'
 import type { LastUseStore } from '../keys/last-use-store.ts'
@@ -115,7 +116,7 @@ export class QuotaDesk {
       bannedUntilMs: bannedUntilMs > 0 ? bannedUntilMs : undefined,
       inUse: { key, uses: (await this.#lastUses?.of([key.id]))?.[0] },
     }
-    const view = keyView(key, this.#clock(), beside)
+    const view = keyView(key, facts.decision.nowMs, beside)
     return { ...view, standing: keyStanding(key, facts) }
   }
 
@@ -135,15 +136,19 @@ export class QuotaDesk {
   }
 
   async #view(key: Key): Promise<QuotaView> {
-    const { id, name, plan } = key
-    return { id, name, plan, ...(await this.standing(key)) }
+    const { id, name } = key
+    const facts = await this.#facts(key)
+    const { plan } = settingsAt(key, facts.decision.nowMs)
+    return { id, name, plan, ...keyStanding(key, facts) }
   }
 
   async #facts(key: Key): Promise<StandingFacts> {
-    const plan = this.#plans.get(key.plan)
-    const offer = plan && effectiveLimits(plan, key.limits)
+    const ask = { key: key.id, cost: 0, limits: noLimits }
+    const decision = await this.#quota.decide(quotaOf(key), ask)
+    const inForce = settingsAt(key, decision.nowMs)
+    const plan = this.#plans.get(inForce.plan)
+    const offer = plan && effectiveLimits(plan, inForce.limits)
     const limits = offer ?? noLimits
-    const decision = await this.#quota.decide(quotaOf(key), { key: key.id, cost: 0, limits })
     const cause = decision.bannedUntilMs > 0 ? await causeOf(this.#audit, key.id) : null
     return { decision, limits, cause, isOffered: offer !== undefined }
   }

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { Plan } from '../../gateway/limits/limits.ts'
 import { madePrivate, variedBy } from '../../gateway/http/caching.ts'
 import { startAdmin } from '../support/admin.ts'
 import { runCommand } from '../support/command.ts'
-import { startGateway, startUpstream } from '../support/gateway.ts'
-import { json } from '../support/http.ts'
+import { startGateway, startUpstream, type Gateway } from '../support/gateway.ts'
+import { json, type Answer } from '../support/http.ts'
+import { startRedis, until as until1s } from '../support/redis.ts'
 
 const noon = Date.UTC(2026, 5, 15, 12)
 
@@ -273,4 +274,205 @@ t.test('the report tells who has an extension, and who should have one', async (
     out: /KEY +unknown +2026-06-20 00:00Z .*never\n.*account acme .*spared /,
   })
   t.match(await run('deprecations', 'report'), { code: 0 })
+})
+
+/** The limit, the rest and the status of an answer. */
+function rate({ status, headers }: Answer) {
+  const [limit, remaining] = ['limit', 'remaining'].map((name) =>
+    Number(headers[`x-ratelimit-${name}`]),
+  )
+  return { status, limit, remaining }
+}
+
+const plans = `
+plans:
+  free: { perMinute: 60, perDay: 1000, bans: off }
+  pro: { perMinute: 300, perDay: 10000 }
+  custom: { limits: custom, bans: off }
+`
+
+/** Two gateways of one Redis, or one with a file. Of the fleet, each gateway's clock is wrong, by some seconds. */
+async function startTwo(t: Test, kind: 'embedded' | 'redis', now: () => number) {
+  if (kind === 'embedded') {
+    const admin = await startAdmin(t, { clock: now, more: plans })
+    return { ...admin, all: [admin.gateway] }
+  }
+  const store = `redis: "${(await startRedis(t)).url}"`
+  const options = { store, storeClock: now, more: plans }
+  const admin = await startAdmin(t, { ...options, clock: () => now() - 7_000 })
+  const other = await startGateway(t, { ...options, clock: () => now() + 7_000 })
+  return { ...admin, all: [admin.gateway, other] }
+}
+
+for (const kind of ['embedded', 'redis'] as const) {
+  t.test(`temporary limits end at their instant, on every gateway: ${kind}`, async (t) => {
+    const untilMs = noon + 90_500
+    let now = untilMs - 30_000
+    const { gateway, ask, all } = await startTwo(t, kind, () => now)
+    const { key, headers } = await gateway.key({ name: 'Acme' })
+    const path = `/admin/keys/${key.id}`
+    const until = new Date(untilMs).toISOString()
+    const get = (at: Gateway, path = '/v1/pets') => at.call('GET', path, undefined, headers)
+    const quotas = () => Promise.all(all.map(async (each) => json(await get(each, '/v1/quota'))))
+    t.match(
+      await quotas(),
+      all.map(() => ({ minute: { limit: 60 } })),
+    )
+    const changed = json(await ask('PATCH', path, { limits: { perMinute: 600, until } }))
+    t.match(changed, {
+      plan: 'free',
+      limits: { perMinute: 600, until },
+      afterwards: { plan: 'free', limits: null },
+      standing: { minute: { limit: 600 }, day: { limit: 1000 } },
+    })
+    t.notOk('until' in changed, 'its plan has no end')
+    for (const each of all) {
+      await until1s(async () => (await get(each)).headers['x-ratelimit-limit'] === '600')
+    }
+    for (let used = json(await get(gateway, '/v1/quota')); ;) {
+      const { remaining } = used['minute'] as { remaining: number }
+      if (remaining <= 500) break
+      for (const each of all) await get(each)
+      used = json(await get(gateway, '/v1/quota'))
+    }
+    // A gateway's idea of Redis' time goes on between two answers, so the fleet has no last millisecond.
+    now = untilMs - (kind === 'embedded' ? 1 : 10_000)
+    t.match(
+      await quotas(),
+      all.map(() => ({ minute: { limit: 600 } })),
+    )
+    t.match(rate(await get(gateway)), { status: 200, limit: 600, remaining: 499 })
+    now = untilMs
+    await quotas()
+    for (const each of all) {
+      t.match(rate(await get(each)), { status: 429, limit: 60, remaining: 0 }, 'counts are kept')
+    }
+    t.match(
+      await quotas(),
+      all.map(() => ({ minute: { limit: 60, remaining: 0 } })),
+    )
+    now = noon + 120_000
+    await quotas()
+    t.match(rate(await get(gateway)), { status: 200, limit: 60, remaining: 59 })
+    const ended = json(await ask('GET', path))
+    t.match(ended, { standing: { minute: { limit: 60 } } })
+    t.notOk('limits' in ended || 'afterwards' in ended)
+  })
+}
+
+t.test('a temporary plan ends for limits, bans and the backend at once', async (t) => {
+  let now = noon
+  const { gateway, ask } = await startTwo(t, 'embedded', () => now)
+  const { key, headers } = await gateway.key({ limits: { perDay: 50 } })
+  const get = () => gateway.call('GET', '/v1/pets', undefined, headers)
+  const path = `/admin/keys/${key.id}`
+  const plan = () => gateway.upstream.seen.at(-1)?.headers['x-caller-plan']
+  const until = new Date(noon + day).toISOString()
+  await get()
+  t.equal(plan(), 'free')
+  const changed = json(await ask('PATCH', path, { plan: 'pro', until }))
+  t.match(changed, {
+    ...{ plan: 'pro', until, limits: { perDay: 50 } },
+    afterwards: { plan: 'free', limits: { perDay: 50 } },
+    standing: { minute: { limit: 300 }, day: { limit: 50 } },
+  })
+  t.match(rate(await get()), { limit: 50, remaining: 48 })
+  t.equal(plan(), 'pro')
+  now = noon + day - 1
+  await get()
+  t.equal(plan(), 'pro')
+  now++
+  await get()
+  t.equal(plan(), 'free')
+
+  await t.test('each with an end of its own, and a change for good in its place', async (t) => {
+    const patch = async (body: object) => json(await ask('PATCH', path, body))
+    const at = (hours: number) => new Date(now + hours * 3_600_000).toISOString()
+    await patch({
+      plan: 'pro',
+      until: at(2),
+      limits: { perMinute: 600, perDay: 700, until: at(1) },
+    })
+    t.match(json(await ask('GET', path)), {
+      ...{ plan: 'pro', until: at(2), limits: { perMinute: 600, perDay: 700, until: at(1) } },
+      afterwards: { plan: 'free', limits: { perDay: 50 } },
+    })
+    t.match(await patch({ limits: { perMinute: 90 } }), {
+      limits: { perMinute: 90, perDay: 700, until: at(1) },
+      afterwards: { limits: { perMinute: 90, perDay: 50 } },
+    })
+    const own = await patch({ limits: { until: null } })
+    t.strictSame(own['limits'], { perMinute: 90, perDay: 50 }, 'ended at once')
+    t.equal(own['plan'], 'pro')
+    const free = await patch({ until: null })
+    t.equal(free['plan'], 'free')
+    t.notOk('until' in free || 'afterwards' in free)
+    await patch({ plan: 'pro', until: at(1) })
+    const pro = await patch({ plan: 'pro' })
+    t.notOk('until' in pro, 'a change without an end is for good')
+    await patch({ limits: { perMinute: 70 }, until: at(1) })
+    t.strictSame((await patch({ limits: null }))['limits'], undefined, 'all of them gone')
+  })
+})
+
+t.test('an end that can’t be gets a sentence and changes nothing', async (t) => {
+  const { gateway, ask, file } = await startTwo(t, 'embedded', Date.now)
+  const later = (days: number) => new Date(Date.now() + days * day).toISOString()
+  const { key } = await gateway.key({ name: 'Acme', expiresAtMs: Date.now() + 5 * day })
+  const path = `/admin/keys/${key.id}`
+  const before = (await ask('GET', path)).text
+  for (const [body, sentence] of [
+    [{ limits: { perMinute: 5, until: later(-1) } }, /end .* is in the past/],
+    [{ plan: 'pro', until: later(-1) }, /end .* is in the past/],
+    [{ limits: { perMinute: 5 }, until: later(6) }, /never comes: the key expires before it/],
+    [{ plan: 'pro', until: later(6) }, /never comes: the key expires before it/],
+    [{ until: later(1) }, /an end needs a plan or a limit/i],
+    [{ note: 'x', until: later(1) }, /an end needs a plan or a limit/i],
+    [{ plan: 'pro', limits: { until: later(1) } }, /end of limits needs a limit/],
+    [{ limits: { perMinute: null }, until: later(1) }, /an end needs a plan or a limit/i],
+    [{ limits: { perMinute: null, perDay: 5, until: later(1) } }, /needs a value/],
+    [{ plan: 'none', until: later(1) }, /There is no plan "none"/],
+    [{ plan: 'custom', until: later(1) }, /"custom" is custom: its keys need both/],
+    [
+      { plan: 'custom', until: later(2), limits: { perMinute: 5, perDay: 9, until: later(1) } },
+      /custom/,
+    ],
+    [{ plan: 'pro', until: 'Monday' }, /until must be a day such as/],
+  ] as const) {
+    const answer = await ask('PATCH', path, body)
+    t.equal(answer.status, 400)
+    t.match(json(answer), { message: sentence }, JSON.stringify(body))
+  }
+  t.equal((await ask('GET', path)).text, before)
+  const limits = { perMinute: 5, perDay: 9 }
+  const both = { plan: 'custom', limits, until: later(1) }
+  t.match(await ask('PATCH', path, both), { status: 200 }, 'limits come and go with the plan')
+  t.match(json(await ask('GET', path)), { plan: 'custom', limits, afterwards: { limits: null } })
+
+  const run = (...args: string[]) => runCommand([...args, '--config', file], {})
+  await ask('PATCH', path, { until: null })
+  t.match(await run('keys', 'change', 'Acme', '--until', later(1)), {
+    code: 2,
+    out: /an end needs/,
+  })
+  t.match(await run('keys', 'list', '--temporary'), { out: 'No key matches.' })
+  const set = await run('keys', 'change', 'Acme', '--per-minute', '600', '--until', later(1))
+  t.match(set, { code: 0, out: /Its limits are now 600 a minute.*\nBy itself it ends: limits of/ })
+  await gateway.key({ name: 'Other' })
+  const list = await run('keys', 'list', '--temporary')
+  t.match(list, { code: 0, out: /UNTIL.*\n.*Acme .*600\/min +20/ })
+  t.notMatch(list.out, 'Other')
+  const listed = json(await ask('GET', '/admin/keys?temporary=true&limit=5'))
+  t.match(listed, {
+    keys: [{ name: 'Acme', limits: { perMinute: 600, until: later(1).slice(0, 13) } }],
+  })
+  t.equal((listed['keys'] as unknown[]).length, 1)
+  t.match(await run('keys', 'change', 'Acme', '--no-until'), { code: 0 })
+  t.match(await run('keys', 'list', '--temporary'), { out: 'No key matches.' })
+  const audit = await ask('GET', `/admin/audit?key=${key.id}`)
+  t.match(
+    audit.text,
+    /"after":\{[^}]*"limits":\{"perMinute":600,"until":"/,
+    'the audit has the end',
+  )
 })

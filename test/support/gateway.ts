@@ -7,6 +7,9 @@ import { parseConfig } from '../../gateway/config/load.ts'
 import { KeyDesk, type Issued } from '../../gateway/operations/key-desk.ts'
 import type { KeySettings } from '../../gateway/keys/settings.ts'
 import { Gateway as GatewayServer } from '../../gateway/server.ts'
+import type { QuotaStore } from '../../gateway/limits/store.ts'
+import { connect } from '../../gateway/stores/redis/connect.ts'
+import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
 import { openStores } from '../../gateway/stores/open.ts'
 import type { Stores } from '../../gateway/stores/stores.ts'
 import type { LogSettings } from '../../shared/service.ts'
@@ -119,9 +122,21 @@ export type GatewayOptions = Written &
     store?: string
     upstream?: Upstream
     clock?: () => number
+    /** The clock of Redis' counters; by default its own. */
+    storeClock?: () => number
     log?: LogSettings
     secret?: string
   }>
+
+/** Counters in Redis by a clock of the test's own. */
+function quotasBy(t: Test, { store }: Config, testClock: () => number): QuotaStore {
+  const { redis, prefix } = store
+  if (!redis) throw new Error('only Redis has a clock of its own')
+  const timeoutMs = 5_000
+  const connection = connect(redis, { timeoutMs })
+  t.teardown(() => connection.disconnect())
+  return redisQuotas({ connection, prefix, timeoutMs, testClock })
+}
 
 /** A real gateway on a free port, with a store of its own, in front of an upstream. */
 export async function startGateway(t: Test, options: GatewayOptions = {}): Promise<Gateway> {
@@ -129,7 +144,9 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
   const upstream = options.upstream ?? (await startUpstream(t))
   const store = options.store ?? `file: ${join(t.testdir(), 'gateway.db')}`
   const config = parseConfig(configFor(upstream.url, store, options), {}, 'test.yaml')
-  const stores = openStores(config.store, { clock })
+  const opened = openStores(config.store, { clock })
+  const { storeClock } = options
+  const stores = storeClock ? { ...opened, quota: quotasBy(t, config, storeClock) } : opened
   const app = await GatewayServer.open({ config, stores, clock, log, secret: options.secret })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(async () => {

@@ -1,6 +1,7 @@
 import type { Difference } from '../../config/diff.ts'
 import type { KeyStore } from '../../keys/store.ts'
 import type { Preview } from '../../config/load.ts'
+import { settingsFrom } from '../../keys/temporary.ts'
 import { effectiveLimits, type LimitSettings, type Plan } from '../../limits/limits.ts'
 
 type Counts = Readonly<Record<string, number>>
@@ -16,6 +17,7 @@ export async function affectedKeys(
   store: () => KeyStore,
   differences: readonly Difference[],
   plans: Preview['plans'],
+  nowMs: number,
 ): Promise<AffectedKeys> {
   const names = new Set(
     differences.flatMap(({ place }) => /^plans\.([^.]+)/.exec(place)?.slice(1) ?? []),
@@ -24,10 +26,14 @@ export async function affectedKeys(
   const [keys, refused] = [none(), none()]
   if (names.size === 0) return { keys, refused }
   try {
-    for await (const { plan: name, limits } of store().list()) {
-      if (!names.has(name)) continue
-      keys[name] = (keys[name] ?? 0) + 1
-      if (hasNoLimits(plans.get(name), limits)) refused[name] = (refused[name] ?? 0) + 1
+    for await (const key of store().list()) {
+      // Of a key with a temporary plan, both plans count.
+      const periods = new Map(settingsFrom(key, nowMs).map((each) => [each.plan, each.limits]))
+      for (const [name, limits] of periods) {
+        if (!names.has(name)) continue
+        keys[name] = (keys[name] ?? 0) + 1
+        if (hasNoLimits(plans.get(name), limits)) refused[name] = (refused[name] ?? 0) + 1
+      }
     }
   } catch {
     // The differences are useful during an outage of the store too.

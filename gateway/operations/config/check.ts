@@ -45,7 +45,7 @@ export const checkConfig = operation({
     const { shown, plans } = preview
     const lines = { before: inForce.lineOf, after: preview.lineOf }
     const differences = differencesOf(inForce.shown, shown, lines)
-    const affected = await affectedKeys(() => stores().keys, differences, plans)
+    const affected = await affectedKeys(() => stores().keys, differences, plans, clock())
     const compared = { file: file.name, inForce, mistakes, warnings, differences, ...affected }
     if (days === undefined) return compared
     await flush()

@@ -5,7 +5,7 @@ import type { KeyEdit } from '../key-desk.ts'
 import type { Given } from '../parameter.ts'
 import { edit, editedOutput } from './edited.ts'
 import { questionAboutMany, type Target } from './many.ts'
-import { keyChange, settingsFrom } from './settings.ts'
+import { endsFrom, keyChange, settingsFrom } from './settings.ts'
 
 const parameters = {
   key: { isKey: true },
@@ -19,7 +19,8 @@ export const changeKey = operation({
   at: ['PATCH /admin/keys/{id}', 'PATCH /admin/keys'],
   summary: 'Change the given settings of a key, or of all keys of an account',
   details:
-    'With KEY, --account gives the key another account. Without KEY, it names the account whose keys are changed.',
+    'With KEY, --account gives the key another account. Without KEY, it names the account whose keys are changed. With ' +
+    '--until, the given plan and limits end by themselves.',
   parameters,
   changes: true,
   role: 'all',
@@ -39,10 +40,12 @@ function changeFrom(
   { key, dryRun, account, ...others }: Given<typeof parameters>,
   { desks }: Context,
 ): { target: Target; change: KeyEdit } {
-  const changes = settingsFrom(key ? { ...others, account } : { ...others, account: undefined })
-  if (Object.keys(changes).length === 0) {
+  const given = { ...others, account: key ? account : undefined }
+  const [changes, ends] = [settingsFrom(given), endsFrom(given)]
+  const endsSomething = Object.values(ends).includes(null)
+  if (Object.keys(changes).length === 0 && !endsSomething) {
     throw new WrongInput('no change was given; name at least one setting')
   }
   const target = key ? { key, dryRun } : { account, dryRun }
-  return { target, change: desks().keys.changing(changes) }
+  return { target, change: desks().keys.changing(changes, ends) }
 }

@@ -2,6 +2,7 @@ import type { KeyDesk } from '../key-desk.ts'
 import type { Key } from '../../keys/key.ts'
 import type { KeyDetails, QuotaView } from '../quota-desk.ts'
 import { endText } from '../table.ts'
+import { temporaryText } from './texts.ts'
 
 const refusedSoon = 'Every gateway refuses it within a second, with 401.'
 
@@ -26,6 +27,10 @@ export function consequencesOf(before: KeyDetails, after: KeyDetails): string[] 
   const limits = limitsText(standing)
   if (limits !== limitsText(before.standing)) {
     sentences.push(`Its limits are now ${limits}.`, ...uselessMinute(standing))
+  }
+  const temporary = temporaryText(after)
+  if (temporary !== undefined && temporary !== temporaryText(before)) {
+    sentences.push(`By itself it ends: ${temporary}.`)
   }
   if (before.plan !== plan && after.limits) {
     sentences.push(

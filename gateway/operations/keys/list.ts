@@ -4,6 +4,7 @@ import type { KeyInUse, PageInUse, UseFilter } from '../../keys/in-use.ts'
 import { lastUse } from '../../keys/last-use-store.ts'
 import { wantedBy } from '../../keys/filter.ts'
 import { cursorAt } from '../../keys/line.ts'
+import { settingsAt, type InForce } from '../../keys/temporary.ts'
 import { keyView, stateOf } from '../../keys/view.ts'
 import { effectiveLimits } from '../../limits/limits.ts'
 import { dayMs } from '../../limits/step.ts'
@@ -41,6 +42,7 @@ export const listKeys = operation({
       value: 'DURATION',
       help: 'only keys whose old token still works and was used within this time',
     },
+    temporary: aSwitch('only keys with a plan or limits that end by themselves'),
     all: aSwitch('revoked keys too'),
     limit: { kind: pageSize, value: 'N', help: 'a page of at most so many keys, by name' },
     after: { kind: pageCursor, value: 'CURSOR', help: 'the page after another' },
@@ -51,13 +53,18 @@ export const listKeys = operation({
   role: 'read',
   run: async (context, { limit, after, standing, ...given }): Promise<Listing> => {
     const { stores, desks, clock } = context
-    const { unused, neverUsed, oldTokenUsed, ...filter } = given
+    const { unused, neverUsed, oldTokenUsed, temporary = false, ...filter } = given
     const byUse = { unused, neverUsed, oldTokenUsed }
     const { keys, quotas } = desks()
     const { lastUses: store } = stores()
     const nowMs = clock()
     const sinceMs = isByUse(byUse) ? await store.since() : undefined
-    const isWanted = isByUse(byUse) ? wantedByUse(byUse, { nowMs, sinceMs }) : undefined
+    const isUsedSo = wantedByUse(byUse, { nowMs, sinceMs })
+    const isWanted = isByUse(byUse) || temporary ? wantedSo : undefined
+    function wantedSo(inUse: KeyInUse): boolean {
+      const ends = settingsAt(inUse.key, nowMs).changesAtMs !== undefined
+      return (ends || !temporary) && (!isByUse(byUse) || isUsedSo(inUse))
+    }
     const bans = await quotas.banEnds()
     const isFiltered = Object.values(given).some((each) => each !== undefined)
     const view = (inUse: KeyInUse): object =>
@@ -154,10 +161,11 @@ function columnsOf(
   return [
     ['ID', ({ id }) => id, true],
     ['NAME', ({ name }) => name, true],
-    ['PLAN', ({ plan }) => plan, true],
+    ['PLAN', (key) => settingsAt(key, context.clock()).plan, true],
     ['ACCOUNT', ({ account = '' }) => account],
     ['STATE', (key) => stateText(key, bans.get(key.id), context), true],
-    ['LIMITS', limitsText],
+    ['LIMITS', (key) => limitsText(settingsAt(key, context.clock()))],
+    ['UNTIL', (key) => untilText(settingsAt(key, context.clock()))],
     ['MINUTE', (key) => windowText(standing(key)?.standing.minute)],
     ['DAY', (key) => windowText(standing(key)?.standing.day)],
     ['REFUSED TODAY', (key) => String(standing(key)?.refusedToday || '')],
@@ -187,8 +195,9 @@ function stateText(
 ): string {
   const state = stateOf(key, clock())
   if (state !== 'active') return state
-  const plan = config.plans.get(key.plan)
-  if (!plan || !effectiveLimits(plan, key.limits)) return 'refused: no limits'
+  const inForce = settingsAt(key, clock())
+  const plan = config.plans.get(inForce.plan)
+  if (!plan || !effectiveLimits(plan, inForce.limits)) return 'refused: no limits'
   if (bannedUntilMs === undefined) return state
   // Within a day the time is enough, and leaves room for other columns.
   const [day = '', time = ''] = endText(bannedUntilMs).split(' ')
@@ -202,12 +211,17 @@ function usedText(usedMs: number | undefined, { clock }: Context): string {
 }
 
 /** A key's own limits. */
-function limitsText({ limits }: Key): string {
+function limitsText({ limits }: Pick<InForce, 'limits'>): string {
   const { perMinute, perDay } = limits ?? {}
   return [
     ...(perMinute === undefined ? [] : [`${perMinute}/min`]),
     ...(perDay === undefined ? [] : [`${perDay}/day`]),
   ].join(' ')
+}
+
+/** The next end of a plan or of limits that end by themselves. */
+function untilText({ changesAtMs }: InForce): string {
+  return changesAtMs === undefined ? '' : endText(changesAtMs)
 }
 
 /** The methods, paths and addresses that a key is restricted to. */

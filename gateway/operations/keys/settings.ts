@@ -1,4 +1,6 @@
 import type { KeySettings } from '../../keys/settings.ts'
+import type { Ends } from '../../keys/temporary.ts'
+import { WrongInput } from '../operation.ts'
 import { anyText, limit, moment, ofText } from '../kinds.ts'
 import type { Given } from '../parameter.ts'
 import { textOf } from '../parameters.ts'
@@ -66,9 +68,18 @@ export const newKey = {
   note,
 } as const
 
+const until = {
+  kind: moment,
+  value: 'DATE',
+  help: 'when the given plan and limits end; the former ones are in force again then',
+  takeAway: 'the former plan and limits again, at once',
+} as const
+
 /** The parameters of a change; settings that are left out stay. */
 export const keyChange = {
   plan,
+  until,
+  'limits.until': { ...until, isOfApi: true },
   name,
   account: { ...account, takeAway: 'take it out of its account: it has a quota of its own again' },
   'limits.perMinute': { ...perMinute, takeAway: "the plan's limit again" },
@@ -80,9 +91,35 @@ export const keyChange = {
   note: { ...note, takeAway: 'take its note away' },
 } as const
 
+/** The ends of the plan and the limits that are given. Throws if nothing is given that could end. */
+export function endsFrom(given: Given<typeof keyChange>): Ends {
+  const { plan, until, 'limits.until': limitsUntil = until } = given
+  const { 'limits.perMinute': perMinute, 'limits.perDay': perDay } = given
+  const hasLimits = Boolean(perMinute ?? perDay)
+  const isPartly = perMinute === null || perDay === null
+  if (typeof until === 'number' && plan === undefined && !hasLimits) {
+    throw new WrongInput('an end needs a plan or a limit that ends then')
+  }
+  if (typeof limitsUntil === 'number' && limitsUntil !== until && !hasLimits) {
+    throw new WrongInput('an end of limits needs a limit that ends then')
+  }
+  const ends = {
+    plan: plan === undefined && until !== null ? undefined : until,
+    limits: hasLimits || limitsUntil === null ? limitsUntil : undefined,
+  }
+  if (typeof ends.limits === 'number' && isPartly) {
+    throw new WrongInput('a limit that ends needs a value: it can’t be taken away until then')
+  }
+  return ends
+}
+
+type GivenSettings = Omit<Given<typeof keyChange>, 'until' | 'limits.until'>
+
 /** The settings of a key from given parameters; `null` takes a setting away. */
-export function settingsFrom(given: Given<typeof keyChange>): Partial<KeySettings> {
-  const { 'limits.perMinute': perMinute, 'limits.perDay': perDay, expiresAt, ...others } = given
+export function settingsFrom(given: GivenSettings): Partial<KeySettings> {
+  const { 'limits.perMinute': perMinute, 'limits.perDay': perDay, expiresAt } = given
+  const { plan, name, account, methods, paths, addresses, note } = given
+  const others = { plan, name, account, methods, paths, addresses, note }
   const limits = givenMembers({ perMinute, perDay })
   return {
     ...givenMembers({ ...others, expiresAtMs: expiresAt }),

@@ -43,7 +43,10 @@ export function keyText(
     lastUsedAt: lastUsedAt === undefined ? undefined : (lastUsedAt ?? 'no use is known'),
     oldToken: oldToken && oldTokenText(oldToken, nowMs),
     quota: quota.startsWith('account:') ? `shared by all keys of ${account}` : undefined,
+    temporary: temporaryText(details),
     // Other rows show these.
+    until: undefined,
+    afterwards: undefined,
     limits: undefined,
     bannedUntil: undefined,
     standing: undefined,
@@ -53,6 +56,27 @@ export function keyText(
     .map(([name, value]) => [`${name}:`, valueText(value)])
   const before = consequences.length > 0 ? `${consequences.map(printable).join('\n')}\n\n` : ''
   return before + aligned(lines)
+}
+
+/** The ends of a plan and of limits that end by themselves, and what follows them. */
+export function temporaryText({
+  until,
+  plan,
+  limits,
+  afterwards,
+}: Pick<KeyDetails, 'until' | 'plan' | 'limits' | 'afterwards'>): string | undefined {
+  if (!afterwards) return undefined
+  const { perMinute, perDay } = afterwards.limits ?? {}
+  const own = [
+    ...(perMinute === undefined ? [] : [`${perMinute} a minute`]),
+    ...(perDay === undefined ? [] : [`${perDay} a day`]),
+  ]
+  const parts = [
+    until && `the plan ${plan} until ${endText(Date.parse(until))}, then ${afterwards.plan}`,
+    limits?.until &&
+      `limits of its own until ${endText(Date.parse(limits.until))}, then ${own.join(', ') || 'those of its plan'}`,
+  ]
+  return parts.filter(Boolean).join('; ')
 }
 
 type OldToken = NonNullable<KeyDetails['oldToken']>
