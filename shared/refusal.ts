@@ -47,6 +47,7 @@ export type Reason =
   | 'method'
   | 'path'
   | 'address'
+  | 'plan'
   | 'cost'
   | 'minute'
   | 'day'

@@ -3,7 +3,13 @@ import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { mostStreams } from '../gateway/admin/events.ts'
-import { bodySchema, isInPath, parametersAt, plainParameters } from '../gateway/admin/given.ts'
+import {
+  bodySchema,
+  isInPath,
+  parametersAt,
+  plainParameters,
+  withoutPath,
+} from '../gateway/admin/given.ts'
 import { operations as table } from '../gateway/operations/all.ts'
 import { roles } from '../gateway/operations/role.ts'
 import { pathExpression } from '../gateway/http/paths.ts'
@@ -100,7 +106,11 @@ t.test('it is the table of operations, to the last parameter', (t) => {
       t.strictSame(Object.keys(each.content), [...types], `${at}: its media types`)
       if (whole || types.length === 0) continue
       const { schema = {} } = each.content['application/json'] ?? {}
-      t.strictSame(shapeOf(schema), shapeOf(bodySchema(parameters)), `${at}: its body`)
+      t.strictSame(
+        shapeOf(schema),
+        shapeOf(bodySchema(withoutPath(parameters, path))),
+        `${at}: its body`,
+      )
     }
   }
   const here = table.flatMap((each) => (each.where === 'command line' ? [each] : []))
@@ -164,7 +174,16 @@ function routesIn(tree: string): string[] {
 
 t.test('the admin address answers all that is documented, and nothing else', async (t) => {
   const admin = await start(t, {
-    more: `deprecations: [ { operation: "GET /v1/old", since: 2025-12-05 } ]
+    more: `plans:
+  free: { perMinute: 60, perDay: 1000 }
+  pro: { perMinute: 300, perDay: 10000 }
+  tiny: { perMinute: 1, perDay: 1 }
+  enterprise: custom
+deprecations:
+  - operation: GET /v1/old
+    since: 2025-12-05
+    sunset: 2099-01-01
+    extensions: [ { account: extended, until: 2100-01-01 } ]
 strangers: { perMinute: 1000, perDay: 1000 }
 bans: { strikes: 1, grace: 1ms }`,
     admin: withSave,
@@ -187,6 +206,7 @@ bans: { strikes: 1, grace: 1ms }`,
 async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<void> {
   const busy = await busyKey(gateway)
   await ask('PUT', `/admin/bans/${busy}`, { for: '1m' })
+  await askOfPlans(t, ask, gateway)
   for (const operation of ofApi) {
     const { method, path } = operation
     if (isSave(operation)) continue
@@ -228,6 +248,24 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
   }
 }
 
+/** Asks for previews of quotas that would be hit, and that were refused. */
+async function askOfPlans(t: Test, ask: Call, { call, key }: Admin['gateway']): Promise<void> {
+  for (const plan of ['free', 'tiny']) {
+    const { headers } = await key({ plan, account: `acme ${plan}` })
+    for (let i = 0; i < 2; i++) await call('GET', '/v1/pets', undefined, headers)
+  }
+  const json = { 'content-type': 'application/json' }
+  const csv = { ...json, accept: 'text/csv' }
+  const lower = { perMinute: 1, perDay: 1 }
+  t.match((await ask('POST', '/admin/plans/free/preview', lower, json)).text, '"acme free"')
+  t.match((await ask('POST', '/admin/plans/free/preview', lower, csv)).text, '"acme free"')
+  t.match((await ask('POST', '/admin/plans/tiny/preview', { perDay: 2 })).text, '"acme tiny"')
+  t.equal((await ask('POST', '/admin/plans/gone/preview', lower, json)).status, 404)
+  for (const method of ['GET', 'HEAD']) {
+    t.equal((await ask(method, '/admin/plans/gone/demand')).status, 404)
+  }
+}
+
 /** Begins to watch; gives the beginning of the answer, and leaves with its test. */
 async function askEvents(t: Test, url: string): Promise<Answer> {
   const leaving = new AbortController()
@@ -241,7 +279,7 @@ async function askEvents(t: Test, url: string): Promise<Answer> {
 
 /** A key that has done what can be told of: it was let in, and refused. */
 async function busyKey({ call, key, desk }: Admin['gateway']): Promise<string> {
-  const { key: one, headers } = await key({ limits: { perMinute: 1 } })
+  const { key: one, headers } = await key({ limits: { perMinute: 1 }, account: 'extended' })
   await call('GET', '/v1/old', undefined, headers)
   await call('GET', '/v1/pets', undefined, { ...headers, 'x-request-id': one.id })
   await desk.rotate(one.id, 60_000)

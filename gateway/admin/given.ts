@@ -53,6 +53,11 @@ export function fromPath(parameters: Parameters, path: string): (params: unknown
     )
 }
 
+/** The parameters that aren't in the path: those of the query or of the body. */
+export function withoutPath(parameters: Parameters, path: string): Parameters {
+  return Object.fromEntries(Object.entries(parameters).filter(([name]) => !isInPath(name, path)))
+}
+
 export function isInPath(name: string, path: string): boolean {
   return path.includes(`{${name}}`)
 }

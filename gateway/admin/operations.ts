@@ -20,9 +20,9 @@ import {
   fromHeaders,
   fromPath,
   fromQuery,
-  isInPath,
   parametersAt,
   plainParameters,
+  withoutPath,
 } from './given.ts'
 
 export type OperationsOptions = Readonly<{
@@ -59,17 +59,15 @@ function addRoute(
 ): void {
   const [method = '', path = ''] = endpoint.split(' ')
   const hasQuery = ['GET', 'DELETE'].includes(method)
-  const parameters = parametersAt(endpoint, operation.parameters)
+  const parameters = withoutPath(parametersAt(endpoint, operation.parameters), path)
   const readGiven = hasQuery ? queryOf(parameters) : bodyOf(parameters)
-  const names = plainParameters(parameters)
-    .map(([name]) => name)
-    .filter((name) => !isInPath(name, path))
+  const names = plainParameters(parameters).map(([name]) => name)
   const mostBytes = contentOf(operation)?.[1].mostBytes
   const readPath = fromPath(operation.parameters, path)
   const readHeaders = fromHeaders(operation.parameters)
   app.route<{ Params: { id?: string } }>({
     method,
-    url: path.replace('{id}', ':id'),
+    url: path.replace(/\{(\w+)\}/g, ':$1'),
     config: { parameters: hasQuery ? names : [] },
     onRequest: roleScreen(operation.role),
     ...(mostBytes === undefined ? {} : { bodyLimit: mostBytes }),

@@ -38,6 +38,10 @@ export const descriptions: Readonly<Record<string, string>> = {
   'plans.NAME.perDay': 'The points that a key may use up in a day; days begin at midnight, UTC.',
   'plans.NAME.bans': 'Whether keys of this plan are banned if they go on after refusals.',
   'plans.NAME.limits': 'Each key brings its own limits.',
+  'plans.NAME.methods':
+    'The methods that keys of this plan may use; GET includes HEAD. Without it: all.',
+  'plans.NAME.paths':
+    'The paths that keys of this plan may ask for, written like those of routes. Without it: all.',
   strangers: 'The limits of an address (IPv6: a /64) for requests without a valid key.',
   'strangers.perMinute': 'Requests without a valid key, per address and minute.',
   'strangers.perDay': 'Requests without a valid key, per address and day.',
@@ -106,6 +110,12 @@ export const descriptions: Readonly<Record<string, string>> = {
   'deprecations[].brownouts': 'Rehearsals of the removal: the operation is 503 while they last.',
   'deprecations[].brownouts[].from': 'When it begins.',
   'deprecations[].brownouts[].to': 'When it ends.',
+  'deprecations[].extensions':
+    'A later sunset for single keys and accounts. A key has its own, else that of its account.',
+  'deprecations[].extensions[].key': 'The id of the key.',
+  'deprecations[].extensions[].account': 'The account, in place of a key.',
+  'deprecations[].extensions[].until': 'The sunset for its requests.',
+  'deprecations[].extensions[].spare': 'Whether brownouts spare it.',
 
   quota: 'The endpoint of the gateway itself for callers.',
   'quota.path': 'The path at which callers read their limits; asking is free.',

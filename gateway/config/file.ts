@@ -60,6 +60,26 @@ export interface DeprecationSettings {
   readonly afterSunset?: 'gone' | 'serve'
   /** Rehearsals of the removal: the operation is 503 while they last. */
   readonly brownouts?: readonly BrownoutSettings[]
+  /** A later sunset for single keys and accounts. A key has its own, else that of its account. */
+  readonly extensions?: readonly (KeyExtension | AccountExtension)[]
+}
+
+export interface AccountExtension {
+  /** The account, in place of a key. */
+  readonly account: string
+  /** The sunset for its requests. Write a day such as 2030-12-05, or a time with its zone. */
+  readonly until: string
+  /** Whether brownouts spare it. Write true or false. */
+  readonly spare?: boolean
+}
+
+export interface KeyExtension {
+  /** The id of the key. */
+  readonly key: string
+  /** The sunset for its requests. Write a day such as 2030-12-05, or a time with its zone. */
+  readonly until: string
+  /** Whether brownouts spare it. Write true or false. */
+  readonly spare?: boolean
 }
 
 export interface BrownoutSettings {
@@ -195,6 +215,10 @@ export interface CustomPlan {
   readonly limits: 'custom'
   /** Whether keys of this plan are banned if they go on after refusals. Write on or off. */
   readonly bans?: 'on' | 'off'
+  /** The methods that keys of this plan may use; GET includes HEAD. Without it: all. */
+  readonly methods?: readonly string[]
+  /** The paths that keys of this plan may ask for, written like those of routes. Without it: all. */
+  readonly paths?: readonly string[]
 }
 
 /** The limits of a plan. In a custom plan, each key brings its own limits. */
@@ -205,6 +229,10 @@ export interface PlanSettings {
   readonly perDay: number | 'unlimited'
   /** Whether keys of this plan are banned if they go on after refusals. Write on or off. */
   readonly bans?: 'on' | 'off'
+  /** The methods that keys of this plan may use; GET includes HEAD. Without it: all. */
+  readonly methods?: readonly string[]
+  /** The paths that keys of this plan may ask for, written like those of routes. Without it: all. */
+  readonly paths?: readonly string[]
 }
 
 /** The store of keys, counters and bans. */

@@ -4,7 +4,7 @@ import type { Limits, Plan } from '../limits/limits.ts'
 import { limitFrom } from '../limits/limits.ts'
 import type { BanRules } from '../limits/step.ts'
 import type { Config, RedisSettings, Route, UpstreamSettings } from './config.ts'
-import { methodsOf } from './methods.ts'
+import { methodsOf, withHead } from './methods.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../shared/units.ts'
 import type { CompleteFile } from './written.ts'
 
@@ -70,7 +70,8 @@ export function plansFrom(plans: CompleteFile['plans']): ReadonlyMap<string, Pla
 
 function planFrom(name: string, plan: CompleteFile['plans'][string]): Plan {
   const limits = 'limits' in plan ? plan.limits : limitsFrom(plan)
-  return { name, limits, bans: plan.bans === 'on' }
+  const { bans, methods, paths } = plan
+  return { name, limits, bans: bans === 'on', methods: methods && withHead(methods), paths }
 }
 
 function limitsFrom({
@@ -124,6 +125,9 @@ function upstreamFrom(
 
 function deprecationFrom(written: CompleteFile['deprecations'][number]): Deprecation {
   const { operation, since, sunset, replacement, docs, afterSunset, brownouts } = written
+  const extensions = written.extensions.map(({ until, spare, ...of }) => {
+    return { ...of, untilMs: instant(until), spare }
+  })
   return {
     operation,
     sinceMs: instant(since),
@@ -132,6 +136,7 @@ function deprecationFrom(written: CompleteFile['deprecations'][number]): Depreca
     docs,
     afterSunset,
     brownouts: brownouts.map(({ from, to }) => ({ fromMs: instant(from), toMs: instant(to) })),
+    extensions,
   }
 }
 

@@ -80,8 +80,13 @@ function completeRoute(route: Route) {
 }
 
 function completeDeprecation(deprecation: Deprecation) {
-  const { afterSunset = 'gone' as const, brownouts = [] } = deprecation
-  return { ...deprecation, afterSunset, brownouts }
+  const { afterSunset = 'gone' as const, brownouts = [], extensions = [] } = deprecation
+  return {
+    ...deprecation,
+    afterSunset,
+    brownouts,
+    extensions: extensions.map((each) => ({ ...each, spare: each.spare ?? false })),
+  }
 }
 
 function each<Before, After>(

@@ -10,6 +10,9 @@ export type Plan = Readonly<{
   limits: Limits | 'custom'
   /** Whether keys of this plan are banned for requests after refusals. */
   bans: boolean
+  /** The methods and the path patterns that its keys may use; without them, all. */
+  methods?: readonly string[] | undefined
+  paths?: readonly string[] | undefined
 }>
 
 /** A key's own limits, which replace those of its plan; as operators write them. */

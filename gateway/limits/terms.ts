@@ -9,16 +9,16 @@ export type Terms = Readonly<{
   limits: Limits
   /** When strikes become a ban; `undefined` for a plan without bans. */
   bans: BanRules | undefined
-  /** The restrictions of the caller's key; `undefined` for a key without any. */
+  /** The restrictions of the caller's plan and key; `undefined` where neither has any. */
   forbids: Restriction | undefined
 }>
 
-/** Says which restriction of a key forbids a request; `undefined` if none does. */
+/** Says which restriction forbids a request: the plan's, or one of the key; `undefined` if none does. */
 export type Restriction = (
   method: string,
   path: string,
   address: () => string,
-) => 'method' | 'path' | 'address' | undefined
+) => 'plan' | 'method' | 'path' | 'address' | undefined
 
 /** The plans of one configuration. Each generation has its own, so no request mixes the terms of two. */
 export class ConfiguredPlans {
@@ -49,8 +49,20 @@ export class ConfiguredPlans {
     const limits = plan && effectiveLimits(plan, overrides.limits)
     if (!limits) return undefined
     const bans = plan.bans ? this.#bans : undefined
-    return Object.freeze({ limits, bans, forbids: restriction(overrides) })
+    return Object.freeze({ limits, bans, forbids: bothOf(ofPlan(plan), restriction(overrides)) })
   }
+}
+
+/** The restrictions of a plan: all keys of the plan have them beside their own. */
+function ofPlan({ methods, paths }: Plan): Restriction | undefined {
+  const forbids = restriction({ methods, paths })
+  return forbids && ((...request) => forbids(...request) && 'plan')
+}
+
+function bothOf(one: Restriction | undefined, other: Restriction | undefined) {
+  if (!one || !other) return one ?? other
+  const both: Restriction = (...request) => one(...request) ?? other(...request)
+  return both
 }
 
 function restriction({ methods, paths, addresses }: KeyOverrides): Restriction | undefined {

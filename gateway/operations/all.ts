@@ -25,10 +25,14 @@ import { keyTimeline } from './keys/timeline.ts'
 import { explain } from './explain.ts'
 import { now } from './now.ts'
 import type { Operation } from './operation.ts'
+import { showDemand } from './plans/demand.ts'
+import { previewLimits } from './plans/preview.ts'
 import { resetQuota } from './quota/reset.ts'
 import { showQuota } from './quota/show.ts'
 import { listAudit } from './reports/audit.ts'
+import { deprecationDays } from './reports/deprecation-days.ts'
 import { reportDeprecations } from './reports/deprecations.ts'
+import { listExtensions } from './reports/extensions.ts'
 import { showUsage } from './reports/usage.ts'
 import { showRequest } from './requests/show.ts'
 import { backupStore } from './store/backup.ts'
@@ -59,10 +63,14 @@ export const operations: readonly Operation[] = [
   resetQuota,
   showUsage,
   listAudit,
+  previewLimits,
+  showDemand,
   checkUpstream,
   listUpstreams,
   listGateways,
   reportDeprecations,
+  deprecationDays,
+  listExtensions,
   checkConfig,
   showConfig,
   diffConfig,

@@ -46,6 +46,9 @@ export const lineCount = wholeNumber(1, 10_000)
 /** The number of keys on a page. */
 export const pageSize = wholeNumber(1, 1_000)
 
+/** The most quotas in a list. */
+export const quotaCount = wholeNumber(1, 100_000)
+
 /** The place in a list at which a page begins. */
 export const pageCursor = ofText('the "next" of a page, as it was given', placeOf)
 

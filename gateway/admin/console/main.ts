@@ -97,6 +97,7 @@ function isAt(menuPlace: string, place: string): boolean {
 
 function contentOf(place: string, id: string | undefined, session: Session): Child {
   if (place === 'callers' && id) return html`<${Caller} key=${id} id=${id} session=${session} />`
+  if (place === 'now' && id) return html`<${Now} key=${id} plan=${id} />`
   if (place === 'requests' && id) return html`<${Request} key=${id} id=${id} />`
   const found = menu.find((each) => each.place === place) ?? menu[0]
   return html`<${found.Page} session=${session} />`

@@ -3,6 +3,7 @@ import { operation } from '../operation.ts'
 import { configTypes } from '../parameters.ts'
 import { affectedKeys } from './affected.ts'
 import { counting } from './differences.ts'
+import { unknownExtensions } from './unknown-extensions.ts'
 
 export const checkConfig = operation({
   name: 'config check',
@@ -16,10 +17,12 @@ export const checkConfig = operation({
     },
   },
   role: 'read',
-  run: async ({ examine, inForce, stores }, { file }) => {
+  run: async (context, { file }) => {
+    const { examine, inForce, stores } = context
     const { preview, mistakes } = await examine(file)
+    const unknown = preview ? await unknownExtensions(context, preview) : []
+    const warnings = [...(preview?.warnings ?? []), ...unknown]
     if (preview === undefined || inForce === undefined) {
-      const warnings = preview?.warnings ?? []
       return {
         file: file.name,
         inForce,
@@ -30,7 +33,7 @@ export const checkConfig = operation({
         refused: {},
       }
     }
-    const { shown, warnings, plans } = preview
+    const { shown, plans } = preview
     const differences = differencesOf(inForce, shown)
     const affected = await affectedKeys(() => stores().keys, differences, plans)
     return { file: file.name, inForce, mistakes, warnings, differences, ...affected }

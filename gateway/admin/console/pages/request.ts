@@ -1,9 +1,9 @@
-import { useState } from 'preact/hooks'
 import { useData } from '../data.ts'
 import { count, utc } from '../format.ts'
 import { html, type Child } from '../html.ts'
 import { aged, page, table, time } from '../parts.ts'
 import type { RefusedRequest, RefusedRequests } from '../views.ts'
+import { CopyAnswer } from './copy-answer.ts'
 
 /** Why a request was refused, or failed. */
 export function Request({ id }: { id: string }) {
@@ -59,7 +59,7 @@ function answerOf(answer: RefusedRequest): Child {
   ]
   return html`
     <p class="sentence"><b>${status} ${code ?? 'of the backend'}.</b> ${sentence}</p>
-    <p><${CopyAnswer} answer=${answer} /></p>
+    <p><${CopyAnswer} text=${answerTo(answer)} /></p>
     <dl class="facts">
       ${facts
         .filter(([, value]) => value !== '')
@@ -73,16 +73,8 @@ function answerOf(answer: RefusedRequest): Child {
 }
 
 /** Two sentences to send back to the customer. */
-function CopyAnswer({ answer }: { answer: RefusedRequest }) {
-  const [isCopied, setCopied] = useState(false)
-  const { time: at, status, sentence, id } = answer
-  const text = `Your request ${id} of ${utc(at)} was answered with ${status}. ${sentence}`
-  const copy = (): void => {
-    void navigator.clipboard.writeText(text).then(() => setCopied(true))
-  }
-  return html`<button type="button" class="go" onClick=${copy}>
-    ${isCopied ? 'Copied' : 'Copy answer'}
-  </button>`
+function answerTo({ time: at, status, sentence, id }: RefusedRequest): string {
+  return `Your request ${id} of ${utc(at)} was answered with ${status}. ${sentence}`
 }
 
 function keyLink({ key, name }: RefusedRequest): Child {
