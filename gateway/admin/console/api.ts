@@ -32,7 +32,7 @@ export async function ask<Answer>(
   body?: unknown,
   signal?: AbortSignal,
 ): Promise<Answer> {
-  const answer = await send(method, path, { body, signal })
+  const answer = await send(method, path, { body, signal, accept: 'application/json' })
   if (!answer.ok) throw await refusalOf(answer)
   const text = await answer.text()
   return (text === '' ? undefined : JSON.parse(text)) as Answer
@@ -50,16 +50,23 @@ export async function refusalOf(answer: Response): Promise<ApiError> {
   return new ApiError(answer.status, message ?? `The gateway answered ${answer.status}.`)
 }
 
-type Sent = Readonly<{ body?: unknown; signal?: AbortSignal | undefined; accept?: string }>
+type Sent = Readonly<{
+  body?: unknown
+  signal?: AbortSignal | undefined
+  accept?: string
+  /** The hash of the version that the body takes the place of. */
+  over?: string
+}>
 
 /** Asks with the session's secret; the browser adds its cookie. A text is a configuration, anything else is sent as JSON. */
 export async function send(method: string, path: string, sent: Sent = {}): Promise<Response> {
-  const { body, signal, accept } = sent
+  const { body, signal, accept, over } = sent
   const secret = sessionStorage.getItem(secretName)
   const isText = typeof body === 'string'
   const headers = {
     ...(secret === null ? {} : { 'x-console-secret': secret }),
     ...(accept === undefined ? {} : { accept }),
+    ...(over === undefined ? {} : { 'if-match': `"${over}"` }),
     ...(body === undefined
       ? {}
       : { 'content-type': isText ? 'application/yaml' : 'application/json' }),

@@ -1,0 +1,103 @@
+import { useState } from 'preact/hooks'
+import { refusalOf, send } from '../api.ts'
+import { html, type Child } from '../html.ts'
+import { ActionButton } from '../parts.ts'
+import type { ConfigInForce, ConfigText, Fleet } from '../views.ts'
+import type { Checked } from './use-check.ts'
+
+type SaveBarProps = Readonly<{
+  config: ConfigInForce
+  fleet: Fleet | undefined
+  /** The file as it was read; `undefined` where it may not be. */
+  read: ConfigText | undefined
+  text: string
+  checked: Checked | undefined
+  load: () => Promise<void>
+  saved: (hash: string) => void
+}>
+
+/** Copies the text, reads the file again, and saves it where it may be saved. */
+export function SaveBar({ config, fleet, read, text, checked, load, saved }: SaveBarProps) {
+  const [copied, setCopied] = useState('')
+  const [savedHash, setSavedHash] = useState<string>()
+  const isChanged = read !== undefined && text !== read.text
+  const copy = (): void => void navigator.clipboard.writeText(text).then(() => setCopied(text))
+  const save = async (): Promise<void> => {
+    const answer = await send('PUT', '/admin/config/file', { body: text, over: read?.hash ?? '' })
+    if (!answer.ok) throw await refusalOf(answer)
+    const { hash } = (await answer.json()) as { hash: string }
+    setSavedHash(hash)
+    saved(hash)
+  }
+  const why = read && isChanged ? whyNot(config, text, checked) : undefined
+  return html`
+    <div class="tools">
+      <button type="button" disabled=${text === ''} onClick=${copy}>
+        ${copied === text && text !== '' ? 'Copied' : 'Copy'}
+      </button>
+      ${
+        read &&
+        html`<${ActionButton}
+          label="Read the file again"
+          consequence=${isChanged ? 'Your changes in this field are lost; the file stays as it is.' : 'The field shows the file as it is now.'}
+          act=${load}
+        />`
+      }
+      ${
+        read &&
+        isChanged &&
+        why === undefined &&
+        html`<${ActionButton}
+          label="Save"
+          consequence=${consequenceOf(config, read, checked)}
+          act=${save}
+        />`
+      }
+    </div>
+    ${why !== undefined && html`<p class="banner">This can’t be saved here: ${why}</p>`}
+    ${savedHash !== undefined && !isChanged && html`<p class="banner good" role="status">${progressOf(savedHash, fleet)}</p>`}
+  `
+}
+
+/** Why a text can't be saved now; `undefined` if it can. */
+function whyNot(
+  { unsavable }: ConfigInForce,
+  text: string,
+  checked: Checked | undefined,
+): string | undefined {
+  if (unsavable !== null) return `${unsavable}. Copy it instead.`
+  if (checked?.of !== text) return 'it is being checked.'
+  const { result, error } = checked
+  if (!result) return error
+  if (!result.sound) return 'it has mistakes.'
+  const fixed = result.differences.filter(({ needsRestart }) => needsRestart)
+  if (fixed.length === 0) return undefined
+  return `${fixed.map(({ place }) => place).join(', ')} can’t change while the gateway runs. Copy it instead.`
+}
+
+/** What saving will do, told beforehand. */
+function consequenceOf(
+  { file }: ConfigInForce,
+  { hash }: ConfigText,
+  checked: Checked | undefined,
+): string {
+  const count = checked?.result?.differences.length ?? 0
+  const changes =
+    count === 0
+      ? 'No setting changes'
+      : `${count} ${count === 1 ? 'setting changes' : 'settings change'} at once, for all new requests`
+  return `Writes ${file} on the gateway’s machine, in place of the version ${hash}. ${changes}. If the file has changed meanwhile, nothing is written.`
+}
+
+/** How far a saved file has come: to every gateway that is listed. */
+function progressOf(hash: string, fleet: Fleet | undefined): Child {
+  const gateways = fleet?.gateways.filter(({ config }) => config !== null) ?? []
+  const there = gateways.filter(({ config }) => config?.hash === hash)
+  if (gateways.length > 0 && there.length === gateways.length) {
+    const all = gateways.length === 1 ? 'the gateway goes' : `all ${gateways.length} gateways go`
+    return html`Saved, and in force: ${all} by <code>${hash}</code>.`
+  }
+  const missing = gateways.filter((each) => !there.includes(each)).map(({ name }) => name)
+  return html`Saved as <code>${hash}</code>. ${there.length} of ${gateways.length} gateways go by
+    it${missing.length > 0 ? `; still missing: ${missing.join(', ')}` : ''} …`
+}
