@@ -54,19 +54,19 @@ type Sent = Readonly<{
   body?: unknown
   signal?: AbortSignal | undefined
   accept?: string
-  /** The hash of the version that the body takes the place of. */
-  over?: string
+  /** The hash of the text that may be replaced. */
+  ifMatch?: string
 }>
 
 /** Asks with the session's secret; the browser adds its cookie. A text is a configuration, anything else is sent as JSON. */
 export async function send(method: string, path: string, sent: Sent = {}): Promise<Response> {
-  const { body, signal, accept, over } = sent
+  const { body, signal, accept, ifMatch } = sent
   const secret = sessionStorage.getItem(secretName)
   const isText = typeof body === 'string'
   const headers = {
     ...(secret === null ? {} : { 'x-console-secret': secret }),
     ...(accept === undefined ? {} : { accept }),
-    ...(over === undefined ? {} : { 'if-match': `"${over}"` }),
+    ...(ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` }),
     ...(body === undefined
       ? {}
       : { 'content-type': isText ? 'application/yaml' : 'application/json' }),

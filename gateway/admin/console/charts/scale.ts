@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 
 /** The lines across a chart: round numbers from 0 to at least `highest`, four at most. */
 export function roundSteps(highest: number): readonly number[] {
-  const step = roundUp(Math.max(highest, 1) / 4)
+  const step = Math.max(1, roundUp(Math.max(highest, 1) / 4))
   const steps = Math.max(1, Math.ceil(highest / step))
   return Array.from({ length: steps + 1 }, (_each, i) => i * step)
 }

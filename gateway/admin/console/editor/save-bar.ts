@@ -23,7 +23,10 @@ export function SaveBar({ config, fleet, read, text, checked, load, saved }: Sav
   const isChanged = read !== undefined && text !== read.text
   const copy = (): void => void navigator.clipboard.writeText(text).then(() => setCopied(text))
   const save = async (): Promise<void> => {
-    const answer = await send('PUT', '/admin/config/file', { body: text, over: read?.hash ?? '' })
+    const answer = await send('PUT', '/admin/config/file', {
+      body: text,
+      ifMatch: read?.hash ?? '',
+    })
     if (!answer.ok) throw await refusalOf(answer)
     const { hash } = (await answer.json()) as { hash: string }
     setSavedHash(hash)

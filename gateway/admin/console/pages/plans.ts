@@ -16,7 +16,11 @@ export function Plans() {
         ${table(
           'The plans in force',
           [
-            { name: 'Plan', cell: ({ name }: Plan) => name },
+            {
+              name: 'Plan',
+              cell: ({ name }: Plan) =>
+                html`<a href=${`#/plans/${encodeURIComponent(name)}`}>${name}</a>`,
+            },
             { name: 'A minute', isNumber: true, cell: ({ perMinute }: Plan) => perMinute },
             { name: 'A day', isNumber: true, cell: ({ perDay }: Plan) => perDay },
             { name: 'Bans', cell: ({ bans }: Plan) => bans },
@@ -25,8 +29,8 @@ export function Plans() {
           ({ name }) => name,
         )}
         <p class="quiet">
-          Limits are changed in ${file}: <a href="#/configuration">check a change</a> before you
-          save it.
+          A plan’s page shows what its callers use of it, and whom other limits would refuse. Limits
+          are changed in ${file}.
         </p>
       `,
     ),

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { ApiError, ask, get } from '../api.ts'
+import { ApiError, ask, get, query } from '../api.ts'
 import { html } from '../html.ts'
 import { failure } from '../parts.ts'
-import type { Key } from '../views.ts'
+import type { Key, KeyPage } from '../views.ts'
 
 /** A name, an account, an id of a key or of a request, or a whole token. */
 export function Search({ list }: { list: (text: string) => void }) {
@@ -56,12 +56,13 @@ async function placeOf(text: string): Promise<string | undefined> {
     const found = await orNothing(ask<{ key: Key }>('POST', '/admin/keys/find', { token: text }))
     return found && `#/callers/${found.key.id}`
   }
-  if (!/^[\w.-]{1,128}$/.test(text)) return undefined
-  const request = await orNothing(get<unknown>(`/admin/requests/${encodeURIComponent(text)}`))
-  if (request) return `#/requests/${encodeURIComponent(text)}`
-  if (!/^[0-9A-Za-z]{12}$/.test(text)) return undefined
-  const key = await orNothing(get<Key>(`/admin/keys/${text}`))
-  return key && `#/callers/${key.id}`
+  if (/^[\w.-]{1,128}$/.test(text)) {
+    const request = await orNothing(get<unknown>(`/admin/requests/${encodeURIComponent(text)}`))
+    if (request) return `#/requests/${encodeURIComponent(text)}`
+  }
+  const { keys } = await get<KeyPage>(`/admin/keys${query({ search: text, limit: 2 })}`)
+  const [only, ...others] = keys
+  return only && others.length === 0 ? `#/callers/${only.id}` : undefined
 }
 
 async function orNothing<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
