@@ -3,7 +3,7 @@ import { ask, type Session } from '../api.ts'
 import { html } from '../html.ts'
 import { failure } from '../parts.ts'
 import { membersOf } from '../settings.ts'
-import type { ConfigInForce, ConfigText, Fleet } from '../views.ts'
+import type { ConfigInForce, ConfigText } from '../views.ts'
 import { CheckResult, placeOf } from './check-result.ts'
 import { LinedText, type Place } from './lined-text.ts'
 import { SaveBar } from './save-bar.ts'
@@ -12,13 +12,12 @@ import { useCheck } from './use-check.ts'
 type EditorProps = Readonly<{
   session: Session
   config: ConfigInForce
-  fleet: Fleet | undefined
   /** Asks for what is in force anew. */
   reload: () => void
 }>
 
 /** Edits the file where it may be read, else any text that is pasted: checked while it is typed, and saved where it may be. */
-export function Editor({ session, config, fleet, reload }: EditorProps) {
+export function Editor({ session, config, reload }: EditorProps) {
   const mayRead = session.role === 'all' && membersOf(config.config['admin'])['save'] === true
   const [read, setRead] = useState<ConfigText>()
   const [error, setError] = useState<string>()
@@ -53,7 +52,6 @@ export function Editor({ session, config, fleet, reload }: EditorProps) {
       />
       <${SaveBar}
         config=${config}
-        fleet=${fleet}
         read=${read}
         text=${text}
         checked=${checked}

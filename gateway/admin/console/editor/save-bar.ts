@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
 import { refusalOf, send } from '../api.ts'
-import { html, type Child } from '../html.ts'
+import { html } from '../html.ts'
+import { InForce } from '../pages/save-file.ts'
 import { ActionButton } from '../parts.ts'
-import type { ConfigInForce, ConfigText, Fleet } from '../views.ts'
+import type { ConfigInForce, ConfigText } from '../views.ts'
 import type { Checked } from './use-check.ts'
 
 type SaveBarProps = Readonly<{
   config: ConfigInForce
-  fleet: Fleet | undefined
   /** The file as it was read; `undefined` where it may not be. */
   read: ConfigText | undefined
   text: string
@@ -17,7 +17,7 @@ type SaveBarProps = Readonly<{
 }>
 
 /** Copies the text, reads the file again, and saves it where it may be saved. */
-export function SaveBar({ config, fleet, read, text, checked, load, saved }: SaveBarProps) {
+export function SaveBar({ config, read, text, checked, load, saved }: SaveBarProps) {
   const [copied, setCopied] = useState('')
   const [savedHash, setSavedHash] = useState<string>()
   const isChanged = read !== undefined && text !== read.text
@@ -58,7 +58,7 @@ export function SaveBar({ config, fleet, read, text, checked, load, saved }: Sav
       }
     </div>
     ${why !== undefined && html`<p class="banner">This can’t be saved here: ${why}</p>`}
-    ${savedHash !== undefined && !isChanged && html`<p class="banner good" role="status">${progressOf(savedHash, fleet)}</p>`}
+    ${savedHash !== undefined && !isChanged && html`<${InForce} key=${savedHash} hash=${savedHash} />`}
   `
 }
 
@@ -90,17 +90,4 @@ function consequenceOf(
       ? 'No setting changes'
       : `${count} ${count === 1 ? 'setting changes' : 'settings change'} at once, for all new requests`
   return `Writes ${file} on the gateway’s machine, in place of the version ${hash}. ${changes}. If the file has changed meanwhile, nothing is written.`
-}
-
-/** How far a saved file has come: to every gateway that is listed. */
-function progressOf(hash: string, fleet: Fleet | undefined): Child {
-  const gateways = fleet?.gateways.filter(({ config }) => config !== null) ?? []
-  const there = gateways.filter(({ config }) => config?.hash === hash)
-  if (gateways.length > 0 && there.length === gateways.length) {
-    const all = gateways.length === 1 ? 'the gateway goes' : `all ${gateways.length} gateways go`
-    return html`Saved, and in force: ${all} by <code>${hash}</code>.`
-  }
-  const missing = gateways.filter((each) => !there.includes(each)).map(({ name }) => name)
-  return html`Saved as <code>${hash}</code>. ${there.length} of ${gateways.length} gateways go by
-    it${missing.length > 0 ? `; still missing: ${missing.join(', ')}` : ''} …`
 }

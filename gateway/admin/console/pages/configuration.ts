@@ -46,12 +46,7 @@ export function Configuration({ session }: { session: Session }) {
     ),
     aged(fleet, gatewaysOf),
     config.data &&
-      html`<${Editor}
-        session=${session}
-        config=${config.data}
-        fleet=${fleet.data}
-        reload=${config.reload}
-      />`,
+      html`<${Editor} session=${session} config=${config.data} reload=${config.reload} />`,
   )
 }
 
