@@ -16,7 +16,7 @@ type SaveBarProps = Readonly<{
   saved: (hash: string) => void
 }>
 
-/** Copies the text, reads the file again, and saves it where it may be saved. */
+/** Copies the text, starts over from the file, and saves it where it may be saved. */
 export function SaveBar({ config, read, text, checked, load, saved }: SaveBarProps) {
   const [copied, setCopied] = useState('')
   const [savedHash, setSavedHash] = useState<string>()
@@ -41,7 +41,7 @@ export function SaveBar({ config, read, text, checked, load, saved }: SaveBarPro
       ${
         read &&
         html`<${ActionButton}
-          label="Read the file again"
+          label="Start over"
           consequence=${isChanged ? 'Your changes in this field are lost; the file stays as it is.' : 'The field shows the file as it is now.'}
           act=${load}
         />`

@@ -36,7 +36,7 @@ export function Configuration({ session }: { session: Session }) {
           session.role === 'all' &&
           html` <div class="tools">
             <${ActionButton}
-              label="Reload"
+              label="Read the file again"
               consequence=${`This gateway reads ${file} now. A file with mistakes changes nothing.`}
               act=${reload}
             />
