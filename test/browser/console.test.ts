@@ -350,6 +350,7 @@ test('Now shows what was sent, live', async (t, open) => {
   await page.getByRole('button', { name: 'Pause' }).click()
   await sent(1)
   await page.getByText('Paused at').waitFor()
+  await until(async () => (await admin.ask('GET', '/admin/live')).text.includes('"requests":26'))
   t.equal(await strip.getByText('25 in the last minute').count(), 1)
   await page.getByRole('button', { name: 'Go on' }).click()
   await strip.getByText('26 in the last minute').waitFor()
