@@ -99,9 +99,9 @@ t.test('it is the table of operations, to the last parameter', (t) => {
       const inPath = each.parameters.filter(({ in: place }) => place === 'path')
       t.equal(inPath.length, path.includes('{') ? 1 : 0, `${at}: its key`)
       const query = each.parameters.filter(({ in: place }) => place === 'query')
-      const asked = ['GET', 'DELETE'].includes(method) ? plain : []
-      t.strictSame(query.map(plainly).sort(), asked.map(documentedAs).sort(), `${at}: its query`)
       const whole = Object.values(parameters).find((parameter) => 'types' in parameter)
+      const asked = ['GET', 'DELETE'].includes(method) || whole ? plain : []
+      t.strictSame(query.map(plainly).sort(), asked.map(documentedAs).sort(), `${at}: its query`)
       const types = whole?.types ?? (asked.length < plain.length ? ['application/json'] : [])
       t.strictSame(Object.keys(each.content), [...types], `${at}: its media types`)
       if (whole || types.length === 0) continue
@@ -260,6 +260,11 @@ async function askOfPlans(t: Test, ask: Call, { call, key }: Admin['gateway']): 
   t.match((await ask('POST', '/admin/plans/free/preview', lower, json)).text, '"acme free"')
   t.match((await ask('POST', '/admin/plans/free/preview', lower, csv)).text, '"acme free"')
   t.match((await ask('POST', '/admin/plans/tiny/preview', { perDay: 2 })).text, '"acme tiny"')
+  const changed = 'plans: { free: { perMinute: 1, perDay: 1 } }\nroutes: []'
+  const yaml = { 'content-type': 'application/yaml' }
+  const checked = await ask('POST', '/admin/config/check?impact=14', changed, yaml)
+  t.match(checked.text, /"impact":.*"acme free"/)
+  t.equal((await ask('POST', '/admin/config/check?impact=0', changed, yaml)).status, 400)
   t.equal((await ask('POST', '/admin/plans/gone/preview', lower, json)).status, 404)
   for (const method of ['GET', 'HEAD']) {
     t.equal((await ask(method, '/admin/plans/gone/demand')).status, 404)

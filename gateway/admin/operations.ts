@@ -61,14 +61,15 @@ function addRoute(
   const hasQuery = ['GET', 'DELETE'].includes(method)
   const parameters = withoutPath(parametersAt(endpoint, operation.parameters), path)
   const readGiven = hasQuery ? queryOf(parameters) : bodyOf(parameters)
-  const names = plainParameters(parameters).map(([name]) => name)
+  const isQueried = hasQuery || contentOf(operation) !== undefined
+  const names = isQueried ? plainParameters(parameters).map(([name]) => name) : []
   const mostBytes = contentOf(operation)?.[1].mostBytes
   const readPath = fromPath(operation.parameters, path)
   const readHeaders = fromHeaders(operation.parameters)
   app.route<{ Params: { id?: string } }>({
     method,
     url: path.replace(/\{(\w+)\}/g, ':$1'),
-    config: { parameters: hasQuery ? names : [] },
+    config: { parameters: names },
     onRequest: roleScreen(operation.role),
     ...(mostBytes === undefined ? {} : { bodyLimit: mostBytes }),
     handler: async (request, reply) => {
@@ -100,7 +101,13 @@ function queryOf(parameters: Parameters): ReadGiven {
 
 function bodyOf(parameters: Parameters): ReadGiven {
   const content = contentOf({ parameters })
-  if (content) return ({ body }) => ({ [content[0]]: { name: 'body', read: () => textOf(body) } })
+  if (content) {
+    const read = fromQuery(parameters)
+    return ({ body, query }) => ({
+      ...read(query),
+      [content[0]]: { name: 'body', read: () => textOf(body) },
+    })
+  }
   if (plainParameters(parameters).length > 0) {
     const read = fromBody(parameters)
     return ({ body }) => read(body)
@@ -130,7 +137,7 @@ function contextOf(
     secret,
     clock,
     examine: (file) => examine(file, reloader),
-    inForce: reloader.loaded.shown,
+    inForce: reloader.loaded,
     refusalsOf: (id) => refusalsOf(stores.questions, stores.fleet.size, id, own),
     flush: () => tallying.flush(),
     progress: () => () => undefined,

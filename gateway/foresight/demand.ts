@@ -2,7 +2,7 @@ import { breathe } from '../../shared/breathe.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { Plan } from '../limits/limits.ts'
 import { dayText } from '../records/usage.ts'
-import type { DayPeak, PeakStore } from './peak-store.ts'
+import { numbersPerDay, type DayPeak, type PeakStore } from './peak-store.ts'
 import { plannedQuotas, type PlannedQuota } from './planned-quotas.ts'
 import { limitsView } from './views.ts'
 
@@ -54,18 +54,28 @@ export async function planDemand(
   const [ofQuotas, ofDays] = [new Both(), new Both()]
   let quotas = 0
   for await (const some of stores.peaks.list(fromDay, toDay)) {
-    for (const { quota, days: peaks } of some) {
+    for (const { quota, numbers } of some) {
       const of = planned.get(quota)
       if (!of) continue
       quotas++
-      ofQuotas.add(highestOf(peaks), of)
-      for (const peak of peaks) {
+      const all: Peak = { minute: 0, used: 0, refusedByMinute: 0, refusedByDay: 0 }
+      for (let i = 0; i < numbers.length; i += numbersPerDay) {
+        const day = numbers[i] ?? 0
+        const peak: Peak = {
+          minute: numbers[i + 1] ?? 0,
+          used: numbers[i + 2] ?? 0,
+          refusedByMinute: numbers[i + 3] ?? 0,
+          refusedByDay: numbers[i + 4] ?? 0,
+        }
         ofDays.add(peak, of)
-        let both = days.get(peak.day)
-        if (!both) days.set(peak.day, (both = new Both()))
+        let both = days.get(day)
+        if (!both) days.set(day, (both = new Both()))
         both.add(peak, of)
+        raise(all, peak)
       }
+      ofQuotas.add(all, of)
     }
+    await breathe()
   }
   const byDay = []
   for (const [day, { minute, used }] of [...days].sort(([a], [b]) => a - b)) {
@@ -87,7 +97,7 @@ class Both {
   readonly minute = new PeakCounts()
   readonly used = new PeakCounts()
 
-  add({ minute, used, refusedByMinute, refusedByDay }: DayPeak, { now }: PlannedQuota): void {
+  add({ minute, used, refusedByMinute, refusedByDay }: Peak, { now }: PlannedQuota): void {
     // A quota with a limit of its own in a window has no other there.
     this.minute.add(minute, now.perMinute, refusedByMinute)
     this.used.add(used, now.perDay, refusedByDay)
@@ -143,14 +153,12 @@ class PeakCounts {
   }
 }
 
-/** The highest peaks of a quota in all days. */
-function highestOf(days: readonly DayPeak[]): DayPeak {
-  const highest = { day: 0, minute: 0, used: 0, refusedByMinute: 0, refusedByDay: 0 }
-  for (const { minute, used, refusedByMinute, refusedByDay } of days) {
-    highest.minute = Math.max(highest.minute, minute)
-    highest.used = Math.max(highest.used, used)
-    highest.refusedByMinute += refusedByMinute
-    highest.refusedByDay += refusedByDay
-  }
-  return highest
+type Peak = { -readonly [Member in Exclude<keyof DayPeak, 'day'>]: DayPeak[Member] }
+
+/** Merges the peaks of a day into those of all days. */
+function raise(all: Peak, { minute, used, refusedByMinute, refusedByDay }: Peak): void {
+  all.minute = Math.max(all.minute, minute)
+  all.used = Math.max(all.used, used)
+  all.refusedByMinute += refusedByMinute
+  all.refusedByDay += refusedByDay
 }

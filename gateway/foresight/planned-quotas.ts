@@ -47,12 +47,15 @@ export async function plannedQuotas(
 ): Promise<PlannedQuotas> {
   const quotas = new Map<string, PlannedQuota>()
   const others = new Set<string>()
+  // Most keys have no limits of their own, and share one object.
+  const usual = changeFor({}, now, then)
   let ownLimits = 0
   let count = 0
   for await (const key of store.list()) {
     if (++count % keysAtOnce === 0) await breathe()
     if (stateOf(key, nowMs) !== 'active') continue
-    const change = key.plan === now.name ? changeFor(key, now, then) : undefined
+    const change =
+      key.plan !== now.name ? undefined : key.limits ? changeFor(key, now, then) : usual
     if (!change) {
       if (key.account !== undefined) others.add(quotaOf(key))
       if (key.plan === now.name) ownLimits++
@@ -76,7 +79,11 @@ export async function plannedQuotas(
 type Change = Pick<PlannedQuota, 'now' | 'then' | 'isShutOut'>
 
 /** The limits of a key's plan now and then; `undefined` if the key's own take their place, or if it has none now. */
-function changeFor(key: Key, now: Plan, then: Plan | undefined): Change | undefined {
+function changeFor(
+  key: Pick<Key, 'limits'>,
+  now: Plan,
+  then: Plan | undefined,
+): Change | undefined {
   const limits = effectiveLimits(now, key.limits)
   if (!limits) return undefined
   const later = then && effectiveLimits(then, key.limits)

@@ -1,11 +1,8 @@
-import type { Plan } from '../limits/limits.ts'
 import { dayText } from '../records/usage.ts'
 import type { Bound } from './bound.ts'
 import type { PlannedQuotas } from './planned-quotas.ts'
 
 export type UnsaidFacts = Readonly<{
-  now: Plan
-  then: Plan | 'variable' | undefined
   bound: Bound
   planned: PlannedQuotas
   fromDay: number
@@ -13,14 +10,14 @@ export type UnsaidFacts = Readonly<{
   firstDay: number
 }>
 
+/** Says that the limits of a plan aren't known here. */
+export function variableText(plan: string): string {
+  return `The limits of ${plan} come from a variable of the environment, so nothing is told.`
+}
+
 /** Sentences about what a preview can't tell, and what it has left out. */
-export function unsaidOf({ now, then, bound, planned, fromDay, firstDay }: UnsaidFacts): string[] {
+export function unsaidOf({ bound, planned, fromDay, firstDay }: UnsaidFacts): string[] {
   const { ownLimits, mixedAccounts } = planned
-  if (then === 'variable') {
-    return [
-      `The limits of ${now.name} come from a variable of the environment, so nothing is told.`,
-    ]
-  }
   return [
     'Each key counts with the plan and the limits that it has today.',
     'Bans, costs of routes and the number of refused requests are not foreseen.',

@@ -30,7 +30,7 @@ export type Context = Readonly<{
   /** Checks a configuration. A command throws mistakes, a gateway returns them. */
   examine: (file: Content) => Promise<Examined>
   /** The configuration in force in a running gateway, in its shown form; `undefined` in a command. */
-  inForce: unknown
+  inForce: Pick<Preview, 'shown' | 'lineOf'> | undefined
   /** Asks all gateways for the refused and failed answers with an id. */
   refusalsOf: (id: string) => Promise<FoundRefusals>
   /** Writes the counts that are still in this process's memory to the store. */

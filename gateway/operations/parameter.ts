@@ -27,6 +27,8 @@ export type Parameter = Readonly<{
   isOfMany?: boolean
   /** Where no key is named, it names several, and is needed. */
   namesMany?: boolean
+  /** Only the admin API has it, as a parameter of the query. */
+  isOfApi?: boolean
   /** It is in no message. On the command line it is read from standard input. */
   isSecret?: boolean
   /** A word that means `null` on the command line, and its meaning for help. */

@@ -1,5 +1,10 @@
 import type { Test } from 'tap'
-import type { PeakStore, QuotaDay, QuotaPeaks } from '../../gateway/foresight/peak-store.ts'
+import {
+  numbersPerDay,
+  type PeakStore,
+  type QuotaDay,
+  type QuotaPeaks,
+} from '../../gateway/foresight/peak-store.ts'
 import { rememberedDays } from '../../gateway/records/tally-store.ts'
 
 type Start = (t: Test) => Promise<Readonly<{ first: PeakStore; second: PeakStore }>>
@@ -16,7 +21,7 @@ export function peakStoreContract(t: Test, name: string, start: Start): Promise<
     const listed = async (store: PeakStore, fromDay: number, toDay: number) => {
       const all: QuotaPeaks[] = []
       for await (const some of store.list(fromDay, toDay)) all.push(...some)
-      const days = all.flatMap(({ quota, days }) => days.map((day) => ({ quota, ...day })))
+      const days = all.flatMap(daysOf)
       t.equal(new Set(all.map(({ quota }) => quota)).size, all.length, 'each quota once')
       return days.sort((a, b) => a.quota.localeCompare(b.quota) || a.day - b.day)
     }
@@ -78,5 +83,13 @@ export function peakStoreContract(t: Test, name: string, start: Start): Promise<
       kept.some(({ quota }) => quota === account),
       'and quotas that are not used any more',
     )
+  })
+}
+
+function daysOf({ quota, numbers }: QuotaPeaks): QuotaDay[] {
+  return Array.from({ length: numbers.length / numbersPerDay }, (_, i) => {
+    const of = numbers.slice(i * numbersPerDay, (i + 1) * numbersPerDay)
+    const [day = 0, minute = 0, used = 0, refusedByMinute = 0, refusedByDay = 0] = of
+    return { quota, day, minute, used, refusedByMinute, refusedByDay }
   })
 }

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { RedisSettings } from '../../gateway/config/config.ts'
@@ -15,6 +16,8 @@ import { redisPeaks } from '../../gateway/stores/redis/peaks.ts'
 import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
 import { newKey } from '../contracts/keys.ts'
 import { peakStoreContract } from '../contracts/peaks.ts'
+import { runCommand } from '../support/command.ts'
+import { startGateway } from '../support/gateway.ts'
 import { startCluster, startRedis, until } from '../support/redis.ts'
 
 /** Whether names of all slots are answered: a new Cluster may still be settling. */
@@ -140,7 +143,7 @@ t.test('a preview names the quotas and days that brute force names', async (t) =
   const today = Math.floor(now / dayMs)
   const range = { fromDay: today - 14, toDay: today, nowMs: now, limit: 1_000 }
   const preview = (limits: Pair) =>
-    previewPlan(stores, { now: plan, then: { ...plan, limits }, ...range })
+    previewPlan(stores, { name: 'free', now: plan, then: { ...plan, limits }, ...range })
   const named = ({ hit }: PlanPreview): string[] =>
     hit.flatMap(({ quota, daysHit }) => daysHit.map((day) => `${quota} ${day}`)).sort()
 
@@ -180,4 +183,80 @@ t.test('a preview names the quotas and days that brute force names', async (t) =
   )
   t.match(refused.unsaid.join(' '), /limits of their own are left out: 1\./)
   t.match(refused.unsaid.join(' '), /lower bound/)
+})
+
+const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>
+
+t.test('config diff tells whom changed limits would have refused', async (t) => {
+  const dir = t.testdir()
+  const [old, changed] = ['old.yaml', 'new.yaml'].map((name) => join(dir, name))
+  const store = `file: ${join(dir, 'gateway.db')}`
+  const { app, call, key } = await startGateway(t, { store })
+  const acme = await key({ name: 'Acme', account: 'acme' })
+  const quiet = await key({ name: 'Quiet' })
+  for (let i = 0; i < 5; i++) await call('GET', '/v1/pets', undefined, acme.headers)
+  await call('GET', '/v1/pets', undefined, quiet.headers)
+  await until(async () => {
+    await app.core.tallying.flush()
+    for await (const some of app.core.stores.peaks.list(0, 50_000)) if (some.length > 1) return true
+    return false
+  })
+  const text = (plans: string, more = '') => `store: { ${store} }\n${plans}\nroutes: []\n${more}`
+  writeFileSync(old ?? '', text('plans:\n  free: { perMinute: 60, perDay: 1000 }\n  pro: custom'))
+  const run = (...args: string[]) =>
+    runCommand(['config', 'diff', changed ?? '', '--against', old ?? '', ...args], {})
+  const write = (...plans: string[]) => {
+    writeFileSync(changed ?? '', text(['plans:', ...plans].join('\n  '), 'drain: 5s'))
+  }
+
+  write('pro: custom', 'free:', '  perMinute: 2', '  perDay: 1000')
+  const told = json((await run('--json', '--impact')).stdout)
+  t.match(told, {
+    differences: [
+      { place: 'plans.free.perMinute', before: 60, after: 2, beforeLine: 3, afterLine: 5 },
+      { place: 'drain', before: '3s', after: '5s', afterLine: 8 },
+    ],
+    impact: [
+      {
+        ...{ plan: 'free', bound: 'exact', quotas: 2, days: 2, hitQuotas: 1, hitDays: 1 },
+        now: { perMinute: 60, perDay: 1000 },
+        then: { perMinute: 2, perDay: 1000 },
+        hit: [{ quota: 'account:acme', key: acme.key.id, name: 'Acme', peakDay: 5, days: 1 }],
+      },
+    ],
+  })
+  t.notHas((told['differences'] as object[])[1], { beforeLine: 3 })
+  const people = await run('--impact', '--fail-if-hit')
+  t.equal(people.code, 1)
+  t.match(people.stdout, /free 60 → 2 a minute: 1 of 2 quotas, on 1 of 2 days/)
+  t.match(people.stdout, /plans\.free\.perMinute +60 +2 +3 → 5\n/)
+  t.match(people.stdout, /Acme +free +account:acme +1 +1 +5 +5/)
+  t.equal((await run('--impact')).code, 0, 'without --fail-if-hit it tells, and no more')
+  t.equal((await run('--fail-if-hit')).code, 2)
+
+  write('free: { perMinute: 5, perDay: 5 }', 'pro: custom')
+  const fine = await run('--impact', '--fail-if-hit')
+  t.equal(fine.code, 0, 'the exact limit refuses nothing')
+  t.match(fine.stdout, 'free 60 → 5 a minute, 1,000 → 5 a day: 0 of 2 quotas, on 0 of 2 days.')
+  write('free: { perMinute: 60, perDay: 4 }')
+  const [taken] = json((await run('--impact', '--json')).stdout)['impact'] as PlanPreview[]
+  t.match(taken, { hitQuotas: 1, hitNow: 1, hit: [{ refusedNow: true }] })
+  write('gold: custom')
+  const shut = await run('--impact')
+  t.match(shut.stdout, 'free taken away: 2 of 2 quotas, on 2 of 2 days; 2 of them right now.')
+
+  const preview = (...args: string[]) =>
+    runCommand(['plans', 'preview', ...args, '--config', old ?? ''], {})
+  t.match((await preview('free', '--per-minute', '4')).stdout, '60 → 4 a minute: 1 of 2 quotas')
+  t.match((await preview('free', '--per-day', 'unlimited')).stdout, /at least 0 of 2 quotas/)
+  t.match((await preview('free', '--per-day', '4', '--csv')).stdout, /"free","account:acme",/)
+  t.match((await preview('free')).out, 'name a limit')
+  t.match((await preview('pro', '--per-day', '4')).out, 'has no limits')
+  t.match(
+    (await preview('fre', '--per-day', '4')).out,
+    'there is no plan "fre"; there are free, pro',
+  )
+  const demand = await runCommand(['plans', 'demand', 'free', '--config', old ?? ''], {})
+  t.match(demand.stdout, /minute +2 +1 +5 +5 +5 +0 +0\n +day +2 +1 +5 +5 +5 +0 +0/)
+  t.equal((await runCommand(['plans', 'demand', 'pro', '--config', old ?? ''], {})).code, 0)
 })

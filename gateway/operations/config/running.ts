@@ -1,4 +1,5 @@
 import type { Reloader } from '../../config/reload.ts'
+import { writtenLines } from '../../config/diff.ts'
 import { configText } from '../../config/show.ts'
 import { ofGateway } from '../operation.ts'
 import { saveFault } from './savable.ts'
@@ -27,6 +28,8 @@ export function configInForce({ state, loaded }: Reloader) {
     mistakes: mistakes?.split('\n') ?? [],
     warnings: loaded.warnings,
     config: loaded.shown,
+    /** Where its settings are written. */
+    lines: writtenLines(loaded.shown, loaded.lineOf),
   }
 }
 

@@ -16,6 +16,9 @@ export const planName = {
 /** The days that a look at the past takes unless told: two weeks have each day of the week twice. */
 export const recentDays = { ...days, defaultText: '14' } as const
 
+/** The most quotas that a preview lists unless told. */
+export const listedQuotas = 1_000
+
 /** The plan of a name. */
 export function planOf({ plans }: Config, name: string): Plan {
   const plan = plans.get(name)

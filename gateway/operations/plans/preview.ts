@@ -3,15 +3,14 @@ import { limitFrom, type LimitSettings, type Plan } from '../../limits/limits.ts
 import { limit, quotaCount } from '../kinds.ts'
 import { operation, WrongInput } from '../operation.ts'
 import { dayRange } from '../parameters.ts'
-import { planName, planOf, recentDays } from './parameters.ts'
+import { listedQuotas, planName, planOf, recentDays } from './parameters.ts'
 import { previewCsv, previewText } from './texts.ts'
 
-/** The most quotas that a preview lists. */
-export const listLength = {
+const listLength = {
   kind: quotaCount,
   value: 'N',
   help: 'the most quotas to list',
-  defaultText: '1000',
+  defaultText: String(listedQuotas),
 } as const
 
 export const previewLimits = operation({
@@ -32,7 +31,7 @@ export const previewLimits = operation({
     const then = changedPlan(now, { perMinute, perDay })
     await flush()
     const range = dayRange(days, clock)
-    return previewPlan(stores(), { now, then, ...range, nowMs: clock(), limit })
+    return previewPlan(stores(), { name, now, then, ...range, nowMs: clock(), limit })
   },
   csv: (preview) => previewCsv([preview]),
   text: previewText,

@@ -35,7 +35,7 @@ export function changeText({
   now,
   then,
 }: Pick<PlanPreview, 'plan' | 'now' | 'then'>): string {
-  if (then === null) return `${plan} taken away`
+  if (now === null || then === null) return `${plan} ${now ? 'taken away' : 'unknown'}`
   if (typeof now === 'string' || typeof then === 'string') {
     return `${plan} ${limitsText(now)} → ${limitsText(then)}`
   }

@@ -1,6 +1,6 @@
 import { breathe } from '../../../shared/breathe.ts'
 import type { Database } from '../../../shared/sqlite.ts'
-import type { DayPeak, PeakBatch, PeakStore } from '../../foresight/peak-store.ts'
+import type { PeakBatch, PeakStore } from '../../foresight/peak-store.ts'
 import { rememberedDays } from '../../records/tally-store.ts'
 import { answerOf } from './answer.ts'
 
@@ -74,20 +74,18 @@ export function embeddedPeaks(database: Database): PeakStore {
       const highest = answerOf(() => highestId.get()) ?? 0
       for (let first = 1; first <= highest; first += quotasAtOnce) {
         const last = first + quotasAtOnce - 1
-        const days = new Map<number, DayPeak[]>()
+        const found = new Map<number, number[]>()
         for (let day = fromDay; day <= toDay; day++) {
-          for (const row of answerOf(() => some.all(day, first, last))) {
-            const [id, , minute, used, refusedByMinute, refusedByDay] = row
-            const peak = { day, minute, used, refusedByMinute, refusedByDay }
-            const others = days.get(id)
-            if (others) others.push(peak)
-            else days.set(id, [peak])
+          for (const [id, ...numbers] of answerOf(() => some.all(day, first, last))) {
+            const others = found.get(id)
+            if (others) others.push(...numbers)
+            else found.set(id, numbers)
           }
         }
-        const quotas = days.size === 0 ? [] : answerOf(() => names.all(first, last))
+        const quotas = found.size === 0 ? [] : answerOf(() => names.all(first, last))
         yield quotas.flatMap(({ id, quota }) => {
-          const found = days.get(id)
-          return found ? [{ quota, days: found }] : []
+          const numbers = found.get(id)
+          return numbers ? [{ quota, numbers }] : []
         })
         // The gateway serves requests between two pages.
         await breathe()

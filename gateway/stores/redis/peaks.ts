@@ -1,5 +1,5 @@
 import { breathe } from '../../../shared/breathe.ts'
-import type { DayPeak, PeakStore, QuotaDay, QuotaPeaks } from '../../foresight/peak-store.ts'
+import type { PeakStore, QuotaDay, QuotaPeaks } from '../../foresight/peak-store.ts'
 import { rememberedDays } from '../../records/tally-store.ts'
 import type { Breaker } from '../breaker.ts'
 import type { Connection } from './connect.ts'
@@ -85,8 +85,8 @@ export function redisPeaks({
       const flat = text === '' ? [] : text.split('\0')
       for (let i = 0; i + 1 < flat.length; i += 2) {
         const [quota = '', value = ''] = [flat[i], flat[i + 1]]
-        const days = daysIn(value, fromDay, toDay)
-        if (days.length > 0) found.set(quota, { quota, days })
+        const numbers = numbersIn(value, fromDay, toDay)
+        if (numbers.length > 0) found.set(quota, { quota, numbers })
       }
       cursor = next
       await breathe()
@@ -103,36 +103,36 @@ function numbersOf({ quota, day, minute, used, refusedByMinute, refusedByDay }: 
 const [semicolon, space, zero] = [59, 32, 48]
 
 /**
- * The days of a stored text, which peaks-add.lua describes. Read digit by digit: splitting takes 30 times as long, 3 s
+ * The numbers of a stored text, which peaks-add.lua describes. Read digit by digit: splitting takes 30 times as long, 3 s
  * for two weeks of 100,000 quotas.
  */
-function daysIn(text: string, fromDay: number, toDay: number): DayPeak[] {
-  const days: DayPeak[] = []
+function numbersIn(text: string, fromDay: number, toDay: number): number[] {
+  const found: number[] = []
   const end = text.indexOf(';')
   let day = Number(text.slice(0, end))
-  const numbers = [0, 0, 0, 0]
-  let [count, number] = [0, 0]
+  let [count, number, minute, used, byMinute] = [0, 0, 0, 0, 0]
   for (let i = end + 1; i <= text.length; i++) {
     const code = i < text.length ? text.charCodeAt(i) : semicolon
     if (code !== semicolon && code !== space) {
       number = number * 10 + code - zero
       continue
     }
-    numbers[count] = number
-    number = 0
     if (code === space) {
+      if (count === 0) minute = number
+      else if (count === 1) used = number
+      else byMinute = number
       count++
-      continue
+    } else {
+      const isAsked = day >= fromDay && day <= toDay
+      // A day that was refused has two more numbers.
+      if (isAsked && count === 1) found.push(day, minute, number, 0, 0)
+      else if (isAsked && count > 1) found.push(day, minute, used, byMinute, number)
+      count = 0
+      day--
     }
-    const [minute = 0, used = 0, refusedByMinute = 0, refusedByDay = 0] = numbers
-    if (count > 0 && day >= fromDay && day <= toDay) {
-      days.push({ day, minute, used, refusedByMinute, refusedByDay })
-    }
-    numbers.fill(0)
-    count = 0
-    day--
+    number = 0
   }
-  return days
+  return found
 }
 
 /** The group of a quota, by FNV-1a: the same for all gateways. */
