@@ -36,6 +36,9 @@ async function furnish({ gateway, ask }: Awaited<ReturnType<typeof startAdmin>>,
 const retiring =
   'deprecations: [ { operation: GET /v1/old, since: 2026-01-01, sunset: 2099-01-01 } ]'
 
+/** An admin address where the file may be saved. */
+const saving = '{ host: 127.0.0.1, port: 0, save: true }'
+
 test('an operator signs in and out, and a wrong token is told', async (t, open) => {
   const { url } = await startWithRedis(t)
   const page = await open(url, { token: '', expected: /^401 POST \/console\/session$/ })
@@ -109,6 +112,32 @@ test('task 1: what a customer has sent leads to the reason by one paste and Ente
   t.match(audit, /bans\.lift/, 'it is in the audit')
 })
 
+test('task 2: a limit is tried, saved and watched from its plan’s page', async (t, open) => {
+  const admin = await startWithRedis(t, { admin: saving })
+  const { key, headers } = await admin.gateway.key({ name: 'Busy' })
+  for (let i = 0; i < 6; i++) await admin.gateway.call('GET', '/v1/x', undefined, headers)
+  await admin.gateway.app.core.tallying.flush()
+  const page = await open(admin.url, { place: 'plans' })
+  const began = performance.now()
+  await page.getByRole('link', { name: 'free' }).press('Enter')
+  await page.getByLabel('A minute', { exact: true }).fill('1')
+  await page.getByText('1 of 1 quotas would have been refused, on 1 of').waitFor()
+  const words = ['plans', 'preview', 'free', '--per-minute', '1', '--json']
+  const { stdout } = await runCommand([...words, '--config', admin.file], {})
+  t.match(JSON.parse(stdout), { hitQuotas: 1, quotas: 1, hit: [{ key: key.id, name: 'Busy' }] })
+  t.match(await page.locator('.diff .added').innerText(), /perMinute: 1\b/)
+  await page.getByRole('button', { name: 'Save', exact: true }).press('Enter')
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).press('Enter')
+  await page.getByText('Every gateway goes by it.').waitFor()
+  await page.getByRole('link', { name: 'Watch what it does' }).press('Enter')
+  await page.getByText('Keys and refusals of the plan free only').waitFor()
+  t.ok(performance.now() - began < 30_000, 'within 30 s')
+  t.match(readFileSync(admin.file, 'utf8'), /free: \{ perMinute: 1, perDay: 1000 \}/)
+  const refused = await admin.gateway.call('GET', '/v1/x', undefined, headers)
+  t.equal(refused.headers['x-ratelimit-limit'], '1')
+  await page.getByRole('link', { name: 'Busy' }).first().waitFor()
+})
+
 /** The id or the words of what has the focus. */
 function focused(page: Page): Promise<string> {
   return page.evaluate<string>('document.activeElement.id || document.activeElement.innerText')
@@ -175,7 +204,7 @@ test('each page shows one key, and none of them another path or a mistake of our
   const admin = await startWithRedis(t, { more: retiring })
   const { key, id } = await furnish(admin)
   const page = await open(admin.url)
-  for (const place of [...places, `callers/${key.id}`, `requests/${id}`]) {
+  for (const place of [...places, 'plans/free', `callers/${key.id}`, `requests/${id}`]) {
     await go(page, place)
     const text = await page.locator('main').innerText()
     t.notMatch(text, /undefined|NaN|\[object/, place)
@@ -238,7 +267,7 @@ test('hostile names are texts on every page, and move nothing', async (t, open) 
   }
   await admin.gateway.app.core.tallying.flush()
   const page = await open(admin.url, { viewport: { width: 320, height: 800 } })
-  for (const place of [...places, ...shownBy]) {
+  for (const place of [...places, 'plans/free', ...shownBy]) {
     await go(page, place)
     t.equal(await page.locator('#app img, #app script').count(), 0, place)
     t.ok(await isNarrow(page), `${place} doesn’t scroll sideways`)
@@ -321,6 +350,7 @@ test('Now shows what was sent, live', async (t, open) => {
   await page.getByRole('button', { name: 'Pause' }).click()
   await sent(1)
   await page.getByText('Paused at').waitFor()
+  await until(async () => (await admin.ask('GET', '/admin/live')).text.includes('"requests":26'))
   t.equal(await strip.getByText('25 in the last minute').count(), 1)
   await page.getByRole('button', { name: 'Go on' }).click()
   await strip.getByText('26 in the last minute').waitFor()
@@ -353,6 +383,14 @@ test('the keyboard alone is enough', async (t, open) => {
   await dialog.waitFor()
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'hidden' })
+  await page.getByRole('button', { name: 'Keys' }).press('Enter')
+  await dialog.getByRole('checkbox').press(' ')
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'hidden' })
+  t.equal(await focused(page), 'Keys', 'the focus is back')
+  await page.keyboard.press('/')
+  await page.keyboard.press('?')
+  t.equal(await page.locator('#search, dialog[open]').count(), 0, 'single keys are off')
   const revoke = page.getByRole('button', { name: 'Revoke' })
   await revoke.focus()
   await page.keyboard.press('Enter')
@@ -391,28 +429,36 @@ async function violations(page: Page): Promise<string[]> {
 }
 
 test('axe finds nothing on any page, in light and dark', async (t, open) => {
-  const admin = await startWithRedis(t, { more: retiring })
+  const admin = await startWithRedis(t, { more: retiring, admin: saving })
   const { key, id } = await furnish(admin)
   await admin.ask('PUT', `/admin/bans/${key.id}`, { for: '30m' })
   const page = await open(admin.url, { token: '', bypassCSP: true })
   await page.evaluate(axe)
   t.strictSame(await violations(page), [], 'sign-in')
   await signIn(page)
-  for (const place of [...places, `callers/${key.id}`, `requests/${id}`]) {
-    await go(page, place)
-    const name = place.replace(/\/.*/, '-one')
+  const inBoth = async (name: string): Promise<void> => {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
-      t.strictSame(await violations(page), [], `${place} ${colorScheme}`)
+      t.strictSame(await violations(page), [], `${name}, ${colorScheme}`)
       await picture(page, `${name}-${colorScheme}`)
     }
   }
+  for (const place of [...places, 'plans/free', `callers/${key.id}`, `requests/${id}`]) {
+    await go(page, place)
+    await inBoth(place.replace(/\/.*/, '-one'))
+  }
+  await page.getByRole('button', { name: 'Revoke' }).click()
+  await inBoth('dialog')
+  await go(page, 'plans/free')
+  await page.getByLabel('A minute', { exact: true }).fill('1')
+  await page.locator('.diff').waitFor()
+  await inBoth('tried-limit')
 })
 
 test('no page scrolls sideways at 320 px or at 200 %, and nothing moves that need not', async (t, open) => {
   const admin = await startWithRedis(t, { more: retiring })
   const { key, id } = await furnish(admin)
-  const all = [...places, `callers/${key.id}`, `requests/${id}`]
+  const all = [...places, 'plans/free', `callers/${key.id}`, `requests/${id}`]
   const sizes = {
     320: { viewport: { width: 320, height: 800 } },
     'of 200 %': { viewport: { width: 640, height: 450 }, deviceScaleFactor: 2 },

@@ -41,7 +41,9 @@ export async function startBrowser(t: Test, ...more: string[]) {
   const executablePath = chromiumBinary()
   const browser = await chromium.launch({
     executablePath,
-    args: [...flags, ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), ...more],
+    // As root there is none, nor in one that was unpacked; its pages are ours.
+    chromiumSandbox: false,
+    args: [...flags, ...more],
   })
   t.teardown(() => browser.close())
   const test: BrowserTest = (name, act) => {

@@ -2,6 +2,7 @@ import { render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { currentSession, get, onSignedOut, signOut, type Session } from './api.ts'
 import { html, type Child } from './html.ts'
+import { Keys, useShortcuts } from './keys.ts'
 import { SignIn } from './pages/sign-in.ts'
 import { Backends } from './pages/backends.ts'
 import { Caller } from './pages/caller.ts'
@@ -105,6 +106,7 @@ function House({ session }: { session: Session }) {
       </nav>
       <div class="who">
         <span>${session.name} <span class="quiet">(${session.role})</span></span>
+        <button type="button" onClick=${() => setHelpOpen(true)}>Keys</button>
         <button type="button" onClick=${() => void signOut()}>Sign out</button>
       </div>
     </header>
@@ -142,43 +144,6 @@ function useStay(): void {
     const timer = setInterval(stay, stayMs)
     return () => clearInterval(timer)
   }, [])
-}
-
-/** `/` searches, `?` lists the keys; both only outside of fields. */
-function useShortcuts(help: () => void): void {
-  useEffect(() => {
-    const press = (event: KeyboardEvent): void => {
-      const isTyping =
-        event.target instanceof Element && event.target.closest('input, textarea, select, dialog')
-      if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return
-      if (event.key === '/') {
-        event.preventDefault()
-        if (document.querySelector('#search') === null) location.hash = '#/callers'
-        requestAnimationFrame(() => document.querySelector<HTMLInputElement>('#search')?.focus())
-      } else if (event.key === '?') help()
-    }
-    addEventListener('keydown', press)
-    return () => removeEventListener('keydown', press)
-  }, [])
-}
-
-function Keys({ close }: { close: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
-  return html`
-    <dialog ref=${dialog} onClose=${close} aria-label="Keys">
-      <h2>Keys</h2>
-      <dl class="facts">
-        <dt><kbd>/</kbd></dt>
-        <dd>search for a caller, a request or a token</dd>
-        <dt><kbd>?</kbd></dt>
-        <dd>this list</dd>
-        <dt><kbd>Esc</kbd></dt>
-        <dd>close a dialog</dd>
-      </dl>
-      <form method="dialog" class="buttons"><button>Close</button></form>
-    </dialog>
-  `
 }
 
 const app = document.querySelector('#app')

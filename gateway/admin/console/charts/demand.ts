@@ -29,7 +29,7 @@ export function Demand({ unit, curve, limit, draft, choose }: Props) {
   const value = draft ?? limit ?? most
   return html`
     <figure class="chart">
-      <h3>Highest use ${unit} of each quota</h3>
+      <h2>Highest use ${unit} of each quota</h2>
       <div ref=${ref} class="drawing low">
         ${
           width > 0 &&

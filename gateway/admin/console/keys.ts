@@ -1,0 +1,60 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { html } from './html.ts'
+
+/** The place in the browser's storage that says whether single keys do nothing here. */
+const offName = 'tollgate-console-keys-off'
+
+function areOff(): boolean {
+  return localStorage.getItem(offName) !== null
+}
+
+/** `/` searches, `?` lists the keys; both only outside of fields, and unless they are turned off. */
+export function useShortcuts(help: () => void): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      const isTyping =
+        event.target instanceof Element && event.target.closest('input, textarea, select, dialog')
+      if (isTyping || event.ctrlKey || event.metaKey || event.altKey || areOff()) return
+      if (event.key === '/') {
+        event.preventDefault()
+        if (document.querySelector('#search') === null) location.hash = '#/callers'
+        requestAnimationFrame(() => document.querySelector<HTMLInputElement>('#search')?.focus())
+      } else if (event.key === '?') help()
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [])
+}
+
+/** The keys of the console. People who speak to their computer, or whose hands shake, can turn single keys off. */
+export function Keys({ close }: { close: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [isOff, setOff] = useState(areOff)
+  useEffect(() => dialog.current?.showModal(), [])
+  const turn = (event: Event): void => {
+    const isOn = (event.target as HTMLInputElement).checked
+    if (isOn) localStorage.removeItem(offName)
+    else localStorage.setItem(offName, 'yes')
+    setOff(!isOn)
+  }
+  return html`
+    <dialog ref=${dialog} onClose=${close} aria-label="Keys">
+      <h2>Keys</h2>
+      <dl class="facts">
+        <dt><kbd>/</kbd></dt>
+        <dd>search for a caller, a request or a token</dd>
+        <dt><kbd>?</kbd></dt>
+        <dd>this list</dd>
+        <dt><kbd>Esc</kbd></dt>
+        <dd>close a dialog</dd>
+      </dl>
+      <p>
+        <label class="inline">
+          <input type="checkbox" checked=${!isOff} onChange=${turn} />
+          Single keys work in this browser
+        </label>
+      </p>
+      <form method="dialog" class="buttons"><button>Close</button></form>
+    </dialog>
+  `
+}
