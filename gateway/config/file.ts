@@ -205,6 +205,16 @@ export interface PlanSettings {
   readonly perDay: number | 'unlimited'
   /** Whether keys of this plan are banned if they go on after refusals. Write on or off. */
   readonly bans?: 'on' | 'off'
+  /** Lower limits that refuse nothing: requests that they would have refused are counted, for tollgate shadow report. */
+  readonly shadow?: ShadowLimits
+}
+
+/** Lower limits that refuse nothing: requests that they would have refused are counted, for tollgate shadow report. */
+export interface ShadowLimits {
+  /** The points a minute of the shadow; without it: those of the plan. Write a whole number above 0 or "unlimited". */
+  readonly perMinute?: number | 'unlimited'
+  /** The points a day of the shadow; without it: those of the plan. Write a whole number above 0 or "unlimited". */
+  readonly perDay?: number | 'unlimited'
 }
 
 /** The store of keys, counters and bans. */

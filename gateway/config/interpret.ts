@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import type { Deprecation } from './deprecations.ts'
 import type { Limits, Plan } from '../limits/limits.ts'
 import { limitFrom } from '../limits/limits.ts'
+import { shadowOf } from '../limits/shadow.ts'
 import type { BanRules } from '../limits/step.ts'
 import type { Config, RedisSettings, Route, UpstreamSettings } from './config.ts'
 import { methodsOf } from './methods.ts'
@@ -70,7 +71,10 @@ export function plansFrom(plans: CompleteFile['plans']): ReadonlyMap<string, Pla
 
 function planFrom(name: string, plan: CompleteFile['plans'][string]): Plan {
   const limits = 'limits' in plan ? plan.limits : limitsFrom(plan)
-  return { name, limits, bans: plan.bans === 'on' }
+  const bans = plan.bans === 'on'
+  if (limits === 'custom' || !('shadow' in plan) || !plan.shadow) return { name, limits, bans }
+  const { perMinute = limits.perMinute, perDay = limits.perDay } = plan.shadow
+  return { name, limits, bans, shadow: shadowOf(name, limitsFrom({ perMinute, perDay })) }
 }
 
 function limitsFrom({

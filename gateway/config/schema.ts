@@ -35,7 +35,8 @@ const adminAddress = section({
   hosts: optional(Type.Array(hostName, { expected: 'a list of names without ports' })),
 })
 const onOrOff = Type.Optional(Type.Enum(['on', 'off'], { expected: 'on or off' }))
-const plan = section({ perMinute: limit, perDay: limit, bans: onOrOff })
+const shadow = optional(section({ perMinute: optional(limit), perDay: optional(limit) }))
+const plan = section({ perMinute: limit, perDay: limit, bans: onOrOff, shadow })
 const customPlan = section({ limits: Type.Literal('custom'), bans: onOrOff })
 const target = Type.Union([url, section({ url, weight: optional(weight) })], {
   expected: 'an http or https URL without a path, or { url: ..., weight: ... }',

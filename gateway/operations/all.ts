@@ -29,6 +29,7 @@ import { listAudit } from './reports/audit.ts'
 import { reportDeprecations } from './reports/deprecations.ts'
 import { showUsage } from './reports/usage.ts'
 import { showRequest } from './requests/show.ts'
+import { reportShadow } from './shadow/report.ts'
 import { backupStore } from './store/backup.ts'
 import { copyToStore } from './store/copy.ts'
 import { checkUpstream } from './upstream/check.ts'
@@ -59,6 +60,7 @@ export const operations: readonly Operation[] = [
   listAudit,
   previewLimits,
   showDemand,
+  reportShadow,
   checkUpstream,
   listUpstreams,
   listGateways,
