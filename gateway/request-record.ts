@@ -6,8 +6,8 @@ import type { Standing } from './limits/headers.ts'
 import type { Terms } from './limits/terms.ts'
 import type { FairShare } from './http/fair-share.ts'
 
-/** Why a request is forbidden: a restriction of its key, or a cost over the key's limits. */
-export type Forbidden = 'method' | 'path' | 'address' | 'cost'
+/** Why a request is forbidden: a restriction of its plan or its key, or a cost over the key's limits. */
+export type Forbidden = 'plan' | 'method' | 'path' | 'address' | 'cost'
 
 /** The record of one guarded request. The stages fill it in; metrics, usage and log read it at the end. */
 export class RequestRecord {

@@ -11,10 +11,12 @@ export const statusByCode = {
   request_timeout: 408,
   conflict: 409,
   gone: 410,
+  precondition_failed: 412,
   payload_too_large: 413,
   uri_too_long: 414,
   unsupported_media_type: 415,
   misdirected_request: 421,
+  precondition_required: 428,
   rate_limit_exceeded: 429,
   key_banned: 429,
   too_many_at_once: 429,
@@ -45,6 +47,7 @@ export type Reason =
   | 'method'
   | 'path'
   | 'address'
+  | 'plan'
   | 'cost'
   | 'minute'
   | 'day'

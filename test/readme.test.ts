@@ -67,7 +67,12 @@ t.test('what is told of settings that are left out is what they are', (t) => {
     plans: { free: { perMinute: 1, perDay: 1 } },
     upstreams: { NAME: { targets: [{ url: 'http://127.0.0.1:1' }] } },
     routes: [{ path: '/x', upstream: 'NAME' }],
-    deprecations: [{ operation: 'GET /x', since: '2025-12-05' }],
+    deprecations: [
+      {
+        ...{ operation: 'GET /x', since: '2025-12-05', sunset: '2030-12-05' },
+        extensions: [{ key: 'k', until: '2031-03-01' }],
+      },
+    ],
   }
   const written = structuredClone(base) as Record<string, unknown>
   let count = 0

@@ -4,6 +4,15 @@ import { decoded, pathExpression } from '../http/paths.ts'
 /** A rehearsal of a removal: the operation is refused from `fromMs` to `toMs`. */
 export type Brownout = Readonly<{ fromMs: number; toMs: number }>
 
+/** A later sunset for one key, or for all keys of an account. */
+export type Extension = Readonly<{
+  key?: string | undefined
+  account?: string | undefined
+  untilMs: number
+  /** Whether brownouts spare its callers. */
+  spare: boolean
+}>
+
 /** An operation that callers should stop using, as the configuration announces it. */
 export type Deprecation = Readonly<{
   /** A method and a path pattern, such as `GET /v1/pets/{petId}`. */
@@ -16,17 +25,29 @@ export type Deprecation = Readonly<{
   docs?: string | undefined
   afterSunset: 'gone' | 'serve'
   brownouts: readonly Brownout[]
+  extensions: readonly Extension[]
 }>
 
-/** A deprecation with its headers, which every answer of its operation has. */
+/** A deprecation as it is for one caller, with its headers, which every answer of its operation has. */
 export type Announced = Readonly<{
   deprecation: Deprecation
+  /** The sunset for this caller. */
+  sunsetMs: number | undefined
+  /** The caller's extension. */
+  extension: Extension | undefined
   headers: Readonly<Record<string, string>>
   links: readonly string[]
 }>
 
-/** Finds the deprecation of a request by method and path, in any spelling that the router accepts. */
-export type FindDeprecation = (method: string, path: string) => Announced | undefined
+/** A caller as extensions name it; an account is never empty. */
+type Holder = Readonly<{ id: string; account: string | undefined }>
+
+/** Finds the deprecation of a request by method and path, in any spelling that the router accepts, for its caller. */
+export type FindDeprecation = (
+  method: string,
+  path: string,
+  caller: Holder | undefined,
+) => Announced | undefined
 
 /** `lenience` must be the router's: every spelling that reaches a route finds the route's deprecation. */
 export function deprecationFinder(
@@ -38,16 +59,17 @@ export function deprecationFinder(
     return {
       method,
       expression: expressionOf(pattern, lenience),
-      announced: announcedFrom(deprecation),
+      announcedTo: announcer(deprecation),
     }
   })
   if (operations.length === 0) return () => undefined
-  return (method, path) => {
+  return (method, path, caller) => {
     // HEAD is the same operation as GET.
     const listed = method === 'HEAD' ? 'GET' : method
     const plain = lenience.pathOf(decoded(path))
-    return operations.find((each) => each.method === listed && each.expression.test(plain))
-      ?.announced
+    return operations
+      .find((each) => each.method === listed && each.expression.test(plain))
+      ?.announcedTo(caller)
   }
 }
 
@@ -56,10 +78,28 @@ function expressionOf(pattern: string, { ignoresCase }: Lenience): RegExp {
   return ignoresCase ? new RegExp(expression, 'i') : expression
 }
 
-function announcedFrom(deprecation: Deprecation): Announced {
-  const { sinceMs, sunsetMs, replacement, docs } = deprecation
+/** Each caller's form of a deprecation: by its key's extension, else by its account's. They are made once. */
+export function announcer(deprecation: Deprecation): (caller: Holder | undefined) => Announced {
+  const general = announcedFrom(deprecation)
+  if (deprecation.extensions.length === 0) return () => general
+  const [byKey, byAccount] = [new Map<string, Announced>(), new Map<string, Announced>()]
+  for (const extension of deprecation.extensions) {
+    const { key, account } = extension
+    const announced = announcedFrom(deprecation, extension)
+    if (key !== undefined) byKey.set(key, announced)
+    if (account !== undefined) byAccount.set(account, announced)
+  }
+  return (caller) =>
+    (caller && (byKey.get(caller.id) ?? byAccount.get(caller.account ?? ''))) ?? general
+}
+
+function announcedFrom(deprecation: Deprecation, extension?: Extension): Announced {
+  const { sinceMs, replacement, docs } = deprecation
+  const sunsetMs = extension?.untilMs ?? deprecation.sunsetMs
   return {
     deprecation,
+    sunsetMs,
+    extension,
     headers: {
       deprecation: `@${Math.floor(sinceMs / 1000)}`,
       ...(sunsetMs === undefined ? {} : { sunset: new Date(sunsetMs).toUTCString() }),

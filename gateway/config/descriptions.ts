@@ -10,6 +10,8 @@ export const descriptions: Readonly<Record<string, string>> = {
   'admin.port': 'The port for operators; 0 is any free port.',
   'admin.hosts':
     'Host names that requests to the admin address may use besides localhost and IP addresses: those to the console always, all others while only this machine can reach it.',
+  'admin.save':
+    'Whether operators may read and save this file over the admin API and the console. The file’s secrets can be read then by every token without a role.',
 
   store: 'The store of keys, counters and bans.',
   'store.file':
@@ -41,6 +43,10 @@ export const descriptions: Readonly<Record<string, string>> = {
     'The points a minute of the shadow; without it: those of the plan.',
   'plans.NAME.shadow.perDay': 'The points a day of the shadow; without it: those of the plan.',
   'plans.NAME.limits': 'Each key brings its own limits.',
+  'plans.NAME.methods':
+    'The methods that keys of this plan may use; GET includes HEAD. Without it: all.',
+  'plans.NAME.paths':
+    'The paths that keys of this plan may ask for, written like those of routes. Without it: all.',
   strangers: 'The limits of an address (IPv6: a /64) for requests without a valid key.',
   'strangers.perMinute': 'Requests without a valid key, per address and minute.',
   'strangers.perDay': 'Requests without a valid key, per address and day.',
@@ -109,6 +115,12 @@ export const descriptions: Readonly<Record<string, string>> = {
   'deprecations[].brownouts': 'Rehearsals of the removal: the operation is 503 while they last.',
   'deprecations[].brownouts[].from': 'When it begins.',
   'deprecations[].brownouts[].to': 'When it ends.',
+  'deprecations[].extensions':
+    'A later sunset for single keys and accounts. A key has its own, else that of its account.',
+  'deprecations[].extensions[].key': 'The id of the key.',
+  'deprecations[].extensions[].account': 'The account, in place of a key.',
+  'deprecations[].extensions[].until': 'The sunset for its requests.',
+  'deprecations[].extensions[].spare': 'Whether brownouts spare it.',
 
   quota: 'The endpoint of the gateway itself for callers.',
   'quota.path': 'The path at which callers read their limits; asking is free.',

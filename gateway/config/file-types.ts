@@ -27,6 +27,7 @@ const names: Readonly<Record<string, readonly string[]>> = {
   'routes[]': ['RouteSettings'],
   'deprecations[]': ['DeprecationSettings'],
   'deprecations[].brownouts[]': ['BrownoutSettings'],
+  'deprecations[].extensions[]': ['KeyExtension', 'AccountExtension'],
   cors: ['CorsSettings'],
 }
 

@@ -60,6 +60,26 @@ export interface DeprecationSettings {
   readonly afterSunset?: 'gone' | 'serve'
   /** Rehearsals of the removal: the operation is 503 while they last. */
   readonly brownouts?: readonly BrownoutSettings[]
+  /** A later sunset for single keys and accounts. A key has its own, else that of its account. */
+  readonly extensions?: readonly (KeyExtension | AccountExtension)[]
+}
+
+export interface AccountExtension {
+  /** The account, in place of a key. */
+  readonly account: string
+  /** The sunset for its requests. Write a day such as 2030-12-05, or a time with its zone. */
+  readonly until: string
+  /** Whether brownouts spare it. Write true or false. */
+  readonly spare?: boolean
+}
+
+export interface KeyExtension {
+  /** The id of the key. */
+  readonly key: string
+  /** The sunset for its requests. Write a day such as 2030-12-05, or a time with its zone. */
+  readonly until: string
+  /** Whether brownouts spare it. Write true or false. */
+  readonly spare?: boolean
 }
 
 export interface BrownoutSettings {
@@ -195,6 +215,10 @@ export interface CustomPlan {
   readonly limits: 'custom'
   /** Whether keys of this plan are banned if they go on after refusals. Write on or off. */
   readonly bans?: 'on' | 'off'
+  /** The methods that keys of this plan may use; GET includes HEAD. Without it: all. */
+  readonly methods?: readonly string[]
+  /** The paths that keys of this plan may ask for, written like those of routes. Without it: all. */
+  readonly paths?: readonly string[]
 }
 
 /** The limits of a plan. In a custom plan, each key brings its own limits. */
@@ -203,10 +227,14 @@ export interface PlanSettings {
   readonly perMinute: number | 'unlimited'
   /** The points that a key may use up in a day; days begin at midnight, UTC. Write a whole number above 0 or "unlimited". */
   readonly perDay: number | 'unlimited'
-  /** Whether keys of this plan are banned if they go on after refusals. Write on or off. */
-  readonly bans?: 'on' | 'off'
   /** Lower limits that refuse nothing: requests that they would have refused are counted, for tollgate shadow report. */
   readonly shadow?: ShadowLimits
+  /** Whether keys of this plan are banned if they go on after refusals. Write on or off. */
+  readonly bans?: 'on' | 'off'
+  /** The methods that keys of this plan may use; GET includes HEAD. Without it: all. */
+  readonly methods?: readonly string[]
+  /** The paths that keys of this plan may ask for, written like those of routes. Without it: all. */
+  readonly paths?: readonly string[]
 }
 
 /** Lower limits that refuse nothing: requests that they would have refused are counted, for tollgate shadow report. */
@@ -275,6 +303,8 @@ export interface AdminSettings {
   readonly port?: number
   /** Host names that requests to the admin address may use besides localhost and IP addresses: those to the console always, all others while only this machine can reach it. */
   readonly hosts?: readonly string[]
+  /** Whether operators may read and save this file over the admin API and the console. The file’s secrets can be read then by every token without a role. Write true or false. */
+  readonly save?: boolean
 }
 
 /** The address for callers. */

@@ -5,7 +5,7 @@ import { limitFrom } from '../limits/limits.ts'
 import { shadowOf } from '../limits/shadow.ts'
 import type { BanRules } from '../limits/step.ts'
 import type { Config, RedisSettings, Route, UpstreamSettings } from './config.ts'
-import { methodsOf } from './methods.ts'
+import { methodsOf, withHead } from './methods.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../shared/units.ts'
 import type { CompleteFile } from './written.ts'
 
@@ -71,10 +71,11 @@ export function plansFrom(plans: CompleteFile['plans']): ReadonlyMap<string, Pla
 
 function planFrom(name: string, plan: CompleteFile['plans'][string]): Plan {
   const limits = 'limits' in plan ? plan.limits : limitsFrom(plan)
-  const bans = plan.bans === 'on'
-  if (limits === 'custom' || !('shadow' in plan) || !plan.shadow) return { name, limits, bans }
+  const { bans, methods, paths } = plan
+  const all = { name, limits, bans: bans === 'on', methods: methods && withHead(methods), paths }
+  if (limits === 'custom' || !('shadow' in plan) || !plan.shadow) return all
   const { perMinute = limits.perMinute, perDay = limits.perDay } = plan.shadow
-  return { name, limits, bans, shadow: shadowOf(name, limitsFrom({ perMinute, perDay })) }
+  return { ...all, shadow: shadowOf(name, limitsFrom({ perMinute, perDay })) }
 }
 
 function limitsFrom({
@@ -128,6 +129,9 @@ function upstreamFrom(
 
 function deprecationFrom(written: CompleteFile['deprecations'][number]): Deprecation {
   const { operation, since, sunset, replacement, docs, afterSunset, brownouts } = written
+  const extensions = written.extensions.map(({ until, spare, ...of }) => {
+    return { ...of, untilMs: instant(until), spare }
+  })
   return {
     operation,
     sinceMs: instant(since),
@@ -136,6 +140,7 @@ function deprecationFrom(written: CompleteFile['deprecations'][number]): Depreca
     docs,
     afterSunset,
     brownouts: brownouts.map(({ from, to }) => ({ fromMs: instant(from), toMs: instant(to) })),
+    extensions,
   }
 }
 

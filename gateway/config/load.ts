@@ -29,6 +29,9 @@ export class ConfigError extends Error {
 /** The paths that a gateway serves: its routes, and the quota path. */
 export type Served = Readonly<{ quotaPath: string | undefined; routes: readonly Route[] }>
 
+/** Sentences about settings, without their subjects. */
+type Remarks = readonly (readonly [path: Path, sentence: string])[]
+
 /** A file without mistakes, and the places of its settings. */
 export type Preview = Readonly<{
   /** The configuration as operators see it: complete, in the form of the file, without secrets. */
@@ -41,13 +44,20 @@ export type Preview = Readonly<{
   plans: ReadonlyMap<string, Plan | 'variable'>
   /** The line of a setting; `undefined` if it isn't written. */
   lineOf: (path: Path) => number | undefined
+  /** The keys and accounts that extensions of sunsets name, with the places of the names. */
+  extended: readonly Extended[]
   /** A foreign text, such as an error message, with `${NAME}` in place of the variables' values. */
   withNames: (text: string) => string
   /** The text at a path as it is written, with `${NAME}`; `undefined` if no text is there. */
   wordAt: (path: Path) => string | undefined
   /** An error about settings, each with its place in the file. */
-  fault: (remarks: readonly (readonly [path: Path, sentence: string])[]) => ConfigError
+  fault: (remarks: Remarks) => ConfigError
+  /** Warnings of settings, as one line each with its place. */
+  warningsOf: (remarks: Remarks) => readonly string[]
 }>
+
+/** A key or an account with a later sunset, and its place in the file. */
+export type Extended = Readonly<{ path: Path; key?: string; account?: string }>
 
 /** A file that can be used. */
 export type Loaded = Preview & Readonly<{ config: Config; text: string }>
@@ -144,6 +154,13 @@ function previewOf(document: ConfigDocument, name: string, world: World): Previe
     )
   const [wrong, warnings] = [lines(false), lines(true)]
   if (wrong.length > 0) throw new ConfigError(wrong.join('\n'), { mistakes: wrong })
+  const about = (remarks: Remarks, isWarning: boolean): string[] => {
+    const faults = remarks.map(([path, sentence]) => {
+      const offset = document.offsetOf(path)
+      return { offset, sentence: `${nameOf(path)} ${sentence}`, isWarning }
+    })
+    return linesOf(document, name, faults)
+  }
   // `shown` has the form that was just checked.
   const file = completed(document.shown() as ConfigFile)
   return {
@@ -157,14 +174,12 @@ function previewOf(document: ConfigDocument, name: string, world: World): Previe
     lineOf: (path) => document.lineOf(path),
     withNames: (text) => document.withNames(text),
     wordAt: (path) => document.wordAt(path),
+    extended: extendedIn(file),
     fault: (remarks) => {
-      const faults = remarks.map(([path, sentence]) => ({
-        offset: document.offsetOf(path),
-        sentence: `${nameOf(path)} ${sentence}`,
-      }))
-      const lines = linesOf(document, name, faults)
+      const lines = about(remarks, false)
       return new ConfigError(lines.join('\n'), { mistakes: lines })
     },
+    warningsOf: (remarks) => about(remarks, true),
   }
 }
 
@@ -177,8 +192,18 @@ export function plansOf({ plans }: Pick<CompleteFile, 'plans'>): Preview['plans'
   ])
 }
 
+function extendedIn({ deprecations }: ReturnType<typeof completed>): Extended[] {
+  return deprecations.flatMap(({ extensions }, i) =>
+    extensions.flatMap((each, j) => {
+      const whose = 'key' in each ? { key: each.key } : { account: each.account }
+      const path = ['deprecations', i, 'extensions', j, ...Object.keys(whose)]
+      return hasVariable(whose) ? [] : [{ path, ...whose }]
+    }),
+  )
+}
+
 /** A short name of a text: another text has another one. */
-function hashOf(text: string): string {
+export function hashOf(text: string): string {
   return hash('sha256', text).slice(0, 12)
 }
 

@@ -26,6 +26,7 @@ import {
   weight,
   words,
   workers,
+  yesOrNo,
 } from './values.ts'
 
 const address = section({ host: optional(text), port: optional(port) })
@@ -33,11 +34,25 @@ const adminAddress = section({
   host: optional(text),
   port: optional(port),
   hosts: optional(Type.Array(hostName, { expected: 'a list of names without ports' })),
+  save: optional(Type.Boolean({ expected: 'true or false' })),
 })
 const onOrOff = Type.Optional(Type.Enum(['on', 'off'], { expected: 'on or off' }))
+const methods = optional(Type.Array(method, { minItems: 1, expected: 'a list of methods' }))
+const ofEveryPlan = {
+  bans: onOrOff,
+  methods,
+  paths: optional(Type.Array(path, { minItems: 1, expected: 'a list of paths' })),
+}
 const shadow = optional(section({ perMinute: optional(limit), perDay: optional(limit) }))
-const plan = section({ perMinute: limit, perDay: limit, bans: onOrOff, shadow })
-const customPlan = section({ limits: Type.Literal('custom'), bans: onOrOff })
+const plan = section({ perMinute: limit, perDay: limit, shadow, ...ofEveryPlan })
+const customPlan = section({ limits: Type.Literal('custom'), ...ofEveryPlan })
+const extension = Type.Union(
+  [
+    section({ key: text, until: instant, spare: optional(yesOrNo) }),
+    section({ account: text, until: instant, spare: optional(yesOrNo) }),
+  ],
+  { expected: '{ key: ..., until: ... } or { account: ..., until: ... }' },
+)
 const target = Type.Union([url, section({ url, weight: optional(weight) })], {
   expected: 'an http or https URL without a path, or { url: ..., weight: ... }',
 })
@@ -108,7 +123,7 @@ export const fileSchema = section({
   ),
   keys: optional(section({ cache: optional(count) })),
   quota: optional(section({ path: optional(ownPath) })),
-  headers: optional(section({ ietf: optional(Type.Boolean({ expected: 'true or false' })) })),
+  headers: optional(section({ ietf: optional(yesOrNo) })),
   upstreams: optional(
     Type.Record(
       Type.String(),
@@ -149,7 +164,7 @@ export const fileSchema = section({
       path,
       upstream: text,
       cost: optional(cost),
-      methods: optional(Type.Array(method, { minItems: 1, expected: 'a list of methods' })),
+      methods,
       rewrite: optional(prefix),
       bodyLimit: optional(size),
     }),
@@ -168,6 +183,9 @@ export const fileSchema = section({
           Type.Array(section({ from: instant, to: instant }), {
             expected: 'a list of { from: ..., to: ... }',
           }),
+        ),
+        extensions: optional(
+          Type.Array(extension, { expected: 'a list of { key: ..., until: ... }' }),
         ),
       }),
       { expected: 'a list of deprecations' },

@@ -27,6 +27,7 @@ export const workers = Type.Union(
   },
 )
 export const text = Type.String({ minLength: 1, expected: 'a text' })
+export const yesOrNo = Type.Boolean({ expected: 'true or false' })
 export const port = Type.Integer({
   minimum: 0,
   maximum: 65_535,

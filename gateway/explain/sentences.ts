@@ -31,6 +31,7 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
   strangers: (kept) =>
     `Too many requests without a valid key came from the address. ${again(fullWindow(kept)?.resetMs, kept)}`,
   plan_gone: (kept) => `The configuration has no plan ${kept.caller?.plan} any more.`,
+  plan: (kept) => `The plan ${kept.caller?.plan} doesn’t include ${kept.method} for this path.`,
   method: (kept) => `The key ${nameOf(kept)} is restricted to other methods than ${kept.method}.`,
   path: (kept) => `The key ${nameOf(kept)} is restricted to other paths.`,
   address: (kept) => `The key ${nameOf(kept)} is restricted to other addresses.`,

@@ -14,6 +14,9 @@ export type Plan = Readonly<{
   bans: boolean
   /** Lower limits that only count. */
   shadow?: Shadow | undefined
+  /** The methods and the path patterns that its keys may use; without them, all. */
+  methods?: readonly string[] | undefined
+  paths?: readonly string[] | undefined
 }>
 
 /** A key's own limits, which replace those of its plan; as operators write them. */

@@ -10,18 +10,18 @@ export type Terms = Readonly<{
   limits: Limits
   /** When strikes become a ban; `undefined` for a plan without bans. */
   bans: BanRules | undefined
-  /** The restrictions of the caller's key; `undefined` for a key without any. */
+  /** The restrictions of the caller's plan and key; `undefined` where neither has any. */
   forbids: Restriction | undefined
   /** Lower limits that only count; `undefined` for a plan without them. */
   shadow?: Shadow | undefined
 }>
 
-/** Says which restriction of a key forbids a request; `undefined` if none does. */
+/** Says which restriction forbids a request: the plan's, or one of the key; `undefined` if none does. */
 export type Restriction = (
   method: string,
   path: string,
   address: () => string,
-) => 'method' | 'path' | 'address' | undefined
+) => 'plan' | 'method' | 'path' | 'address' | undefined
 
 /** The plans of one configuration. Each generation has its own, so no request mixes the terms of two. */
 export class ConfiguredPlans {
@@ -53,7 +53,8 @@ export class ConfiguredPlans {
     if (!limits) return undefined
     const bans = plan.bans ? this.#bans : undefined
     const shadow = plan.shadow && shadowFor(plan.shadow, overrides.limits)
-    return Object.freeze({ limits, bans, forbids: restriction(overrides), shadow })
+    const forbids = bothOf(ofPlan(plan), restriction(overrides))
+    return Object.freeze({ limits, bans, forbids, shadow })
   }
 }
 
@@ -61,6 +62,18 @@ function shadowFor(shadow: Shadow, own: LimitSettings | undefined): Shadow {
   if (!own) return shadow
   const { perMinute, perDay } = own
   return shadowBeside(shadow, { perMinute: perMinute !== undefined, perDay: perDay !== undefined })
+}
+
+/** The restrictions of a plan: all keys of the plan have them beside their own. */
+function ofPlan({ methods, paths }: Plan): Restriction | undefined {
+  const forbids = restriction({ methods, paths })
+  return forbids && ((...request) => forbids(...request) && 'plan')
+}
+
+function bothOf(one: Restriction | undefined, other: Restriction | undefined) {
+  if (!one || !other) return one ?? other
+  const both: Restriction = (...request) => one(...request) ?? other(...request)
+  return both
 }
 
 function restriction({ methods, paths, addresses }: KeyOverrides): Restriction | undefined {

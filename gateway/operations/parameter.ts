@@ -21,6 +21,8 @@ export type Parameter = Readonly<{
   many?: boolean
   /** The help of `--no-OPTION`, which takes the present value away, as `null` does in a body. */
   takeAway?: string
+  /** The header of a request that gives it, in place of its query or body. */
+  header?: string
   /** It is given only where no key is named, because it is about several keys. */
   isOfMany?: boolean
   /** Where no key is named, it names several, and is needed. */

@@ -119,6 +119,11 @@ export class QuotaDesk {
     return { ...view, standing: keyStanding(key, facts) }
   }
 
+  /** The state of a key's limits, without the key. */
+  async standing(key: Key): Promise<KeyStanding> {
+    return keyStanding(key, await this.#facts(key))
+  }
+
   /** Empties minute and day of a key's quota, which may be an account's; returns the quota's name. */
   async reset(id: string): Promise<string> {
     const key = await this.#key(id)
@@ -131,7 +136,7 @@ export class QuotaDesk {
 
   async #view(key: Key): Promise<QuotaView> {
     const { id, name, plan } = key
-    return { id, name, plan, ...keyStanding(key, await this.#facts(key)) }
+    return { id, name, plan, ...(await this.standing(key)) }
   }
 
   async #facts(key: Key): Promise<StandingFacts> {

@@ -120,12 +120,16 @@ export function quotaView(request: FastifyRequest, reply: FastifyReply): object 
 
 function forbidden(why: Forbidden, cost: number, limits: Limits): Refusal {
   if (why === 'cost') return tooExpensive(cost, limits)
-  return new Refusal(
-    'forbidden',
-    why === 'address'
-      ? 'Your key is not for this address: it is restricted to others.'
-      : 'Your key is not for this operation: it is restricted to other methods or paths.',
-  ).because(why)
+  return new Refusal('forbidden', forbiddenSentences[why]).because(why)
+}
+
+const otherOperations =
+  'Your key is not for this operation: it is restricted to other methods or paths.'
+const forbiddenSentences = {
+  plan: "Your plan doesn't include this operation.",
+  method: otherOperations,
+  path: otherOperations,
+  address: 'Your key is not for this address: it is restricted to others.',
 }
 
 /** The most points that one request can cost and be admitted. */

@@ -18,17 +18,20 @@ export type RetireOptions = Readonly<{
 /** Refuses operations that are past their sunset, and during brownouts before it. */
 export function retire({ find, clock, called, unanswered }: RetireOptions): onRequestHookHandler {
   return function retire(request, reply, done): void {
-    const deprecated = find(request.method, pathOf(request))
-    if (!deprecated) return done()
     const { tollgate: record } = request
+    const deprecated = find(request.method, pathOf(request), record?.caller)
+    if (!deprecated) return done()
     if (!record?.caller) throw new Error('retire comes after authenticate')
     called(record.caller, deprecated.deprecation.operation)
-    const { sunsetMs = Infinity, afterSunset, brownouts, replacement } = deprecated.deprecation
+    const { sunsetMs = Infinity, extension } = deprecated
+    const { afterSunset, brownouts, replacement } = deprecated.deprecation
     const now = clock()
     if (afterSunset === 'gone' && now >= sunsetMs) {
       return void refuse(reply, gone(replacement))
     }
-    const brownout = brownouts.find(({ fromMs, toMs }) => fromMs <= now && now < toMs)
+    const brownout = extension?.spare
+      ? undefined
+      : brownouts.find(({ fromMs, toMs }) => fromMs <= now && now < toMs)
     if (!brownout) return done()
     unanswered(record)
     void refuse(

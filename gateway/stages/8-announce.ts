@@ -1,7 +1,8 @@
 import type { FastifyReply, onSendHookHandler } from 'fastify'
 import { pathOf } from '../../shared/service.ts'
 import type { Cors } from '../http/cors.ts'
-import type { FindDeprecation } from '../config/deprecations.ts'
+import { madePrivate, variedBy } from '../http/caching.ts'
+import type { Announced, FindDeprecation } from '../config/deprecations.ts'
 import { rateHeaders } from '../limits/headers.ts'
 
 export type AnnounceOptions = Readonly<{ ietf: boolean; find: FindDeprecation; cors: Cors }>
@@ -15,21 +16,23 @@ export function announce({ ietf, find, cors }: AnnounceOptions): onSendHookHandl
     if (reply.statusCode < 400 && reply.hasHeader('retry-after')) reply.removeHeader('retry-after')
     const corsHeaders = cors.headersFor(request.raw)
     if (corsHeaders) reply.headers(corsHeaders)
-    if (cors.varies) reply.header('vary', withOrigin(reply.getHeader('vary')))
-    const deprecated = find(request.method, pathOf(request))
+    // Also without an origin: a cache would give that answer to all origins.
+    if (cors.varies) reply.header('vary', variedBy('Origin', reply.getHeader('vary')))
+    const deprecated = find(request.method, pathOf(request), request.tollgate?.caller)
     if (deprecated) {
       reply.headers(deprecated.headers)
       addLinks(reply, deprecated.links)
+      if (deprecated.deprecation.extensions.length > 0) keepApart(reply, deprecated)
     }
     done(null, payload)
   }
 }
 
-/** Adds `Origin` to a `Vary`, also without an origin: a cache would give that answer to all origins. */
-function withOrigin(vary: ReturnType<FastifyReply['getHeader']>): string {
-  if (vary === undefined) return 'Origin'
-  const before = [vary].flat().join(', ')
-  return /^\*$|(?:^|,)\s*origin\s*(?:,|$)/i.test(before) ? before : `${before}, Origin`
+/** Keeps caches from giving one caller's answer of an operation with extensions to another caller. */
+function keepApart(reply: FastifyReply, { extension }: Announced): void {
+  reply.header('vary', variedBy('Authorization', reply.getHeader('vary')))
+  // Some shared caches don't look at `Vary`.
+  if (extension) reply.header('cache-control', madePrivate(reply.getHeader('cache-control')))
 }
 
 /** Adds links to the backend's own, which stay. */

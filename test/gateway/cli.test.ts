@@ -383,9 +383,14 @@ t.test(
 )
 
 t.test('a spreadsheet makes a formula of nothing', (t) => {
+  const forever = { sunsetMs: undefined, extension: undefined, needsExtension: false }
   const cells = (name: string): string => {
-    const calls = [{ key: 'k', name, operation: 'GET /v1/pets', calls: 2, lastMs: 0 }]
-    return callsCsv(calls).split('\r\n')[1]?.split('","')[1] ?? ''
+    const calls = { key: 'k', name, operation: 'GET /v1/pets', calls: 2, lastMs: 0 }
+    return (
+      callsCsv([{ ...calls, ...forever }])
+        .split('\r\n')[1]
+        ?.split('","')[1] ?? ''
+    )
   }
   for (const [name, cell] of [
     ['=HYPERLINK(0)', "'=HYPERLINK(0)"],
@@ -403,10 +408,12 @@ t.test('a spreadsheet makes a formula of nothing', (t) => {
     t.equal(cells(name), cell)
   }
   const [heads, row] = callsCsv([
-    { key: 'k', name: 'a', operation: 'o', calls: 2, lastMs: 0 },
+    { key: 'k', name: 'a', operation: 'o', calls: 2, lastMs: 0, ...forever },
   ]).split('\r\n')
-  t.equal(heads, '"key","name","operation","calls","last"')
-  t.equal(row, '"k","a","o","2","1970-01-01T00:00:00.000Z"', 'every cell is in quotes')
+  const more = '"sunset","extension","needsExtension"'
+  t.equal(heads, `"key","name","operation","calls","last",${more}`)
+  const last = '"1970-01-01T00:00:00.000Z"'
+  t.equal(row, `"k","a","o","2",${last},"","","false"`, 'every cell is in quotes')
   t.end()
 })
 
@@ -426,12 +433,12 @@ t.test('a report tells whom to write to', async (t) => {
   await ended
   t.match(await run('deprecations', 'report'), {
     code: 0,
-    out: /ID +NAME +OPERATION +CALLS +LAST\n\w{12} +=Acme, "Inc" +GET \/v1\/pets\/\{petId\} +2 +20/,
+    out: /ID +NAME +OPERATION +CALLS +LAST +SUNSET\n\w{12} +=Acme, "Inc" +GET \/v1\/pets\/\{petId\} +2 +20/,
   })
   const csv = await run('deprecations', 'report', '--csv', '--days', '1')
   t.match(
     csv.out,
-    /^"key","name","operation","calls","last"\r\n"\w{12}","'=Acme, ""Inc""","GET [^,]+","2","20[^,]+Z"\n$/,
+    /^"key",.*,"last","sunset",.*\r\n"\w{12}","'=Acme, ""Inc""","GET [^,]+","2","20[^,]+Z","","","false"\n$/,
   )
   t.match(await runJson('deprecations', 'report'), [{ key: made['id'], calls: 2 }])
   t.match(await run('deprecations', 'report', '--days', '0'), { code: 2, out: /from 1 to 90/ })

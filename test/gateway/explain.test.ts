@@ -88,7 +88,10 @@ t.test('for every code, explain says what the answer said, and why', async (t) =
     upstream,
     clock: () => now,
     more: `
-plans: { free: { perMinute: 60, perDay: 1000 }, gone: { perMinute: 100, perDay: 100 } }
+plans:
+  free: { perMinute: 60, perDay: 1000 }
+  gone: { perMinute: 100, perDay: 100 }
+  readers: { perMinute: 60, perDay: 1000, methods: [ GET ] }
 strangers: { perMinute: 100, perDay: 10000 }
 bans: { strikes: 1, grace: 0s }
 deprecations:
@@ -110,6 +113,7 @@ deprecations:
   const minute = await key({ name: 'Minute', limits: { perMinute: 1 }, account: 'acme' })
   const day = await key({ name: 'Day', limits: { perDay: 1 } })
   const get = await key({ name: 'Get', methods: ['GET'], paths: ['/v1/pets'] })
+  const reader = await key({ name: 'Reader', plan: 'readers' })
   const elsewhere = await key({ name: 'Elsewhere', addresses: ['10.0.0.0/8'] })
   const planless = await key({ name: 'Planless', plan: 'gone' })
   const [revoked, disabled] = [await key({ name: 'R' }), await key({ name: 'D' })]
@@ -157,6 +161,7 @@ deprecations:
     ['invalid_api_key', 'revoked', () => call('GET', '/v1/pets', revoked), 'R'],
     ['invalid_api_key', 'rotated_out', () => call('GET', '/v1/pets', rotated), 'O'],
     ['forbidden', 'plan_gone', () => call('GET', '/v1/pets', planless), 'Planless'],
+    ['forbidden', 'plan', () => call('POST', '/v1/pets', reader), 'Reader'],
     ['forbidden', 'method', () => call('POST', '/v1/pets', get), 'Get'],
     ['forbidden', 'path', () => call('GET', '/v1/others', get), 'Get'],
     ['forbidden', 'address', () => call('GET', '/v1/pets', elsewhere), 'Elsewhere'],

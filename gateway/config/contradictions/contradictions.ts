@@ -8,6 +8,7 @@ import { costRemarks, limitRemarks, planRemarks, shadowRemarks } from './limits.
 import { routeRemarks } from './routes.ts'
 import { section, type Quote, type Remark } from './remarks.ts'
 import { banRemarks, stopRemarks, workerRemarks } from './times.ts'
+import { restrictionRemarks } from './restrictions.ts'
 import { probeRemarks, unusedRemarks } from './upstreams.ts'
 
 export type World = Readonly<{
@@ -47,6 +48,7 @@ export function contradictionsIn(
     ...(world.files ? certificateRemarks(file) : []),
     ...costRemarks(file, quote),
     ...(areRoutesSound ? [...probeRemarks(file), ...unusedRemarks(file)] : []),
+    ...restrictionRemarks(file, quote, areRoutesSound),
     ...deprecationRemarks(file, quote, areRoutesSound),
     ...proxyRemarks(file, quote),
     ...originRemarks(file, quote),

@@ -15,7 +15,7 @@ export function* deprecationRemarks(
   const entries = entriesIn(file)
   const listed = new Set<string>()
   for (const [i, deprecation] of list(file['deprecations']).entries()) {
-    const { operation, since, sunset, brownouts } = section(deprecation)
+    const { operation, since, sunset, brownouts, extensions } = section(deprecation)
     const setting = ['deprecations', i] as const
     const written = text(operation)
     if (written !== undefined && operations.test(written)) {
@@ -37,6 +37,7 @@ export function* deprecationRemarks(
       yield mistake([...setting, 'sunset'], `must not be before since, which is ${written}`)
     }
     yield* brownoutRemarks([...setting, 'brownouts'], list(brownouts), quote)
+    yield* extensionRemarks(setting, list(extensions), { sunset, sunsetMs }, quote)
   }
 }
 
@@ -61,6 +62,36 @@ function* brownoutRemarks(
     const other = earlier.findIndex((each) => from < each.to && each.from < to)
     if (other >= 0) yield mistake([...setting, i], `overlaps with ${nameOf([...setting, other])}`)
     earlier.push({ from, to })
+  }
+}
+
+/** An extension is later than the sunset that it extends, and the only one of its key or account. */
+function* extensionRemarks(
+  deprecation: Path,
+  extensions: readonly unknown[],
+  { sunset, sunsetMs }: Readonly<{ sunset: unknown; sunsetMs: number | undefined }>,
+  quote: Quote,
+): Generator<Remark> {
+  const earlier = new Map<string, number>()
+  for (const [i, extension] of extensions.entries()) {
+    const setting = [...deprecation, 'extensions', i]
+    const { key, account, until } = section(extension)
+    const untilMs = instant(until)
+    if (sunset === undefined) {
+      yield mistake(setting, 'extends nothing: the operation has no sunset')
+    } else if (sunsetMs !== undefined && untilMs !== undefined && untilMs <= sunsetMs) {
+      const written = quote([...deprecation, 'sunset'])
+      yield mistake([...setting, 'until'], `must be after the sunset, which is ${written}`)
+    }
+    const what = key === undefined ? 'account' : 'key'
+    const name = text(key ?? account)
+    if (name === undefined) continue
+    const other = earlier.get(`${what} ${name}`)
+    if (other !== undefined) {
+      const first = nameOf([...deprecation, 'extensions', other])
+      yield mistake(setting, `is for the same ${what} as ${first}`)
+    }
+    earlier.set(`${what} ${name}`, i)
   }
 }
 

@@ -2,10 +2,11 @@ import { differencesOf } from '../../config/diff.ts'
 import { impactOf } from '../../foresight/impact.ts'
 import { dayCount } from '../kinds.ts'
 import { operation } from '../operation.ts'
-import { dayRange } from '../parameters.ts'
+import { configTypes, dayRange } from '../parameters.ts'
 import { listedQuotas } from '../plans/parameters.ts'
 import { affectedKeys } from './affected.ts'
 import { counting } from './differences.ts'
+import { unknownExtensions } from './unknown-extensions.ts'
 
 export const checkConfig = operation({
   name: 'config check',
@@ -15,7 +16,7 @@ export const checkConfig = operation({
   parameters: {
     file: {
       isConfig: true,
-      types: ['application/yaml', 'text/yaml', 'text/plain', 'application/json'],
+      types: configTypes,
     },
     impact: {
       kind: dayCount,
@@ -28,8 +29,9 @@ export const checkConfig = operation({
   run: async (context, { file, impact: days }) => {
     const { config, examine, inForce, stores, clock, flush } = context
     const { preview, mistakes } = await examine(file)
+    const unknown = preview ? await unknownExtensions(context, preview) : []
+    const warnings = [...(preview?.warnings ?? []), ...unknown]
     if (preview === undefined || inForce === undefined) {
-      const warnings = preview?.warnings ?? []
       return {
         file: file.name,
         inForce,
@@ -40,7 +42,7 @@ export const checkConfig = operation({
         refused: {},
       }
     }
-    const { shown, warnings, plans } = preview
+    const { shown, plans } = preview
     const lines = { before: inForce.lineOf, after: preview.lineOf }
     const differences = differencesOf(inForce.shown, shown, lines)
     const affected = await affectedKeys(() => stores().keys, differences, plans)

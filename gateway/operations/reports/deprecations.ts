@@ -2,34 +2,46 @@ import {
   callsCsv,
   callsView,
   deprecatedCalls,
-  type DeprecatedCalls,
+  type ReportedCalls,
 } from '../../records/deprecated-calls.ts'
 import { Listed } from '../listed.ts'
 import { operation } from '../operation.ts'
 import { days, dayRange } from '../parameters.ts'
 import { aligned, timeText } from '../table.ts'
+import { ownSunsets } from './sunsets.ts'
 
 export const reportDeprecations = operation({
   name: 'deprecations report',
   at: ['GET /admin/deprecations'],
   summary: 'List the keys that still call deprecated operations',
-  details: 'Calls are counted when they come, by day, and kept for 90 days.',
+  details:
+    'Calls are counted when they come, by day, and kept for 90 days. A key needs an extension if it has none, called ' +
+    'within 30 days, and the sunset is in less than 30 days or over.',
   parameters: { days },
   role: 'read',
-  run: async ({ stores, clock, flush }, { days }) => {
+  run: async (context, { days }) => {
+    const { stores, clock, flush } = context
     const { fromDay, toDay } = dayRange(days, clock)
     await flush()
-    return deprecatedCalls(stores(), fromDay, toDay)
+    const calls = await deprecatedCalls(stores(), fromDay, toDay)
+    const sunsetOf = await ownSunsets(context)
+    return calls.map((each): ReportedCalls => ({ ...each, ...sunsetOf(each) }))
   },
   json: (calls) => Listed.of(calls, callsView),
   csv: callsCsv,
   text: table,
 })
 
-function table(calls: readonly DeprecatedCalls[]): string {
+function table(calls: readonly ReportedCalls[]): string {
   if (calls.length === 0) return 'No key has called a deprecated operation.'
-  const rows = calls.map(({ key, name, operation, calls, lastMs }) => {
-    return [key, name, operation, String(calls), timeText(lastMs)]
+  const rows = calls.map((each) => {
+    const { key, name, operation, calls, lastMs } = each
+    return [key, name, operation, String(calls), timeText(lastMs), sunsetText(each)]
   })
-  return aligned([['ID', 'NAME', 'OPERATION', 'CALLS', 'LAST'], ...rows])
+  return aligned([['ID', 'NAME', 'OPERATION', 'CALLS', 'LAST', 'SUNSET'], ...rows])
+}
+
+function sunsetText({ sunsetMs, extension, needsExtension }: ReportedCalls): string {
+  if (sunsetMs === undefined) return ''
+  return `${timeText(sunsetMs)}${extension ? ', extended' : needsExtension ? ', not extended' : ''}`
 }

@@ -1,0 +1,75 @@
+import type { Path } from '../document.ts'
+import { pathPattern } from '../values.ts'
+import { entriesIn, methodFault, pathFault } from './entries.ts'
+import {
+  list,
+  mistake,
+  section,
+  text,
+  warning,
+  type Quote,
+  type Remark,
+  type Section,
+} from './remarks.ts'
+
+const paths = new RegExp(pathPattern)
+
+/** The methods and paths that a plan includes. A path that no route covers is only a warning: it opens nothing. */
+export function* restrictionRemarks(
+  file: Section,
+  quote: Quote,
+  areRoutesSound: boolean,
+): Generator<Remark> {
+  const routed = coveredPaths(file)
+  for (const [name, plan] of Object.entries(section(file['plans']))) {
+    const setting = ['plans', name] as const
+    yield* methodRemarks([...setting, 'methods'], list(section(plan)['methods']), quote)
+    for (const [i, path] of list(section(plan)['paths']).entries()) {
+      const written = text(path)
+      if (written === undefined || !paths.test(written)) continue
+      const place = [...setting, 'paths', i]
+      const fault = pathFault(written, quote(place))
+      if (fault !== undefined) yield mistake(place, fault)
+      else if (areRoutesSound && routed && !routed.some((each) => canMeet(each, written))) {
+        yield warning(place, `is covered by no route: ${quote(place)}`)
+      }
+    }
+  }
+}
+
+function* methodRemarks(
+  setting: Path,
+  methods: readonly unknown[],
+  quote: Quote,
+): Generator<Remark> {
+  for (const [i, method] of methods.entries()) {
+    const place = [...setting, i]
+    const written = text(method)
+    const isMethod = written !== undefined && /^[A-Z-]+$/.test(written)
+    const fault = isMethod ? methodFault(written, quote(place)) : undefined
+    if (fault !== undefined) yield mistake(place, fault)
+  }
+}
+
+/**
+ * The paths that requests can have: those of the routes, and the quota path. `undefined` if they are unknown, as in an
+ * app that has its own routes alone.
+ */
+function coveredPaths(file: Section): readonly string[] | undefined {
+  const routed = entriesIn(file).map(({ path }) => path)
+  if (routed.length === 0 || routed.includes('')) return undefined
+  const { path = '/v1/quota' } = section(file['quota'])
+  return [...routed, text(path) ?? '/v1/quota']
+}
+
+/** Whether a path can match both patterns. */
+function canMeet(one: string, other: string): boolean {
+  const [first, second] = [one.split('/'), other.split('/')]
+  for (let i = 0; i < Math.max(first.length, second.length); i++) {
+    const [a, b] = [first[i], second[i]]
+    if (a === undefined || b === undefined) return false
+    if (a === '*' || b === '*') return true
+    if (a !== b && !a.startsWith('{') && !b.startsWith('{')) return false
+  }
+  return true
+}
