@@ -42,10 +42,10 @@ export type Preview = Readonly<{
   served: Served
   /** Its plans; `variable` for one whose limits wait for a variable of the environment. */
   plans: ReadonlyMap<string, Plan | 'variable'>
-  /** The line of a setting; `undefined` if it isn't written. */
-  lineOf: (path: Path) => number | undefined
   /** The keys and accounts that extensions of sunsets name, with the places of the names. */
   extended: readonly Extended[]
+  /** The line of a setting; `undefined` if it isn't written. */
+  lineOf: (path: Path) => number | undefined
   /** A foreign text, such as an error message, with `${NAME}` in place of the variables' values. */
   withNames: (text: string) => string
   /** The text at a path as it is written, with `${NAME}`; `undefined` if no text is there. */
@@ -183,15 +183,6 @@ function previewOf(document: ConfigDocument, name: string, world: World): Previe
   }
 }
 
-/** The plans of a complete file; `variable` for one whose limits wait for a variable of the environment. */
-export function plansOf({ plans }: Pick<CompleteFile, 'plans'>): Preview['plans'] {
-  const entries = Object.entries(plans)
-  return new Map<string, Plan | 'variable'>([
-    ...entries.map(([name]) => [name, 'variable'] as const),
-    ...plansFrom(Object.fromEntries(entries.filter((plan) => !hasVariable(plan)))),
-  ])
-}
-
 function extendedIn({ deprecations }: ReturnType<typeof completed>): Extended[] {
   return deprecations.flatMap(({ extensions }, i) =>
     extensions.flatMap((each, j) => {
@@ -200,6 +191,15 @@ function extendedIn({ deprecations }: ReturnType<typeof completed>): Extended[] 
       return hasVariable(whose) ? [] : [{ path, ...whose }]
     }),
   )
+}
+
+/** The plans of a complete file; `variable` for one whose limits wait for a variable of the environment. */
+export function plansOf({ plans }: Pick<CompleteFile, 'plans'>): Preview['plans'] {
+  const entries = Object.entries(plans)
+  return new Map<string, Plan | 'variable'>([
+    ...entries.map(([name]) => [name, 'variable'] as const),
+    ...plansFrom(Object.fromEntries(entries.filter((plan) => !hasVariable(plan)))),
+  ])
 }
 
 /** A short name of a text: another text has another one. */
