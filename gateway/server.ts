@@ -20,6 +20,7 @@ import { plainTarget } from './http/paths.ts'
 import { guard } from './guard.ts'
 import { keepRoom } from './http/room.ts'
 import { noPlan, noRoute } from './records/recorder.ts'
+import { wouldRefuse } from './limits/shadow.ts'
 import { windowOf } from './records/use.ts'
 import { addTimes, outcomeOf, RequestRecord } from './request-record.ts'
 import { addRest, inOneLine, takeAllMethods } from './routes.ts'
@@ -244,6 +245,9 @@ function describe(line: LogLine, { tollgate: record }: FastifyRequest): void {
   if (refusal?.reason) line['reason'] = refusal.reason
   const window = refusal && windowOf(refusal)
   if (window) line['window'] = window
+  const shadow = record.terms?.shadow
+  const windows = shadow && record.standing && wouldRefuse(shadow, record.standing.decision)
+  if (windows) line['shadow'] = windows
   if (target !== undefined) line['target'] = target
   addTimes(line, record, performance.now())
 }

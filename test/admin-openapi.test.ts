@@ -175,7 +175,7 @@ function routesIn(tree: string): string[] {
 t.test('the admin address answers all that is documented, and nothing else', async (t) => {
   const admin = await start(t, {
     more: `plans:
-  free: { perMinute: 60, perDay: 1000 }
+  free: { perMinute: 60, perDay: 1000, shadow: { perMinute: 1 } }
   pro: { perMinute: 300, perDay: 10000 }
   tiny: { perMinute: 1, perDay: 1 }
   enterprise: custom
@@ -268,6 +268,8 @@ async function askOfPlans(t: Test, ask: Call, { call, key }: Admin['gateway']): 
   t.equal((await ask('POST', '/admin/plans/gone/preview', lower, json)).status, 404)
   for (const method of ['GET', 'HEAD']) {
     t.equal((await ask(method, '/admin/plans/gone/demand')).status, 404)
+    t.equal((await ask(method, '/admin/shadow?plan=gone')).status, 404)
+    t.equal((await ask(method, '/admin/shadow', undefined, { accept: 'text/csv' })).status, 200)
   }
 }
 

@@ -48,6 +48,12 @@ export const beginnings = {
     ]),
   bans: ({ plans }: Config) =>
     bounded([...plans.values()].filter(({ bans }) => bans).map(({ name }) => [name])),
+  shadows: ({ plans }: Config) =>
+    bounded(
+      [...plans.values()]
+        .filter(({ shadow }) => shadow !== undefined)
+        .flatMap(({ name }) => ['minute', 'day'].map((window): Labels => [name, window])),
+    ),
   strangers: () => toStrangers.map((code): Labels => [code]),
   deprecated: ({ deprecations, plans }: Config) =>
     bounded(

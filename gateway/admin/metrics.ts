@@ -94,6 +94,14 @@ function addRequests(registry: Registry, gateway: Gateway): void {
       }
     },
   })
+  counter(registry, 'tollgate_shadow_refusals_total', {
+    help: 'Requests that were let in and that the shadow of their plan would have refused, by window',
+    labels: ['plan', 'window'],
+    begins: () => beginnings.shadows(gateway.config),
+    *read() {
+      for (const [plan, window, count] of meters.shadows) yield [count, plan, window]
+    },
+  })
   counter(registry, 'tollgate_bans_total', {
     help: 'Keys that were banned for going on after refusals',
     labels: ['plan'],

@@ -37,6 +37,11 @@ export const descriptions: Readonly<Record<string, string>> = {
     'The points that a key may use up in a minute; minutes begin at second 0.',
   'plans.NAME.perDay': 'The points that a key may use up in a day; days begin at midnight, UTC.',
   'plans.NAME.bans': 'Whether keys of this plan are banned if they go on after refusals.',
+  'plans.NAME.shadow':
+    'Lower limits that refuse nothing: requests that they would have refused are counted, for tollgate shadow report.',
+  'plans.NAME.shadow.perMinute':
+    'The points a minute of the shadow; without it: those of the plan.',
+  'plans.NAME.shadow.perDay': 'The points a day of the shadow; without it: those of the plan.',
   'plans.NAME.limits': 'Each key brings its own limits.',
   'plans.NAME.methods':
     'The methods that keys of this plan may use; GET includes HEAD. Without it: all.',

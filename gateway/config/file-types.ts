@@ -12,6 +12,7 @@ const names: Readonly<Record<string, readonly string[]>> = {
   'store.redis': ['RedisCluster', 'RedisSentinels'],
   'store.redis.tls': ['RedisTls'],
   'plans.NAME': ['PlanSettings', 'CustomPlan'],
+  'plans.NAME.shadow': ['ShadowLimits'],
   strangers: ['StrangerLimits'],
   bans: ['BanSettings'],
   keys: ['KeySettings'],

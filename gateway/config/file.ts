@@ -227,12 +227,22 @@ export interface PlanSettings {
   readonly perMinute: number | 'unlimited'
   /** The points that a key may use up in a day; days begin at midnight, UTC. Write a whole number above 0 or "unlimited". */
   readonly perDay: number | 'unlimited'
+  /** Lower limits that refuse nothing: requests that they would have refused are counted, for tollgate shadow report. */
+  readonly shadow?: ShadowLimits
   /** Whether keys of this plan are banned if they go on after refusals. Write on or off. */
   readonly bans?: 'on' | 'off'
   /** The methods that keys of this plan may use; GET includes HEAD. Without it: all. */
   readonly methods?: readonly string[]
   /** The paths that keys of this plan may ask for, written like those of routes. Without it: all. */
   readonly paths?: readonly string[]
+}
+
+/** Lower limits that refuse nothing: requests that they would have refused are counted, for tollgate shadow report. */
+export interface ShadowLimits {
+  /** The points a minute of the shadow; without it: those of the plan. Write a whole number above 0 or "unlimited". */
+  readonly perMinute?: number | 'unlimited'
+  /** The points a day of the shadow; without it: those of the plan. Write a whole number above 0 or "unlimited". */
+  readonly perDay?: number | 'unlimited'
 }
 
 /** The store of keys, counters and bans. */

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import type { Deprecation } from './deprecations.ts'
 import type { Limits, Plan } from '../limits/limits.ts'
 import { limitFrom } from '../limits/limits.ts'
+import { shadowOf } from '../limits/shadow.ts'
 import type { BanRules } from '../limits/step.ts'
 import type { Config, RedisSettings, Route, UpstreamSettings } from './config.ts'
 import { methodsOf, withHead } from './methods.ts'
@@ -71,7 +72,10 @@ export function plansFrom(plans: CompleteFile['plans']): ReadonlyMap<string, Pla
 function planFrom(name: string, plan: CompleteFile['plans'][string]): Plan {
   const limits = 'limits' in plan ? plan.limits : limitsFrom(plan)
   const { bans, methods, paths } = plan
-  return { name, limits, bans: bans === 'on', methods: methods && withHead(methods), paths }
+  const all = { name, limits, bans: bans === 'on', methods: methods && withHead(methods), paths }
+  if (limits === 'custom' || !('shadow' in plan) || !plan.shadow) return all
+  const { perMinute = limits.perMinute, perDay = limits.perDay } = plan.shadow
+  return { ...all, shadow: shadowOf(name, limitsFrom({ perMinute, perDay })) }
 }
 
 function limitsFrom({

@@ -43,7 +43,8 @@ const ofEveryPlan = {
   methods,
   paths: optional(Type.Array(path, { minItems: 1, expected: 'a list of paths' })),
 }
-const plan = section({ perMinute: limit, perDay: limit, ...ofEveryPlan })
+const shadow = optional(section({ perMinute: optional(limit), perDay: optional(limit) }))
+const plan = section({ perMinute: limit, perDay: limit, shadow, ...ofEveryPlan })
 const customPlan = section({ limits: Type.Literal('custom'), ...ofEveryPlan })
 const extension = Type.Union(
   [

@@ -1,3 +1,5 @@
+import type { Shadow } from './shadow.ts'
+
 /** The most points in each window; `Infinity` where a window has no limit. */
 export type Limits = Readonly<{ perMinute: number; perDay: number }>
 
@@ -10,6 +12,8 @@ export type Plan = Readonly<{
   limits: Limits | 'custom'
   /** Whether keys of this plan are banned for requests after refusals. */
   bans: boolean
+  /** Lower limits that only count. */
+  shadow?: Shadow | undefined
   /** The methods and the path patterns that its keys may use; without them, all. */
   methods?: readonly string[] | undefined
   paths?: readonly string[] | undefined

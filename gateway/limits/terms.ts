@@ -1,8 +1,9 @@
 import { Ranges } from '../http/address.ts'
 import { stateOf, type Caller, type KeyOverrides } from '../keys/caller.ts'
 import { pathMatcher } from '../http/paths.ts'
-import { effectiveLimits, type Limits, type Plan } from './limits.ts'
+import { effectiveLimits, type Limits, type LimitSettings, type Plan } from './limits.ts'
 import type { BanRules } from './step.ts'
+import { shadowBeside, type Shadow } from './shadow.ts'
 
 /** The limits, bans and restrictions of one caller in one configuration. */
 export type Terms = Readonly<{
@@ -11,6 +12,8 @@ export type Terms = Readonly<{
   bans: BanRules | undefined
   /** The restrictions of the caller's plan and key; `undefined` where neither has any. */
   forbids: Restriction | undefined
+  /** Lower limits that only count; `undefined` for a plan without them. */
+  shadow?: Shadow | undefined
 }>
 
 /** Says which restriction forbids a request: the plan's, or one of the key; `undefined` if none does. */
@@ -49,8 +52,16 @@ export class ConfiguredPlans {
     const limits = plan && effectiveLimits(plan, overrides.limits)
     if (!limits) return undefined
     const bans = plan.bans ? this.#bans : undefined
-    return Object.freeze({ limits, bans, forbids: bothOf(ofPlan(plan), restriction(overrides)) })
+    const shadow = plan.shadow && shadowFor(plan.shadow, overrides.limits)
+    const forbids = bothOf(ofPlan(plan), restriction(overrides))
+    return Object.freeze({ limits, bans, forbids, shadow })
   }
+}
+
+function shadowFor(shadow: Shadow, own: LimitSettings | undefined): Shadow {
+  if (!own) return shadow
+  const { perMinute, perDay } = own
+  return shadowBeside(shadow, { perMinute: perMinute !== undefined, perDay: perDay !== undefined })
 }
 
 /** The restrictions of a plan: all keys of the plan have them beside their own. */

@@ -35,6 +35,7 @@ import { reportDeprecations } from './reports/deprecations.ts'
 import { listExtensions } from './reports/extensions.ts'
 import { showUsage } from './reports/usage.ts'
 import { showRequest } from './requests/show.ts'
+import { reportShadow } from './shadow/report.ts'
 import { backupStore } from './store/backup.ts'
 import { copyToStore } from './store/copy.ts'
 import { checkUpstream } from './upstream/check.ts'
@@ -65,6 +66,7 @@ export const operations: readonly Operation[] = [
   listAudit,
   previewLimits,
   showDemand,
+  reportShadow,
   checkUpstream,
   listUpstreams,
   listGateways,

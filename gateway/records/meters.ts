@@ -84,6 +84,8 @@ export class TargetMeter {
 export class Meters {
   /** By plan and by the name of the refusal (`use.ts`). */
   readonly refusals = new Counts()
+  /** Admitted requests that a shadow would have refused, by plan and window. */
+  readonly shadows = new Counts()
   /** By plan. */
   readonly bans = new Counts()
   /** By the code of the refusal. */

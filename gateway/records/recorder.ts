@@ -4,6 +4,8 @@ import { pathOf, statusOf } from '../../shared/service.ts'
 import { stateOf, type Caller } from '../keys/caller.ts'
 import type { Core } from '../core.ts'
 import type { RequestRecord } from '../request-record.ts'
+import { isJudged, wouldRefuse, type Shadow } from '../limits/shadow.ts'
+import type { Decision } from '../limits/step.ts'
 import { deprecatedCall } from './deprecated-calls.ts'
 import type { Terms } from '../limits/terms.ts'
 import { pointsBeyondOne, pointTallies, refusalName, useOf, windowOf } from './use.ts'
@@ -46,6 +48,19 @@ export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Rec
     tallying.count(caller.id, stateOf(caller), what, false, Math.abs(points))
   }
 
+  function countShadow(caller: Caller, shadow: Shadow, decision: Decision): void {
+    if (!isJudged(decision)) return
+    const { tallies } = shadow
+    tallying.count(caller.id, stateOf(caller), tallies.all)
+    const windows = wouldRefuse(shadow, decision)
+    if (!windows) return
+    for (const window of ['minute', 'day'] as const) {
+      if (!windows.includes(window)) continue
+      meters.shadows.add(caller.plan, window)
+      tallying.count(caller.id, stateOf(caller), tallies[window], true)
+    }
+  }
+
   return {
     answersOf({ path, upstream, isFree }) {
       const { answers, durations } = meters.route(path)
@@ -74,8 +89,10 @@ export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Rec
         }
         if (!caller || isFree) return
         countUse(record, caller, status)
-        const { standing } = record
-        if (standing) peaks.note(caller, standing.decision, refusal && windowOf(refusal))
+        const { standing, terms } = record
+        if (!standing) return
+        peaks.note(caller, standing.decision, refusal && windowOf(refusal))
+        if (terms?.shadow) countShadow(caller, terms.shadow, standing.decision)
       }
     },
 

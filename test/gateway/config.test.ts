@@ -335,7 +335,7 @@ store:
   timeout: 70ms
   whenUnreachable: deny
 plans:
-  free: { perMinute: 7, perDay: unlimited, bans: off, methods: [ GET, M-SEARCH ] }
+  free: { perMinute: 7, perDay: unlimited, shadow: { perMinute: 5, perDay: 900 }, bans: off, methods: [ GET, M-SEARCH ] }
   dear: { limits: custom, bans: off, paths: [ /v1/*, '/v1/{a}' ] }
 strangers: { perMinute: unlimited, perDay: unlimited }
 bans: { strikes: 7, within: 2m, grace: 0s, for: 7m, factor: 1.5, atMost: 2h, memory: 7d }
@@ -503,7 +503,7 @@ t.test('editors take what the gateway takes, and tell what each setting is for',
   }
   const described = JSON.stringify(jsonSchema())
   const sections =
-    /^(?:[^.[]+|plans\.NAME|upstreams\.NAME(?:\.\w+)?(?:\[\])?|deprecations\[\]\.(?:brownouts|extensions))$/
+    /^(?:[^.[]+|plans\.NAME(?:\.shadow)?|upstreams\.NAME(?:\.\w+)?(?:\[\])?|deprecations\[\]\.(?:brownouts|extensions))$/
   for (const place of settingsOf(fileSchema).keys()) t.ok(descriptions[place], place)
   for (const [place, text] of Object.entries(descriptions)) {
     t.ok(settingsOf(fileSchema).has(place) || sections.test(place), `${place} is a setting`)

@@ -4,7 +4,7 @@ import { fileSchema } from '../schema.ts'
 import { addressRemarks, originRemarks, proxyRemarks } from './addresses.ts'
 import { certificateRemarks } from './certificates.ts'
 import { deprecationRemarks } from './deprecations.ts'
-import { costRemarks, limitRemarks, planRemarks } from './limits.ts'
+import { costRemarks, limitRemarks, planRemarks, shadowRemarks } from './limits.ts'
 import { routeRemarks } from './routes.ts'
 import { section, type Quote, type Remark } from './remarks.ts'
 import { banRemarks, stopRemarks, workerRemarks } from './times.ts'
@@ -42,6 +42,7 @@ export function contradictionsIn(
     ...workerRemarks(file),
     ...planRemarks(file, Object.keys(fileSchema.properties)),
     ...limitRemarks(file, quote),
+    ...shadowRemarks(file, quote),
     ...banRemarks(file, quote),
     ...stopRemarks(file, quote),
     ...(world.files ? certificateRemarks(file) : []),

@@ -28,6 +28,22 @@ export function* limitRemarks(file: Section, quote: Quote): Generator<Remark> {
   }
 }
 
+/** A shadow that is looser than its limit would never count. */
+export function* shadowRemarks(file: Section, quote: Quote): Generator<Remark> {
+  for (const [name, plan] of Object.entries(section(file['plans']))) {
+    const limits = section(plan)
+    const shadow = section(limits['shadow'])
+    for (const window of ['perMinute', 'perDay']) {
+      const [limit, lower] = [limits[window], shadow[window]]
+      const isLooser = typeof limit === 'number' && (lower === 'unlimited' || Number(lower) > limit)
+      if (!isLooser) continue
+      const written = quote(['plans', name, window]) || String(limit)
+      const sentence = `must not be above the limit that it is a shadow of: ${window} is ${written}`
+      yield mistake(['plans', name, 'shadow', window], sentence)
+    }
+  }
+}
+
 /** Warns of plans with the name of a section: a section indented by mistake looks like a plan. */
 export function* planRemarks(file: Section, sections: readonly string[]): Generator<Remark> {
   for (const name of Object.keys(section(file['plans']))) {

@@ -1,0 +1,38 @@
+import { shadowCsv, shadowReport, type ShadowReport } from '../../foresight/shadows.ts'
+import { operation } from '../operation.ts'
+import { dayRange, textOf } from '../parameters.ts'
+import { planOf, recentDays } from '../plans/parameters.ts'
+import { aligned, timeText } from '../table.ts'
+
+export const reportShadow = operation({
+  name: 'shadow report',
+  at: ['GET /admin/shadow'],
+  summary: 'List the keys that the shadow limits of their plans would have refused',
+  details:
+    'A plan with shadow limits lets in what its limits let in, and counts what the lower ones would have refused. Each ' +
+    'window is judged for itself: the day of a shadow also counts what its minute would have refused before.',
+  parameters: { plan: textOf('PLAN', 'only this plan'), days: recentDays },
+  role: 'read',
+  run: async ({ config, stores, clock, flush }, { plan, days }) => {
+    const plans = plan === undefined ? [...config.plans.values()] : [planOf(config, plan)]
+    await flush()
+    return shadowReport(stores(), plans, dayRange(days, clock))
+  },
+  csv: shadowCsv,
+  text: reportText,
+})
+
+function reportText({ shadows, keys }: ShadowReport): string {
+  if (shadows.length === 0) return 'No plan has shadow limits.'
+  const summaries = shadows.map(({ plan, shadow, hash }) => {
+    const limits = `${shadow.perMinute} a minute, ${shadow.perDay} a day`
+    return `${plan}: shadow of ${limits} (${hash})`
+  })
+  if (keys.length === 0) return `${summaries.join('\n')}\n\nThey would have refused nothing.`
+  const rows = keys.map(({ key, name, account = '', plan, refused, of, first, last }) => [
+    ...[key, name, account, plan, String(refused.minute), String(refused.day), String(of)],
+    ...[first, timeText(Date.parse(last))],
+  ])
+  const heads = ['ID', 'NAME', 'ACCOUNT', 'PLAN', 'BY MINUTE', 'BY DAY', 'OF', 'FIRST', 'LAST']
+  return `${summaries.join('\n')}\n\n${aligned([heads, ...rows])}`
+}
