@@ -21,6 +21,7 @@ import { keyTimeline } from './keys/timeline.ts'
 import { explain } from './explain.ts'
 import { now } from './now.ts'
 import type { Operation } from './operation.ts'
+import { grantQuota } from './quota/grant.ts'
 import { resetQuota } from './quota/reset.ts'
 import { showQuota } from './quota/show.ts'
 import { listAudit } from './reports/audit.ts'
@@ -54,6 +55,7 @@ export const operations: readonly Operation[] = [
   setBan,
   showQuota,
   resetQuota,
+  grantQuota,
   showUsage,
   listAudit,
   checkUpstream,
