@@ -16,6 +16,7 @@ import { LastUses } from './records/last-uses.ts'
 import { Tallying } from './records/tallying.ts'
 import { RecentRefusals } from './explain/recent-refusals.ts'
 import { tellOfRefusals } from './explain/refusals-of.ts'
+import { Peaks } from './foresight/peaks.ts'
 import { Timeline } from './explain/timeline.ts'
 import { LiveCounts } from './live/live-counts.ts'
 import { targetsAsTold } from './live/targets.ts'
@@ -42,6 +43,7 @@ export type Core = Readonly<{
   tallying: Tallying
   recentRefusals: RecentRefusals
   timeline: Timeline
+  peaks: Peaks
   /** The latest sums of this gateway. */
   liveCounts: LiveCounts
   /** The latest sums of the whole fleet, for operators who watch. */
@@ -104,9 +106,10 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   })
   const lastUses = new LastUses({ store: stores.lastUses, clock })
   const timeline = new Timeline(stores.timeline)
+  const peaks = new Peaks(stores.peaks)
   const tallying = new Tallying({
     store: stores.tallies,
-    beside: [lastUses, timeline],
+    beside: [lastUses, timeline, peaks],
     clock,
     trouble: trouble('usage can’t be written down; it is kept in memory'),
   })
@@ -144,6 +147,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     tallying,
     recentRefusals,
     timeline,
+    peaks,
     liveCounts,
     live,
     lastUses,

@@ -1,7 +1,15 @@
+import { readFileSync } from 'node:fs'
+import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { mostStreams } from '../gateway/admin/events.ts'
-import { bodySchema, isInPath, parametersAt, plainParameters } from '../gateway/admin/given.ts'
+import {
+  bodySchema,
+  isInPath,
+  parametersAt,
+  plainParameters,
+  withoutPath,
+} from '../gateway/admin/given.ts'
 import { operations as table } from '../gateway/operations/all.ts'
 import { roles } from '../gateway/operations/role.ts'
 import { pathExpression } from '../gateway/http/paths.ts'
@@ -31,6 +39,11 @@ const bodied = guarded.filter(({ method }) => method !== 'GET' && method !== 'HE
 const stored = guarded.filter(({ path, responses }) => '503' in responses && path !== '/admin/live')
 /** What changes a key that is there. */
 const edits = bodied.filter(({ path }) => path.startsWith('/admin/keys/{id}'))
+/** Saving the file needs a header that names its version. */
+const isSave = ({ method, path }: { method: string; path: string }): boolean =>
+  method === 'PUT' && path === '/admin/config/file'
+/** An admin address where the file may be read and saved. */
+const withSave = '{ host: 127.0.0.1, port: 0, save: true }'
 const nobody = 'k3yVb0TQnW8e'
 
 type Admin = Awaited<ReturnType<typeof start>>
@@ -86,14 +99,18 @@ t.test('it is the table of operations, to the last parameter', (t) => {
       const inPath = each.parameters.filter(({ in: place }) => place === 'path')
       t.equal(inPath.length, path.includes('{') ? 1 : 0, `${at}: its key`)
       const query = each.parameters.filter(({ in: place }) => place === 'query')
-      const asked = ['GET', 'DELETE'].includes(method) ? plain : []
-      t.strictSame(query.map(plainly).sort(), asked.map(documentedAs).sort(), `${at}: its query`)
       const whole = Object.values(parameters).find((parameter) => 'types' in parameter)
+      const asked = ['GET', 'DELETE'].includes(method) || whole ? plain : []
+      t.strictSame(query.map(plainly).sort(), asked.map(documentedAs).sort(), `${at}: its query`)
       const types = whole?.types ?? (asked.length < plain.length ? ['application/json'] : [])
       t.strictSame(Object.keys(each.content), [...types], `${at}: its media types`)
       if (whole || types.length === 0) continue
       const { schema = {} } = each.content['application/json'] ?? {}
-      t.strictSame(shapeOf(schema), shapeOf(bodySchema(parameters)), `${at}: its body`)
+      t.strictSame(
+        shapeOf(schema),
+        shapeOf(bodySchema(withoutPath(parameters, path))),
+        `${at}: its body`,
+      )
     }
   }
   const here = table.flatMap((each) => (each.where === 'command line' ? [each] : []))
@@ -157,13 +174,19 @@ function routesIn(tree: string): string[] {
 
 t.test('the admin address answers all that is documented, and nothing else', async (t) => {
   const admin = await start(t, {
-    more: `deprecations:
+    more: `plans:
+  free: { perMinute: 60, perDay: 1000 }
+  pro: { perMinute: 300, perDay: 10000 }
+  tiny: { perMinute: 1, perDay: 1 }
+  enterprise: custom
+deprecations:
   - operation: GET /v1/old
     since: 2025-12-05
     sunset: 2099-01-01
     extensions: [ { account: extended, until: 2100-01-01 } ]
 strangers: { perMinute: 1000, perDay: 1000 }
 bans: { strikes: 1, grace: 1ms }`,
+    admin: withSave,
   })
   await t.test('to what is asked well', (t) => askWell(t, admin))
   await t.test('to what is asked badly', (t) => askBadly(t, admin))
@@ -171,6 +194,7 @@ bans: { strikes: 1, grace: 1ms }`,
   await t.test('to whoever may not ask', (t) => askUnallowed(t, admin))
   await t.test('to operators of each role', askInRoles)
   await t.test('to what cannot be read', (t) => askUnreadably(t, admin))
+  await t.test('to who saves the file', (t) => askToSave(t, admin))
   await t.test('of a file that is unsound, and while it stops', (t) => askUnsoundly(t, admin))
   await t.test('while its own file is damaged', (t) => askDamaged(t, admin))
   await t.test('where others change the same, and when the store is gone', askInRedis)
@@ -185,8 +209,10 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
   for (const points of [{ perDay: 5 }, { perMinute: 5, note: 'n' }]) {
     await ask('POST', `/admin/quota/${busy}/grant`, points)
   }
+  await askOfPlans(t, ask, gateway)
   for (const operation of ofApi) {
     const { method, path } = operation
+    if (isSave(operation)) continue
     const isRead = method === 'GET' || method === 'HEAD'
     const id = isRead ? busy : await fresh()
     if (method === 'DELETE') await ask('PUT', `/admin/bans/${id}`, { for: '1m' })
@@ -222,6 +248,29 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
     await ask(method, '/admin/keys?all=true')
     await ask(method, '/admin/keys?limit=1')
     t.equal((await ask(method, '/admin/deprecations', undefined, csv)).status, 200)
+  }
+}
+
+/** Asks for previews of quotas that would be hit, and that were refused. */
+async function askOfPlans(t: Test, ask: Call, { call, key }: Admin['gateway']): Promise<void> {
+  for (const plan of ['free', 'tiny']) {
+    const { headers } = await key({ plan, account: `acme ${plan}` })
+    for (let i = 0; i < 2; i++) await call('GET', '/v1/pets', undefined, headers)
+  }
+  const json = { 'content-type': 'application/json' }
+  const csv = { ...json, accept: 'text/csv' }
+  const lower = { perMinute: 1, perDay: 1 }
+  t.match((await ask('POST', '/admin/plans/free/preview', lower, json)).text, '"acme free"')
+  t.match((await ask('POST', '/admin/plans/free/preview', lower, csv)).text, '"acme free"')
+  t.match((await ask('POST', '/admin/plans/tiny/preview', { perDay: 2 })).text, '"acme tiny"')
+  const changed = 'plans: { free: { perMinute: 1, perDay: 1 } }\nroutes: []'
+  const yaml = { 'content-type': 'application/yaml' }
+  const checked = await ask('POST', '/admin/config/check?impact=14', changed, yaml)
+  t.match(checked.text, /"impact":.*"acme free"/)
+  t.equal((await ask('POST', '/admin/config/check?impact=0', changed, yaml)).status, 400)
+  t.equal((await ask('POST', '/admin/plans/gone/preview', lower, json)).status, 404)
+  for (const method of ['GET', 'HEAD']) {
+    t.equal((await ask(method, '/admin/plans/gone/demand')).status, 404)
   }
 }
 
@@ -296,7 +345,7 @@ async function askOddly(t: Test, { ask, fresh }: Admin): Promise<void> {
     const xml = json(await ask(method, asked.target, '<x/>', { 'content-type': 'text/xml' }))
     t.match(xml, { message: `Send the body as ${said}.`, status: 415 }, `${method} ${path}`)
     // What is checked is told to be unsound, which is an answer; a token can be imported once.
-    const isChecked = path === '/admin/config/check'
+    const isChecked = path === '/admin/config/check' || isSave(operation)
     if (!isChecked) await holdBodies(t, asked, path === '/admin/keys/import')
   }
   t.strictSame(await askAll(ask, bodied, { id, query: '?all=true' }), [400])
@@ -336,7 +385,7 @@ async function askUnallowed(t: Test, { operate }: Admin): Promise<void> {
 async function askInRoles(t: Test): Promise<void> {
   const names = { read: 'eve/read', support: 'bob/support', all: 'alice' }
   const tokens = Object.entries(names).map(([role, name]) => `${name}:the-token-for-${role}`)
-  const { ask, fresh } = await start(t, { tokens: tokens.join() })
+  const { ask, fresh } = await start(t, { tokens: tokens.join(), admin: withSave })
   const all = { authorization: 'Bearer the-token-for-all' }
   const { text } = await ask('POST', '/admin/keys', { name: 'A', plan: 'free' }, all)
   const id = String((JSON.parse(text) as { id: string }).id)
@@ -390,6 +439,35 @@ async function askUnreadably(t: Test, { ask, written, admin }: Admin): Promise<v
   // Nobody knows of a request that doesn't end that it is HEAD, and wants no body.
   const others = operations.filter(({ method }) => method !== 'HEAD')
   t.strictSame(await askAll(written('HTTP/1.1', 'Host: x\r\n'), others), [408])
+  admin.server.headersTimeout = 60_000
+}
+
+async function askToSave(t: Test, { ask, file }: Admin): Promise<void> {
+  const path = '/admin/config/file'
+  const yaml = { 'content-type': 'application/yaml' }
+  const { text, headers } = await ask('GET', path)
+  t.equal(text, readFileSync(file, 'utf8'))
+  const match = { ...yaml, 'if-match': String(headers['etag']) }
+  const asJson = json(await ask('GET', path, undefined, { accept: 'application/json' }))
+  await ask('HEAD', path, undefined, { accept: 'application/json' })
+  t.strictSame(asJson, { file, text, hash: match['if-match'].slice(1, -1) })
+  t.equal((await ask('PUT', path, text, yaml)).status, 428)
+  t.match(json(await ask('PUT', path, text, match)), { result: 'unchanged' })
+  t.match(json(await ask('PUT', path, `${text}# more\n`, match)), { result: 'changed' })
+  t.equal((await ask('PUT', path, text, match)).status, 412)
+  const latest = async () => String((await ask('GET', path)).headers['etag'])
+  const unsound = await ask('PUT', path, 'plans: 5', { ...yaml, 'if-match': await latest() })
+  t.match(json(unsound), {
+    status: 400,
+    message: /^Nothing was saved: body:1:1: routes is missing; body:1:8/,
+  })
+  await chmod(file, 0o444)
+  t.equal((await ask('PUT', path, text, { ...yaml, 'if-match': await latest() })).status, 409)
+  await chmod(file, 0o644)
+  const whole = readFileSync(file)
+  await writeFile(file, Buffer.concat([whole, Buffer.from([0x23, 0xff, 0x0a])]))
+  t.strictSame([(await ask('GET', path)).status, (await ask('HEAD', path)).status], [409, 409])
+  await writeFile(file, whole)
 }
 
 async function askUnsoundly(t: Test, { ask, write, stop }: Admin): Promise<void> {
@@ -413,7 +491,7 @@ async function askDamaged(t: Test, { ask, gateway, fresh }: Admin): Promise<void
   const asked = stored.filter(({ path }) => path !== '/admin/gateways')
   t.strictSame(await askAll(ask, asked, { id }), [500])
   for (const table of tables) other.exec(`ALTER TABLE lost_${table} RENAME TO ${table}`)
-  const others = guarded.filter((each) => !stored.includes(each))
+  const others = guarded.filter((each) => !stored.includes(each) && !isSave(each))
   t.strictSame(await askAll(ask, others, { id }), [200], 'what does not ask the store goes on')
 }
 
@@ -460,7 +538,7 @@ async function askConsole(t: Test): Promise<void> {
 
 async function askInRedis(t: Test): Promise<void> {
   const redis = await startRedis(t)
-  const { ask, fresh } = await start(t, { store: `redis: "${redis.url}"` })
+  const { ask, fresh } = await start(t, { store: `redis: "${redis.url}"`, admin: withSave })
   await until(async () => (await ask('GET', '/admin/bans')).status === 200)
   for (const operation of edits) {
     const target = targetOf(operation, await fresh())
@@ -480,6 +558,6 @@ async function askInRedis(t: Test): Promise<void> {
   const id = await fresh()
   await redis.kill()
   t.strictSame(await askAll(ask, stored, { id }), [503])
-  const others = ofApi.filter((each) => !stored.includes(each))
+  const others = ofApi.filter((each) => !stored.includes(each) && !isSave(each))
   t.strictSame(await askAll(ask, others, { id }), [200], 'what does not ask the store goes on')
 }

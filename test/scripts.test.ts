@@ -154,6 +154,21 @@ t.test('set-up says what is missing, in one sentence, with an exit code', (t) =>
     t.end()
   })
 
+  t.test('a Chromium: only the tests that need it go without', (t) => {
+    const folder = checkout(t)
+    const script = join(folder, 'checkout/config/scripts/chromium.mjs')
+    const code = `import(${JSON.stringify(script)}).then(async (it) => console.log('found: ' + await it.findChromium()))`
+    const find = (env: Record<string, string>) => run(['-e', code], env).output
+    const PATH = join(folder, 'empty')
+    const output = find({ PATH })
+    t.match(output, /^found: $/m)
+    t.match(output, /^Chromium can't be fetched here \(id: spawn id ENOENT\)\.$/m)
+    t.equal(find({ PATH, CHROMIUM_BIN: '/of/mine' }), 'found: /of/mine\n')
+    writeFileSync(join(PATH, 'google-chrome'), '')
+    t.equal(find({ PATH }), `found: ${join(PATH, 'google-chrome')}\n`)
+    t.end()
+  })
+
   t.test('an SQLite that does not work: what worked before comes back', (t) => {
     const folder = checkout(t)
     const packages = join(folder, 'checkout/node_modules')

@@ -46,7 +46,7 @@ const floors: readonly (readonly string[])[] = [
   ['limits/'],
   ['keys/', 'request-record.ts'],
   ['records/'],
-  ['explain/', 'fleet/'],
+  ['explain/', 'fleet/', 'foresight/'],
   ['live/'],
   ['stores/', 'config/', 'forwarding/'],
   ['stages/'],

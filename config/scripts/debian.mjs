@@ -1,6 +1,14 @@
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { spawn } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { root } from './shared.mjs'
 
 /** Dependencies of Debian's packages that can't be installed here. */
@@ -9,40 +17,91 @@ export class NotHere extends Error {}
 /**
  * Downloads packages of Debian's and unpacks them into a folder of this checkout's cache: nothing is
  * installed, no rights are needed, no service is started. Gives the root of what was unpacked.
+ * `withDependencies` takes along what this machine lacks of what they depend on.
  */
-export function unpackDebian(name, packages) {
-  const folder = join(root, '.cache', name)
-  const target = join(folder, 'root')
+export async function unpackDebian(name, packages, { withDependencies = false } = {}) {
+  const target = join(root, '.cache', name, 'root')
   if (existsSync(target)) return target
   process.stderr.write(`Fetching ${name} for the tests\n`)
-  for (const part of ['state/lists/partial', 'cache/archives/partial', 'debs']) {
+  const { folder, options } = await ownApt()
+  const work = mkdtempSync(join(folder, 'debs-'))
+  const args = ['-qq', '-s', '--no-install-recommends', 'install', ...packages]
+  const plan = withDependencies ? await run('apt-get', [...options, ...args]) : ''
+  const lacking = [...plan.matchAll(/^Inst (\S+)/gm)].map(([, each]) => each)
+  const wanted = new Set([...packages, ...lacking])
+  await run('apt-get', [...options, '-qq', 'download', ...wanted], work)
+  const unpacked = join(work, 'root')
+  for (const deb of readdirSync(work)) await run('dpkg', ['-x', join(work, deb), unpacked])
+  mkdirSync(dirname(target), { recursive: true })
+  // Whole or not at all; another run may have been faster.
+  if (!existsSync(target)) renameSync(unpacked, target)
+  return target
+}
+
+/** Installs packages of Debian's on this machine, which only root may; waits while another run does the same. */
+export async function installDebian(packages) {
+  if (process.getuid?.() !== 0) throw new NotHere('only root may install packages')
+  process.stderr.write(`Installing ${packages.join(', ')} for the tests\n`)
+  const { folder } = await ownApt()
+  const lists = ['-o', `Dir::State::lists=${join(folder, 'state/lists')}`]
+  const cache = ['-o', `Dir::Cache=${join(folder, 'cache')}`, '-o', 'APT::Sandbox::User=root']
+  const args = ['-qq', '-y', '-o', 'DPkg::Lock::Timeout=300', '--no-install-recommends', 'install']
+  await run('apt-get', [...lists, ...cache, ...args, ...packages])
+}
+
+/** The folders in which unpacked packages have their libraries; some have a folder of their own for theirs. */
+export function librariesOf(target) {
+  const folder = join(target, 'usr/lib')
+  const named = (place, pattern) =>
+    readdirSync(place)
+      .filter((name) => pattern.test(name))
+      .map((name) => join(place, name))
+  const usual = named(folder, /linux/)
+  const ofOne = usual.flatMap((place) => named(place, /^[^.]+$/))
+  const isOfLibraries = (place) =>
+    statSync(place).isDirectory() && named(place, /\.so(?:\.|$)/).length > 0
+  return [...usual, ...ofOne.filter(isOfLibraries)]
+}
+
+let own
+
+/** A folder with lists of Debian's packages, fetched once in this run: the machine's own may be empty, or another's to lock. */
+function ownApt() {
+  own ??= fetchLists()
+  return own
+}
+
+async function fetchLists() {
+  mkdirSync(join(root, '.cache'), { recursive: true })
+  const folder = mkdtempSync(join(root, '.cache', 'apt-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
+  for (const part of ['state/lists/partial', 'cache/archives/partial']) {
     mkdirSync(join(folder, part), { recursive: true })
   }
+  const user = await run('id', ['-un'])
   const options = [
     `Dir::State=${join(folder, 'state')}`,
     'Dir::State::status=/var/lib/dpkg/status',
     `Dir::Cache=${join(folder, 'cache')}`,
     'Debug::NoLocking=1',
-    `APT::Sandbox::User=${run('id', ['-un']).trim()}`,
+    `APT::Sandbox::User=${user.trim()}`,
   ].flatMap((option) => ['-o', option])
-  run('apt-get', [...options, '-qq', 'update'])
-  run('apt-get', [...options, '-qq', 'download', ...packages], join(folder, 'debs'))
-  for (const deb of readdirSync(join(folder, 'debs'))) {
-    run('dpkg', ['-x', join(folder, 'debs', deb), target])
-  }
-  return target
+  await run('apt-get', [...options, '-qq', 'update'])
+  return { folder, options }
 }
 
-/** The folders in which unpacked packages have their libraries. */
-export function librariesOf(target) {
-  const folder = join(target, 'usr/lib')
-  return readdirSync(folder)
-    .filter((name) => name.includes('linux'))
-    .map((name) => join(folder, name))
-}
-
+/** Runs a program without holding up what goes on beside it; gives its output. */
 function run(command, args, cwd = root) {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8' })
-  if (status === 0) return stdout
-  throw new NotHere(`${command}: ${error?.message ?? stderr.trim().split('\n').at(-1)}`)
+  return new Promise((resolve, reject) => {
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' }
+    const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    let [stdout, stderr] = ['', '']
+    child.stdout.setEncoding('utf8').on('data', (text) => (stdout += text))
+    child.stderr.setEncoding('utf8').on('data', (text) => (stderr += text))
+    const fail = (cause) => reject(new NotHere(`${command}: ${cause}`))
+    child.on('error', (error) => fail(error.message))
+    child.on('close', (code) =>
+      code === 0 ? resolve(stdout) : fail(stderr.trim().split('\n').at(-1)),
+    )
+  })
 }

@@ -9,7 +9,7 @@ const { findFaketime, findRedis } = await import('./redis.mjs')
 const { root } = await import('./shared.mjs')
 
 process.env.REDIS_SERVER_BIN = await prepareOrExit(findRedis)
-process.env.LIBFAKETIME = findFaketime()
+process.env.LIBFAKETIME = await findFaketime()
 const file = join(root, '.cache', 'faults.jsonl')
 mkdirSync(join(root, '.cache'), { recursive: true })
 rmSync(file, { force: true })

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, symlinkSync, writeFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { librariesOf, NotHere, unpackDebian } from './debian.mjs'
-import { root, SetupError } from './shared.mjs'
+import { findOnPath, root, SetupError } from './shared.mjs'
 
 const wrapper = join(root, '.cache', 'redis', 'redis-server')
 
@@ -9,21 +9,17 @@ const wrapper = join(root, '.cache', 'redis', 'redis-server')
  * A redis-server to run tests with: the one that REDIS_SERVER_BIN names, or one on the path, or
  * Debian's, unpacked into this checkout.
  */
-export function findRedis() {
-  const { REDIS_SERVER_BIN, PATH = '' } = process.env
-  if (REDIS_SERVER_BIN) return REDIS_SERVER_BIN
-  for (const name of ['redis-server', 'valkey-server']) {
-    const found = PATH.split(delimiter).find((place) => existsSync(join(place, name)))
-    if (found) return join(found, name)
-  }
-  if (!existsSync(wrapper)) unpack()
+export async function findRedis() {
+  const found = process.env.REDIS_SERVER_BIN || findOnPath(['redis-server', 'valkey-server'])
+  if (found) return found
+  if (!existsSync(wrapper)) await unpack()
   return wrapper
 }
 
 /** The library that gives a process another clock; empty where it can't be had. */
-export function findFaketime() {
+export async function findFaketime() {
   try {
-    const [folder = ''] = librariesOf(unpackDebian('faketime', ['libfaketime']))
+    const [folder = ''] = librariesOf(await unpackDebian('faketime', ['libfaketime']))
     const library = join(folder, 'faketime', 'libfaketime.so.1')
     return existsSync(library) ? library : ''
   } catch (error) {
@@ -32,10 +28,10 @@ export function findFaketime() {
   }
 }
 
-function unpack() {
+async function unpack() {
   let target
   try {
-    target = unpackDebian('redis', ['redis-tools', 'libjemalloc2', 'liblzf1'])
+    target = await unpackDebian('redis', ['redis-tools', 'libjemalloc2', 'liblzf1'])
   } catch (error) {
     if (!(error instanceof NotHere)) throw error
     throw new SetupError(

@@ -1,7 +1,7 @@
-import { chmodSync, existsSync, writeFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { librariesOf, NotHere, unpackDebian } from './debian.mjs'
-import { root } from './shared.mjs'
+import { findOnPath, root } from './shared.mjs'
 
 /** Dependencies of their Debian packages that the base system lacks. */
 const packages = {
@@ -19,13 +19,11 @@ const packages = {
  * A proxy to compare the gateway with: the one on the path, or Debian's, unpacked into this checkout;
  * empty where neither can be had.
  */
-export function findReference(name) {
-  const places = `${process.env.PATH ?? ''}${delimiter}/usr/sbin`.split(delimiter)
-  const found = places.find((place) => existsSync(join(place, name)))
-  if (found) return join(found, name)
-  if (!packages[name]) return ''
+export async function findReference(name) {
+  const found = findOnPath([name], '/usr/sbin')
+  if (found || !packages[name]) return found
   try {
-    const target = unpackDebian(name, packages[name])
+    const target = await unpackDebian(name, packages[name])
     const wrapper = join(root, '.cache', name, name)
     const path = librariesOf(target).join(':')
     const binary = join(target, 'usr/sbin', name)

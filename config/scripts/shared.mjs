@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { relative } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { delimiter, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The folder of the checkout. */
@@ -8,6 +8,13 @@ export const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** A failure of the set-up, in one sentence that says what to do. */
 export class SetupError extends Error {}
+
+/** The first of some programs that is on the path, or in a folder beside it; empty if none is. */
+export function findOnPath(names, ...beside) {
+  const places = [...(process.env.PATH ?? '').split(delimiter), ...beside].filter(Boolean)
+  const files = names.flatMap((name) => places.map((place) => join(place, name)))
+  return files.find((file) => existsSync(file)) ?? ''
+}
 
 /** One digest over the names and contents of files of this checkout, wherever it lies. */
 export function digestOf(files) {

@@ -1,11 +1,19 @@
+import { findChromium } from './chromium.mjs'
 import { prepareOrExit } from './prepare.mjs'
 import { findFaketime, findRedis } from './redis.mjs'
 import { findReference } from './references.mjs'
 
 /** Prepares the checkout, and finds the programs that tests run; `begun` is called when packages are there. */
-export async function prepareTests(begun) {
-  process.env.REDIS_SERVER_BIN = await prepareOrExit(findRedis, begun)
-  process.env.LIBFAKETIME = findFaketime()
-  process.env.NGINX_BIN = findReference('nginx')
-  process.env.HAPROXY_BIN = findReference('haproxy')
+export async function prepareTests(begun = () => undefined) {
+  let chromium
+  const begin = () => {
+    // Fetching takes as long as building, and needs the network more than the processor.
+    chromium = findChromium()
+    begun()
+  }
+  process.env.REDIS_SERVER_BIN = await prepareOrExit(findRedis, begin)
+  process.env.LIBFAKETIME = await findFaketime()
+  process.env.NGINX_BIN = await findReference('nginx')
+  process.env.HAPROXY_BIN = await findReference('haproxy')
+  process.env.CHROMIUM_BIN = await chromium
 }

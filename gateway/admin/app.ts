@@ -6,7 +6,7 @@ import { answerUnknownRoutes } from '../../shared/unknown-routes.ts'
 import { NotWrittenDown } from '../records/audit.ts'
 import type { Reloader } from '../config/reload.ts'
 import { WrongInput } from '../operations/operation.ts'
-import { upstreamStates } from '../operations/upstream/list.ts'
+import { byUpstream, healthView } from '../operations/upstream/list.ts'
 import { framingFault } from '../http/framing.ts'
 import { KeyMistake } from '../keys/mistake.ts'
 import type { Gateway } from '../server.ts'
@@ -108,7 +108,7 @@ function refusalFor(thrown: unknown): Refusal {
 /** Whether requests should come here: not while it stops, has no healthy target, or has never met its key store. */
 function readiness({ gateway, reloader, isStopping }: AdminOptions) {
   const { hash, mistakes } = reloader.state
-  const upstreams = upstreamStates(gateway)
+  const upstreams = byUpstream(gateway, healthView)
   const targets = Object.values(upstreams).flatMap((each) => Object.values(each))
   const isServed = targets.length === 0 || targets.some(({ healthy }) => healthy)
   const { directory, quotas } = gateway.core

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { Refusal } from '../../shared/refusal.ts'
 import { Type, type TSchema } from '../../shared/schema.ts'
 import type { Endpoint } from '../operations/context.ts'
@@ -6,11 +7,22 @@ import { read } from './body.ts'
 
 type Given = Record<string, unknown>
 
-/** The parameters other than the key and a whole body, with their names. */
+/** The parameters of a path, a query or a body of JSON, with their names. */
 export function plainParameters(parameters: Parameters): [name: string, parameter: Parameter][] {
   return Object.entries(parameters).flatMap(([name, parameter]) =>
-    'kind' in parameter ? [[name, parameter]] : [],
+    'kind' in parameter && parameter.header === undefined ? [[name, parameter]] : [],
   )
+}
+
+/** Makes a reader of headers. A missing one is left to the operation, which knows what it is for. */
+export function fromHeaders(parameters: Parameters): (headers: IncomingHttpHeaders) => Given {
+  const all = Object.entries(parameters).flatMap(([name, each]) =>
+    'kind' in each && each.header !== undefined ? [[name, each.kind, each.header] as const] : [],
+  )
+  return (headers) =>
+    Object.fromEntries(
+      all.map(([name, kind, header]) => [name, kind.read(String(headers[header] ?? ''))]),
+    )
 }
 
 /** The parameters of an operation at an endpoint, which names a key or doesn't. */
@@ -39,6 +51,11 @@ export function fromPath(parameters: Parameters, path: string): (params: unknown
         throw new Refusal('invalid_request', `${name} must be ${kind.expected}.`)
       }),
     )
+}
+
+/** The parameters that aren't in the path: those of the query or of the body. */
+export function withoutPath(parameters: Parameters, path: string): Parameters {
+  return Object.fromEntries(Object.entries(parameters).filter(([name]) => !isInPath(name, path)))
 }
 
 export function isInPath(name: string, path: string): boolean {

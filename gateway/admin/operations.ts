@@ -8,14 +8,22 @@ import { operations } from '../operations/all.ts'
 import { desksFor, type Desks } from '../operations/desks.ts'
 import { Listed } from '../operations/listed.ts'
 import type { Endpoint, Examined, GatewayContext } from '../operations/context.ts'
-import type { ContentParameter, Parameters } from '../operations/parameter.ts'
+import type { Content, ContentParameter, Parameters } from '../operations/parameter.ts'
 import type { Operation, Outcome } from '../operations/operation.ts'
 import { requireServable } from '../routes.ts'
 import type { Gateway } from '../server.ts'
 import { addWithTypes, requireNothing, textOf } from './body.ts'
 import type { EventStreams } from './events.ts'
 import { operatorOf, roleScreen } from './token.ts'
-import { fromBody, fromPath, fromQuery, isInPath, parametersAt, plainParameters } from './given.ts'
+import {
+  fromBody,
+  fromHeaders,
+  fromPath,
+  fromQuery,
+  parametersAt,
+  plainParameters,
+  withoutPath,
+} from './given.ts'
 
 export type OperationsOptions = Readonly<{
   gateway: Gateway
@@ -51,17 +59,17 @@ function addRoute(
 ): void {
   const [method = '', path = ''] = endpoint.split(' ')
   const hasQuery = ['GET', 'DELETE'].includes(method)
-  const parameters = parametersAt(endpoint, operation.parameters)
+  const parameters = withoutPath(parametersAt(endpoint, operation.parameters), path)
   const readGiven = hasQuery ? queryOf(parameters) : bodyOf(parameters)
-  const names = plainParameters(parameters)
-    .map(([name]) => name)
-    .filter((name) => !isInPath(name, path))
+  const isQueried = hasQuery || contentOf(operation) !== undefined
+  const names = isQueried ? plainParameters(parameters).map(([name]) => name) : []
   const mostBytes = contentOf(operation)?.[1].mostBytes
   const readPath = fromPath(operation.parameters, path)
+  const readHeaders = fromHeaders(operation.parameters)
   app.route<{ Params: { id?: string } }>({
     method,
-    url: path.replace('{id}', ':id'),
-    config: { parameters: hasQuery ? names : [] },
+    url: path.replace(/\{(\w+)\}/g, ':$1'),
+    config: { parameters: names },
     onRequest: roleScreen(operation.role),
     ...(mostBytes === undefined ? {} : { bodyLimit: mostBytes }),
     handler: async (request, reply) => {
@@ -72,7 +80,7 @@ function addRoute(
       if (name !== undefined && id !== undefined) {
         given[name] = (await context.desks().keys.find(id)).key
       }
-      Object.assign(given, readPath(request.params))
+      Object.assign(given, readPath(request.params), readHeaders(request.headers))
       const watch = operation.where === 'gateway' ? operation.watch : undefined
       if (watch) void reply.header('cache-control', 'no-store')
       if (watch && options.streams.isWanted(request)) {
@@ -93,7 +101,13 @@ function queryOf(parameters: Parameters): ReadGiven {
 
 function bodyOf(parameters: Parameters): ReadGiven {
   const content = contentOf({ parameters })
-  if (content) return ({ body }) => ({ [content[0]]: { name: 'body', read: () => textOf(body) } })
+  if (content) {
+    const read = fromQuery(parameters)
+    return ({ body, query }) => ({
+      ...read(query),
+      [content[0]]: { name: 'body', read: () => textOf(body) },
+    })
+  }
   if (plainParameters(parameters).length > 0) {
     const read = fromBody(parameters)
     return ({ body }) => read(body)
@@ -122,8 +136,8 @@ function contextOf(
     desks: () => (desks ??= desksFor({ stores, plans: config.plans, clock, by })),
     secret,
     clock,
-    examine: (file) => examine(file.read(), reloader),
-    inForce: reloader.loaded.shown,
+    examine: (file) => examine(file, reloader),
+    inForce: reloader.loaded,
     refusalsOf: (id) => refusalsOf(stores.questions, stores.fleet.size, id, own),
     flush: () => tallying.flush(),
     progress: () => () => undefined,
@@ -131,9 +145,9 @@ function contextOf(
 }
 
 /** Checks a configuration without the values of the environment, which may hold others' tokens. */
-async function examine(text: string, { environment }: Reloader): Promise<Examined> {
+async function examine(file: Content, { environment }: Reloader): Promise<Examined> {
   try {
-    const preview = previewConfig(text, environment, 'body')
+    const preview = previewConfig(file.read(), environment, file.name)
     await requireServable(preview)
     return { preview, mistakes: [] }
   } catch (error) {
@@ -146,11 +160,17 @@ async function answer(
   { headers }: FastifyRequest,
   reply: FastifyReply,
   { isSilent = false }: Served,
-  { json, csv, location }: Outcome,
+  { json, csv, file, location }: Outcome,
 ): Promise<FastifyReply> {
   if (isSilent) return reply.code(204).send()
   if (csv && headers.accept?.startsWith('text/csv')) {
     return reply.type('text/csv; charset=utf-8').send(csv())
+  }
+  if (file) {
+    void reply.header('cache-control', 'no-store').header('etag', file.tag)
+    if (!headers.accept?.startsWith('application/json')) {
+      return reply.type(file.type).send(file.text)
+    }
   }
   if (location !== undefined) void reply.code(201).header('location', location)
   const value = json()

@@ -75,7 +75,7 @@ export function optionParameters({
   parameters: Parameters
 }): [option: string, name: string, parameter: Parameter][] {
   return Object.entries(parameters).flatMap(([name, parameter]) =>
-    'kind' in parameter && !parameter.isArgument && !parameter.isSecret && !parameter.isOfBody
+    'kind' in parameter && !parameter.isArgument && !parameter.isSecret && !parameter.isOfApi
       ? [[parameter.option ?? kebab(name), name, parameter]]
       : [],
   )

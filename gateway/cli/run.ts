@@ -7,14 +7,15 @@ import { KeyMistake } from '../keys/mistake.ts'
 import { operations } from '../operations/all.ts'
 import { desksFor } from '../operations/desks.ts'
 import { Listed } from '../operations/listed.ts'
-import type { CommandContext, Endpoint } from '../operations/context.ts'
+import type { CommandContext } from '../operations/context.ts'
 import { WrongInput, type Operation } from '../operations/operation.ts'
 import { openerForCommand } from '../stores/open-for-command.ts'
 import type { Stores } from '../stores/stores.ts'
 import { inputOf, type Input } from './arguments.ts'
 import { givenFrom, keyFinder, keyWord, textOf } from './given.ts'
 import { explain, explainAll } from './help.ts'
-import { secretsOf } from './options.ts'
+import { argumentsOf, secretsOf } from './options.ts'
+import { requestFor } from './request.ts'
 import { refusalsFor } from './refusals-for.ts'
 import { jsonText, remark, sentenceOf } from './output.ts'
 
@@ -84,18 +85,21 @@ async function runCommand(
     stores,
     desks: () => desksFor({ stores: stores(), plans: config.plans, clock: Date.now, by }),
     secret: environment['GATEWAY_SECRET'],
-    askGateway: async (endpoint, otherwise) => {
+    askGateway: async (endpoint, otherwise, sent) => {
       const { askGateway } = await import('./running-gateway.ts')
-      return askGateway(config.admin, environment['ADMIN_TOKEN'], endpoint, otherwise)
+      const to = { address: config.admin, adminToken: environment['ADMIN_TOKEN'] }
+      return askGateway(to, endpoint, { otherwise, sent })
     },
     hasVariable: (variable) => Boolean(environment[variable]),
     by,
     clock: Date.now,
-    examine: async () => {
+    examine: async (file) => {
       // Loads Fastify and its proxy, which no other command needs.
       const { requireServable } = await import('../routes.ts')
-      await requireServable(loaded)
-      return { preview: loaded, mistakes: [] }
+      const text = file.read()
+      const preview = text === loaded.text ? loaded : loadedFrom(text, environment, file.name)
+      await requireServable(preview)
+      return { preview, mistakes: [] }
     },
     inForce: undefined,
     refusalsOf: (id) => refusalsFor(context, id),
@@ -126,7 +130,9 @@ async function carryOut(
   const say = (output: string): void => void stdout.write(`${output}\n`)
   if (operation.where === 'gateway') {
     const [endpoint] = operation.at
-    const answer = endpoint && (await context.askGateway(withQuery(endpoint, given)))
+    if (!endpoint) return 1
+    const { target, sent } = requestFor(operation, endpoint, given)
+    const answer = await context.askGateway(target, undefined, sent)
     say(input.values['json'] ? jsonText(answer) : await operation.textOf(answer, context))
     return 0
   }
@@ -154,24 +160,17 @@ async function carryOut(
   return isRefused ? 1 : 0
 }
 
-/** An endpoint with the given parameters as its query. */
-function withQuery(endpoint: Endpoint, given: Readonly<Record<string, unknown>>): Endpoint {
-  const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined) continue
-    query.set(name, typeof value === 'string' ? value : JSON.stringify(value))
-  }
-  return query.size === 0 ? endpoint : `${endpoint}?${query.toString()}`
-}
-
 /** The configuration of a command: the file that it is to look at if one is named, else that of `--config`. */
 async function configurationFor(
-  { parameters }: Operation,
+  operation: Operation,
   input: Input,
   { environment, readInput }: Surroundings,
 ): Promise<{ loaded: Loaded; name: string }> {
-  const looksAtFile = Object.values(parameters).some((each) => 'types' in each && each.isConfig)
-  const [named] = looksAtFile ? input.args : []
+  const position = argumentsOf(operation).findIndex(({ name }) => {
+    const parameter = operation.parameters[name]
+    return parameter && 'types' in parameter && parameter.isConfig
+  })
+  const named = position < 0 ? undefined : input.args[position]
   if (named === '-') {
     return {
       loaded: loadedFrom(await readInput(), environment, standardInput),

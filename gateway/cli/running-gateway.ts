@@ -2,19 +2,21 @@ import { noToken } from '../admin/refusals.ts'
 import { adminTokensFrom, type AdminTokens } from '../admin/token.ts'
 import { KeyMistake } from '../keys/mistake.ts'
 import type { AdminAddress } from '../config/config.ts'
-import type { Endpoint } from '../operations/context.ts'
+import type { Endpoint, Sent } from '../operations/context.ts'
 import { roles } from '../operations/role.ts'
 import { WrongInput } from '../operations/operation.ts'
+
+/** Where the gateway is asked, and with which token. */
+export type To = Readonly<{ address: AdminAddress; adminToken: string | undefined }>
 
 /**
  * Asks the running gateway at the admin address of a configuration; resolves to its JSON. `otherwise` is a sentence
  * for error messages: the advice to a user whose gateway doesn't answer.
  */
 export async function askGateway(
-  { host, port }: AdminAddress,
-  adminToken: string | undefined,
+  { address: { host, port }, adminToken }: To,
   endpoint: Endpoint,
-  otherwise = '',
+  { otherwise = '', sent }: Readonly<{ otherwise?: string | undefined; sent?: Sent | undefined }>,
 ): Promise<unknown> {
   const [method = '', path = ''] = endpoint.split(' ')
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
@@ -24,8 +26,8 @@ export async function askGateway(
   const token = [...roles]
     .reverse()
     .flatMap((role) => tokens.filter((each) => each.role === role))[0]
-  const headers = token ? { authorization: `Bearer ${token.token}` } : undefined
-  const options = { method, ...(headers ? { headers } : {}) }
+  const authorization = token ? { authorization: `Bearer ${token.token}` } : {}
+  const options = { method, ...sent, headers: { ...sent?.headers, ...authorization } }
   const answer = await fetch(url + path, options).catch((error: unknown) => {
     throw new Error(failed(`no gateway answers at ${url}`), { cause: error })
   })

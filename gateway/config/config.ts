@@ -81,8 +81,11 @@ export type Route = Readonly<{
 
 export type Address = Readonly<{ host: string; port: number }>
 
-/** The admin address, and the host names that it accepts besides `localhost` and IP addresses. */
-export type AdminAddress = Address & Readonly<{ hosts: readonly string[] }>
+/**
+ * The admin address, the host names that it accepts besides `localhost` and IP addresses, and whether operators may
+ * read and save the configuration file there.
+ */
+export type AdminAddress = Address & Readonly<{ hosts: readonly string[]; save: boolean }>
 
 /** The configuration as the gateway uses it: complete, checked and frozen. */
 export type Config = Readonly<{

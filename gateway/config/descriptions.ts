@@ -10,6 +10,8 @@ export const descriptions: Readonly<Record<string, string>> = {
   'admin.port': 'The port for operators; 0 is any free port.',
   'admin.hosts':
     'Host names that requests to the admin address may use besides localhost and IP addresses: those to the console always, all others while only this machine can reach it.',
+  'admin.save':
+    'Whether operators may read and save this file over the admin API and the console. The file’s secrets can be read then by every token without a role.',
 
   store: 'The store of keys, counters and bans.',
   'store.file':

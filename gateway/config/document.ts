@@ -145,6 +145,25 @@ export class ConfigDocument {
     return offset
   }
 
+  /**
+   * The line of a setting, from 1: that of its name, or of the short form in which it is written, such as `custom` for a
+   * plan. `undefined` for a setting that isn't written.
+   */
+  lineOf(path: Path): number | undefined {
+    let node = this.root
+    let offset: number | undefined
+    for (const step of path) {
+      if (isScalar(node) && offset !== undefined) break
+      const pair = pairOf(node, step)
+      const item = isSeq(node) && typeof step === 'number' ? (node.items[step] as Node) : undefined
+      const place = isScalar(pair?.key) ? pair.key : item
+      if (!place?.range) return undefined
+      offset = place.range[0]
+      node = this.resolve(pair?.value ?? item ?? null)
+    }
+    return offset === undefined ? undefined : this.#lines.linePos(offset).line
+  }
+
   /** Whether a part of the file is missing, or contains one of these mistakes. */
   hasOneIn(path: Path, mistakes: readonly Mistake[]): boolean {
     const nodes = [...this.#along(path)]

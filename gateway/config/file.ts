@@ -293,6 +293,8 @@ export interface AdminSettings {
   readonly port?: number
   /** Host names that requests to the admin address may use besides localhost and IP addresses: those to the console always, all others while only this machine can reach it. */
   readonly hosts?: readonly string[]
+  /** Whether operators may read and save this file over the admin API and the console. The file’s secrets can be read then by every token without a role. Write true or false. */
+  readonly save?: boolean
 }
 
 /** The address for callers. */

@@ -13,7 +13,7 @@ import { maskedIn } from './masked.ts'
 import { fileSchema } from './schema.ts'
 import { shownFrom } from './show.ts'
 import type { Environment } from './variables.ts'
-import { completed } from './written.ts'
+import { completed, type CompleteFile } from './written.ts'
 
 /** A configuration that can't be used. */
 export class ConfigError extends Error {
@@ -44,6 +44,8 @@ export type Preview = Readonly<{
   plans: ReadonlyMap<string, Plan | 'variable'>
   /** The keys and accounts that extensions of sunsets name, with the places of the names. */
   extended: readonly Extended[]
+  /** The line of a setting; `undefined` if it isn't written. */
+  lineOf: (path: Path) => number | undefined
   /** A foreign text, such as an error message, with `${NAME}` in place of the variables' values. */
   withNames: (text: string) => string
   /** The text at a path as it is written, with `${NAME}`; `undefined` if no text is there. */
@@ -168,12 +170,8 @@ function previewOf(document: ConfigDocument, name: string, world: World): Previe
       quotaPath: [file.quota.path].find((path) => !path.includes('${')),
       routes: routesFrom(file.routes).filter(hasNoVariable),
     },
-    plans: new Map<string, Plan | 'variable'>([
-      ...Object.keys(file.plans).map((name) => [name, 'variable'] as const),
-      ...plansFrom(
-        Object.fromEntries(Object.entries(file.plans).filter((plan) => !hasVariable(plan))),
-      ),
-    ]),
+    plans: plansOf(file),
+    lineOf: (path) => document.lineOf(path),
     withNames: (text) => document.withNames(text),
     wordAt: (path) => document.wordAt(path),
     extended: extendedIn(file),
@@ -195,8 +193,17 @@ function extendedIn({ deprecations }: ReturnType<typeof completed>): Extended[] 
   )
 }
 
+/** The plans of a complete file; `variable` for one whose limits wait for a variable of the environment. */
+export function plansOf({ plans }: Pick<CompleteFile, 'plans'>): Preview['plans'] {
+  const entries = Object.entries(plans)
+  return new Map<string, Plan | 'variable'>([
+    ...entries.map(([name]) => [name, 'variable'] as const),
+    ...plansFrom(Object.fromEntries(entries.filter((plan) => !hasVariable(plan)))),
+  ])
+}
+
 /** A short name of a text: another text has another one. */
-function hashOf(text: string): string {
+export function hashOf(text: string): string {
   return hash('sha256', text).slice(0, 12)
 }
 

@@ -95,6 +95,31 @@ export class Reloader {
     return attempt
   }
 
+  /**
+   * Puts a text in force that `write` writes over the file; what `write` throws, this does, and nothing has changed. No
+   * other reload comes between.
+   */
+  save(by: string, write: () => Promise<void>): Promise<Reloaded> {
+    const attempt = this.#last.then(async () => {
+      await write()
+      return this.#attempt(by)
+    })
+    this.#last = attempt.catch(() => undefined)
+    return attempt
+  }
+
+  /** Throws a `ConfigError` if a configuration changes what needs a restart. */
+  requireChangeable({ config, fault }: Loaded): void {
+    const before = this.#loaded.config
+    const changed = fixedSections.filter(
+      (name) => JSON.stringify(before[name]) !== JSON.stringify(config[name]),
+    )
+    if (changed.length === 0) return
+    throw fault(
+      changed.map((name) => [[name], 'can’t be changed while the gateway runs: restart it']),
+    )
+  }
+
   #look = async (): Promise<void> => {
     const stamp = await stampOf(this.#options.file)
     const isMoving = stamp !== this.#stamp
@@ -108,7 +133,7 @@ export class Reloader {
 
   async #attempt(by: string): Promise<Reloaded> {
     const { file, environment, change } = this.#options
-    const { config: before, shown } = this.#loaded
+    const { shown } = this.#loaded
     let loaded: Loaded | undefined
     const report = (result: Reloaded, state: Partial<ConfigState>): Reloaded => {
       this.#state = { ...this.#state, ...state }
@@ -120,14 +145,7 @@ export class Reloader {
       // Somebody may have undone a mistake: nothing changes, but the mistakes are gone.
       if (isSame(loaded, this.#loaded)) return report('unchanged', { mistakes: undefined })
       const { config } = loaded
-      const changed = fixedSections.filter(
-        (name) => JSON.stringify(before[name]) !== JSON.stringify(config[name]),
-      )
-      if (changed.length > 0) {
-        throw loaded.fault(
-          changed.map((name) => [[name], 'can’t be changed while the gateway runs: restart it']),
-        )
-      }
+      this.requireChangeable(loaded)
       await change(config)
       this.#loaded = loaded
       const state = { hash: config.hash, loadedAtMs: Date.now(), mistakes: undefined }

@@ -34,6 +34,7 @@ const adminAddress = section({
   host: optional(text),
   port: optional(port),
   hosts: optional(Type.Array(hostName, { expected: 'a list of names without ports' })),
+  save: optional(Type.Boolean({ expected: 'true or false' })),
 })
 const onOrOff = Type.Optional(Type.Enum(['on', 'off'], { expected: 'on or off' }))
 const methods = optional(Type.Array(method, { minItems: 1, expected: 'a list of methods' }))

@@ -16,7 +16,7 @@ export function completed(file: ConfigFile) {
   return {
     ...(file.name === undefined ? {} : { name: file.name }),
     listen: { host: '127.0.0.1', port: 8080, ...file.listen },
-    admin: { host: '127.0.0.1', port: 8081, hosts: [], ...file.admin },
+    admin: { host: '127.0.0.1', port: 8081, hosts: [], save: false, ...file.admin },
     store: {
       file: 'data/gateway.db',
       redis: '',

@@ -16,6 +16,9 @@ export type TargetOptions = Readonly<{
   suspected: (target: Target, cause: Error) => void
 }>
 
+/** The last request or check that failed. */
+export type TargetFailure = Readonly<{ atMs: number; cause: string }>
+
 /** How long a target counts as unfit after it has refused a signature. */
 const distrustMs = 10_000
 
@@ -40,6 +43,8 @@ export class Target {
   #callers: string[] = []
   #failedChecks = 0
   #isHealthy = true
+  #healthSinceMs = Date.now()
+  #lastFailure: TargetFailure | undefined
   #refusedSignatureAtMs = -Infinity
 
   constructor(options: TargetOptions) {
@@ -70,6 +75,15 @@ export class Target {
     return this.#isHealthy
   }
 
+  /** The time since which it is healthy, or isn't. */
+  get healthSinceMs(): number {
+    return this.#healthSinceMs
+  }
+
+  get lastFailure(): TargetFailure | undefined {
+    return this.#lastFailure
+  }
+
   /** Whether it answers requests: it is healthy, and accepts our signature. */
   get isFit(): boolean {
     return this.#isHealthy && !this.refusesSignature
@@ -96,6 +110,7 @@ export class Target {
    * can provoke the first kind at will, so without a check each caller counts once in a row.
    */
   failed(cause: Error, caller?: string): void {
+    this.#note(cause)
     if (caller !== undefined && this.#countsCallers) {
       if (this.#callers.includes(caller)) return
       this.#callers.push(caller)
@@ -107,6 +122,7 @@ export class Target {
 
   /** Notes a failed check. Answers to requests don't make up for it. */
   failedCheck(cause: Error): void {
+    this.#note(cause)
     if (++this.#failedChecks >= this.#unhealthyAfter) this.takeOut(cause)
   }
 
@@ -122,6 +138,10 @@ export class Target {
     this.#setHealthy(false, cause)
   }
 
+  #note({ message }: Error): void {
+    this.#lastFailure = { atMs: Date.now(), cause: message }
+  }
+
   #resetFailures(): void {
     this.#failures = 0
     this.#callers = []
@@ -130,6 +150,7 @@ export class Target {
   #setHealthy(isHealthy: boolean, cause?: Error): void {
     if (this.#isHealthy === isHealthy) return
     this.#isHealthy = isHealthy
+    this.#healthSinceMs = Date.now()
     this.#changed(this, cause)
   }
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { CacheSlot } from '../limits/step.ts'
 import type { MinuteCount } from '../explain/timeline.ts'
+import type { PeakSlot } from '../foresight/peaks.ts'
 import type { DayCount } from '../records/tallying.ts'
 import {
   accountOf,
@@ -81,7 +82,7 @@ export type KeyOverrides = Pick<Key, 'limits' | 'methods' | 'paths' | 'addresses
  * The state that a caller's next request needs, without further look-ups: waiting for memory costs a request more
  * than any computation.
  */
-export class CallerState implements CacheSlot {
+export class CallerState implements CacheSlot, PeakSlot {
   readonly token: string
   /** The version of the key, which rises with each change. */
   readonly version: number
@@ -102,6 +103,12 @@ export class CallerState implements CacheSlot {
   dayCount: DayCount | undefined
   /** The refusals that were counted last. */
   minuteCount: MinuteCount | undefined
+  /** The peaks of its quota that wait for the store; a day of 0 is none. */
+  peakDay = 0
+  peakMinute = 0
+  peakUsed = 0
+  refusedByMinute = 0
+  refusedByDay = 0
 
   constructor(
     token: string,

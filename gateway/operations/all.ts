@@ -3,8 +3,12 @@ import { listBans } from './bans/list.ts'
 import { setBan } from './bans/set.ts'
 import { checkConfig } from './config/check.ts'
 import { diffConfig } from './config/diff.ts'
+import { editConfig } from './config/edit.ts'
+import { configFileText } from './config/file.ts'
 import { reloadConfig } from './config/reload.ts'
 import { runningConfig } from './config/running.ts'
+import { saveConfig } from './config/save.ts'
+import { setConfig } from './config/set.ts'
 import { showConfig } from './config/show.ts'
 import { listGateways } from './gateways/list.ts'
 import { changeKey } from './keys/change.ts'
@@ -21,10 +25,13 @@ import { keyTimeline } from './keys/timeline.ts'
 import { explain } from './explain.ts'
 import { now } from './now.ts'
 import type { Operation } from './operation.ts'
+import { showDemand } from './plans/demand.ts'
+import { previewLimits } from './plans/preview.ts'
 import { grantQuota } from './quota/grant.ts'
 import { resetQuota } from './quota/reset.ts'
 import { showQuota } from './quota/show.ts'
 import { listAudit } from './reports/audit.ts'
+import { deprecationDays } from './reports/deprecation-days.ts'
 import { reportDeprecations } from './reports/deprecations.ts'
 import { listExtensions } from './reports/extensions.ts'
 import { showUsage } from './reports/usage.ts'
@@ -58,16 +65,23 @@ export const operations: readonly Operation[] = [
   grantQuota,
   showUsage,
   listAudit,
+  previewLimits,
+  showDemand,
   checkUpstream,
   listUpstreams,
   listGateways,
   reportDeprecations,
+  deprecationDays,
   listExtensions,
   checkConfig,
   showConfig,
   diffConfig,
+  setConfig,
   runningConfig,
   reloadConfig,
+  editConfig,
+  configFileText,
+  saveConfig,
   copyToStore,
   backupStore,
 ]

@@ -11,6 +11,9 @@ import type { Content } from './parameter.ts'
 /** A method and a path of the admin API. */
 export type Endpoint = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /admin/${string}`
 
+/** The body of a request to the running gateway, and its headers. */
+export type Sent = Readonly<{ body?: string; headers: Readonly<Record<string, string>> }>
+
 /** The result of checking a configuration: a preview, or its mistakes. */
 export type Examined = Readonly<{ preview?: Preview; mistakes: readonly string[] }>
 
@@ -27,7 +30,7 @@ export type Context = Readonly<{
   /** Checks a configuration. A command throws mistakes, a gateway returns them. */
   examine: (file: Content) => Promise<Examined>
   /** The configuration in force in a running gateway, in its shown form; `undefined` in a command. */
-  inForce: unknown
+  inForce: Pick<Preview, 'shown' | 'lineOf'> | undefined
   /** Asks all gateways for the refused and failed answers with an id. */
   refusalsOf: (id: string) => Promise<FoundRefusals>
   /** Writes the counts that are still in this process's memory to the store. */
@@ -44,7 +47,7 @@ export type CommandContext = Context &
     /** The name of the configuration's file, or `standard input`. */
     configFile: string
     /** Asks the running gateway; resolves to its JSON. Errors end with `otherwise`, the advice if none answers. */
-    askGateway: (endpoint: Endpoint, otherwise?: string) => Promise<unknown>
+    askGateway: (endpoint: Endpoint, otherwise?: string, sent?: Sent) => Promise<unknown>
     /** Whether a variable of the environment is set. */
     hasVariable: (name: string) => boolean
     /** The author of changes, for the audit. */

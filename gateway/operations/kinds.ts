@@ -1,5 +1,7 @@
 import { Type, type TSchema } from '../../shared/schema.ts'
 import { durationFrom, instantFrom } from '../../shared/units.ts'
+import { parseDocument } from 'yaml'
+import type { Settings } from '../config/edit/edit.ts'
 import { placeOf } from '../keys/line.ts'
 import { keyStates } from '../keys/view.ts'
 import type { LiveRange } from '../live/picture.ts'
@@ -47,6 +49,9 @@ export const points = wholeNumber(1, 999_999_999)
 /** The number of keys on a page. */
 export const pageSize = wholeNumber(1, 1_000)
 
+/** The most quotas in a list. */
+export const quotaCount = wholeNumber(1, 100_000)
+
 /** The place in a list at which a page begins. */
 export const pageCursor = ofText('the "next" of a page, as it was given', placeOf)
 
@@ -64,6 +69,11 @@ export const banTime = ofText(
 /** A range of live figures. */
 export const liveRange = ofText<LiveRange>('15m or day', (text) =>
   text === '15m' || text === 'day' ? text : undefined,
+)
+
+/** The hash of a file, as a command gives it, or as the tag of a request. */
+export const entityTag = ofText('the hash of a file, such as 5299f4425792', (text) =>
+  text === '' ? undefined : text.replace(/^"(.*)"$/, '$1'),
 )
 
 /** How long ago something was, in milliseconds. */
@@ -88,6 +98,38 @@ export const limit: Kind<number | 'unlimited'> = {
     expected: 'a whole number above 0 or "unlimited"',
   }),
   fromJson: (json) => (typeof json === 'number' || json === 'unlimited' ? json : undefined),
+}
+
+/** The new value of one setting of a configuration, as YAML. */
+export const settingValue: Kind<unknown> = {
+  expected: 'a value as YAML writes it, such as 40 or unlimited',
+  read: (text) => (text.trim() === '' ? text : valueOfYaml(text)),
+  schema: Type.String(),
+}
+
+/** New values of settings, by their places. */
+export const newSettings: Kind<Settings> = {
+  expected: 'an object of new values by places, such as { "plans.free.perMinute": 40 }',
+  read: (text) => settingsIn(valueOfYaml(text)),
+  schema: Type.Record(
+    Type.String(),
+    {},
+    {
+      expected: 'an object of new values by places, such as { "plans.free.perMinute": 40 }',
+      minProperties: 1,
+    },
+  ),
+  fromJson: settingsIn,
+}
+
+function settingsIn(value: unknown): Settings | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  return Object.keys(value).length === 0 ? undefined : { ...value }
+}
+
+function valueOfYaml(text: string): unknown {
+  const document = parseDocument(text, { prettyErrors: false, logLevel: 'error' })
+  return document.errors.length > 0 ? undefined : document.toJS()
 }
 
 /** A kind that is a text in bodies too, and is read in the same way everywhere. */

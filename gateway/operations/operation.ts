@@ -26,15 +26,21 @@ type Formats<Result, Where> = Readonly<{
   text: (result: Result, context: CommandContext) => string | Promise<string>
   /** The result for spreadsheets. */
   csv?: (result: Result) => string
+  /** The result as a file, with which the admin API answers unless it is asked for JSON. */
+  file?: (result: Result) => FileAnswer
   /** Whether the result is a failure: the command then exits with 1. */
   isRefused?: (result: Result) => boolean
 }>
+
+/** A file as an answer: its media type, its text, and the tag of this version of it. */
+export type FileAnswer = Readonly<{ type: string; text: string; tag: string }>
 
 /** The outcome of an operation, in every form that the command line or the admin API may show. */
 export type Outcome = Readonly<{
   json: () => unknown
   text: (context: CommandContext) => string | Promise<string>
   csv: (() => string) | undefined
+  file: FileAnswer | undefined
   isRefused: boolean
   /** The path of a thing that was made. */
   location: string | undefined
@@ -147,7 +153,7 @@ function untyped<All extends Parameters, Result, Where>(
       location?: (result: Result) => string
     }>,
 ): Untyped<Where> {
-  const { run, json, text, csv, isRefused, location, question, ...description } = definition
+  const { run, json, text, csv, file, isRefused, location, question, ...description } = definition
   return {
     ...description,
     hasCsv: csv !== undefined,
@@ -159,6 +165,7 @@ function untyped<All extends Parameters, Result, Where>(
         json: () => (json ? json(result, context) : result),
         text: (terminal) => text(result, terminal),
         csv: csv && (() => csv(result)),
+        file: file?.(result),
         isRefused: isRefused?.(result) ?? false,
         location: location?.(result),
       }

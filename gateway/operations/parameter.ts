@@ -21,12 +21,14 @@ export type Parameter = Readonly<{
   many?: boolean
   /** The help of `--no-OPTION`, which takes the present value away, as `null` does in a body. */
   takeAway?: string
+  /** The header of a request that gives it, in place of its query or body. */
+  header?: string
   /** It is given only where no key is named, because it is about several keys. */
   isOfMany?: boolean
   /** Where no key is named, it names several, and is needed. */
   namesMany?: boolean
-  /** It is in bodies only: the command line has another option that means it too. */
-  isOfBody?: boolean
+  /** Only the admin API has it: the command line has no use for it, or another option that means it too. */
+  isOfApi?: boolean
   /** It is in no message. On the command line it is read from standard input. */
   isSecret?: boolean
   /** A word that means `null` on the command line, and its meaning for help. */

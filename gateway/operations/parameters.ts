@@ -44,5 +44,13 @@ export function dayRange(count: number, clock: Clock): { fromDay: number; toDay:
   return latestDays(count, clock())
 }
 
+/** The media types of a configuration in a body; JSON is YAML, too. */
+export const configTypes = [
+  'application/yaml',
+  'text/yaml',
+  'text/plain',
+  'application/json',
+] as const
+
 /** A configuration file to read in place of that of `--config`. */
 export const configFile = { isConfig: true, types: [] } as const

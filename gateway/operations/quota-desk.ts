@@ -126,6 +126,11 @@ export class QuotaDesk {
     return { ...view, standing: keyStanding(key, facts) }
   }
 
+  /** The state of a key's limits, without the key. */
+  async standing(key: Key): Promise<KeyStanding> {
+    return keyStanding(key, await this.#facts(key))
+  }
+
   /** Empties minute and day of a key's quota, which may be an account's; returns the quota's name. */
   async reset(id: string): Promise<string> {
     const key = await this.#key(id)

@@ -1,8 +1,10 @@
+import { csvText } from '../../shared/csv-text.ts'
 import { sortedInTurns } from '../../shared/in-turns.ts'
 import { keyNames } from '../keys/names.ts'
 import type { Extension } from '../config/deprecations.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { TallyStore } from './tally-store.ts'
+import { dayText } from './usage.ts'
 
 /** The name under which calls of a deprecated operation are tallied. */
 export function deprecatedCall(operation: string): string {
@@ -62,6 +64,29 @@ export async function deprecatedCalls(
   return calls.map((call) => ({ ...call, name: nameOf(call.key) }))
 }
 
+/** The calls of an operation on one day, and the number of keys that made them. */
+export type CallsOfDay = Readonly<{ operation: string; day: string; calls: number; keys: number }>
+
+/** The calls of deprecated operations by operation and day. */
+export async function callsByDay(
+  tallies: TallyStore,
+  fromDay: number,
+  toDay: number,
+): Promise<CallsOfDay[]> {
+  const sums = new Map<string, { operation: string; day: string; calls: number; keys: number }>()
+  for await (const { day, what, count } of tallies.list(fromDay, toDay)) {
+    if (!isDeprecatedCall(what)) continue
+    const name = `${what} ${day}`
+    const operation = what.slice(prefix.length)
+    const sum = sums.get(name) ?? { operation, day: dayText(day), calls: 0, keys: 0 }
+    sums.set(name, sum)
+    sum.calls += count
+    sum.keys++
+  }
+  const order = ({ operation, day }: CallsOfDay): string => `${operation} ${day}`
+  return [...sums.values()].sort((a, b) => (order(a) < order(b) ? -1 : 1))
+}
+
 /** The calls of one key as programs are told of them. */
 export function callsView({ lastMs, sunsetMs, extension, ...calls }: ReportedCalls) {
   return {
@@ -86,14 +111,5 @@ export function callsCsv(calls: readonly ReportedCalls[]): string {
     const until = extension?.until ?? ''
     return [key, name, operation, String(calls), last, sunset ?? '', until, String(needsExtension)]
   })
-  return [csvColumns, ...rows].map((row) => row.map(cell).join(',')).join('\r\n')
-}
-
-/**
- * A field of CSV in quotes. An apostrophe makes a formula into text, also after a semicolon: where semicolons separate
- * fields, a spreadsheet may begin a new cell there.
- */
-function cell(value: string): string {
-  const safe = value.replace(/(^|[;\t\r\n])(\s*)(?=[=+\-@＝＋－＠])/g, "$1$2'")
-  return `"${safe.replaceAll('"', '""')}"`
+  return csvText(csvColumns, rows)
 }

@@ -15,6 +15,26 @@ export class Durations {
     this.counts[bucket] = (this.counts[bucket] ?? 0) + 1
     this.sum += seconds
   }
+
+  /**
+   * The duration within which a share of them was, in milliseconds: inside its bucket by the rank's place there; beyond the
+   * last bound, that bound. `undefined` if there are none.
+   */
+  within(share: number): number | undefined {
+    const all = this.counts.reduce((sum, count) => sum + count, 0)
+    if (all === 0) return undefined
+    const rank = Math.max(1, Math.ceil(all * share))
+    let below = 0
+    let bucket = 0
+    while (bucket < bounds.length && below + (this.counts[bucket] ?? 0) < rank) {
+      below += this.counts[bucket] ?? 0
+      bucket++
+    }
+    const least = bounds[bucket - 1] ?? 0
+    const most = bounds[bucket] ?? least
+    const part = (rank - below - 0.5) / (this.counts[bucket] ?? 1)
+    return Math.round((least + (most - least) * part) * 10_000) / 10
+  }
 }
 
 /** Counters by two labels. */

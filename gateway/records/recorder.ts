@@ -6,7 +6,7 @@ import type { Core } from '../core.ts'
 import type { RequestRecord } from '../request-record.ts'
 import { deprecatedCall } from './deprecated-calls.ts'
 import type { Terms } from '../limits/terms.ts'
-import { pointsBeyondOne, pointTallies, refusalName, useOf } from './use.ts'
+import { pointsBeyondOne, pointTallies, refusalName, useOf, windowOf } from './use.ts'
 
 /** In metrics, the plan of strangers, and the route of paths without one. */
 export const noPlan = 'none'
@@ -33,7 +33,7 @@ export type Recorder = Readonly<{
 }>
 
 export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Recorder {
-  const { meters, tallying, recentRefusals, timeline, liveCounts } = core
+  const { meters, tallying, recentRefusals, timeline, liveCounts, peaks } = core
 
   function countUse(record: RequestRecord, caller: Caller, status: number): void {
     const use = useOf(record, status)
@@ -72,7 +72,10 @@ export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Rec
           const known = caller ?? record.turnedAway
           if (known) timeline.count(known, record, atMs)
         }
-        if (caller && !isFree) countUse(record, caller, status)
+        if (!caller || isFree) return
+        countUse(record, caller, status)
+        const { standing } = record
+        if (standing) peaks.note(caller, standing.decision, refusal && windowOf(refusal))
       }
     },
 

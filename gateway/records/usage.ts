@@ -95,6 +95,7 @@ function classOf(code: string): string {
   return classOfStatus(statuses.get(code) ?? 500)
 }
 
-function dayText(day: number): string {
+/** A day since 1970 as a text, such as `2030-12-05`. */
+export function dayText(day: number): string {
   return new Date(day * dayMs).toISOString().slice(0, 10)
 }

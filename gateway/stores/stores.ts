@@ -1,5 +1,6 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { TimelineStore } from '../explain/timeline-store.ts'
+import type { PeakStore } from '../foresight/peak-store.ts'
 import type { FleetQuestions } from '../fleet/questions.ts'
 import type { FleetStore } from '../fleet/store.ts'
 import type { KeyStore } from '../keys/store.ts'
@@ -16,6 +17,7 @@ export type Stores = Readonly<{
   lastUses: LastUseStore
   audit: AuditStore
   timeline: TimelineStore
+  peaks: PeakStore
   questions: FleetQuestions
   fleet: FleetStore
   /** Sentences for the log at start. */

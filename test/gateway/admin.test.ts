@@ -57,6 +57,13 @@ for (const kind of ['embedded', 'redis'] as const) {
       ),
     )
 
+    const page = json(await ask('GET', '/admin/keys?standing')) as { keys: object[] }
+    const { standing } = json(await ask('GET', `/admin/keys/${id}`)) as { standing: object }
+    t.match(page, { keys: [{ id, standing, refusedToday: 0 }], next: null })
+    t.match(await run('keys', 'list', '--standing'), {
+      out: /MINUTE +DAY .+ \d+\/300 +\d+\/10000 /s,
+    })
+
     const quota = json(await ask('GET', `/admin/quota/${id}`))
     t.match(quota, { id, quota: 'account:acme', plan: 'pro', minute: { limit: 300 }, strikes: 0 })
     await until(() => isSame(`/admin/quota/${id}`, 'quota', 'show', id), 20_000)
@@ -103,6 +110,13 @@ for (const kind of ['embedded', 'redis'] as const) {
     )
     const older = { authorization: 'Bearer an-older-token-1' }
     t.equal((await call('GET', '/v1/pets/1', undefined, older)).status, 200)
+    const today = new Date().toISOString().slice(0, 10)
+    t.match(json(await ask('GET', '/admin/deprecations/days')), [
+      { operation: 'GET /v1/pets/{petId}', day: /^\d{4}-\d\d-\d\d$/, calls: Number, keys: 1 },
+    ])
+    t.match(await run('deprecations', 'days'), {
+      out: new RegExp(`OPERATION +DAY .+ ${today.slice(0, 8)}`, 's'),
+    })
     const report = json(await ask('GET', '/admin/deprecations')) as unknown as { calls: number }[]
     t.match(report, [{ name: 'One', operation: 'GET /v1/pets/{petId}', calls: 1 }])
     t.strictSame(report, await runJson('deprecations', 'report'))
@@ -150,7 +164,10 @@ t.test('commands that only a running gateway can carry out ask it', async (t) =>
 
   t.strictSame(await commandJson('upstream', 'list'), json(await ask('GET', '/admin/upstreams')))
   const upstreams = await command('upstream', 'list')
-  t.match(upstreams.out, /^UPSTREAM +TARGET +STATE +WEIGHT\nanimals +http:\S+ +healthy +1\n$/)
+  t.match(
+    upstreams.out,
+    /^UPSTREAM +TARGET +STATE .+\nanimals +http:\S+ +healthy since 2\S+ \S+Z +1 +0 +- /,
+  )
 
   t.strictSame(await commandJson('config', 'running'), json(await ask('GET', '/admin/config')))
   const running = await command('config', 'running')
@@ -490,6 +507,28 @@ t.test('changes are in the log of a gateway that runs, whoever makes them', asyn
   })
 })
 
+t.test('a target tells its answers, its times and its last failure', async (t) => {
+  const upstream = await startUpstream(t, (request, response) => {
+    if (request.url?.includes('broken')) return void request.socket.destroy()
+    response.statusCode = request.url?.includes('odd') ? 418 : 200
+    response.end()
+  })
+  const { ask, url } = await start(t, { upstream: upstream.url, more: plans })
+  const { key } = json(await ask('POST', '/admin/keys', { name: 'Acme', plan: 'pro' }))
+  const call = (path: string) =>
+    caller(url)('GET', path, undefined, { authorization: `Bearer ${String(key)}` })
+  for (const path of ['/v1/a', '/v1/b', '/v1/odd']) await call(path)
+  t.equal((await call('/v1/broken')).status, 502)
+  const { animals } = json(await ask('GET', '/admin/upstreams')) as Record<string, object>
+  const target = Reflect.get(animals ?? {}, upstream.url) as Record<string, unknown>
+  t.match(target, {
+    healthy: true,
+    answers: { '2xx': 2, '4xx': 1, none: 1 },
+    lastFailure: { at: /Z$/, cause: /./ },
+  })
+  t.ok(Number(target['p50Ms']) > 0 && Number(target['p50Ms']) <= Number(target['p95Ms']))
+})
+
 t.test('what is ready is told member by member', async (t) => {
   const { url: upstream } = await startUpstream(t)
   const { operate, ask, gateway, write, url } = await start(t, { upstream, more: plans })
@@ -499,9 +538,8 @@ t.test('what is ready is told member by member', async (t) => {
     store: 'reachable',
     upstreams: { animals: { [upstream]: { healthy: true, weight: 1 } } },
   })
-  t.strictSame(json(await ask('GET', '/admin/upstreams')), {
-    animals: { [upstream]: { healthy: true, weight: 1 } },
-  })
+  const target = { healthy: true, weight: 1, answers: {}, p50Ms: null, lastFailure: null }
+  t.match(json(await ask('GET', '/admin/upstreams')), { animals: { [upstream]: target } })
   t.match(json(await ask('POST', '/admin/upstreams/check', { url: upstream })), {
     upstream: 'animals',
     fit: true,

@@ -9,14 +9,17 @@ export const token = 'the-token-of-an-operator'
 export const unlimited = 'plans: { p: { perMinute: unlimited, perDay: 1000000 } }'
 
 /** A gateway with an admin address, and what an operator does with both. */
-export async function start(t: Test, options: FleetOptions) {
+export async function start(
+  t: Test,
+  { adminMore = '', ...options }: FleetOptions & Readonly<{ adminMore?: string }>,
+) {
   const admin = `http://127.0.0.1:${await freePort()}`
   const [environment] = options.environments ?? []
   const fleet = await startFleet(t, {
     more: unlimited,
     ...options,
     environments: [{ ADMIN_TOKEN: token, LOG_LEVEL: 'info', ...environment }],
-    admin: `{ host: 127.0.0.1, port: ${new URL(admin).port} }`,
+    admin: `{ host: 127.0.0.1, port: ${new URL(admin).port}${adminMore} }`,
   })
   const [url = ''] = fleet.urls
   const [gateway] = fleet.processes

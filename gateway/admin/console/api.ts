@@ -22,6 +22,9 @@ export function onSignedOut(act: () => void): void {
   signedOut = act
 }
 
+/** How long an answer to a reading request may take. */
+const patienceMs = 15_000
+
 /** Asks a documented path; resolves to its JSON. */
 export async function ask<Answer>(
   method: string,
@@ -29,29 +32,41 @@ export async function ask<Answer>(
   body?: unknown,
   signal?: AbortSignal,
 ): Promise<Answer> {
-  const answer = await send(method, path, body, signal)
-  if (answer.status === 204) return undefined as Answer
+  const answer = await send(method, path, { body, signal })
+  if (!answer.ok) throw await refusalOf(answer)
   const text = await answer.text()
-  if (answer.ok) return (text === '' ? undefined : JSON.parse(text)) as Answer
-  if (answer.status === 401) signedOut()
-  throw new ApiError(answer.status, messageIn(text) ?? `The gateway answered ${answer.status}.`)
+  return (text === '' ? undefined : JSON.parse(text)) as Answer
 }
 
 export function get<Answer>(path: string, signal?: AbortSignal): Promise<Answer> {
-  return ask<Answer>('GET', path, undefined, signal)
+  const late = AbortSignal.timeout(patienceMs)
+  return ask('GET', path, undefined, signal ? AbortSignal.any([signal, late]) : late)
 }
 
+/** The refusal in an answer. A session that has ended leads to the page for signing in. */
+export async function refusalOf(answer: Response): Promise<ApiError> {
+  const message = messageIn(await answer.text())
+  if (answer.status === 401) signedOut()
+  return new ApiError(answer.status, message ?? `The gateway answered ${answer.status}.`)
+}
+
+type Sent = Readonly<{
+  body?: unknown
+  signal?: AbortSignal | undefined
+  accept?: string
+  /** The hash of the text that may be replaced. */
+  ifMatch?: string
+}>
+
 /** Asks with the session's secret; the browser adds its cookie. A text is a configuration, anything else is sent as JSON. */
-export async function send(
-  method: string,
-  path: string,
-  body?: unknown,
-  signal?: AbortSignal,
-): Promise<Response> {
+export async function send(method: string, path: string, sent: Sent = {}): Promise<Response> {
+  const { body, signal, accept, ifMatch } = sent
   const secret = sessionStorage.getItem(secretName)
   const isText = typeof body === 'string'
   const headers = {
     ...(secret === null ? {} : { 'x-console-secret': secret }),
+    ...(accept === undefined ? {} : { accept }),
+    ...(ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` }),
     ...(body === undefined
       ? {}
       : { 'content-type': isText ? 'application/yaml' : 'application/json' }),
@@ -66,9 +81,19 @@ export async function send(
       ...(signal ? { signal } : {}),
     })
   } catch (error) {
-    if (signal?.aborted) throw error
-    throw new ApiError(0, 'The gateway doesn’t answer. Is it stopped, or being restarted?')
+    if (signal?.aborted && !isTimeout(signal.reason)) throw signal.reason
+    throw new ApiError(0, sentenceOf(error))
   }
+}
+
+function sentenceOf(error: unknown): string {
+  return isTimeout(error)
+    ? `The gateway hasn’t answered for ${patienceMs / 1_000} s.`
+    : 'The gateway doesn’t answer. Is it stopped, or being restarted?'
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'TimeoutError'
 }
 
 export async function signIn(token: string): Promise<Session> {

@@ -9,6 +9,7 @@ import { Callers } from './pages/callers.ts'
 import { Changes } from './pages/changes.ts'
 import { Configuration } from './pages/configuration.ts'
 import { Now } from './pages/now.ts'
+import { PlanPage } from './pages/plan.ts'
 import { Plans } from './pages/plans.ts'
 import { Request } from './pages/request.ts'
 import { Retirements } from './pages/retirements.ts'
@@ -36,7 +37,17 @@ function useRoute(): readonly string[] {
 }
 
 function routeParts(): string[] {
-  return location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent)
+  const [place = '', ...more] = location.hash.replace(/^#\/?/, '').split('/').map(decoded)
+  return [place === '' ? menu[0].place : place, ...more]
+}
+
+/** A part of an address, which may have been typed by hand. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
 }
 
 function App() {
@@ -59,11 +70,21 @@ function House({ session }: { session: Session }) {
   const main = useRef<HTMLElement>(null)
   const [isHelpOpen, setHelpOpen] = useState(false)
   useEffect(() => {
-    main.current?.querySelector('h1')?.focus({ preventScroll: true })
+    // A page may have put it into its own field.
+    if (!main.current?.contains(document.activeElement)) focusHeading(main.current)
   }, [place, id])
   useShortcuts(() => setHelpOpen((before) => !before))
   return html`
-    <a class="skip" href="#main">Skip to the content</a>
+    <a
+      class="skip"
+      href="#main"
+      onClick=${(event: Event) => {
+        // The part after # is the place of a page.
+        event.preventDefault()
+        focusHeading(main.current)
+      }}
+      >Skip to the content</a
+    >
     <header class="top">
       <a class="name" href="#/now">Tollgate</a>
       <nav aria-label="Pages">
@@ -91,13 +112,19 @@ function House({ session }: { session: Session }) {
   `
 }
 
+function focusHeading(main: HTMLElement | null): void {
+  main?.querySelector('h1')?.focus({ preventScroll: true })
+}
+
 function isAt(menuPlace: string, place: string): boolean {
   return menuPlace === place || (menuPlace === 'callers' && place === 'requests')
 }
 
 function contentOf(place: string, id: string | undefined, session: Session): Child {
   if (place === 'callers' && id) return html`<${Caller} key=${id} id=${id} session=${session} />`
-  if (place === 'requests' && id) return html`<${Request} key=${id} id=${id} />`
+  if (place === 'now' && id) return html`<${Now} key=${id} plan=${id} />`
+  if (place === 'plans' && id) return html`<${PlanPage} key=${id} name=${id} session=${session} />`
+  if (place === 'requests' && id) return html`<${Request} key=${id} id=${id} session=${session} />`
   const found = menu.find((each) => each.place === place) ?? menu[0]
   return html`<${found.Page} session=${session} />`
 }

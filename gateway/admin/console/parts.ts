@@ -48,15 +48,21 @@ export type Column<Row> = Readonly<{
   isNumber?: boolean
 }>
 
-/** A real table. On narrow screens it scrolls by itself, by keyboard too. */
+/** A real table. On narrow screens it scrolls by itself, by keyboard too; a tall one also up and down. */
 export function table<Row>(
   caption: string,
   columns: readonly Column<Row>[],
   rows: readonly Row[],
   keyOf: (row: Row, index: number) => string | number = (_row, index) => index,
+  isTall = false,
 ) {
   return html`
-    <div class="scroll" tabindex="0" role="region" aria-label=${caption}>
+    <div
+      class=${isTall ? 'scroll tall' : 'scroll'}
+      tabindex="0"
+      role="region"
+      aria-label=${caption}
+    >
       <table>
         <caption>
           ${caption}
@@ -85,22 +91,38 @@ export function bar(name: string, used: number, limit: number | undefined, until
   if (limit === undefined) {
     return html`<div class="bar"><span>${name}: ${count(used)} used, no limit</span></div>`
   }
-  const share = Math.min(1, used / limit)
-  const level = share >= 1 ? 'full' : share >= 0.8 ? 'near' : 'fine'
   return html`
-    <div class=${`bar ${level}`}>
+    <div class=${`bar ${levelOf(used, limit)}`}>
       <span>
         ${`${name}: ${count(used)} of ${count(limit)} `}
         ${until && html`<span class="quiet">until ${until}</span>`}
       </span>
-      <meter
-        min="0"
-        max=${limit}
-        value=${Math.min(used, limit)}
-        aria-label=${`${name}: ${count(used)} of ${count(limit)}`}
-      ></meter>
+      ${meter(name, used, limit)}
     </div>
   `
+}
+
+/** The same for a table's cell. */
+export function smallBar(name: string, used: number, limit: number) {
+  return html`
+    <div class=${`bar small ${levelOf(used, limit)}`}>
+      <span>${count(used)} <span class="quiet">of ${count(limit)}</span></span>
+      ${meter(name, used, limit)}
+    </div>
+  `
+}
+
+function levelOf(used: number, limit: number): 'full' | 'near' | 'fine' {
+  return used >= limit ? 'full' : used >= 0.8 * limit ? 'near' : 'fine'
+}
+
+function meter(name: string, used: number, limit: number) {
+  return html`<meter
+    min="0"
+    max=${limit}
+    value=${Math.min(used, limit)}
+    aria-label=${`${name}: ${count(used)} of ${count(limit)}`}
+  ></meter>`
 }
 
 export type Action = Readonly<{

@@ -19,21 +19,23 @@ export type Key = Readonly<{
   oldToken?: Readonly<{ until: string; lastUsedAt: string | null }>
 }>
 
-export type KeyPage = Readonly<{ keys: readonly Key[]; next: string | null }>
-
 type Window = Readonly<{ limit: number; remaining: number; reset: number; used: number }>
 
-export type KeyDetails = Key &
-  Readonly<{
-    standing: Readonly<{
-      quota: string
-      offered: boolean
-      minute: Window | null
-      day: Window | null
-      strikes: number
-      bannedUntil: number | null
-    }>
-  }>
+export type Standing = Readonly<{
+  quota: string
+  offered: boolean
+  minute: Window | null
+  day: Window | null
+  strikes: number
+  bannedUntil: number | null
+}>
+
+export type KeyDetails = Key & Readonly<{ standing: Standing }>
+
+export type KeyOnPage = KeyDetails & Readonly<{ refusedToday: number }>
+
+/** A page of `GET /admin/keys?standing`. */
+export type KeyPage = Readonly<{ keys: readonly KeyOnPage[]; next: string | null }>
 
 export type TimelineLine = Readonly<{
   at: string
@@ -107,7 +109,12 @@ export type DeprecatedCalls = Readonly<{
   operation: string
   calls: number
   last: string
+  sunset: string | null
+  extension: Readonly<{ until: string; spare: boolean }> | null
+  needsExtension: boolean
 }>
+
+export type CallsOfDay = Readonly<{ operation: string; day: string; calls: number; keys: number }>
 
 export type ConfigInForce = Readonly<{
   file: string
@@ -133,20 +140,159 @@ export type Fleet = Readonly<{
   }>[]
 }>
 
-export type Upstreams = Readonly<
-  Record<
-    string,
-    Readonly<
-      Record<string, Readonly<{ healthy: boolean; weight: number; refusesSignature?: true }>>
-    >
-  >
->
+export type Target = Readonly<{
+  healthy: boolean
+  weight: number
+  signed: boolean
+  refusesSignature?: true
+  since: string
+  underWay: number
+  answers: Readonly<Record<string, number>>
+  p50Ms: number | null
+  p95Ms: number | null
+  lastFailure: Readonly<{ at: string; cause: string }> | null
+}>
+
+export type Upstreams = Readonly<Record<string, Readonly<Record<string, Target>>>>
 
 export type Ban = Readonly<{ id: string; name: string; until: string }>
 
-export type Ready = Readonly<{
-  ready: boolean
-  stopping: boolean
-  store: 'reachable' | 'out of reach'
-  config: Readonly<{ hash: string; mistakes?: number }>
+type Latency = Readonly<{ count: number; mean: number; p50: number; p99: number }>
+
+/** Requests by outcome: each is counted once. */
+export type Sums = Readonly<{
+  requests: number
+  admitted: number
+  minute: number
+  day: number
+  ban: number
+  strangers: number
+  refused: number
+  failed: number
+  others: number
+  /** Of those admitted. */
+  backendFailed: number
+  own: Latency | null
+  upstream: Latency | null
+}>
+
+/** The sums of a second or minute; `at` is its beginning, in Unix seconds. */
+export type LiveRow = Sums & Readonly<{ at: number }>
+
+export type LiveRefusal = Readonly<{
+  id: string
+  time: string
+  gateway: string
+  key: string | null
+  name: string | null
+  plan: string | null
+  route: string
+  status: number
+  code: string | null
+  reason: string
+  window: 'minute' | 'day' | null
+}>
+
+export type RefusedKey = Readonly<{
+  key: string
+  name: string
+  plan: string
+  window: 'minute' | 'day' | 'ban' | null
+  /** In the last minute. */
+  count: number
+}>
+
+/** What `GET /admin/live` tells each second. */
+export type Picture = Readonly<{
+  time: string
+  gateways: Readonly<{ asked: number; told: number; names: readonly string[] }>
+  lastMinute: Sums
+  store: Readonly<{ reachable: boolean; without: readonly string[] }>
+  configs: readonly Readonly<{
+    hash: string
+    gateways: readonly string[]
+    refusals: readonly Readonly<{ gateway: string; mistake: string }>[]
+  }>[]
+  targets: readonly Readonly<{
+    upstream: string
+    target: string
+    healthy: boolean
+    unhealthyAt: readonly string[]
+  }>[]
+  refusedKeys: readonly RefusedKey[]
+  refusals: readonly LiveRefusal[]
+  refusalsLeftOut: number
+  range: Readonly<{
+    name: '15m' | 'day'
+    step: number
+    sums: Sums
+    rows: readonly LiveRow[]
+  }> | null
+}>
+
+/** Numbers, or `unlimited`. */
+export type PlanLimits = Readonly<{ perMinute: number | string; perDay: number | string }>
+
+/** Uses, from the least to the most, each with the number of those that have used at least so much. */
+export type Curve = readonly (readonly [use: number, quotas: number])[]
+
+type Distribution = Readonly<{
+  quotas: number
+  median: number
+  p90: number
+  p99: number
+  highest: number
+  near: number
+  refused: number
+}>
+
+export type DayOfPlan = Readonly<{ on: string; minute: Distribution; day: Distribution }>
+
+export type PlanDemand = Readonly<{
+  plan: string
+  now: PlanLimits | string
+  quotas: number
+  byDay: readonly DayOfPlan[]
+  curves: Readonly<{ quotas: Readonly<{ minute: Curve; day: Curve }> }>
+}>
+
+type QuotaOfPlan = Readonly<{
+  quota: string
+  key: string
+  name: string
+  account?: string | null
+  days: number
+  peakMinute: number
+  peakDay: number
+}>
+
+export type HitQuota = QuotaOfPlan & Readonly<{ daysHit: readonly string[]; refusedNow: boolean }>
+
+export type RefusedQuota = QuotaOfPlan &
+  Readonly<{ daysRefused: readonly string[]; refused: Readonly<{ minute: number; day: number }> }>
+
+/** What other limits of a plan would have done. */
+export type Preview = Readonly<{
+  bound: 'exact' | 'lower'
+  quotas: number
+  days: number
+  hitQuotas: number
+  hitDays: number
+  hitNow: number
+  hit: readonly HitQuota[]
+  refusedQuotas: number
+  refused: readonly RefusedQuota[]
+  unsaid: readonly string[]
+}>
+
+/** A change of the configuration's file. */
+export type Edited = Readonly<{
+  file: string
+  /** Of the text that was changed. */
+  hash: string
+  /** Only where the file may be saved. */
+  text?: string
+  diff: string
+  mistakes: readonly string[]
+  warnings: readonly string[]
 }>

@@ -1,5 +1,9 @@
 import { differencesOf } from '../../config/diff.ts'
+import { impactOf } from '../../foresight/impact.ts'
+import { dayCount } from '../kinds.ts'
 import { operation } from '../operation.ts'
+import { configTypes, dayRange } from '../parameters.ts'
+import { listedQuotas } from '../plans/parameters.ts'
 import { affectedKeys } from './affected.ts'
 import { counting } from './differences.ts'
 import { unknownExtensions } from './unknown-extensions.ts'
@@ -12,12 +16,18 @@ export const checkConfig = operation({
   parameters: {
     file: {
       isConfig: true,
-      types: ['application/yaml', 'text/yaml', 'text/plain', 'application/json'],
+      types: configTypes,
+    },
+    impact: {
+      kind: dayCount,
+      value: 'N',
+      help: 'tell who the changed limits would have refused in so many days',
+      isOfApi: true,
     },
   },
   role: 'read',
-  run: async (context, { file }) => {
-    const { examine, inForce, stores } = context
+  run: async (context, { file, impact: days }) => {
+    const { config, examine, inForce, stores, clock, flush } = context
     const { preview, mistakes } = await examine(file)
     const unknown = preview ? await unknownExtensions(context, preview) : []
     const warnings = [...(preview?.warnings ?? []), ...unknown]
@@ -33,9 +43,14 @@ export const checkConfig = operation({
       }
     }
     const { shown, plans } = preview
-    const differences = differencesOf(inForce, shown)
-    const affected = await affectedKeys(() => stores().keys, differences, plans, context.clock())
-    return { file: file.name, inForce, mistakes, warnings, differences, ...affected }
+    const lines = { before: inForce.lineOf, after: preview.lineOf }
+    const differences = differencesOf(inForce.shown, shown, lines)
+    const affected = await affectedKeys(() => stores().keys, differences, plans, clock())
+    const compared = { file: file.name, inForce, mistakes, warnings, differences, ...affected }
+    if (days === undefined) return compared
+    await flush()
+    const range = { ...dayRange(days, clock), nowMs: clock(), limit: listedQuotas }
+    return { ...compared, impact: await impactOf(stores(), config.plans, plans, range) }
   },
   json: ({ file, inForce, mistakes, warnings, ...compared }) => {
     const checked = { sound: mistakes.length === 0, mistakes, warnings }

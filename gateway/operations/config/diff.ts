@@ -1,7 +1,13 @@
-import { differencesOf } from '../../config/diff.ts'
-import { readConfig } from '../../config/load.ts'
-import { ofCommandLine } from '../operation.ts'
-import { configFile, textOf } from '../parameters.ts'
+import { differencesOf, type LineOf } from '../../config/diff.ts'
+import { nameOf } from '../../config/check.ts'
+import { plansOf, readConfig } from '../../config/load.ts'
+import type { CompleteFile } from '../../config/written.ts'
+import { impactOf, type Plans } from '../../foresight/impact.ts'
+import type { CommandContext } from '../context.ts'
+import { ofCommandLine, WrongInput } from '../operation.ts'
+import { aSwitch, configFile, dayRange, textOf } from '../parameters.ts'
+import { listedQuotas, recentDays } from '../plans/parameters.ts'
+import { previewText } from '../plans/texts.ts'
 import { affectedKeys } from './affected.ts'
 import { differencesText } from './differences.ts'
 import type { ConfigInForce } from './running.ts'
@@ -11,23 +17,57 @@ export const diffConfig = ofCommandLine({
   because: 'it reads files of this machine; POST /admin/config/check compares a text',
   summary: 'Show what a configuration would change in the running gateway, or against another file',
   details:
-    'Asks the running gateway at its admin address, with ADMIN_TOKEN. Exit code 0 with or without differences.',
+    'Asks the running gateway at its admin address, with ADMIN_TOKEN. Exit code 0 with or without differences; with ' +
+    '--fail-if-hit 1 if a changed limit would have refused a quota.',
   parameters: {
     file: configFile,
     against: textOf('FILE', 'compare with this file instead'),
+    impact: aSwitch('tell who the changed limits would have refused lately'),
+    days: { ...recentDays, help: 'how many days back --impact looks, today included' },
+    failIfHit: aSwitch('with --impact: exit with 1 if a quota would have been refused'),
   },
   role: 'read',
-  run: async ({ preview, stores, clock, askGateway }, { against }) => {
-    const running = (): Promise<unknown> =>
-      askGateway('GET /admin/config', 'Compare two files with --against FILE.')
-    const before =
-      against === undefined
-        ? ((await running()) as ConfigInForce).config
-        : readConfig(against).shown
-    const differences = differencesOf(before, preview.shown)
+  run: async (context, { against, impact = false, days, failIfHit = false }) => {
+    if (failIfHit && !impact) throw new WrongInput('--fail-if-hit needs --impact')
+    const { config, preview, stores, clock } = context
+    const before = await sideBefore(context, against)
+    const lines = { before: before.lineOf, after: preview.lineOf }
+    const differences = differencesOf(before.shown, preview.shown, lines)
     const affected = await affectedKeys(() => stores().keys, differences, preview.plans, clock())
-    return { differences, ...affected }
+    const range = { ...dayRange(days, clock), nowMs: clock(), limit: listedQuotas }
+    const previews = impact
+      ? await impactOf(stores(), before.plans, config.plans, range)
+      : undefined
+    return { differences, ...affected, impact: previews, failIfHit }
   },
-  text: ({ differences, ...affected }, { configFile }) =>
-    differencesText(configFile, differences, affected),
+  json: ({ differences, keys, refused, impact }) => ({ differences, keys, refused, impact }),
+  text: ({ differences, keys, refused, impact }, { configFile }) => {
+    const compared = differencesText(configFile, differences, {
+      ...(keys && { keys }),
+      ...(refused && { refused }),
+    })
+    if (!impact) return compared
+    const impactText =
+      impact.length > 0 ? impact.map(previewText).join('\n\n') : 'No limit of a plan changes.'
+    return `${compared}\n\n${impactText}`
+  },
+  isRefused: ({ impact = [], failIfHit }) =>
+    failIfHit && impact.some(({ hitQuotas }) => hitQuotas > 0),
 })
+
+type Before = Readonly<{ shown: unknown; lineOf: LineOf; plans: Plans }>
+
+/** The configuration to compare with: another file, or that of the running gateway. */
+async function sideBefore(
+  { askGateway }: CommandContext,
+  against: string | undefined,
+): Promise<Before> {
+  if (against !== undefined) {
+    const { shown, lineOf, config } = readConfig(against)
+    return { shown, lineOf, plans: config.plans }
+  }
+  const advice = 'Compare two files with --against FILE.'
+  const running = (await askGateway('GET /admin/config', advice)) as ConfigInForce
+  const { config, lines = {} } = running as { config: CompleteFile; lines?: typeof running.lines }
+  return { shown: config, lineOf: (path) => lines[nameOf(path)], plans: plansOf(config) }
+}

@@ -1,6 +1,8 @@
 import type { Reloader } from '../../config/reload.ts'
+import { writtenLines } from '../../config/diff.ts'
 import { configText } from '../../config/show.ts'
 import { ofGateway } from '../operation.ts'
+import { saveFault } from './savable.ts'
 import { timeText } from '../table.ts'
 
 export const runningConfig = ofGateway({
@@ -9,7 +11,10 @@ export const runningConfig = ofGateway({
   summary: 'Show the configuration in force in the running gateway, and mistakes of its file',
   parameters: {},
   role: 'read',
-  run: ({ reloader }) => Promise.resolve(configInForce(reloader)),
+  run: async (context) => ({
+    ...configInForce(context.reloader),
+    unsavable: (await saveFault(context)) ?? null,
+  }),
   text: (inForce) => `${stateText(inForce)}\n\n${configText(inForce.config).trimEnd()}`,
 })
 
@@ -23,6 +28,8 @@ export function configInForce({ state, loaded }: Reloader) {
     mistakes: mistakes?.split('\n') ?? [],
     warnings: loaded.warnings,
     config: loaded.shown,
+    /** Where its settings are written. */
+    lines: writtenLines(loaded.shown, loaded.lineOf),
   }
 }
 

@@ -14,6 +14,7 @@ import { age, keyState, pageCursor, pageSize } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { aSwitch, textOf } from '../parameters.ts'
 import { aligned, endText, timeText } from '../table.ts'
+import { standingsOf, windowText, type Standings } from './standings.ts'
 
 /** The most characters of a key's restrictions in a line of the list. */
 const longestOnly = 28
@@ -45,9 +46,13 @@ export const listKeys = operation({
     all: aSwitch('revoked keys too'),
     limit: { kind: pageSize, value: 'N', help: 'a page of at most so many keys, by name' },
     after: { kind: pageCursor, value: 'CURSOR', help: 'the page after another' },
+    standing: aSwitch(
+      'a page that also tells how each key stands with its limits, and its refusals of today',
+    ),
   },
   role: 'read',
-  run: async ({ stores, desks, clock }, { limit, after, ...given }): Promise<Listing> => {
+  run: async (context, { limit, after, standing, ...given }): Promise<Listing> => {
+    const { stores, desks, clock } = context
     const { unused, neverUsed, oldTokenUsed, temporary = false, ...filter } = given
     const byUse = { unused, neverUsed, oldTokenUsed }
     const { keys, quotas } = desks()
@@ -65,19 +70,23 @@ export const listKeys = operation({
     const view = (inUse: KeyInUse): object =>
       keyView(inUse.key, clock(), { bannedUntilMs: bans.get(inUse.key.id), inUse })
     const shared = { bans, isFiltered, byUse, sinceMs, view }
-    if (limit !== undefined || after !== undefined) {
+    if (limit !== undefined || after !== undefined || standing === true) {
       const read = (limit: number, after: string | undefined) => keys.page({ filter, limit, after })
       const query = { read, limit: limit ?? usualPage, after, store, isWanted }
-      return { ...shared, page: await pageInUse(query) }
+      const page = await pageInUse(query)
+      const standings = standing === true ? await standingsOf(page.keys, context) : undefined
+      return { ...shared, page, standings }
     }
     const some = inUse(wanted(keys.list(), wantedBy(filter, nowMs)), store)
     return { ...shared, list: new Listed(isWanted ? wanted(some, isWanted) : some, byAge, view) }
   },
-  json: ({ list, page, view }) => list ?? (page && pageJson(page, view)),
-  text: async ({ list, page, bans, isFiltered, byUse, sinceMs }, context) => {
+  json: ({ list, page, standings, view }) => list ?? (page && pageJson(page, view, standings)),
+  text: async (listing, context) => {
+    const { list, page, standings, bans, isFiltered, byUse, sinceMs } = listing
     const keys = page?.keys ?? (await list?.inOrder()) ?? []
     const known = knownText(keys, { byUse, sinceMs, nowMs: context.clock() })
-    if (keys.length > 0) return table(keys, columnsOf(context, bans)) + known + nextText(page)
+    if (keys.length > 0)
+      return table(keys, columnsOf(context, bans, standings)) + known + nextText(page)
     if (known !== '') return `No key matches.${known}`
     return isFiltered || page
       ? 'No key matches.'
@@ -89,6 +98,8 @@ export const listKeys = operation({
 type Listing = Readonly<{
   list?: Listed<KeyInUse>
   page?: PageInUse
+  /** By the ids of the page's keys. */
+  standings?: Standings | undefined
   bans: ReadonlyMap<string, number>
   isFiltered: boolean
   byUse: UseFilter
@@ -97,8 +108,13 @@ type Listing = Readonly<{
   view: (inUse: KeyInUse) => object
 }>
 
-function pageJson({ keys, end }: PageInUse, view: Listing['view']): object {
-  return { keys: keys.map(view), next: end === undefined ? null : cursorAt(end) }
+function pageJson(
+  { keys, end }: PageInUse,
+  view: Listing['view'],
+  standings: Standings | undefined,
+): object {
+  const views = keys.map((each) => ({ ...view(each), ...standings?.get(each.key.id) }))
+  return { keys: views, next: end === undefined ? null : cursorAt(end) }
 }
 
 function nextText(page: PageInUse | undefined): string {
@@ -136,7 +152,12 @@ type Column = readonly [
   isAlways?: boolean,
 ]
 
-function columnsOf(context: Context, bans: ReadonlyMap<string, number>): readonly Column[] {
+function columnsOf(
+  context: Context,
+  bans: ReadonlyMap<string, number>,
+  standings: Standings | undefined,
+): readonly Column[] {
+  const standing = ({ id }: Key) => standings?.get(id)
   return [
     ['ID', ({ id }) => id, true],
     ['NAME', ({ name }) => name, true],
@@ -145,6 +166,9 @@ function columnsOf(context: Context, bans: ReadonlyMap<string, number>): readonl
     ['STATE', (key) => stateText(key, bans.get(key.id), context), true],
     ['LIMITS', (key) => limitsText(settingsAt(key, context.clock()))],
     ['UNTIL', (key) => untilText(settingsAt(key, context.clock()))],
+    ['MINUTE', (key) => windowText(standing(key)?.standing.minute)],
+    ['DAY', (key) => windowText(standing(key)?.standing.day)],
+    ['REFUSED TODAY', (key) => String(standing(key)?.refusedToday || '')],
     ['ONLY', onlyText],
     ['EXPIRES', ({ expiresAtMs }) => dayText(expiresAtMs)],
     ['LAST USED', (_key, uses) => usedText(lastUse(uses), context)],

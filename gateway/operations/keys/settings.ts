@@ -79,7 +79,7 @@ const until = {
 export const keyChange = {
   plan,
   until,
-  'limits.until': { ...until, isOfBody: true },
+  'limits.until': { ...until, isOfApi: true },
   name,
   account: { ...account, takeAway: 'take it out of its account: it has a quota of its own again' },
   'limits.perMinute': { ...perMinute, takeAway: "the plan's limit again" },

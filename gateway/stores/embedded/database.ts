@@ -80,6 +80,20 @@ export const migrations: readonly string[] = [
   `CREATE TABLE lines (line TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
    CREATE TABLE lined (version INTEGER NOT NULL) STRICT;
    INSERT INTO lined VALUES (0);`,
+  `CREATE TABLE peakQuotas (
+     id INTEGER PRIMARY KEY,
+     quota TEXT NOT NULL UNIQUE,
+     lastDay INTEGER NOT NULL
+   ) STRICT;
+   CREATE TABLE peaks (
+     day INTEGER NOT NULL,
+     id INTEGER NOT NULL,
+     minute INTEGER NOT NULL,
+     used INTEGER NOT NULL,
+     refusedByMinute INTEGER NOT NULL,
+     refusedByDay INTEGER NOT NULL,
+     PRIMARY KEY (day, id)
+   ) STRICT, WITHOUT ROWID;`,
 ]
 
 /** How long a change may wait for the lock of another process. */

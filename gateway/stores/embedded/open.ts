@@ -6,6 +6,7 @@ import { embeddedAudit } from './audit.ts'
 import { openGatewayFile } from './database.ts'
 import { embeddedKeys } from './keys.ts'
 import { embeddedLastUses } from './last-uses.ts'
+import { embeddedPeaks } from './peaks.ts'
 import { EmbeddedQuotas } from './quota.ts'
 import { embeddedTallies } from './tallies.ts'
 import { embeddedTimeline } from './timeline.ts'
@@ -31,6 +32,7 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
     lastUses: embeddedLastUses(usage),
     audit: embeddedAudit(database),
     timeline: embeddedTimeline(usage),
+    peaks: embeddedPeaks(usage),
     questions: ownQuestions(),
     fleet: fleetOfOne(clock),
     warnings,

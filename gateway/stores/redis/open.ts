@@ -11,6 +11,7 @@ import { redisKeys } from './keys.ts'
 import { redisLastUses } from './last-uses.ts'
 import { plainCause, redisName } from './name.ts'
 import { RedisQuestions } from './questions.ts'
+import { redisPeaks } from './peaks.ts'
 import { redisQuotas } from './quota.ts'
 import { within } from './script.ts'
 import { redisTallies } from './tallies.ts'
@@ -64,6 +65,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     lastUses: redisLastUses(parts),
     audit: redisAudit(connection, prefix),
     timeline: redisTimeline(parts),
+    peaks: redisPeaks(parts),
     questions,
     fleet,
     warnings: [],

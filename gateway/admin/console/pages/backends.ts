@@ -1,9 +1,11 @@
 import { useRef, useState } from 'preact/hooks'
 import { ask } from '../api.ts'
 import { useData } from '../data.ts'
+import { count } from '../format.ts'
 import { html, type Child } from '../html.ts'
-import { aged, failure, page, table } from '../parts.ts'
-import type { Upstreams } from '../views.ts'
+import { aged, failure, page, table, time } from '../parts.ts'
+import { pathsTo } from '../settings.ts'
+import type { ConfigInForce, Target, Upstreams } from '../views.ts'
 
 type Checked = Readonly<{
   fit: boolean
@@ -13,48 +15,85 @@ type Checked = Readonly<{
 /** The targets behind this gateway, and a check of a would-be one. */
 export function Backends() {
   const upstreams = useData<Upstreams>('/admin/upstreams', 2_000)
+  const config = useData<ConfigInForce>('/admin/config')
+  const settings = config.data?.config ?? {}
   return page(
     'Backends',
     'tollgate upstream list · tollgate upstream check URL',
     aged(upstreams, (all) => {
       const names = Object.entries(all)
       if (names.length === 0) return html`<p class="quiet">The configuration has no upstreams.</p>`
-      return names.map(([name, targets]) => {
-        const rows = Object.entries(targets)
-        if (rows.length === 0)
-          return html`<h2>${name}</h2>
-            <p class="quiet">No request has asked it yet.</p>`
-        return html`
+      return names.map(
+        ([name, targets]) => html`
           <h2>${name}</h2>
-          ${table(
-            `Targets of ${name}`,
-            [
-              { name: 'Target', cell: ([url]: (typeof rows)[number]) => html`<code>${url}</code>` },
-              { name: 'Health', cell: ([, target]: (typeof rows)[number]) => healthOf(target) },
-              {
-                name: 'Weight',
-                isNumber: true,
-                cell: ([, { weight }]: (typeof rows)[number]) => weight,
-              },
-            ],
-            rows,
-            ([url]) => url,
-          )}
-        `
-      })
+          ${config.data && routesTo(pathsTo(name, settings))} ${targetsOf(name, targets)}
+        `,
+      )
     }),
     html`<${Check} />`,
   )
 }
 
-function healthOf({
-  healthy,
-  refusesSignature,
-}: Readonly<{ healthy: boolean; refusesSignature?: true }>): Child {
+function routesTo(paths: readonly string[]): Child {
+  if (paths.length === 0) return html`<p class="quiet">No route leads here.</p>`
+  return html`<p>
+    ${paths.length === 1 ? 'Route: ' : 'Routes: '}
+    ${paths.map((path, i) => html`${i > 0 ? ', ' : ''}<code>${path}</code>`)}
+  </p>`
+}
+
+type Row = readonly [url: string, target: Target]
+
+function targetsOf(name: string, targets: Upstreams[string]): Child {
+  const rows = Object.entries(targets)
+  if (rows.length === 0) return html`<p class="quiet">No request has asked it yet.</p>`
+  return table(
+    `Targets of ${name}, as this gateway has seen them since its start`,
+    [
+      { name: 'Target', cell: ([url]: Row) => html`<code>${url}</code>` },
+      { name: 'Health', cell: ([, target]: Row) => healthOf(target) },
+      { name: 'Weight', isNumber: true, cell: ([, { weight }]: Row) => weight },
+      { name: 'Signed', cell: ([, { signed }]: Row) => (signed ? 'yes' : 'no') },
+      { name: 'Under way', isNumber: true, cell: ([, { underWay }]: Row) => count(underWay) },
+      { name: 'Answers', cell: ([, { answers }]: Row) => answersOf(answers) },
+      {
+        name: 'Half, 95 % within',
+        isNumber: true,
+        cell: ([, { p50Ms, p95Ms }]: Row) => (p50Ms === null ? '–' : `${p50Ms}, ${p95Ms} ms`),
+      },
+      {
+        name: 'Last failure',
+        cell: ([, { lastFailure }]: Row) =>
+          lastFailure
+            ? html`${time(lastFailure.at)} ${lastFailure.cause}`
+            : html`<span class="quiet">none</span>`,
+      },
+    ],
+    rows,
+    ([url]) => url,
+  )
+}
+
+function answersOf(answers: Target['answers']): Child {
+  const classes = Object.entries(answers)
+  if (classes.length === 0) return html`<span class="quiet">none yet</span>`
+  return html`<ul class="plain">
+    ${classes.map(
+      ([name, times]) => html`
+        <li class=${name === '5xx' || name === 'none' ? 'alarming' : ''}>
+          ${name === 'none' ? 'without an answer' : name}: ${count(times)}
+        </li>
+      `,
+    )}
+  </ul>`
+}
+
+function healthOf({ healthy, refusesSignature, since }: Target): Child {
   if (refusesSignature) return html`<span class="state banned">refuses our signature</span>`
-  return html`<span class=${`state ${healthy ? 'active' : 'revoked'}`}
-    >${healthy ? 'healthy' : 'unhealthy'}</span
-  >`
+  return html`<span class=${`state ${healthy ? 'active' : 'banned'}`}
+      >${healthy ? 'healthy' : 'unhealthy'}</span
+    >
+    <div class="quiet">since ${time(since)}</div>`
 }
 
 /** Compares another backend with the present one, by the upstream's probes. */

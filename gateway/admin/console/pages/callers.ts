@@ -1,21 +1,49 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { ApiError, ask, get, query, type Session } from '../api.ts'
+import { useState } from 'preact/hooks'
+import { query, type Session } from '../api.ts'
 import { useData } from '../data.ts'
-import { ago, count, local } from '../format.ts'
+import { ago, clock, count, local } from '../format.ts'
 import { html } from '../html.ts'
-import { aged, failure, page, table, time, type Column } from '../parts.ts'
-import type { Key, KeyPage } from '../views.ts'
+import { aged, page, smallBar, table, time, type Column } from '../parts.ts'
+import { plansIn } from '../settings.ts'
+import type { ConfigInForce, KeyOnPage, KeyPage } from '../views.ts'
 import { MakeKey } from './make-key.ts'
+import { Search } from './search.ts'
 
 const perPage = 50
+
+const states = ['active', 'disabled', 'expired', 'revoked']
 
 /** Keys by name, and one field that finds whatever a customer has sent. */
 export function Callers({ session }: { session: Session }) {
   const [search, setSearch] = useState('')
   const [state, setState] = useState('')
+  const [plan, setPlan] = useState('')
+  const config = useData<ConfigInForce>('/admin/config')
+  const plans = config.data ? plansIn(config.data.config) : []
   const [after, setAfter] = useState<readonly string[]>([])
-  const path = `/admin/keys${query({ search, state, limit: perPage, after: after.at(-1) })}`
-  const keys = useData<KeyPage>(path)
+  const path = `/admin/keys${query({ search, state, plan, standing: 'true', limit: perPage, after: after.at(-1) })}`
+  const keys = useData<KeyPage>(path, 5_000)
+  const filter = (
+    label: string,
+    value: string,
+    all: string,
+    options: readonly string[],
+    choose: (option: string) => void,
+  ) => html`
+    <label
+      >${label}
+      <select
+        value=${value}
+        onChange=${(event: Event) => {
+          choose((event.target as HTMLSelectElement).value)
+          setAfter([])
+        }}
+      >
+        <option value="">${all}</option>
+        ${options.map((each) => html`<option value=${each}>${each}</option>`)}
+      </select>
+    </label>
+  `
   const find = (text: string): void => {
     setSearch(text)
     setAfter([])
@@ -26,25 +54,20 @@ export function Callers({ session }: { session: Session }) {
     html`<${Search} list=${find} />`,
     html`
       <div class="tools">
-        <label
-          >State
-          <select
-            value=${state}
-            onChange=${(event: Event) => {
-              setState((event.target as HTMLSelectElement).value)
-              setAfter([])
-            }}
-          >
-            <option value="">all but revoked</option>
-            ${['active', 'disabled', 'expired', 'revoked'].map((each) => html`<option value=${each}>${each}</option>`)}
-          </select>
-        </label>
+        ${filter('State', state, 'all but revoked', states, setState)}
+        ${filter(
+          'Plan',
+          plan,
+          'all',
+          plans.map(({ name }) => name),
+          setPlan,
+        )}
         ${session.role === 'all' && html`<${MakeKey} made=${keys.reload} />`}
       </div>
     `,
     aged(keys, ({ keys: rows, next }) =>
       rows.length === 0
-        ? html`<${Empty} search=${search} state=${state} />`
+        ? html`<${Empty} isFiltered=${search + state + plan !== ''} />`
         : html`
             ${table(search === '' ? 'Keys by name' : `Keys with “${search}”`, columns, rows, ({ id }) => id)}
             <p class="buttons">
@@ -68,17 +91,28 @@ export function Callers({ session }: { session: Session }) {
   )
 }
 
-const columns: readonly Column<Key>[] = [
-  { name: 'Name', cell: ({ id, name }) => html`<a href=${`#/callers/${id}`}>${name}</a>` },
-  { name: 'Id', cell: ({ id }) => html`<code>${id}</code>` },
+const columns: readonly Column<KeyOnPage>[] = [
+  {
+    name: 'Name',
+    cell: ({ id, name, account }) => html`
+      <a href=${`#/callers/${id}`}>${name}</a>
+      ${account !== undefined && html`<div class="quiet">account ${account}</div>`}
+    `,
+  },
   { name: 'Plan', cell: ({ plan }) => plan },
-  { name: 'Account', cell: ({ account = '' }) => account },
   {
     name: 'State',
     cell: ({ state, bannedUntil }) =>
       bannedUntil === undefined
         ? html`<span class=${`state ${state}`}>${state}</span>`
-        : html`<span class="state banned">banned until ${time(bannedUntil)}</span>`,
+        : html`<span class="state banned">banned until ${clock(bannedUntil)}</span>`,
+  },
+  { name: 'This minute', cell: ({ standing: { minute } }) => use('This minute', minute) },
+  { name: 'Today', cell: ({ standing: { day } }) => use('Today', day) },
+  {
+    name: 'Refused today',
+    isNumber: true,
+    cell: ({ refusedToday }) => (refusedToday > 0 ? count(refusedToday) : ''),
   },
   {
     name: 'Last used',
@@ -90,9 +124,13 @@ const columns: readonly Column<Key>[] = [
   { name: 'Expires', cell: ({ expiresAt }) => time(expiresAt) },
 ]
 
+function use(name: string, window: KeyOnPage['standing']['minute']) {
+  return window ? smallBar(name, window.used, window.limit) : html`<span class="quiet">–</span>`
+}
+
 /** The way to the first key, for a gateway that has none. */
-function Empty({ search, state }: { search: string; state: string }) {
-  if (search !== '' || state !== '') return html`<p class="quiet">No key matches.</p>`
+function Empty({ isFiltered }: { isFiltered: boolean }) {
+  if (isFiltered) return html`<p class="quiet">No key matches.</p>`
   const callers = `${location.hostname}:8080`
   return html`
     <section class="card">
@@ -103,73 +141,4 @@ function Empty({ search, state }: { search: string; state: string }) {
       <pre>curl http://${callers}/v1/pets -H "Authorization: Bearer TOKEN"</pre>
     </section>
   `
-}
-
-/** A name, an account, an id of a key or of a request, or a whole token. */
-function Search({ list }: { list: (text: string) => void }) {
-  const field = useRef<HTMLInputElement>(null)
-  const [error, setError] = useState<string>()
-  const [isBusy, setBusy] = useState(false)
-  useEffect(() => field.current?.focus(), [])
-  const go = async (event: Event): Promise<void> => {
-    event.preventDefault()
-    const text = field.current?.value.trim() ?? ''
-    setError(undefined)
-    if (text === '') return list('')
-    setBusy(true)
-    try {
-      const place = await placeOf(text)
-      if (isToken(text) && field.current) field.current.value = ''
-      if (place === undefined) list(isToken(text) ? '' : text)
-      else location.hash = place
-      if (place === undefined && isToken(text)) setError('No key has this token.')
-    } catch (thrown) {
-      setError(thrown instanceof Error ? thrown.message : String(thrown))
-    }
-    setBusy(false)
-  }
-  return html`
-    <form class="search" role="search" onSubmit=${(event: Event) => void go(event)}>
-      <label for="search">What did the customer send?</label>
-      <div>
-        <input
-          id="search"
-          ref=${field}
-          type="search"
-          autocomplete="off"
-          spellcheck=${false}
-          placeholder="name, account, note, key id, X-Request-Id or token"
-        />
-        <button class="go" disabled=${isBusy}>Find</button>
-      </div>
-      ${error !== undefined && failure({ message: error })}
-    </form>
-  `
-}
-
-function isToken(text: string): boolean {
-  return /^tg_\w{12}_\w+$/.test(text)
-}
-
-/** The page about what a text names; `undefined` if it names nothing by itself. */
-async function placeOf(text: string): Promise<string | undefined> {
-  if (isToken(text)) {
-    const found = await orNothing(ask<{ key: Key }>('POST', '/admin/keys/find', { token: text }))
-    return found && `#/callers/${found.key.id}`
-  }
-  if (!/^[\w.-]{1,128}$/.test(text)) return undefined
-  const request = await orNothing(get<unknown>(`/admin/requests/${encodeURIComponent(text)}`))
-  if (request) return `#/requests/${encodeURIComponent(text)}`
-  if (!/^[0-9A-Za-z]{12}$/.test(text)) return undefined
-  const key = await orNothing(get<Key>(`/admin/keys/${text}`))
-  return key && `#/callers/${key.id}`
-}
-
-async function orNothing<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
-  try {
-    return await asked
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined
-    throw error
-  }
 }

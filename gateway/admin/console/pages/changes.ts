@@ -1,8 +1,10 @@
 import { useState } from 'preact/hooks'
 import { query } from '../api.ts'
+import { fieldText } from '../controls.ts'
 import { useData } from '../data.ts'
 import { html, type Child } from '../html.ts'
 import { aged, page, table, time } from '../parts.ts'
+import { membersOf, shown } from '../settings.ts'
 import type { Change } from '../views.ts'
 
 /** The audit. */
@@ -13,8 +15,8 @@ export function Changes() {
   const apply = (event: Event): void => {
     event.preventDefault()
     const given = new FormData(event.target as HTMLFormElement)
-    setKey(textOf(given, 'key'))
-    setWho(textOf(given, 'who'))
+    setKey(fieldText(given, 'key'))
+    setWho(fieldText(given, 'who'))
   }
   return page(
     'Changes',
@@ -47,11 +49,6 @@ export function Changes() {
   )
 }
 
-function textOf(form: FormData, name: string): string {
-  const value = form.get(name)
-  return typeof value === 'string' ? value.trim() : ''
-}
-
 function subjectOf({ what, subject }: Change): Child {
   const isOfKey = /^(?:keys|bans|quota)\./.test(what) && /^[0-9A-Za-z]{12}$/.test(subject)
   return isOfKey ? html`<a href=${`#/callers/${subject}`}>${subject}</a>` : subject
@@ -73,12 +70,4 @@ export function differences(before: unknown, after: unknown): Child {
       )}
     </ul>
   `
-}
-
-function membersOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? { ...value } : {}
-}
-
-function shown(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -3,8 +3,8 @@ import { ask } from '../api.ts'
 import { useData } from '../data.ts'
 import { html } from '../html.ts'
 import { failure } from '../parts.ts'
+import { plansIn } from '../settings.ts'
 import type { ConfigInForce } from '../views.ts'
-import { plansIn } from './plans.ts'
 
 type Made = Readonly<{ id: string; key: string }>
 

@@ -1,46 +1,208 @@
-import { useData } from '../data.ts'
-import { html } from '../html.ts'
+import { useEffect, useState } from 'preact/hooks'
+import { percent, refusedOf } from '../charts/outcomes.ts'
+import { summaryOf, Traffic } from '../charts/traffic.ts'
+import { Choice } from '../controls.ts'
+import { useData, type Loaded } from '../data.ts'
+import { clock, count } from '../format.ts'
+import { html, type Child } from '../html.ts'
+import { useLive, type Live, type LiveRange } from '../live.ts'
 import { aged, page, table, time } from '../parts.ts'
-import type { Ban, Ready } from '../views.ts'
+import type { Ban, Picture, Sums } from '../views.ts'
+import { refusedKeys, Refusals } from './refusals-now.ts'
 
-/** How the gateway is, at this moment. */
-export function Now() {
-  const ready = useData<Ready>('/readyz', 2_000)
-  const bans = useData<readonly Ban[]>('/admin/bans', 5_000)
+/** How often a reader of the screen hears how it goes. */
+const toldEveryMs = 10_000
+
+/** The bans that are listed. */
+const shownBans = 20
+
+/** The traffic of all gateways at this moment; `plan` leaves only its keys and refusals. */
+export function Now({ plan }: { plan: string | undefined }) {
+  const [range, setRange] = useState<LiveRange>('15m')
+  const [isPaused, setPaused] = useState(false)
+  const live = useLive(range, isPaused)
+  const bans = useData<readonly Ban[]>(isPaused ? undefined : '/admin/bans', 5_000)
   return page(
     'Now',
-    'tollgate bans list · curl /readyz',
-    aged(
-      ready,
-      ({ ready: isReady, store, stopping, config }) => html`
-        <p class=${`banner ${isReady ? 'good' : 'bad'}`} role="status">
-          ${isReady ? 'The gateway takes requests.' : stopping ? 'The gateway is stopping.' : 'The gateway doesn’t take requests.'}
-        </p>
-        ${store !== 'reachable' && html`<p class="banner bad" role="alert">The store is out of reach.</p>`}
+    'tollgate now',
+    html`
+      <div class="tools">
+        <${Choice}
+          label="Range"
+          value=${range}
+          options=${[
+            ['15m', '15 minutes'],
+            ['day', 'a day'],
+          ]}
+          choose=${setRange}
+        />
+        <button type="button" aria-pressed=${isPaused} onClick=${() => setPaused(!isPaused)}>
+          ${isPaused ? 'Go on' : 'Pause'}
+        </button>
+        ${isPaused && live.data && html`<p class="quiet">Paused at ${clock(live.data.picture.time)} UTC</p>`}
         ${
-          config.mistakes !== undefined &&
-          html` <p class="banner bad" role="alert">
-            The configuration’s file has ${config.mistakes} mistakes, and the one before stays in
-            force. <a href="#/configuration">See them</a>
+          plan !== undefined &&
+          html`<p class="chip">
+            Keys and refusals of the plan <b>${plan}</b> only. <a href="#/now">Show all</a>
           </p>`
         }
-      `,
-    ),
-    aged(bans, (all) =>
-      all.length === 0
-        ? html`<p class="quiet">No key is banned.</p>`
-        : table(
-            'Keys that are banned',
-            [
-              {
-                name: 'Key',
-                cell: ({ id, name }: Ban) => html`<a href=${`#/callers/${id}`}>${name || id}</a>`,
-              },
-              { name: 'Until', cell: ({ until }: Ban) => time(until) },
-            ],
-            all,
-            ({ id }) => id,
-          ),
-    ),
+      </div>
+    `,
+    aged(live, (data) => figures(data, bans, range, plan)),
+    html`<${Spoken} live=${live.data} range=${range} />`,
   )
+}
+
+type Bans = Loaded<readonly Ban[]>
+
+function figures({ picture, rows }: Live, bans: Bans, range: LiveRange, plan?: string): Child {
+  const endAt = Math.floor(Date.parse(picture.time) / 1_000)
+  const { sums } = picture.range ?? { sums: picture.lastMinute }
+  return html`
+    ${troubles(picture)} ${strip(picture.lastMinute)}
+    <${Traffic} range=${range} rows=${rows} sums=${sums} endAt=${endAt} />
+    ${sums.requests === 0 && nothingYet()}
+    <div class="columns">
+      <section>${refusedKeys(picture, plan)} ${bansOf(bans)} ${targets(picture)}</section>
+      <section><${Refusals} refusals=${picture.refusals} plan=${plan} /></section>
+    </div>
+  `
+}
+
+function troubles({ gateways, store, configs }: Picture): Child {
+  const { asked, told } = gateways
+  const refusals = configs.flatMap((config) => config.refusals)
+  return html`
+    ${
+      told < asked &&
+      html`<p class="banner" role="status">
+        ${told} of ${asked} gateways have told: the figures lack the others.
+      </p>`
+    }
+    ${
+      !store.reachable &&
+      html`<p class="banner bad" role="alert">
+        The store is out of reach of ${store.without.join(', ')}: requests are decided as
+        <code>store.whenUnreachable</code> says, and other gateways aren’t heard.
+      </p>`
+    }
+    ${
+      configs.length > 1 &&
+      html`<p class="banner" role="status">
+        The gateways go by ${configs.length} different configurations.
+        <a href="#/configuration">See which</a>
+      </p>`
+    }
+    ${refusals.map(
+      ({ gateway, mistake }) => html`
+        <p class="banner bad" role="alert">
+          ${gateway} refuses its file as it is now: ${mistake}
+          <a href="#/configuration">See the file</a>
+        </p>
+      `,
+    )}
+  `
+}
+
+/** The last minute in five numbers. */
+function strip(sums: Sums): Child {
+  const { requests, failed, backendFailed, own, upstream } = sums
+  const times = (latency: Sums['own']): string =>
+    latency ? `${latency.p50} / ${latency.p99} ms` : '–'
+  const tiles: readonly (readonly [name: string, value: string, more: string, isBad?: boolean])[] =
+    [
+      ['Requests', `${perSecond(requests / 60)} a second`, `${count(requests)} in the last minute`],
+      ['Refused', percent(refusedOf(sums), requests), `${count(refusedOf(sums))} requests`],
+      [
+        'Failed',
+        percent(failed + backendFailed, requests),
+        `${count(failed)} by us, ${count(backendFailed)} by backends`,
+        failed + backendFailed > 0,
+      ],
+      ['Our own time', times(own), 'half and 99 % within'],
+      ['Backends’ time', times(upstream), 'half and 99 % within'],
+    ]
+  return html`
+    <dl class="strip">
+      ${tiles.map(
+        ([name, value, more, isBad]) => html`
+          <div class=${isBad ? 'tile bad' : 'tile'}>
+            <dt>${name}</dt>
+            <dd><b>${value}</b> <span class="quiet">${more}</span></dd>
+          </div>
+        `,
+      )}
+    </dl>
+  `
+}
+
+function perSecond(rate: number): string {
+  return rate > 0 && rate < 10 ? rate.toFixed(1) : count(Math.round(rate))
+}
+
+function nothingYet(): Child {
+  const callers = `http://${location.hostname}:8080`
+  return html`
+    <section class="card">
+      <h2>No requests yet</h2>
+      <p>
+        <a href="#/callers">Make a key</a>, then call the API at the gateway’s own address, by
+        default:
+      </p>
+      <pre tabindex="0">curl ${callers}/v1/pets -H "Authorization: Bearer TOKEN"</pre>
+    </section>
+  `
+}
+
+function targets({ targets: all }: Picture): Child {
+  if (all.length === 0) return null
+  return html`
+    <h2>Targets</h2>
+    <ul class="plain targets">
+      ${all.map(
+        ({ upstream, target, healthy, unhealthyAt }) => html`
+          <li>
+            <span class=${`state ${healthy ? 'active' : 'banned'}`}
+              >${healthy ? 'healthy' : `unhealthy at ${unhealthyAt.join(', ')}`}</span
+            >
+            <a href="#/backends">${upstream}</a> <code>${target}</code>
+          </li>
+        `,
+      )}
+    </ul>
+  `
+}
+
+function bansOf(bans: Bans): Child {
+  return html`
+    <h2>Banned now</h2>
+    ${aged(bans, (all) => {
+      if (all.length === 0) return html`<p class="quiet">No key is banned.</p>`
+      return table(
+        all.length > shownBans
+          ? `The first ${shownBans} of ${count(all.length)} keys that are banned`
+          : 'Keys that are banned',
+        [
+          {
+            name: 'Key',
+            cell: ({ id, name }: Ban) => html`<a href=${`#/callers/${id}`}>${name || id}</a>`,
+          },
+          { name: 'Until', cell: ({ until }: Ban) => time(until) },
+        ],
+        all.slice(0, shownBans),
+        ({ id }) => id,
+      )
+    })}
+  `
+}
+
+/** The figures in a sentence, for who listens: not more often than one can listen. */
+function Spoken({ live, range }: { live: Live | undefined; range: LiveRange }) {
+  const [sentence, setSentence] = useState('')
+  const isThere = live !== undefined
+  useEffect(() => {
+    if (!live?.picture.range) return
+    setSentence(summaryOf(range, live.picture.range.sums))
+  }, [isThere, range, Math.floor(Date.now() / toldEveryMs)])
+  return html`<p class="unseen" role="status">${sentence}</p>`
 }

@@ -1,9 +1,8 @@
 import { useData } from '../data.ts'
 import { html } from '../html.ts'
 import { aged, page, table } from '../parts.ts'
+import { plansIn, type Plan } from '../settings.ts'
 import type { ConfigInForce } from '../views.ts'
-
-export type Plan = Readonly<{ name: string; perMinute: string; perDay: string; bans: string }>
 
 /** The plans in force, as the file has them. */
 export function Plans() {
@@ -17,7 +16,11 @@ export function Plans() {
         ${table(
           'The plans in force',
           [
-            { name: 'Plan', cell: ({ name }: Plan) => name },
+            {
+              name: 'Plan',
+              cell: ({ name }: Plan) =>
+                html`<a href=${`#/plans/${encodeURIComponent(name)}`}>${name}</a>`,
+            },
             { name: 'A minute', isNumber: true, cell: ({ perMinute }: Plan) => perMinute },
             { name: 'A day', isNumber: true, cell: ({ perDay }: Plan) => perDay },
             { name: 'Bans', cell: ({ bans }: Plan) => bans },
@@ -26,30 +29,10 @@ export function Plans() {
           ({ name }) => name,
         )}
         <p class="quiet">
-          Limits are changed in ${file}: <a href="#/configuration">check a change</a> before you
-          save it.
+          A plan’s page shows what its callers use of it, and whom other limits would refuse. Limits
+          are changed in ${file}.
         </p>
       `,
     ),
   )
-}
-
-/** The plans of a configuration in its shown form. */
-export function plansIn(settings: Readonly<Record<string, unknown>>): readonly Plan[] {
-  const plans = Object.entries(membersOf(settings['plans']))
-  return plans.map(([name, plan]) => {
-    if (typeof plan === 'string')
-      return { name, perMinute: 'of each key', perDay: 'of each key', bans: '' }
-    const { perMinute, perDay, bans } = membersOf(plan)
-    return { name, perMinute: shown(perMinute), perDay: shown(perDay), bans: shown(bans) }
-  })
-}
-
-function membersOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? { ...value } : {}
-}
-
-function shown(value: unknown): string {
-  if (typeof value === 'number') return value.toLocaleString('en')
-  return typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
 }

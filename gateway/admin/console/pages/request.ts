@@ -1,12 +1,14 @@
-import { useState } from 'preact/hooks'
+import type { Session } from '../api.ts'
 import { useData } from '../data.ts'
 import { count, utc } from '../format.ts'
 import { html, type Child } from '../html.ts'
 import { aged, page, table, time } from '../parts.ts'
-import type { RefusedRequest, RefusedRequests } from '../views.ts'
+import type { KeyDetails, RefusedRequest, RefusedRequests } from '../views.ts'
+import { Actions } from './caller-actions.ts'
+import { CopyAnswer } from './copy-answer.ts'
 
-/** Why a request was refused, or failed. */
-export function Request({ id }: { id: string }) {
+/** Why a request was refused, or failed, and what can be done for its key. */
+export function Request({ id, session }: { id: string; session: Session }) {
   const found = useData<RefusedRequests>(`/admin/requests/${encodeURIComponent(id)}`)
   return page(
     'One request',
@@ -16,7 +18,7 @@ export function Request({ id }: { id: string }) {
       if (!newest) return null
       return html`
         ${answered < asked && html`<p class="banner">${answered} of ${asked} gateways answered: there may be more.</p>`}
-        ${answerOf(newest)}
+        ${answerOf(newest, session)}
         ${
           others.length > 0 &&
           table(
@@ -35,7 +37,7 @@ export function Request({ id }: { id: string }) {
   )
 }
 
-function answerOf(answer: RefusedRequest): Child {
+function answerOf(answer: RefusedRequest, session: Session): Child {
   const { status, code, sentence, method, path, route, minute, day, bannedUntil } = answer
   const window = (each: RefusedRequest['minute']): string =>
     each
@@ -59,7 +61,8 @@ function answerOf(answer: RefusedRequest): Child {
   ]
   return html`
     <p class="sentence"><b>${status} ${code ?? 'of the backend'}.</b> ${sentence}</p>
-    <p><${CopyAnswer} answer=${answer} /></p>
+    <p><${CopyAnswer} text=${answerTo(answer)} /></p>
+    ${answer.key !== null && html`<${KeyActions} id=${answer.key} session=${session} />`}
     <dl class="facts">
       ${facts
         .filter(([, value]) => value !== '')
@@ -72,17 +75,18 @@ function answerOf(answer: RefusedRequest): Child {
   `
 }
 
+/** The actions for the key as it is now. */
+function KeyActions({ id, session }: { id: string; session: Session }) {
+  const key = useData<KeyDetails>(`/admin/keys/${encodeURIComponent(id)}`, 5_000)
+  return aged(
+    key,
+    (details) => html`<${Actions} details=${details} session=${session} done=${key.reload} />`,
+  )
+}
+
 /** Two sentences to send back to the customer. */
-function CopyAnswer({ answer }: { answer: RefusedRequest }) {
-  const [isCopied, setCopied] = useState(false)
-  const { time: at, status, sentence, id } = answer
-  const text = `Your request ${id} of ${utc(at)} was answered with ${status}. ${sentence}`
-  const copy = (): void => {
-    void navigator.clipboard.writeText(text).then(() => setCopied(true))
-  }
-  return html`<button type="button" class="go" onClick=${copy}>
-    ${isCopied ? 'Copied' : 'Copy answer'}
-  </button>`
+function answerTo({ time: at, status, sentence, id }: RefusedRequest): string {
+  return `Your request ${id} of ${utc(at)} was answered with ${status}. ${sentence}`
 }
 
 function keyLink({ key, name }: RefusedRequest): Child {

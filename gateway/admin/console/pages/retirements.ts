@@ -1,44 +1,124 @@
+import { DayBars, type Day } from '../charts/days.ts'
+import { Retirement, sentenceOf, type Deprecation } from '../charts/retirement.ts'
 import { useData } from '../data.ts'
 import { count } from '../format.ts'
-import { html } from '../html.ts'
+import { html, type Child } from '../html.ts'
 import { aged, page, table, time } from '../parts.ts'
-import type { DeprecatedCalls } from '../views.ts'
+import { deprecationsIn } from '../settings.ts'
+import type { CallsOfDay, ConfigInForce, DeprecatedCalls } from '../views.ts'
+import { CallsCsv } from './calls-csv.ts'
 
-/** The keys that still call deprecated operations. */
+/** Each deprecated operation: its way to the sunset, its calls, and the keys that still call it. */
 export function Retirements() {
+  const config = useData<ConfigInForce>('/admin/config')
   const calls = useData<readonly DeprecatedCalls[]>('/admin/deprecations')
+  const days = useData<readonly CallsOfDay[]>('/admin/deprecations/days')
   return page(
     'Retirements',
     'tollgate deprecations report --csv',
-    aged(calls, (all) => {
-      if (all.length === 0)
-        return html`<p class="quiet">In 90 days nobody called a deprecated operation.</p>`
-      const byOperation = new Map<string, DeprecatedCalls[]>()
-      for (const each of all)
-        byOperation.set(each.operation, [...(byOperation.get(each.operation) ?? []), each])
-      return [...byOperation].map(
-        ([operation, rows]) => html`
-          <h2><code>${operation}</code></h2>
-          ${table(
-            `Keys that still call it: ${count(rows.length)}`,
-            [
-              {
-                name: 'Key',
-                cell: ({ key, name }: DeprecatedCalls) =>
-                  html`<a href=${`#/callers/${key}`}>${name || key}</a>`,
-              },
-              {
-                name: 'Calls in 90 days',
-                isNumber: true,
-                cell: ({ calls: times }: DeprecatedCalls) => count(times),
-              },
-              { name: 'Last', cell: ({ last }: DeprecatedCalls) => time(last) },
-            ],
-            rows,
-            ({ key }) => key,
-          )}
-        `,
-      )
+    aged(config, ({ config: settings }) => {
+      const all = deprecationsIn(settings)
+      if (all.length === 0) return nothingYet()
+      return html`
+        ${aged(calls, (rows) => html`<${CallsCsv} calls=${rows} />`)}
+        ${all.map((deprecation) => {
+          const { operation } = deprecation
+          return html`
+            <section class="card" key=${operation}>
+              <h2><code>${operation}</code></h2>
+              <p>${sentenceOf(deprecation, Date.now())}</p>
+              <${Retirement} deprecation=${deprecation} />
+              ${extensionsOf(deprecation)}
+              ${aged(days, (each) => callsByDay(each.filter((day) => day.operation === operation)))}
+              ${aged(calls, (each) => callersOf(each.filter((row) => row.operation === operation)))}
+            </section>
+          `
+        })}
+      `
     }),
   )
+}
+
+function nothingYet(): Child {
+  return html`
+    <section class="card">
+      <h2>Nothing is deprecated</h2>
+      <p>
+        To tell callers that an operation will go, name it in the configuration. Every answer of it
+        then says so, and this page lists who still calls it:
+      </p>
+      <pre tabindex="0">
+deprecations:
+  - operation: GET /v1/pets/{petId}
+    since: 2026-12-01
+    sunset: 2027-06-01
+    replacement: /v1/pets?status=available</pre>
+    </section>
+  `
+}
+
+const callParts = [{ name: 'answered', label: 'calls in 30 days' }]
+
+function callsByDay(days: readonly CallsOfDay[]): Child {
+  if (days.length === 0) return null
+  const rows: readonly Day[] = days.map(({ day, calls }) => ({ day, counts: [calls] }))
+  const all = days.reduce((sum, { calls }) => sum + calls, 0)
+  return html`<${DayBars}
+    title="Calls by day, in UTC"
+    summary=${`${count(all)} calls in 90 days, on ${count(days.length)} days.`}
+    parts=${callParts}
+    days=${rows}
+    span=${30}
+  />`
+}
+
+function callersOf(rows: readonly DeprecatedCalls[]): Child {
+  if (rows.length === 0) return html`<p class="quiet">In 90 days nobody called it.</p>`
+  return table(
+    `Keys that called it in 90 days: ${count(rows.length)}`,
+    [
+      {
+        name: 'Key',
+        cell: ({ key, name }: DeprecatedCalls) =>
+          html`<a href=${`#/callers/${key}`}>${name || key}</a>`,
+      },
+      {
+        name: 'Calls',
+        isNumber: true,
+        cell: ({ calls: times }: DeprecatedCalls) => count(times),
+      },
+      { name: 'Last', cell: ({ last }: DeprecatedCalls) => time(last) },
+      { name: 'Its sunset', cell: ownSunset },
+    ],
+    rows.slice(0, shownCallers),
+    ({ key }) => key,
+  )
+}
+
+/** The callers of an operation that are listed; the file has all. */
+const shownCallers = 200
+
+function ownSunset({ sunset, extension, needsExtension }: DeprecatedCalls): Child {
+  if (extension) return html`${time(sunset)} <span class="state active">extended</span>`
+  if (needsExtension) return html`${time(sunset)} <span class="state banned">not extended</span>`
+  return time(sunset, 'none')
+}
+
+function extensionsOf({ extensions = [] }: Deprecation): Child {
+  if (extensions.length === 0) return null
+  return html`
+    <p>
+      ${'Later for '}
+      ${extensions.map(
+        ({ key, account, until, spare = false }, i) => html`
+          ${i > 0 ? ', ' : ''}${
+            key === undefined
+              ? `the account ${account}`
+              : html`<a href=${`#/callers/${key}`}>${key}</a>`
+          }
+          ${` until ${until}${spare ? ' (spared by brownouts)' : ''}`}
+        `,
+      )}.
+    </p>
+  `
 }

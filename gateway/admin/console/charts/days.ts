@@ -1,0 +1,131 @@
+import { count } from '../format.ts'
+import { html, type Child } from '../html.ts'
+import { table } from '../parts.ts'
+import { roundSteps, useWidth } from './scale.ts'
+
+const height = 140
+const left = 44
+const below = 20
+const above = 8
+
+/** Counts by day, such as `2026-11-23`, in the order of the parts. */
+export type Day = Readonly<{ day: string; counts: readonly number[] }>
+
+/** One colour of the bars: its class in `style.css`, and its words. */
+export type DayPart = Readonly<{ name: string; label: string }>
+
+type Props = Readonly<{
+  title: string
+  /** The chart in a sentence. */
+  summary: string
+  parts: readonly DayPart[]
+  days: readonly Day[]
+  /** How many days are drawn, the last of them today. */
+  span: number
+}>
+
+/** A bar for each day up to today, in UTC, and the same as a table. */
+export function DayBars({ title, summary, parts, days, span }: Props) {
+  const { ref, width } = useWidth<HTMLDivElement>()
+  const byDay = new Map(days.map((each) => [each.day, each.counts]))
+  const drawn = lastDays(span).map((day) => ({ day, counts: byDay.get(day) ?? [] }))
+  return html`
+    <figure class="chart">
+      <div ref=${ref} class="drawing low">
+        ${
+          width > 0 &&
+          html`<svg width=${width} height=${height} role="img" aria-label=${summary}>
+            ${bars(drawn, parts, width)}
+          </svg>`
+        }
+      </div>
+      <figcaption>
+        <ul class="legend">
+          ${parts.map(
+            ({ name, label }, i) => html`
+              <li>
+                <svg class="swatch" width="12" height="12" aria-hidden="true">
+                  <rect class=${`part-${name}`} width="12" height="12" rx="3" />
+                </svg>
+                <span>${label}</span>
+                <b>${count(sum(drawn.map(({ counts }) => counts[i] ?? 0)))}</b>
+              </li>
+            `,
+          )}
+        </ul>
+      </figcaption>
+      <details>
+        <summary>The same as a table</summary>
+        ${table(
+          `${title}, the newest day first`,
+          [
+            { name: 'Day', cell: ({ day }: Day) => day },
+            ...parts.map(({ label }, i) => ({
+              name: label,
+              isNumber: true,
+              cell: ({ counts }: Day) => count(counts[i] ?? 0),
+            })),
+          ],
+          [...days].sort((a, b) => (a.day < b.day ? 1 : -1)),
+          ({ day }) => day,
+        )}
+      </details>
+    </figure>
+  `
+}
+
+function bars(days: readonly Day[], parts: readonly DayPart[], width: number): Child {
+  const steps = roundSteps(Math.max(0, ...days.map(({ counts }) => sum(counts))))
+  const top = steps.at(-1) ?? 1
+  const y = (value: number): number => above + (height - above - below) * (1 - value / top)
+  const wide = (width - left) / days.length
+  const first = days[0]?.day ?? ''
+  return html`
+    ${steps.map(
+      (value) => html`
+        <line class="grid" x1=${left} x2=${width} y1=${y(value)} y2=${y(value)} />
+        <text class="axis" x=${left - 6} y=${y(value) + 4} text-anchor="end">${short(value)}</text>
+      `,
+    )}
+    ${days.map(({ day, counts }, column) =>
+      parts.map(({ name }, i) => {
+        const from = sum(counts.slice(0, i))
+        const to = from + (counts[i] ?? 0)
+        return (
+          to > from &&
+          html`<rect
+            class=${`part-${name}`}
+            x=${left + column * wide + 0.5}
+            y=${y(to)}
+            width=${Math.max(1, wide - 1)}
+            height=${Math.max(1, y(from) - y(to))}
+          >
+            <title>
+              ${day}: ${parts.map(({ label }, k) => `${label} ${count(counts[k] ?? 0)}`).join(', ')}
+            </title>
+          </rect>`
+        )
+      }),
+    )}
+    <text class="axis" x=${left} y=${height - 4}>${first}</text>
+    <text class="axis" x=${width} y=${height - 4} text-anchor="end">today</text>
+  `
+}
+
+/** The last days in UTC, today at the end. */
+export function lastDays(span: number): readonly string[] {
+  const dayMs = 86_400_000
+  return Array.from({ length: span }, (_each, i) =>
+    new Date(Date.now() - (span - 1 - i) * dayMs).toISOString().slice(0, 10),
+  )
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, each) => all + each, 0)
+}
+
+/** A number on an axis, such as 20k. */
+function short(value: number): string {
+  if (value >= 1e6) return `${value / 1e6}M`
+  return value >= 10_000 ? `${value / 1e3}k` : count(value)
+}

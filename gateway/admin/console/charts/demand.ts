@@ -1,0 +1,135 @@
+import { count } from '../format.ts'
+import { html, type Child } from '../html.ts'
+import type { Curve } from '../views.ts'
+import { roundSteps, useWidth } from './scale.ts'
+
+const height = 190
+const left = 44
+const below = 24
+const above = 18
+
+type Props = Readonly<{
+  /** Such as `a minute`. */
+  unit: string
+  curve: Curve
+  limit: number | undefined
+  /** The limit that is thought of. */
+  draft: number | undefined
+  choose: (limit: number) => void
+}>
+
+/**
+ * How many quotas have used at least so much of a window: the curve falls from all of them to the one that used most. The
+ * limit is a line across it; the slider below moves another one.
+ */
+export function Demand({ unit, curve, limit, draft, choose }: Props) {
+  const { ref, width } = useWidth<HTMLDivElement>()
+  const most =
+    roundSteps(1.1 * Math.max(limit ?? 1, draft ?? 1, curve.at(-1)?.[0] ?? 1)).at(-1) ?? 1
+  const value = draft ?? limit ?? most
+  return html`
+    <figure class="chart">
+      <h3>Highest use ${unit} of each quota</h3>
+      <div ref=${ref} class="drawing low">
+        ${
+          width > 0 &&
+          html`<svg
+            width=${width}
+            height=${height}
+            role="img"
+            aria-label=${sentenceOf(curve, unit, limit)}
+          >
+            ${drawing(curve, { most, limit, draft, width })}
+          </svg>`
+        }
+      </div>
+      <input
+        class="slider"
+        type="range"
+        min="1"
+        max=${most}
+        value=${value}
+        aria-label=${`Another limit ${unit}`}
+        onInput=${(event: Event) => choose(Number((event.target as HTMLInputElement).value))}
+      />
+      <figcaption>${sentenceOf(curve, unit, draft ?? limit)}</figcaption>
+    </figure>
+  `
+}
+
+/** The number of quotas that have used more than a limit. */
+export function quotasAbove(curve: Curve, limit: number): number {
+  return curve.find(([use]) => use > limit)?.[1] ?? 0
+}
+
+function sentenceOf(curve: Curve, unit: string, limit: number | undefined): string {
+  const all = curve[0]?.[1] ?? 0
+  if (all === 0) return 'No quota has used anything yet.'
+  const most = `The highest use was ${count(curve.at(-1)?.[0] ?? 0)}.`
+  if (limit === undefined) return `${count(all)} quotas, without a limit ${unit}. ${most}`
+  return `${count(quotasAbove(curve, limit))} of ${count(all)} quotas used more than ${count(limit)} ${unit}. ${most}`
+}
+
+type Plot = Readonly<{
+  most: number
+  limit: number | undefined
+  draft: number | undefined
+  width: number
+}>
+
+function drawing(curve: Curve, { most, limit, draft, width }: Plot): Child {
+  const steps = roundSteps(curve[0]?.[1] ?? 1)
+  const top = steps.at(-1) ?? 1
+  const x = (use: number): number => left + (use / most) * (width - left - 10)
+  const y = (quotas: number): number => above + (height - above - below) * (1 - quotas / top)
+  return html`
+    ${steps.map(
+      (value) => html`
+        <line class="grid" x1=${left} x2=${width} y1=${y(value)} y2=${y(value)} />
+        <text class="axis" x=${left - 6} y=${y(value) + 4} text-anchor="end">${count(value)}</text>
+      `,
+    )}
+    ${roundSteps(most).map(
+      (use) => html`
+        <text
+          class="axis"
+          x=${x(use)}
+          y=${height - 6}
+          text-anchor=${use === most ? 'end' : 'middle'}
+        >
+          ${count(use)}
+        </text>
+      `,
+    )}
+    <path class="demand" d=${outline(curve, x, y)} />
+    ${limit !== undefined && line('limit', `limit ${count(limit)}`, x(limit), width)}
+    ${draft !== undefined && draft !== limit && line('draft', `${count(draft)}`, x(draft), width)}
+  `
+}
+
+function line(kind: 'limit' | 'draft', label: string, x: number, width: number): Child {
+  const anchor = x > width - 80 ? 'end' : 'start'
+  return html`
+    <line class=${`line-${kind}`} x1=${x} x2=${x} y1=${above - 4} y2=${height - below} />
+    <text
+      class=${`axis line-${kind}-label`}
+      x=${anchor === 'end' ? x - 5 : x + 5}
+      y=${above - 4}
+      text-anchor=${anchor}
+    >
+      ${label}
+    </text>
+  `
+}
+
+/** The area below the curve, in steps: so many quotas up to each use. */
+function outline(curve: Curve, x: (use: number) => number, y: (quotas: number) => number): string {
+  const corners = curve.map(([use, quotas], i) => {
+    const from = curve[i - 1]?.[0] ?? 0
+    return `${x(from).toFixed(1)},${y(quotas).toFixed(1)} ${x(use).toFixed(1)},${y(quotas).toFixed(1)}`
+  })
+  const last = curve.at(-1)?.[0] ?? 0
+  return corners.length === 0
+    ? ''
+    : `M${x(0)},${y(0)} ${corners.join(' ')} ${x(last).toFixed(1)},${y(0)}Z`
+}

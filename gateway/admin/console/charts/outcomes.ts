@@ -1,0 +1,27 @@
+import type { Sums } from '../views.ts'
+
+/** The parts of the traffic, from the bottom of its chart to the top. Each has a colour of its own in `style.css`. */
+export const parts: readonly Readonly<{
+  name: string
+  label: string
+  of: (sums: Sums) => number
+}>[] = [
+  { name: 'answered', label: 'answered', of: (sums) => sums.admitted - sums.backendFailed },
+  { name: 'minute', label: 'refused by the minute', of: ({ minute }) => minute },
+  { name: 'day', label: 'by the day', of: ({ day }) => day },
+  { name: 'ban', label: 'by a ban', of: ({ ban }) => ban },
+  { name: 'strangers', label: 'strangers', of: ({ strangers }) => strangers },
+  { name: 'other', label: 'other', of: ({ refused, others }) => refused + others },
+  { name: 'failed', label: 'failed', of: (sums) => sums.failed + sums.backendFailed },
+]
+
+/** All that the gateway refused, of what was asked. */
+export function refusedOf({ minute, day, ban, strangers, refused }: Sums): number {
+  return minute + day + ban + strangers + refused
+}
+
+export function percent(part: number, whole: number): string {
+  if (whole === 0) return '–'
+  const share = (100 * part) / whole
+  return `${share > 0 && share < 10 ? share.toFixed(1) : Math.round(share)} %`
+}

@@ -1,0 +1,115 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ApiError, refusalOf, send } from './api.ts'
+import type { Loaded } from './data.ts'
+import type { LiveRow, Picture } from './views.ts'
+
+export type LiveRange = '15m' | 'day'
+
+/** The latest picture, with all rows of its range, the oldest first. */
+export type Live = Readonly<{ picture: Picture; rows: readonly LiveRow[] }>
+
+/** A gateway that tells nothing for so long is asked anew. */
+const silenceMs = 5_000
+
+/** How long to wait before a stream that has ended is opened again. */
+const pauseMs = 1_000
+
+/** The latest refusals that a page keeps. */
+const keptRefusals = 50
+
+/** Follows `GET /admin/live` while the page is visible and not paused. A failure keeps the figures, and is told beside them. */
+export function useLive(range: LiveRange, isPaused: boolean): Loaded<Live> {
+  const [state, setState] = useState<Omit<Loaded<Live>, 'reload'>>(nothing)
+  const isVisible = useVisibility()
+  useEffect(() => setState(nothing), [range])
+  useEffect(() => {
+    if (isPaused || !isVisible) return
+    const leaving = new AbortController()
+    void follow(range, leaving.signal, (news) => setState((before) => ({ ...before, ...news })))
+    return () => leaving.abort()
+  }, [range, isPaused, isVisible])
+  return { ...state, reload: () => undefined }
+}
+
+const nothing = { data: undefined, atMs: undefined, error: undefined }
+
+type News = Partial<Omit<Loaded<Live>, 'reload'>>
+
+/** Opens the stream again and again, until the page leaves. */
+async function follow(range: LiveRange, leaving: AbortSignal, tell: (news: News) => void) {
+  while (!leaving.aborted) {
+    try {
+      await watch(range, leaving, (data) => tell({ data, atMs: Date.now(), error: undefined }))
+      tell({ error: new ApiError(0, 'The gateway has ended the live figures; asking again.') })
+    } catch (error) {
+      if (leaving.aborted) return
+      tell({ error: error instanceof ApiError ? error : new ApiError(0, String(error)) })
+    }
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
+  }
+}
+
+/** Follows one stream to its end. */
+async function watch(range: LiveRange, leaving: AbortSignal, tell: (live: Live) => void) {
+  const silent = new AbortController()
+  const hush = (): void =>
+    silent.abort(new ApiError(0, `The gateway has told nothing for ${silenceMs / 1_000} s.`))
+  let timer = setTimeout(hush, silenceMs)
+  try {
+    const signal = AbortSignal.any([leaving, silent.signal])
+    const accept = 'text/event-stream'
+    const answer = await send('GET', `/admin/live?range=${range}`, { accept, signal })
+    if (!answer.ok || answer.body === null) throw await refusalOf(answer)
+    let live: Live | undefined
+    for await (const picture of picturesIn(answer.body)) {
+      clearTimeout(timer)
+      timer = setTimeout(hush, silenceMs)
+      live = joined(live, picture)
+      tell(live)
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The pictures of a stream of events. */
+async function* picturesIn(body: ReadableStream<Uint8Array>): AsyncGenerator<Picture> {
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  let rest = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    const events = (rest + decoder.decode(value, { stream: true })).split('\n\n')
+    rest = events.pop() ?? ''
+    for (const event of events) {
+      const data = /^data: (.*)$/m.exec(event)?.[1]
+      if (data !== undefined) yield JSON.parse(data) as Picture
+    }
+  }
+}
+
+/** A picture put upon those before: its rows take the places of those of the same time. */
+function joined(before: Live | undefined, picture: Picture): Live {
+  const fresh = picture.range?.rows ?? []
+  const firstAt = Math.floor(Date.parse(picture.time) / 1_000) - spans[picture.range?.name ?? '15m']
+  const changed = new Set(fresh.map(({ at }) => at))
+  const kept = (before?.rows ?? []).filter(({ at }) => at > firstAt && !changed.has(at))
+  const rows = [...kept, ...fresh].sort((a, b) => a.at - b.at)
+  const refusals = [...(before?.picture.refusals ?? []), ...picture.refusals].slice(-keptRefusals)
+  return { picture: { ...picture, refusals }, rows }
+}
+
+/** The seconds of a range. */
+export const spans: Readonly<Record<LiveRange, number>> = { '15m': 900, day: 86_400 }
+
+/** Whether anybody can see the page: a hidden tab asks for nothing, so its session ends by itself. */
+function useVisibility(): boolean {
+  const [isVisible, setVisible] = useState(document.visibilityState === 'visible')
+  useEffect(() => {
+    const look = (): void => setVisible(document.visibilityState === 'visible')
+    document.addEventListener('visibilitychange', look)
+    return () => document.removeEventListener('visibilitychange', look)
+  }, [])
+  return isVisible
+}

@@ -1,0 +1,86 @@
+import { query } from '../api.ts'
+import { useData } from '../data.ts'
+import { ago, count } from '../format.ts'
+import { html, type Child } from '../html.ts'
+import { aged, table, time } from '../parts.ts'
+import type { DeprecatedCalls, KeyDetails, KeyPage } from '../views.ts'
+
+/** The settings of a key, in words. */
+export function factsOf(details: KeyDetails): Child {
+  const { id, plan, account, note, createdAt, expiresAt, lastUsedAt, oldToken, standing } = details
+  const only = [...(details.methods ?? []), ...(details.paths ?? []), ...(details.addresses ?? [])]
+  const { perMinute, perDay } = details.limits ?? {}
+  const own = [
+    ...(perMinute === undefined ? [] : [`${perMinute} a minute`]),
+    ...(perDay === undefined ? [] : [`${perDay} a day`]),
+  ]
+  const facts: readonly (readonly [string, Child])[] = [
+    ['Id', html`<code>${id}</code>`],
+    ['Plan', plan],
+    ['Account', account],
+    ['Limits of its own', own.join(', ')],
+    ['Restricted to', only.join(' ')],
+    ['Strikes', standing.strikes > 0 ? standing.strikes : ''],
+    ['Note', note],
+    ['Made', time(createdAt)],
+    ['Expires', expiresAt === undefined ? 'never' : time(expiresAt)],
+    ['Token last used', lastUsedAt ? html`${ago(lastUsedAt)} (${time(lastUsedAt)})` : 'never'],
+    [
+      'Old token',
+      oldToken && html`works until ${time(oldToken.until)}; last used ${ago(oldToken.lastUsedAt)}`,
+    ],
+  ]
+  return html`
+    <dl class="facts">
+      ${facts
+        .filter(([, value]) => value !== undefined && value !== '')
+        .map(
+          ([name, value]) =>
+            html`<dt>${name}</dt>
+              <dd>${value}</dd>`,
+        )}
+    </dl>
+  `
+}
+
+/** The other keys that use up the same quota. */
+export function Sharing({ account, id }: { account: string; id: string }) {
+  const others = useData<KeyPage>(`/admin/keys${query({ account, limit: 20 })}`)
+  return aged(others, ({ keys, next }) => {
+    const rest = keys.filter((key) => key.id !== id)
+    if (rest.length === 0)
+      return html`<p class="quiet">No other key has the account ${account}.</p>`
+    return html`
+      <p>
+        Other keys of the account ${account}, which share its quota:
+        ${rest.map((key, i) => html`${i > 0 ? ', ' : ' '}<a href=${`#/callers/${key.id}`}>${key.name}</a>`)}${next === null ? '' : ' and more'}
+      </p>
+    `
+  })
+}
+
+/** The deprecated operations that a key still calls. */
+export function deprecatedOf(calls: readonly DeprecatedCalls[]): Child {
+  if (calls.length === 0) return null
+  return html`
+    <h2>Deprecated operations that it calls</h2>
+    ${table(
+      'Calls in 90 days',
+      [
+        {
+          name: 'Operation',
+          cell: ({ operation }: DeprecatedCalls) =>
+            html`<a href="#/retirements"><code>${operation}</code></a>`,
+        },
+        {
+          name: 'Calls',
+          isNumber: true,
+          cell: ({ calls: times }: DeprecatedCalls) => count(times),
+        },
+        { name: 'Last', cell: ({ last }: DeprecatedCalls) => time(last) },
+      ],
+      calls,
+      ({ operation }) => operation,
+    )}
+  `
+}

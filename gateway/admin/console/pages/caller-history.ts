@@ -1,0 +1,69 @@
+import { useState } from 'preact/hooks'
+import { DayBars } from '../charts/days.ts'
+import { count } from '../format.ts'
+import { html, type Child } from '../html.ts'
+import { table, time } from '../parts.ts'
+import type { TimelineLine, Usage } from '../views.ts'
+import { differences } from './changes.ts'
+
+/** The lines of the timeline that are shown at first. */
+const firstLines = 20
+
+/** What a key was refused for, and what was done to it. */
+export function Lines({ lines }: { lines: readonly TimelineLine[] }) {
+  const [isWhole, setWhole] = useState(false)
+  const newest = [...lines].reverse()
+  const shown = isWhole ? newest : newest.slice(0, firstLines)
+  if (lines.length === 0)
+    return html`<p class="quiet">In 7 days nothing was refused, and nothing was changed.</p>`
+  return html`
+    ${table('What happened in 7 days, the newest first', lineColumns, shown)}
+    ${lines.length > shown.length && html`<p><button type="button" onClick=${() => setWhole(true)}>Show all ${count(lines.length)} lines</button></p>`}
+  `
+}
+
+const lineColumns = [
+  { name: 'When', cell: ({ at }: TimelineLine) => time(at) },
+  { name: 'What', cell: ({ what, code }: TimelineLine) => (what === 'refused' ? code : what) },
+  {
+    name: 'How often',
+    isNumber: true,
+    cell: ({ count: times }: TimelineLine) => (times === undefined ? '' : count(times)),
+  },
+  {
+    name: 'Why',
+    cell: ({ reason, limit, used, by, before, after }: TimelineLine) =>
+      by !== undefined
+        ? html`by ${by} ${differences(before, after)}`
+        : limit
+          ? `${reason}: ${count(used ?? 0)} of ${count(limit)} used`
+          : (reason ?? ''),
+  },
+]
+
+/** What its usage is drawn with, beside the words of `style.css`. */
+const usageParts = [
+  { name: 'answered', label: 'admitted' },
+  { name: 'minute', label: 'refused by the minute' },
+  { name: 'day', label: 'by the day' },
+  { name: 'ban', label: 'by anything else' },
+]
+
+/** The last 90 days of a key. */
+export function usageOf(days: readonly Usage[]): Child {
+  if (days.length === 0) return html`<p class="quiet">It was not used in 90 days.</p>`
+  const counts = days.map(({ day = '', admitted, refused, windows: { minute, day: byDay } }) => {
+    const all = Object.values(refused).reduce((sum, each) => sum + each, 0)
+    return { day, counts: [admitted, minute, byDay, all - minute - byDay] }
+  })
+  const sum = (part: number): number =>
+    counts.reduce((all, each) => all + (each.counts[part] ?? 0), 0)
+  const refused = sum(1) + sum(2) + sum(3)
+  return html`<${DayBars}
+    title="Usage by day, in UTC"
+    summary=${`In 90 days ${count(sum(0))} requests were admitted on ${count(days.length)} days, and ${count(refused)} refused.`}
+    parts=${usageParts}
+    days=${counts}
+    span=${90}
+  />`
+}

@@ -1,0 +1,74 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ApiError, ask, type Session } from '../api.ts'
+import { html, type Child } from '../html.ts'
+import { failure } from '../parts.ts'
+import type { Edited } from '../views.ts'
+import { SaveFile } from './save-file.ts'
+
+type Props = Readonly<{
+  /** New values by their places, such as `plans.free.perMinute`. */
+  set: Readonly<Record<string, unknown>>
+  session: Session
+  /** The page that shows what the change does. */
+  watch: string
+}>
+
+/** A change of the configuration's file: its lines, checked; to be copied or, where that is allowed, saved. */
+export function Edit({ set, session, watch }: Props) {
+  const [edited, setEdited] = useState<Edited>()
+  const [error, setError] = useState<string>()
+  const body = JSON.stringify({ set })
+  useEffect(() => {
+    if (session.role !== 'all') return
+    const leaving = new AbortController()
+    setError(undefined)
+    ask<Edited>('POST', '/admin/config/edit', { set }, leaving.signal).then(
+      setEdited,
+      (thrown: unknown) => {
+        if (leaving.signal.aborted) return
+        setEdited(undefined)
+        setError(thrown instanceof ApiError ? thrown.message : String(thrown))
+      },
+    )
+    return () => leaving.abort()
+  }, [body, session.role])
+  if (session.role !== 'all') return null
+  if (error !== undefined) return failure({ message: error })
+  if (!edited) return null
+  const { file, diff, mistakes, warnings, text, hash } = edited
+  return html`
+    <h3>The change of ${file}</h3>
+    ${mistakes.map((mistake) => html`<p class="banner bad">${mistake}</p>`)}
+    ${warnings.map((warning) => html`<p class="banner">${warning}</p>`)} ${patch(diff)}
+    <div class="tools">
+      <${CopyPatch} key=${diff} patch=${diff} />
+      ${
+        text !== undefined &&
+        mistakes.length === 0 &&
+        html`<${SaveFile} key=${diff} file=${file} text=${text} over=${hash} watch=${watch} />`
+      }
+    </div>
+  `
+}
+
+function CopyPatch({ patch: text }: { patch: string }) {
+  const [isCopied, setCopied] = useState(false)
+  const copy = (): void => {
+    void navigator.clipboard.writeText(text).then(() => setCopied(true))
+  }
+  return html`<button type="button" onClick=${copy}>
+    ${isCopied ? 'Copied' : 'Copy the patch'}
+  </button>`
+}
+
+/** A patch, line by line: its signs say what the colours do. */
+function patch(diff: string): Child {
+  const lines = diff.split('\n').filter((line) => line !== '')
+  return html`<pre class="diff" tabindex="0">
+${lines.map((line) => html`<span class=${kindOf(line)}>${`${line}\n`}</span>`)}</pre>`
+}
+
+function kindOf(line: string): string {
+  if (/^(?:---|\+\+\+)/.test(line)) return ''
+  return line.startsWith('+') ? 'added' : line.startsWith('-') ? 'taken' : ''
+}

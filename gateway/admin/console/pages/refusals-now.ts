@@ -1,0 +1,108 @@
+import { useState } from 'preact/hooks'
+import { clock, count } from '../format.ts'
+import { html, type Child } from '../html.ts'
+import { table } from '../parts.ts'
+import type { LiveRefusal, Picture, RefusedKey } from '../views.ts'
+
+/** The widths of bars in tables go in steps, because styles are by class. */
+const barSteps = 20
+
+/** The keys that were refused most in the last minute. */
+export function refusedKeys({ refusedKeys: all }: Picture, plan: string | undefined): Child {
+  const rows = all.filter((row) => plan === undefined || row.plan === plan)
+  if (rows.length === 0)
+    return html`<h2>Refused most</h2>
+      <p class="quiet">No key was refused in the last minute.</p>`
+  const most = Math.max(...rows.map((row) => row.count))
+  return html`
+    <h2>Refused most</h2>
+    ${table(
+      'Keys by refusals in the last minute',
+      [
+        {
+          name: 'Key',
+          cell: ({ key, name }: RefusedKey) => html`<a href=${`#/callers/${key}`}>${name}</a>`,
+        },
+        { name: 'Plan', cell: ({ plan: of }: RefusedKey) => of },
+        { name: 'By', cell: ({ window }: RefusedKey) => byWindow(window) },
+        {
+          name: 'A minute',
+          isNumber: true,
+          cell: (row: RefusedKey) => html`
+            <span
+              class=${`share part-${row.window ?? 'other'} of-${Math.ceil((barSteps * row.count) / most)}`}
+            ></span>
+            ${count(row.count)}
+          `,
+        },
+      ],
+      rows,
+      ({ key, window }) => `${key} ${window}`,
+    )}
+  `
+}
+
+function byWindow(window: RefusedKey['window']): Child {
+  const label = { minute: 'the minute', day: 'the day', ban: 'a ban' }
+  return window === null ? 'other rules' : label[window]
+}
+
+/** The latest refusals, the newest first; words of any column filter them. */
+export function Refusals({ refusals, plan }: { refusals: readonly LiveRefusal[]; plan?: string }) {
+  const [filter, setFilter] = useState('')
+  const words = filter.toLowerCase().split(/\s+/)
+  const rows = refusals
+    .filter((each) => plan === undefined || each.plan === plan)
+    .filter((each) => {
+      const text = Object.values(each).join(' ').toLowerCase()
+      return words.every((word) => text.includes(word))
+    })
+    .reverse()
+  return html`
+    <div class="section-head">
+      <h2>Latest refusals</h2>
+      <label class="inline"
+        >Filter
+        <input
+          type="search"
+          value=${filter}
+          autocomplete="off"
+          onInput=${(event: Event) => setFilter((event.target as HTMLInputElement).value)}
+      /></label>
+    </div>
+    ${
+      rows.length === 0
+        ? html`<p class="quiet">
+            ${refusals.length === 0 ? 'Nothing was refused lately.' : 'No refusal has these words.'}
+          </p>`
+        : table(
+            `The latest ${rows.length} of at most 50; the time leads to the reason`,
+            refusalColumns,
+            rows,
+            ({ id, time: at }) => `${id} ${at}`,
+            true,
+          )
+    }
+  `
+}
+
+const refusalColumns = [
+  {
+    name: 'When',
+    cell: ({ id, time: at }: LiveRefusal) =>
+      html`<a href=${`#/requests/${encodeURIComponent(id)}`}>${clock(at)}</a>`,
+  },
+  {
+    name: 'Key',
+    cell: ({ key, name }: LiveRefusal) =>
+      key === null
+        ? html`<span class="quiet">none</span>`
+        : html`<a href=${`#/callers/${key}`}>${name}</a>`,
+  },
+  {
+    name: 'Code',
+    cell: ({ status, code }: LiveRefusal) => `${status} ${code ?? 'of the backend'}`,
+  },
+  { name: 'Why', cell: ({ reason }: LiveRefusal) => reason },
+  { name: 'Route', cell: ({ route }: LiveRefusal) => html`<code>${route}</code>` },
+]

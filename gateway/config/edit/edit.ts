@@ -1,0 +1,90 @@
+import { parseDocument, type Document } from 'yaml'
+import { nameOf } from '../check.ts'
+import type { Path } from '../document.ts'
+import { baredText, guardedText } from '../variables.ts'
+import { EditMistake } from './mistake.ts'
+import { insertion, removal, replacement, type Splice, type Spot } from './splice.ts'
+import { isNothing, spotOf } from './spot.ts'
+
+/** New values of settings by their places, such as `plans.free.perMinute`; `null` takes a setting away. */
+export type Settings = Readonly<Record<string, unknown>>
+
+/** The most settings that are changed at once: the text is read again for each. */
+export const mostSettings = 20
+
+/**
+ * A file's text with other settings. Every other byte stays: comments, order, quotes, blank lines and `${NAME}`. Throws
+ * an `EditMistake` where that can't be done; the text itself must be valid YAML.
+ */
+export function editedText(text: string, settings: Settings): string {
+  return Object.entries(settings).reduce(
+    (edited, [place, value]) => withSetting(edited, place, value),
+    text,
+  )
+}
+
+function withSetting(text: string, place: string, value: unknown): string {
+  const document = documentOf(text)
+  const spot = spotOf(document, text, place)
+  if (value === null && spot.missing.length > 0) {
+    throw new EditMistake(`${place} isn't written in the file`)
+  }
+  const before = plain(document)
+  const after = withValue(before, [...spot.path, ...spot.missing], value)
+  // Another spelling of the same value, such as a quoted one, stays.
+  if (JSON.stringify(before) === JSON.stringify(after)) return text
+  const { start, end, source } = spliceFor(spot, text, value)
+  const edited = text.slice(0, start) + source + text.slice(end)
+  const changed = documentOf(edited)
+  if (changed.errors.length === 0 && JSON.stringify(plain(changed)) === JSON.stringify(after)) {
+    return edited
+  }
+  throw new EditMistake(
+    `${place} can't be changed without touching anything else in the file: change it by hand`,
+  )
+}
+
+function spliceFor(spot: Spot, text: string, value: unknown): Splice {
+  const name = nameOf(spot.path)
+  if (value === null) return removal(spot, text, name)
+  const [step, ...inner] = spot.missing
+  if (step === undefined || isNothing(spot.node)) {
+    return replacement(spot, text, nested(spot.missing, value), name)
+  }
+  return insertion(spot, text, step, nested(inner, value))
+}
+
+/** A value inside of the sections and lists that lead to it. */
+function nested(steps: Path, value: unknown): unknown {
+  return steps.reduceRight<unknown>(
+    (inner, step) => (typeof step === 'number' ? [inner] : { [step]: inner }),
+    value,
+  )
+}
+
+/** A document whose values keep `${NAME}`. */
+function documentOf(text: string): Document.Parsed {
+  return parseDocument(guardedText(text), { prettyErrors: false, logLevel: 'error' })
+}
+
+/** Plain values; what an alias stands for is there once more. */
+function plain(document: Document): unknown {
+  return JSON.parse(baredText(JSON.stringify(document.toJS()) ?? 'null'))
+}
+
+/** A copy of plain values with another one at a path. */
+function withValue(values: unknown, path: Path, value: unknown): unknown {
+  const [step, ...rest] = path
+  if (step === undefined) return value
+  if (Array.isArray(values) && typeof step === 'number') {
+    if (rest.length === 0 && value === null) return values.filter((_, i) => i !== step)
+    const all: unknown[] = [...(values as unknown[])]
+    all[step] = withValue(all[step], rest, value)
+    return all
+  }
+  if (typeof step === 'number') return [withValue(undefined, rest, value)]
+  const members = new Map(Object.entries(values ?? {}))
+  if (rest.length === 0 && value === null) members.delete(step)
+  else members.set(step, withValue(members.get(step), rest, value))
+  return Object.fromEntries(members)
+}

@@ -1,0 +1,42 @@
+/** The highest use of a quota on one day, as its decisions told it, and how often a limit refused it. */
+export type DayPeak = Readonly<{
+  /** Days since 1970, in UTC. */
+  day: number
+  /** The most points used in one of its minutes. */
+  minute: number
+  /** The most points used in the day, without those that were given back by then. */
+  used: number
+  /** Refusals by the limit a minute, and by the limit a day. */
+  refusedByMinute: number
+  refusedByDay: number
+}>
+
+/** The same, with the name of the quota. */
+export type QuotaDay = DayPeak & Readonly<{ quota: string }>
+
+/**
+ * The peaks of one quota, by day, in any order: for each day the numbers of a `DayPeak`, in its order. Two weeks of
+ * 100,000 quotas as objects would cost a second of collections.
+ */
+export type QuotaPeaks = Readonly<{ quota: string; numbers: readonly number[] }>
+
+/** The numbers of a day in `QuotaPeaks`. */
+export const numbersPerDay = 5
+
+/** Peaks from one gateway. Its batches are numbered in their order, so that each batch's refusals are added once. */
+export type PeakBatch = Readonly<{ by: string; number: number; peaks: readonly QuotaDay[] }>
+
+/**
+ * The peaks of quotas by day, of any number of gateways, for `rememberedDays`. No request waits for it: gateways add
+ * theirs from time to time. Peaks are merged by their maximum, refusals are summed.
+ *
+ * A store that can't be asked at the moment rejects with `StoreUnavailable`. It may have added part of the batch, so
+ * the gateway hands the same batch in again.
+ */
+export interface PeakStore {
+  /** Adds a batch. One with a known number of `by` is ignored. Forgets days that are older than `rememberedDays`. */
+  add(batch: PeakBatch): Promise<void>
+
+  /** The peaks from the first day to the last, both included, some quotas at a time. A quota comes once. */
+  list(fromDay: number, toDay: number): AsyncIterable<readonly QuotaPeaks[]>
+}

@@ -1,0 +1,13 @@
+import type { Limits, Plan } from '../limits/limits.ts'
+
+/** The limits of a plan as operators write them. */
+export type LimitsView = { readonly [Window in keyof Limits]: number | 'unlimited' } | 'custom'
+
+export function limitsView({ limits }: Pick<Plan, 'limits'>): LimitsView {
+  if (limits === 'custom') return limits
+  return { perMinute: limitView(limits.perMinute), perDay: limitView(limits.perDay) }
+}
+
+export function limitView(limit: number): number | 'unlimited' {
+  return limit === Infinity ? 'unlimited' : limit
+}

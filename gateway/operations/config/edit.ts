@@ -1,0 +1,43 @@
+import { unifiedDiff } from '../../config/edit/unified-diff.ts'
+import { newSettings } from '../kinds.ts'
+import { ofGateway } from '../operation.ts'
+import { edited } from './edited.ts'
+
+/** The lines around each change that a diff shows where the file may be read. */
+const contextLines = 3
+
+export const editConfig = ofGateway({
+  name: 'config edit',
+  at: ['POST /admin/config/edit'],
+  summary: 'Show how the running gateway’s file would change with other settings',
+  details:
+    'Nothing is written: config save does that. Only the values change; comments and the rest of the text stay as ' +
+    'they are. Without admin.save, the lines that change are shown without the lines around them.',
+  parameters: {
+    set: {
+      kind: newSettings,
+      value: 'SETTINGS',
+      help: 'such as \'{ "plans.free.perMinute": 40 }\'; null takes a setting away',
+      isRequired: true,
+    },
+  },
+  role: 'all',
+  run: async ({ reloader, examine, config }, { set }) => {
+    const { file, hash } = reloader.state
+    const before = reloader.loaded.text
+    const text = edited(before, set)
+    const { preview, mistakes } = await examine({ name: file, read: () => text })
+    const mayRead = config.admin.save
+    const context = mayRead ? contextLines : 0
+    return {
+      file,
+      hash,
+      ...(mayRead ? { text } : {}),
+      diff: unifiedDiff(before, text, { name: file, context }),
+      mistakes,
+      warnings: preview?.warnings ?? [],
+    }
+  },
+  text: ({ diff, mistakes, warnings }) =>
+    [...mistakes, ...warnings, diff.trimEnd() || 'This changes nothing.'].join('\n'),
+})

@@ -1,0 +1,36 @@
+import { unifiedDiff } from '../../config/edit/unified-diff.ts'
+import { settingValue } from '../kinds.ts'
+import { ofCommandLine } from '../operation.ts'
+import { aSwitch, configFile, textOf } from '../parameters.ts'
+import { edited } from './edited.ts'
+
+export const setConfig = ofCommandLine({
+  name: 'config set',
+  because: 'it reads a file of this machine; POST /admin/config/edit changes the text in force',
+  summary: 'Print a configuration with another value of one setting; the rest stays as it is',
+  details:
+    'PLACE is the place of the setting, such as plans.free.perMinute or routes[0].cost. VALUE is YAML, such as 40, ' +
+    'unlimited or "{ perMinute: 40, perDay: 1000 }"; null takes the setting away. Nothing is written.',
+  parameters: {
+    place: { ...textOf('PLACE', 'the place of the setting'), isArgument: true, isRequired: true },
+    value: {
+      kind: settingValue,
+      value: 'VALUE',
+      help: 'its new value',
+      isArgument: true,
+      isRequired: true,
+    },
+    file: configFile,
+    diff: aSwitch('print only the lines that change'),
+  },
+  role: 'read',
+  run: async ({ examine }, { place, value, file, diff }) => {
+    const before = file.read()
+    const text = edited(before, { [place]: value })
+    await examine({ name: file.name, read: () => text })
+    const changes = unifiedDiff(before, text, { name: file.name, context: 0 })
+    return { file: file.name, text, diff: changes, isDiff: diff === true }
+  },
+  json: ({ file, text, diff }) => ({ file, text, diff }),
+  text: ({ text, diff, isDiff }) => (isDiff ? diff : text).replace(/\r?\n$/, ''),
+})

@@ -1,0 +1,33 @@
+import { planDemand, type Distribution, type PlanDemand } from '../../foresight/demand.ts'
+import { operation } from '../operation.ts'
+import { dayRange } from '../parameters.ts'
+import { aligned } from '../table.ts'
+import { planName, planOf, recentDays } from './parameters.ts'
+
+export const showDemand = operation({
+  name: 'plans demand',
+  at: ['GET /admin/plans/{name}/demand'],
+  summary: 'Show how much of its limits the quotas of a plan use, by day',
+  details:
+    'Of each quota (a key, or an account) and day the highest minute and the use of the day are kept, for 90 days.',
+  parameters: { name: planName, days: recentDays },
+  role: 'read',
+  run: async ({ config, stores, clock, flush }, { name, days }) => {
+    const plan = planOf(config, name)
+    await flush()
+    return planDemand(stores(), { plan, ...dayRange(days, clock), nowMs: clock() })
+  },
+  text: table,
+})
+
+function table({ plan, byDay }: PlanDemand): string {
+  if (byDay.length === 0) return `No key of the plan ${plan} was used.`
+  const numbers = ({ quotas, median, p90, p99, highest, near, refused }: Distribution): string[] =>
+    [quotas, median, p90, p99, highest, near, refused].map((number) => number.toLocaleString('en'))
+  const rows = byDay.flatMap(({ on, minute, day }) => [
+    [on, 'minute', ...numbers(minute)],
+    ['', 'day', ...numbers(day)],
+  ])
+  const heads = ['DAY', 'HIGHEST', 'QUOTAS', 'MEDIAN', 'P90', 'P99', 'MOST', 'NEAR', 'REFUSED']
+  return aligned([heads, ...rows])
+}

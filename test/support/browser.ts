@@ -1,0 +1,178 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
+import type { Test } from 'tap'
+import { pathExpression } from '../../gateway/http/paths.ts'
+import { readOperations } from './openapi-document.ts'
+import { token as usualToken } from './operator.ts'
+import { root } from './process.ts'
+import { bound } from './promises.ts'
+import { until } from './redis.ts'
+
+/** The pages of the menu, by their places. */
+export const places = [
+  'now',
+  'callers',
+  'plans',
+  'backends',
+  'retirements',
+  'configuration',
+  'changes',
+] as const
+
+export type OpenOptions = BrowserContextOptions &
+  Readonly<{
+    /** Signs in with it; an empty one stays at the sign-in. */
+    token?: string
+    /** The place to open after `#/`. */
+    place?: string
+    /** Faults that this test brings about by itself. */
+    expected?: RegExp
+  }>
+
+/** Opens the console of an admin address in a context of its own. */
+export type Open = (url: string, options?: OpenOptions) => Promise<Page>
+
+/** A test with real Chromium: after it, no page may have done what no page may do. */
+export type BrowserTest = (name: string, act: (t: Test, open: Open) => Promise<void>) => void
+
+/** Starts Chromium once for a file of tests; `more` are flags of its own. */
+export async function startBrowser(t: Test, ...more: string[]) {
+  const executablePath = chromiumBinary()
+  const browser = await chromium.launch({
+    executablePath,
+    args: [...flags, ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), ...more],
+  })
+  t.teardown(() => browser.close())
+  const test: BrowserTest = (name, act) => {
+    void t.test(name, async (t) => {
+      const faults: string[] = []
+      await act(t, (url, options) => open(t, browser, url, faults, options))
+      t.strictSame(faults, [], 'no page did what it may not')
+    })
+  }
+  return { browser, test }
+}
+
+const flags = [
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-dev-shm-usage',
+  '--no-first-run',
+  // Nothing but this machine can be reached, and a name can be made to lead to it.
+  '--host-resolver-rules=MAP rebound.example 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
+]
+
+/** Where `npm test` has found or put Chromium; without it these tests fail, they are not skipped. */
+function chromiumBinary(): string {
+  const { CHROMIUM_BIN, PATH = '' } = process.env
+  if (CHROMIUM_BIN) return CHROMIUM_BIN
+  const names = ['chromium', 'chromium-browser', 'google-chrome']
+  const places = PATH.split(delimiter).flatMap((folder) => names.map((name) => join(folder, name)))
+  const found = [...places, join(root, '.cache/chromium/chromium')].find((file) => existsSync(file))
+  if (found !== undefined) return found
+  throw new Error(
+    'The tests of the console need Chromium. Install the package chromium, or set CHROMIUM_BIN to a Chromium or Chrome.',
+  )
+}
+
+async function open(
+  t: Test,
+  browser: Browser,
+  url: string,
+  faults: string[],
+  options: OpenOptions = {},
+): Promise<Page> {
+  const { token = usualToken, place = '', expected, ...contextOptions } = options
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    ...contextOptions,
+  })
+  t.teardown(() => context.close())
+  context.setDefaultTimeout(bound(5_000))
+  const note = (fault: string): void => {
+    if (!expected?.test(fault)) faults.push(fault)
+  }
+  await context.exposeBinding('tellViolation', (_source, text: string) => note(`policy: ${text}`))
+  await context.addInitScript({
+    content: `document.addEventListener('securitypolicyviolation', (event) =>
+      tellViolation(event.violatedDirective + ' ' + event.blockedURI))`,
+  })
+  const page = await context.newPage()
+  watch(page, new URL(url).host, note)
+  await page.goto(`${url}/console/#/${place}`)
+  if (token !== '') await signIn(page, token)
+  return page
+}
+
+/** Notes everything that no page of the console may do. */
+function watch(page: Page, host: string, note: (fault: string) => void): void {
+  page.on('pageerror', (error) => note(`error: ${error.message}`))
+  page.on('console', (message) => {
+    // The browser's own lines about answers; these are noted below.
+    const isOfAnswer = message.text().startsWith('Failed to load resource')
+    if (message.type() === 'error' && !isOfAnswer) note(`console: ${message.text()}`)
+  })
+  page.on('request', (request) => {
+    const { host: asked, pathname } = new URL(request.url())
+    if (asked !== host) note(`another host: ${request.url()}`)
+    else if (!isDocumented(request.method(), pathname)) {
+      note(`not documented: ${request.method()} ${pathname}`)
+    }
+  })
+  page.on('response', (response) => {
+    const { pathname } = new URL(response.url())
+    if (response.status() >= 400) {
+      note(`${response.status()} ${response.request().method()} ${pathname}`)
+    }
+  })
+  page.on('requestfailed', (request) => {
+    const { errorText = '' } = request.failure() ?? {}
+    // A page that is left ends what it asks.
+    if (errorText !== 'net::ERR_ABORTED') note(`${errorText} ${new URL(request.url()).pathname}`)
+  })
+}
+
+const documented = readOperations(join(root, 'config/openapi/admin.yaml')).map(
+  ({ method, path }) => ({ method, expression: pathExpression(path) }),
+)
+
+/** Whether admin.yaml has an operation; the files of the console are below a digest. */
+function isDocumented(method: string, path: string): boolean {
+  return (
+    /^\/console\/[0-9a-f]{16}\//.test(path) ||
+    documented.some((each) => each.method === method && each.expression.test(path))
+  )
+}
+
+/** Signs in as people do. */
+export async function signIn(page: Page, token = usualToken): Promise<void> {
+  await page.getByLabel('Admin token').fill(token)
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+}
+
+/** Goes to a place after `#/` without loading anew, and waits until it shows its data. */
+export async function go(page: Page, place: string): Promise<void> {
+  // Two frames later the page of before is gone.
+  await page.evaluate(`new Promise((shown) => {
+    location.hash = ${JSON.stringify(`#/${place}`)}
+    requestAnimationFrame(() => requestAnimationFrame(() => shown()))
+  })`)
+  await settled(page)
+}
+
+/** Waits until a page has all that it asks for. */
+export async function settled(page: Page): Promise<void> {
+  await page.locator('h1').waitFor()
+  await until(async () => (await page.getByText('Loading …').count()) === 0)
+}
+
+/** Keeps a picture for people, if the environment's PICTURES names a folder. */
+export async function picture(page: Page, name: string): Promise<void> {
+  const folder = process.env['PICTURES']
+  if (!folder) return
+  mkdirSync(folder, { recursive: true })
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
+}
