@@ -1,12 +1,14 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
+  readdirSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -243,7 +245,8 @@ t.test(
     const shipped = readFileSync(join(root, 'config/gateway.yaml'), 'utf8')
     // The backend is that of the shipped file; ports and store are replaced.
     const config = shipped
-      .replace(/^(listen|admin): .*$/gm, '$1: { host: 127.0.0.1, port: 0 }')
+      .replace(/^listen: .*$/m, 'listen: { host: 127.0.0.1, port: 0 }')
+      .replace(/^admin: .*$/m, `admin: { host: 127.0.0.1, port: ${await freePort()} }`)
       .replace('data/gateway.db', join(dir, 'gateway.db'))
     writeFileSync(file, config)
     const { output } = startServices(t, {
@@ -260,6 +263,13 @@ t.test(
     const [, url = '', key = ''] =
       /free +curl (http:\S+?)\/v1\/pets -H "Authorization: (.*)"$/m.exec(said) ?? []
     const rex = { name: 'Rex', categoryId: 3 }
+    const kept = join(dir, 'admin-token')
+    const token = readFileSync(kept, 'utf8').trim()
+    t.match(said, `shown this once: ${token}\n  It is kept in ${kept},`)
+    t.equal(statSync(kept).mode & 0o777, 0o600)
+    const [, admin = ''] = /console {2}(http:\S+)\/console\/ {2}/.exec(said) ?? []
+    const bearer = { authorization: `Bearer ${token}` }
+    t.equal((await caller(admin)('GET', '/admin/keys', undefined, bearer)).status, 200)
     const direct = caller(`http://127.0.0.1:${port}`)
     t.equal((await direct('GET', '/healthz')).status, 200)
     t.equal((await direct('POST', '/v1/pets', rex)).status, 403)
@@ -286,8 +296,41 @@ t.test('npm start names no variable where commands need none', async (t) => {
     stop()
     await ended
     t.notMatch(output(), 'export ANIMALS_URL')
+    t.equal(/Sign in with the token in .*admin-token/.test(output()), 'ANIMALS_URL' in env)
   }
 })
+
+t.test(
+  'npm start refuses a token that others can read, and leaves ADMIN_TOKEN as it is',
+  async (t) => {
+    const dir = t.testdir()
+    const [file, kept] = [join(dir, 'gateway.yaml'), join(dir, 'admin-token')]
+    writeFileSync(file, configFor('http://127.0.0.1:1', `file: "${join(dir, 'gateway.db')}"`))
+    const env = { PORT: '0', DATABASE: join(dir, 'animals.db'), TOLLGATE_CONFIG: file }
+    const refusals = [
+      ['a-token-of-operators', 0o644, 'others can read it. Delete it'],
+      ['', 0o600, 'holds no token. Delete it'],
+    ] as const
+    for (const [text, mode, sentence] of refusals) {
+      writeFileSync(kept, text)
+      chmodSync(kept, mode)
+      const { ended, output } = startServices(t, env)
+      t.strictSame(await ended, [1, null])
+      t.match(output(), sentence)
+      t.equal(readFileSync(kept, 'utf8'), text)
+    }
+    rmSync(kept)
+    const { ended, output, stop } = startServices(t, {
+      ...env,
+      ADMIN_TOKEN: 'one-of-my-own-tokens',
+    })
+    await until(() => output().includes('the animal store behind it'), 30_000)
+    stop()
+    await ended
+    t.notMatch(output(), /Sign in/)
+    t.notOk(existsSync(kept), 'nothing is made')
+  },
+)
 
 t.test('npm start shows the first keys even where the gateway can’t begin', async (t) => {
   const dir = t.testdir()

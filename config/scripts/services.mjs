@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { root } from './shared.mjs'
+import { adminToken } from './admin-token.mjs'
+import { root, SetupError } from './shared.mjs'
 
 /** Runs backend and gateway as two processes until Ctrl-C, or until one of them ends. */
 export async function runServices() {
@@ -38,8 +39,10 @@ export async function runServices() {
   const config = await configuration()
   // Commands in another terminal read the configuration without it.
   const isElsewhere = isSet && config !== undefined && urlsOf(usual) !== urlsOf(config)
+  const operator = operatorOf(config)
+  if (operator === null) return stop(1)
   const keys = config ? await firstKeys(config) : []
-  const gateway = await start('gateway')
+  const gateway = await start('gateway', operator && { ADMIN_TOKEN: `operator:${operator.token}` })
   if (stopping) {
     // They are shown this once, whatever becomes of the gateway.
     if (keys.length > 0) process.stdout.write(`${tokens(keys, 'http://127.0.0.1:8080')}\n`)
@@ -48,7 +51,31 @@ export async function runServices() {
   // After the gateway's own lines about its start.
   await setTimeout(100)
   const isReached = leadsTo(config, backend)
-  process.stdout.write(welcome({ gateway, backend, keys, isReached, isElsewhere }))
+  const isOpen = operator !== undefined || Boolean(process.env.ADMIN_TOKEN?.trim())
+  const console = isOpen ? consoleOf(config) : undefined
+  process.stdout.write(
+    welcome({ gateway, backend, console, operator, keys, isReached, isElsewhere }),
+  )
+}
+
+/** The token that is made where ADMIN_TOKEN isn't set; `null` if that can't be done, which is told. */
+function operatorOf(config) {
+  if (!config || process.env.ADMIN_TOKEN?.trim()) return undefined
+  try {
+    return adminToken(config.store.file)
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    return null
+  }
+}
+
+/** Where the console is, as this machine reaches it; nothing if any port was asked for. */
+function consoleOf(config) {
+  if (!config || config.admin.port === 0) return undefined
+  const { host, port } = config.admin
+  const name = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}/console/`
 }
 
 /** On a terminal, the gateway's line tells enough of each request. */
@@ -134,7 +161,7 @@ async function stopAll(services) {
 }
 
 /** The addresses of all services and commands to try, with the new keys if they can be shown, else how to make one. */
-function welcome({ gateway, backend, keys, isReached, isElsewhere }) {
+function welcome({ gateway, backend, console, operator, keys, isReached, isElsewhere }) {
   const next =
     keys.length > 0
       ? tokens(keys, gateway)
@@ -143,6 +170,8 @@ function welcome({ gateway, backend, keys, isReached, isElsewhere }) {
     `Tollgate runs. Ctrl-C ends it. README.md tells more.`,
     `  gateway  ${gateway}  what callers use (${configFile})`,
     `  backend  ${backend}  the animal store behind it (data/animals.db)`,
+    ...(console ? [`  console  ${console}  what operators use`] : []),
+    ...(operator ? signIn(operator) : []),
     ...(isReached
       ? []
       : [`  No target of ${configFile} is that backend: the gateway asks others.`]),
@@ -154,6 +183,17 @@ function welcome({ gateway, backend, keys, isReached, isElsewhere }) {
       : []),
     `${next}\n`,
   ].join('\n')
+}
+
+/** How operators sign in with a token that was made here. */
+function signIn({ token, file, isNew }) {
+  const commands = `    export ADMIN_TOKEN=$(cat ${file})`
+  if (!isNew) return [`  Sign in with the token in ${file}; for commands:`, commands]
+  return [
+    `  Sign in with this token. It was made now, and is shown this once: ${token}`,
+    `  It is kept in ${file}, which only you can read; for commands:`,
+    commands,
+  ]
 }
 
 /** The new keys, each with a line to try it. */

@@ -8,6 +8,9 @@ const help = `Sets up what is missing, then runs the animal store and a gateway 
   npm run backend        the animal store alone, likewise
   npm run -s tollgate    keys, bans, reports: lists all commands
 
+Without ADMIN_TOKEN, it makes a token for operators, shows it once and keeps it beside the database, in a
+file that only you can read (data/admin-token). With it, operators sign in at http://127.0.0.1:8081/console/.
+
 Environment, beside what the two services take:
   PORT   where the animal store listens  8090; the gateway of config/gateway.yaml finds it there
 `

@@ -27,7 +27,7 @@ export type Parameter = Readonly<{
   isOfMany?: boolean
   /** Where no key is named, it names several, and is needed. */
   namesMany?: boolean
-  /** Only the admin API has it: the command line has no use for it, or another option that means it too. */
+  /** Only the admin API has it: the command line has another way to say it. */
   isOfApi?: boolean
   /** It is in no message. On the command line it is read from standard input. */
   isSecret?: boolean

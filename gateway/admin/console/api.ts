@@ -32,7 +32,7 @@ export async function ask<Answer>(
   body?: unknown,
   signal?: AbortSignal,
 ): Promise<Answer> {
-  const answer = await send(method, path, { body, signal })
+  const answer = await send(method, path, { body, signal, accept: 'application/json' })
   if (!answer.ok) throw await refusalOf(answer)
   const text = await answer.text()
   return (text === '' ? undefined : JSON.parse(text)) as Answer

@@ -32,7 +32,11 @@ export function useData<Data>(path: string | undefined, everyMs?: number): Loade
       )
     }
     load()
-    const timer = everyMs === undefined ? undefined : setInterval(load, everyMs)
+    // A tab that nobody looks at asks nothing, so that its session can end.
+    const loadInView = (): void => {
+      if (document.visibilityState === 'visible') load()
+    }
+    const timer = everyMs === undefined ? undefined : setInterval(loadInView, everyMs)
     return () => {
       leaving.abort()
       clearInterval(timer)

@@ -1,6 +1,6 @@
 import { render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { currentSession, onSignedOut, signOut, type Session } from './api.ts'
+import { currentSession, get, onSignedOut, signOut, type Session } from './api.ts'
 import { html, type Child } from './html.ts'
 import { SignIn } from './pages/sign-in.ts'
 import { Backends } from './pages/backends.ts'
@@ -73,6 +73,7 @@ function House({ session }: { session: Session }) {
     // A page may have put it into its own field.
     if (!main.current?.contains(document.activeElement)) focusHeading(main.current)
   }, [place, id])
+  useStay()
   useShortcuts(() => setHelpOpen((before) => !before))
   return html`
     <a
@@ -127,6 +128,20 @@ function contentOf(place: string, id: string | undefined, session: Session): Chi
   if (place === 'requests' && id) return html`<${Request} key=${id} id=${id} session=${session} />`
   const found = menu.find((each) => each.place === place) ?? menu[0]
   return html`<${found.Page} session=${session} />`
+}
+
+/** How often a page that is in view asks for its session: one without a request for an hour ends. */
+const stayMs = 5 * 60_000
+
+/** Keeps the session while the page is in view. A tab that nobody looks at asks nothing, and its session ends. */
+function useStay(): void {
+  useEffect(() => {
+    const stay = (): void => {
+      if (document.visibilityState === 'visible') get('/console/session').catch(() => undefined)
+    }
+    const timer = setInterval(stay, stayMs)
+    return () => clearInterval(timer)
+  }, [])
 }
 
 /** `/` searches, `?` lists the keys; both only outside of fields. */

@@ -122,7 +122,25 @@ export type ConfigInForce = Readonly<{
   loadedAt: string
   mistakes: readonly string[]
   warnings: readonly string[]
+  /** Why the file can't be saved here. */
+  unsavable: string | null
   config: Readonly<Record<string, unknown>>
+}>
+
+export type ConfigText = Readonly<{ file: string; text: string; hash: string }>
+
+export type ConfigCheck = Readonly<{
+  sound: boolean
+  mistakes: readonly string[]
+  warnings: readonly string[]
+  differences: readonly Readonly<{
+    place: string
+    before: unknown
+    after: unknown
+    needsRestart?: true
+  }>[]
+  keys?: Readonly<Record<string, number>>
+  refused?: Readonly<Record<string, number>>
 }>
 
 export type Fleet = Readonly<{

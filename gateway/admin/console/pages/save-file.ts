@@ -34,7 +34,7 @@ export function SaveFile({ file, text, over, watch, saved }: Props) {
 }
 
 /** Follows a configuration to every gateway. */
-function InForce({ hash, watch }: { hash: string; watch: string | undefined }) {
+export function InForce({ hash, watch }: { hash: string; watch?: string | undefined }) {
   const { data } = useData<Fleet>('/admin/gateways', 1_000)
   const all = data?.gateways.filter(({ config }) => config !== null) ?? []
   const behind = all.filter(({ config }) => config?.hash !== hash)

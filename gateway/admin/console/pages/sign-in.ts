@@ -32,6 +32,7 @@ export function SignIn({
       field.current?.focus()
     }
   }
+  if (!isSecureContext) return html`<${Unsafe} />`
   return html`
     <main class="alone">
       <h1>Tollgate</h1>
@@ -46,6 +47,22 @@ export function SignIn({
         ${told !== undefined && failure({ message: told })}
         <button class="go" disabled=${isBusy}>Sign in</button>
       </form>
+    </main>
+  `
+}
+
+/** Over plain HTTP, everybody on the way could read the token, and the gateway refuses the browser's requests. */
+function Unsafe() {
+  const port = location.port || '80'
+  return html`
+    <main class="alone">
+      <h1>Tollgate</h1>
+      <p>
+        This page came over plain HTTP from another machine, so nobody can sign in here. Use https,
+        or a tunnel:
+      </p>
+      <pre>${`ssh -L ${port}:localhost:${port} ${location.hostname}`}</pre>
+      <p>Then open <code>${`http://localhost:${port}/console/`}</code>.</p>
     </main>
   `
 }

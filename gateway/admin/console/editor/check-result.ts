@@ -1,0 +1,88 @@
+import { html, type Child } from '../html.ts'
+import { failure, table } from '../parts.ts'
+import { shown } from '../settings.ts'
+import type { ConfigCheck } from '../views.ts'
+import type { Place } from './lined-text.ts'
+import type { Checked } from './use-check.ts'
+
+type Difference = ConfigCheck['differences'][number]
+
+/** The place of a mistake, and its sentence without it. */
+export function placeOf(mistake: string): (Place & Readonly<{ sentence: string }>) | undefined {
+  const [, line, column, sentence = ''] = /^.*?:(\d+):(\d+): ([^]*)$/.exec(mistake) ?? []
+  if (line === undefined) return undefined
+  return { line: Number(line), column: Number(column), sentence }
+}
+
+/** The mistakes of a text, each leading to its line; or what it would change. */
+export function CheckResult({ checked, go }: { checked: Checked; go: (place: Place) => void }) {
+  const { result, error } = checked
+  if (!result) return failure({ message: error ?? '' })
+  const { sound, mistakes, warnings, differences } = result
+  if (!sound) {
+    const heading =
+      mistakes.length === 1 ? 'It has a mistake:' : `It has ${mistakes.length} mistakes:`
+    return html`
+      <div class="banner bad" role="alert">
+        <p>${heading}</p>
+        ${listOf(mistakes, go)}
+      </div>
+    `
+  }
+  return html`
+    <div class="banner good" role="status">
+      <p>
+        It is sound${differences.length === 0 ? ', and changes nothing that is in force.' : '.'}
+      </p>
+    </div>
+    ${warnings.length > 0 && html`<div class="banner">${listOf(warnings, go)}</div>`}
+    ${differences.length > 0 && changesOf(result)}
+  `
+}
+
+function listOf(mistakes: readonly string[], go: (place: Place) => void): Child {
+  return html`
+    <ul class="plain">
+      ${mistakes.map((mistake) => {
+        const place = placeOf(mistake)
+        if (!place) return html`<li>${mistake}</li>`
+        return html`
+          <li>
+            <button type="button" class="link" onClick=${() => go(place)}>
+              Line ${place.line}
+            </button>
+            ${` ${place.sentence}`}
+          </li>
+        `
+      })}
+    </ul>
+  `
+}
+
+function changesOf({ differences, keys = {}, refused = {} }: ConfigCheck): Child {
+  return html`
+    ${table(
+      'What it changes against what is in force',
+      [
+        { name: 'Setting', cell: ({ place }: Difference) => html`<code>${place}</code>` },
+        { name: 'Now', cell: ({ before }: Difference) => valueOf(before) },
+        { name: 'Then', cell: ({ after }: Difference) => valueOf(after) },
+        {
+          name: '',
+          cell: ({ needsRestart }: Difference) => (needsRestart ? 'needs a restart' : ''),
+        },
+      ],
+      differences,
+      ({ place }) => place,
+    )}
+    ${Object.entries(keys).map(([plan, count]) => {
+      const none = refused[plan] ?? 0
+      const told = none === 0 ? '' : ` ${none} of them will have no limits, and be refused.`
+      return html`<p>Keys with the plan ${plan}: ${count}.${told}</p>`
+    })}
+  `
+}
+
+function valueOf(value: unknown): string {
+  return value === null ? '–' : shown(value)
+}

@@ -1,0 +1,76 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ask, type Session } from '../api.ts'
+import { html } from '../html.ts'
+import { failure } from '../parts.ts'
+import { membersOf } from '../settings.ts'
+import type { ConfigInForce, ConfigText } from '../views.ts'
+import { CheckResult, placeOf } from './check-result.ts'
+import { LinedText, type Place } from './lined-text.ts'
+import { SaveBar } from './save-bar.ts'
+import { useCheck } from './use-check.ts'
+
+type EditorProps = Readonly<{
+  session: Session
+  config: ConfigInForce
+  /** Asks for what is in force anew. */
+  reload: () => void
+}>
+
+/** Edits the file where it may be read, else any text that is pasted: checked while it is typed, and saved where it may be. */
+export function Editor({ session, config, reload }: EditorProps) {
+  const mayRead = session.role === 'all' && membersOf(config.config['admin'])['save'] === true
+  const [read, setRead] = useState<ConfigText>()
+  const [error, setError] = useState<string>()
+  const [text, setText] = useState('')
+  const [goTo, setGoTo] = useState<Place>()
+  const load = async (): Promise<void> => {
+    const answer = await ask<ConfigText>('GET', '/admin/config/file')
+    setRead(answer)
+    setText(answer.text)
+  }
+  useEffect(() => {
+    if (!mayRead) return
+    load().catch((thrown: unknown) =>
+      setError(thrown instanceof Error ? thrown.message : String(thrown)),
+    )
+  }, [mayRead])
+  const checked = useCheck(text)
+  const lines = (checked?.of === text ? checked.result?.mistakes : undefined)?.map(
+    (each) => placeOf(each)?.line ?? 0,
+  )
+  return html`
+    <section class="card">
+      <h2>${mayRead ? 'Edit the file' : 'Check a change'}</h2>
+      <p>${mayRead ? editing : checking(session)}</p>
+      ${error !== undefined && failure({ message: error })}
+      <${LinedText}
+        label=${read ? read.file : 'Configuration'}
+        text=${text}
+        change=${setText}
+        marked=${new Set(lines)}
+        goTo=${goTo}
+      />
+      <${SaveBar}
+        config=${config}
+        read=${read}
+        text=${text}
+        checked=${checked}
+        load=${load}
+        saved=${(hash: string) => {
+          if (read) setRead({ ...read, text, hash })
+          reload()
+        }}
+      />
+      ${checked && html`<${CheckResult} checked=${checked} go=${(place: Place) => setGoTo({ ...place })} />`}
+    </section>
+  `
+}
+
+const editing = 'It is checked while you type, and compared with what is in force.'
+
+function checking({ role }: Session): string {
+  const paste = `Paste a whole configuration. ${editing} Nothing is saved.`
+  return role === 'all'
+    ? `${paste} To edit and save the file here, write admin: { save: true } into it and restart the gateway.`
+    : paste
+}

@@ -1,0 +1,34 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ask } from '../api.ts'
+import type { ConfigCheck } from '../views.ts'
+
+/** How long a check waits after the last key. */
+const pauseMs = 400
+
+/** The check of a text; `of` is the text that it is about, which may be an earlier one. */
+export type Checked = Readonly<{ of: string; result?: ConfigCheck; error?: string }>
+
+/** Checks a text as soon as typing stops. */
+export function useCheck(text: string): Checked | undefined {
+  const [checked, setChecked] = useState<Checked>()
+  useEffect(() => {
+    if (text.trim() === '') return setChecked(undefined)
+    const leaving = new AbortController()
+    const check = (): void => {
+      const { signal } = leaving
+      ask<ConfigCheck>('POST', '/admin/config/check', text, signal).then(
+        (result) => setChecked({ of: text, result }),
+        (thrown: unknown) => {
+          if (signal.aborted) return
+          setChecked({ of: text, error: thrown instanceof Error ? thrown.message : String(thrown) })
+        },
+      )
+    }
+    const timer = setTimeout(check, pauseMs)
+    return () => {
+      clearTimeout(timer)
+      leaving.abort()
+    }
+  }, [text])
+  return checked
+}
