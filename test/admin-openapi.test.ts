@@ -206,6 +206,9 @@ bans: { strikes: 1, grace: 1ms }`,
 async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<void> {
   const busy = await busyKey(gateway)
   await ask('PUT', `/admin/bans/${busy}`, { for: '1m' })
+  for (const points of [{ perDay: 5 }, { perMinute: 5, note: 'n' }]) {
+    await ask('POST', `/admin/quota/${busy}/grant`, points)
+  }
   await askOfPlans(t, ask, gateway)
   for (const operation of ofApi) {
     const { method, path } = operation

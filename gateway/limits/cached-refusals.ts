@@ -57,10 +57,11 @@ export class CachedRefusals {
   note(
     { id, quota }: Asker,
     { limits, bans }: DecisiveTerms,
-    { verdict, bannedUntilMs, seen }: Decision,
+    { verdict, bannedUntilMs, seen, granted }: Decision,
   ): void {
     if (verdict === 'banned') this.#banEndsMs.set(id, bannedUntilMs)
-    else if (verdict === 'refused' && !bans && seen.minuteUsed >= limits.perMinute)
+    // A refusal by limits with a grant isn't cached: the limits at hand would be others.
+    else if (verdict === 'refused' && !bans && !granted && seen.minuteUsed >= limits.perMinute)
       this.#fullMinutes.set(quota, seen)
   }
 

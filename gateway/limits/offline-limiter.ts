@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { BoundedMap } from '../../shared/bounded-map.ts'
+import { grantedIn, raised, type Granted } from './grants.ts'
 import type { Limits } from './limits.ts'
 import {
   dayMs,
@@ -25,6 +26,8 @@ export type OfflineOptions = Readonly<{
 export type LastKnown = Readonly<{
   /** The counters of the quota in the store's last answer. */
   seen: Seen | undefined
+  /** What operators had added to the limits of its windows. */
+  granted: Granted | undefined
   nowMs: number
   /** The number of gateways that share the quota. */
   gateways: number
@@ -54,15 +57,18 @@ export class OfflineLimiter {
       this.#usageByQuota.set(quota, usage)
     }
     const denied = this.#mode === 'deny'
-    const share = this.#mode === 'local' ? shareOf(limits, usage.base, last) : limits
+    const granted = grantedNow(last)
+    const whole = granted ? raised(limits, granted) : limits
+    const share = this.#mode === 'local' ? shareOf(whole, usage.base, last) : whole
     const ask = { key, cost: denied ? 0 : cost, limits: share, bans, seen: usage.base }
     const counted = step(usage.state, ask, last.nowMs)
     // The headers tell what this gateway would admit, so the shares of the others count as used.
     const decision: Decision = {
       ...counted,
+      granted,
       decidedBy: 'alone',
-      minuteUsed: counted.minuteUsed + gap(limits.perMinute, share.perMinute),
-      dayUsed: counted.dayUsed + gap(limits.perDay, share.perDay),
+      minuteUsed: counted.minuteUsed + gap(whole.perMinute, share.perMinute),
+      dayUsed: counted.dayUsed + gap(whole.perDay, share.perDay),
     }
     if (denied) return { ...decision, verdict: 'unavailable' }
     if (counted.verdict === 'admitted' && cost > 0) usage.add(counted.seen, cost)
@@ -127,6 +133,13 @@ export class UnsettledUsage {
     this.#isReporting = false
     if (isAcknowledged) this.#report = undefined
   }
+}
+
+/** The grants of the last known windows that still run. */
+function grantedNow({ seen, granted, nowMs }: LastKnown): Granted | undefined {
+  if (!seen || !granted) return undefined
+  const grants = { ...granted, minute: seen.minute, day: seen.day }
+  return grantedIn(grants, Math.floor(nowMs / minuteMs), Math.floor(nowMs / dayMs))
 }
 
 /** The limits of one gateway during an outage: its part of what all gateways together had left. */

@@ -3,6 +3,7 @@ import { BoundedMap } from '../../shared/bounded-map.ts'
 import type { Meters } from '../records/meters.ts'
 import type { QuotaStore } from './store.ts'
 import { CachedRefusals, type Asker, type DecisiveTerms, type Now } from './cached-refusals.ts'
+import type { Granted } from './grants.ts'
 import { noLimits } from './limits.ts'
 import { OfflineLimiter, type LastKnown, type WhenUnreachable } from './offline-limiter.ts'
 import type { CacheSlot, Counters, Decision, Seen } from './step.ts'
@@ -14,7 +15,7 @@ const capacity = 100_000
 const anyTerms: DecisiveTerms = { limits: noLimits, bans: undefined }
 
 /** The last counters of a quota. Bans are left out: they belong to keys, and a quota may be an account's. */
-type LastSeen = Counters & { bannedUntilMs: 0 }
+type LastSeen = Counters & { bannedUntilMs: 0; granted: Granted | undefined }
 
 export type QuotasOptions = Readonly<{
   store: QuotaStore
@@ -172,7 +173,7 @@ export class Quotas {
       this.#lagMs = ticks - askedAtTicks
       this.#offsetMs = decision.nowMs - ticks
       this.#meters?.store.add(this.#lagMs)
-      this.#remember(quota, seen ?? this.#seen.get(quota), decision.seen)
+      this.#remember(quota, seen ?? this.#seen.get(quota), decision)
       if (owed) usage?.endReport(true)
       if (usage) this.#offline.forgetIfSettled(quota, usage)
       this.#cachedRefusals.note(asker, terms, decision)
@@ -185,8 +186,10 @@ export class Quotas {
 
   #decideOffline({ id, quota }: Asker, { limits, bans }: DecisiveTerms, cost: number): Decision {
     if (this.#meters) this.#meters.storeErrors++
+    const seen = this.#seen.get(quota)
     const last: LastKnown = {
-      seen: this.#seen.get(quota),
+      seen,
+      granted: seen?.granted,
       nowMs: this.#now().nowMs,
       gateways: this.gateways,
     }
@@ -204,8 +207,8 @@ export class Quotas {
    * within a generation. They are written into the same object: a new one for each request would outlive
    * the request, and be left to the full collections.
    */
-  #remember(quota: string, last: LastSeen | undefined, seen: Seen): void {
-    if (!last) this.#seen.set(quota, { ...seen, bannedUntilMs: 0 })
+  #remember(quota: string, last: LastSeen | undefined, { seen, granted }: Decision): void {
+    if (!last) this.#seen.set(quota, { ...seen, bannedUntilMs: 0, granted })
     else if (isNewer(seen, last)) {
       last.minute = seen.minute
       last.minuteUsed = seen.minuteUsed
@@ -213,6 +216,7 @@ export class Quotas {
       last.dayUsed = seen.dayUsed
       last.dayGivenBack = seen.dayGivenBack
       last.generation = seen.generation
+      last.granted = granted
     }
   }
 

@@ -1,3 +1,4 @@
+import { grantedIn, raised, type Granted, type QuotaGrants } from './grants.ts'
 import type { Limits } from './limits.ts'
 
 export const minuteMs = 60_000
@@ -40,6 +41,8 @@ export type Conduct = {
 /** All state of one quota, which belongs to a key or to an account with several keys. */
 export type QuotaState = Counters & {
   conducts: Map<string, Conduct> | undefined
+  /** What operators have added to the limits of present windows. */
+  grants?: QuotaGrants | undefined
   /** The number of each gateway's last settled report, by gateway. */
   settled?: Map<string, number>
 }
@@ -91,6 +94,8 @@ export type Decision = Readonly<{
   /** Whether this request is the one that banned the key. */
   bans: boolean
   seen: Seen
+  /** What operators have added to the limits of the question. */
+  granted?: Granted | undefined
   /** What decided: the store, this gateway's memory of an earlier refusal, or this gateway alone during an outage. */
   decidedBy: 'store' | 'memory' | 'alone'
 }>
@@ -105,11 +110,12 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
   const conduct = state.conducts?.get(key) ?? newConduct()
   if (ask.seen) heal(state, conduct, ask.seen)
   if (ask.owed) settle(state, ask.owed)
+  const granted = state.grants && grantedIn(state.grants, state.minute, state.day)
   let verdict: Decision['verdict'] = 'admitted'
   let banned = false
   if (conduct.bannedUntilMs > nowMs) {
     verdict = 'banned'
-  } else if (!fits(state, cost, limits)) {
+  } else if (!fits(state, cost, granted ? raised(limits, granted) : limits)) {
     banned = bans !== undefined && refuse(conduct, bans, nowMs)
     verdict = banned ? 'banned' : 'refused'
   } else if (cost > 0) {
@@ -118,7 +124,7 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
     conduct.refusedAtMs = 0
   }
   if (!isBlank(conduct)) (state.conducts ??= new Map()).set(key, conduct)
-  return decision(state, conduct, verdict, banned, cost, nowMs)
+  return decision(state, conduct, verdict, banned, cost, nowMs, granted)
 }
 
 /** A quota without any usage. */
@@ -138,7 +144,8 @@ export function newQuota(): QuotaState {
 export function standing(state: QuotaState, key: string, nowMs: number): Decision {
   roll(state, nowMs)
   const conduct = state.conducts?.get(key) ?? newConduct()
-  return decision(state, conduct, 'admitted', false, 0, nowMs)
+  const granted = state.grants && grantedIn(state.grants, state.minute, state.day)
+  return decision(state, conduct, 'admitted', false, 0, nowMs, granted)
 }
 
 /** Gives the points of a request back to its day, unless that day is over. */
@@ -152,7 +159,7 @@ export function newConduct(): Conduct {
 }
 
 /** Begins a new minute and a new day where the old ones have ended. */
-function roll(state: QuotaState, nowMs: number): void {
+export function roll(state: QuotaState, nowMs: number): void {
   const minute = Math.floor(nowMs / minuteMs)
   const day = Math.floor(nowMs / dayMs)
   // A clock that is set back by less than a window doesn't begin the earlier one again.
@@ -227,6 +234,7 @@ function decision(
   bans: boolean,
   cost: number,
   nowMs: number,
+  granted: Granted | undefined,
 ): Decision {
   const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation } = state
   const bannedUntilMs = conduct.bannedUntilMs > nowMs ? conduct.bannedUntilMs : 0
@@ -240,6 +248,7 @@ function decision(
     bannedUntilMs,
     bans,
     seen: { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, bannedUntilMs },
+    granted,
     decidedBy: 'store',
   }
 }

@@ -1,3 +1,4 @@
+import type { Grant, NewGrant } from './grants.ts'
 import type { Ask, Decision } from './step.ts'
 
 /** A ban that runs. */
@@ -7,7 +8,7 @@ export type Ban = Readonly<{ key: string; quota: string; untilMs: number }>
 export type BanListener = Readonly<{
   /** A key was banned, by its own strikes or by an operator. */
   banned: (ban: Ban) => void
-  /** A ban was lifted or a quota reset somewhere: cached refusals may be untrue. */
+  /** A ban was lifted, a quota reset or points granted somewhere: cached refusals may be untrue. */
   forgiven: () => void
   /** An outage has begun; with `undefined`, it is over. A single failure isn't an outage. */
   trouble?: (cause: Error | undefined) => void
@@ -31,13 +32,20 @@ export interface QuotaStore {
   giveBack(quota: string, cost: number, day: number): void | Promise<void>
   /** Empties both windows of a quota. */
   reset(quota: string): Promise<void>
+  /**
+   * Adds points to the limits of this minute and this day; they are gone with their window. Several add up. `false` if the
+   * quota has `mostGrants` of this day already.
+   */
+  grant(quota: string, grant: NewGrant): Promise<boolean>
+  /** The latest grants to a quota, the oldest first. Some may be of windows that have ended. */
+  grants(quota: string): Promise<readonly Grant[]>
   /** Bans a key until a time; replaces a ban that runs. */
   ban(quota: string, key: string, untilMs: number): Promise<void>
   /** Ends a ban and forgets it; `false` if no ban ran. */
   lift(quota: string, key: string): Promise<boolean>
   bans(): Promise<readonly Ban[]>
   /**
-   * Reports the lifts and resets of all processes within a second, and bans where that spares a
+   * Reports the lifts, resets and grants of all processes within a second, and bans where that spares a
    * question. Returns the function that ends the watch.
    */
   watch(listener: BanListener): () => void

@@ -27,6 +27,7 @@ import { now } from './now.ts'
 import type { Operation } from './operation.ts'
 import { showDemand } from './plans/demand.ts'
 import { previewLimits } from './plans/preview.ts'
+import { grantQuota } from './quota/grant.ts'
 import { resetQuota } from './quota/reset.ts'
 import { showQuota } from './quota/show.ts'
 import { listAudit } from './reports/audit.ts'
@@ -62,6 +63,7 @@ export const operations: readonly Operation[] = [
   setBan,
   showQuota,
   resetQuota,
+  grantQuota,
   showUsage,
   listAudit,
   previewLimits,

@@ -21,6 +21,6 @@ export function desksFor({ stores, plans, clock, by }: DesksOptions): Desks {
   const noted = noterFor(audit, by, clock)
   return {
     keys: new KeyDesk({ store: keys, plans, clock, quota, noted }),
-    quotas: new QuotaDesk({ keys, quota, plans, clock, noted, audit, lastUses }),
+    quotas: new QuotaDesk({ keys, quota, plans, clock, noted, by, audit, lastUses }),
   }
 }

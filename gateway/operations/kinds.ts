@@ -43,6 +43,9 @@ export const timelineDays = wholeNumber(1, 7)
 /** The number of audit lines to list. */
 export const lineCount = wholeNumber(1, 10_000)
 
+/** The points of a grant. */
+export const points = wholeNumber(1, 999_999_999)
+
 /** The number of keys on a page. */
 export const pageSize = wholeNumber(1, 1_000)
 

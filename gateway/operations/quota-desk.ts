@@ -12,6 +12,7 @@ import type { Ban, QuotaStore } from '../limits/store.ts'
 import { banView } from '../limits/views.ts'
 import { causeOf } from './ban-cause.ts'
 import { keyStanding, type StandingFacts, type KeyStanding } from './key-standing.ts'
+import { limitsIn, mostGrants, type NewGrant } from '../limits/grants.ts'
 import { effectiveLimits, type Limits, type Plan } from '../limits/limits.ts'
 
 export type KeyDetails = ReturnType<typeof keyView> & Readonly<{ standing: KeyStanding }>
@@ -29,6 +30,8 @@ export type QuotaDeskOptions = Readonly<{
   clock: Clock
   /** Writes each change to the audit. */
   noted?: Noted
+  /** The author of grants. */
+  by?: string
   /** Tells who banned a key. */
   audit?: Pick<AuditStore, 'list'>
   /** Tells when a key was used last. */
@@ -42,10 +45,13 @@ export class QuotaDesk {
   readonly #plans: ReadonlyMap<string, Plan>
   readonly #clock: Clock
   readonly #noted: Noted | undefined
+  readonly #by: string
   readonly #audit: QuotaDeskOptions['audit']
   readonly #lastUses: QuotaDeskOptions['lastUses']
 
-  constructor({ keys, quota, plans, clock, noted, audit, lastUses }: QuotaDeskOptions) {
+  constructor(options: QuotaDeskOptions) {
+    const { keys, quota, plans, clock, noted, by = 'unknown', audit, lastUses } = options
+    this.#by = by
     this.#lastUses = lastUses
     this.#plans = plans
     this.#noted = noted
@@ -135,6 +141,35 @@ export class QuotaDesk {
     return quota
   }
 
+  /** Adds points to the present windows of a key's quota, which may be an account's. */
+  async grant(id: string, points: Omit<NewGrant, 'by'>): Promise<QuotaView> {
+    const key = await this.#key(id)
+    const quota = quotaOf(key)
+    const { minute, day, offered } = await this.#view(key)
+    for (const [window, name, added] of [
+      [minute, 'minute', points.perMinute],
+      [day, 'day', points.perDay],
+    ] as const) {
+      if (added === 0 || window) continue
+      const why = offered ? `has no limit a ${name}` : 'has no plan that is offered'
+      throw new KeyMistake(`“${key.name}” ${why}: there is nothing to add to`)
+    }
+    if (!(await this.#quota.grant(quota, { ...points, by: this.#by }))) {
+      const most = `${mostGrants} grants to it today, which is all that are kept`
+      throw new KeyMistake(`there are ${most}; give it limits for a time instead`, 'conflict')
+    }
+    const after = await this.#view(key)
+    const until = iso(((points.perDay > 0 ? after.day : after.minute)?.reset ?? 0) * 1_000)
+    const given = { quota, perDay: points.perDay || null, perMinute: points.perMinute || null }
+    await this.#noted?.({
+      what: 'quota.grant',
+      subject: id,
+      before: null,
+      after: { ...given, note: points.note, until },
+    })
+    return after
+  }
+
   async #view(key: Key): Promise<QuotaView> {
     const { id, name } = key
     const facts = await this.#facts(key)
@@ -148,9 +183,10 @@ export class QuotaDesk {
     const inForce = settingsAt(key, decision.nowMs)
     const plan = this.#plans.get(inForce.plan)
     const offer = plan && effectiveLimits(plan, inForce.limits)
-    const limits = offer ?? noLimits
+    const limits = limitsIn(decision, offer ?? noLimits)
+    const grants = decision.granted ? await this.#quota.grants(quotaOf(key)) : []
     const cause = decision.bannedUntilMs > 0 ? await causeOf(this.#audit, key.id) : null
-    return { decision, limits, cause, isOffered: offer !== undefined }
+    return { decision, limits, grants, cause, isOffered: offer !== undefined }
   }
 
   async #key(id: string): Promise<Key> {
@@ -158,4 +194,8 @@ export class QuotaDesk {
     if (!stored) throw new KeyMistake(`there is no key with the id "${id}"`, 'not_found')
     return stored.key
   }
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString()
 }

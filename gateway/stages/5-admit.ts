@@ -9,6 +9,7 @@ import { Refusal } from '../../shared/refusal.ts'
 import { stateOf, type Caller } from '../keys/caller.ts'
 import { bodied, tooManyAtOnce } from '../forwarding/refusals.ts'
 import { waitRefusal } from '../limits/wait-refusal.ts'
+import { limitsIn } from '../limits/grants.ts'
 import type { Limits } from '../limits/limits.ts'
 import type { Quotas } from '../limits/quotas.ts'
 import type { Decision } from '../limits/step.ts'
@@ -64,7 +65,10 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
     done: Done,
   ): void {
     const refuseAt = (decision: Decision): void => {
-      const standing = (record.standing = { decision, limits: terms.limits })
+      const standing = (record.standing = {
+        decision,
+        limits: limitsIn(decision, terms.limits),
+      })
       const isBanned = decision.verdict === 'banned'
       void refuse(
         reply,
@@ -95,7 +99,10 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
   ): void {
     const { caller, terms } = record
     if (!caller || !terms) throw new Error('a decision is made for a caller')
-    const standing = (record.standing = { decision, limits: terms.limits })
+    const standing = (record.standing = {
+      decision,
+      limits: limitsIn(decision, terms.limits),
+    })
     const { verdict } = decision
     if (verdict === 'unavailable') return void refuse(reply, unavailable())
     if (asksOnly) return done()

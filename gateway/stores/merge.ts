@@ -1,3 +1,4 @@
+import { laterGrants } from '../limits/grants.ts'
 import type { Conduct, QuotaState } from '../limits/step.ts'
 import { auditEntriesFrom, auditText, type AuditEntry } from '../records/audit-store.ts'
 
@@ -19,6 +20,7 @@ export function mergedQuota(one: QuotaState, other: QuotaState): QuotaState {
     dayGivenBack: isSameDay ? Math.max(one.dayGivenBack, other.dayGivenBack) : ofDay.dayGivenBack,
     generation: one.generation,
     conducts: worseConducts(one.conducts, other.conducts),
+    grants: laterGrants(one.grants, other.grants),
   }
 }
 

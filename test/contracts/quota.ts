@@ -9,6 +9,7 @@ import {
   RLWrapperBlackAndWhite,
 } from 'rate-limiter-flexible'
 import type { Test } from 'tap'
+import { mostGrants } from '../../gateway/limits/grants.ts'
 import type { Limits } from '../../gateway/limits/limits.ts'
 import type { Ask, BanRules, Decision } from '../../gateway/limits/step.ts'
 import { QuotaLimiter } from '../../gateway/limits/limiter.ts'
@@ -58,6 +59,52 @@ export function quotaStoreContract(
       for (let i = 0; i < times; i++) all.push((await ask(quota, more)).verdict)
       return all.join(' ')
     }
+
+    await t.test('grants raise this minute and this day, add up, and end with them', async (t) => {
+      setTime(start)
+      const quota = newName()
+      t.equal(await store.grant(quota, { perMinute: 2, perDay: 0, by: 'a', note: 'x\n"y"' }), true)
+      t.match(await ask(quota, { cost: 0 }), { granted: { perMinute: 2, perDay: 0 } })
+      const [five, eight] = [5, 8].map((times) => Array.from({ length: times }, () => 'admitted'))
+      t.equal(await verdicts(quota, 6), [...(five ?? []), 'refused'].join(' '))
+      setTime(start + minuteMs)
+      const next = await ask(quota)
+      t.equal(next.verdict, 'refused', 'the day is full, and the minute’s grant is over')
+      t.equal(next.granted, undefined)
+      for (const perDay of [2, 1]) {
+        t.equal(await store.grant(quota, { perMinute: 0, perDay, by: 'b' }), true)
+      }
+      const before = await ask(quota, { cost: 0 })
+      t.match(before, { granted: { perMinute: 0, perDay: 3 }, seen: { dayUsed: 5, generation: 0 } })
+      store = await reopen()
+      t.equal(await verdicts(quota, 4), [...(eight ?? []).slice(5), 'refused'].join(' '))
+      const minute = Math.floor(start / minuteMs)
+      t.match(await store.grants(quota), [
+        { minute, day: minute / 1440 - 0.5, perMinute: 2, perDay: 0, by: 'a', note: 'x\n"y"' },
+        { minute: minute + 1, perMinute: 0, perDay: 2, by: 'b' },
+        { minute: minute + 1, perMinute: 0, perDay: 1, by: 'b' },
+      ])
+      await store.reset(quota)
+      t.match(await ask(quota, { cost: 0 }), { granted: { perDay: 3 }, dayUsed: 0 }, 'as it was')
+      // A gateway that saw more than a store that has lost writes.
+      const { seen } = await ask(quota)
+      t.match(await ask(quota, { seen: { ...seen, dayUsed: 7 } }), { granted: { perDay: 3 } })
+      setTime(start + dayMs)
+      const tomorrow = await ask(quota)
+      t.equal(tomorrow.granted, undefined)
+      t.equal(await verdicts(quota, 3), 'admitted admitted refused')
+
+      const other = newName()
+      for (let i = 0; i < mostGrants; i++) {
+        t.equal(await store.grant(other, { perMinute: 0, perDay: 1, by: 'a' }), true)
+      }
+      t.equal(await store.grant(other, { perMinute: 0, perDay: 1, by: 'a' }), false)
+      t.match(await ask(other, { cost: 0 }), { granted: { perDay: mostGrants } })
+      setTime(start + 2 * dayMs)
+      t.equal(await store.grant(other, { perMinute: 0, perDay: 1, by: 'a' }), true, 'a day later')
+      t.equal((await store.grants(other)).length, 1)
+      setTime(start)
+    })
 
     t.test('what was admitted without the store comes on top, while its windows run', async (t) => {
       const quota = newName()

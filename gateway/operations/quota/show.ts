@@ -22,9 +22,22 @@ export const showQuota = operation({
       ...(view.bannedUntil === null ? [] : [`Why: ${printable(banText(view))}.`]),
       ...(view.strikes > 0 ? [`Strikes lately: ${view.strikes}.`] : []),
     ]
-    return `${lines.join('\n')}\n\n${windowsText(view)}`
+    return `${lines.join('\n')}\n\n${windowsText(view)}${grantsText(view)}`
   },
 })
+
+/** The grants that are in the limits. */
+function grantsText({ grants }: QuotaView): string {
+  if (grants.length === 0) return ''
+  const rows = grants.map(({ day, perDay, perMinute, by, note }) => {
+    return [day, text(perDay), text(perMinute), by, note ?? ''].map(printable)
+  })
+  return `\n\n${aligned([['GRANTED', 'DAY', 'MINUTE', 'BY', 'NOTE'], ...rows])}`
+}
+
+function text(points: number | null): string {
+  return points === null ? '-' : String(points)
+}
 
 /** Both windows. A banned key has nothing left in either. */
 function windowsText(view: QuotaView): string {

@@ -1,12 +1,21 @@
-import { newConduct, type Conduct, type QuotaState } from '../../limits/step.ts'
+import { withGrant, type NewGrant } from '../../limits/grants.ts'
+import {
+  dayMs,
+  minuteMs,
+  newConduct,
+  roll,
+  type Conduct,
+  type QuotaState,
+} from '../../limits/step.ts'
 import type { OperatorCommand } from './quota-file.ts'
 
 /** Applies an operator's command to a quota. Several processes may apply the same one, with the same result. */
 export function applyCommand(
   state: QuotaState,
-  { what, key, untilMs }: OperatorCommand,
+  { seq, what, key, untilMs }: OperatorCommand,
   nowMs: number,
 ): void {
+  if (what === 'grant') return applyGrant(state, seq, key, untilMs, nowMs)
   // A generation that no gateway can have seen: counters seen before don't count any more.
   state.generation = Math.max(state.generation + 1, nowMs)
   if (what === 'reset') {
@@ -20,4 +29,19 @@ export function applyCommand(
   } else {
     state.conducts?.delete(key)
   }
+}
+
+/** Applies a grant, which was given at `atMs`: once, even if a crash makes its command come again. */
+function applyGrant(
+  state: QuotaState,
+  id: number,
+  text: string,
+  atMs: number,
+  nowMs: number,
+): void {
+  // A quota that nobody used would be forgotten with its earlier day.
+  roll(state, nowMs)
+  const [minute, day] = [Math.floor(atMs / minuteMs), Math.floor(atMs / dayMs)]
+  if (day < state.day || state.grants?.each.some((grant) => grant.id === id)) return
+  state.grants = withGrant(state.grants, { ...(JSON.parse(text) as NewGrant), minute, day, id })
 }

@@ -1,3 +1,4 @@
+import type { QuotaGrants } from '../../limits/grants.ts'
 import {
   minuteMs,
   newQuota,
@@ -19,6 +20,7 @@ export class CachedQuota implements QuotaState {
   dayGivenBack: number
   generation: number
   conducts: Map<string, Conduct> | undefined
+  grants: QuotaGrants | undefined
   /** Whether the file lacks the latest counters. */
   isUnsaved = false
   /** Whether the file has counters in its journal that its table lacks. */
@@ -35,6 +37,7 @@ export class CachedQuota implements QuotaState {
     this.dayGivenBack = state.dayGivenBack
     this.generation = state.generation
     this.conducts = state.conducts
+    this.grants = state.grants
   }
 }
 

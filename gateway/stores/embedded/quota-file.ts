@@ -1,5 +1,6 @@
 import type { Database } from '../../../shared/sqlite.ts'
 import { dayMs, type Conduct, type QuotaState } from '../../limits/step.ts'
+import { grantsFrom } from '../../limits/grants.ts'
 import { keepUntil } from '../keep-until.ts'
 
 /** How long an operator's command is kept for a gateway that isn't running. */
@@ -8,9 +9,11 @@ const commandMs = 7 * dayMs
 /** A command line's request to the gateway that has the counters in memory. */
 export type OperatorCommand = {
   seq: number
-  what: 'reset' | 'ban' | 'lift'
+  what: 'reset' | 'ban' | 'lift' | 'grant'
   quota: string
+  /** The key of a ban; of a grant, its points, author and note as JSON. */
   key: string
+  /** The end of a ban, or the time of a grant. */
   untilMs: number
 }
 
@@ -158,7 +161,11 @@ function nameFromJournal(text: string): string {
 export function textOf(state: QuotaState): string {
   const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, conducts } = state
   const numbers = `${minute},${minuteUsed},${day},${dayUsed},${dayGivenBack},${generation}`
-  return conducts ? `${numbers},${JSON.stringify([...conducts])}` : numbers
+  // Grants end with their day.
+  const grants = state.grants && state.grants.day >= day ? state.grants : undefined
+  if (!conducts && !grants) return numbers
+  const more = JSON.stringify([...(conducts ?? [])])
+  return grants ? `${numbers},${more},${JSON.stringify(grants)}` : `${numbers},${more}`
 }
 
 function entryFrom(quota: string, text: string): Entry[] {
@@ -166,15 +173,22 @@ function entryFrom(quota: string, text: string): Entry[] {
   return state ? [[quota, state]] : []
 }
 
+type Numbers = [number, number, number, number, number, number]
+type StoredState = [...Numbers, ([string, Conduct][] | undefined)?, unknown?]
+
 /** `undefined` for a damaged text: the quota then begins anew, and no other one suffers. */
 export function stateFrom(text: string): QuotaState | undefined {
   try {
-    const [minute, minuteUsed, day, dayUsed, dayGivenBack, generation, conducts] = JSON.parse(
-      `[${text}]`,
-    ) as [number, number, number, number, number, number, [string, Conduct][]?]
+    const [minute, minuteUsed, day, dayUsed, dayGivenBack, generation, conducts, granted] =
+      JSON.parse(`[${text}]`) as StoredState
     const counters = { minute, minuteUsed, day, dayUsed, dayGivenBack, generation }
     if (!Object.values(counters).every(Number.isSafeInteger)) return undefined
-    return { ...counters, conducts: conducts && new Map(conducts) }
+    const grants = grantsFrom(granted)
+    return {
+      ...counters,
+      conducts: conducts && conducts.length > 0 ? new Map(conducts) : undefined,
+      ...(grants ? { grants } : {}),
+    }
   } catch {
     return undefined
   }

@@ -1,7 +1,15 @@
 import { breathe } from '../../../shared/breathe.ts'
 import type { Clock } from '../../../shared/clock.ts'
 import { isBusy, type Database } from '../../../shared/sqlite.ts'
-import { giveBack, step, type Ask, type Decision, type QuotaState } from '../../limits/step.ts'
+import { mostGrants, type Grant, type NewGrant } from '../../limits/grants.ts'
+import {
+  dayMs,
+  giveBack,
+  step,
+  type Ask,
+  type Decision,
+  type QuotaState,
+} from '../../limits/step.ts'
 import { pollMs } from '../../keys/store.ts'
 import type { Ban, BanListener, QuotaStore } from '../../limits/store.ts'
 import { answerOf, unavailable } from './answer.ts'
@@ -107,6 +115,24 @@ export class EmbeddedQuotas implements QuotaStore {
 
   async ban(quota: string, key: string, untilMs: number): Promise<void> {
     await this.#run({ what: 'ban', quota, key, untilMs })
+  }
+
+  async grant(quota: string, grant: NewGrant): Promise<boolean> {
+    const nowMs = this.#clock()
+    const today = Math.floor(nowMs / dayMs)
+    const before = await this.grants(quota)
+    if (before.filter(({ day }) => day === today).length >= mostGrants) return false
+    await this.#run({ what: 'grant', quota, key: JSON.stringify(grant), untilMs: nowMs })
+    return true
+  }
+
+  grants(quota: string): Promise<readonly Grant[]> {
+    return Promise.resolve(
+      answerOf(() => {
+        this.#applyCommands()
+        return this.#cache.get(quota).grants?.each ?? []
+      }),
+    )
   }
 
   async lift(quota: string, key: string): Promise<boolean> {

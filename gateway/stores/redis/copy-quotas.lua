@@ -7,6 +7,11 @@ local function numbers(counters)
 end
 
 local function isWorse(field, given, stored)
+  -- Grants: the later day, or more of one day. Both fields begin with the day.
+  if field == 'g' or field == 'n' then
+    local given1, stored1 = tonumber(string.match(given, '^%d+')), tonumber(string.match(stored, '^%d+'))
+    return given1 > stored1 or given1 == stored1 and #given > #stored
+  end
   if string.sub(field, 1, 2) == 's:' then return tonumber(given) > tonumber(stored) end
   local _, until1, _, strikes1 = string.match(given, '^(%d+),(%d+),(%d+),(%d*)$')
   local _, until2, _, strikes2 = string.match(stored, '^(%d+),(%d+),(%d+),(%d*)$')
@@ -27,7 +32,9 @@ for _, hash in ipairs(KEYS) do
     isOlder = generation < g
     if generation > g then
       for _, field in ipairs(redis.call('HKEYS', hash)) do
-        if string.sub(field, 1, 2) == 'k:' then redis.call('HDEL', hash, field) end
+        if string.sub(field, 1, 2) == 'k:' or field == 'g' or field == 'n' then
+          redis.call('HDEL', hash, field)
+        end
       end
     elseif generation == g then
       if m > minute then minute, minuteUsed = m, mu
@@ -41,7 +48,7 @@ for _, hash in ipairs(KEYS) do
     for i = at + 3, at + 2 + 2 * n, 2 do
       local present = redis.call('HGET', hash, ARGV[i])
       if not present or isWorse(ARGV[i], ARGV[i + 1], present) then redis.call('HSET', hash, ARGV[i], ARGV[i + 1]) end
-      if string.sub(ARGV[i], 1, 2) == 'k:' then mark = ',k' end
+      if string.sub(ARGV[i], 1, 2) ~= 's:' then mark = ',k' end
     end
     redis.call('HSET', hash, 'c', string.format('%.0f,%.0f,%.0f,%.0f,%.0f,%.0f',
       minute, minuteUsed, day, dayUsed, givenBack, generation) .. mark)

@@ -1,6 +1,7 @@
 import { unavailable } from './answer.ts'
 import { isCluster } from './library.ts'
 import type { Ask, BanRules, Decision, Owed, Seen } from '../../limits/step.ts'
+import type { Granted } from '../../limits/grants.ts'
 import { keyedScript, type ScriptOptions } from './script.ts'
 
 /** The most decisions per call, so that a call never delays other gateways for long. */
@@ -102,15 +103,16 @@ function settleOne(
   if (answer === '' && next) return resolve(decisionOf(next, ask.cost, nowMs))
   if (answer instanceof Error) return reject(unavailable(answer))
   const numbers = typeof answer === 'string' ? answer.split(',').map(Number) : []
-  if (numbers.length !== 6 && numbers.length !== 10) {
+  if (![6, 10, 12].includes(numbers.length)) {
     return reject(new Error('Redis gave no decision'))
   }
   const [minute = 0, minuteUsed = 0, day = 0, dayUsed = 0, dayGivenBack = 0, generation = 0] =
     numbers
-  const [verdict, until = 0, strikes, bans] = numbers.slice(6)
+  const [verdict, until = 0, strikes, bans, perMinute = 0, perDay = 0] = numbers.slice(6)
+  const granted = numbers.length === 12 ? { perMinute, perDay } : undefined
   const bannedUntilMs = until > nowMs ? until : 0
   const seen = { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, bannedUntilMs }
-  const decision = decisionOf(seen, ask.cost, nowMs, verdict, strikes, bans === 1)
+  const decision = decisionOf(seen, ask.cost, nowMs, verdict, strikes, bans === 1, granted)
   if (decision.bans) banned(quota, ask.key, bannedUntilMs)
   resolve(decision)
 }
@@ -122,6 +124,7 @@ function decisionOf(
   verdict = 0,
   strikes = 0,
   bans = false,
+  granted?: Granted,
 ): Decision {
   return {
     verdict: verdicts[verdict] ?? 'refused',
@@ -133,6 +136,7 @@ function decisionOf(
     bannedUntilMs: seen.bannedUntilMs,
     bans,
     seen,
+    granted,
     decidedBy: 'store',
   }
 }

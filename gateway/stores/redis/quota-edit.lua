@@ -2,6 +2,7 @@
 -- fields see quota.lua.
 -- KEYS: the quota's hash   ARGV: the change, then for
 --   giveBack: cost, day      reset: -      ban: key, until      lift: key
+--   grant: points of the minute, of the day, the most grants, author and note as JSON
 -- The last of ARGV is the time for tests, or ''.
 local now = ARGV[#ARGV]
 if now == '' then
@@ -33,6 +34,31 @@ local function keepFor(milliseconds)
   if redis.call('PTTL', KEYS[1]) < milliseconds then
     redis.call('PEXPIRE', KEYS[1], milliseconds)
   end
+end
+
+-- A grant leaves the counters as they are, and so the generation.
+if change == 'grant' then
+  local thisMinute, thisDay = math.floor(now / 60000), math.floor(now / 86400000)
+  -- A clock that is set back by less than a window doesn't begin the earlier one again.
+  if tonumber(minute) == thisMinute + 1 then thisMinute = thisMinute + 1 end
+  if tonumber(day) == thisDay + 1 then thisDay = thisDay + 1 end
+  local ofMinute, ofDay = tonumber(ARGV[2]), tonumber(ARGV[3])
+  local lines, count = '', 1
+  for line in string.gmatch(redis.call('HGET', KEYS[1], 'n') or '', '[^\n]+') do
+    local d, perDay, m, perMinute = string.match(line, '^(%d+),(%d+),(%d+),(%d+),')
+    if tonumber(d) == thisDay then
+      lines, count, ofDay = lines .. line .. '\n', count + 1, ofDay + perDay
+      if tonumber(m) == thisMinute then ofMinute = ofMinute + perMinute end
+    end
+  end
+  if count > tonumber(ARGV[4]) then return 0 end
+  local own = string.format('%.0f,%s,%.0f,%s,', thisDay, ARGV[3], thisMinute, ARGV[2])
+  redis.call('HSET', KEYS[1], 'n', lines .. own .. ARGV[5], 'g',
+    string.format('%.0f,%.0f,%.0f,%.0f', thisDay, ofDay, thisMinute, ofMinute))
+  mark = ',k'
+  keep(minuteUsed, dayUsed, givenBack, generation)
+  keepFor((thisDay + 1) * 86400000 - now)
+  return 1
 end
 
 if change == 'reset' then

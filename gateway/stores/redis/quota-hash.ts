@@ -1,3 +1,4 @@
+import { withGrant, type Grant, type QuotaGrants } from '../../limits/grants.ts'
 import type { Conduct, QuotaState } from '../../limits/step.ts'
 
 /** The number of digits of a strike's time. */
@@ -16,6 +17,10 @@ export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaStat
     const conduct = field.startsWith('k:') ? conductFrom(value) : undefined
     if (conduct) conducts.set(field.slice(2), conduct)
   }
+  const grants = grantLines(fields['n'] ?? '').reduce<QuotaGrants | undefined>(
+    (sums, grant) => withGrant(sums, grant),
+    undefined,
+  )
   return {
     minute,
     minuteUsed,
@@ -24,6 +29,7 @@ export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaStat
     dayGivenBack,
     generation,
     conducts: conducts.size > 0 ? conducts : undefined,
+    ...(grants ? { grants } : {}),
     ...(settled.size > 0 ? { settled } : {}),
   }
 }
@@ -37,10 +43,35 @@ export function hashOfState(state: QuotaState): { counters: string; fields: [str
     fields.push([`k:${key}`, `${refusedAtMs},${bannedUntilMs},${bans},${strikes}`])
   }
   for (const [gateway, number] of state.settled ?? []) fields.push([`s:${gateway}`, String(number)])
+  if (state.grants) {
+    const { minute, day, perMinute, perDay, each } = state.grants
+    fields.push(['g', [day, perDay, minute, perMinute].join()])
+    fields.push(['n', each.map(grantLine).join('\n')])
+  }
   return {
     counters: [minute, minuteUsed, day, dayUsed, dayGivenBack, generation].join(),
     fields,
   }
+}
+
+function grantLine({ day, perDay, minute, perMinute, by, note }: Grant): string {
+  return `${day},${perDay},${minute},${perMinute},${JSON.stringify({ by, note })}`
+}
+
+/** The grants of a field n, the oldest first; damaged lines are left out. */
+export function grantLines(text: string): Grant[] {
+  return text.split('\n').flatMap((line) => {
+    const [, day, perDay, minute, perMinute, words = ''] =
+      /^(\d+),(\d+),(\d+),(\d+),(.*)$/.exec(line) ?? []
+    if (day === undefined) return []
+    try {
+      const { by, note } = JSON.parse(words) as Pick<Grant, 'by' | 'note'>
+      const points = { perDay: Number(perDay), perMinute: Number(perMinute) }
+      return [{ day: Number(day), minute: Number(minute), ...points, by, note }]
+    } catch {
+      return []
+    }
+  })
 }
 
 function conductFrom(text: string): Conduct | undefined {

@@ -4,6 +4,8 @@ import type { Breaker } from '../breaker.ts'
 import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
 import { decisionsIn } from './decisions.ts'
+import { mostGrants } from '../../limits/grants.ts'
+import { grantLines } from './quota-hash.ts'
 import { keyedScript } from './script.ts'
 import { banMessage, watchBans } from './watch-bans.ts'
 
@@ -41,7 +43,7 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
     await answerOf(connection.publish(channel, banMessage({ key, quota, untilMs })))
   }
 
-  /** Tells all gateways that a ban was lifted or a quota reset. */
+  /** Tells all gateways that a ban was lifted, a quota reset or points granted. */
   async function publishLift(): Promise<void> {
     const [seconds, micros] = await answerOf(connection.time())
     await answerOf(connection.set(lifts, Number(seconds) * 1e6 + Number(micros)))
@@ -60,6 +62,18 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
     async reset(quota) {
       await edit(hashOf(quota), 'reset', now())
       await publishLift()
+    },
+
+    async grant(quota, { perMinute, perDay, by, note }) {
+      const words = JSON.stringify({ by, note })
+      const args = [perMinute, perDay, mostGrants, words, now()]
+      if (Number(await edit(hashOf(quota), 'grant', ...args)) === 0) return false
+      await publishLift()
+      return true
+    },
+
+    async grants(quota) {
+      return grantLines((await answerOf(connection.hget(hashOf(quota), 'n'))) ?? '')
     },
 
     async ban(quota, key, untilMs) {
