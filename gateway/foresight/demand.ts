@@ -1,6 +1,7 @@
 import { breathe } from '../../shared/breathe.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { Plan } from '../limits/limits.ts'
+import { dayMs } from '../limits/step.ts'
 import { dayText } from '../records/usage.ts'
 import { numbersPerDay, type DayPeak, type PeakStore } from './peak-store.ts'
 import { plannedQuotas, type PlannedQuota } from './planned-quotas.ts'
@@ -49,7 +50,8 @@ export async function planDemand(
   stores: Readonly<{ keys: KeyStore; peaks: PeakStore }>,
   { plan, fromDay, toDay, nowMs }: DemandAsk,
 ): Promise<PlanDemand> {
-  const { quotas: planned } = await plannedQuotas(stores.keys, plan, plan, nowMs)
+  const lookedAt = { nowMs, fromMs: fromDay * dayMs }
+  const { quotas: planned } = await plannedQuotas(stores.keys, plan, plan, lookedAt)
   const days = new Map<number, Both>()
   const [ofQuotas, ofDays] = [new Both(), new Both()]
   let quotas = 0
@@ -97,10 +99,10 @@ class Both {
   readonly minute = new PeakCounts()
   readonly used = new PeakCounts()
 
-  add({ minute, used, refusedByMinute, refusedByDay }: Peak, { now }: PlannedQuota): void {
-    // A quota with a limit of its own in a window has no other there.
-    this.minute.add(minute, now.perMinute, refusedByMinute)
-    this.used.add(used, now.perDay, refusedByDay)
+  add({ minute, used, refusedByMinute, refusedByDay }: Peak, { now, holds }: PlannedQuota): void {
+    // A preview doesn't judge a quota by the plan in a window in which it has a limit of its own.
+    if (holds.perMinute) this.minute.add(minute, now.perMinute, refusedByMinute)
+    if (holds.perDay) this.used.add(used, now.perDay, refusedByDay)
   }
 }
 

@@ -22,6 +22,8 @@ export type PlannedQuota = {
   /** The limits of the plan that changes, as far as they hold for its keys: without those of the keys' own. */
   now: Limits
   then: Limits
+  /** Whether the plan's limit holds in each window for any of its keys. */
+  holds: Readonly<Record<Window, boolean>>
   /** Whether its keys would have no limits, and get 403. */
   isShutOut: boolean
 }
@@ -33,7 +35,12 @@ export type PlannedQuotas = Readonly<{
   ownLimits: number
   /** Accounts that also have keys to which other limits apply. */
   mixedAccounts: number
+  /** Keys of the plan, before or after, that had a plan or limits for a time in the days that are looked at. */
+  temporary: number
 }>
+
+/** The time of the look at keys, and the beginning of the days that it is about. */
+export type LookedAt = Readonly<{ nowMs: number; fromMs: number }>
 
 /**
  * The quotas of the active keys of a plan, with its limits now and then. A window in which a key has a limit of its own
@@ -43,17 +50,19 @@ export async function plannedQuotas(
   store: KeyStore,
   now: Plan,
   then: Plan | undefined,
-  nowMs: number,
+  { nowMs, fromMs }: LookedAt,
 ): Promise<PlannedQuotas> {
   const quotas = new Map<string, PlannedQuota>()
   const others = new Set<string>()
   // Most keys have no limits of their own, and share one object.
   const usual = changeFor({}, now, then)
   let ownLimits = 0
+  let temporary = 0
   let count = 0
   for await (const key of store.list()) {
     if (++count % keysAtOnce === 0) await breathe()
     if (stateOf(key, nowMs) !== 'active') continue
+    if (wasTemporary(key, now.name, fromMs)) temporary++
     const change =
       key.plan !== now.name ? undefined : key.limits ? changeFor(key, now, then) : usual
     if (!change) {
@@ -73,10 +82,21 @@ export async function plannedQuotas(
     Object.assign(known, strictest(known, change))
   }
   const mixedAccounts = [...others].filter((quota) => quotas.has(quota)).length
-  return { quotas, ownLimits, mixedAccounts }
+  return { quotas, ownLimits, mixedAccounts, temporary }
 }
 
-type Change = Pick<PlannedQuota, 'now' | 'then' | 'isShutOut'>
+function wasTemporary(
+  { plan, temporaryPlan, temporaryLimits }: Key,
+  name: string,
+  fromMs: number,
+): boolean {
+  const latestMs = Math.max(temporaryPlan?.untilMs ?? 0, temporaryLimits?.untilMs ?? 0)
+  return latestMs > fromMs && (plan === name || temporaryPlan?.plan === name)
+}
+
+type Change = Pick<PlannedQuota, 'now' | 'then' | 'holds' | 'isShutOut'>
+
+const both: PlannedQuota['holds'] = { perMinute: true, perDay: true }
 
 /** The limits of a key's plan now and then; `undefined` if the key's own take their place, or if it has none now. */
 function changeFor(
@@ -87,14 +107,15 @@ function changeFor(
   const limits = effectiveLimits(now, key.limits)
   if (!limits) return undefined
   const later = then && effectiveLimits(then, key.limits)
-  if (!later) return { now: limits, then: limits, isShutOut: true }
+  if (!later) return { now: limits, then: limits, holds: both, isShutOut: true }
   const isOwn = (window: Window): boolean => key.limits?.[window] !== undefined
   if (windows.every(isOwn)) return undefined
   const ofPlan = (of: Limits): Limits => ({
     perMinute: isOwn('perMinute') ? Infinity : of.perMinute,
     perDay: isOwn('perDay') ? Infinity : of.perDay,
   })
-  return { now: ofPlan(limits), then: ofPlan(later), isShutOut: false }
+  const holds = { perMinute: !isOwn('perMinute'), perDay: !isOwn('perDay') }
+  return { now: ofPlan(limits), then: ofPlan(later), holds, isShutOut: false }
 }
 
 /** The lower limits of two keys of one account. */
@@ -106,6 +127,10 @@ function strictest(one: Change, other: Change): Change {
   return {
     now: least(one.now, other.now),
     then: least(one.then, other.then),
+    holds: {
+      perMinute: one.holds.perMinute || other.holds.perMinute,
+      perDay: one.holds.perDay || other.holds.perDay,
+    },
     isShutOut: one.isShutOut || other.isShutOut,
   }
 }

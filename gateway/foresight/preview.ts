@@ -1,6 +1,7 @@
 import { sortedInTurns } from '../../shared/in-turns.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { Plan } from '../limits/limits.ts'
+import { dayMs } from '../limits/step.ts'
 import type { QuotaStore } from '../limits/store.ts'
 import type { AuditStore } from '../records/audit-store.ts'
 import { dayText } from '../records/usage.ts'
@@ -11,6 +12,9 @@ import { plannedQuotas, type PlannedQuota } from './planned-quotas.ts'
 import { refusedNow } from './refused-now.ts'
 import { unsaidOf, variableText } from './unsaid.ts'
 import { limitsView, type LimitsView } from './views.ts'
+
+/** The most grants that are counted. */
+const mostGrants = 1_000
 
 /** A quota that the change would have refused. */
 export type HitQuota = Readonly<{
@@ -91,9 +95,11 @@ export async function previewPlan(stores: PreviewStores, ask: PreviewAsk): Promi
     const none = { quotas: 0, days: 0, hitQuotas: 0, hitDays: 0, hitNow: 0, refusedQuotas: 0 }
     return { ...about, bound: 'lower', ...none, hit: [], refused: [], unsaid: [variableText(name)] }
   }
-  const planned = await plannedQuotas(stores.keys, now, then, ask.nowMs)
+  const fromMs = fromDay * dayMs
+  const planned = await plannedQuotas(stores.keys, now, then, { nowMs: ask.nowMs, fromMs })
   const found = await heldAgainst(stores.peaks, planned, ask)
   const bound = await boundOf(stores.audit, { now, then, fromDay })
+  const grants = await stores.audit.list({ fromMs, what: 'quota.grant', limit: mostGrants })
   const without = await refusedNow(stores.quota, found.near)
   const hit = await sortedInTurns(found.hit, byDays)
   const refused = await sortedInTurns(found.refused, byRefusals)
@@ -108,7 +114,7 @@ export async function previewPlan(stores: PreviewStores, ask: PreviewAsk): Promi
     hit: hit.slice(0, limit).map((each) => hitView(each, name, without)),
     refusedQuotas: refused.length,
     refused: refused.slice(0, limit).map((each) => refusedView(each, name)),
-    unsaid: unsaidOf({ bound, planned, fromDay, firstDay: found.firstDay }),
+    unsaid: unsaidOf({ bound, planned, fromDay, firstDay: found.firstDay, grants: grants.length }),
   }
 }
 

@@ -8,6 +8,8 @@ export type UnsaidFacts = Readonly<{
   fromDay: number
   /** The first day of which anything is recorded; `Infinity` if there is none. */
   firstDay: number
+  /** The number of grants of points in these days. */
+  grants: number
 }>
 
 /** Says that the limits of a plan aren't known here. */
@@ -16,8 +18,8 @@ export function variableText(plan: string): string {
 }
 
 /** Sentences about what a preview can't tell, and what it has left out. */
-export function unsaidOf({ bound, planned, fromDay, firstDay }: UnsaidFacts): string[] {
-  const { ownLimits, mixedAccounts } = planned
+export function unsaidOf({ bound, planned, fromDay, firstDay, grants }: UnsaidFacts): string[] {
+  const { ownLimits, mixedAccounts, temporary } = planned
   return [
     'Each key counts with the plan and the limits that it has today.',
     'Bans, costs of routes and the number of refused requests are not foreseen.',
@@ -31,6 +33,18 @@ export function unsaidOf({ bound, planned, fromDay, firstDay }: UnsaidFacts): st
           Number.isFinite(firstDay)
             ? `Nothing is recorded of the days before ${dayText(firstDay)}.`
             : 'Nothing is recorded of these days.',
+        ]
+      : []),
+    ...(temporary > 0
+      ? [
+          `Keys with a plan or limits for a time: ${temporary.toLocaleString('en')}. They count with those that stay, so a ` +
+            'day may be hit by what was allowed for a time.',
+        ]
+      : []),
+    ...(grants > 0
+      ? [
+          `Grants of points in these days: ${grants.toLocaleString('en')}, to keys of any plan. Days that they ` +
+            'raised are judged without them.',
         ]
       : []),
     ...(ownLimits > 0

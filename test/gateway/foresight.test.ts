@@ -414,6 +414,21 @@ t.test('a shadow in a file, of keys with limits of their own, and for people', a
   )
   const before = await ask('POST', '/admin/plans/free/preview', { perMinute: 2, days: 1 })
   t.match(json(before.text), { hitQuotas: 1, hit: [{ key: usual.key.id, peakMinute: 5 }] })
+  const demand = json((await ask('GET', '/admin/plans/free/demand?days=1')).text)
+  t.match(
+    demand,
+    {
+      ...{ quotas: 2, curves: { quotas: { minute: [[5, 1]], day: [[5, 2]] } } },
+      byDay: [{ minute: { quotas: 1 }, day: { quotas: 2 } }],
+    },
+    'the curve leaves a limit of a key’s own out, as the preview does',
+  )
+  await ask('POST', `/admin/quota/${own.key.id}/grant`, { perDay: 5, note: 'more' })
+  const end = new Date(now + dayMs).toISOString()
+  await ask('PATCH', `/admin/keys/${own.key.id}`, { limits: { perDay: 9 }, until: end })
+  const after = await ask('POST', '/admin/plans/free/preview', { perDay: 2, days: 1 })
+  t.match(after.text, 'Keys with a plan or limits for a time: 1.')
+  t.match(after.text, 'Grants of points in these days: 1, to keys of any plan.')
 })
 
 t.test('a replay of a run agrees with all of its decisions', async (t) => {
