@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ApiError, ask, send, type Session } from '../api.ts'
+import { ApiError, ask, type Session } from '../api.ts'
+import { saveCsv } from '../download.ts'
 import { count } from '../format.ts'
 import { html, type Child } from '../html.ts'
 import { aged, table } from '../parts.ts'
 import type { Loaded } from '../data.ts'
 import type { HitQuota, PlanLimits, Preview, RefusedQuota } from '../views.ts'
-import { saveAs } from './calls-csv.ts'
 import { Edit } from './edit.ts'
 
 /** How long to wait after the last change of a number. */
@@ -36,7 +36,7 @@ export function PlanPreview({ name, now, draft, change, reset, session }: Props)
       ${
         isChanged
           ? html`
-              ${aged(preview, (data) => previewOf(data, () => void saveCsv(name, then)))}
+              ${aged(preview, (data) => previewOf(data, () => void saveHit(name, then)))}
               <${Edit}
                 set=${settingsOf(name, now, then)}
                 session=${session}
@@ -107,10 +107,9 @@ function usePreview(name: string, then: PlanLimits | undefined): Loaded<Preview>
 
 const nothing = { data: undefined, atMs: undefined, error: undefined }
 
-async function saveCsv(name: string, then: PlanLimits): Promise<void> {
+async function saveHit(name: string, then: PlanLimits): Promise<void> {
   const path = `/admin/plans/${encodeURIComponent(name)}/preview`
-  const answer = await send('POST', path, { body: then, accept: 'text/csv' })
-  saveAs(`${name}-refused.csv`, await answer.text(), 'text/csv')
+  await saveCsv(`${name}-refused.csv`, 'POST', path, { body: then })
 }
 
 function previewOf(preview: Preview, saveHit: () => void): Child {
