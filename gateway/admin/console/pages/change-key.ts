@@ -22,23 +22,23 @@ export function ChangeKey({ details, done }: { details: KeyDetails; done: () => 
     fields=${html`
       <label
         >Plan
-        <select name="plan" value=${plan}>
+        <select name="plan">
           ${plans.map((each) => html`<option value=${each.name} selected=${each.name === plan}>${each.name}</option>`)}
         </select>
       </label>
       <label
         >A minute, if not as the plan says
-        <input name="perMinute" value=${limits.perMinute ?? ''} autocomplete="off" />
+        <input name="perMinute" defaultValue=${limits.perMinute ?? ''} autocomplete="off" />
       </label>
       <label
         >A day, if not as the plan says
-        <input name="perDay" value=${limits.perDay ?? ''} autocomplete="off" />
+        <input name="perDay" defaultValue=${limits.perDay ?? ''} autocomplete="off" />
       </label>
       <label
         >Until this time in UTC, then as before; empty for good
         <input name="until" type="datetime-local" />
       </label>
-      <label>Note <input name="note" value=${note} autocomplete="off" /></label>
+      <label>Note <input name="note" defaultValue=${note} autocomplete="off" /></label>
     `}
   />`
 }
