@@ -1,6 +1,7 @@
-import { useRef, useState } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
 import { html, type Child } from './html.ts'
 import { failure } from './parts.ts'
+import { useWork } from './work.ts'
 
 type Props = Readonly<{
   /** The words on the button that opens it, and its heading. */
@@ -14,23 +15,18 @@ type Props = Readonly<{
 /** A button that opens a form. What the gateway refuses is told in it, and nothing is lost. */
 export function FormDialog({ label, consequence, fields, submit }: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
-  const [error, setError] = useState<string>()
-  const [isBusy, setBusy] = useState(false)
+  const { isBusy, error, run, forget } = useWork()
+  const open = (): void => {
+    forget()
+    dialog.current?.showModal()
+  }
   const send = async (event: Event): Promise<void> => {
     event.preventDefault()
-    if (isBusy) return
-    setError(undefined)
-    setBusy(true)
-    try {
-      await submit(new FormData(event.target as HTMLFormElement))
-      dialog.current?.close()
-    } catch (thrown) {
-      setError(thrown instanceof Error ? thrown.message : String(thrown))
-    }
-    setBusy(false)
+    const form = new FormData(event.target as HTMLFormElement)
+    if (await run(() => submit(form))) dialog.current?.close()
   }
   return html`
-    <button type="button" onClick=${() => dialog.current?.showModal()}>${label}</button>
+    <button type="button" onClick=${open}>${label}</button>
     <dialog ref=${dialog} aria-label=${label}>
       <form onSubmit=${(event: Event) => void send(event)}>
         <h2>${label}</h2>

@@ -1,6 +1,7 @@
 import { render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { currentSession, get, onSignedOut, signOut, type Session } from './api.ts'
+import { currentSession, onSignedOut, signOut, type Session } from './api.ts'
+import { useDraft, type KeptDraft } from './editor/draft.ts'
 import { html, type Child } from './html.ts'
 import { Keys, useShortcuts } from './keys.ts'
 import { SignIn } from './pages/sign-in.ts'
@@ -14,6 +15,7 @@ import { PlanPage } from './pages/plan.ts'
 import { Plans } from './pages/plans.ts'
 import { Request } from './pages/request.ts'
 import { Retirements } from './pages/retirements.ts'
+import { useStay } from './stay.ts'
 
 /** The pages of the menu: the place after `#/`, the title, and the key that opens it. */
 const menu = [
@@ -69,6 +71,7 @@ function App() {
 function House({ session }: { session: Session }) {
   const [place = '', id] = useRoute()
   const main = useRef<HTMLElement>(null)
+  const draft = useDraft()
   const [isHelpOpen, setHelpOpen] = useState(false)
   useEffect(() => {
     // A page may have put it into its own field.
@@ -110,7 +113,7 @@ function House({ session }: { session: Session }) {
         <button type="button" onClick=${() => void signOut()}>Sign out</button>
       </div>
     </header>
-    <main id="main" ref=${main}>${contentOf(place, id, session)}</main>
+    <main id="main" ref=${main}>${contentOf(place, id, session, draft)}</main>
     ${isHelpOpen && html`<${Keys} close=${() => setHelpOpen(false)} />`}
   `
 }
@@ -123,27 +126,18 @@ function isAt(menuPlace: string, place: string): boolean {
   return menuPlace === place || (menuPlace === 'callers' && place === 'requests')
 }
 
-function contentOf(place: string, id: string | undefined, session: Session): Child {
+function contentOf(
+  place: string,
+  id: string | undefined,
+  session: Session,
+  draft: KeptDraft,
+): Child {
   if (place === 'callers' && id) return html`<${Caller} key=${id} id=${id} session=${session} />`
   if (place === 'now' && id) return html`<${Now} key=${id} plan=${id} />`
   if (place === 'plans' && id) return html`<${PlanPage} key=${id} name=${id} session=${session} />`
   if (place === 'requests' && id) return html`<${Request} key=${id} id=${id} session=${session} />`
   const found = menu.find((each) => each.place === place) ?? menu[0]
-  return html`<${found.Page} session=${session} />`
-}
-
-/** How often a page that is in view asks for its session: one without a request for an hour ends. */
-const stayMs = 5 * 60_000
-
-/** Keeps the session while the page is in view. A tab that nobody looks at asks nothing, and its session ends. */
-function useStay(): void {
-  useEffect(() => {
-    const stay = (): void => {
-      if (document.visibilityState === 'visible') get('/console/session').catch(() => undefined)
-    }
-    const timer = setInterval(stay, stayMs)
-    return () => clearInterval(timer)
-  }, [])
+  return html`<${found.Page} session=${session} draft=${draft} />`
 }
 
 const app = document.querySelector('#app')

@@ -1,6 +1,6 @@
 import { ask, type Session } from '../api.ts'
 import { html } from '../html.ts'
-import { ActionButton, type Action } from '../parts.ts'
+import { ActionButton, type Action } from '../action-button.ts'
 import type { KeyDetails } from '../views.ts'
 import { ChangeKey } from './change-key.ts'
 import { Grant } from './grant.ts'

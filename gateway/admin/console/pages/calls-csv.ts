@@ -1,35 +1,19 @@
-import { useState } from 'preact/hooks'
-import { send } from '../api.ts'
+import { saveCsv } from '../download.ts'
 import { html } from '../html.ts'
 import { failure } from '../parts.ts'
 import type { DeprecatedCalls } from '../views.ts'
+import { useWork } from '../work.ts'
 
 /** Saves the report as CSV, as the command writes it. */
 export function CallsCsv({ calls }: { calls: readonly DeprecatedCalls[] }) {
-  const [error, setError] = useState<string>()
+  const { error, run } = useWork()
   if (calls.length === 0) return null
-  const save = async (): Promise<void> => {
-    setError(undefined)
-    try {
-      const answer = await send('GET', '/admin/deprecations', { accept: 'text/csv' })
-      saveAs('deprecated-calls.csv', await answer.text(), 'text/csv')
-    } catch (thrown) {
-      setError(thrown instanceof Error ? thrown.message : String(thrown))
-    }
-  }
+  const save = (): Promise<boolean> =>
+    run(() => saveCsv('deprecated-calls.csv', 'GET', '/admin/deprecations'))
   return html`
     <p class="tools">
       <button type="button" onClick=${() => void save()}>Save all callers as CSV</button>
       ${error !== undefined && failure({ message: error })}
     </p>
   `
-}
-
-/** Hands a text to the browser as a file. */
-export function saveAs(name: string, text: string, type: string): void {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(new Blob([text], { type }))
-  link.download = name
-  link.click()
-  URL.revokeObjectURL(link.href)
 }

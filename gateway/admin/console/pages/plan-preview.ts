@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ApiError, ask, send, type Session } from '../api.ts'
+import { ApiError, ask, type Session } from '../api.ts'
 import { Choice } from '../controls.ts'
+import { saveCsv } from '../download.ts'
 import { html, type Child } from '../html.ts'
 import { aged } from '../parts.ts'
 import type { Loaded } from '../data.ts'
 import type { PlanLimits, Preview } from '../views.ts'
-import { saveAs } from './calls-csv.ts'
 import { Edit } from './edit.ts'
 import { previewOf } from './preview-tables.ts'
 
@@ -38,7 +38,7 @@ export function PlanPreview({ name, now, draft, change, reset, session }: Props)
       ${
         isChanged
           ? html`
-              ${aged(preview, (data) => previewOf(data, () => void saveCsv(name, then)))}
+              ${aged(preview, (data) => previewOf(data, () => void saveHit(name, then)))}
               ${
                 isLower(now, then) &&
                 html`<${Choice}
@@ -143,8 +143,7 @@ function usePreview(name: string, then: PlanLimits | undefined): Loaded<Preview>
 
 const nothing = { data: undefined, atMs: undefined, error: undefined }
 
-async function saveCsv(name: string, then: PlanLimits): Promise<void> {
+async function saveHit(name: string, then: PlanLimits): Promise<void> {
   const path = `/admin/plans/${encodeURIComponent(name)}/preview`
-  const answer = await send('POST', path, { body: then, accept: 'text/csv' })
-  saveAs(`${name}-refused.csv`, await answer.text(), 'text/csv')
+  await saveCsv(`${name}-refused.csv`, 'POST', path, { body: then })
 }
