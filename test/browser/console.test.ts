@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { startAdmin, type AdminOptions } from '../support/admin.ts'
 import { go, picture, places, settled, signIn, startBrowser } from '../support/browser.ts'
 import { runCommand } from '../support/command.ts'
-import { startUpstream, type Gateway } from '../support/gateway.ts'
+import { plans, startUpstream, type Gateway } from '../support/gateway.ts'
 import { token } from '../support/operator.ts'
 import { root } from '../support/process.ts'
 import { startRedis, until } from '../support/redis.ts'
@@ -577,4 +577,54 @@ test('the console is at most 80 KB, compressed', async (t) => {
   t.strictSame([...encodings], ['br'])
   t.ok(sizes.length > 20 && bytes > 10_000 && bytes <= 80 * 1_024)
   t.comment(`${sizes.length} files, ${bytes} bytes`)
+})
+
+test('limits for a time, grants and shadows are given by hand', async (t, open) => {
+  const admin = await startWithRedis(t, {
+    admin: saving,
+    more: `${plans}
+deprecations: [ { operation: "GET /v1/old", since: 2025-12-05, sunset: 2099-01-01 } ]`,
+  })
+  const { key, headers } = await admin.gateway.key({ name: 'Busy' })
+  const ask = async () => (await admin.gateway.call('GET', '/v1/x', undefined, headers)).headers
+  await ask()
+  const page = await open(admin.url, { place: `callers/${key.id}`, expected: /^400 PATCH/ })
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const dialog = page.getByRole('dialog')
+
+  await button('Grant more').press('Enter')
+  await dialog.getByRole('button', { name: 'Grant more' }).press('Enter')
+  await dialog.getByText('Say how much more').waitFor()
+  await dialog.getByLabel('More for this minute').fill('40')
+  await dialog.getByLabel('Why, for other operators').fill('A runaway job')
+  await dialog.getByRole('button', { name: 'Grant more' }).press('Enter')
+  await page.getByText(/40 for the minute, by .+: A runaway job/).waitFor()
+  await until(async () => (await ask())['x-ratelimit-limit'] === '100')
+
+  await button('Change plan or limits').press('Enter')
+  await dialog.getByLabel('A minute, if not').fill('600')
+  await dialog.getByLabel('Until this time').fill('2001-01-01T00:00')
+  await dialog.getByRole('button', { name: 'Change plan or limits' }).press('Enter')
+  await dialog.getByRole('alert').waitFor()
+  await dialog.getByLabel('Until this time').fill('2099-01-01T00:00')
+  await dialog.getByRole('button', { name: 'Change plan or limits' }).press('Enter')
+  await page.getByText(/600 a minute until\s+2099-01-01 00:00:00Z/).waitFor()
+  await until(async () => (await ask())['x-ratelimit-limit'] === '640')
+
+  await page.goto(`${admin.url}/console/#/plans/free`)
+  await page.getByLabel('A minute', { exact: true }).fill('30')
+  await page.getByLabel('only count, as a shadow').check()
+  await page.locator('.diff .added').getByText('shadow: { perMinute: 30 }').waitFor()
+  await button('Save').press('Enter')
+  await dialog.getByRole('button', { name: 'Save' }).press('Enter')
+  await page.getByText('Every gateway goes by it.').waitFor()
+  await page.getByRole('heading', { name: 'Shadow limits' }).waitFor()
+  await page.getByText('30 a minute, 1,000 a day.').waitFor()
+
+  await page.goto(`${admin.url}/console/#/retirements`)
+  await page.getByText('Extend it for a caller').click()
+  await page.getByLabel('Id of the key').fill(key.id)
+  await page.getByLabel('Until').fill('2099-06-01')
+  await button('Show the change').press('Enter')
+  await page.locator('.diff .added').getByText(`key: ${key.id}`).waitFor()
 })

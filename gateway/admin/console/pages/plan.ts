@@ -7,6 +7,7 @@ import { html, type Child } from '../html.ts'
 import { aged, page, table } from '../parts.ts'
 import type { DayOfPlan, PlanDemand, PlanLimits } from '../views.ts'
 import { PlanPreview } from './plan-preview.ts'
+import { PlanShadow } from './plan-shadow.ts'
 
 /** One plan: what its quotas use of it, and what other limits would do. */
 export function PlanPage({ name, session }: { name: string; session: Session }) {
@@ -49,6 +50,7 @@ export function PlanPage({ name, session }: { name: string; session: Session }) 
           reset=${() => setDraft({})}
           session=${session}
         />
+        <${PlanShadow} name=${name} session=${session} />
         ${daysOf(byDay)}
       `
     }),

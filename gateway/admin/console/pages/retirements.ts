@@ -1,3 +1,4 @@
+import type { Session } from '../api.ts'
 import { DayBars, type Day } from '../charts/days.ts'
 import { Retirement, sentenceOf, type Deprecation } from '../charts/retirement.ts'
 import { useData } from '../data.ts'
@@ -7,9 +8,10 @@ import { aged, page, table, time } from '../parts.ts'
 import { deprecationsIn } from '../settings.ts'
 import type { CallsOfDay, ConfigInForce, DeprecatedCalls } from '../views.ts'
 import { CallsCsv } from './calls-csv.ts'
+import { Extend } from './extend.ts'
 
 /** Each deprecated operation: its way to the sunset, its calls, and the keys that still call it. */
-export function Retirements() {
+export function Retirements({ session }: { session: Session }) {
   const config = useData<ConfigInForce>('/admin/config')
   const calls = useData<readonly DeprecatedCalls[]>('/admin/deprecations')
   const days = useData<readonly CallsOfDay[]>('/admin/deprecations/days')
@@ -21,7 +23,7 @@ export function Retirements() {
       if (all.length === 0) return nothingYet()
       return html`
         ${aged(calls, (rows) => html`<${CallsCsv} calls=${rows} />`)}
-        ${all.map((deprecation) => {
+        ${all.map((deprecation, place) => {
           const { operation } = deprecation
           return html`
             <section class="card" key=${operation}>
@@ -29,6 +31,7 @@ export function Retirements() {
               <p>${sentenceOf(deprecation, Date.now())}</p>
               <${Retirement} deprecation=${deprecation} />
               ${extensionsOf(deprecation)}
+              <${Extend} deprecation=${deprecation} place=${place} session=${session} />
               ${aged(days, (each) => callsByDay(each.filter((day) => day.operation === operation)))}
               ${aged(calls, (each) => callersOf(each.filter((row) => row.operation === operation)))}
             </section>
