@@ -133,8 +133,11 @@ test('task 2: a limit is tried, saved and watched from its plan’s page', async
   await page.getByText('Keys and refusals of the plan free only').waitFor()
   t.ok(performance.now() - began < 30_000, 'within 30 s')
   t.match(readFileSync(admin.file, 'utf8'), /free: \{ perMinute: 1, perDay: 1000 \}/)
-  const refused = await admin.gateway.call('GET', '/v1/x', undefined, headers)
-  t.equal(refused.headers['x-ratelimit-limit'], '1')
+  // Three, so that one is refused even if a minute begins between them.
+  for (let i = 0; i < 3; i++) {
+    const { headers: told } = await admin.gateway.call('GET', '/v1/x', undefined, headers)
+    t.equal(told['x-ratelimit-limit'], '1')
+  }
   await page.getByRole('link', { name: 'Busy' }).first().waitFor()
 })
 

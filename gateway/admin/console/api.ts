@@ -52,8 +52,7 @@ export async function refusalOf(answer: Response): Promise<ApiError> {
   return new ApiError(answer.status, message ?? `The gateway answered ${answer.status}.`)
 }
 
-/** What is sent along. */
-export type Sent = Readonly<{
+type Sent = Readonly<{
   body?: unknown
   signal?: AbortSignal | undefined
   accept?: string

@@ -1,9 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ApiError, ask, type Session } from '../api.ts'
 import { Choice } from '../controls.ts'
-import { saveCsv } from '../download.ts'
+import { gatewayNowMs } from '../gateway-clock.ts'
 import { html, type Child } from '../html.ts'
 import { aged } from '../parts.ts'
+import { SaveCsv } from '../save-csv.ts'
 import type { Loaded } from '../data.ts'
 import type { PlanLimits, Preview } from '../views.ts'
 import { Edit } from './edit.ts'
@@ -38,7 +39,7 @@ export function PlanPreview({ name, now, draft, change, reset, session }: Props)
       ${
         isChanged
           ? html`
-              ${aged(preview, (data) => previewOf(data, () => void saveHit(name, then)))}
+              ${aged(preview, (data) => previewOf(data, saveHit(name, then)))}
               ${
                 isLower(now, then) &&
                 html`<${Choice}
@@ -125,7 +126,7 @@ function usePreview(name: string, then: PlanLimits | undefined): Loaded<Preview>
     const timer = setTimeout(() => {
       const path = `/admin/plans/${encodeURIComponent(name)}/preview`
       ask<Preview>('POST', path, { ...then, limit: 100 }, leaving.signal).then(
-        (data) => setState({ data, atMs: Date.now(), error: undefined }),
+        (data) => setState({ data, atMs: gatewayNowMs(), error: undefined }),
         (error: unknown) => {
           if (leaving.signal.aborted) return
           const told = error instanceof ApiError ? error : new ApiError(0, String(error))
@@ -143,7 +144,12 @@ function usePreview(name: string, then: PlanLimits | undefined): Loaded<Preview>
 
 const nothing = { data: undefined, atMs: undefined, error: undefined }
 
-async function saveHit(name: string, then: PlanLimits): Promise<void> {
-  const path = `/admin/plans/${encodeURIComponent(name)}/preview`
-  await saveCsv(`${name}-refused.csv`, 'POST', path, { body: then })
+function saveHit(name: string, then: PlanLimits): Child {
+  return html`<${SaveCsv}
+    label="Save them as CSV"
+    file=${`${name}-refused.csv`}
+    method="POST"
+    path=${`/admin/plans/${encodeURIComponent(name)}/preview`}
+    body=${then}
+  />`
 }

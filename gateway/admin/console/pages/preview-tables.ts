@@ -4,7 +4,7 @@ import { table } from '../parts.ts'
 import type { HitQuota, Preview, RefusedQuota } from '../views.ts'
 
 /** Who would have been refused by other limits, and who was by those that would be raised. */
-export function previewOf(preview: Preview, saveHit: () => void): Child {
+export function previewOf(preview: Preview, saveHit: Child): Child {
   const { hit, hitQuotas, refused, refusedQuotas, unsaid } = preview
   return html`
     <p class=${`banner ${hitQuotas > 0 ? '' : 'good'}`} role="status">${summaryOf(preview)}</p>
@@ -12,7 +12,7 @@ export function previewOf(preview: Preview, saveHit: () => void): Child {
       hit.length > 0 &&
       html`
         ${table(listed('Quotas that would have been refused', hit.length, hitQuotas), hitColumns, hit, keyOf, true)}
-        <p><button type="button" onClick=${saveHit}>Save them as CSV</button></p>
+        ${saveHit}
       `
     }
     ${
