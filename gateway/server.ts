@@ -21,6 +21,7 @@ import { guard } from './guard.ts'
 import { keepRoom } from './http/room.ts'
 import { noPlan, noRoute } from './records/recorder.ts'
 import { wouldRefuse } from './limits/shadow.ts'
+import type { Decision } from './limits/step.ts'
 import { windowOf } from './records/use.ts'
 import { addTimes, outcomeOf, RequestRecord } from './request-record.ts'
 import { addRest, inOneLine, takeAllMethods } from './routes.ts'
@@ -248,8 +249,19 @@ function describe(line: LogLine, { tollgate: record }: FastifyRequest): void {
   const shadow = record.terms?.shadow
   const windows = shadow && record.standing && wouldRefuse(shadow, record.standing.decision)
   if (windows) line['shadow'] = windows
+  if (caller && record.standing) addDecision(line, record.standing.decision, record.isGivenBack)
   if (target !== undefined) line['target'] = target
   addTimes(line, record, performance.now())
+}
+
+/** Adds when a request was decided, by the store's clock, and what isn't usual about it: `simulate` replays logs. */
+function addDecision(line: LogLine, decision: Decision, isGivenBack: boolean): void {
+  const { nowMs, minuteUsed, cost, decidedBy } = decision
+  line['decidedAt'] = nowMs
+  line['minuteUsed'] = minuteUsed
+  if (decidedBy !== 'store') line['decidedBy'] = decidedBy
+  if (cost !== 1) line['cost'] = cost
+  if (isGivenBack) line['givenBack'] = cost
 }
 
 function malformedRefuser(core: Core, config: Config, trustedProxies: Ranges): Malformed {

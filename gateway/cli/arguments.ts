@@ -85,7 +85,8 @@ function requireOnce(tokens: readonly OptionToken[], options: Options): void {
 function requireArguments(operation: Operation, args: readonly string[]): void {
   const all = argumentsOf(operation)
   const needed = all.filter(({ isRequired }) => isRequired)
-  if (args.length >= needed.length && args.length <= all.length) return
+  const most = all.some(({ isMany }) => isMany) ? Infinity : all.length
+  if (args.length >= needed.length && args.length <= most) return
   const { parameters, name } = operation
   // The word may be the secret.
   if (secretsOf(parameters).length > 0) {

@@ -14,13 +14,14 @@ export function givenFrom(
   configuration: Content,
 ): Record<string, unknown> {
   const given: Record<string, unknown> = {}
-  argumentsOf(operation).forEach(({ name, word }, i) => {
+  argumentsOf(operation).forEach(({ name, word, isMany }, i) => {
     const parameter = operation.parameters[name]
     const text = input.args[i]
     if (!parameter || 'isKey' in parameter) return
     if ('types' in parameter) {
       given[name] = parameter.isConfig ? configuration : contentOf(text ?? '')
-    } else if (text !== undefined) given[name] = read(word, text, parameter)
+    } else if (isMany) given[name] = input.args.slice(i).map((each) => read(word, each, parameter))
+    else if (text !== undefined) given[name] = read(word, text, parameter)
   })
   for (const [option, name, parameter] of optionParameters(operation)) {
     given[name] = optionValue(option, input, parameter)

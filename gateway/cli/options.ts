@@ -16,7 +16,13 @@ export type Option = Readonly<{
 export type Options = Readonly<Record<string, Option>>
 
 /** An argument of a command, which is given by its position. Help shows an optional one in brackets. */
-export type Argument = Readonly<{ name: string; word: string; isRequired: boolean }>
+export type Argument = Readonly<{
+  name: string
+  word: string
+  isRequired: boolean
+  /** It takes all that is left. */
+  isMany: boolean
+}>
 
 /** The options that every command has. */
 const commonOptions: Options = {
@@ -53,19 +59,22 @@ export function optionsOf(operation: Operation): Options {
 export function argumentsOf({ parameters }: Operation): readonly Argument[] {
   return Object.entries(parameters).flatMap(([name, parameter]): Argument[] => {
     if ('isKey' in parameter) {
-      return [{ name, word: 'KEY', isRequired: parameter.isRequired ?? false }]
+      return [{ name, word: 'KEY', isRequired: parameter.isRequired ?? false, isMany: false }]
     }
     if ('types' in parameter) {
-      return [{ name, word: 'FILE', isRequired: !parameter.isConfig }]
+      return [{ name, word: 'FILE', isRequired: !parameter.isConfig, isMany: false }]
     }
-    const { isArgument = false, isRequired = false, value = '' } = parameter
-    return isArgument ? [{ name, word: value, isRequired }] : []
+    const { isArgument = false, isRequired = false, value = '', many: isMany = false } = parameter
+    return isArgument ? [{ name, word: value, isRequired, isMany }] : []
   })
 }
 
 /** The arguments of a command as help and messages show them. */
 export function argumentWords(operation: Operation): string[] {
-  return argumentsOf(operation).map(({ word, isRequired }) => (isRequired ? word : `[${word}]`))
+  return argumentsOf(operation).map(({ word, isRequired, isMany }) => {
+    const each = isMany ? `${word}…` : word
+    return isRequired ? each : `[${each}]`
+  })
 }
 
 /** The parameters that are given by options, each with the name of its option. */

@@ -52,7 +52,7 @@ export function* rowsIn(text: string): Generator<Row> {
       count++
       yield { line, fields: jsonFields(content, line) }
     } else if (names) {
-      const values = csvFields(content, line)
+      const values = placed(line, () => csvFields(content))
       if (values.length !== names.length) {
         throw new KeyMistake(
           `line ${line}: it has ${values.length} fields, but the first line names ${names.length}`,
@@ -61,7 +61,7 @@ export function* rowsIn(text: string): Generator<Row> {
       count++
       yield { line, fields: fieldsOf(names, values) }
     } else {
-      names = csvFields(content, line)
+      names = placed(line, () => csvFields(content))
       for (const name of names) requireColumn(name, line)
     }
   }
@@ -88,7 +88,7 @@ function* linesOf(text: string): Generator<{ content: string; line: number }> {
 
 function keyFromRow({ line, fields }: Row, plans: ReadonlyMap<string, Plan>, now: number): Key {
   const given = (name: string): string | undefined => fields[name] || undefined
-  try {
+  return placed(line, () => {
     const limits: LimitSettings = {
       perMinute: limit(given('perMinute')),
       perDay: limit(given('perDay')),
@@ -107,6 +107,13 @@ function keyFromRow({ line, fields }: Row, plans: ReadonlyMap<string, Plan>, now
     }
     requireSound(key, plans)
     return key
+  })
+}
+
+/** Adds the number of the line to the message of a mistake in it. */
+function placed<Result>(line: number, read: () => Result): Result {
+  try {
+    return read()
   } catch (error) {
     if (error instanceof KeyMistake) throw new KeyMistake(`line ${line}: ${error.message}`)
     throw error
@@ -166,12 +173,12 @@ function jsonFields(text: string, line: number): Record<string, string> {
  * The fields of a line of CSV. A field in double quotes may hold commas, and doubled quotes. It is read by hand, because
  * a regular expression tries a run of spaces again and again before it gives up.
  */
-function csvFields(text: string, line: number): string[] {
+export function csvFields(text: string): string[] {
   const fields: string[] = []
   for (let at = 0; ; at++) {
     const [field, end] = text[skipSpace(text, at)] === '"' ? quoted(text, at) : plain(text, at)
     if (end < text.length && text[end] !== ',') {
-      throw new KeyMistake(`line ${line}: a quote opens or closes in the wrong place`)
+      throw new KeyMistake('a quote opens or closes in the wrong place')
     }
     fields.push(field.trim())
     if (end === text.length) return fields

@@ -17,7 +17,10 @@ export type Ends = Readonly<{
 }>
 
 /** The settings of a key that are in force at a time. */
-export function settingsAt(key: Key, nowMs: number): InForce {
+export function settingsAt(
+  key: Pick<Key, 'plan' | 'limits' | 'temporaryPlan' | 'temporaryLimits'>,
+  nowMs: number,
+): InForce {
   const { temporaryPlan, temporaryLimits } = running(key, nowMs)
   if (!temporaryPlan && !temporaryLimits) {
     return { plan: key.plan, limits: key.limits, changesAtMs: undefined }

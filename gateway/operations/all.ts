@@ -37,6 +37,7 @@ import { listExtensions } from './reports/extensions.ts'
 import { showUsage } from './reports/usage.ts'
 import { showRequest } from './requests/show.ts'
 import { reportShadow } from './shadow/report.ts'
+import { simulate } from './simulate/simulate.ts'
 import { backupStore } from './store/backup.ts'
 import { copyToStore } from './store/copy.ts'
 import { checkUpstream } from './upstream/check.ts'
@@ -69,6 +70,7 @@ export const operations: readonly Operation[] = [
   previewLimits,
   showDemand,
   reportShadow,
+  simulate,
   checkUpstream,
   listUpstreams,
   listGateways,

@@ -17,7 +17,7 @@ export type Parameter = Readonly<{
   isRequired?: boolean
   /** The text that is read if it is left out. */
   defaultText?: string
-  /** It may be repeated; its value is a list of at least one. */
+  /** It may be repeated; its value is a list of at least one. An argument must be the last one then. */
   many?: boolean
   /** The help of `--no-OPTION`, which takes the present value away, as `null` does in a body. */
   takeAway?: string

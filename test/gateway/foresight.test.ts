@@ -2,12 +2,15 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { RedisSettings } from '../../gateway/config/config.ts'
+import { configOf } from '../../gateway/config/load.ts'
 import { Peaks } from '../../gateway/foresight/peaks.ts'
 import { previewPlan, type PlanPreview } from '../../gateway/foresight/preview.ts'
+import { simulation } from '../../gateway/foresight/replay/simulation.ts'
+import type { SimulationView } from '../../gateway/foresight/replay/simulation-view.ts'
 import { shadowReport, type ShadowReport } from '../../gateway/foresight/shadows.ts'
 import { Caller } from '../../gateway/keys/caller.ts'
 import { Quotas } from '../../gateway/limits/quotas.ts'
-import { shadowOf } from '../../gateway/limits/shadow.ts'
+import { shadowOf, wouldRefuse } from '../../gateway/limits/shadow.ts'
 import { dayMs, minuteMs } from '../../gateway/limits/step.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { embeddedPeaks } from '../../gateway/stores/embedded/peaks.ts'
@@ -20,7 +23,8 @@ import { newKey } from '../contracts/keys.ts'
 import { peakStoreContract } from '../contracts/peaks.ts'
 import { startAdmin } from '../support/admin.ts'
 import { runCommand } from '../support/command.ts'
-import { startGateway, startUpstream } from '../support/gateway.ts'
+import { configFor, startGateway, startUpstream } from '../support/gateway.ts'
+import { startProcess } from '../support/process.ts'
 import { startCluster, startRedis, until } from '../support/redis.ts'
 
 /** Whether names of all slots are answered: a new Cluster may still be settling. */
@@ -65,26 +69,30 @@ function seeded(seed: number): (below: number) => number {
 }
 
 /** A request: its caller, its cost, and the names of the minute and the day of its quota. */
-type Sent = Readonly<{ caller: Caller; cost: number; minute: string; day: string }>
+type Sent = Readonly<{ caller: Caller; atMs: number; cost: number; minute: string; day: string }>
 type Pair = Readonly<{ perMinute: number; perDay: number }>
 
-/** The quotas and days on which limits refuse something of what was sent: by counting, without any of the gateway. */
-function bruteForce(sent: readonly Sent[], { perMinute, perDay }: Pair): string[] {
+/** Whether limits admit each of the requests sent: by counting, without any of the gateway. */
+function admittedBy(sent: readonly Sent[], { perMinute, perDay }: Pair): boolean[] {
   const used = new Map<string, number>()
-  const hit = new Set<string>()
-  for (const { minute, day, cost } of sent) {
+  return sent.map(({ minute, day, cost }) => {
     const [ofMinute, ofDay] = [used.get(minute) ?? 0, used.get(day) ?? 0]
-    if (ofMinute + cost > perMinute || ofDay + cost > perDay) hit.add(day)
-    else {
-      used.set(minute, ofMinute + cost)
-      used.set(day, ofDay + cost)
-    }
-  }
-  return [...hit].sort()
+    if (ofMinute + cost > perMinute || ofDay + cost > perDay) return false
+    used.set(minute, ofMinute + cost)
+    used.set(day, ofDay + cost)
+    return true
+  })
+}
+
+/** The quotas and days on which limits refuse something of what was sent. */
+function bruteForce(sent: readonly Sent[], limits: Pair): string[] {
+  const admitted = admittedBy(sent, limits)
+  return [...new Set(sent.filter((_one, i) => !admitted[i]).map(({ day }) => day))].sort()
 }
 
 t.test('a preview names the quotas and days that brute force names', async (t) => {
   const random = seeded(18)
+  t.testdir({})
   let now = Date.UTC(2026, 10, 7)
   const redis = await startRedis(t)
   const plan = { name: 'free', limits: { perMinute: 12, perDay: 60 }, bans: false }
@@ -117,6 +125,8 @@ t.test('a preview names the quotas and days that brute force names', async (t) =
   if (!first) throw new Error('four were asked for')
 
   const sent: Sent[] = []
+  const shadow = shadowOf('free', { perMinute: 7, perDay: Infinity })
+  const shadowDays = new Set<string>()
   for (let day = 0; day < 14; day++) {
     const ofDay = callers.slice(0, 49).flatMap((caller) => {
       const minutes = Array.from({ length: random(5) }, () => random(1_440))
@@ -137,6 +147,7 @@ t.test('a preview names the quotas and days that brute force names', async (t) =
       const isMinute = decision.minuteUsed + one.cost > plan.limits.perMinute
       peaks.note(one.caller, decision, isRefused ? (isMinute ? 'minute' : 'day') : undefined)
       const date = `${one.caller.quota} ${new Date(now).toISOString().slice(0, 10)}`
+      if (wouldRefuse(shadow, decision)) shadowDays.add(date)
       sent.push({ ...one, day: date, minute: `${date} ${Math.floor(now / minuteMs)}` })
     }
     for (const { peaks } of gateways) await peaks.write()
@@ -183,6 +194,37 @@ t.test('a preview names the quotas and days that brute force names', async (t) =
     ofAccounts.map(({ quota, keys }) => `${quota} ${keys}`).sort(),
     [0, 1, 2, 3, 4].map((i) => `account:account ${i} 3`),
     'the keys of an account are one line',
+  )
+
+  const log = join(t.testdirName, 'traffic.csv')
+  const row = ({ atMs, caller, cost }: Sent) =>
+    `${new Date(atMs).toISOString()},${caller.id},${cost}`
+  writeFileSync(log, ['time,key,cost', ...sent.map(row)].join('\n'))
+  const { bans } = configOf({ store: { file: 'unused.db' }, plans: { free: 'custom' }, routes: [] })
+  for (const limits of [{ perMinute: 7, perDay: 60 }, { perMinute: 4, perDay: 9 }, plan.limits]) {
+    const rules = { plans: new Map([['free', { ...plan, limits }]]), bans }
+    const files = { logs: [log], columns: {}, against: undefined, plan: undefined }
+    const { replay, requests, late } = await simulation({ ...files, rules, keys })
+    t.strictSame([requests, late], [sent.length, 0])
+    const admitted = admittedBy(sent, limits)
+    for (const { id } of callers) {
+      const { admitted: of = 0, minute = 0, day = 0 } = replay.keys.get(id) ?? {}
+      const ofKey = admitted.filter((_isIn, i) => sent[i]?.caller.id === id)
+      t.strictSame([of, of + minute + day], [ofKey.filter(Boolean).length, ofKey.length])
+    }
+    const refusedKeys = [...replay.keys].filter(([, { minute, day }]) => minute + day > 0)
+    const quotaOfKey = new Map(callers.map(({ id, quota }) => [id, quota]))
+    if (limits === plan.limits) continue
+    t.strictSame(
+      [...new Set(refusedKeys.map(([id]) => quotaOfKey.get(id)))].sort(),
+      (await preview(limits)).hit.map(({ quota }) => quota).sort(),
+      'a replay and a preview name the same quotas',
+    )
+  }
+  t.strictSame(
+    [...shadowDays].sort(),
+    named(await preview({ perMinute: 7, perDay: 60 })),
+    'a shadow and a preview name the same days',
   )
   t.match(refused.unsaid.join(' '), /limits of their own are left out: 1\./)
   t.match(refused.unsaid.join(' '), /lower bound/)
@@ -372,4 +414,167 @@ t.test('a shadow in a file, of keys with limits of their own, and for people', a
   )
   const before = await ask('POST', '/admin/plans/free/preview', { perMinute: 2, days: 1 })
   t.match(json(before.text), { hitQuotas: 1, hit: [{ key: usual.key.id, peakMinute: 5 }] })
+})
+
+t.test('a replay of a run agrees with all of its decisions', async (t) => {
+  const { url } = await startRedis(t)
+  const upstream = await startUpstream(t, (request, response) => {
+    if (request.url === '/v1/broken') response.destroy()
+    else response.end('{}')
+  })
+  const free = (perMinute: number) => `free: { perMinute: ${perMinute}, perDay: 100 }`
+  const plansOf = (perMinute: number) =>
+    `plans: { ${free(perMinute)}, calm: { perMinute: 8, perDay: 40, bans: off }, enterprise: custom }`
+  const bans = 'bans: { strikes: 4, within: 1m, grace: 1s, for: 2m, factor: 2 }'
+  const more = `${plansOf(12)}\n${bans}`
+  const routes =
+    '[{ path: /v1/dear, upstream: animals, cost: 3 }, { path: /v1/free, upstream: animals, cost: 0 }, ' +
+    '{ path: /v1/*, upstream: animals }]'
+  const store = `redis: "${url}"`
+  let now = (Math.floor(Date.now() / dayMs) + 2) * dayMs - 15 * minuteMs
+  const storeClock = () => now
+  const logs = await Promise.all(
+    [0, 1].map(async () => {
+      const lines: string[] = []
+      const log = { level: 'info', target: { write: (line: string) => void lines.push(line) } }
+      const options = { store, upstream, routes, more, log, storeClock }
+      return { lines, ...(await startGateway(t, options)) }
+    }),
+  )
+  const [first] = logs
+  if (!first) throw new Error('two were asked for')
+  const unlimited = { perMinute: 'unlimited', perDay: 'unlimited' } as const
+  const keys = await Promise.all(
+    [
+      ...[{ account: 'acme' }, { account: 'acme' }, {}, { plan: 'calm' }],
+      { limits: { perMinute: 5 } },
+      { plan: 'enterprise', limits: { perMinute: 3, perDay: 20 } },
+    ].map((each) => first.key(each)),
+  )
+  const ticking = await first.key({ name: 'Ticking', limits: unlimited })
+  const unlucky = await first.key({ name: 'Unlucky', limits: { perDay: 3 } })
+  const get = ({ call }: (typeof logs)[number], path: string, headers = ticking.headers) =>
+    call('GET', path, undefined, headers)
+  for (const gateway of logs) {
+    for (const { headers } of [...keys, ticking, unlucky]) {
+      await until(async () => (await get(gateway, '/v1/quota', headers)).status === 200)
+    }
+  }
+  const random = seeded(183)
+  const paths = ['pets', 'pets', 'pets', 'dear', 'free', 'quota'].map((name) => `/v1/${name}`)
+  for (let batch = 0; batch < 90; batch++) {
+    now += [200, 900, 1_500, 25_000, 70_000][random(5)] ?? 0
+    // The clock has jumped: each gateway hears of it, as it does with each answer of the store.
+    for (const gateway of logs) await get(gateway, '/v1/pets')
+    await Promise.all(
+      keys.flatMap(({ headers }) =>
+        Array.from({ length: random(7) }, () =>
+          get(logs[random(2)] ?? first, paths[random(paths.length)] ?? '', headers),
+        ),
+      ),
+    )
+  }
+  for (let i = 0; i < 5; i++) {
+    await get(first, i < 2 ? '/v1/broken' : '/v1/pets', unlucky.headers)
+    const left = i < 2 ? 3 : Math.max(0, 4 - i)
+    const remaining = async () =>
+      (await get(first, '/v1/quota', unlucky.headers)).headers['x-ratelimit-remaining']
+    await until(async () => Number(await remaining()) === left)
+  }
+  await first.call('GET', '/v1/pets')
+  await until(() => first.lines.some((line) => line.includes('missing_api_key')))
+
+  const dir = t.testdir({
+    'own.yaml': configFor(upstream.url, store, { more, routes }),
+    'lower.yaml': configFor(upstream.url, store, { more: `${plansOf(6)}\n${bans}`, routes }),
+    'a.log': logs[0]?.lines.join('') ?? '',
+    'b.log': logs[1]?.lines.join('') ?? '',
+  })
+  const inDir = (name: string) => join(dir, name)
+  const files = [inDir('a.log'), inDir('b.log')]
+  const replayed = async (config: string, ...args: string[]) =>
+    (await runCommand(['simulate', ...files, '--config', inDir(config), ...args], {})).stdout
+  const told = json(await replayed('own.yaml', '--json')) as unknown as SimulationView
+  t.match(told.agrees, { config: { first: null }, against: null })
+  t.equal(told.agrees.config?.same, told.agrees.config?.of)
+  const sums = told.plans.map(({ config }) => config)
+  const sum = (of: (each: (typeof sums)[number]) => number) =>
+    sums.reduce((all, each) => all + of(each), 0)
+  t.ok(sum(({ bans }) => bans) >= 3, 'keys were banned')
+  for (const why of ['minute', 'day', 'ban'] as const) {
+    t.ok(sum(({ refused }) => refused[why]) > 10, why)
+  }
+  const people = await replayed('lower.yaml', '--against', inDir('own.yaml'))
+  t.match(people, /own\.yaml agrees with 100 % of what was logged \([\d,]+ of [\d,]+\)\.\n/)
+  t.match(
+    people,
+    /lower\.yaml agrees with \d+(?:\.\d+)? % of .*; first not with \w+ at .*: logged admitted, /,
+  )
+  t.match(people, /\nfree +[\d,]+ → [\d,]+ /)
+  const alone = json(
+    await replayed('own.yaml', '--json', '--without-store'),
+  ) as unknown as SimulationView
+  t.ok(alone.agrees.config?.first, 'without the store, accounts and limits of keys are unknown')
+})
+
+t.test('logs of another system are replayed by named columns, and wrong lines named', async (t) => {
+  const plans = 'free: { perMinute: 2, perDay: 1000 }\n  dear: { perMinute: 1, perDay: 1000 }'
+  const dir = t.testdir({
+    'a.yaml': `store: { file: gateway.db }\nplans:\n  ${plans}\nroutes: []`,
+    'gone.yaml': 'store: { file: gateway.db }\nplans: { dear: custom }\nroutes: []',
+    'rows.csv':
+      '\ufeffwhen,client,points,more\r\n1790000000,zoo,1,"a, b"\r\n1790000001.5,zoo,,x\r\n\r\n' +
+      '2026-09-21T14:13:22Z,zoo,1,x\n1790000003000,zoo,0,x\n1790000004,,1,x\n1790000005,ant,3,x',
+    'more.jsonl': '{"when":1790000000.5,"client":"zoo"}\n{"when":1790000050,"client":7}\n',
+    'bad.csv': 'time,key\n1790000000,zoo\nyesterday,zoo\n',
+    'short.csv': 'time,key\n1790000000\n',
+    'own.log': '{"level":30,"time":1790000000000,"msg":"listening"}\n{"level":30,"time":1\n',
+    'late.jsonl': [200, 100, 0].map((s) => `{"time":${1_790_000_000 + s},"key":"zoo"}`).join('\n'),
+  })
+  const names = ['--time', 'when', '--key', 'client', '--cost', 'points']
+  const run = (...args: string[]) => {
+    const inDir = args.map((each) => (/\.\w+$/.test(each) ? join(dir, each) : each))
+    return runCommand(
+      ['simulate', ...inDir, '--without-store', '--config', join(dir, 'a.yaml')],
+      {},
+    )
+  }
+  const two = ['rows.csv', 'more.jsonl', '--plan', 'free', ...names]
+  const told = json((await run(...two, '--json')).stdout) as unknown as SimulationView
+  t.match(told, {
+    ...{ lines: 8, requests: 6, allKeys: 3, refusedKeys: 2, from: '2026-09-21T14:13:20.000Z' },
+    leftOut: { keyless: 1, free: 1, undecided: 0, others: 0, planless: 0 },
+    agrees: { config: null, against: null },
+    plans: [{ plan: 'free', config: { admitted: 3, refused: { minute: 2, forbidden: 1 } } }],
+    keys: [{ key: 'zoo', config: { firstRefusal: '2026-09-21T14:13:21.500Z' } }, { key: 'ant' }],
+  })
+  const gone = json((await run(...two, '--json', '--against', 'gone.yaml')).stdout)
+  t.match(gone, { plans: [{ against: { admitted: 0, refused: { forbidden: 6 } } }] })
+  t.match(
+    (await run(...two)).stdout,
+    /8 lines, 6 requests of 3 keys, .*; 1 without a key, 1 that cost nothing\./,
+  )
+  const late = await run('late.jsonl', '--plan', 'free')
+  t.match(late.stdout, 'No key is refused.')
+  const planless = (await run('late.jsonl')).stdout
+  t.match(planless, /Left out: 3 requests of 1 keys without a plan/)
+  for (const [args, sentence] of [
+    [['bad.csv', '--plan', 'free'], /bad\.csv:3: "time" must be a time with its zone/],
+    [['short.csv'], /short\.csv:2: it has 1 fields, but the first line names 2/],
+    [['own.log'], /own\.log:2: this isn’t a valid JSON object/],
+    [['bad.csv', '--key', 'who'], /bad\.csv:1: there is no column "who"; there are time, key/],
+    [['none.csv'], /none\.csv can't be read: ENOENT/],
+    [['bad.csv', '--plan', 'gold'], /there is no plan "gold"/],
+    [[], /"simulate" takes LOG…, got ""/],
+    [['-', '-'], /- is given twice/],
+  ] as const) {
+    const { code, out, stdout } = await run(...args)
+    t.ok(code > 0 && stdout === '', sentence.source)
+    t.match(out, sentence)
+  }
+  const piped = await startProcess(t, 'gateway/cli/main.js', {
+    args: ['simulate', '-', '--plan', 'free', '--without-store', '--config', join(dir, 'a.yaml')],
+    shell: `exec < ${join(dir, 'late.jsonl')}`,
+  }).ended
+  t.equal(piped.code, 0, 'standard input is a log, too')
 })
