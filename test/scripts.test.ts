@@ -171,6 +171,26 @@ t.test('set-up says what is missing, in one sentence, with an exit code', (t) =>
     t.end()
   })
 
+  t.test('a fetch that was interrupted: the next one clears up, and leaves one that runs', (t) => {
+    const folder = checkout(t)
+    const ended = spawnSync(process.execPath, ['-e', '']).pid
+    const cache = join(folder, 'checkout/.cache')
+    const running = `apt-${process.pid}-b`
+    for (const name of [`apt-${ended}-a`, running, 'apt-old', 'redis']) {
+      mkdirSync(join(cache, name, 'state'), { recursive: true })
+    }
+    const script = join(folder, 'checkout/config/scripts/chromium.mjs')
+    const { output } = run(
+      ['-e', `import(${JSON.stringify(script)}).then((it) => it.findChromium())`],
+      {
+        PATH: join(folder, 'empty'),
+      },
+    )
+    t.match(output, /can't be fetched here/)
+    t.strictSame(readdirSync(cache).sort(), [running, 'redis'])
+    t.end()
+  })
+
   t.test('an SQLite that does not work: what worked before comes back', (t) => {
     const folder = checkout(t)
     const packages = join(folder, 'checkout/node_modules')

@@ -36,7 +36,8 @@ export function completeConsole(target) {
 }
 
 function withPaths(text, from, vendor) {
-  return text.replace(/(\bfrom\s*)(["'])([^"'.][^"']*)\2/g, (all, word, _quote, name) => {
+  const imports = /((?:^|;)\s*(?:import|export)\b[^"';]*?\bfrom\s*)(["'])([^"'.][^"']*)\2/gm
+  return text.replace(imports, (all, word, _quote, name) => {
     if (!(name in packages))
       throw new Error(`the console can't import ${name}: add it to console.mjs`)
     const path = relative(from, fileOf(vendor, name))

@@ -11,6 +11,8 @@ import {
 import { dirname, join } from 'node:path'
 import { root } from './shared.mjs'
 
+const cache = join(root, '.cache')
+
 /** Dependencies of Debian's packages that can't be installed here. */
 export class NotHere extends Error {}
 
@@ -20,7 +22,7 @@ export class NotHere extends Error {}
  * `withDependencies` takes along what this machine lacks of what they depend on.
  */
 export async function unpackDebian(name, packages, { withDependencies = false } = {}) {
-  const target = join(root, '.cache', name, 'root')
+  const target = join(cache, name, 'root')
   if (existsSync(target)) return target
   process.stderr.write(`Fetching ${name} for the tests\n`)
   const { folder, options } = await ownApt()
@@ -44,9 +46,9 @@ export async function installDebian(packages) {
   process.stderr.write(`Installing ${packages.join(', ')} for the tests\n`)
   const { folder } = await ownApt()
   const lists = ['-o', `Dir::State::lists=${join(folder, 'state/lists')}`]
-  const cache = ['-o', `Dir::Cache=${join(folder, 'cache')}`, '-o', 'APT::Sandbox::User=root']
+  const archives = ['-o', `Dir::Cache=${join(folder, 'cache')}`, '-o', 'APT::Sandbox::User=root']
   const args = ['-qq', '-y', '-o', 'DPkg::Lock::Timeout=300', '--no-install-recommends', 'install']
-  await run('apt-get', [...lists, ...cache, ...args, ...packages])
+  await run('apt-get', [...lists, ...archives, ...args, ...packages])
 }
 
 /** The folders in which unpacked packages have their libraries; some have a folder of their own for theirs. */
@@ -72,8 +74,9 @@ function ownApt() {
 }
 
 async function fetchLists() {
-  mkdirSync(join(root, '.cache'), { recursive: true })
-  const folder = mkdtempSync(join(root, '.cache', 'apt-'))
+  removeLeftovers()
+  mkdirSync(cache, { recursive: true })
+  const folder = mkdtempSync(join(cache, `apt-${process.pid}-`))
   process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
   for (const part of ['state/lists/partial', 'cache/archives/partial']) {
     mkdirSync(join(folder, part), { recursive: true })
@@ -88,6 +91,23 @@ async function fetchLists() {
   ].flatMap((option) => ['-o', option])
   await run('apt-get', [...options, '-qq', 'update'])
   return { folder, options }
+}
+
+/** Removes the lists of runs that a signal has ended: nothing of theirs could. */
+export function removeLeftovers() {
+  for (const name of existsSync(cache) ? readdirSync(cache) : []) {
+    const [, pid] = /^apt-(\d+)-/.exec(name) ?? []
+    const isLeft = pid === undefined ? name.startsWith('apt-') : !isRunning(Number(pid))
+    if (isLeft) rmSync(join(cache, name), { recursive: true, force: true, maxRetries: 3 })
+  }
+}
+
+function isRunning(pid) {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
 }
 
 /** Runs a program without holding up what goes on beside it; gives its output. */

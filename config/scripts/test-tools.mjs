@@ -1,10 +1,13 @@
 import { findChromium } from './chromium.mjs'
+import { removeLeftovers } from './debian.mjs'
 import { prepareOrExit } from './prepare.mjs'
 import { findFaketime, findRedis } from './redis.mjs'
 import { findReference } from './references.mjs'
 
 /** Prepares the checkout, and finds the programs that tests run; `begun` is called when packages are there. */
 export async function prepareTests(begun = () => undefined) {
+  // A run that needs to fetch nothing clears up, too.
+  removeLeftovers()
   let chromium
   const begin = () => {
     // Fetching takes as long as building, and needs the network more than the processor.

@@ -1,19 +1,18 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../../shared/clock.ts'
 import { ConfigError, previewConfig } from '../config/load.ts'
 import type { Reloader } from '../config/reload.ts'
 import { refusalsOf } from '../explain/refusals-of.ts'
 import { operations } from '../operations/all.ts'
 import { desksFor, type Desks } from '../operations/desks.ts'
-import { Listed } from '../operations/listed.ts'
 import type { Endpoint, Examined, GatewayContext } from '../operations/context.ts'
 import type { Content, ContentParameter, Parameters } from '../operations/parameter.ts'
-import type { Operation, Outcome } from '../operations/operation.ts'
+import type { Operation } from '../operations/operation.ts'
 import { requireServable } from '../routes.ts'
 import type { Gateway } from '../server.ts'
 import { addWithTypes, requireNothing, textOf } from './body.ts'
 import type { EventStreams } from './events.ts'
+import { answer } from './operation-answer.ts'
 import { operatorOf, roleScreen } from './token.ts'
 import {
   fromBody,
@@ -154,38 +153,6 @@ async function examine(file: Content, { environment }: Reloader): Promise<Examin
     if (!(error instanceof ConfigError)) throw error
     return { mistakes: error.mistakes }
   }
-}
-
-async function answer(
-  { headers }: FastifyRequest,
-  reply: FastifyReply,
-  { isSilent = false }: Served,
-  { json, csv, file, location }: Outcome,
-): Promise<FastifyReply> {
-  if (isSilent) return reply.code(204).send()
-  if (csv && headers.accept?.startsWith('text/csv')) {
-    return reply.type('text/csv; charset=utf-8').send(csv())
-  }
-  if (file) {
-    void reply.header('cache-control', 'no-store').header('etag', file.tag)
-    if (!headers.accept?.startsWith('application/json')) {
-      return reply.type(file.type).send(file.text)
-    }
-  }
-  if (location !== undefined) void reply.code(201).header('location', location)
-  const value = json()
-  if (!(value instanceof Listed)) return reply.send(value)
-  return reply.type('application/json; charset=utf-8').send(await begun(value.json()))
-}
-
-/** Texts as a stream. A failure before the first text rejects; a later one breaks the stream off. */
-async function begun(texts: AsyncGenerator<string, void>): Promise<Readable> {
-  const first = await texts.next()
-  const all = async function* () {
-    if (!first.done) yield first.value
-    yield* texts
-  }
-  return Readable.from(all())
 }
 
 /** The parameter that takes the whole body, if the operation has one. */

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { startAdmin, type AdminOptions } from '../support/admin.ts'
 import { go, picture, places, settled, signIn, startBrowser } from '../support/browser.ts'
 import { runCommand } from '../support/command.ts'
-import type { Gateway } from '../support/gateway.ts'
+import { plans, startUpstream, type Gateway } from '../support/gateway.ts'
 import { token } from '../support/operator.ts'
 import { root } from '../support/process.ts'
 import { startRedis, until } from '../support/redis.ts'
@@ -133,8 +133,11 @@ test('task 2: a limit is tried, saved and watched from its plan’s page', async
   await page.getByText('Keys and refusals of the plan free only').waitFor()
   t.ok(performance.now() - began < 30_000, 'within 30 s')
   t.match(readFileSync(admin.file, 'utf8'), /free: \{ perMinute: 1, perDay: 1000 \}/)
-  const refused = await admin.gateway.call('GET', '/v1/x', undefined, headers)
-  t.equal(refused.headers['x-ratelimit-limit'], '1')
+  // Three, so that one is refused even if a minute begins between them.
+  for (let i = 0; i < 3; i++) {
+    const { headers: told } = await admin.gateway.call('GET', '/v1/x', undefined, headers)
+    t.equal(told['x-ratelimit-limit'], '1')
+  }
   await page.getByRole('link', { name: 'Busy' }).first().waitFor()
 })
 
@@ -213,7 +216,7 @@ test('each page shows one key, and none of them another path or a mistake of our
 })
 
 test('a hundred thousand keys are a page, and one of them is found', async (t, open) => {
-  const { url, ask } = await startWithRedis(t)
+  const { url, ask } = await startAdmin(t)
   const lines = Array.from({ length: 100_000 }, (_, i) => {
     const name = `Customer ${String(i).padStart(6, '0')}`
     const sha256 = createHash('sha256').update(name).digest('hex')
@@ -321,6 +324,90 @@ test('a token is shown once: not after Back or a reload, and it is kept nowhere'
   t.notOk(await isAnywhere())
   await page.goBack()
   t.notOk(await isAnywhere())
+})
+
+test('a second click does nothing twice', async (t, open) => {
+  const { url, ask } = await startAdmin(t)
+  const page = await open(url, { place: 'callers' })
+  const twice = async (open: string, more: () => Promise<void>): Promise<void> => {
+    await page.getByRole('button', { name: open }).click()
+    await more()
+    await page.evaluate(
+      `for (const _ of [1, 2]) document.querySelector('dialog[open] form').requestSubmit()`,
+    )
+    await page.locator('dialog .token').waitFor()
+    await page.getByRole('button', { name: 'Done' }).click()
+  }
+  await twice('Make a key', () => page.getByLabel('Name').fill('Acme'))
+  await page.getByRole('link', { name: 'Acme' }).click()
+  await twice('Rotate the token', () => Promise.resolve())
+  const lines = JSON.parse((await ask('GET', '/admin/audit')).text) as { what: string }[]
+  const ofKeys = lines.map(({ what }) => what).filter((what) => what.startsWith('keys.'))
+  t.strictSame(ofKeys, ['keys.rotate', 'keys.create'])
+})
+
+test('a browser whose clock is wrong by two days shows the ages and days of the gateway', async (t, open) => {
+  const admin = await startAdmin(t, { more: retiring })
+  const { key } = await furnish(admin)
+  const page = await open(admin.url)
+  for (const days of [2, -2]) {
+    await page.clock.setFixedTime(Date.now() + days * 86_400_000)
+    await go(page, 'changes')
+    await go(page, `callers/${key.id}`)
+    t.match(await page.locator('.facts').first().innerText(), /Token last used\s+\d+ (?:s|min) ago/)
+    const today = new Date().toISOString().slice(0, 10)
+    await page.getByText('The same as a table').first().click()
+    t.match(await page.locator('main details').first().textContent(), today, `${days} days`)
+  }
+})
+
+test('callers that still call what goes are saved as a file, and a refusal isn’t', async (t, open) => {
+  const admin = await startAdmin(t, { more: retiring })
+  await furnish(admin, '=1+1')
+  const page = await open(admin.url, {
+    place: 'retirements',
+    expected: /^401 GET \/admin\/deprecations$/,
+  })
+  const save = page.getByRole('button', { name: 'Save all callers as CSV' })
+  const [download] = await Promise.all([page.waitForEvent('download'), save.click()])
+  t.equal(download.suggestedFilename(), 'deprecated-calls.csv')
+  const { text } = await admin.ask('GET', '/admin/deprecations', undefined, { accept: 'text/csv' })
+  t.equal(readFileSync(await download.path(), 'utf8'), text)
+  t.match(text, `"'=1+1"`, 'a name is no formula')
+  let files = 0
+  page.on('download', () => files++)
+  await page.context().clearCookies()
+  await save.click()
+  await page.getByLabel('Admin token').waitFor()
+  t.equal(files, 0)
+})
+
+test('changes are filtered by key and by operator', async (t, open) => {
+  const { url, ask, gateway } = await startAdmin(t)
+  for (const name of ['Acme', 'Other']) {
+    const { key } = await gateway.key({ name })
+    await ask('POST', `/admin/keys/${key.id}/disable`)
+  }
+  const page = await open(url, { place: 'changes' })
+  const rows = page.getByRole('row').filter({ hasText: 'keys.disable' })
+  await until(async () => (await rows.count()) === 2)
+  await page.getByLabel('Key').fill('Acme')
+  await page.keyboard.press('Enter')
+  await until(async () => (await rows.count()) === 1)
+  t.match(await page.locator('.same').innerText(), 'tollgate audit --key Acme')
+  await page.getByLabel('By').fill('nobody')
+  await page.keyboard.press('Enter')
+  await page.getByText('Nothing was changed').waitFor()
+})
+
+test('another backend that would break something is told', async (t, open) => {
+  const { url } = await startAdmin(t, { upstreamMore: 'probes: [ { request: GET /v1/pets } ]' })
+  const other = await startUpstream(t, (_request, response) => response.writeHead(404).end())
+  const page = await open(url, { place: 'backends' })
+  await page.getByLabel('Address').fill(other.url)
+  await page.keyboard.press('Enter')
+  await page.getByText('It would break something for callers.').waitFor()
+  t.match(await page.getByRole('region', { name: 'What was found' }).innerText(), /404/)
 })
 
 test('Now shows what was sent, live', async (t, open) => {
@@ -493,4 +580,54 @@ test('the console is at most 80 KB, compressed', async (t) => {
   t.strictSame([...encodings], ['br'])
   t.ok(sizes.length > 20 && bytes > 10_000 && bytes <= 80 * 1_024)
   t.comment(`${sizes.length} files, ${bytes} bytes`)
+})
+
+test('limits for a time, grants and shadows are given by hand', async (t, open) => {
+  const admin = await startWithRedis(t, {
+    admin: saving,
+    more: `${plans}
+deprecations: [ { operation: "GET /v1/old", since: 2025-12-05, sunset: 2099-01-01 } ]`,
+  })
+  const { key, headers } = await admin.gateway.key({ name: 'Busy' })
+  const ask = async () => (await admin.gateway.call('GET', '/v1/x', undefined, headers)).headers
+  await ask()
+  const page = await open(admin.url, { place: `callers/${key.id}`, expected: /^400 PATCH/ })
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const dialog = page.getByRole('dialog')
+
+  await button('Grant more').press('Enter')
+  await dialog.getByRole('button', { name: 'Grant more' }).press('Enter')
+  await dialog.getByText('Say how much more').waitFor()
+  await dialog.getByLabel('More for this minute').fill('40')
+  await dialog.getByLabel('Why, for other operators').fill('A runaway job')
+  await dialog.getByRole('button', { name: 'Grant more' }).press('Enter')
+  await page.getByText(/40 for the minute, by .+: A runaway job/).waitFor()
+  await until(async () => (await ask())['x-ratelimit-limit'] === '100')
+
+  await button('Change plan or limits').press('Enter')
+  await dialog.getByLabel('A minute, if not').fill('600')
+  await dialog.getByLabel('Until this time').fill('2001-01-01T00:00')
+  await dialog.getByRole('button', { name: 'Change plan or limits' }).press('Enter')
+  await dialog.getByRole('alert').waitFor()
+  await dialog.getByLabel('Until this time').fill('2099-01-01T00:00')
+  await dialog.getByRole('button', { name: 'Change plan or limits' }).press('Enter')
+  await page.getByText(/600 a minute until\s+2099-01-01 00:00:00Z/).waitFor()
+  await until(async () => (await ask())['x-ratelimit-limit'] === '640')
+
+  await page.goto(`${admin.url}/console/#/plans/free`)
+  await page.getByLabel('A minute', { exact: true }).fill('30')
+  await page.getByLabel('only count, as a shadow').check()
+  await page.locator('.diff .added').getByText('shadow: { perMinute: 30 }').waitFor()
+  await button('Save').press('Enter')
+  await dialog.getByRole('button', { name: 'Save' }).press('Enter')
+  await page.getByText('Every gateway goes by it.').waitFor()
+  await page.getByRole('heading', { name: 'Shadow limits' }).waitFor()
+  await page.getByText('30 a minute, 1,000 a day.').waitFor()
+
+  await page.goto(`${admin.url}/console/#/retirements`)
+  await page.getByText('Extend it for a caller').click()
+  await page.getByLabel('Id of the key').fill(key.id)
+  await page.getByLabel('Until').fill('2099-06-01')
+  await button('Show the change').press('Enter')
+  await page.locator('.diff .added').getByText(`key: ${key.id}`).waitFor()
 })

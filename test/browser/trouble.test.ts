@@ -25,12 +25,18 @@ test('a store that freezes is told, its numbers stay with their age, and it come
   const page = await open(url, { place: `callers/${key.id}`, expected: /^(?:503 GET|net::ERR_)/ })
   const use = page.getByText('of 60', { exact: false }).first()
   await use.waitFor()
+  await page.getByRole('button', { name: 'Rotate the token' }).click()
+  await page.getByRole('button', { name: 'Rotate', exact: true }).click()
+  const shown = page.locator('dialog .token')
+  await shown.waitFor()
   redis.child().kill('SIGSTOP')
   const banner = page.getByText(/^As of \d\d:\d\d:\d\d UTC: /).first()
   await banner.waitFor()
   t.match(await banner.innerText(), /store/)
   t.ok(await use.isVisible(), 'the numbers stay')
   t.ok(await page.locator('.stale', { has: use }).count(), 'and look old')
+  t.ok(await shown.isVisible(), 'a token that is shown once stays')
+  await page.getByRole('button', { name: 'Done' }).click()
   await page.getByRole('link', { name: 'Now' }).click()
   await page.getByText('The store is out of reach').first().waitFor()
   redis.child().kill('SIGCONT')
@@ -251,6 +257,31 @@ test('a page on another port gets nothing, and does nothing, with the cookie of 
   await foreign.close()
   await page.reload()
   await page.getByRole('link', { name: 'Acme' }).waitFor()
+})
+
+test('over plain HTTP from another machine the page asks for no token, and says how to come', async (t, open) => {
+  const admin = '{ host: 127.0.0.1, port: 0, hosts: [ rebound.example ] }'
+  const { url } = await startAdmin(t, { admin })
+  const { port } = new URL(url)
+  const expected = /^console: The Cross-Origin-Opener-Policy header has been ignored/
+  const page = await open(`http://rebound.example:${port}`, { token: '', expected })
+  await page.getByText(`ssh -L ${port}:localhost:${port} rebound.example`).waitFor()
+  t.equal(await page.locator('input').count(), 0)
+})
+
+test('a page in view keeps its session, a hidden one lets it end', async (t, open) => {
+  const { url } = await startAdmin(t)
+  const page = await open(url, { token: '', place: 'retirements' })
+  await page.clock.install()
+  await signIn(page)
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+  await page.clock.fastForward('05:00')
+  await until(() => asked.includes('/console/session'))
+  await page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: 'hidden' })`)
+  asked.length = 0
+  for (let i = 0; i < 12; i++) await page.clock.fastForward('05:00')
+  t.strictSame(asked, [])
 })
 
 test('a name that somebody else leads here opens nothing', async (t) => {

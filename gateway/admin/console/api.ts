@@ -1,3 +1,5 @@
+import { hearGatewayTime } from './gateway-clock.ts'
+
 /** The place in the tab's storage of the session's second secret. */
 const secretName = 'tollgate-console-secret'
 
@@ -72,7 +74,7 @@ export async function send(method: string, path: string, sent: Sent = {}): Promi
       : { 'content-type': isText ? 'application/yaml' : 'application/json' }),
   }
   try {
-    return await fetch(path, {
+    const answer = await fetch(path, {
       method,
       headers,
       credentials: 'same-origin',
@@ -80,6 +82,8 @@ export async function send(method: string, path: string, sent: Sent = {}): Promi
       ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
       ...(signal ? { signal } : {}),
     })
+    hearGatewayTime(answer.headers.get('date'))
+    return answer
   } catch (error) {
     if (signal?.aborted && !isTimeout(signal.reason)) throw signal.reason
     throw new ApiError(0, sentenceOf(error))

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, get } from './api.ts'
+import { gatewayNowMs } from './gateway-clock.ts'
 
 /** Data of the admin API: its age, and why it isn't newer. */
 export type Loaded<Data> = Readonly<{
@@ -23,7 +24,7 @@ export function useData<Data>(path: string | undefined, everyMs?: number): Loade
     shown.current = path
     const load = (): void => {
       get<Data>(path, leaving.signal).then(
-        (data) => setState({ data, atMs: Date.now(), error: undefined }),
+        (data) => setState({ data, atMs: gatewayNowMs(), error: undefined }),
         (error: unknown) => {
           if (leaving.signal.aborted) return
           const told = error instanceof ApiError ? error : new ApiError(0, String(error))

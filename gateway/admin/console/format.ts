@@ -1,3 +1,5 @@
+import { gatewayNowMs } from './gateway-clock.ts'
+
 /** A number with separators, such as `1,204`. */
 export function count(number: number): string {
   return number.toLocaleString('en')
@@ -14,7 +16,7 @@ export function clock(iso: string): string {
 }
 
 /** How long ago a time was, in words. */
-export function ago(iso: string | null | undefined, nowMs = Date.now()): string {
+export function ago(iso: string | null | undefined, nowMs = gatewayNowMs()): string {
   if (!iso) return 'never'
   const seconds = Math.max(0, Math.round((nowMs - Date.parse(iso)) / 1_000))
   if (seconds < 60) return `${seconds} s ago`

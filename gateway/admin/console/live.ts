@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ApiError, refusalOf, send } from './api.ts'
 import type { Loaded } from './data.ts'
+import { gatewayNowMs } from './gateway-clock.ts'
 import type { LiveRow, Picture } from './views.ts'
 
 export type LiveRange = '15m' | 'day'
@@ -39,7 +40,7 @@ type News = Partial<Omit<Loaded<Live>, 'reload'>>
 async function follow(range: LiveRange, leaving: AbortSignal, tell: (news: News) => void) {
   while (!leaving.aborted) {
     try {
-      await watch(range, leaving, (data) => tell({ data, atMs: Date.now(), error: undefined }))
+      await watch(range, leaving, (data) => tell({ data, atMs: gatewayNowMs(), error: undefined }))
       tell({ error: new ApiError(0, 'The gateway has ended the live figures; asking again.') })
     } catch (error) {
       if (leaving.aborted) return

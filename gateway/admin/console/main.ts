@@ -1,149 +1,31 @@
 import { render } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { currentSession, get, onSignedOut, signOut, type Session } from './api.ts'
+import { useEffect, useState } from 'preact/hooks'
+import { currentSession, onSignedOut, type Session } from './api.ts'
 import { html, type Child } from './html.ts'
-import { Keys, useShortcuts } from './keys.ts'
 import { SignIn } from './pages/sign-in.ts'
-import { Backends } from './pages/backends.ts'
-import { Caller } from './pages/caller.ts'
-import { Callers } from './pages/callers.ts'
-import { Changes } from './pages/changes.ts'
-import { Configuration } from './pages/configuration.ts'
-import { Now } from './pages/now.ts'
-import { PlanPage } from './pages/plan.ts'
-import { Plans } from './pages/plans.ts'
-import { Request } from './pages/request.ts'
-import { Retirements } from './pages/retirements.ts'
+import { messageOf } from './work.ts'
 
-/** The pages of the menu: the place after `#/`, the title, and the key that opens it. */
-const menu = [
-  { place: 'now', title: 'Now', Page: Now },
-  { place: 'callers', title: 'Callers', Page: Callers },
-  { place: 'plans', title: 'Plans', Page: Plans },
-  { place: 'backends', title: 'Backends', Page: Backends },
-  { place: 'retirements', title: 'Retirements', Page: Retirements },
-  { place: 'configuration', title: 'Configuration', Page: Configuration },
-  { place: 'changes', title: 'Changes', Page: Changes },
-] as const
+type House = (props: { session: Session }) => Child
 
-/** The path after `#/`, in its parts. */
-function useRoute(): readonly string[] {
-  const [parts, setParts] = useState(routeParts)
-  useEffect(() => {
-    const follow = (): void => setParts(routeParts())
-    addEventListener('hashchange', follow)
-    return () => removeEventListener('hashchange', follow)
-  }, [])
-  return parts
-}
-
-function routeParts(): string[] {
-  const [place = '', ...more] = location.hash.replace(/^#\/?/, '').split('/').map(decoded)
-  return [place === '' ? menu[0].place : place, ...more]
-}
-
-/** A part of an address, which may have been typed by hand. */
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
-}
+/** All pages come behind the first one, which they would hold up. */
+const loading: Promise<House> = import('./house.ts').then(({ House }) => House)
 
 function App() {
   const [session, setSession] = useState<Session | 'unknown' | undefined>('unknown')
+  const [house, setHouse] = useState<{ House: House }>()
   const [error, setError] = useState<string>()
   useEffect(() => {
     onSignedOut(() => setSession(undefined))
-    currentSession().then(setSession, (thrown: unknown) => {
-      setError(thrown instanceof Error ? thrown.message : String(thrown))
+    const fail = (thrown: unknown): void => {
+      setError(messageOf(thrown))
       setSession(undefined)
-    })
-  }, [])
-  if (session === 'unknown') return html`<p class="quiet alone">Loading …</p>`
-  if (session === undefined) return html`<${SignIn} error=${error} done=${setSession} />`
-  return html`<${House} session=${session} />`
-}
-
-function House({ session }: { session: Session }) {
-  const [place = '', id] = useRoute()
-  const main = useRef<HTMLElement>(null)
-  const [isHelpOpen, setHelpOpen] = useState(false)
-  useEffect(() => {
-    // A page may have put it into its own field.
-    if (!main.current?.contains(document.activeElement)) focusHeading(main.current)
-  }, [place, id])
-  useStay()
-  useShortcuts(() => setHelpOpen((before) => !before))
-  return html`
-    <a
-      class="skip"
-      href="#main"
-      onClick=${(event: Event) => {
-        // The part after # is the place of a page.
-        event.preventDefault()
-        focusHeading(main.current)
-      }}
-      >Skip to the content</a
-    >
-    <header class="top">
-      <a class="name" href="#/now">Tollgate</a>
-      <nav aria-label="Pages">
-        <ul>
-          ${menu.map(
-            (each) => html`
-              <li>
-                <a
-                  href=${`#/${each.place}`}
-                  aria-current=${isAt(each.place, place) ? 'page' : undefined}
-                  >${each.title}</a
-                >
-              </li>
-            `,
-          )}
-        </ul>
-      </nav>
-      <div class="who">
-        <span>${session.name} <span class="quiet">(${session.role})</span></span>
-        <button type="button" onClick=${() => setHelpOpen(true)}>Keys</button>
-        <button type="button" onClick=${() => void signOut()}>Sign out</button>
-      </div>
-    </header>
-    <main id="main" ref=${main}>${contentOf(place, id, session)}</main>
-    ${isHelpOpen && html`<${Keys} close=${() => setHelpOpen(false)} />`}
-  `
-}
-
-function focusHeading(main: HTMLElement | null): void {
-  main?.querySelector('h1')?.focus({ preventScroll: true })
-}
-
-function isAt(menuPlace: string, place: string): boolean {
-  return menuPlace === place || (menuPlace === 'callers' && place === 'requests')
-}
-
-function contentOf(place: string, id: string | undefined, session: Session): Child {
-  if (place === 'callers' && id) return html`<${Caller} key=${id} id=${id} session=${session} />`
-  if (place === 'now' && id) return html`<${Now} key=${id} plan=${id} />`
-  if (place === 'plans' && id) return html`<${PlanPage} key=${id} name=${id} session=${session} />`
-  if (place === 'requests' && id) return html`<${Request} key=${id} id=${id} session=${session} />`
-  const found = menu.find((each) => each.place === place) ?? menu[0]
-  return html`<${found.Page} session=${session} />`
-}
-
-/** How often a page that is in view asks for its session: one without a request for an hour ends. */
-const stayMs = 5 * 60_000
-
-/** Keeps the session while the page is in view. A tab that nobody looks at asks nothing, and its session ends. */
-function useStay(): void {
-  useEffect(() => {
-    const stay = (): void => {
-      if (document.visibilityState === 'visible') get('/console/session').catch(() => undefined)
     }
-    const timer = setInterval(stay, stayMs)
-    return () => clearInterval(timer)
+    currentSession().then(setSession, fail)
+    loading.then((House) => setHouse({ House }), fail)
   }, [])
+  if (session === undefined) return html`<${SignIn} error=${error} done=${setSession} />`
+  if (session === 'unknown' || !house) return html`<p class="quiet alone">Loading …</p>`
+  return html`<${house.House} session=${session} />`
 }
 
 const app = document.querySelector('#app')

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import type { ApiError } from './api.ts'
 import { clock, count, local, utc } from './format.ts'
 import { html, type Child } from './html.ts'
@@ -24,11 +24,11 @@ export function aged<Data>(
   show: (data: Data) => Child,
 ): Child {
   if (data === undefined) return error ? failure(error) : html`<p class="quiet">Loading …</p>`
-  if (!error) return show(data)
   const asOf = atMs === undefined ? '' : clock(new Date(atMs).toISOString())
+  // One shape with and without a failure: another one would close an open dialog, with what is in it.
   return html`
-    <p class="banner" role="status">As of ${asOf} UTC: ${error.message}</p>
-    <div class="stale">${show(data)}</div>
+    ${error && html`<p class="banner" role="status">As of ${asOf} UTC: ${error.message}</p>`}
+    <div class=${error ? 'stale' : 'fresh'}>${show(data)}</div>
   `
 }
 
@@ -123,65 +123,4 @@ function meter(name: string, used: number, limit: number) {
     value=${Math.min(used, limit)}
     aria-label=${`${name}: ${count(used)} of ${count(limit)}`}
   ></meter>`
-}
-
-export type Action = Readonly<{
-  /** The words on its button. */
-  label: string
-  /** What will happen, told before it does. */
-  consequence: string
-  /** A word to type, for what can't be undone. */
-  typed?: string
-  act: () => Promise<void>
-}>
-
-/** A button that tells what will happen, and asks once more. */
-export function ActionButton({ label, consequence, typed, act }: Action) {
-  const dialog = useRef<HTMLDialogElement>(null)
-  const [word, setWord] = useState('')
-  const [isBusy, setBusy] = useState(false)
-  const [error, setError] = useState<string>()
-  const open = (): void => {
-    setWord('')
-    setError(undefined)
-    dialog.current?.showModal()
-  }
-  const go = async (event: Event): Promise<void> => {
-    event.preventDefault()
-    setBusy(true)
-    try {
-      await act()
-      dialog.current?.close()
-    } catch (thrown) {
-      setError(thrown instanceof Error ? thrown.message : String(thrown))
-    }
-    setBusy(false)
-  }
-  return html`
-    <button type="button" onClick=${open}>${label}</button>
-    <dialog ref=${dialog} aria-label=${label}>
-      <form onSubmit=${(event: Event) => void go(event)}>
-        <h2>${label}</h2>
-        <p>${consequence}</p>
-        ${
-          typed !== undefined &&
-          html`<label
-            >Type <b>${typed}</b> to go on
-            <input
-              value=${word}
-              autocomplete="off"
-              onInput=${(event: Event) => setWord((event.target as HTMLInputElement).value)}
-            />
-          </label>`
-        }
-        ${error !== undefined && failure({ message: error })}
-        <div class="buttons">
-          <button type="button" onClick=${() => dialog.current?.close()}>Cancel</button>
-          <button class="go" disabled=${isBusy || (typed !== undefined && word !== typed)}>
-            ${label}
-          </button>
-        </div>
-      </form>
-    </dialog>
-  `
 }

@@ -1,12 +1,18 @@
 /** The answers of the admin API, as `admin.yaml` describes them. Only members that pages show. */
 
+type Limits = Readonly<{ perMinute?: number | string; perDay?: number | string }>
+
 export type Key = Readonly<{
   id: string
   name: string
   plan: string
   state: 'active' | 'disabled' | 'expired' | 'revoked'
   account?: string
-  limits?: Readonly<{ perMinute?: number | string; perDay?: number | string }>
+  /** The end of a plan that is for a time. */
+  until?: string
+  limits?: Limits & Readonly<{ until?: string }>
+  /** What holds after the end of what is for a time. */
+  afterwards?: Readonly<{ plan: string; limits: Limits | null }>
   createdAt: string
   expiresAt?: string
   revokedAt?: string
@@ -28,6 +34,12 @@ export type Standing = Readonly<{
   day: Window | null
   strikes: number
   bannedUntil: number | null
+  grants: readonly Readonly<{
+    perDay: number | null
+    perMinute: number | null
+    by: string
+    note: string | null
+  }>[]
 }>
 
 export type KeyDetails = Key & Readonly<{ standing: Standing }>
@@ -313,4 +325,21 @@ export type Edited = Readonly<{
   diff: string
   mistakes: readonly string[]
   warnings: readonly string[]
+}>
+
+/** What shadow limits would have refused, of requests that were let in. */
+export type ShadowReport = Readonly<{
+  shadows: readonly Readonly<{ plan: string; shadow: PlanLimits | string }>[]
+  keys: readonly ShadowedKey[]
+}>
+
+export type ShadowedKey = Readonly<{
+  key: string
+  name: string
+  account?: string
+  plan: string
+  refused: Readonly<{ minute: number; day: number }>
+  of: number
+  first: string
+  last: string
 }>

@@ -1,4 +1,5 @@
 import { count } from '../format.ts'
+import { gatewayNowMs } from '../gateway-clock.ts'
 import { html, type Child } from '../html.ts'
 import { table } from '../parts.ts'
 import { roundSteps, useWidth } from './scale.ts'
@@ -116,7 +117,7 @@ function bars(days: readonly Day[], parts: readonly DayPart[], width: number): C
 export function lastDays(span: number): readonly string[] {
   const dayMs = 86_400_000
   return Array.from({ length: span }, (_each, i) =>
-    new Date(Date.now() - (span - 1 - i) * dayMs).toISOString().slice(0, 10),
+    new Date(gatewayNowMs() - (span - 1 - i) * dayMs).toISOString().slice(0, 10),
   )
 }
 

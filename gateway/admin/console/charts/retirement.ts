@@ -1,3 +1,4 @@
+import { gatewayNowMs } from '../gateway-clock.ts'
 import { html, type Child } from '../html.ts'
 import { useWidth } from './scale.ts'
 
@@ -32,9 +33,9 @@ export function Retirement({ deprecation }: { deprecation: Deprecation }) {
           width=${width}
           height=${height}
           role="img"
-          aria-label=${sentenceOf(deprecation, Date.now())}
+          aria-label=${sentenceOf(deprecation, gatewayNowMs())}
         >
-          ${drawing(deprecation, width, Date.now())}
+          ${drawing(deprecation, width, gatewayNowMs())}
         </svg>`
       }
     </div>

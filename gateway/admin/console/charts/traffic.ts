@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks'
 import { count } from '../format.ts'
 import { html, type Child } from '../html.ts'
 import type { LiveRange } from '../live.ts'
-import { table } from '../parts.ts'
 import type { LiveRow, Sums } from '../views.ts'
-import { parts, percent, refusedOf } from './outcomes.ts'
+import { parts } from './outcomes.ts'
 import { roundSteps, useWidth } from './scale.ts'
+import { hourAt, Legend, numbersOf, summaryOf, type Stack } from './traffic-numbers.ts'
 
 const height = 240
 /** Room for the numbers at the left and the times below. */
@@ -59,9 +59,6 @@ export function Traffic({ range, rows, sums, endAt }: Props) {
 }
 
 type Shape = (typeof shapes)[LiveRange]
-
-/** Requests a second in one column of the chart, by part. */
-type Stack = Readonly<{ at: number; values: readonly number[] }>
 
 /** The columns: several rows share one where the chart is narrow. The second that runs isn't drawn. */
 function stacksOf(rows: readonly LiveRow[], shape: Shape, endAt: number, width: number): Stack[] {
@@ -143,84 +140,4 @@ function areaOf(
     return `${x(column + 1).toFixed(1)},${height} ${x(column).toFixed(1)},${height}`
   })
   return `M${upper.join(' ')} ${lower.reverse().join(' ')}Z`
-}
-
-/** What each colour is, with the numbers of the moment that is pointed at, else of the whole range. */
-function Legend({
-  stack,
-  sums,
-  range,
-}: {
-  stack: Stack | undefined
-  sums: Sums
-  range: LiveRange
-}) {
-  const whole = range === 'day' ? 'In 24 hours' : 'In 15 minutes'
-  return html`
-    <p class="legend-head">${stack ? `${clockAt(stack.at)} UTC, a second` : whole}</p>
-    <ul class="legend">
-      ${parts.map(
-        ({ name, label, of }, i) => html`
-          <li>
-            <svg class="swatch" width="12" height="12" aria-hidden="true">
-              <rect class=${`part-${name}`} width="12" height="12" rx="3" />
-            </svg>
-            <span>${label}</span> <b>${stack ? rate(stack.values[i] ?? 0) : count(of(sums))}</b>
-          </li>
-        `,
-      )}
-    </ul>
-  `
-}
-
-function numbersOf(rows: readonly LiveRow[], { line, unit }: Shape, range: LiveRange): Child {
-  const lines = new Map<number, number[]>()
-  for (const row of rows) {
-    const at = Math.floor(row.at / line) * line
-    const sums = lines.get(at) ?? parts.map(() => 0)
-    lines.set(at, sums)
-    parts.forEach(({ of }, i) => (sums[i] = (sums[i] ?? 0) + of(row)))
-  }
-  type Line = readonly [number, readonly number[]]
-  return html`
-    <details>
-      <summary>The same as a table</summary>
-      ${table(
-        `Requests of each ${unit}, the newest first`,
-        [
-          {
-            name: range === 'day' ? 'Hour' : 'Minute',
-            cell: ([at]: Line) => html`<time>${hourAt(at)}</time>`,
-          },
-          ...parts.map(({ label }, i) => ({
-            name: label,
-            isNumber: true,
-            cell: ([, sums]: Line) => count(sums[i] ?? 0),
-          })),
-        ],
-        [...lines].sort(([a], [b]) => b - a),
-        ([at]) => at,
-      )}
-    </details>
-  `
-}
-
-/** The chart in a sentence. */
-export function summaryOf(range: LiveRange, sums: Sums): string {
-  const { requests, failed, backendFailed } = sums
-  const when = range === 'day' ? 'In the last 24 hours' : 'In the last 15 minutes'
-  if (requests === 0) return `${when} nothing was asked.`
-  return `${when} ${count(requests)} requests came; ${percent(refusedOf(sums), requests)} of them were refused, and ${percent(failed + backendFailed, requests)} failed.`
-}
-
-function rate(value: number): string {
-  return value < 10 && !Number.isInteger(value) ? value.toFixed(1) : count(Math.round(value))
-}
-
-function clockAt(at: number): string {
-  return new Date(at * 1_000).toISOString().slice(11, 19)
-}
-
-function hourAt(at: number): string {
-  return clockAt(at).slice(0, 5)
 }

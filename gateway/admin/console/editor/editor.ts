@@ -4,7 +4,9 @@ import { html } from '../html.ts'
 import { failure } from '../parts.ts'
 import { membersOf } from '../settings.ts'
 import type { ConfigInForce, ConfigText } from '../views.ts'
+import { messageOf } from '../work.ts'
 import { CheckResult, placeOf } from './check-result.ts'
+import { isChanged, type Draft, type KeptDraft } from './draft.ts'
 import { LinedText, type Place } from './lined-text.ts'
 import { SaveBar } from './save-bar.ts'
 import { useCheck } from './use-check.ts'
@@ -12,27 +14,29 @@ import { useCheck } from './use-check.ts'
 type EditorProps = Readonly<{
   session: Session
   config: ConfigInForce
+  /** Where the draft is kept while other pages are shown. */
+  draft: KeptDraft
   /** Asks for what is in force anew. */
   reload: () => void
 }>
 
 /** Edits the file where it may be read, else any text that is pasted: checked while it is typed, and saved where it may be. */
-export function Editor({ session, config, reload }: EditorProps) {
+export function Editor({ session, config, draft, reload }: EditorProps) {
   const mayRead = session.role === 'all' && membersOf(config.config['admin'])['save'] === true
-  const [read, setRead] = useState<ConfigText>()
+  const [{ read, text }, setState] = useState(draft.current)
   const [error, setError] = useState<string>()
-  const [text, setText] = useState('')
   const [goTo, setGoTo] = useState<Place>()
+  const keep = (news: Draft): void => {
+    draft.current = news
+    setState(news)
+  }
   const load = async (): Promise<void> => {
     const answer = await ask<ConfigText>('GET', '/admin/config/file')
-    setRead(answer)
-    setText(answer.text)
+    keep({ read: answer, text: answer.text })
   }
   useEffect(() => {
-    if (!mayRead) return
-    load().catch((thrown: unknown) =>
-      setError(thrown instanceof Error ? thrown.message : String(thrown)),
-    )
+    if (!mayRead || isChanged(draft.current)) return
+    load().catch((thrown: unknown) => setError(messageOf(thrown)))
   }, [mayRead])
   const checked = useCheck(text)
   const lines = (checked?.of === text ? checked.result?.mistakes : undefined)?.map(
@@ -46,7 +50,7 @@ export function Editor({ session, config, reload }: EditorProps) {
       <${LinedText}
         label=${read ? read.file : 'Configuration'}
         text=${text}
-        change=${setText}
+        change=${(typed: string) => keep({ read, text: typed })}
         marked=${new Set(lines)}
         goTo=${goTo}
       />
@@ -57,7 +61,7 @@ export function Editor({ session, config, reload }: EditorProps) {
         checked=${checked}
         load=${load}
         saved=${(hash: string) => {
-          if (read) setRead({ ...read, text, hash })
+          if (read) keep({ read: { ...read, text, hash }, text })
           reload()
         }}
       />

@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks'
-import { refusalOf, send } from '../api.ts'
+import { ActionButton } from '../action-button.ts'
 import { html } from '../html.ts'
-import { InForce } from '../pages/save-file.ts'
-import { ActionButton } from '../parts.ts'
 import type { ConfigInForce, ConfigText } from '../views.ts'
+import { SaveFile } from './save-file.ts'
 import type { Checked } from './use-check.ts'
 
 type SaveBarProps = Readonly<{
@@ -19,19 +18,8 @@ type SaveBarProps = Readonly<{
 /** Copies the text, starts over from the file, and saves it where it may be saved. */
 export function SaveBar({ config, read, text, checked, load, saved }: SaveBarProps) {
   const [copied, setCopied] = useState('')
-  const [savedHash, setSavedHash] = useState<string>()
   const isChanged = read !== undefined && text !== read.text
   const copy = (): void => void navigator.clipboard.writeText(text).then(() => setCopied(text))
-  const save = async (): Promise<void> => {
-    const answer = await send('PUT', '/admin/config/file', {
-      body: text,
-      ifMatch: read?.hash ?? '',
-    })
-    if (!answer.ok) throw await refusalOf(answer)
-    const { hash } = (await answer.json()) as { hash: string }
-    setSavedHash(hash)
-    saved(hash)
-  }
   const why = read && isChanged ? whyNot(config, text, checked) : undefined
   return html`
     <div class="tools">
@@ -48,17 +36,17 @@ export function SaveBar({ config, read, text, checked, load, saved }: SaveBarPro
       }
       ${
         read &&
-        isChanged &&
-        why === undefined &&
-        html`<${ActionButton}
-          label="Save"
-          consequence=${consequenceOf(config, read, checked)}
-          act=${save}
+        html`<${SaveFile}
+          file=${config.file}
+          text=${text}
+          over=${read.hash}
+          settings=${checked?.result?.differences.length ?? 0}
+          isOffered=${isChanged && why === undefined}
+          saved=${saved}
         />`
       }
     </div>
     ${why !== undefined && html`<p class="banner">This can’t be saved here: ${why}</p>`}
-    ${savedHash !== undefined && !isChanged && html`<${InForce} key=${savedHash} hash=${savedHash} />`}
   `
 }
 
@@ -76,18 +64,4 @@ function whyNot(
   const fixed = result.differences.filter(({ needsRestart }) => needsRestart)
   if (fixed.length === 0) return undefined
   return `${fixed.map(({ place }) => place).join(', ')} can’t change while the gateway runs. Copy it instead.`
-}
-
-/** What saving will do, told beforehand. */
-function consequenceOf(
-  { file }: ConfigInForce,
-  { hash }: ConfigText,
-  checked: Checked | undefined,
-): string {
-  const count = checked?.result?.differences.length ?? 0
-  const changes =
-    count === 0
-      ? 'No setting changes'
-      : `${count} ${count === 1 ? 'setting changes' : 'settings change'} at once, for all new requests`
-  return `Writes ${file} on the gateway’s machine, in place of the version ${hash}. ${changes}. If the file has changed meanwhile, nothing is written.`
 }

@@ -6,6 +6,7 @@ import { html, type Child } from '../html.ts'
 import { aged, failure, page, table, time } from '../parts.ts'
 import { pathsTo } from '../settings.ts'
 import type { ConfigInForce, Target, Upstreams } from '../views.ts'
+import { useWork } from '../work.ts'
 
 type Checked = Readonly<{
   fit: boolean
@@ -100,20 +101,14 @@ function healthOf({ healthy, refusesSignature, since }: Target): Child {
 function Check() {
   const field = useRef<HTMLInputElement>(null)
   const [checked, setChecked] = useState<Checked>()
-  const [error, setError] = useState<string>()
-  const [isBusy, setBusy] = useState(false)
+  const { isBusy, error, run } = useWork()
   const check = async (event: Event): Promise<void> => {
     event.preventDefault()
-    setBusy(true)
-    setError(undefined)
-    setChecked(undefined)
-    try {
+    await run(async () => {
+      setChecked(undefined)
       const url = field.current?.value ?? ''
       setChecked(await ask<Checked>('POST', '/admin/upstreams/check', { url }))
-    } catch (thrown) {
-      setError(thrown instanceof Error ? thrown.message : String(thrown))
-    }
-    setBusy(false)
+    })
   }
   return html`
     <section class="card">

@@ -1,8 +1,9 @@
 import { ask, type Session } from '../api.ts'
 import { html } from '../html.ts'
-import { ActionButton, type Action } from '../parts.ts'
+import { ActionButton, type Action } from '../action-button.ts'
 import type { KeyDetails } from '../views.ts'
 import { ChangeKey } from './change-key.ts'
+import { Grant } from './grant.ts'
 import { Rotate } from './rotate.ts'
 
 type ActionsProps = { details: KeyDetails; session: Session; done: () => void }
@@ -65,6 +66,7 @@ export function Actions({ details, session, done }: ActionsProps) {
   return html`
     <div class="tools" role="group" aria-label="What can be done">
       ${shown.map((action) => html`<${ActionButton} key=${action.label} ...${action} />`)}
+      ${state !== 'revoked' && html`<${Grant} details=${details} done=${done} />`}
       ${state !== 'revoked' && html`<${Rotate} id=${id} done=${done} />`}
       ${
         state !== 'revoked' &&

@@ -3,22 +3,35 @@ import { useData } from '../data.ts'
 import { ago, count } from '../format.ts'
 import { html, type Child } from '../html.ts'
 import { aged, table, time } from '../parts.ts'
+import { shown } from '../settings.ts'
 import type { DeprecatedCalls, KeyDetails, KeyPage } from '../views.ts'
 
 /** The settings of a key, in words. */
 export function factsOf(details: KeyDetails): Child {
   const { id, plan, account, note, createdAt, expiresAt, lastUsedAt, oldToken, standing } = details
   const only = [...(details.methods ?? []), ...(details.paths ?? []), ...(details.addresses ?? [])]
-  const { perMinute, perDay } = details.limits ?? {}
-  const own = [
-    ...(perMinute === undefined ? [] : [`${perMinute} a minute`]),
-    ...(perDay === undefined ? [] : [`${perDay} a day`]),
-  ]
+  const { until, afterwards, limits } = details
   const facts: readonly (readonly [string, Child])[] = [
     ['Id', html`<code>${id}</code>`],
-    ['Plan', plan],
+    ['Plan', until === undefined ? plan : html`${plan} until ${time(until)}`],
     ['Account', account],
-    ['Limits of its own', own.join(', ')],
+    [
+      'Limits of its own',
+      limits?.until === undefined
+        ? limitsText(limits)
+        : html`${limitsText(limits)} until ${time(limits.until)}`,
+    ],
+    [
+      'Afterwards',
+      afterwards && `${afterwards.plan} ${limitsText(afterwards.limits ?? undefined)}`.trim(),
+    ],
+    [
+      'Granted',
+      standing.grants.length > 0 &&
+        html`<ul class="plain">
+          ${standing.grants.map((grant) => html`<li>${grantText(grant)}</li>`)}
+        </ul>`,
+    ],
     ['Restricted to', only.join(' ')],
     ['Strikes', standing.strikes > 0 ? standing.strikes : ''],
     ['Note', note],
@@ -33,7 +46,7 @@ export function factsOf(details: KeyDetails): Child {
   return html`
     <dl class="facts">
       ${facts
-        .filter(([, value]) => value !== undefined && value !== '')
+        .filter(([, value]) => value !== undefined && value !== '' && value !== false)
         .map(
           ([name, value]) =>
             html`<dt>${name}</dt>
@@ -41,6 +54,22 @@ export function factsOf(details: KeyDetails): Child {
         )}
     </dl>
   `
+}
+
+function limitsText({ perMinute, perDay }: KeyDetails['limits'] = {}): string {
+  return [
+    ...(perMinute === undefined ? [] : [`${shown(perMinute)} a minute`]),
+    ...(perDay === undefined ? [] : [`${shown(perDay)} a day`]),
+  ].join(', ')
+}
+
+/** What an operator has added to the present windows. */
+function grantText({ perDay, perMinute, by, note }: KeyDetails['standing']['grants'][number]) {
+  const more = [
+    ...(perDay === null ? [] : [`${count(perDay)} for the day`]),
+    ...(perMinute === null ? [] : [`${count(perMinute)} for the minute`]),
+  ]
+  return `${more.join(', ')}, by ${by}${note === null ? '' : `: ${note}`}`
 }
 
 /** The other keys that use up the same quota. */

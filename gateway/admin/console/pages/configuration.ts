@@ -1,12 +1,14 @@
+import { ActionButton } from '../action-button.ts'
 import { ask, type Session } from '../api.ts'
 import { useData } from '../data.ts'
+import type { KeptDraft } from '../editor/draft.ts'
 import { Editor } from '../editor/editor.ts'
 import { html, type Child } from '../html.ts'
-import { ActionButton, aged, page, table, time } from '../parts.ts'
+import { aged, page, table, time } from '../parts.ts'
 import type { ConfigInForce, Fleet } from '../views.ts'
 
 /** The configuration in force on each gateway, the mistakes of its file, and an editor. */
-export function Configuration({ session }: { session: Session }) {
+export function Configuration({ session, draft }: { session: Session; draft: KeptDraft }) {
   const config = useData<ConfigInForce>('/admin/config', 5_000)
   const fleet = useData<Fleet>('/admin/gateways', 2_000)
   const reload = async (): Promise<void> => {
@@ -46,7 +48,12 @@ export function Configuration({ session }: { session: Session }) {
     ),
     aged(fleet, gatewaysOf),
     config.data &&
-      html`<${Editor} session=${session} config=${config.data} reload=${config.reload} />`,
+      html`<${Editor}
+        session=${session}
+        config=${config.data}
+        draft=${draft}
+        reload=${config.reload}
+      />`,
   )
 }
 

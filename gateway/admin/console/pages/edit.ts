@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ApiError, ask, type Session } from '../api.ts'
+import { SaveFile } from '../editor/save-file.ts'
 import { html, type Child } from '../html.ts'
 import { failure } from '../parts.ts'
 import type { Edited } from '../views.ts'
-import { SaveFile } from './save-file.ts'
 
 type Props = Readonly<{
   /** New values by their places, such as `plans.free.perMinute`. */
@@ -15,7 +15,7 @@ type Props = Readonly<{
 
 /** A change of the configuration's file: its lines, checked; to be copied or, where that is allowed, saved. */
 export function Edit({ set, session, watch }: Props) {
-  const [edited, setEdited] = useState<Edited>()
+  const [edited, setEdited] = useState<Edited & Readonly<{ of: string }>>()
   const [error, setError] = useState<string>()
   const body = JSON.stringify({ set })
   useEffect(() => {
@@ -23,7 +23,7 @@ export function Edit({ set, session, watch }: Props) {
     const leaving = new AbortController()
     setError(undefined)
     ask<Edited>('POST', '/admin/config/edit', { set }, leaving.signal).then(
-      setEdited,
+      (answer) => setEdited({ ...answer, of: body }),
       (thrown: unknown) => {
         if (leaving.signal.aborted) return
         setEdited(undefined)
@@ -44,8 +44,17 @@ export function Edit({ set, session, watch }: Props) {
       <${CopyPatch} key=${diff} patch=${diff} />
       ${
         text !== undefined &&
+        // While others are typed, it is still about those before.
+        edited.of === body &&
         mistakes.length === 0 &&
-        html`<${SaveFile} key=${diff} file=${file} text=${text} over=${hash} watch=${watch} />`
+        html`<${SaveFile}
+          key=${diff}
+          file=${file}
+          text=${text}
+          over=${hash}
+          settings=${Object.keys(set).length}
+          watch=${watch}
+        />`
       }
     </div>
   `

@@ -5,6 +5,7 @@ import { html } from '../html.ts'
 import { failure } from '../parts.ts'
 import { plansIn } from '../settings.ts'
 import type { ConfigInForce } from '../views.ts'
+import { useWork } from '../work.ts'
 
 type Made = Readonly<{ id: string; key: string }>
 
@@ -14,18 +15,13 @@ export function MakeKey({ made }: { made: () => void }) {
   const form = useRef<HTMLFormElement>(null)
   const config = useData<ConfigInForce>('/admin/config')
   const [key, setKey] = useState<Made>()
-  const [error, setError] = useState<string>()
+  const { isBusy, error, run } = useWork()
   const plans = config.data ? plansIn(config.data.config) : []
   const create = async (event: Event): Promise<void> => {
     event.preventDefault()
     if (!form.current) return
     const given = [...new FormData(form.current)].filter(([, value]) => value !== '')
-    setError(undefined)
-    try {
-      setKey(await ask<Made>('POST', '/admin/keys', Object.fromEntries(given)))
-    } catch (thrown) {
-      setError(thrown instanceof Error ? thrown.message : String(thrown))
-    }
+    await run(async () => setKey(await ask<Made>('POST', '/admin/keys', Object.fromEntries(given))))
   }
   const close = (): void => {
     if (key) made()
@@ -56,7 +52,7 @@ export function MakeKey({ made }: { made: () => void }) {
                 ${error !== undefined && failure({ message: error })}
                 <div class="buttons">
                   <button type="button" onClick=${() => dialog.current?.close()}>Cancel</button>
-                  <button class="go">Make it</button>
+                  <button class="go" disabled=${isBusy}>Make it</button>
                 </div>
               </form>
             `

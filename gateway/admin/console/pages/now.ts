@@ -1,13 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
-import { percent, refusedOf } from '../charts/outcomes.ts'
-import { summaryOf, Traffic } from '../charts/traffic.ts'
+import { summaryOf } from '../charts/traffic-numbers.ts'
+import { Traffic } from '../charts/traffic.ts'
 import { Choice } from '../controls.ts'
 import { useData, type Loaded } from '../data.ts'
 import { clock, count } from '../format.ts'
 import { html, type Child } from '../html.ts'
 import { useLive, type Live, type LiveRange } from '../live.ts'
 import { aged, page, table, time } from '../parts.ts'
-import type { Ban, Picture, Sums } from '../views.ts'
+import type { Ban, Picture } from '../views.ts'
+import { strip, troublesOf } from './now-summary.ts'
 import { refusedKeys, Refusals } from './refusals-now.ts'
 
 /** How often a reader of the screen hears how it goes. */
@@ -59,7 +60,7 @@ function figures({ picture, rows }: Live, bans: Bans, range: LiveRange, plan?: s
   const endAt = Math.floor(Date.parse(picture.time) / 1_000)
   const { sums } = picture.range ?? { sums: picture.lastMinute }
   return html`
-    ${troubles(picture)} ${strip(picture.lastMinute)}
+    ${troublesOf(picture)} ${strip(picture.lastMinute)}
     <${Traffic} range=${range} rows=${rows} sums=${sums} endAt=${endAt} />
     ${sums.requests === 0 && nothingYet()}
     <div class="columns">
@@ -67,77 +68,6 @@ function figures({ picture, rows }: Live, bans: Bans, range: LiveRange, plan?: s
       <section><${Refusals} refusals=${picture.refusals} plan=${plan} /></section>
     </div>
   `
-}
-
-function troubles({ gateways, store, configs }: Picture): Child {
-  const { asked, told } = gateways
-  const refusals = configs.flatMap((config) => config.refusals)
-  return html`
-    ${
-      told < asked &&
-      html`<p class="banner" role="status">
-        ${told} of ${asked} gateways have told: the figures lack the others.
-      </p>`
-    }
-    ${
-      !store.reachable &&
-      html`<p class="banner bad" role="alert">
-        The store is out of reach of ${store.without.join(', ')}: requests are decided as
-        <code>store.whenUnreachable</code> says, and other gateways aren’t heard.
-      </p>`
-    }
-    ${
-      configs.length > 1 &&
-      html`<p class="banner" role="status">
-        The gateways go by ${configs.length} different configurations.
-        <a href="#/configuration">See which</a>
-      </p>`
-    }
-    ${refusals.map(
-      ({ gateway, mistake }) => html`
-        <p class="banner bad" role="alert">
-          ${gateway} refuses its file as it is now: ${mistake}
-          <a href="#/configuration">See the file</a>
-        </p>
-      `,
-    )}
-  `
-}
-
-/** The last minute in five numbers. */
-function strip(sums: Sums): Child {
-  const { requests, failed, backendFailed, own, upstream } = sums
-  const times = (latency: Sums['own']): string =>
-    latency ? `${latency.p50} / ${latency.p99} ms` : '–'
-  const tiles: readonly (readonly [name: string, value: string, more: string, isBad?: boolean])[] =
-    [
-      ['Requests', `${perSecond(requests / 60)} a second`, `${count(requests)} in the last minute`],
-      ['Refused', percent(refusedOf(sums), requests), `${count(refusedOf(sums))} requests`],
-      [
-        'Failed',
-        percent(failed + backendFailed, requests),
-        `${count(failed)} by us, ${count(backendFailed)} by backends`,
-        failed + backendFailed > 0,
-      ],
-      ['Our own time', times(own), 'half and 99 % within'],
-      ['Backends’ time', times(upstream), 'half and 99 % within'],
-    ]
-  return html`
-    <dl class="strip">
-      ${tiles.map(
-        ([name, value, more, isBad]) => html`
-          <div class=${isBad ? 'tile bad' : 'tile'}>
-            <dt>${name}</dt>
-            <dd><b>${value}</b> <span class="quiet">${more}</span></dd>
-          </div>
-        `,
-      )}
-    </dl>
-  `
-}
-
-function perSecond(rate: number): string {
-  return rate > 0 && rate < 10 ? rate.toFixed(1) : count(Math.round(rate))
 }
 
 function nothingYet(): Child {

@@ -1,12 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ApiError, ask, send, type Session } from '../api.ts'
-import { count } from '../format.ts'
+import { ApiError, ask, type Session } from '../api.ts'
+import { Choice } from '../controls.ts'
+import { gatewayNowMs } from '../gateway-clock.ts'
 import { html, type Child } from '../html.ts'
-import { aged, table } from '../parts.ts'
+import { aged } from '../parts.ts'
+import { SaveCsv } from '../save-csv.ts'
 import type { Loaded } from '../data.ts'
-import type { HitQuota, PlanLimits, Preview, RefusedQuota } from '../views.ts'
-import { saveAs } from './calls-csv.ts'
+import type { PlanLimits, Preview } from '../views.ts'
 import { Edit } from './edit.ts'
+import { previewOf } from './preview-tables.ts'
 
 /** How long to wait after the last change of a number. */
 const pauseMs = 250
@@ -24,6 +26,7 @@ type Props = Readonly<{
 export function PlanPreview({ name, now, draft, change, reset, session }: Props) {
   const then = { ...now, ...draft }
   const isChanged = then.perMinute !== now.perMinute || then.perDay !== now.perDay
+  const [how, setHow] = useState<How>('limit')
   const preview = usePreview(name, isChanged ? then : undefined)
   return html`
     <section class="card">
@@ -36,9 +39,21 @@ export function PlanPreview({ name, now, draft, change, reset, session }: Props)
       ${
         isChanged
           ? html`
-              ${aged(preview, (data) => previewOf(data, () => void saveCsv(name, then)))}
+              ${aged(preview, (data) => previewOf(data, saveHit(name, then)))}
+              ${
+                isLower(now, then) &&
+                html`<${Choice}
+                  label="How"
+                  value=${how}
+                  options=${[
+                    ['limit', 'refuse'],
+                    ['shadow', 'only count, as a shadow'],
+                  ]}
+                  choose=${setHow}
+                />`
+              }
               <${Edit}
-                set=${settingsOf(name, now, then)}
+                set=${settingsOf(name, now, then, isLower(now, then) ? how : 'limit')}
                 session=${session}
                 watch=${`#/now/${encodeURIComponent(name)}`}
               />
@@ -75,10 +90,32 @@ function field(
   `
 }
 
+type How = 'limit' | 'shadow'
+
+const windows = ['perMinute', 'perDay'] as const
+
 /** The settings of the file that differ. */
-function settingsOf(name: string, now: PlanLimits, then: PlanLimits): Record<string, unknown> {
-  const changed = (['perMinute', 'perDay'] as const).filter((limit) => now[limit] !== then[limit])
-  return Object.fromEntries(changed.map((limit) => [`plans.${name}.${limit}`, then[limit]]))
+function settingsOf(
+  name: string,
+  now: PlanLimits,
+  then: PlanLimits,
+  how: How,
+): Record<string, unknown> {
+  const changed = windows.filter((limit) => now[limit] !== then[limit])
+  if (how === 'limit') {
+    return Object.fromEntries(changed.map((limit) => [`plans.${name}.${limit}`, then[limit]]))
+  }
+  const shadow = Object.fromEntries(changed.map((limit) => [limit, then[limit]]))
+  return { [`plans.${name}.shadow`]: shadow }
+}
+
+/** Whether no limit is raised: a shadow can't be looser than its limit. */
+function isLower(now: PlanLimits, then: PlanLimits): boolean {
+  return windows.every((limit) => numberOf(then[limit]) <= numberOf(now[limit]))
+}
+
+function numberOf(limit: number | string): number {
+  return typeof limit === 'number' ? limit : Infinity
 }
 
 function usePreview(name: string, then: PlanLimits | undefined): Loaded<Preview> {
@@ -89,7 +126,7 @@ function usePreview(name: string, then: PlanLimits | undefined): Loaded<Preview>
     const timer = setTimeout(() => {
       const path = `/admin/plans/${encodeURIComponent(name)}/preview`
       ask<Preview>('POST', path, { ...then, limit: 100 }, leaving.signal).then(
-        (data) => setState({ data, atMs: Date.now(), error: undefined }),
+        (data) => setState({ data, atMs: gatewayNowMs(), error: undefined }),
         (error: unknown) => {
           if (leaving.signal.aborted) return
           const told = error instanceof ApiError ? error : new ApiError(0, String(error))
@@ -107,113 +144,12 @@ function usePreview(name: string, then: PlanLimits | undefined): Loaded<Preview>
 
 const nothing = { data: undefined, atMs: undefined, error: undefined }
 
-async function saveCsv(name: string, then: PlanLimits): Promise<void> {
-  const path = `/admin/plans/${encodeURIComponent(name)}/preview`
-  const answer = await send('POST', path, { body: then, accept: 'text/csv' })
-  saveAs(`${name}-refused.csv`, await answer.text(), 'text/csv')
+function saveHit(name: string, then: PlanLimits): Child {
+  return html`<${SaveCsv}
+    label="Save them as CSV"
+    file=${`${name}-refused.csv`}
+    method="POST"
+    path=${`/admin/plans/${encodeURIComponent(name)}/preview`}
+    body=${then}
+  />`
 }
-
-function previewOf(preview: Preview, saveHit: () => void): Child {
-  const { hit, hitQuotas, refused, refusedQuotas, unsaid } = preview
-  return html`
-    <p class=${`banner ${hitQuotas > 0 ? '' : 'good'}`} role="status">${summaryOf(preview)}</p>
-    ${
-      hit.length > 0 &&
-      html`
-        ${table(listed('Quotas that would have been refused', hit.length, hitQuotas), hitColumns, hit, keyOf, true)}
-        <p><button type="button" onClick=${saveHit}>Save them as CSV</button></p>
-      `
-    }
-    ${
-      refused.length > 0 &&
-      table(
-        listed(
-          'Quotas that were refused by the limits that would be raised',
-          refused.length,
-          refusedQuotas,
-        ),
-        refusedColumns,
-        refused,
-        keyOf,
-        true,
-      )
-    }
-    <details>
-      <summary>What these numbers can’t tell</summary>
-      <ul>
-        ${unsaid.map((each) => html`<li>${each}</li>`)}
-      </ul>
-    </details>
-  `
-}
-
-function summaryOf({
-  hitQuotas,
-  quotas,
-  hitDays,
-  days,
-  hitNow,
-  bound,
-  refused,
-  refusedQuotas,
-}: Preview): string {
-  const least = bound === 'lower' ? 'At least ' : ''
-  const hit = `${least}${count(hitQuotas)} of ${count(quotas)} quotas would have been refused, on ${count(hitDays)} of ${count(days)} days${hitQuotas > 0 ? `; ${count(hitNow)} of them right now` : ''}.`
-  if (refusedQuotas === 0) return hit
-  const onDays = refused.reduce((sum, { daysRefused }) => sum + daysRefused.length, 0)
-  return `${hit} ${count(refusedQuotas)} that were refused on ${count(onDays)} days would have had more room.`
-}
-
-function listed(title: string, some: number, all: number): string {
-  return all > some ? `${title}: ${count(some)} of ${count(all)}` : title
-}
-
-function keyOf({ quota }: HitQuota | RefusedQuota): string {
-  return quota
-}
-
-const ofBoth = [
-  {
-    name: 'Key',
-    cell: ({ key, name, account }: HitQuota | RefusedQuota) => html`
-      <a href=${`#/callers/${key}`}>${name}</a>
-      ${account !== null && account !== undefined && html`<div class="quiet">account ${account}</div>`}
-    `,
-  },
-  {
-    name: 'Highest minute',
-    isNumber: true,
-    cell: ({ peakMinute }: HitQuota | RefusedQuota) => count(peakMinute),
-  },
-  {
-    name: 'Highest day',
-    isNumber: true,
-    cell: ({ peakDay }: HitQuota | RefusedQuota) => count(peakDay),
-  },
-]
-
-const hitColumns = [
-  ...ofBoth,
-  {
-    name: 'Days',
-    cell: ({ days, daysHit }: HitQuota) => html`
-      ${count(daysHit.length)} of ${count(days)}
-      <div class="quiet">${daysHit.slice(-3).join(', ')}${daysHit.length > 3 ? ', …' : ''}</div>
-    `,
-  },
-  { name: 'Right now', cell: ({ refusedNow }: HitQuota) => (refusedNow ? 'refused' : '') },
-]
-
-const refusedColumns = [
-  ...ofBoth,
-  {
-    name: 'Refused on',
-    isNumber: true,
-    cell: ({ daysRefused }: RefusedQuota) => `${count(daysRefused.length)} days`,
-  },
-  {
-    name: 'By minute, by day',
-    isNumber: true,
-    cell: ({ refused }: RefusedQuota) => `${count(refused.minute)}, ${count(refused.day)}`,
-  },
-]

@@ -3,10 +3,12 @@ import type { Session } from '../api.ts'
 import { Demand } from '../charts/demand.ts'
 import { useData } from '../data.ts'
 import { count } from '../format.ts'
+import { gatewayNowMs } from '../gateway-clock.ts'
 import { html, type Child } from '../html.ts'
 import { aged, page, table } from '../parts.ts'
 import type { DayOfPlan, PlanDemand, PlanLimits } from '../views.ts'
 import { PlanPreview } from './plan-preview.ts'
+import { PlanShadow } from './plan-shadow.ts'
 
 /** One plan: what its quotas use of it, and what other limits would do. */
 export function PlanPage({ name, session }: { name: string; session: Session }) {
@@ -49,6 +51,7 @@ export function PlanPage({ name, session }: { name: string; session: Session }) 
           reset=${() => setDraft({})}
           session=${session}
         />
+        <${PlanShadow} name=${name} session=${session} />
         ${daysOf(byDay)}
       `
     }),
@@ -62,7 +65,7 @@ function numberOf(limit: PlanLimits['perMinute'] | undefined): number | undefine
 function sentenceOf(now: PlanLimits, quotas: number, byDay: readonly DayOfPlan[]): string {
   const limits = `${limitText(now.perMinute)} a minute, ${limitText(now.perDay)} a day.`
   if (quotas === 0) return `${limits} No key of this plan was used in 14 days.`
-  const today = byDay.find(({ on }) => on === new Date().toISOString().slice(0, 10))
+  const today = byDay.find(({ on }) => on === new Date(gatewayNowMs()).toISOString().slice(0, 10))
   const near = today ? Math.max(today.minute.near, today.day.near) : 0
   const used = `${count(quotas)} ${quotas === 1 ? 'quota was' : 'quotas were'} used in 14 days`
   return `${limits} ${used}; today ${count(near)} came near a limit.`

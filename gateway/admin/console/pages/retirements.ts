@@ -1,15 +1,18 @@
+import type { Session } from '../api.ts'
 import { DayBars, type Day } from '../charts/days.ts'
 import { Retirement, sentenceOf, type Deprecation } from '../charts/retirement.ts'
 import { useData } from '../data.ts'
 import { count } from '../format.ts'
+import { gatewayNowMs } from '../gateway-clock.ts'
 import { html, type Child } from '../html.ts'
 import { aged, page, table, time } from '../parts.ts'
+import { SaveCsv } from '../save-csv.ts'
 import { deprecationsIn } from '../settings.ts'
 import type { CallsOfDay, ConfigInForce, DeprecatedCalls } from '../views.ts'
-import { CallsCsv } from './calls-csv.ts'
+import { Extend } from './extend.ts'
 
 /** Each deprecated operation: its way to the sunset, its calls, and the keys that still call it. */
-export function Retirements() {
+export function Retirements({ session }: { session: Session }) {
   const config = useData<ConfigInForce>('/admin/config')
   const calls = useData<readonly DeprecatedCalls[]>('/admin/deprecations')
   const days = useData<readonly CallsOfDay[]>('/admin/deprecations/days')
@@ -20,15 +23,16 @@ export function Retirements() {
       const all = deprecationsIn(settings)
       if (all.length === 0) return nothingYet()
       return html`
-        ${aged(calls, (rows) => html`<${CallsCsv} calls=${rows} />`)}
-        ${all.map((deprecation) => {
+        ${aged(calls, saveAll)}
+        ${all.map((deprecation, place) => {
           const { operation } = deprecation
           return html`
             <section class="card" key=${operation}>
               <h2><code>${operation}</code></h2>
-              <p>${sentenceOf(deprecation, Date.now())}</p>
+              <p>${sentenceOf(deprecation, gatewayNowMs())}</p>
               <${Retirement} deprecation=${deprecation} />
               ${extensionsOf(deprecation)}
+              <${Extend} deprecation=${deprecation} place=${place} session=${session} />
               ${aged(days, (each) => callsByDay(each.filter((day) => day.operation === operation)))}
               ${aged(calls, (each) => callersOf(each.filter((row) => row.operation === operation)))}
             </section>
@@ -37,6 +41,16 @@ export function Retirements() {
       `
     }),
   )
+}
+
+function saveAll(calls: readonly DeprecatedCalls[]): Child {
+  if (calls.length === 0) return null
+  return html`<${SaveCsv}
+    label="Save all callers as CSV"
+    file="deprecated-calls.csv"
+    method="GET"
+    path="/admin/deprecations"
+  />`
 }
 
 function nothingYet(): Child {

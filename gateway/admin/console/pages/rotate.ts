@@ -2,6 +2,7 @@ import { useRef, useState } from 'preact/hooks'
 import { ask } from '../api.ts'
 import { html } from '../html.ts'
 import { failure } from '../parts.ts'
+import { useWork } from '../work.ts'
 import { Shown } from './make-key.ts'
 
 /** Gives a key a new token, and shows it this once. */
@@ -9,16 +10,13 @@ export function Rotate({ id, done }: { id: string; done: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [overlap, setOverlap] = useState('24h')
   const [token, setToken] = useState<string>()
-  const [error, setError] = useState<string>()
+  const { isBusy, error, run } = useWork()
   const rotate = async (event: Event): Promise<void> => {
     event.preventDefault()
-    setError(undefined)
-    try {
+    await run(async () => {
       const { key } = await ask<{ key: string }>('POST', `/admin/keys/${id}/rotate`, { overlap })
       setToken(key)
-    } catch (thrown) {
-      setError(thrown instanceof Error ? thrown.message : String(thrown))
-    }
+    })
   }
   const close = (): void => {
     if (token !== undefined) done()
@@ -51,7 +49,7 @@ export function Rotate({ id, done }: { id: string; done: () => void }) {
                 ${error !== undefined && failure({ message: error })}
                 <div class="buttons">
                   <button type="button" onClick=${() => dialog.current?.close()}>Cancel</button>
-                  <button class="go">Rotate</button>
+                  <button class="go" disabled=${isBusy}>Rotate</button>
                 </div>
               </form>
             `

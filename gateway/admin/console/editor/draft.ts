@@ -1,0 +1,26 @@
+import { useEffect, useRef } from 'preact/hooks'
+import type { ConfigText } from '../views.ts'
+
+/** What is being typed, and the file that it was made from, where that may be read. */
+export type Draft = Readonly<{ read: ConfigText | undefined; text: string }>
+
+/** The draft of a session: other pages don't end it, and a tab that is closed with one asks first. */
+export type KeptDraft = { current: Draft }
+
+/** Keeps the draft as long as the house stands: it may hold secrets, so it is in no storage. */
+export function useDraft(): KeptDraft {
+  const draft = useRef<Draft>({ read: undefined, text: '' })
+  useEffect(() => {
+    const ask = (event: Event): void => {
+      if (isChanged(draft.current)) event.preventDefault()
+    }
+    addEventListener('beforeunload', ask)
+    return () => removeEventListener('beforeunload', ask)
+  }, [])
+  return draft
+}
+
+/** Whether a draft has more than the file. */
+export function isChanged({ read, text }: Draft): boolean {
+  return text !== (read?.text ?? '')
+}

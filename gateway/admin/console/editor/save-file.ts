@@ -1,0 +1,66 @@
+import { useState } from 'preact/hooks'
+import { ActionButton } from '../action-button.ts'
+import { refusalOf, send } from '../api.ts'
+import { useData } from '../data.ts'
+import { html } from '../html.ts'
+import type { ConfigInForce, Fleet } from '../views.ts'
+
+type Props = Readonly<{
+  file: string
+  text: string
+  /** The hash of the text that this one was made from. */
+  over: string
+  /** The number of settings that differ from those in force. */
+  settings: number
+  /** Whether the text may be saved now; it may unless told. */
+  isOffered?: boolean
+  /** The page that shows what the change does. */
+  watch?: string
+  saved?: (hash: string) => void
+}>
+
+/** Saves a text as the gateway's file, and then says when all gateways go by it. */
+export function SaveFile({ file, text, over, settings, isOffered = true, watch, saved }: Props) {
+  const [last, setLast] = useState<Readonly<{ text: string; hash: string }>>()
+  const save = async (): Promise<void> => {
+    const answer = await send('PUT', '/admin/config/file', { body: text, ifMatch: over })
+    if (!answer.ok) throw await refusalOf(answer)
+    const { hash } = (await answer.json()) as ConfigInForce
+    setLast({ text, hash })
+    saved?.(hash)
+  }
+  if (last?.text === text)
+    return html`<${InForce} key=${last.hash} hash=${last.hash} watch=${watch} />`
+  if (!isOffered) return null
+  return html`<${ActionButton}
+    label="Save"
+    consequence=${consequenceOf(file, over, settings)}
+    act=${save}
+  />`
+}
+
+/** What saving will do, told beforehand. */
+function consequenceOf(file: string, over: string, settings: number): string {
+  const changes =
+    settings === 0
+      ? 'No setting changes'
+      : `${settings} ${settings === 1 ? 'setting changes' : 'settings change'} at once, for all new requests`
+  return `Writes ${file} on the gateway’s machine, in place of the version ${over}. ${changes}. If the file has changed meanwhile, nothing is written.`
+}
+
+/** Follows a configuration to every gateway. */
+function InForce({ hash, watch }: { hash: string; watch: string | undefined }) {
+  const { data } = useData<Fleet>('/admin/gateways', 1_000)
+  const all = data?.gateways.filter(({ config }) => config !== null) ?? []
+  const behind = all.filter(({ config }) => config?.hash !== hash)
+  const isEverywhere = all.length > 0 && behind.length === 0
+  const told = isEverywhere
+    ? 'Every gateway goes by it.'
+    : `Not yet: ${behind.map(({ name }) => name).join(', ') || 'asking the gateways'}.`
+  return html`
+    <p class=${isEverywhere ? 'banner good' : 'banner'} role="status">
+      ${`Saved as ${hash}. ${told}`}
+      ${watch !== undefined && html`<a href=${watch}>${' Watch what it does'}</a>`}
+    </p>
+  `
+}

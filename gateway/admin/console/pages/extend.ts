@@ -1,0 +1,72 @@
+import { useState } from 'preact/hooks'
+import type { Session } from '../api.ts'
+import type { Deprecation } from '../charts/retirement.ts'
+import { fieldText } from '../controls.ts'
+import { html } from '../html.ts'
+import { Edit } from './edit.ts'
+
+type Kind = 'key' | 'account' | 'brownout'
+
+type Props = Readonly<{
+  deprecation: Deprecation
+  /** Its place among the deprecations of the configuration. */
+  place: number
+  session: Session
+}>
+
+/** A later sunset for somebody, or another brownout: the change of the file that brings it. */
+export function Extend({ deprecation, place, session }: Props) {
+  const [kind, setKind] = useState<Kind>('key')
+  const [set, setSet] = useState<Readonly<Record<string, unknown>>>()
+  const write = (event: Event): void => {
+    event.preventDefault()
+    const form = new FormData(event.target as HTMLFormElement)
+    setSet(settingOf(deprecation, place, kind, form))
+  }
+  if (session.role !== 'all') return null
+  return html`
+    <details>
+      <summary>Extend it for a caller, or plan a brownout</summary>
+      <form class="tools" onSubmit=${write}>
+        <label
+          >What
+          <select
+            value=${kind}
+            onChange=${(event: Event) => setKind((event.target as HTMLSelectElement).value as Kind)}
+          >
+            <option value="key">a later sunset for a key</option>
+            <option value="account">a later sunset for an account</option>
+            <option value="brownout">a brownout: 503 for everybody</option>
+          </select>
+        </label>
+        ${
+          kind === 'brownout'
+            ? html`<label>From, in UTC <input name="from" type="datetime-local" required /></label>
+                <label>To, in UTC <input name="to" type="datetime-local" required /></label>`
+            : html`<label
+                  >${kind === 'key' ? 'Id of the key' : 'Account'}
+                  <input name="whose" required autocomplete="off"
+                /></label>
+                <label>Until <input name="until" type="date" required /></label>`
+        }
+        <button>Show the change</button>
+      </form>
+      ${set && html`<${Edit} set=${set} session=${session} watch="#/retirements" />`}
+    </details>
+  `
+}
+
+/** The setting with what a form adds to it. */
+function settingOf(
+  { brownouts, extensions = [] }: Deprecation,
+  place: number,
+  kind: Kind,
+  form: FormData,
+): Readonly<Record<string, unknown>> {
+  if (kind === 'brownout') {
+    const added = { from: `${fieldText(form, 'from')}Z`, to: `${fieldText(form, 'to')}Z` }
+    return { [`deprecations[${place}].brownouts`]: [...brownouts, added] }
+  }
+  const added = { [kind]: fieldText(form, 'whose'), until: fieldText(form, 'until') }
+  return { [`deprecations[${place}].extensions`]: [...extensions, added] }
+}

@@ -1,0 +1,41 @@
+import { ask } from '../api.ts'
+import { fieldText } from '../controls.ts'
+import { FormDialog } from '../form-dialog.ts'
+import { html } from '../html.ts'
+import type { KeyDetails } from '../views.ts'
+
+/** Adds points to this day or minute of a key's quota. */
+export function Grant({ details, done }: { details: KeyDetails; done: () => void }) {
+  const { id, account } = details
+  const whose = account === undefined ? 'It' : `The account ${account}, with all of its keys,`
+  const submit = async (form: FormData): Promise<void> => {
+    await ask('POST', `/admin/quota/${id}/grant`, grantIn(form))
+    done()
+  }
+  return html`<${FormDialog}
+    label="Grant more"
+    consequence=${`${whose} gets so much more within a second, on every gateway. It is gone with the day, or the minute.`}
+    submit=${submit}
+    fields=${html`
+      <label
+        >More for today
+        <input name="perDay" inputmode="numeric" pattern="[0-9]*" autocomplete="off" />
+      </label>
+      <label
+        >More for this minute
+        <input name="perMinute" inputmode="numeric" pattern="[0-9]*" autocomplete="off" />
+      </label>
+      <label>Why, for other operators <input name="note" autocomplete="off" /></label>
+    `}
+  />`
+}
+
+function grantIn(form: FormData): object {
+  const numbers = ['perDay', 'perMinute'].flatMap((name) => {
+    const text = fieldText(form, name)
+    return text === '' ? [] : [[name, Number(text)] as const]
+  })
+  if (numbers.length === 0) throw new Error('Say how much more: for today, this minute or both.')
+  const note = fieldText(form, 'note')
+  return { ...Object.fromEntries(numbers), ...(note === '' ? {} : { note }) }
+}

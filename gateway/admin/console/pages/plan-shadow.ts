@@ -1,0 +1,85 @@
+import { useState } from 'preact/hooks'
+import type { Session } from '../api.ts'
+import { query } from '../api.ts'
+import { useData } from '../data.ts'
+import { count } from '../format.ts'
+import { html, type Child } from '../html.ts'
+import { aged, table, time } from '../parts.ts'
+import type { PlanLimits, ShadowedKey, ShadowReport } from '../views.ts'
+import { Edit } from './edit.ts'
+
+/** The shadow limits of a plan, if it has any: what they would have refused. */
+export function PlanShadow({ name, session }: { name: string; session: Session }) {
+  const report = useData<ShadowReport>(`/admin/shadow${query({ plan: name })}`, 5_000)
+  const [isLeaving, setLeaving] = useState(false)
+  return aged(report, ({ shadows, keys }) => {
+    const [own] = shadows
+    if (!own) return null
+    return html`
+      <section class="card">
+        <h2>Shadow limits</h2>
+        <p>
+          ${shadowText(own.shadow)}. Nobody is refused by them: they count what they would have
+          refused, of requests that were let in.
+        </p>
+        ${keysOf(keys)}
+        ${
+          session.role === 'all' &&
+          html`<p>
+              <button type="button" onClick=${() => setLeaving(!isLeaving)}>
+                ${isLeaving ? 'Keep the shadow' : 'Take the shadow away'}
+              </button>
+            </p>
+            ${
+              isLeaving &&
+              html`<${Edit}
+                set=${{ [`plans.${name}.shadow`]: null }}
+                session=${session}
+                watch=${`#/now/${encodeURIComponent(name)}`}
+              />`
+            }`
+        }
+      </section>
+    `
+  })
+}
+
+function shadowText(shadow: PlanLimits | string): string {
+  if (typeof shadow === 'string') return shadow
+  const text = (limit: number | string): string =>
+    typeof limit === 'number' ? count(limit) : limit
+  return `${text(shadow.perMinute)} a minute, ${text(shadow.perDay)} a day`
+}
+
+function keysOf(keys: readonly ShadowedKey[]): Child {
+  if (keys.length === 0)
+    return html`<p class="banner good">They would have refused nothing in 14 days.</p>`
+  return table(
+    'Requests that they would have refused in 14 days',
+    [
+      {
+        name: 'Key',
+        cell: ({ key, name, account }: ShadowedKey) => html`
+          <a href=${`#/callers/${key}`}>${name}</a>
+          ${account !== undefined && html`<div class="quiet">account ${account}</div>`}
+        `,
+      },
+      {
+        name: 'By the minute',
+        isNumber: true,
+        cell: ({ refused }: ShadowedKey) => count(refused.minute),
+      },
+      {
+        name: 'By the day',
+        isNumber: true,
+        cell: ({ refused }: ShadowedKey) => count(refused.day),
+      },
+      { name: 'Of', isNumber: true, cell: ({ of }: ShadowedKey) => count(of) },
+      { name: 'First', cell: ({ first }: ShadowedKey) => first },
+      { name: 'Last', cell: ({ last }: ShadowedKey) => time(last) },
+    ],
+    keys,
+    ({ key }) => key,
+    true,
+  )
+}

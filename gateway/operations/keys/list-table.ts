@@ -1,0 +1,106 @@
+import type { KeyInUse } from '../../keys/in-use.ts'
+import type { Key } from '../../keys/key.ts'
+import { lastUse } from '../../keys/last-use-store.ts'
+import { settingsAt, type InForce } from '../../keys/temporary.ts'
+import { stateOf } from '../../keys/view.ts'
+import { effectiveLimits } from '../../limits/limits.ts'
+import { dayMs } from '../../limits/step.ts'
+import type { Context } from '../context.ts'
+import { aligned, endText, timeText } from '../table.ts'
+import { windowText, type Standings } from './standings.ts'
+
+/** The most characters of a key's restrictions in a line of the list. */
+const longestOnly = 28
+
+/** A table without columns that no key of the list uses, so that most lists fit a terminal. */
+export function listTable(
+  keys: readonly KeyInUse[],
+  context: Context,
+  bans: ReadonlyMap<string, number>,
+  standings: Standings | undefined,
+): string {
+  const shown = columnsOf(context, bans, standings).filter(
+    ([, cell, isAlways = false]) =>
+      isAlways || keys.some(({ key, uses }) => cell(key, uses) !== ''),
+  )
+  return aligned([
+    shown.map(([name]) => name),
+    ...keys.map(({ key, uses }) => shown.map(([, cell]) => cell(key, uses))),
+  ])
+}
+
+type Column = readonly [
+  name: string,
+  cell: (key: Key, uses: KeyInUse['uses']) => string,
+  isAlways?: boolean,
+]
+
+function columnsOf(
+  context: Context,
+  bans: ReadonlyMap<string, number>,
+  standings: Standings | undefined,
+): readonly Column[] {
+  const standing = ({ id }: Key) => standings?.get(id)
+  return [
+    ['ID', ({ id }) => id, true],
+    ['NAME', ({ name }) => name, true],
+    ['PLAN', (key) => settingsAt(key, context.clock()).plan, true],
+    ['ACCOUNT', ({ account = '' }) => account],
+    ['STATE', (key) => stateText(key, bans.get(key.id), context), true],
+    ['LIMITS', (key) => limitsText(settingsAt(key, context.clock()))],
+    ['UNTIL', (key) => untilText(settingsAt(key, context.clock()))],
+    ['MINUTE', (key) => windowText(standing(key)?.standing.minute)],
+    ['DAY', (key) => windowText(standing(key)?.standing.day)],
+    ['REFUSED TODAY', (key) => String(standing(key)?.refusedToday || '')],
+    ['ONLY', onlyText],
+    ['EXPIRES', ({ expiresAtMs }) => dayText(expiresAtMs)],
+    ['LAST USED', (_key, uses) => usedText(lastUse(uses), context)],
+    ['CREATED', ({ createdAtMs }) => dayText(createdAtMs), true],
+  ]
+}
+
+function stateText(
+  key: Key,
+  bannedUntilMs: number | undefined,
+  { config, clock }: Context,
+): string {
+  const state = stateOf(key, clock())
+  if (state !== 'active') return state
+  const inForce = settingsAt(key, clock())
+  const plan = config.plans.get(inForce.plan)
+  if (!plan || !effectiveLimits(plan, inForce.limits)) return 'refused: no limits'
+  if (bannedUntilMs === undefined) return state
+  // Within a day the time is enough, and leaves room for other columns.
+  const [day = '', time = ''] = endText(bannedUntilMs).split(' ')
+  return `banned until ${bannedUntilMs - clock() < dayMs ? time : day}`
+}
+
+/** The day of a key's last use; within a day the time. */
+function usedText(usedMs: number | undefined, { clock }: Context): string {
+  const [day = '', time = ''] = timeText(usedMs).split(' ')
+  return usedMs !== undefined && clock() - usedMs < dayMs ? time : day
+}
+
+/** A key's own limits. */
+function limitsText({ limits }: Pick<InForce, 'limits'>): string {
+  const { perMinute, perDay } = limits ?? {}
+  return [
+    ...(perMinute === undefined ? [] : [`${perMinute}/min`]),
+    ...(perDay === undefined ? [] : [`${perDay}/day`]),
+  ].join(' ')
+}
+
+/** The next end of a plan or of limits that end by themselves. */
+function untilText({ changesAtMs }: InForce): string {
+  return changesAtMs === undefined ? '' : endText(changesAtMs)
+}
+
+/** The methods, paths and addresses that a key is restricted to. */
+function onlyText({ methods = [], paths = [], addresses = [] }: Key): string {
+  const all = [...methods, ...paths, ...addresses].join(' ')
+  return all.length > longestOnly ? `${all.slice(0, longestOnly - 1)}…` : all
+}
+
+function dayText(ms: number | undefined): string {
+  return timeText(ms).slice(0, 10)
+}

@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { startAdmin } from '../support/admin.ts'
+import { go, startBrowser } from '../support/browser.ts'
+import { startRedis, until } from '../support/redis.ts'
+
+const { test } = await startBrowser(t)
+
+/** An admin address where the file may be saved. */
+const saving = '{ host: 127.0.0.1, port: 0, save: true }'
+
+/** The field with the file, when the file is in it. */
+async function fieldOf(page: Page, file: string) {
+  const field = page.getByLabel(file, { exact: true })
+  await until(async () => (await field.inputValue()) !== '')
+  return { field, text: await field.inputValue() }
+}
+
+/** The words of the draft that are selected. */
+function selected(page: Page): Promise<string> {
+  return page.evaluate<string>(
+    `(({ value, selectionStart, selectionEnd }) => value.slice(selectionStart, selectionEnd))(document.activeElement)`,
+  )
+}
+
+test('a mistake leads to its line, and a text is saved unless somebody else was faster', async (t, open) => {
+  const { url, file, write, ask } = await startAdmin(t, { admin: saving })
+  const expected = /^412 PUT \/admin\/config\/file$/
+  const page = await open(url, { place: 'configuration', expected })
+  const { field, text } = await fieldOf(page, file)
+  t.equal(text, readFileSync(file, 'utf8'))
+  await field.fill(text.replace('perMinute: 60', 'perMinute: 6O'))
+  const line = text.split('\n').findIndex((each) => each.includes('perMinute: 60')) + 1
+  await page.getByRole('button', { name: `Line ${line}`, exact: true }).click()
+  await until(async () => (await selected(page)).startsWith('6O'))
+  t.match(await page.locator('.numbers').innerText(), `✗ ${line}\n`)
+  t.ok(await page.getByText('This can’t be saved here: it has mistakes.').isVisible())
+  t.equal(await page.getByRole('button', { name: 'Save', exact: true }).count(), 0)
+
+  await field.fill(text.replace('perMinute: 60', 'perMinute: 61'))
+  await page.getByText('plans.free.perMinute').waitFor()
+  await go(page, 'plans')
+  await go(page, 'configuration')
+  t.match(await field.inputValue(), 'perMinute: 61', 'another page doesn’t end a draft')
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  const dialog = page.getByRole('dialog', { name: 'Save', exact: true })
+  await dialog.getByText('1 setting changes at once').waitFor()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Every gateway goes by it.').waitFor()
+  t.equal(readFileSync(file, 'utf8'), text.replace('perMinute: 60', 'perMinute: 61'))
+  t.match((await ask('GET', '/admin/config')).text, '"perMinute":61')
+
+  write((saved) => `${saved}# of somebody else\n`)
+  await field.fill(text.replace('perMinute: 60', 'perMinute: 62'))
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByRole('alert').getByText('changed').waitFor()
+  t.match(readFileSync(file, 'utf8'), /perMinute: 61[^]*# of somebody else\n$/)
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Start over' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Start over' }).click()
+  await until(async () => (await field.inputValue()).endsWith('# of somebody else\n'))
+})
+
+test('a text is checked once, when typing stops', async (t, open) => {
+  const { url, file } = await startAdmin(t, { admin: saving })
+  const page = await open(url, { place: 'configuration' })
+  const { field } = await fieldOf(page, file)
+  await page.getByText('It is sound, and changes nothing').waitFor()
+  let checks = 0
+  page.on('request', (request) => {
+    if (request.url().endsWith('/admin/config/check')) checks++
+  })
+  await page.clock.install()
+  await field.press('Control+End')
+  for (const letter of '# a comment') {
+    await page.keyboard.type(letter)
+    await page.clock.runFor(300)
+  }
+  t.equal(checks, 0, 'none while it goes on')
+  await page.clock.runFor(150)
+  await until(() => checks === 1)
+})
+
+test('where other gateways must get the file, nothing is saved, and they are named', async (t, open) => {
+  const redis = await startRedis(t)
+  const store = `redis: "${redis.url}"`
+  const one = await startAdmin(t, { store, admin: saving })
+  const two = await startAdmin(t, { store, upstream: one.gateway.upstream })
+  await until(() => one.gateway.stores.fleet.size === 2)
+  const page = await open(one.url, { place: 'configuration' })
+  const { field, text } = await fieldOf(page, one.file)
+  await field.fill(`${text}# more\n`)
+  await page.getByText('It is sound').waitFor()
+  const why = await page.getByText('This can’t be saved here:').innerText()
+  t.match(why, two.gateway.app.self.name)
+  t.match(why, /Copy it instead/)
+  t.equal(await page.getByRole('button', { name: 'Save', exact: true }).count(), 0)
+})
