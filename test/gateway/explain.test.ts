@@ -263,7 +263,13 @@ deprecations:
       t.equal(Math.max(0, (window?.limit ?? 0) - (window?.used ?? 0)), remaining, name)
     }
   }
-  const seldom = ['misdirected_request', 'conflict', 'unsupported_media_type']
+  const seldom = [
+    'misdirected_request',
+    'conflict',
+    'unsupported_media_type',
+    'precondition_failed',
+    'precondition_required',
+  ]
   const provoked = new Set([...cases.map(([code]) => code), ...seldom])
   t.strictSame(
     Object.keys(statusByCode).filter((code) => !provoked.has(code)),
