@@ -18,17 +18,23 @@ export function page(title: string, command: string | undefined, ...content: Chi
   `
 }
 
-/** Data with its age: what could not be asked anew turns grey, and says since when. */
+/**
+ * Data with its age: what could not be asked anew turns grey, and says since when. It is one element of one kind, loaded or
+ * not: with another one, its neighbours would be made anew, and lose what was typed into them.
+ */
 export function aged<Data>(
   { data, atMs, error }: Loaded<Data>,
   show: (data: Data) => Child,
 ): Child {
-  if (data === undefined) return error ? failure(error) : html`<p class="quiet">Loading …</p>`
+  if (data === undefined) {
+    return html`<div>${error ? failure(error) : html`<p class="quiet">Loading …</p>`}</div>`
+  }
   const asOf = atMs === undefined ? '' : clock(new Date(atMs).toISOString())
-  // One shape with and without a failure: another one would close an open dialog, with what is in it.
   return html`
-    ${error && html`<p class="banner" role="status">As of ${asOf} UTC: ${error.message}</p>`}
-    <div class=${error ? 'stale' : 'fresh'}>${show(data)}</div>
+    <div>
+      ${error && html`<p class="banner" role="status">As of ${asOf} UTC: ${error.message}</p>`}
+      <div class=${error ? 'stale' : 'fresh'}>${show(data)}</div>
+    </div>
   `
 }
 
