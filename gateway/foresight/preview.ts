@@ -38,7 +38,7 @@ export type HitQuota = Readonly<{
 export type RefusedQuota = Omit<HitQuota, 'daysHit' | 'refusedNow'> &
   Readonly<{ daysRefused: readonly string[]; refused: Readonly<{ minute: number; day: number }> }>
 
-/** What a change of a plan would have done in some days. */
+/** The effect that a change of a plan would have had in some days. */
 export type PlanPreview = Readonly<{
   plan: string
   /** The limits now and then; `null` if the plan is taken away, or if a variable of the environment decides them. */

@@ -26,7 +26,7 @@ export type OfflineOptions = Readonly<{
 export type LastKnown = Readonly<{
   /** The counters of the quota in the store's last answer. */
   seen: Seen | undefined
-  /** What operators had added to the limits of its windows. */
+  /** The points that operators had added to the limits of its windows. */
   granted: Granted | undefined
   nowMs: number
   /** The number of gateways that share the quota. */

@@ -41,7 +41,7 @@ export type Conduct = {
 /** All state of one quota, which belongs to a key or to an account with several keys. */
 export type QuotaState = Counters & {
   conducts: Map<string, Conduct> | undefined
-  /** What operators have added to the limits of present windows. */
+  /** The points that operators have added to the limits of present windows. */
   grants?: QuotaGrants | undefined
   /** The number of each gateway's last settled report, by gateway. */
   settled?: Map<string, number>
@@ -94,7 +94,7 @@ export type Decision = Readonly<{
   /** Whether this request is the one that banned the key. */
   bans: boolean
   seen: Seen
-  /** What operators have added to the limits of the question. */
+  /** The points that operators have added to the limits of the question. */
   granted?: Granted | undefined
   /** What decided: the store, this gateway's memory of an earlier refusal, or this gateway alone during an outage. */
   decidedBy: 'store' | 'memory' | 'alone'

@@ -31,7 +31,7 @@ export function leastOf({ power }: Scale, bucket: number): number {
 /** Latencies in milliseconds, as programs are told of them. */
 export type LatencyView = Readonly<{ count: number; mean: number; p50: number; p99: number }>
 
-/** What a histogram says; `null` if it is empty. */
+/** The view of a histogram; `null` if it is empty. */
 export function latencyView(
   scale: Scale,
   counts: ArrayLike<number>,

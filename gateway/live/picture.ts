@@ -33,7 +33,7 @@ export type Picture = Readonly<{
   }> | null
 }>
 
-/** What the gateways that answered say of the present. */
+/** The present, as the gateways that answered tell it. */
 export function presentOf(all: readonly Told[]) {
   const without = all.filter(({ isReachable }) => !isReachable).map(({ name }) => name)
   return {

@@ -1,6 +1,6 @@
 import type { Caller } from '../keys/caller.ts'
 
-/** What refused a key: a window of its limits, a ban, or anything else. */
+/** The cause of a refusal: a window of the limits, a ban, or anything else. */
 export const refusers = ['minute', 'day', 'ban', 'other'] as const
 
 export type Refuser = (typeof refusers)[number]

@@ -6,7 +6,7 @@ import { mostRefusals, type Known, type LiveQuestion, type Told, type ToldRefusa
 /** How long a gateway may be silent before a question leaves out what is known of it. */
 const silentRounds = 60
 
-/** What a view knows of one gateway: how far it has told, and the difference of its seconds to ours. */
+/** One gateway in a view: how far it has told, and the difference of its seconds to ours. */
 type Gateway = { known: Known; shift: number; told: Told; round: number }
 
 /** The place up to which a watcher has seen a view. */

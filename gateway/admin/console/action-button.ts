@@ -6,7 +6,7 @@ import { useWork } from './work.ts'
 export type Action = Readonly<{
   /** The words on its button. */
   label: string
-  /** What will happen, told before it does. */
+  /** The sentence about its effect, shown before it happens. */
   consequence: string
   /** A word to type, for what can't be undone. */
   typed?: string

@@ -6,7 +6,7 @@ import { useWork } from './work.ts'
 type Props = Readonly<{
   /** The words on the button that opens it, and its heading. */
   label: string
-  /** What will happen, told before it does. */
+  /** The sentence about its effect, shown before it happens. */
   consequence: string
   fields: Child
   submit: (form: FormData) => Promise<void>

@@ -1,7 +1,7 @@
 /** How far the gateway's clock is ahead of this browser's. */
 let aheadMs = 0
 
-/** What a `Date` header, to the second, and an answer's way may be off without any clock being wrong. */
+/** The most that a `Date` header, to the second, and an answer's way differ without any clock being wrong. */
 const toleranceMs = 2_000
 
 /** Takes the gateway's time from the `Date` of an answer: the clock of a browser may be wrong by days. */

@@ -11,7 +11,7 @@ export type Key = Readonly<{
   /** The end of a plan that is for a time. */
   until?: string
   limits?: Limits & Readonly<{ until?: string }>
-  /** What holds after the end of what is for a time. */
+  /** The plan and limits after the end of temporary ones. */
   afterwards?: Readonly<{ plan: string; limits: Limits | null }>
   createdAt: string
   expiresAt?: string
@@ -232,7 +232,7 @@ export type RefusedKey = Readonly<{
   count: number
 }>
 
-/** What `GET /admin/live` tells each second. */
+/** An answer of `GET /admin/live`. */
 export type Picture = Readonly<{
   time: string
   gateways: Readonly<{ asked: number; told: number; names: readonly string[] }>
@@ -301,7 +301,7 @@ export type HitQuota = QuotaOfPlan & Readonly<{ daysHit: readonly string[]; refu
 export type RefusedQuota = QuotaOfPlan &
   Readonly<{ daysRefused: readonly string[]; refused: Readonly<{ minute: number; day: number }> }>
 
-/** What other limits of a plan would have done. */
+/** The effect that other limits of a plan would have had. */
 export type Preview = Readonly<{
   bound: 'exact' | 'lower'
   quotas: number
@@ -327,7 +327,7 @@ export type Edited = Readonly<{
   warnings: readonly string[]
 }>
 
-/** What shadow limits would have refused, of requests that were let in. */
+/** The admitted requests that shadow limits would have refused. */
 export type ShadowReport = Readonly<{
   shadows: readonly Readonly<{ plan: string; shadow: PlanLimits | string }>[]
   keys: readonly ShadowedKey[]

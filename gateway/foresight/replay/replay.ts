@@ -22,7 +22,7 @@ export type LoggedKey = Readonly<{
   key: ReplayedKey | undefined
 }>
 
-/** What a replay needs of a key. */
+/** The facts of a key that a replay needs. */
 export type ReplayedKey = Pick<
   Key,
   'name' | 'plan' | 'account' | 'limits' | 'temporaryPlan' | 'temporaryLimits'

@@ -72,7 +72,7 @@ export async function simulation(ask: SimulationAsk): Promise<Simulation> {
   return { ...told, counts, planlessKeys: planless.size, keys, replay, against: other }
 }
 
-/** What replays need of all keys, by id. */
+/** The facts of all keys that replays need, by id. */
 async function recordsOf(store: KeyStore | undefined): Promise<ReadonlyMap<string, ReplayedKey>> {
   const records = new Map<string, ReplayedKey>()
   if (!store) return records

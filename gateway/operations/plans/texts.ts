@@ -29,7 +29,7 @@ function summary(preview: PlanPreview): string {
   return `${changeText(preview)}: ${least}${counted(hitQuotas)} of ${counted(quotas)} quotas, on ${counted(hitDays)} of ${counted(days)} days${now}.`
 }
 
-/** What would change, such as `free 60 → 40 a minute, 1,000 → 800 a day`. */
+/** The change of a plan, such as `free 60 → 40 a minute, 1,000 → 800 a day`. */
 export function changeText({
   plan,
   now,

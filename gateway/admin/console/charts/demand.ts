@@ -1,5 +1,6 @@
 import { count } from '../format.ts'
 import { html, type Child } from '../html.ts'
+import { table } from '../parts.ts'
 import type { Curve } from '../views.ts'
 import { roundSteps, useWidth } from './scale.ts'
 
@@ -53,6 +54,19 @@ export function Demand({ unit, curve, limit, draft, choose }: Props) {
         onInput=${(event: Event) => choose(Number((event.target as HTMLInputElement).value))}
       />
       <figcaption>${sentenceOf(curve, unit, draft ?? limit)}</figcaption>
+      <details>
+        <summary>The same as a table</summary>
+        ${table(
+          `Quotas by their highest use ${unit}`,
+          [
+            { name: 'Used at least', isNumber: true, cell: ([use]: Curve[number]) => count(use) },
+            { name: 'Quotas', isNumber: true, cell: ([, quotas]: Curve[number]) => count(quotas) },
+          ],
+          curve,
+          ([use]) => use,
+          true,
+        )}
+      </details>
     </figure>
   `
 }

@@ -8,7 +8,7 @@ import { parts, percent, refusedOf } from './outcomes.ts'
 /** Requests a second in one column of the chart, by part. */
 export type Stack = Readonly<{ at: number; values: readonly number[] }>
 
-/** What each colour is, with the numbers of the moment that is pointed at, else of the whole range. */
+/** The meaning of each colour, with the numbers of the moment that is pointed at, else of the whole range. */
 export function Legend({
   stack,
   sums,

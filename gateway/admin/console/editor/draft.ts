@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { ConfigText } from '../views.ts'
 
-/** What is being typed, and the file that it was made from, where that may be read. */
+/** The text being typed, and the file that it was made from, where that may be read. */
 export type Draft = Readonly<{ read: ConfigText | undefined; text: string }>
 
 /** The draft of a session: other pages don't end it, and a tab that is closed with one asks first. */

@@ -39,7 +39,7 @@ export function SaveFile({ file, text, over, settings, isOffered = true, watch, 
   />`
 }
 
-/** What saving will do, told beforehand. */
+/** The effect of saving, told beforehand. */
 function consequenceOf(file: string, over: string, settings: number): string {
   const changes =
     settings === 0

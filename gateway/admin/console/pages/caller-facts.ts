@@ -63,7 +63,7 @@ function limitsText({ perMinute, perDay }: KeyDetails['limits'] = {}): string {
   ].join(', ')
 }
 
-/** What an operator has added to the present windows. */
+/** The points that an operator has added to the present windows, in words. */
 function grantText({ perDay, perMinute, by, note }: KeyDetails['standing']['grants'][number]) {
   const more = [
     ...(perDay === null ? [] : [`${count(perDay)} for the day`]),

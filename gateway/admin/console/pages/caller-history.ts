@@ -9,7 +9,7 @@ import { differences } from './changes.ts'
 /** The lines of the timeline that are shown at first. */
 const firstLines = 20
 
-/** What a key was refused for, and what was done to it. */
+/** The refusals of a key, and the changes of it. */
 export function Lines({ lines }: { lines: readonly TimelineLine[] }) {
   const [isWhole, setWhole] = useState(false)
   const newest = [...lines].reverse()
@@ -41,7 +41,7 @@ const lineColumns = [
   },
 ]
 
-/** What its usage is drawn with, beside the words of `style.css`. */
+/** The parts of a day of usage, with their classes in `style.css`. */
 const usageParts = [
   { name: 'answered', label: 'admitted' },
   { name: 'minute', label: 'refused by the minute' },

@@ -43,7 +43,7 @@ export function ChangeKey({ details, done }: { details: KeyDetails; done: () => 
   />`
 }
 
-/** What a form changes of a key: an empty field takes a setting away, what is as before is left out. */
+/** The change of a key that a form asks for: an empty field takes a setting away, unchanged ones are left out. */
 function changeOf({ plan, limits = {}, note = '' }: KeyDetails, form: FormData): object {
   const untilText = fieldText(form, 'until')
   const until = untilText === '' ? {} : { until: `${untilText}Z` }

@@ -3,7 +3,7 @@ import { count } from '../format.ts'
 import { html, type Child } from '../html.ts'
 import type { Picture, Sums } from '../views.ts'
 
-/** What is wrong at this moment, each with a way to more of it. */
+/** The troubles of this moment, each with a way to more of it. */
 export function troublesOf({ gateways, store, configs }: Picture): Child {
   const { asked, told } = gateways
   const refusals = configs.flatMap((config) => config.refusals)

@@ -8,7 +8,7 @@ import { aged, table, time } from '../parts.ts'
 import type { PlanLimits, ShadowedKey, ShadowReport } from '../views.ts'
 import { Edit } from './edit.ts'
 
-/** The shadow limits of a plan, if it has any: what they would have refused. */
+/** The shadow limits of a plan that has some, and the requests that they would have refused. */
 export function PlanShadow({ name, session }: { name: string; session: Session }) {
   const report = useData<ShadowReport>(`/admin/shadow${query({ plan: name })}`, 5_000)
   const [isLeaving, setLeaving] = useState(false)

@@ -3,7 +3,7 @@ import { html, type Child } from '../html.ts'
 import { table } from '../parts.ts'
 import type { HitQuota, Preview, RefusedQuota } from '../views.ts'
 
-/** Who would have been refused by other limits, and who was by those that would be raised. */
+/** The quotas that other limits would have refused, and those that were refused by limits that would be raised. */
 export function previewOf(preview: Preview, saveHit: Child): Child {
   const { hit, hitQuotas, refused, refusedQuotas, unsaid } = preview
   return html`
