@@ -138,6 +138,23 @@ t.test('a fleet proves itself to a Redis that takes nobody else', { jobs: 4 }, a
     t.strictSame(closed, [true, true, true], none)
   })
 
+  t.test('a connection given up within its handshake ends nothing else', async (t) => {
+    const port = await freePort()
+    await startRedis(t, ...protectedBy, ...options, '--tls-port', String(port))
+    const url = `rediss://:${access.password}@127.0.0.1:${port}`
+    for (let round = 0; round < 20; round++) {
+      await Promise.all(
+        [2, 4, 6, 8, 10, 14, 18].map(async (waitMs) => {
+          const connection = connect({ url }, { timeoutMs: 500, patient: true })
+          await new Promise((go) => setTimeout(go, waitMs))
+          connection.disconnect()
+        }),
+      )
+    }
+    await new Promise((go) => setTimeout(go, 100))
+    t.pass('both errors of a socket are heard')
+  })
+
   t.test('a Sentinel with a password of its own', async (t) => {
     const { sentinel, name } = await startSentinel(t, {
       more: protectedBy,

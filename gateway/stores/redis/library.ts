@@ -1,6 +1,7 @@
 import type * as Library from 'ioredis'
 import type { Cluster, Redis } from 'ioredis'
 import { createRequire } from 'node:module'
+import type { Socket } from 'node:net'
 
 /** A connection to one Redis, to the master that Sentinels name, or to a Cluster. */
 export type Connection = Redis | Cluster
@@ -9,8 +10,29 @@ const require = createRequire(import.meta.url)
 
 /** Loads ioredis when something connects: commands on a file do without, which spares them a fifth of a second. */
 export function ioredis(): typeof Library {
-  return require('ioredis') as typeof Library
+  const library = require('ioredis') as typeof Library
+  survivePartings(library)
+  return library
 }
+
+let isSurvived = false
+
+/**
+ * Lets a connection fail that was given up before. ioredis hears one error of a socket; a TLS handshake that is
+ * broken off gives two, ours and then the server's, and the second one would end the process.
+ */
+function survivePartings({ AbstractConnector }: typeof Library): void {
+  if (isSurvived) return
+  isSurvived = true
+  const ends = AbstractConnector.prototype as unknown as Parting
+  const { disconnect } = ends
+  ends.disconnect = function () {
+    this.stream?.on('error', () => undefined)
+    disconnect.call(this)
+  }
+}
+
+type Parting = { stream?: Socket | null; disconnect: (this: Parting) => void }
 
 export function isCluster(connection: Connection): connection is Cluster {
   return connection.isCluster
