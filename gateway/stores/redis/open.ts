@@ -14,6 +14,7 @@ import { RedisQuestions } from './questions.ts'
 import { redisPeaks } from './peaks.ts'
 import { redisQuotas } from './quota.ts'
 import { within } from './script.ts'
+import { redisSwaps } from './swaps.ts'
 import { redisTallies } from './tallies.ts'
 import { redisTimeline } from './timeline.ts'
 
@@ -66,6 +67,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     audit: redisAudit(connection, prefix),
     timeline: redisTimeline(parts),
     peaks: redisPeaks(parts),
+    swaps: redisSwaps({ connection, prefix, timeoutMs }),
     questions,
     fleet,
     warnings: [],
