@@ -10,7 +10,7 @@ import { startUpstream } from '../support/gateway.ts'
 import { json } from '../support/http.ts'
 import { start, unlimited } from '../support/operator.ts'
 import { startProcess, type Service } from '../support/process.ts'
-import { startRedis, until } from '../support/redis.ts'
+import { freePort, startRedis, until } from '../support/redis.ts'
 import { pause, startTraffic, statusesOf } from '../support/traffic.ts'
 
 const size = 3
@@ -170,10 +170,13 @@ async function isReplaced(t: Test, crew: Crew): Promise<void> {
 t.test('strangers get no more guesses from four crews than from one gateway', async (t) => {
   const redis = await startRedis(t)
   const upstream = await startUpstream(t)
+  // The workers of one crew take any port that they ask for to be the same one, an admin address' too.
+  const ports = await Promise.all([freePort(), freePort(), freePort(), freePort()])
   const { urls, key } = await startFleet(t, {
     upstream: upstream.url,
     store: `redis: "${redis.url}"`,
-    environments: [{}, {}, {}, {}],
+    environments: ports.map((port) => ({ ADMIN_PORT: String(port) })),
+    admin: '{ host: 127.0.0.1, port: "${ADMIN_PORT}" }',
     more: `${unlimited}\nworkers: 2\nstrangers: { perMinute: 60, perDay: 100000 }`,
   })
   // Several connections to each gateway, so that all workers get some.
