@@ -109,6 +109,10 @@ export async function openCore(options: CoreOptions): Promise<Core> {
         : `the quota store is out of reach; until it is back: ${whenUnreachable}`,
     ),
   })
+  const strangers = new Strangers({
+    ...{ limits: config.strangers, clock, store: stores.strangers },
+    onRefused: (code) => meters.strangers.add(code, ''),
+  })
   const lastUses = new LastUses({ store: stores.lastUses, clock })
   const timeline = new Timeline(stores.timeline)
   const peaks = new Peaks(stores.peaks)
@@ -158,7 +162,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     stores,
     directory,
     quotas,
-    strangers: new Strangers(config.strangers, clock, (code) => meters.strangers.add(code, '')),
+    strangers,
     tallying,
     recentRefusals,
     timeline,
@@ -178,6 +182,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       swaps.close()
       await upstreams.close()
       tunnels.close()
+      strangers.close()
       await tallying.close()
       await earnedBans.close()
       directory.close()

@@ -6,6 +6,7 @@ import type { FleetStore } from '../fleet/store.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { QuotaStore } from '../limits/store.ts'
 import type { AuditStore } from '../records/audit-store.ts'
+import type { StrangerStore } from '../limits/stranger-store.ts'
 import type { LastUseStore } from '../keys/last-use-store.ts'
 import type { SwapStore } from '../swaps/store.ts'
 import type { TallyStore } from '../records/tally-store.ts'
@@ -20,6 +21,8 @@ export type Stores = Readonly<{
   timeline: TimelineStore
   peaks: PeakStore
   swaps: SwapStore
+  /** The counts of strangers of a fleet; absent in the store of one gateway, and in a command. */
+  strangers?: StrangerStore | undefined
   questions: FleetQuestions
   fleet: FleetStore
   /** Sentences for the log at start. */

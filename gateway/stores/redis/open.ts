@@ -13,6 +13,7 @@ import { plainCause, redisName } from './name.ts'
 import { RedisQuestions } from './questions.ts'
 import { redisPeaks } from './peaks.ts'
 import { redisQuotas } from './quota.ts'
+import { redisStrangers } from './strangers.ts'
 import { within } from './script.ts'
 import { redisSwaps } from './swaps.ts'
 import { redisTallies } from './tallies.ts'
@@ -68,6 +69,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     timeline: redisTimeline(parts),
     peaks: redisPeaks(parts),
     swaps: redisSwaps({ connection, prefix, timeoutMs }),
+    strangers: forCommandLine ? undefined : redisStrangers(parts),
     questions,
     fleet,
     warnings: [],
