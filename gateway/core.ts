@@ -21,6 +21,8 @@ import { Timeline } from './explain/timeline.ts'
 import { LiveCounts } from './live/live-counts.ts'
 import { targetsAsTold } from './live/targets.ts'
 import { Watching } from './live/watching.ts'
+import { Comparisons, type Siblings } from './mirror/comparisons.ts'
+import { Mirrors } from './mirror/mirrors.ts'
 import { Tunnels } from './forwarding/tunnels.ts'
 import { Upstreams } from './forwarding/registry.ts'
 
@@ -30,6 +32,8 @@ export type CoreOptions = Readonly<{
   stores?: Stores | undefined
   /** This process, as the fleet hears of it. */
   self: Self
+  /** The other workers of this gateway. */
+  siblings?: Siblings | undefined
   clock: Clock
   log: Log
 }>
@@ -52,6 +56,9 @@ export type Core = Readonly<{
   earnedBans: EarnedBans
   upstreams: Upstreams
   tunnels: Tunnels
+  /** The part of this process in comparisons with a would-be backend. */
+  mirrors: Mirrors
+  comparisons: Comparisons
   meters: Meters
   /** Lets requests under way finish, then saves and closes everything. */
   close(): Promise<void>
@@ -59,7 +66,7 @@ export type Core = Readonly<{
 
 /** Opens all parts. Waits for a store a short time, and starts without it, too. */
 export async function openCore(options: CoreOptions): Promise<Core> {
-  const { config, stores: given, self, clock, log } = options
+  const { config, stores: given, self, siblings, clock, log } = options
   const stores = given ?? openStores(config.store)
   const opened: { directory?: KeyDirectory } = {}
   const endStartLog = logStoreAtStart({
@@ -139,6 +146,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     targets: () => targetsAsTold(upstreams.all),
     ...{ questions: stores.questions, fleet: stores.fleet },
   })
+  const mirrors = new Mirrors({ config, self: member })
+  const comparisons = new Comparisons({ mirrors, fleet: stores.fleet, siblings, clock })
   return {
     stores,
     directory,
@@ -154,9 +163,13 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     earnedBans,
     upstreams,
     tunnels,
+    mirrors,
+    comparisons,
     meters,
     async close() {
       endStartLog()
+      comparisons.stop()
+      mirrors.end()
       tellNoMore()
       live.close()
       await upstreams.close()

@@ -41,6 +41,7 @@ import { simulate } from './simulate/simulate.ts'
 import { backupStore } from './store/backup.ts'
 import { copyToStore } from './store/copy.ts'
 import { checkUpstream } from './upstream/check.ts'
+import { compareUpstream } from './upstream/compare.ts'
 import { listUpstreams } from './upstream/list.ts'
 
 /** All operations, in the order of the command line's help. */
@@ -72,6 +73,7 @@ export const operations: readonly Operation[] = [
   reportShadow,
   simulate,
   checkUpstream,
+  compareUpstream,
   listUpstreams,
   listGateways,
   reportDeprecations,
