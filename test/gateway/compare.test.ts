@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { Pool } from 'undici'
 import type { ComparisonView } from '../../gateway/mirror/comparison-view.ts'
+import { differences, type SeenAnswer } from '../../gateway/mirror/differences.ts'
 import { mostFailures } from '../../gateway/mirror/mirror.ts'
 import { signatureChecker } from '../../shared/signature.ts'
 import { runCommand } from '../support/command.ts'
@@ -88,7 +89,7 @@ t.test(
   async (t) => {
     const present = await startUpstream(t, backend(false))
     const wouldBe = await startUpstream(t, backend(true))
-    const { run, url, key, ask, file, gateway, admin } = await start(t, {
+    const { url, key, ask, file, gateway, admin, write, reload } = await start(t, {
       upstream: present.url,
       routes,
       environments: [{ GATEWAY_SECRET: secret }],
@@ -97,7 +98,17 @@ t.test(
     const pool = new Pool(url, { connections: 8, pipelining: 1 })
     t.teardown(() => pool.close())
     const ended = runCommand(
-      ['upstream', 'compare', wouldBe.url, '--for', '4s', '--share', allRequests, '--config', file],
+      [
+        'upstream',
+        'compare',
+        wouldBe.url,
+        '--for',
+        '10m',
+        '--share',
+        allRequests,
+        '--config',
+        file,
+      ],
       { ADMIN_TOKEN: token },
     )
     await until(async () => (await ask('GET', '/admin/audit')).text.includes('upstreams.compare'))
@@ -119,9 +130,15 @@ t.test(
       const refused = await get('/v1/pets/1', 'GET', {}, '{}').catch(() => undefined)
       await refused?.body.dump()
     }
+    // Another configuration ends it.
+    write((text) => text.replace('perDay: 1000000', 'perDay: 1000001'))
+    await reload()
     const { code, out, stdout } = await ended
     t.equal(code, 1)
-    t.match(stdout, `${wouldBe.url} would break 1 of 3 routes: 20 requests of 82 `)
+    t.match(
+      stdout,
+      `${wouldBe.url} would break 1 of 3 routes: 20 requests of 82 would be answered otherwise. It ended early: the configuration has changed.`,
+    )
     t.match(stdout, /^\/v1\/orders +20 +0 .* \[\]\.name is missing \(20\)$/m)
     t.match(stdout, /^\/v1\/pets\/\* +42 +42 .* -$/m)
     t.match(stdout, /^\/v1\/toys +20 +20 .* -$/m)
@@ -158,7 +175,7 @@ t.test(
 
     await t.test('it counts in no quota, usage or metric of targets', async (t) => {
       const all = asked + 200
-      const { day } = json((await run('quota', 'show', 'x', '--json')).stdout) as {
+      const { day } = json(await ask('GET', '/admin/quota/x')) as {
         day: { used: number }
       }
       t.equal(day.used, all)
@@ -180,18 +197,19 @@ t.test(
       t.end()
     })
 
-    t.match(json(await ask('GET', '/admin/audit?limit=1')), [
+    t.match(json(await ask('GET', '/admin/audit?limit=2')), [
+      {},
       {
         what: 'upstreams.compare',
         subject: 'animals',
         after: { url: wouldBe.url, share: allRequests },
       },
     ])
-    const same = await compare(t, admin, { url: present.url, for: '2s', share: allRequests })
-    for (let i = 0; i < 10; i++) await (await get('/v1/orders')).body.dump()
+    const same = await compare(t, admin, { url: present.url, for: '3s', share: allRequests })
+    for (let i = 0; i < 3; i++) await (await get('/v1/orders')).body.dump()
     t.match(await same.over, {
       fit: true,
-      summary: `${present.url} can serve the upstream animals: 10 requests on 1 route, nothing breaks. Nothing was compared on 2 of 3 routes.`,
+      summary: `${present.url} can serve the upstream animals: 3 requests on 1 route, nothing breaks. Nothing was compared on 2 of 3 routes.`,
     })
   },
 )
@@ -305,4 +323,51 @@ t.test('all workers take part, and one comparison runs in a fleet at a time', as
   crew.gateway.child.kill('SIGTERM')
   t.match(await third.over, { ended: 'stop', fit: false, gateways: ['crew/1'] })
   t.equal(wouldBe.seen.length, seen, 'without requests none is made')
+})
+
+t.test('shapes are compared, never values, and no name that may be private is told', async (t) => {
+  const type = 'application/json'
+  const answer = (body: unknown, headers = {}, status = 200): SeenAnswer => ({
+    ...{ status, headers: { 'content-type': type, ...headers } },
+    body: Buffer.from(JSON.stringify(body)),
+  })
+  const moved = (location?: string) => answer({}, location === undefined ? {} : { location }, 302)
+  const long: SeenAnswer = { ...answer({}), body: 'long' }
+  const packed: SeenAnswer = {
+    ...answer({}, { 'content-encoding': 'gzip' }),
+    body: gzipSync('{"a":1}'),
+  }
+  const rows: readonly (readonly [SeenAnswer, SeenAnswer, string[]])[] = [
+    [answer({ a: 1 }), answer({ a: 2, b: 3 }), []],
+    [answer({ a: 1 }), answer({}, {}, 404), ['the status is 404, not 200']],
+    [
+      answer({}),
+      answer({}, { 'content-type': 'text/html' }),
+      ['the type is text/html, not application/json'],
+    ],
+    [
+      answer({ a: { b: [{ c: 1 }] } }),
+      answer({ a: { b: [{ c: '1' }] } }),
+      ['.a.b[].c is a string, not a number'],
+    ],
+    [answer({ a: 1 }), { ...answer({}), body: Buffer.from('<p>') }, ['the body isn’t JSON']],
+    [
+      answer({ 'ann@example.org': { a: 1 } }),
+      answer({ 'bob@example.org': {} }),
+      ['.*.a is missing'],
+    ],
+    [answer({ f00d1234: 1 }), answer({ beef5678: 2 }), []],
+    [answer({ a: 1 }), packed, []],
+    [answer({ b: 1 }), packed, ['.b is missing']],
+    [answer({ a: 1 }), long, []],
+    [long, answer({ a: 1 }), []],
+    [moved('/v1/pets/7?at=1'), moved('/v1/pets/12?at=2'), []],
+    [moved('http://a.example:80/x'), moved('http://b.example:80/x'), ['Location leads elsewhere']],
+    [moved('/v1/pets/7'), moved('/v1/toys/7'), ['Location leads elsewhere']],
+    [moved('/v1/pets/7'), moved(), ['Location is missing']],
+    [moved(), moved('/v1/pets/7'), ['there is a Location']],
+  ]
+  for (const [before, after, breaks] of rows) {
+    t.strictSame(await differences(before, after), breaks, breaks.join() || 'the same')
+  }
 })
