@@ -13,8 +13,8 @@ export type To = Readonly<{ address: AdminAddress; adminToken: string | undefine
  * Asks the running gateway at the admin address of a configuration; resolves to its JSON. `otherwise` is a sentence
  * for error messages: the advice to a user whose gateway doesn't answer.
  */
-export async function askGateway(to: To, endpoint: Endpoint, request: Request): Promise<unknown> {
-  return JSON.parse(await (await answerOf(to, endpoint, request)).text()) as unknown
+export async function askGateway(to: To, endpoint: Endpoint, asked: Asked): Promise<unknown> {
+  return JSON.parse(await (await answerOf(to, endpoint, asked)).text()) as unknown
 }
 
 /**
@@ -50,13 +50,13 @@ export async function followGateway(
 
 const brokenOff = 'the gateway has ended the connection before it was done: is it stopped?'
 
-type Request = Readonly<{ otherwise?: string | undefined; sent?: Sent | undefined }>
+type Asked = Readonly<{ otherwise?: string | undefined; sent?: Sent | undefined }>
 
 /** The answer of the running gateway, if it isn't a refusal. */
 async function answerOf(
   { address: { host, port }, adminToken }: To,
   endpoint: Endpoint,
-  { otherwise = '', sent }: Request,
+  { otherwise = '', sent }: Asked,
 ): Promise<Response> {
   const [method = '', path = ''] = endpoint.split(' ')
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`

@@ -140,7 +140,8 @@ export class ForwardedRequest implements AttemptListener {
   #show(mirror: Mirror, { status, body }: Answer, headers: Headers): void {
     const { route, upstream } = this.#forwarding
     const { method, id: requestId } = this.#request
-    if (!mirror.draws(upstream.settings.name, method)) return
+    // A WebSocket that was refused can't be asked for again.
+    if (this.#outgoing?.upgrade || !mirror.draws(upstream.settings.name, method)) return
     const { sentAtMs, answeredAtMs, caller } = this.#record
     mirror.follow({
       ...{ method, target: this.#target, requestId, route, status, headers, body },

@@ -21,7 +21,7 @@ export type Finding = Readonly<{
 }>
 
 /** All findings about a candidate backend. */
-export type Comparison = Readonly<{
+export type Check = Readonly<{
   /** The URL of the present backend, for comparison. */
   present: string
   /** Whether everything was compared, and nothing would break. */
@@ -49,7 +49,7 @@ type Reply = Readonly<{
  * Sends the same requests to a candidate backend and to the present one, and reports the differences for
  * callers. The requests are the health check and the configured probes, which change nothing.
  */
-export async function holdAgainst(url: string, options: ProbeOptions): Promise<Comparison> {
+export async function holdAgainst(url: string, options: ProbeOptions): Promise<Check> {
   const { upstream, config, secret } = options
   const presentUrl = upstream.targets[0]?.url ?? url
   const candidate = targetBeside(url, upstream)

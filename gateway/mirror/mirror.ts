@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
-import type { Readable } from 'node:stream'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Route, UpstreamSettings } from '../config/config.ts'
 import { locationFor } from '../forwarding/location.ts'
 import type { Target } from '../forwarding/target.ts'
 import { targetBeside } from '../forwarding/target-beside.ts'
 import { watched, type KeptBody } from './body.ts'
 import { differences } from './differences.ts'
+import { isComparable, unconditional, type Exchange } from './exchange.ts'
 import { askOnce, type MirroredAnswer } from './mirrored-request.ts'
 import { RouteTally, type RouteCounts } from './route-counts.ts'
 
@@ -15,28 +15,6 @@ const mostFollowed = 100
 
 /** The failed requests in a row after which it ends. */
 export const mostFailures = 20
-
-/** Conditions depend on the version that a caller has of the present backend's answer. */
-const conditions = /^if-(?:none-match|modified-since|match|unmodified-since|range)$/i
-
-/** The answer to a caller, on its way, and all that is needed to ask again. */
-export type Exchange = Readonly<{
-  method: string
-  /** Path and query at the backend. */
-  target: string
-  requestId: string
-  callerId: string
-  route: Route
-  status: number
-  /** The headers that the caller gets. */
-  headers: IncomingHttpHeaders
-  body: Buffer | Readable | undefined
-  response: ServerResponse
-  /** The time to the first byte. */
-  ms: number
-  /** The headers of a request to the backend with this id, signed now. */
-  headersFor: (requestId: string) => string[]
-}>
 
 export type MirrorOptions = Readonly<{
   url: string
@@ -175,18 +153,4 @@ export class Mirror {
     this.#tallies.set(path, tally)
     return tally
   }
-}
-
-/**
- * Whether an answer of the present backend can be compared: not one that depends on what the caller has, not one of a
- * backend that fails, not one without an end.
- */
-function isComparable(status: number, headers: IncomingHttpHeaders): boolean {
-  if (status === 304 || status === 412 || status >= 500) return false
-  return !headers['content-type']?.startsWith('text/event-stream')
-}
-
-/** Headers, names and values in turn, without the caller's conditions. */
-function unconditional(headers: readonly string[]): string[] {
-  return headers.filter((_each, i) => !conditions.test(headers[i - (i % 2)] ?? ''))
 }

@@ -1,11 +1,11 @@
 import { secretFault } from '../../../shared/signature.ts'
-import type { Comparison, Finding } from '../../forwarding/probe.ts'
+import type { Check, Finding } from '../../forwarding/probe.ts'
 import type { CommandContext } from '../context.ts'
 import { operation, WrongInput } from '../operation.ts'
 import { aligned } from '../table.ts'
 import { chosenUpstream, wouldBe } from './would-be.ts'
 
-type Checked = Comparison & Readonly<{ url: string; upstream: string }>
+type Checked = Check & Readonly<{ url: string; upstream: string }>
 
 export const checkUpstream = operation({
   name: 'upstream check',

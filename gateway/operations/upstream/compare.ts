@@ -1,7 +1,7 @@
 import { durationFrom } from '../../../shared/units.ts'
 import type { Config, UpstreamSettings } from '../../config/config.ts'
 import type { ComparisonView } from '../../mirror/comparison-view.ts'
-import type { Comparison } from '../../mirror/comparisons.ts'
+import type { Comparison } from '../../mirror/comparison.ts'
 import { noterFor } from '../../records/audit.ts'
 import type { GatewayContext } from '../context.ts'
 import { ofText } from '../kinds.ts'
