@@ -34,6 +34,8 @@ export type Surroundings = Readonly<{
   readInput: () => Promise<string>
   /** Whether the user at the terminal agrees; `undefined` without a terminal. */
   confirm: (question: string) => Promise<boolean | undefined>
+  /** Aborts at Ctrl-C, which then ends nothing else. */
+  interrupted: () => AbortSignal
 }>
 
 /** The name in messages of a configuration that comes from standard input. */
@@ -93,7 +95,7 @@ async function runCommand(
     followGateway: async (endpoint, sent, heard) => {
       const { followGateway } = await import('./running-gateway.ts')
       const to = { address: config.admin, adminToken: environment['ADMIN_TOKEN'] }
-      return followGateway(to, endpoint, { sent, heard })
+      return followGateway(to, endpoint, { sent, heard, signal: surroundings.interrupted() })
     },
     hasVariable: (variable) => Boolean(environment[variable]),
     by,

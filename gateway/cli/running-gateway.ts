@@ -18,18 +18,23 @@ export async function askGateway(to: To, endpoint: Endpoint, asked: Asked): Prom
 }
 
 /**
- * Follows the events of the running gateway; resolves to the JSON of the last one, which is `end`. `heard` gets each one
- * before it.
+ * Follows the events of the running gateway; resolves to the JSON of the last one, which is `end`, or the last one so far
+ * when the signal ends it. `heard` gets each one before it.
  */
 export async function followGateway(
   to: To,
   endpoint: Endpoint,
-  { sent, heard }: Readonly<{ sent: Sent; heard: (json: unknown) => void }>,
+  {
+    sent,
+    heard,
+    signal,
+  }: Readonly<{ sent: Sent; heard: (json: unknown) => void; signal: AbortSignal }>,
 ): Promise<unknown> {
   const headers = { ...sent.headers, accept: 'text/event-stream' }
-  const answer = await answerOf(to, endpoint, { sent: { ...sent, headers } })
+  const answer = await answerOf(to, endpoint, { sent: { ...sent, headers }, signal })
   const decoder = new TextDecoder()
   let rest = ''
+  let latest: unknown
   try {
     for await (const bytes of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
       const events = (rest + decoder.decode(bytes, { stream: true })).split('\n\n')
@@ -40,9 +45,11 @@ export async function followGateway(
         const json = JSON.parse(data) as unknown
         if (event.startsWith('event: end\n')) return json
         heard(json)
+        latest = json
       }
     }
   } catch (error) {
+    if (signal.aborted && latest !== undefined) return latest
     throw new Error(brokenOff, { cause: error })
   }
   throw new Error(brokenOff)
@@ -50,13 +57,17 @@ export async function followGateway(
 
 const brokenOff = 'the gateway has ended the connection before it was done: is it stopped?'
 
-type Asked = Readonly<{ otherwise?: string | undefined; sent?: Sent | undefined }>
+type Asked = Readonly<{
+  otherwise?: string | undefined
+  sent?: Sent | undefined
+  signal?: AbortSignal
+}>
 
 /** The answer of the running gateway, if it isn't a refusal. */
 async function answerOf(
   { address: { host, port }, adminToken }: To,
   endpoint: Endpoint,
-  { otherwise = '', sent }: Asked,
+  { otherwise = '', sent, signal }: Asked,
 ): Promise<Response> {
   const [method = '', path = ''] = endpoint.split(' ')
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
@@ -68,9 +79,11 @@ async function answerOf(
     .flatMap((role) => tokens.filter((each) => each.role === role))[0]
   const authorization = token ? { authorization: `Bearer ${token.token}` } : {}
   const options = { method, ...sent, headers: { ...sent?.headers, ...authorization } }
-  const answer = await fetch(url + path, options).catch((error: unknown) => {
-    throw new Error(failed(`no gateway answers at ${url}`), { cause: error })
-  })
+  const answer = await fetch(url + path, signal ? { ...options, signal } : options).catch(
+    (error: unknown) => {
+      throw new Error(failed(`no gateway answers at ${url}`), { cause: error })
+    },
+  )
   if (answer.ok) return answer
   const body = await answer.text()
   if (answer.status === 403 && body.includes(noToken)) {

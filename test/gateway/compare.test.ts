@@ -12,6 +12,7 @@ import { runCommand } from '../support/command.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { json } from '../support/http.ts'
 import { start, token } from '../support/operator.ts'
+import { startProcess } from '../support/process.ts'
 import { heldQuick } from '../support/promises.ts'
 import { startRedis, until } from '../support/redis.ts'
 import { startTraffic } from '../support/traffic.ts'
@@ -211,6 +212,16 @@ t.test(
       fit: true,
       summary: `${present.url} can serve the upstream animals: 3 requests on 1 route, nothing breaks. Nothing was compared on 2 of 3 routes.`,
     })
+
+    const command = startProcess(t, 'gateway/cli/main.js', {
+      args: ['upstream', 'compare', wouldBe.url, '--share', allRequests, '--config', file],
+      env: { ADMIN_TOKEN: token },
+    })
+    const heard = wouldBe.seen.length + 20
+    while (wouldBe.seen.length < heard) await (await get('/v1/orders')).body.dump()
+    command.child.kill('SIGINT')
+    t.match(await command.ended, { code: 1 })
+    t.match(command.stdout(), /^ROUTE +COMPARED/m, 'Ctrl-C ends it with the table so far')
   },
 )
 

@@ -32,7 +32,7 @@ export const compareUpstream = ofGateway({
     'The running gateway asks the new backend for a share of the GET and HEAD requests that it admits, each after its ' +
     'caller has the answer, and compares status, media type, members, Location and times. A GET that has effects has ' +
     'them twice, if both backends share a database. The new backend sees what the present one sees: ids of callers, ' +
-    'paths, queries, headers. One comparison runs at a time; Ctrl-C ends it. Exit code 1 if anything would break, if nothing ' +
+    'paths, queries, headers. One comparison runs at a time; Ctrl-C ends it, with the table so far. Exit code 1 if anything would break, if nothing ' +
     'was compared, or if it ended early.',
   parameters: {
     ...wouldBe,
