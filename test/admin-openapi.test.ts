@@ -246,6 +246,7 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
   }
   t.equal((await ask('GET', '/admin/swaps?upstream=nobody')).status, 404)
   t.equal((await ask('HEAD', '/admin/swaps?upstream=nobody')).status, 404)
+  await askToCompare(t, ask, gateway)
   const earned = await bannedKey(gateway)
   await until(async () => {
     const { text } = await ask('GET', `/admin/quota/${earned}`)
@@ -266,6 +267,26 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
     await ask(method, '/admin/keys?limit=1')
     t.equal((await ask(method, '/admin/deprecations', undefined, csv)).status, 200)
   }
+}
+
+/** Compares a backend that would break something, while callers ask. */
+async function askToCompare(t: Test, ask: Call, { call, key }: Admin['gateway']): Promise<void> {
+  const other = await startUpstream(t, (_request, response) => {
+    response.setHeader('content-type', 'application/json').end('{}')
+  })
+  const path = '/admin/upstreams/compare'
+  const { headers } = await key({ plan: 'pro' })
+  let isOver = false
+  const compared = ask('POST', path, { url: other.url, share: '100%', for: '2s' }).finally(
+    () => (isOver = true),
+  )
+  while (!isOver) await call('GET', '/v1/pets', undefined, headers)
+  t.match(json(await compared), { fit: false, routes: [{ breaks: [{ what: '.up is missing' }] }] })
+  const first = ask('POST', path, { url: other.url, for: '1s' })
+  t.equal((await ask('POST', path, { url: other.url, for: '1s' })).status, 409)
+  t.match(json(await first), { ended: 'time', requests: { compared: 0 } })
+  const events = { accept: 'text/event-stream' }
+  t.match((await ask('POST', path, { url: other.url, for: '1s' }, events)).text, 'event: end\n')
 }
 
 /** Asks for previews of quotas that would be hit, and that were refused. */
@@ -365,7 +386,8 @@ async function askOddly(t: Test, { ask, fresh }: Admin): Promise<void> {
     t.match(xml, { message: `Send the body as ${said}.`, status: 415 }, `${method} ${path}`)
     // What is checked is told to be unsound, which is an answer; a token can be imported once.
     const isChecked = path === '/admin/config/check' || isSave(operation)
-    if (!isChecked) await holdBodies(t, asked, path === '/admin/keys/import')
+    const isLong = path === '/admin/upstreams/compare'
+    if (!isChecked) await holdBodies(t, asked, isLong || path === '/admin/keys/import')
   }
   t.strictSame(await askAll(ask, bodied, { id, query: '?all=true' }), [400])
 }
