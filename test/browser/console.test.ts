@@ -179,7 +179,9 @@ test('roles hide what they don’t allow', async (t, open) => {
 
 test('each page reads well with nothing to show', async (t, open) => {
   const { url } = await startWithRedis(t)
-  const page = await open(url, { expected: /^40[04] GET \/admin\/(?:keys|usage)\/%25/ })
+  const page = await open(url, {
+    expected: /^40[04] GET \/admin\/(?:(?:keys|usage)\/%25|deprecations$)/,
+  })
   const said: Readonly<Record<(typeof places)[number], RegExp>> = {
     now: /No requests yet.*curl http/s,
     callers: /There are no keys yet.*tollgate keys create/s,
