@@ -26,6 +26,7 @@ import { runCommand } from '../support/command.ts'
 import { configFor, startGateway, startUpstream } from '../support/gateway.ts'
 import { startProcess } from '../support/process.ts'
 import { startCluster, startRedis, until } from '../support/redis.ts'
+import { seeded } from '../support/seeded.ts'
 
 /** Whether names of all slots are answered: a new Cluster may still be settling. */
 async function isSettled(connection: Connection): Promise<boolean> {
@@ -58,15 +59,6 @@ void peakStoreContract(t, 'redis, a single server', async (t) =>
 void peakStoreContract(t, 'redis, a Cluster', async (t) =>
   redisViews(t, { cluster: (await startCluster(t)).nodes }),
 )
-
-/** Numbers that are the same each time. */
-function seeded(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
-}
 
 /** A request: its caller, its cost, and the names of the minute and the day of its quota. */
 type Sent = Readonly<{ caller: Caller; atMs: number; cost: number; minute: string; day: string }>

@@ -96,11 +96,13 @@ async function quotasOf(source: CopySource) {
   for await (const batch of source.quotas()) {
     for (const { quota, state, keepUntilMs } of batch) {
       const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, conducts } = state
+      const { grants } = state
       const counters = { minute, minuteUsed, day, dayUsed, dayGivenBack, generation }
       found.push({
         quota,
         counters,
         conducts: [...(conducts ?? [])],
+        grants: grants?.each,
         isKept: keepUntilMs > Date.now(),
       })
     }
@@ -149,6 +151,12 @@ async function filled(t: Test, settings: StoreSettings) {
   await new Promise((resolve) => setTimeout(resolve, 5))
   for (let i = 0; i < 2; i++) await decide('account:acme', ask(ofAccount))
   await stores.quota.ban(`key:${expiring}`, expiring, now + 3_600_000)
+  await stores.quota.grant(`key:${plain}`, {
+    perMinute: 0,
+    perDay: 500,
+    by: 'ops',
+    note: 'a "job"',
+  })
   const today = Math.floor(now / dayMs)
   const tally = { day: today, key: plain, what: 'admitted 2xx', count: 7, lastMs: 0 }
   await stores.tallies.add('1', [
@@ -215,7 +223,11 @@ t.test(
         'bans are listed',
       )
       const look = { key: plain, cost: 0, limits, bans }
-      t.match(await quota.decide(`key:${plain}`, look), { dayUsed: 4 })
+      t.match(await quota.decide(`key:${plain}`, look), { dayUsed: 4, granted: { perDay: 500 } })
+      // One more is added, whatever numbers the commands of another file had.
+      t.equal(await quota.grant(`key:${plain}`, { perMinute: 0, perDay: 1, by: 'me' }), true)
+      t.match(await quota.decide(`key:${plain}`, look), { granted: { perDay: 501 } })
+      t.match(await quota.grants(`key:${plain}`), [{ by: 'ops', note: 'a "job"' }, { by: 'me' }])
       t.match(await quota.decide(`key:${expiring}`, { ...look, key: expiring }), {
         verdict: 'banned',
       })
@@ -231,7 +243,7 @@ t.test('a copy adds to what is there only if it is told to, and takes nothing aw
   const folder = t.testdir()
   for (const goal of [at(join(folder, 'goal.db')), at({ url: (await startRedis(t)).url })]) {
     const source = at(join(folder, `source-${goal.file === '' ? 'redis' : 'file'}.db`))
-    const { stores, plain, keys } = await filled(t, source)
+    const { stores, plain, expiring, keys } = await filled(t, source)
     await stores.close()
     await copy(source, goal)
     await t.rejects(copy(source, goal), /isn't empty: it has .*6 keys.*--into-non-empty/)
@@ -241,6 +253,8 @@ t.test('a copy adds to what is there only if it is told to, and takes nothing aw
       cost: 10,
       limits: { ...limits, perMinute: 50 },
     })
+    await used.quota.grant(`key:${plain}`, { perMinute: 0, perDay: 1, by: 'goal' })
+    await used.quota.reset(`key:${expiring}`)
     await used.close()
     const before = await dump(goal)
     const again = await copy(source, goal, { intoNonEmpty: true })
@@ -251,8 +265,16 @@ t.test('a copy adds to what is there only if it is told to, and takes nothing aw
     const [added] = [newKey()]
     await more.keys.add([added])
     await more.quota.decide(`key:${added.id}`, { key: added.id, cost: 1, limits })
+    await more.quota.grant(`key:${expiring}`, { perMinute: 0, perDay: 7, by: 'ops' })
     await more.close()
     t.match(await copy(source, goal, { intoNonEmpty: true }), { keys: 1, alreadyThere: 6 })
+    const granted = await open(t, goal)
+    const look = (key: string) =>
+      granted.quota.decide(`key:${key}`, { key, cost: 0, limits: { perMinute: 50, perDay: 100 } })
+    t.match(await look(expiring), { granted: { perDay: 7 } }, 'also to one that was reset there')
+    t.match(await look(plain), { granted: { perDay: 501 } }, 'and the more of one quota stay')
+    t.match(await granted.quota.grants(`key:${plain}`), [{ by: 'ops' }, { by: 'goal' }])
+    await granted.close()
 
     const other = await open(t, source)
     const [twin, alike] = [newKey(), newKey({ secrets: keys[0]?.secrets ?? [] })]
@@ -437,8 +459,13 @@ t.test('of two counts the larger is right, and of two generations the later', (t
     dayGivenBack: 0,
   })
   const reset = state({ generation: 1 })
-  t.equal(mergedQuota(one, reset), reset)
-  t.equal(mergedQuota(reset, one), reset)
+  const given = { day: 1, minute: 5, perMinute: 0, perDay: 7 }
+  for (const granted of [undefined, { ...given, each: [{ ...given, by: 'a' }] }]) {
+    const before = { ...one, grants: granted }
+    const expected = { ...reset, grants: granted }
+    t.strictSame(mergedQuota(before, reset), expected, 'a reset takes no grants away')
+    t.strictSame(mergedQuota(reset, before), expected)
+  }
   t.end()
 })
 
