@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import type { RedisSettings, StoreSettings } from '../../gateway/config/config.ts'
+import { daysOf, type QuotaDay } from '../../gateway/foresight/peak-store.ts'
 import { dayMs, newQuota, type Ask } from '../../gateway/limits/step.ts'
 import { deprecatedCall } from '../../gateway/records/deprecated-calls.ts'
 import { copyStore, type CopyOptions, type CopySource } from '../../gateway/stores/copy.ts'
@@ -83,6 +84,9 @@ async function dump(settings: StoreSettings) {
       keys: await gathered(source.keys()),
       quotas: sorted(await quotasOf(source), ({ quota }) => quota),
       tallies: sorted(await gathered(source.tallies()), (tally) => JSON.stringify(tally)),
+      peaks: sorted((await gathered(source.peaks())).flatMap(daysOf), ({ quota, day }) => {
+        return `${quota} ${day}`
+      }),
       audit: (await gathered(source.audit())).filter(({ what }) => what !== 'store.copy'),
     }
   } finally {
@@ -108,6 +112,10 @@ async function quotasOf(source: CopySource) {
     }
   }
   return found
+}
+
+function peak(quota: string, more: Partial<QuotaDay>): QuotaDay {
+  return { quota, day: 0, minute: 0, used: 0, refusedByMinute: 0, refusedByDay: 0, ...more }
 }
 
 /** A store with something of everything, which a gateway has open and has not put in order. */
@@ -164,6 +172,14 @@ async function filled(t: Test, settings: StoreSettings) {
     { ...tally, day: today - 89, count: 1 },
     { ...tally, what: deprecatedCall('GET /v1/pets/{petId}'), lastMs: now },
   ])
+  await stores.peaks.add({
+    ...{ by: 'one', number: 1 },
+    peaks: [
+      peak(`key:${plain}`, { day: today - 89, minute: 3, used: 30 }),
+      peak(`key:${plain}`, { day: today, minute: 5, used: 50, refusedByMinute: 2 }),
+      peak('account:acme', { day: today - 4, minute: 9, used: 90, refusedByDay: 1 }),
+    ],
+  })
   for (let i = 0; i < 3; i++) {
     const entry = { atMs: now - 3_000 + i, by: 'ops', subject: plain, before: null, after: { i } }
     await stores.audit.add({ what: 'keys.change', ...entry })
@@ -192,6 +208,7 @@ t.test(
     t.equal(before.keys.length, 6)
     t.equal(before.quotas.length, 4, 'the journal is read, though nothing is in its place')
     t.equal(before.tallies.length, 3)
+    t.equal(before.peaks.length, 3)
     t.equal(before.audit.length, 3)
     t.equal(readdirSync(folder).includes('first.db-wal'), true, 'while a gateway serves from it')
 
@@ -208,6 +225,7 @@ t.test(
         bans: 2,
         usage: 2,
         deprecatedCalls: 1,
+        peaks: 2,
       })
       t.strictSame(dry, copied, 'counting says the same')
       t.strictSame(await dump(to), before, `copy ${place}`)
@@ -255,6 +273,15 @@ t.test('a copy adds to what is there only if it is told to, and takes nothing aw
     })
     await used.quota.grant(`key:${plain}`, { perMinute: 0, perDay: 1, by: 'goal' })
     await used.quota.reset(`key:${expiring}`)
+    const today = Math.floor(Date.now() / dayMs)
+    const [acme, ofPlain] = ['account:acme', `key:${plain}`]
+    await used.peaks.add({
+      ...{ by: 'two', number: 1 },
+      peaks: [
+        peak(acme, { day: today - 4, minute: 8, used: 95, refusedByDay: 1 }),
+        peak(acme, { day: today - 2, minute: 1, used: 1 }),
+      ],
+    })
     await used.close()
     const before = await dump(goal)
     const again = await copy(source, goal, { intoNonEmpty: true })
@@ -265,9 +292,31 @@ t.test('a copy adds to what is there only if it is told to, and takes nothing aw
     const [added] = [newKey()]
     await more.keys.add([added])
     await more.quota.decide(`key:${added.id}`, { key: added.id, cost: 1, limits })
+    await more.peaks.add({
+      ...{ by: 'one', number: 2 },
+      peaks: [
+        peak(acme, { day: today - 4, minute: 11, used: 91, refusedByMinute: 7 }),
+        peak(acme, { day: today - 1, minute: 2, used: 2 }),
+        peak('key:more', { day: today - 7, minute: 4, used: 4 }),
+      ],
+    })
     await more.quota.grant(`key:${expiring}`, { perMinute: 0, perDay: 7, by: 'ops' })
     await more.close()
     t.match(await copy(source, goal, { intoNonEmpty: true }), { keys: 1, alreadyThere: 6 })
+    const { peaks: raised } = await dump(goal)
+    t.strictSame(
+      raised.filter(({ quota }) => quota !== ofPlain),
+      [
+        peak(acme, {
+          ...{ day: today - 4, minute: 11, used: 95 },
+          ...{ refusedByMinute: 7, refusedByDay: 2 },
+        }),
+        peak(acme, { day: today - 2, minute: 1, used: 1 }),
+        peak(acme, { day: today - 1, minute: 2, used: 2 }),
+        peak('key:more', { day: today - 7, minute: 4, used: 4 }),
+      ],
+      'of each day the larger numbers',
+    )
     const granted = await open(t, goal)
     const look = (key: string) =>
       granted.quota.decide(`key:${key}`, { key, cost: 0, limits: { perMinute: 50, perDay: 100 } })

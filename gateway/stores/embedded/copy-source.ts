@@ -12,6 +12,7 @@ import { requireGatewayFile } from './gateway-file.ts'
 import { breathe } from '../../../shared/breathe.ts'
 import { openGatewayFile } from './database.ts'
 import { applyCommand } from './apply-command.ts'
+import { embeddedPeaks } from './peaks.ts'
 import { quotaFile, stateFrom } from './quota-file.ts'
 import { embeddedTallies } from './tallies.ts'
 
@@ -89,6 +90,11 @@ export function embeddedSource(file: string, clock: Clock): CopySource {
         batch = []
       }
       yield batch
+    },
+
+    async *peaks() {
+      const today = Math.floor(clock() / dayMs)
+      yield* embeddedPeaks(database).list(today - rememberedDays + 1, today)
     },
 
     async *lastUses() {
