@@ -2,13 +2,10 @@ import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { startAdmin } from '../support/admin.ts'
-import { go, startBrowser } from '../support/browser.ts'
+import { go, saving, startBrowser } from '../support/browser.ts'
 import { startRedis, until } from '../support/redis.ts'
 
 const { test } = await startBrowser(t)
-
-/** An admin address where the file may be saved. */
-const saving = '{ host: 127.0.0.1, port: 0, save: true }'
 
 /** The field with the file, when the file is in it. */
 async function fieldOf(page: Page, file: string) {
