@@ -471,6 +471,21 @@ t.test('a file that is written is nobody’s, and is in its place when it is who
   )
 })
 
+t.test('a grant in a copied file is one more, though both are its first command', async (t) => {
+  const folder = t.testdir()
+  const files = ['one.db', 'two.db'].map((name) => at(join(folder, name)))
+  const [one, two] = files
+  if (!one || !two) throw new Error('they are named')
+  for (const [i, settings] of files.entries()) {
+    if (i > 0) await copy(one, two)
+    const { quota, close } = await open(t, settings)
+    t.equal(await quota.grant('key:a', { perMinute: 0, perDay: 5, by: `${i}` }), true)
+    const granted = { perMinute: 0, perDay: 5 * (i + 1) }
+    t.match(await quota.decide('key:a', { key: 'a', cost: 0, limits }), { granted })
+    await close()
+  }
+})
+
 t.test('of two counts the larger is right, and of two generations the later', (t) => {
   const state = (more: object) => ({ ...newQuota(), minute: 5, day: 1, ...more })
   const conduct = (bannedUntilMs: number, ...strikesMs: number[]) => {
