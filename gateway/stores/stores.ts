@@ -7,6 +7,7 @@ import type { KeyStore } from '../keys/store.ts'
 import type { QuotaStore } from '../limits/store.ts'
 import type { AuditStore } from '../records/audit-store.ts'
 import type { LastUseStore } from '../keys/last-use-store.ts'
+import type { SwapStore } from '../swaps/store.ts'
 import type { TallyStore } from '../records/tally-store.ts'
 
 /** The stores: all state that outlives a request and a configuration. */
@@ -18,6 +19,7 @@ export type Stores = Readonly<{
   audit: AuditStore
   timeline: TimelineStore
   peaks: PeakStore
+  swaps: SwapStore
   questions: FleetQuestions
   fleet: FleetStore
   /** Sentences for the log at start. */

@@ -15,6 +15,7 @@ import { RedisQuestions } from './questions.ts'
 import { redisPeaks } from './peaks.ts'
 import { redisQuotas } from './quota.ts'
 import { within } from './script.ts'
+import { redisSwaps } from './swaps.ts'
 import { redisTallies } from './tallies.ts'
 import { redisTimeline } from './timeline.ts'
 
@@ -67,6 +68,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     audit: withTemporaryEnds(redisAudit(connection, prefix), clock),
     timeline: redisTimeline(parts),
     peaks: redisPeaks(parts),
+    swaps: redisSwaps({ connection, prefix, timeoutMs }),
     questions,
     fleet,
     warnings: [],
