@@ -6,6 +6,7 @@ import { dayMs } from '../limits/step.ts'
 import { classOfStatus } from './status-class.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { TallyStore } from './tally-store.ts'
+import { refusalTallies } from './use.ts'
 
 /** The usage of a key on one day, or of several days together. */
 export type Usage = Readonly<{
@@ -86,6 +87,19 @@ export async function usage(
     if (count % 1_000 === 0) await breathe()
   }
   return usages
+}
+
+/** How many requests of some keys were refused on a day, by the keys' ids. */
+export async function refusedOn(
+  tallies: TallyStore,
+  day: number,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const refused = new Map<string, number>()
+  for (const { key, count } of await tallies.some(day, keys, refusalTallies)) {
+    refused.set(key, (refused.get(key) ?? 0) + count)
+  }
+  return refused
 }
 
 const statuses: ReadonlyMap<string, number> = new Map(Object.entries(statusByCode))

@@ -2,15 +2,12 @@ import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { startAdmin } from '../support/admin.ts'
-import { go, picture, startBrowser } from '../support/browser.ts'
+import { go, picture, saving, startBrowser } from '../support/browser.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { token } from '../support/operator.ts'
 import { startRedis, until } from '../support/redis.ts'
 
 const { test } = await startBrowser(t)
-
-/** An admin address where the file may be saved. */
-const saving = '{ host: 127.0.0.1, port: 0, save: true }'
 
 /** The field with the file, when the file is in it. */
 async function fieldOf(page: Page, file: string) {

@@ -39,6 +39,20 @@ export function tallyStoreContract(
     t.equal(found.length, many.length)
     t.ok(found.every(({ count }) => count === 2))
 
+    const ofSome = await first.some(20_002, ['k7', 'k2999', 'nobody'], ['GET /x y', 'other'])
+    t.strictSame(
+      ofSome.map(({ key, what, count }) => [key, what, count]).sort(),
+      [
+        ['k2999', 'GET /x y', 2],
+        ['k7', 'GET /x y', 2],
+      ],
+      'some keys of one day',
+    )
+    t.strictSame(await first.some(20_000, ['k7'], ['GET /x y']), [], 'of that day only')
+    t.strictSame(await first.some(20_002, ['k7'], ['other']), [], 'and those things')
+    const keys = many.map(({ key }) => key)
+    t.equal((await second.some(20_002, keys, ['other', 'GET /x y'])).length, many.length)
+
     for (const store of [first, first, second]) await store.add('3', many)
     t.strictSame(await all(20_002, 20_002), found, 'a batch that is handed in again adds nothing')
   })

@@ -1,4 +1,5 @@
-import { shapeOf, withHead } from '../methods.ts'
+import { shapeOf } from '../../http/paths.ts'
+import { withHead } from '../methods.ts'
 import { nearest } from '../../../shared/near.ts'
 import { pathPattern } from '../values.ts'
 import { entriesIn, methodFault, pathFault, type KnownEntry } from './entries.ts'

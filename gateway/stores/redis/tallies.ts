@@ -1,6 +1,7 @@
 import { breathe } from '../../../shared/breathe.ts'
-import { rememberedDays, type TallyStore } from '../../records/tally-store.ts'
+import { rememberedDays, type KeyCount, type TallyStore } from '../../records/tally-store.ts'
 import type { Breaker } from '../breaker.ts'
+import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
 import { keyedScript } from './script.ts'
 
@@ -69,6 +70,21 @@ export function redisTallies({
           if (++given % givenAtOnce === 0) await breathe()
         }
       }
+    },
+
+    async some(day, keys, whats) {
+      const asked = keys.flatMap((key) => whats.map((what) => ({ key, what })))
+      const found: KeyCount[] = []
+      for (let start = 0; start < asked.length; start += fieldsAtOnce) {
+        const part = asked.slice(start, start + fieldsAtOnce)
+        const fields = part.map(({ key, what }) => `count ${key} ${what}`)
+        const counts = await answerOf(connection.hmget(hashOf(day), ...fields))
+        part.forEach((each, i) => {
+          const count = Number(counts[i] ?? 0)
+          if (count > 0) found.push({ ...each, count })
+        })
+      }
+      return found
     },
   }
 
