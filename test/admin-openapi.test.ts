@@ -282,9 +282,10 @@ async function askToCompare(t: Test, ask: Call, { call, key }: Admin['gateway'])
   )
   while (!isOver) await call('GET', '/v1/pets', undefined, headers)
   t.match(json(await compared), { fit: false, routes: [{ breaks: [{ what: '.up is missing' }] }] })
-  const first = ask('POST', path, { url: other.url, for: '1s' })
-  t.equal((await ask('POST', path, { url: other.url, for: '1s' })).status, 409)
-  t.match(json(await first), { ended: 'time', requests: { compared: 0 } })
+  const two = [1, 2].map(() => ask('POST', path, { url: other.url, for: '1s' }))
+  const [taken, refused] = (await Promise.all(two)).sort((a, b) => a.status - b.status)
+  t.strictSame([taken?.status, refused?.status], [200, 409])
+  t.match(taken && json(taken), { ended: 'time', requests: { compared: 0 } })
   const events = { accept: 'text/event-stream' }
   t.match((await ask('POST', path, { url: other.url, for: '1s' }, events)).text, 'event: end\n')
 }

@@ -185,6 +185,27 @@ export type Target = Readonly<{
 
 export type Upstreams = Readonly<Record<string, Readonly<Record<string, Target>>>>
 
+/** One side of a swap in its present step. */
+export type SwapSide = Readonly<{
+  requests: number
+  failures: number
+  p50Ms: number | null
+  p95Ms: number | null
+}>
+
+/** A swap of backends; `steps` ends with 100 for all callers. */
+export type Swap = Readonly<{
+  upstream: string
+  from: readonly string[]
+  to: readonly string[]
+  state: 'waiting' | 'checking' | 'refused' | 'moving' | 'paused' | 'all' | 'back'
+  step: number | null
+  steps: readonly number[]
+  old: SwapSide
+  new: SwapSide
+  summary: string
+}>
+
 type FirstByteTimes = Readonly<{ p50: number; p95: number }>
 
 /** One route in the comparison of a would-be backend. */

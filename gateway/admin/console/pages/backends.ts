@@ -9,6 +9,7 @@ import { pathsTo } from '../settings.ts'
 import type { ConfigInForce, Target, Upstreams } from '../views.ts'
 import { useWork } from '../work.ts'
 import { CompareBackend } from './compare-backend.ts'
+import { Swaps } from './swap.ts'
 
 type Checked = Readonly<{
   fit: boolean
@@ -24,7 +25,8 @@ export function Backends({ session, comparison }: Props) {
   const settings = config.data?.config ?? {}
   return page(
     'Backends',
-    'tollgate upstream list · tollgate upstream check|compare URL',
+    'tollgate upstream list · tollgate upstream check|compare URL · tollgate upstream swap status',
+    html`<${Swaps} session=${session} />`,
     aged(upstreams, (all) => {
       const names = Object.entries(all)
       if (names.length === 0) return html`<p class="quiet">The configuration has no upstreams.</p>`
