@@ -4,7 +4,7 @@ import type { Limits, Plan } from '../limits/limits.ts'
 import { limitFrom } from '../limits/limits.ts'
 import { shadowOf } from '../limits/shadow.ts'
 import type { BanRules } from '../limits/step.ts'
-import type { Config, RedisSettings, Route, UpstreamSettings } from './config.ts'
+import type { Config, RedisSettings, Route, SwapSettings, UpstreamSettings } from './config.ts'
 import { methodsOf, withHead } from './methods.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../shared/units.ts'
 import type { CompleteFile } from './written.ts'
@@ -102,10 +102,11 @@ function upstreamFrom(
   written: CompleteFile['upstreams'][string],
   certificatesIn: ReadCertificates,
 ): UpstreamSettings {
-  const { targets, timeout, health, maxInFlight, fair, tls, probes } = written
+  const { targets, swap, timeout, health, maxInFlight, fair, tls, probes } = written
   return {
     name,
     targets,
+    swap: swap && swapFrom(swap),
     timeouts: {
       connectMs: duration(timeout.connect),
       responseMs: duration(timeout.response),
@@ -124,6 +125,22 @@ function upstreamFrom(
       const [method = '', target = ''] = request.split(' ')
       return { method, target, status }
     }),
+  }
+}
+
+function swapFrom({
+  to,
+  steps,
+  every,
+  methods,
+  back,
+}: NonNullable<CompleteFile['upstreams'][string]['swap']>): SwapSettings {
+  return {
+    to,
+    steps,
+    everyMs: duration(every),
+    methods: methods && withHead(methods),
+    back: { ...back, errors: Number.parseFloat(back.errors) / 100 },
   }
 }
 

@@ -43,6 +43,7 @@ import { copyToStore } from './store/copy.ts'
 import { checkUpstream } from './upstream/check.ts'
 import { compareUpstream } from './upstream/compare.ts'
 import { listUpstreams } from './upstream/list.ts'
+import { callBackSwap, finishSwap, pauseSwap, resumeSwap, swapStatus } from './upstream/swap.ts'
 
 /** All operations, in the order of the command line's help. */
 export const operations: readonly Operation[] = [
@@ -74,6 +75,11 @@ export const operations: readonly Operation[] = [
   simulate,
   checkUpstream,
   compareUpstream,
+  swapStatus,
+  pauseSwap,
+  resumeSwap,
+  callBackSwap,
+  finishSwap,
   listUpstreams,
   listGateways,
   reportDeprecations,
