@@ -38,14 +38,23 @@ export type OwnSunset = Readonly<{
 /** The calls of a key, and how long it may go on. */
 export type ReportedCalls = DeprecatedCalls & OwnSunset
 
-/** The calls of deprecated operations in some days, by key and operation, the latest caller first. */
+/**
+ * The calls of deprecated operations in some days, by key and operation, the latest caller first; `only` of one key, and
+ * of some names.
+ */
 export async function deprecatedCalls(
   stores: Readonly<{ keys: KeyStore; tallies: TallyStore }>,
   fromDay: number,
   toDay: number,
+  only: Readonly<{ key?: string; whats?: readonly string[] }> = {},
 ): Promise<DeprecatedCalls[]> {
   const sums = new Map<string, { key: string; operation: string; calls: number; lastMs: number }>()
-  for await (const { key, what, count, lastMs } of stores.tallies.list(fromDay, toDay)) {
+  for await (const { key, what, count, lastMs } of stores.tallies.list(
+    fromDay,
+    toDay,
+    only.key,
+    only.whats,
+  )) {
     if (!isDeprecatedCall(what)) continue
     const name = `${key} ${what}`
     const before = sums.get(name)

@@ -26,6 +26,14 @@ export interface TallyStore {
    */
   add(batch: string, tallies: readonly Tally[]): Promise<void>
 
-  /** The sums of all days from the first to the last, both included, in any order; of one key, or of all. */
-  list(fromDay: number, toDay: number, key?: string): AsyncIterable<Tally>
+  /**
+   * The sums of all days from the first to the last, both included, in any order; of one key, or of all. Of one key, only
+   * those with a name among `whats` are asked for: a store may then read less, and may give others as well.
+   */
+  list(
+    fromDay: number,
+    toDay: number,
+    key?: string,
+    whats?: readonly string[],
+  ): AsyncIterable<Tally>
 }

@@ -34,7 +34,13 @@ type Summed = {
   answers: Record<string, number>
 }
 
-export type UsageQuery = Readonly<{ fromDay: number; toDay: number; key?: string | undefined }>
+export type UsageQuery = Readonly<{
+  fromDay: number
+  toDay: number
+  key?: string | undefined
+  /** With `key`: the tallies to read, for a store that reads some sooner than all. */
+  whats?: readonly string[]
+}>
 
 /** The range of the latest days, today included; days count from 1970 in UTC. */
 export function latestDays(count: number, nowMs: number): { fromDay: number; toDay: number } {
@@ -45,10 +51,10 @@ export function latestDays(count: number, nowMs: number): { fromDay: number; toD
 /** The usage in some days: of one key by day; otherwise of each key in all, the most used first. */
 export async function usage(
   stores: Readonly<{ keys: KeyStore; tallies: TallyStore }>,
-  { fromDay, toDay, key }: UsageQuery,
+  { fromDay, toDay, key, whats }: UsageQuery,
 ): Promise<Usage[]> {
   const sumsByName = new Map<string, Summed>()
-  for await (const tally of stores.tallies.list(fromDay, toDay, key)) {
+  for await (const tally of stores.tallies.list(fromDay, toDay, key, whats)) {
     const [kind, what = '', window] = tally.what.split(' ', 3)
     if (kind !== 'admitted' && kind !== 'refused' && kind !== 'points') continue
     const day = key === undefined ? 0 : tally.day

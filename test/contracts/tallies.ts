@@ -33,6 +33,17 @@ export function tallyStoreContract(
     ])
     t.strictSame(await all(20_001, 20_005), [tally({ day: 20_001, lastMs: 7 })])
 
+    const some: Tally[] = []
+    for await (const each of first.list(19_985, 20_005, 'a', ['other', 'GET /x y'])) some.push(each)
+    some.sort((one, next) => one.day - next.day || (one.what < next.what ? -1 : 1))
+    const wanted = [tally({ count: 11 }), tally({ what: 'other', lastMs: 9 })]
+    t.strictSame(some, [...wanted, tally({ day: 20_001, lastMs: 7 })], 'some of one key')
+    const none = await first
+      .list(20_000, 20_000, 'nobody', ['other'])
+      [Symbol.asyncIterator]()
+      .next()
+    t.equal(none.done, true)
+
     const many = Array.from({ length: 3_000 }, (_, i) => tally({ day: 20_002, key: `k${i}` }))
     await Promise.all([first.add('3', many), second.add('4', many)])
     const found = await all(20_002, 20_002)
