@@ -1,14 +1,22 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { startAdmin, type AdminOptions } from '../support/admin.ts'
-import { go, picture, places, settled, signIn, startBrowser } from '../support/browser.ts'
+import {
+  axe,
+  go,
+  isNarrow,
+  picture,
+  places,
+  settled,
+  signIn,
+  startBrowser,
+  violations,
+} from '../support/browser.ts'
 import { runCommand } from '../support/command.ts'
 import { plans, startUpstream, type Gateway } from '../support/gateway.ts'
 import { token } from '../support/operator.ts'
-import { root } from '../support/process.ts'
 import { startRedis, until } from '../support/redis.ts'
 
 const { browser, test } = await startBrowser(t)
@@ -281,10 +289,6 @@ test('hostile names are texts on every page, and move nothing', async (t, open) 
   t.equal(await page.evaluate('String(globalThis.isHacked)'), 'undefined')
 })
 
-function isNarrow(page: Page): Promise<boolean> {
-  return page.evaluate<boolean>('document.scrollingElement.scrollWidth <= innerWidth')
-}
-
 test('a token is shown once: not after Back or a reload, and it is kept nowhere', async (t, open) => {
   const admin = await startWithRedis(t)
   const page = await open(admin.url, { place: 'callers' })
@@ -496,24 +500,6 @@ test('the keyboard alone is enough', async (t, open) => {
   t.equal(await focused(page), 'Acme')
   t.match(page.url(), `#/callers/${key.id}`, 'the page stays')
 })
-
-const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8')
-
-type Violation = Readonly<{
-  id: string
-  nodes: readonly Readonly<{ html: string; failureSummary: string }>[]
-}>
-
-/** What axe finds on a page, in short. */
-async function violations(page: Page): Promise<string[]> {
-  const { violations: all } = await page.evaluate<{ violations: Violation[] }>(
-    `axe.run(document, { resultTypes: ['violations'] })`,
-  )
-  return all.map(({ id, nodes }) => {
-    const [{ html = '', failureSummary = '' } = {}] = nodes
-    return `${id} (${nodes.length}): ${html.slice(0, 200)} ${failureSummary.slice(0, 200)}`
-  })
-}
 
 test('axe finds nothing on any page, in light and dark', async (t, open) => {
   const admin = await startWithRedis(t, { more: retiring, admin: saving })
