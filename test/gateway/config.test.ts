@@ -341,6 +341,8 @@ strangers: { perMinute: unlimited, perDay: unlimited }
 bans: { strikes: 7, within: 2m, grace: 0s, for: 7m, factor: 1.5, atMost: 2h, memory: 7d }
 keys: { cache: 7 }
 quota: { path: /me }
+usage: { path: /mine }
+portal: { path: /help/me, openapi: config/openapi/admin.yaml, rotate: on }
 headers: { ietf: true }
 upstreams:
   animals:
@@ -541,7 +543,7 @@ t.test('what is sound can be served', async (t) => {
   const [entry] = preview.served.routes
   if (!entry) throw new Error('there is a route')
   await t.rejects(
-    requireServable({ ...preview, served: { quotaPath: '/me', routes: [entry, entry] } }),
+    requireServable({ ...preview, served: { ...preview.served, routes: [entry, entry] } }),
     { message: /^x:\d+:\d+: routes can't be served: [^\n]*'\/v1\/\*'[^\n]*$/ },
   )
 })
