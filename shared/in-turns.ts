@@ -32,6 +32,23 @@ export async function sortedInTurns<Item>(
   return runs[0] ?? []
 }
 
+/** The first `count` items in an order. It takes the loop for as little as `sortedInTurns`, and compares far less. */
+export async function firstInTurns<Item>(
+  items: readonly Item[],
+  order: (a: Item, b: Item) => number,
+  count: number,
+): Promise<Item[]> {
+  let first: Item[] = []
+  for (let start = 0; start < items.length; start += atOnce) {
+    const last = first.length < count ? undefined : first[count - 1]
+    const some = items.slice(start, start + atOnce)
+    const better = last === undefined ? some : some.filter((item) => order(item, last) < 0)
+    first = (await merged(first, better.sort(order), order)).slice(0, count)
+    await breathe()
+  }
+  return first
+}
+
 /** Both lists in one; of equal items, those of the first list come first. */
 async function merged<Item>(
   first: readonly Item[],
@@ -50,7 +67,7 @@ async function merged<Item>(
       all.push(b)
       j++
     }
-    if (all.length % (10 * atOnce) === 0) await breathe()
+    if (all.length % atOnce === 0) await breathe()
   }
   return all.concat(first.slice(i), second.slice(j))
 }

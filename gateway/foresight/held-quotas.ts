@@ -24,6 +24,8 @@ export type Held = {
   firstDay: number
   /** Those that the limits then would have refused. */
   hit: HeldQuota[]
+  /** The sum of their days. */
+  hitDays: number
   /** Those that were refused by limits that would be raised. */
   refused: HeldQuota[]
   /** The quotas of `hit` that may be at their limits now. */
@@ -38,7 +40,8 @@ export async function heldAgainst(
   planned: PlannedQuotas,
   { fromDay, toDay }: Range,
 ): Promise<Held> {
-  const held: Held = { quotas: 0, days: 0, firstDay: Infinity, hit: [], refused: [], near: [] }
+  const lists = { hit: [], refused: [], near: [] }
+  const held: Held = { quotas: 0, days: 0, firstDay: Infinity, hitDays: 0, ...lists }
   for await (const some of store.list(fromDay, toDay)) {
     for (const peaks of some) {
       const of = planned.quotas.get(peaks.quota)
@@ -87,8 +90,11 @@ function hold(held: Held, of: PlannedQuota, peaks: QuotaPeaks, today: number): v
   const days = numbers.length / numbersPerDay
   held.quotas++
   held.days += days
-  if (hit) held.hit.push(Object.assign(hit, { days, peakMinute, peakDay }))
-  if (hit && isNear) held.near.push(of)
+  if (hit) {
+    held.hit.push(Object.assign(hit, { days, peakMinute, peakDay }))
+    held.hitDays += hit.dates.length
+    if (isNear) held.near.push(of)
+  }
   if (refused) held.refused.push(Object.assign(refused, { days, peakMinute, peakDay }))
 }
 

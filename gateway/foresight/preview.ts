@@ -1,4 +1,4 @@
-import { sortedInTurns } from '../../shared/in-turns.ts'
+import { firstInTurns } from '../../shared/in-turns.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { Plan } from '../limits/limits.ts'
 import { dayMs } from '../limits/step.ts'
@@ -101,19 +101,19 @@ export async function previewPlan(stores: PreviewStores, ask: PreviewAsk): Promi
   const bound = await boundOf(stores.audit, { now, then, fromDay })
   const grants = await stores.audit.list({ fromMs, what: 'quota.grant', limit: mostGrants })
   const without = await refusedNow(stores.quota, found.near)
-  const hit = await sortedInTurns(found.hit, byDays)
-  const refused = await sortedInTurns(found.refused, byRefusals)
+  const hit = await firstInTurns(found.hit, byDays, limit)
+  const refused = await firstInTurns(found.refused, byRefusals, limit)
   return {
     ...about,
     bound,
     quotas: found.quotas,
     days: found.days,
-    hitQuotas: hit.length,
-    hitDays: hit.reduce((sum, { dates }) => sum + dates.length, 0),
+    hitQuotas: found.hit.length,
+    hitDays: found.hitDays,
     hitNow: without.size,
-    hit: hit.slice(0, limit).map((each) => hitView(each, name, without)),
-    refusedQuotas: refused.length,
-    refused: refused.slice(0, limit).map((each) => refusedView(each, name)),
+    hit: hit.map((each) => hitView(each, name, without)),
+    refusedQuotas: found.refused.length,
+    refused: refused.map((each) => refusedView(each, name)),
     unsaid: unsaidOf({ bound, planned, fromDay, firstDay: found.firstDay, grants: grants.length }),
   }
 }

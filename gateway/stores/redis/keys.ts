@@ -217,14 +217,17 @@ function storedFrom(answer: unknown): StoredKey | undefined {
 async function* scan(
   next: (cursor: string) => Promise<[string, string[]]>,
 ): AsyncGenerator<[string, string][]> {
-  let cursor = '0'
-  do {
-    const [following, flat] = await next(cursor)
+  let asked: ReturnType<typeof next> | undefined = next('0')
+  while (asked) {
+    const [following, flat]: [string, string[]] = await asked
+    // Redis answers the next ones while these are read.
+    asked = following === '0' ? undefined : next(following)
+    // If the reader stops before it, nobody takes its error.
+    asked?.catch(() => undefined)
     const pairs: [string, string][] = []
     for (let i = 0; i + 1 < flat.length; i += 2) pairs.push([flat[i] ?? '', flat[i + 1] ?? ''])
     yield pairs
-    cursor = following
-  } while (cursor !== '0')
+  }
 }
 
 /** The keys of a text that `keys-names.lua` has written. */

@@ -61,9 +61,18 @@ export function redisPeaks({
     },
 
     async *list(fromDay, toDay) {
-      for (let first = 0; first < groups; first += groupsAtOnce) {
+      const ask = (first: number): Promise<QuotaPeaks[][]> => {
         const some = Array.from({ length: groupsAtOnce }, (_, i) => first + i)
-        const found = await Promise.all(some.map((group) => quotasIn(group, fromDay, toDay)))
+        const asked = Promise.all(some.map((group) => quotasIn(group, fromDay, toDay)))
+        // If the reader stops before it, nobody takes its error.
+        asked.catch(() => undefined)
+        return asked
+      }
+      let next = ask(0)
+      for (let first = 0; first < groups; first += groupsAtOnce) {
+        const found = await next
+        // Redis answers for the next ones while these are read.
+        if (first + groupsAtOnce < groups) next = ask(first + groupsAtOnce)
         for (const quotas of found) {
           if (quotas.length > 0) yield quotas
         }
