@@ -23,7 +23,8 @@ export function pageAnswers(config: Config, portal: PortalSettings): ReadonlyMap
     })
   const page = files.page('index.html', `${basename(path)}/`)
   if (page) add(path, page)
-  answers.set(`${path}/`, (_request, reply) => reply.redirect(path, 308))
+  // Relative, so that it leads back to the page below any prefix that a proxy or an app has put before it.
+  answers.set(`${path}/`, (_request, reply) => reply.redirect(`../${basename(path)}`, 308))
   const json = (name: string, text: string): void =>
     add(`${path}/${name}`, new PageFile(name, Buffer.from(text), false))
   json(pageDocuments.openapi, document)

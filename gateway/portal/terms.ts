@@ -7,9 +7,10 @@ import type { Limits, Plan } from '../limits/limits.ts'
  * The terms of the configuration in force, for anybody: plans, bans, costs and deprecations. Names of keys and accounts
  * with a later sunset are nobody else's business.
  */
-export function termsOf(config: Config, { canRotate }: PortalSettings) {
+export function termsOf(config: Config, { path, canRotate }: PortalSettings) {
   const { plans, strangers, bans, quotaPath, usagePath, routes, deprecations } = config
   return {
+    path,
     quotaPath,
     usagePath,
     rotatePath: canRotate ? keyPaths.rotate : null,

@@ -13,18 +13,31 @@ const { test } = await startBrowser(t)
 
 const animals = join(root, 'config/openapi/animal-store.yaml')
 
-type Options = GatewayOptions & Readonly<{ document?: string; text?: string }>
+type Options = GatewayOptions & Readonly<{ text?: string }>
 
-/** A gateway with the pages of a document, by its path or its text, in front of a real animal store. */
-async function start(t: Test, { document = animals, text, more = '', ...options }: Options = {}) {
-  const folder = t.testdir(text === undefined ? {} : { 'document.yaml': text })
+type Section = Record<string, unknown>
+
+const section = (value: unknown): Section =>
+  (typeof value === 'object' && value ? value : {}) as Section
+
+/** A part of the animal store's document: a browser, and axe more so, looks at every element of a page. */
+function littleDocument(): string {
+  const { paths, ...rest } = parse(readFileSync(animals, 'utf8')) as Section
+  const { get, post } = section(section(paths)['/v1/pets'])
+  const { parameters, get: getOne } = section(section(paths)['/v1/pets/{petId}'])
+  const few = { '/v1/pets': { get, post }, '/v1/pets/{petId}': { parameters, get: getOne } }
+  return stringify({ ...rest, paths: few })
+}
+
+/** A gateway with the pages of a document, in front of a real animal store. */
+async function start(t: Test, { text = littleDocument(), more = '', ...options }: Options = {}) {
+  const folder = t.testdir({ 'document.yaml': text })
   const store = await startStore(t, { file: join(folder, 'animals.db') })
-  const shown = text === undefined ? document : join(folder, 'document.yaml')
   return startGateway(t, {
     store: `file: ${join(folder, 'gateway.db')}`,
     ...options,
     upstream: { url: store.url, seen: [] },
-    more: `portal: { path: /docs, openapi: ${shown}, rotate: on }\n${more}`,
+    more: `portal: { path: /docs, openapi: ${join(folder, 'document.yaml')}, rotate: on }\n${more}`,
   })
 }
 
@@ -49,11 +62,6 @@ async function unfold(page: Page, operation: string) {
   )
   return place
 }
-
-type Section = Record<string, unknown>
-
-const section = (value: unknown): Section =>
-  (typeof value === 'object' && value ? value : {}) as Section
 
 /** The members of a schema and of all that it contains, without those behind references to the components. */
 function membersOf(document: Section, value: unknown): string[] {
@@ -160,10 +168,10 @@ function sorted({ operations, schemas }: ReturnType<typeof contentsOf>) {
 
 for (const name of ['animal-store', 'admin']) {
   test(`everything of ${name}.yaml is on the page`, async (t, open) => {
-    const document = join(root, `config/openapi/${name}.yaml`)
-    const { url } = await start(t, { document })
+    const text = readFileSync(join(root, `config/openapi/${name}.yaml`), 'utf8')
+    const { url } = await start(t, { text })
     const page = await visit(open, url)
-    const expected = contentsOf(parse(readFileSync(document, 'utf8')) as Section)
+    const expected = contentsOf(parse(text) as Section)
     t.ok(expected.operations.length > 10)
     t.ok(expected.schemas.some(({ members }) => members.length > 3))
     await until(
@@ -345,7 +353,8 @@ test('what somebody else has written is text', async (t, open) => {
   const { url } = await start(t, { text })
   const page = await visit(open, url)
   page.on('dialog', () => t.fail('nothing was run'))
-  t.ok(((await page.innerText('h1')) ?? '').includes(hostile))
+  await page.locator('form.try').waitFor({ state: 'attached' })
+  t.ok((await page.innerText('h1')).includes(hostile))
   const made = await page.evaluate<string[]>(
     `[...document.querySelectorAll('#app script, #app img, #app iframe, a')]
       .map((each) => each.tagName + ' ' + (each.getAttribute('href') ?? ''))
@@ -354,15 +363,8 @@ test('what somebody else has written is text', async (t, open) => {
   t.strictSame(made, ['A https://fine.example/'])
 })
 
-/** A part of the animal store's document: axe looks at every element, open or not. */
-function littleDocument(): string {
-  const { paths, ...rest } = parse(readFileSync(animals, 'utf8')) as Section
-  const { get, post } = section(section(paths)['/v1/pets'])
-  return stringify({ ...rest, paths: { '/v1/pets': { get, post } } })
-}
-
 test('axe finds nothing on it, in light and dark, empty and full', async (t, open) => {
-  const gateway = await start(t, { more: retiring, text: littleDocument() })
+  const gateway = await start(t, { more: retiring })
   const { token, headers } = await gateway.key({ account: 'acme' })
   await gateway.call('GET', '/v1/pets/1', undefined, headers)
   await gateway.app.core.tallying.flush()
@@ -388,7 +390,7 @@ test('axe finds nothing on it, in light and dark, empty and full', async (t, ope
 })
 
 test('nothing scrolls sideways at 320 px or at 200 %', async (t, open) => {
-  const gateway = await start(t, { more: retiring, text: littleDocument() })
+  const gateway = await start(t, { more: retiring })
   const { token, headers } = await gateway.key({ account: 'acme' })
   await gateway.call('GET', '/v1/pets/1', undefined, headers)
   await gateway.app.core.tallying.flush()

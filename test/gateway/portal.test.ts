@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parseConfig } from '../../gateway/config/load.ts'
+import { startAdmin } from '../support/admin.ts'
 import { runCommand } from '../support/command.ts'
 import {
   configFor,
@@ -16,6 +17,9 @@ import { startRedis } from '../support/redis.ts'
 
 const document = join(root, 'config/openapi/animal-store.yaml')
 const portal = `portal: { path: /docs, openapi: ${document}, rotate: on }`
+/** For documents that a test changes: a gateway's own folder is empty at its start. */
+const documents = t.testdir()
+
 const noon = Date.UTC(2026, 5, 15, 12)
 const hourMs = 3_600_000
 
@@ -72,7 +76,7 @@ t.test('the pages are for anybody, cost nothing, and come from nowhere else', as
     status: 200,
     headers: { 'cache-control': /immutable/, 'content-type': /javascript/ },
   })
-  t.match(await ask('/docs/'), { status: 308, headers: { location: '/docs' } })
+  t.match(await ask('/docs/'), { status: 308, headers: { location: '../docs' } })
   for (let i = 0; i < 3; i++) await ask('/v1/pets')
   t.equal((await ask('/v1/pets')).status, 429, 'a stranger over the limit')
   t.equal((await ask('/docs')).status, 200, 'may still read how to behave')
@@ -133,6 +137,30 @@ deprecations:
     t.equal((await ask('/docs')).status, 401, 'a portal that is taken away is gone')
   },
 )
+
+t.test('each reload reads the document again; an unsound one changes nothing', async (t) => {
+  const file = join(documents, 'api.yaml')
+  const write = (title: string, paths = '{}'): void =>
+    writeFileSync(
+      file,
+      `openapi: 3.1.0\ninfo: { title: ${title}, version: 1.0.0 }\npaths: ${paths}\n`,
+    )
+  write('One')
+  const { gateway, ask } = await startAdmin(t, {
+    more: `portal: { openapi: ${file} }`,
+  })
+  const titleNow = async () =>
+    (json((await gateway.call('GET', '/docs/openapi.json')).text)['info'] as { title: string })
+      .title
+  t.equal(await titleNow(), 'One')
+  write('Two')
+  t.match(await ask('POST', '/admin/config/reload'), { status: 200, text: /"changed"/ })
+  t.equal(await titleNow(), 'Two')
+  write('Three', '[]')
+  const refused = await ask('POST', '/admin/config/reload')
+  t.match(refused.text, /api\.yaml:3:8: paths must be an object of paths/)
+  t.equal(await titleNow(), 'Two')
+})
 
 for (const place of ['SQLite', 'Redis']) {
   t.test(`usage is that of "tollgate usage", with its account’s sum: ${place}`, async (t) => {

@@ -7,8 +7,9 @@ const setting = ['portal', 'openapi'] as const
 export function* portalRemarks(file: Section, quote: Quote, configFile: string): Generator<Remark> {
   const path = text(section(file['portal'])['openapi'])
   if (path === undefined || path === '') return
-  // The name as it is written: a variable's value isn't shown.
-  const name = quote(setting)
+  const written = quote(setting)
+  // A variable's value isn't shown; a long name is, because its end is needed.
+  const name = written.includes('${') ? written : path
   for (const { at, sentence } of readOpenapi(path, configFile).faults) {
     const place = at === undefined ? name : `${name}:${at}`
     yield mistake(setting, `can't be shown: ${place}: ${sentence}`)

@@ -24,7 +24,9 @@ async function read(name: string): Promise<unknown> {
 
 async function readAll(): Promise<Documents> {
   const [openapi, terms] = await Promise.all([read('openapi.json'), read('terms.json')])
-  return { openapi: new Openapi(openapi), terms: terms as Terms }
+  const { path } = terms as Terms
+  const root = base.slice(0, -`${path}/`.length)
+  return { openapi: new Openapi(openapi, root), terms: terms as Terms }
 }
 
 function App({ openapi, terms: first }: Documents) {
@@ -49,7 +51,7 @@ function App({ openapi, terms: first }: Documents) {
     <a class="skip" href="#content">Skip to the content</a>
     <header class="top">
       <p class="name">${title} <span class="quiet">${text(openapi.info['version'])}</span></p>
-      <${KeyForm} quotaPath=${terms.quotaPath} apiKey=${apiKey} use=${setKey} />
+      <${KeyForm} quotaPath=${openapi.root + terms.quotaPath} apiKey=${apiKey} use=${setKey} />
     </header>
     <div class="columns">
       <${Menu} openapi=${openapi} terms=${terms} hasKey=${apiKey !== undefined} />
@@ -60,6 +62,7 @@ function App({ openapi, terms: first }: Documents) {
           apiKey !== undefined &&
           html`<${StandingView}
             key=${apiKey}
+            root=${openapi.root}
             terms=${terms}
             apiKey=${apiKey}
             round=${round}

@@ -21,12 +21,15 @@ export type Operation = Readonly<{
 
 /** An OpenAPI document, as somebody else has written it. */
 export class Openapi {
+  readonly root: string
   readonly #document: Section
   readonly info: Section
   readonly operations: readonly Operation[]
   readonly schemas: readonly (readonly [name: string, schema: unknown])[]
 
-  constructor(document: unknown) {
+  /** `root` is the path of the gateway on this host: what a proxy or an app has put before all of its paths. */
+  constructor(document: unknown, root: string) {
+    this.root = root
     this.#document = section(document)
     this.info = section(this.#document['info'])
     this.operations = this.#operationsIn(section(this.#document['paths']))
@@ -50,7 +53,7 @@ export class Openapi {
     return all.filter(({ operations }) => operations.length > 0)
   }
 
-  /** The path before all paths of the document, by its first server. */
+  /** The path before all paths of the document, by its first server, without the root. */
   get basePath(): string {
     const server = section(list(this.#document['servers'])[0])
     const variables = section(server['variables'])
@@ -59,7 +62,10 @@ export class Openapi {
       (_all, name: string) => text(section(variables[name])['default']) ?? '',
     )
     const base = URL.canParse(url, location.origin) ? new URL(url, location.origin).pathname : '/'
-    return base.replace(/\/+$/, '')
+    const plain = base.replace(/\/+$/, '')
+    return plain.startsWith(`${this.root}/`) || plain === this.root
+      ? plain.slice(this.root.length)
+      : plain
   }
 
   /** The thing that a value stands for: its target, if it is a reference. */

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { count, date, plural, until } from './format.ts'
+import { count, plural, until } from './format.ts'
 import { html, type Child } from './html.ts'
 import { messageOf } from './key-form.ts'
 import { ask } from './request.ts'
@@ -26,6 +26,8 @@ const usageEveryMs = 1_200
 let usageAskedAtMs = -Infinity
 
 export type StandingProps = Readonly<{
+  /** The path of the gateway on this host. */
+  root: string
   terms: Terms
   apiKey: string
   /** Rises with each request that was sent from the page. */
@@ -34,14 +36,14 @@ export type StandingProps = Readonly<{
 }>
 
 /** How the holder of the key stands: both windows, strikes, ban and usage. Asking costs nothing. */
-export function StandingView({ terms, apiKey, round, replaceKey }: StandingProps) {
+export function StandingView({ root, terms, apiKey, round, replaceKey }: StandingProps) {
   const [quota, setQuota] = useState<Quota>()
   const [usage, setUsage] = useState<OwnUsage>()
   const [error, setError] = useState<string>()
   const [asked, setAsked] = useState(0)
   const fail = (thrown: unknown): void => setError(messageOf(thrown))
   useEffect(() => {
-    ask<Quota>(apiKey, terms.quotaPath).then((seen) => {
+    ask<Quota>(apiKey, root + terms.quotaPath).then((seen) => {
       setQuota(seen)
       setError(undefined)
     }, fail)
@@ -50,7 +52,7 @@ export function StandingView({ terms, apiKey, round, replaceKey }: StandingProps
   useEffect(() => {
     const load = (): void => {
       usageAskedAtMs = performance.now()
-      ask<OwnUsage>(apiKey, `${terms.usagePath}?days=90`).then(setUsage, fail)
+      ask<OwnUsage>(apiKey, `${root}${terms.usagePath}?days=90`).then(setUsage, fail)
     }
     const timer = setTimeout(load, Math.max(0, usageAskedAtMs + usageEveryMs - performance.now()))
     return () => clearTimeout(timer)
@@ -67,7 +69,7 @@ export function StandingView({ terms, apiKey, round, replaceKey }: StandingProps
       </p>
       ${
         terms.rotatePath !== null &&
-        html`<${RotateForm} path=${terms.rotatePath} apiKey=${apiKey} done=${replaceKey} />`
+        html`<${RotateForm} path=${root + terms.rotatePath} apiKey=${apiKey} done=${replaceKey} />`
       }
     </section>
   `
@@ -106,9 +108,4 @@ function bar(name: string, window: Window | null): Child {
       <meter min="0" max=${limit} value=${Math.min(used, limit)} aria-label=${words}></meter>
     </div>
   `
-}
-
-/** The date of a sunset for a caller. */
-export function sunsetText(sunset: string | null): string {
-  return sunset === null ? 'not set' : date(sunset)
 }

@@ -22,6 +22,8 @@ export type Deprecation = Readonly<{
 
 /** The terms of the gateway's configuration in force. */
 export type Terms = Readonly<{
+  /** The path of this page, as the gateway knows it. */
+  path: string
   quotaPath: string
   usagePath: string
   rotatePath: string | null
