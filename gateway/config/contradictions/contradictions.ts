@@ -15,6 +15,8 @@ import { probeRemarks, unusedRemarks } from './upstreams.ts'
 export type World = Readonly<{
   /** Whether this machine's files are checked: not for somebody who may not see them. */
   files: boolean
+  /** Whether the OpenAPI document is checked as well. */
+  openapi: boolean
   /** The name of the configuration file, from which relative paths may start. */
   configFile: string
   /** Whether operators have a token. */
@@ -49,7 +51,7 @@ export function contradictionsIn(
     ...banRemarks(file, quote),
     ...stopRemarks(file, quote),
     ...(world.files ? certificateRemarks(file) : []),
-    ...(world.files ? portalRemarks(file, quote, world.configFile) : []),
+    ...(world.openapi ? portalRemarks(file, quote, world.configFile) : []),
     ...costRemarks(file, quote),
     ...(areRoutesSound ? [...probeRemarks(file), ...unusedRemarks(file)] : []),
     ...restrictionRemarks(file, quote, areRoutesSound),

@@ -1,13 +1,7 @@
 import { count, date, plural } from './format.ts'
 import { html, type Child } from './html.ts'
 import { line } from './prose.ts'
-
-type DayUsage = Readonly<{
-  day: string
-  admitted: number
-  points: number
-  refused: Readonly<Record<string, number>>
-}>
+import { chart, refusedOf, span, sum, type DayUsage } from './usage-chart.ts'
 
 /** The answer of the usage path. */
 export type OwnUsage = Readonly<{
@@ -21,10 +15,6 @@ export type OwnUsage = Readonly<{
     replacement: string | null
   }>[]
 }>
-
-const span = 90
-const height = 100
-const dayMs = 86_400_000
 
 /** Ninety days of a key's own usage, the sum of its account, and the deprecated operations that it calls. */
 export function UsageView({ usage: { days, account, deprecated } }: Readonly<{ usage: OwnUsage }>) {
@@ -45,47 +35,6 @@ function accountView({ name, keys, days }: NonNullable<OwnUsage['account']>): Ch
       ${`The account ${name} (${plural(keys ?? 0, 'key')}): ${count(all)} let in, ${count(refused)} refused.`}
     </p>
     ${dayTable(`The account ${name} by day, the newest first`, days)}
-  `
-}
-
-function chart(days: readonly DayUsage[]): Child {
-  const byDay = new Map(days.map((each) => [each.day, each]))
-  const drawn = Array.from({ length: span }, (_, i) => {
-    const day = new Date(Date.now() - (span - 1 - i) * dayMs).toISOString().slice(0, 10)
-    return byDay.get(day) ?? { day, admitted: 0, points: 0, refused: {} }
-  })
-  const top = Math.max(1, ...drawn.map((each) => each.admitted + refusedOf(each)))
-  const [all, refused] = [sum(days, ({ admitted }) => admitted), sum(days, refusedOf)]
-  const summary = `${plural(all, 'request')} let in, ${count(refused)} refused; at most ${count(top)} a day`
-  const part = (name: string, from: number, value: number, i: number): Child =>
-    value > 0 &&
-    html`<rect
-      class=${name}
-      x=${i * 10 + 1}
-      width="8"
-      y=${height - ((from + value) / top) * height}
-      height=${Math.max(1, (value / top) * height)}
-    />`
-  return html`
-    <p>${all + refused === 0 ? 'This key was not used yet.' : `${summary}.`}</p>
-    ${
-      all + refused > 0 &&
-      html`<svg
-          class="usage"
-          viewBox=${`0 0 ${span * 10} ${height}`}
-          preserveAspectRatio="none"
-          role="img"
-          aria-label=${summary}
-        >
-          ${drawn.map((each, i) => [
-            part('admitted', 0, each.admitted, i),
-            part('refused', each.admitted, refusedOf(each), i),
-          ])}
-        </svg>
-        <p class="legend quiet">
-          <span class="admitted">■</span>${' let in '}<span class="refused">■</span>${' refused'}
-        </p>`
-    }
   `
 }
 
@@ -146,12 +95,4 @@ function deprecatedView(deprecated: OwnUsage['deprecated']): Child {
       </ul>
     </div>
   `
-}
-
-function refusedOf({ refused }: DayUsage): number {
-  return Object.values(refused).reduce((all, each) => all + each, 0)
-}
-
-function sum(days: readonly DayUsage[], of: (day: DayUsage) => number): number {
-  return days.reduce((all, each) => all + of(each), 0)
 }
