@@ -23,6 +23,8 @@ import { targetsAsTold } from './live/targets.ts'
 import { Watching } from './live/watching.ts'
 import { Tunnels } from './forwarding/tunnels.ts'
 import { Upstreams } from './forwarding/registry.ts'
+import { checkFor } from './forwarding/swap-check.ts'
+import { Swaps } from './swaps/swaps.ts'
 
 export type CoreOptions = Readonly<{
   config: Config
@@ -30,6 +32,8 @@ export type CoreOptions = Readonly<{
   stores?: Stores | undefined
   /** This process, as the fleet hears of it. */
   self: Self
+  /** The secret of the gateway's signature, if it signs. */
+  secret?: string | undefined
   clock: Clock
   log: Log
 }>
@@ -51,6 +55,7 @@ export type Core = Readonly<{
   lastUses: LastUses
   earnedBans: EarnedBans
   upstreams: Upstreams
+  swaps: Swaps
   tunnels: Tunnels
   meters: Meters
   /** Lets requests under way finish, then saves and closes everything. */
@@ -59,7 +64,7 @@ export type Core = Readonly<{
 
 /** Opens all parts. Waits for a store a short time, and starts without it, too. */
 export async function openCore(options: CoreOptions): Promise<Core> {
-  const { config, stores: given, self, clock, log } = options
+  const { config, stores: given, self, secret, clock, log } = options
   const stores = given ?? openStores(config.store)
   const opened: { directory?: KeyDirectory } = {}
   const endStartLog = logStoreAtStart({
@@ -104,6 +109,10 @@ export async function openCore(options: CoreOptions): Promise<Core> {
         : `the quota store is out of reach; until it is back: ${whenUnreachable}`,
     ),
   })
+  const strangers = new Strangers({
+    ...{ limits: config.strangers, clock, store: stores.strangers },
+    onRefused: (code) => meters.strangers.add(code, ''),
+  })
   const lastUses = new LastUses({ store: stores.lastUses, clock })
   const timeline = new Timeline(stores.timeline)
   const peaks = new Peaks(stores.peaks)
@@ -121,16 +130,26 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     clock,
     missing: (key, err) => log.error({ key, err }, 'a ban is missing in the audit'),
   })
-  const upstreams = new Upstreams(
-    {
+  const storeOfFleet = storeName(config.store)
+  const member = () => self.memberOf(storeOfFleet)
+  const swaps = new Swaps({
+    store: stores.swaps,
+    self: { id: member().id, name: self.name },
+    configs: () => stores.fleet.configs,
+    check: checkFor(secret),
+    audit: stores.audit,
+    log,
+    trouble: trouble('nobody can tell where swaps stand; they stay where they are'),
+  })
+  const upstreams = new Upstreams({
+    log: {
       out: (upstream, target, err) =>
         log.error({ upstream, target, err }, 'a target is taken out: it failed too often'),
       back: (upstream, target) => log.info({ upstream, target }, 'a target is let back in'),
     },
     meters,
-  )
-  const storeOfFleet = storeName(config.store)
-  const member = () => self.memberOf(storeOfFleet)
+    swaps,
+  })
   const leaveFleet = stores.fleet.join(member, noticeDifferences({ ...stores, log, clock }))
   const liveCounts = new LiveCounts({ clock })
   const live = new Watching({
@@ -143,7 +162,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     stores,
     directory,
     quotas,
-    strangers: new Strangers(config.strangers, clock, (code) => meters.strangers.add(code, '')),
+    strangers,
     tallying,
     recentRefusals,
     timeline,
@@ -153,14 +172,17 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     lastUses,
     earnedBans,
     upstreams,
+    swaps,
     tunnels,
     meters,
     async close() {
       endStartLog()
       tellNoMore()
       live.close()
+      swaps.close()
       await upstreams.close()
       tunnels.close()
+      strangers.close()
       await tallying.close()
       await earnedBans.close()
       directory.close()

@@ -57,6 +57,7 @@ type RouteStages = Readonly<
 export async function guard(app: FastifyInstance, options: GuardOptions): Promise<void> {
   const { config, core, sign, clock, underWay, finish = [] } = options
   const { directory, quotas, strangers } = core
+  await core.swaps.prepare(config)
   const upstreams = new Map(
     [...config.upstreams].map(([name, settings]) => [name, core.upstreams.acquire(settings)]),
   )

@@ -84,6 +84,7 @@ async function register(app: FastifyInstance, options: TollgateOptions): Promise
     config,
     stores: options.stores,
     self: new Self({ name: config.name, clock }),
+    secret,
     clock,
     log: app.log,
   })

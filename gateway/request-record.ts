@@ -4,7 +4,7 @@ import { answer, type LogLine } from '../shared/service.ts'
 import type { Caller } from './keys/caller.ts'
 import type { Standing } from './limits/headers.ts'
 import type { Terms } from './limits/terms.ts'
-import type { FairShare } from './http/fair-share.ts'
+import type { FairShare, ShareTaken } from './http/fair-share.ts'
 
 /** Why a request is forbidden: a restriction of its plan or its key, or a cost over the key's limits. */
 export type Forbidden = 'plan' | 'method' | 'path' | 'address' | 'cost'
@@ -39,6 +39,10 @@ export class RequestRecord {
   upstreamCall: { cancel(): void } | undefined = undefined
   /** The shares of its upstream, in which it is counted until its answer has ended. */
   share: FairShare | undefined = undefined
+  /** What its quota had of that upstream, if it got no more. */
+  shareTaken: ShareTaken | undefined = undefined
+  /** Whether its answer has ended or its caller has left. A stage that waited takes nothing more then. */
+  hasEnded = false
 
   constructor(route: string) {
     this.route = route

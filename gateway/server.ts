@@ -110,10 +110,10 @@ export class Gateway {
 
   /** Opens the core and builds the first app, without listening. */
   static async open(options: GatewayOptions): Promise<Gateway> {
-    const { config, stores, clock = Date.now, log } = options
+    const { config, stores, secret, clock = Date.now, log } = options
     const { self = new Self({ name: config.name, clock }) } = options
     const front = createService({ name: 'gateway', log })
-    const core = await openCore({ config, stores, self, clock, log: front.log })
+    const core = await openCore({ config, stores, self, secret, clock, log: front.log })
     try {
       return new Gateway({ ...options, self }, front, core, await build(options, core))
     } catch (error) {

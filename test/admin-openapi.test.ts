@@ -50,7 +50,11 @@ type Admin = Awaited<ReturnType<typeof start>>
 
 /** A gateway and its admin address; each answer to an operator is held to the document. */
 async function start(t: Test, options: AdminOptions = {}) {
-  const admin = await startAdmin(t, options)
+  const upstream = options.upstream ?? (await startUpstream(t))
+  // To the same server by another name.
+  const to = upstream.url.replace('127.0.0.1', 'localhost')
+  const swap = `swap: { to: ["${to}"], steps: [50], every: 1h }`
+  const admin = await startAdmin(t, { upstreamMore: swap, ...options, upstream })
   const ask = contract.held(t, admin.ask)
   const written = (version: string, lines: string): Call =>
     contract.held(t, writtenCall(admin.url, version, lines))
@@ -210,6 +214,11 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
     await ask('POST', `/admin/quota/${busy}/grant`, points)
   }
   await askOfPlans(t, ask, gateway)
+  const swaps = async () => (await ask('GET', '/admin/swaps')).text
+  await until(async () => (await swaps()).includes('"state":"moving"'))
+  const changeSwap = (verb: string, name = 'animals') =>
+    ask('POST', `/admin/upstreams/${name}/swap/${verb}`)
+  t.equal((await changeSwap('resume')).status, 409)
   for (const operation of ofApi) {
     const { method, path } = operation
     if (isSave(operation)) continue
@@ -229,6 +238,14 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
     }
   }
   t.match(json(await ask('POST', `/admin/keys/${busy}/rotate`)), { oldTokenUntil: /Z$/ })
+  for (const verb of ['pause', 'finish', 'back']) {
+    t.equal((await changeSwap(verb)).status, 409, `${verb}, of a swap that is back`)
+  }
+  for (const verb of ['pause', 'resume', 'finish', 'back']) {
+    t.equal((await changeSwap(verb, 'nobody')).status, 404)
+  }
+  t.equal((await ask('GET', '/admin/swaps?upstream=nobody')).status, 404)
+  t.equal((await ask('HEAD', '/admin/swaps?upstream=nobody')).status, 404)
   const earned = await bannedKey(gateway)
   await until(async () => {
     const { text } = await ask('GET', `/admin/quota/${earned}`)
@@ -487,7 +504,7 @@ async function askDamaged(t: Test, { ask, gateway, fresh }: Admin): Promise<void
   const id = await fresh()
   const other = openGatewayFile(gateway.config.store.file)
   t.teardown(() => other.close())
-  const tables = ['keys', 'quotas', 'tallies', 'audit', 'refusals']
+  const tables = ['keys', 'quotas', 'tallies', 'audit', 'refusals', 'swaps']
   for (const table of tables) other.exec(`ALTER TABLE ${table} RENAME TO lost_${table}`)
   // An embedded gateway knows of itself without its file.
   const asked = stored.filter(({ path }) => path !== '/admin/gateways')

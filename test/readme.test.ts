@@ -65,7 +65,12 @@ t.test('every setting is told, with what may be there', (t) => {
 t.test('what is told of settings that are left out is what they are', (t) => {
   const base = {
     plans: { free: { perMinute: 1, perDay: 1 } },
-    upstreams: { NAME: { targets: [{ url: 'http://127.0.0.1:1' }] } },
+    upstreams: {
+      NAME: {
+        targets: [{ url: 'http://127.0.0.1:1' }],
+        swap: { to: [{ url: 'http://127.0.0.1:2' }] },
+      },
+    },
     routes: [{ path: '/x', upstream: 'NAME' }],
     deprecations: [
       {

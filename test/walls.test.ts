@@ -46,7 +46,7 @@ const floors: readonly (readonly string[])[] = [
   ['limits/'],
   ['keys/', 'request-record.ts'],
   ['records/'],
-  ['explain/', 'fleet/', 'foresight/'],
+  ['explain/', 'fleet/', 'foresight/', 'swaps/'],
   ['live/'],
   ['stores/', 'config/', 'forwarding/'],
   ['stages/'],

@@ -80,7 +80,10 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
   addConsole(app, { gateway, tokens, sessions, clock })
 
   const entryOf = entryFinder({ sessions, config: () => gateway.config, clock })
-  const guesses = new Guesses(() => gateway.config.strangers, clock)
+  const guesses = new Guesses({
+    ...{ at: 'admin', clock, store: gateway.core.stores.strangers },
+    limits: () => gateway.config.strangers,
+  })
   void app.register((guarded, _options, done) => {
     requireToken(guarded, tokens, guesses, entryOf)
     requireKnownQueries(guarded)

@@ -73,8 +73,8 @@ function addSession(app: FastifyInstance, options: ConsoleOptions): void {
   const url = '/console/session'
   const config: EntryOptions['config'] = () => gateway.config
   const entryOf = entryFinder({ sessions, config, clock })
-  const { audit } = gateway.core.stores
-  const signIns = new SignIns({ tokens, sessions, audit, log: app.log, clock })
+  const { audit, strangers } = gateway.core.stores
+  const signIns = new SignIns({ tokens, sessions, audit, log: app.log, clock, strangers })
   app.addHook('onRequest', ({ raw }, reply, done) => {
     void reply.headers(privately)
     if (tokens.length === 0) return done(closed())

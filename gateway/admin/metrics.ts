@@ -216,4 +216,18 @@ function addUpstreams(registry: Registry, gateway: Gateway): void {
       }
     },
   })
+  new Gauge({
+    name: 'tollgate_swap_step',
+    help: 'The step of the swap of an upstream, from 1; 0 before it begins and after it went back',
+    labelNames: ['upstream'] as const,
+    aggregator: 'max',
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [upstream, settings] of gateway.config.upstreams) {
+        const swap = gateway.core.swaps.see(settings)
+        if (swap) this.set({ upstream }, swap.stepInForce + 1)
+      }
+    },
+  })
 }

@@ -132,7 +132,7 @@ function contextOf(
     by,
     config,
     stores: () => stores,
-    desks: () => (desks ??= desksFor({ stores, plans: config.plans, clock, by })),
+    desks: () => (desks ??= desksFor({ stores, config, clock, by })),
     secret,
     clock,
     examine: (file) => examine(file, reloader),

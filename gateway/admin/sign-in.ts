@@ -1,6 +1,7 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { Log } from '../../shared/log.ts'
 import { noterFor } from '../records/audit.ts'
+import type { StrangerStore } from '../limits/stranger-store.ts'
 import type { AuditStore, Change } from '../records/audit-store.ts'
 import { invalid } from './refusals.ts'
 import type { Begun, Sessions } from './session.ts'
@@ -19,6 +20,8 @@ export type SignInOptions = Readonly<{
   audit: Pick<AuditStore, 'add'>
   log: Pick<Log, 'error'>
   clock: Clock
+  /** The counts of the whole fleet, for wrong tokens. */
+  strangers: StrangerStore | undefined
 }>
 
 /** Signs operators in by their tokens, and notes it in the audit, as it does wrong tokens. */
@@ -29,7 +32,8 @@ export class SignIns {
 
   constructor(options: SignInOptions) {
     this.#options = options
-    this.#guesses = new Guesses(() => guessLimits, options.clock)
+    const { clock, strangers: store } = options
+    this.#guesses = new Guesses({ at: 'console', limits: () => guessLimits, clock, store })
     this.#lines = new LineBudget(options.clock)
   }
 

@@ -6,6 +6,7 @@ import { plainAddress } from '../http/address.ts'
 import { nearest } from '../../shared/near.ts'
 import { isLine } from '../keys/settings.ts'
 import type { Limits } from '../limits/limits.ts'
+import type { StrangerStore } from '../limits/stranger-store.ts'
 import { Strangers } from '../limits/strangers.ts'
 import { allows, roles, type Role } from '../operations/role.ts'
 import type { entryFinder } from './entry.ts'
@@ -86,15 +87,24 @@ function roleNear(word: string): Role | undefined {
   return roles.find((role) => role === like)
 }
 
-/** Counts failed attempts by address, like requests of callers without a key; in this process's memory only. */
+export type GuessesOptions = Readonly<{
+  /** The place where something is guessed. Each place has counts of its own. */
+  at: 'admin' | 'console'
+  /** The limits of an address in the configuration in force. */
+  limits: () => Limits
+  clock: Clock
+  /** The counts of the whole fleet; without them, this gateway counts alone. */
+  store: StrangerStore | undefined
+}>
+
+/** Counts failed attempts by address, like requests of callers without a key. */
 export class Guesses {
   readonly #strangers: Strangers
   readonly #limits: () => Limits
 
-  /** `limits` returns the limits on strangers of the configuration in force. */
-  constructor(limits: () => Limits, clock: Clock) {
+  constructor({ at, limits, clock, store }: GuessesOptions) {
     this.#limits = limits
-    this.#strangers = new Strangers(limits(), clock)
+    this.#strangers = new Strangers({ limits: limits(), clock, store, prefix: `${at} ` })
   }
 
   /** The refusal of a request without a valid token: `why`, or 429 over the limit of its address. */

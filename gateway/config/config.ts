@@ -53,9 +53,34 @@ export type HealthSettings = Readonly<{
 /** A request that `upstream check` sends to a new backend and to the present one. */
 export type Probe = Readonly<{ method: string; target: string; status: number | undefined }>
 
+/** The way from the targets of an upstream to others, step by step. */
+export type SwapSettings = Readonly<{
+  to: readonly TargetSettings[]
+  /** The shares of callers who go to the new side, in percent. After the last step all do. */
+  steps: readonly number[]
+  /** The least time of a step. */
+  everyMs: number
+  /** The methods that may go to the new side before all callers do. */
+  methods: readonly string[] | undefined
+  back: BackSettings
+}>
+
+/** When a swap goes back by itself. */
+export type BackSettings = Readonly<{
+  /** By how much the share of failures of the new side may exceed that of the old one: 0.01 is 1 %. */
+  errors: number
+  /** How many times as long as the old side's its p95 may be. */
+  slower: number
+  /** The requests to the new side in a step before it is judged, or the next step comes. */
+  after: number
+  /** The number of callers that failures must have met to count. */
+  callers: number
+}>
+
 export type UpstreamSettings = Readonly<{
   name: string
   targets: readonly TargetSettings[]
+  swap: SwapSettings | undefined
   timeouts: Timeouts
   health: HealthSettings
   /** The most requests on their way at once; more are refused immediately. */

@@ -71,6 +71,25 @@ export const descriptions: Readonly<Record<string, string>> = {
   'upstreams.NAME.targets[].url': 'The URL of the target.',
   'upstreams.NAME.targets[].weight':
     'The number of requests that it gets for each one of a target with weight 1.',
+  'upstreams.NAME.swap': 'The way to other targets, step by step, and back if they fail.',
+  'upstreams.NAME.swap.to': 'The targets of the new side.',
+  'upstreams.NAME.swap.to[]': 'The URL of a target, or a target with its weight.',
+  'upstreams.NAME.swap.to[].url': 'The URL of the target.',
+  'upstreams.NAME.swap.to[].weight': 'Its share of the requests of its side, beside the others.',
+  'upstreams.NAME.swap.steps':
+    'The percentages of callers who go to the new side, rising. After the last step all do.',
+  'upstreams.NAME.swap.every': 'The least time of a step.',
+  'upstreams.NAME.swap.methods':
+    'The methods that may go to the new side before all callers do; by default all.',
+  'upstreams.NAME.swap.back': 'When it goes back by itself.',
+  'upstreams.NAME.swap.back.errors':
+    'By how much the share of failures (5xx, no answer) of the new side may exceed the old one’s.',
+  'upstreams.NAME.swap.back.slower':
+    'How many times as long as the old side’s the p95 of the new one may be.',
+  'upstreams.NAME.swap.back.after':
+    'The requests to the new side in a step before it is judged, and before the next step comes.',
+  'upstreams.NAME.swap.back.callers':
+    'The number of callers that failures must have met to count; all, where a step has fewer.',
   'upstreams.NAME.timeout': 'Time limits of a request.',
   'upstreams.NAME.timeout.connect': 'For a connection.',
   'upstreams.NAME.timeout.response': 'Until the first byte of an answer.',

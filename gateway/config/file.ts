@@ -112,6 +112,8 @@ export interface RouteSettings {
 export interface UpstreamSettings {
   /** The targets that requests go to, in turn. */
   readonly targets: readonly (string | WeightedTarget)[]
+  /** The way to other targets, step by step, and back if they fail. */
+  readonly swap?: SwapSettings
   /** Time limits of a request. */
   readonly timeout?: UpstreamTimeouts
   /** How targets are checked, and when one is left out. */
@@ -159,6 +161,32 @@ export interface UpstreamTimeouts {
   readonly idle?: string
   /** For a caller to send its whole request. Write a duration above 0, such as 50ms, 1s, 5m or 24h. */
   readonly request?: string
+}
+
+/** The way to other targets, step by step, and back if they fail. */
+export interface SwapSettings {
+  /** The targets of the new side. */
+  readonly to: readonly (string | WeightedTarget)[]
+  /** The percentages of callers who go to the new side, rising. After the last step all do. */
+  readonly steps?: readonly number[]
+  /** The least time of a step. Write a duration above 0, such as 50ms, 1s, 5m or 24h. */
+  readonly every?: string
+  /** The methods that may go to the new side before all callers do; by default all. */
+  readonly methods?: readonly string[]
+  /** When it goes back by itself. */
+  readonly back?: SwapBackSettings
+}
+
+/** When it goes back by itself. */
+export interface SwapBackSettings {
+  /** By how much the share of failures (5xx, no answer) of the new side may exceed the old one’s. Write a share such as 1% or 0.5%, up to 100%. */
+  readonly errors?: string
+  /** How many times as long as the old side’s the p95 of the new one may be. Write a number above 1, such as 2. */
+  readonly slower?: number
+  /** The requests to the new side in a step before it is judged, and before the next step comes. Write a whole number above 0. */
+  readonly after?: number
+  /** The number of callers that failures must have met to count; all, where a step has fewer. Write a whole number above 0. */
+  readonly callers?: number
 }
 
 /** The URL of a target, or a target with its weight. */

@@ -4,7 +4,14 @@ import type { Limits, Plan } from '../limits/limits.ts'
 import { limitFrom } from '../limits/limits.ts'
 import { shadowOf } from '../limits/shadow.ts'
 import type { BanRules } from '../limits/step.ts'
-import type { Config, PortalSettings, RedisSettings, Route, UpstreamSettings } from './config.ts'
+import type {
+  Config,
+  PortalSettings,
+  RedisSettings,
+  Route,
+  SwapSettings,
+  UpstreamSettings,
+} from './config.ts'
 import { methodsOf, withHead } from './methods.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../shared/units.ts'
 import type { CompleteFile } from './written.ts'
@@ -104,10 +111,11 @@ function upstreamFrom(
   written: CompleteFile['upstreams'][string],
   read: ReadFiles,
 ): UpstreamSettings {
-  const { targets, timeout, health, maxInFlight, fair, tls, probes } = written
+  const { targets, swap, timeout, health, maxInFlight, fair, tls, probes } = written
   return {
     name,
     targets,
+    swap: swap && swapFrom(swap),
     timeouts: {
       connectMs: duration(timeout.connect),
       responseMs: duration(timeout.response),
@@ -134,6 +142,22 @@ function portalFrom(
   read: ReadFiles,
 ): PortalSettings {
   return { path, document: read.document(openapi), canRotate: rotate === 'on' }
+}
+
+function swapFrom({
+  to,
+  steps,
+  every,
+  methods,
+  back,
+}: NonNullable<CompleteFile['upstreams'][string]['swap']>): SwapSettings {
+  return {
+    to,
+    steps,
+    everyMs: duration(every),
+    methods: methods && withHead(methods),
+    back: { ...back, errors: Number.parseFloat(back.errors) / 100 },
+  }
 }
 
 function deprecationFrom(written: CompleteFile['deprecations'][number]): Deprecation {

@@ -35,8 +35,9 @@ export type Served = Readonly<{
   routes: readonly Route[]
 }>
 
-/** Sentences about settings, without their subjects. */
-type Remarks = readonly (readonly [path: Path, sentence: string])[]
+/** A sentence about a setting, without its subject. */
+export type Fault = readonly [path: Path, sentence: string]
+type Remarks = readonly Fault[]
 
 /** A file without mistakes, and the places of its settings. */
 export type Preview = Readonly<{

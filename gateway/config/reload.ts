@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import type { Config } from './config.ts'
 import { fixedSections } from './diff.ts'
-import { ConfigError, readConfig, type Loaded } from './load.ts'
+import { ConfigError, readConfig, type Fault, type Loaded } from './load.ts'
 import type { Environment } from './variables.ts'
 
 /** The state of the configuration, for the admin API and the metrics. */
@@ -23,6 +23,8 @@ export type ReloadOptions = Readonly<{
   loaded: Loaded
   /** Puts another configuration in force. If it rejects, nothing has changed. */
   change: (config: Config) => Promise<void>
+  /** Settings that something under way keeps from being changed as a configuration would. */
+  hindrances: (config: Config) => readonly Fault[]
   /** Called after each attempt to reload. */
   onAttempt: (result: Reloaded, state: ConfigState, attempt: Attempt) => void
 }>
@@ -114,10 +116,12 @@ export class Reloader {
     const changed = fixedSections.filter(
       (name) => JSON.stringify(before[name]) !== JSON.stringify(config[name]),
     )
-    if (changed.length === 0) return
-    throw fault(
-      changed.map((name) => [[name], 'can’t be changed while the gateway runs: restart it']),
-    )
+    const faults: Fault[] = changed.map((name) => [
+      [name],
+      'can’t be changed while the gateway runs: restart it',
+    ])
+    faults.push(...this.#options.hindrances(config))
+    if (faults.length > 0) throw fault(faults)
   }
 
   #look = async (): Promise<void> => {

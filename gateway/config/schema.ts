@@ -4,6 +4,7 @@ import {
   count,
   duration,
   exactPath,
+  factor,
   gatewayName,
   hostName,
   instant,
@@ -16,9 +17,11 @@ import {
   ownFolder,
   ownPath,
   path,
+  percent,
   port,
   prefix,
   probe,
+  share,
   size,
   status,
   text,
@@ -56,6 +59,26 @@ const extension = Type.Union(
 )
 const target = Type.Union([url, section({ url, weight: optional(weight) })], {
   expected: 'an http or https URL without a path, or { url: ..., weight: ... }',
+})
+const targets = Type.Array(target, {
+  minItems: 1,
+  expected: 'a list of URLs, or of { url: ..., weight: ... }',
+})
+const swap = section({
+  to: targets,
+  steps: optional(
+    Type.Array(percent, { minItems: 1, maxItems: 20, expected: 'a list of rising percentages' }),
+  ),
+  every: optional(time),
+  methods,
+  back: optional(
+    section({
+      errors: optional(share),
+      slower: optional(factor),
+      after: optional(count),
+      callers: optional(count),
+    }),
+  ),
 })
 const redisAccess = {
   username: optional(words),
@@ -131,10 +154,8 @@ export const fileSchema = section({
     Type.Record(
       Type.String(),
       section({
-        targets: Type.Array(target, {
-          minItems: 1,
-          expected: 'a list of URLs, or of { url: ..., weight: ... }',
-        }),
+        targets,
+        swap: optional(swap),
         timeout: optional(
           section({
             connect: optional(time),

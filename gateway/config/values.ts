@@ -134,3 +134,20 @@ export const nodes = Type.Array(
 )
 /** A text that may be empty. */
 export const words = Type.String({ expected: 'a text' })
+
+/** A share in percent, of callers or of answers. */
+export const percent = Type.Number({
+  exclusiveMinimum: 0,
+  maximum: 100,
+  expected: 'a percentage above 0 and up to 100, such as 10',
+})
+export const share = Type.String({
+  pattern: '^(?:100(?:\\.0+)?|\\d{1,2}(?:\\.\\d{1,3})?)%$',
+  expected: 'a share such as 1% or 0.5%, up to 100%',
+})
+/** How many times as long something may take. */
+export const factor = Type.Number({
+  exclusiveMinimum: 1,
+  maximum: 1_000,
+  expected: 'a number above 1, such as 2',
+})

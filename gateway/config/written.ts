@@ -65,11 +65,22 @@ function completeUpstream(upstream: Upstream) {
   return {
     ...upstream,
     targets: upstream.targets.map(completeTarget),
+    swap: upstream.swap && completeSwap(upstream.swap),
     timeout: { connect: '1s', response: '10s', idle: '30s', request: '30s', ...upstream.timeout },
     health: { every: '2s', unhealthyAfter: 3, ...upstream.health },
     maxInFlight: upstream.maxInFlight ?? 1_000,
     fair: upstream.fair ?? ('on' as const),
     probes: upstream.probes ?? [],
+  }
+}
+
+function completeSwap(swap: NonNullable<Upstream['swap']>) {
+  return {
+    ...swap,
+    to: swap.to.map(completeTarget),
+    steps: swap.steps ?? [1, 10, 50],
+    every: swap.every ?? '5m',
+    back: { errors: '1%', slower: 2, after: 100, callers: 3, ...swap.back },
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Reason, RefusalCode } from '../../shared/refusal.ts'
 import type { Caller } from '../keys/caller.ts'
+import type { ShareTaken } from '../http/fair-share.ts'
 import type { Decision } from '../limits/step.ts'
 import type { RequestRecord } from '../request-record.ts'
 
@@ -54,6 +55,8 @@ export type KeptRefusal = Readonly<{
   day: KeptWindow | undefined
   strikes: number
   bannedUntilMs: number
+  /** Of a request over its quota's share of an upstream. */
+  shareTaken: ShareTaken
   ownMs: number
   upstreamMs: number | undefined
 }>
@@ -63,9 +66,10 @@ const at = {
   ...{ timeMs: 0, status: 1, idLength: 2, pathLength: 3, cost: 4 },
   ...{ perMinute: 5, minuteUsed: 6, minute: 7, perDay: 8, dayUsed: 9, day: 10 },
   ...{ strikes: 11, bannedUntilMs: 12, ownMs: 13, upstreamMs: 14 },
+  ...{ underWay: 15, share: 16 },
 } as const
 
-const numbersOfSlot = 15
+const numbersOfSlot = 17
 const bytesOfSlot = idLength + pathLength
 const minuteMs = 60_000
 const dayMs = 86_400_000
@@ -169,7 +173,9 @@ export class RecentRefusals {
     numbers[first + at.day] = standing?.decision.seen.day ?? 0
     numbers[first + at.strikes] = standing?.decision.strikes ?? 0
     numbers[first + at.bannedUntilMs] = standing?.decision.bannedUntilMs ?? 0
-    const { beganAtMs, sentAtMs, answeredAtMs } = record
+    const { beganAtMs, sentAtMs, answeredAtMs, shareTaken } = record
+    numbers[first + at.underWay] = shareTaken?.underWay ?? 0
+    numbers[first + at.share] = shareTaken?.share ?? 0
     numbers[first + at.ownMs] = (sentAtMs || endedAtMs) - beganAtMs
     numbers[first + at.upstreamMs] = sentAtMs > 0 ? (answeredAtMs || endedAtMs) - sentAtMs : -1
   }
@@ -258,6 +264,7 @@ export class RecentRefusals {
       day: window(number(at.perDay), number(at.dayUsed), number(at.day), dayMs),
       strikes: number(at.strikes),
       bannedUntilMs,
+      shareTaken: { underWay: number(at.underWay), share: number(at.share) },
       ownMs: number(at.ownMs),
       upstreamMs: upstreamMs < 0 ? undefined : upstreamMs,
     }

@@ -111,9 +111,10 @@ export class ForwardedRequest implements AttemptListener {
 
   answered(answer: Answer): void {
     const { status, body, target } = answer
-    this.#note(target)
+    const isRefused = answer.headers[signatureHeader] === signatureRefused
+    this.#note(target, status >= 500 || isRefused)
     const reply = this.#reply
-    if (answer.headers[signatureHeader] === signatureRefused) {
+    if (isRefused) {
       target.refusedSignature()
       const why = 'the backend refuses signatures made with this GATEWAY_SECRET'
       return this.#giveUp(body, unsigned(), why)
@@ -135,7 +136,7 @@ export class ForwardedRequest implements AttemptListener {
 
   /** Turns the connection into the WebSocket that both ends have agreed on. */
   upgraded(answered: IncomingHttpHeaders, backend: Duplex, target: Target): void {
-    this.#note(target)
+    this.#note(target, false)
     const { caller } = this.#record
     const { socket } = this.#request.raw
     if (socket.destroyed || !caller) return void backend.destroy()
@@ -154,9 +155,14 @@ export class ForwardedRequest implements AttemptListener {
 
   failed(failure: Failure): void {
     const outgoing = this.#outgoing
-    if (outgoing && this.#mayRetry(outgoing, failure) && this.#attemptNext(outgoing)) return
     const { kind, cause, isUnwanted, target } = failure
-    this.#note(target)
+    const isFault = kind !== 'slow' && kind !== 'unsendable'
+    if (outgoing && this.#mayRetry(outgoing, failure)) {
+      // The other side may answer; that this one did not counts all the same.
+      this.#noteSide(target, isFault)
+      if (this.#attemptNext(outgoing)) return
+      this.#noteTime(target)
+    } else this.#note(target, isFault)
     if (kind === 'unsendable') return void refuse(this.#reply, unsendable())
     if (kind === 'slow') return void refuse(this.#reply, slow())
     if (isUnwanted) return this.#logAndRefuse(broken(), cause)
@@ -172,7 +178,7 @@ export class ForwardedRequest implements AttemptListener {
   #attemptNext(outgoing: Outgoing): boolean {
     const { upstream } = this.#forwarding
     const { timeouts } = upstream.settings
-    const target = upstream.choose(this.#tried)
+    const target = upstream.choose(outgoing, this.#tried)
     if (!target) return false
     const isFirst = this.#tried.length === 0
     this.#tried = isFirst ? target.alone : [...this.#tried, target]
@@ -218,11 +224,25 @@ export class ForwardedRequest implements AttemptListener {
     else void refuse(this.#reply, tooLarge(this.#forwarding.route.bodyLimit))
   }
 
-  #note({ origin, meter }: Target): void {
+  #note(target: Target, isFailure: boolean): void {
+    this.#noteTime(target)
+    this.#noteSide(target, isFailure)
+  }
+
+  #noteTime({ origin, meter }: Target): void {
     const record = this.#record
     record.target = origin
     record.answeredAtMs = performance.now()
     meter.durations.add(record.answeredAtMs - record.sentAtMs)
+  }
+
+  /** Notes the end of an attempt while its upstream is swapped. */
+  #noteSide(target: Target, isFailure: boolean): void {
+    const { upstream } = this.#forwarding
+    if (!upstream.swap || !this.#outgoing) return
+    const { sentAtMs, answeredAtMs } = this.#record
+    const ms = this.#tried.length === 1 ? (answeredAtMs || performance.now()) - sentAtMs : undefined
+    upstream.noteEnd(target, this.#outgoing, isFailure, ms)
   }
 
   #giveUp(body: Answer['body'], refusal: Refusal, why: string): void {

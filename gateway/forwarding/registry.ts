@@ -1,6 +1,9 @@
 import type { UpstreamSettings } from '../config/config.ts'
 import type { Meters } from '../records/meters.ts'
+import type { Swaps } from '../swaps/swaps.ts'
 import { Upstream, type UpstreamLog } from './upstream.ts'
+
+export type UpstreamsOptions = Readonly<{ log: UpstreamLog; meters: Meters; swaps: Swaps }>
 
 type Entry = { upstream: Upstream; users: number }
 
@@ -11,24 +14,28 @@ type Entry = { upstream: Upstream; users: number }
 export class Upstreams {
   readonly #log: UpstreamLog
   readonly #meters: Meters
+  readonly #swaps: Swaps
   readonly #open = new Map<string, Entry>()
   readonly #ending = new Map<Upstream, Promise<void>>()
 
-  constructor(log: UpstreamLog, meters: Meters) {
+  constructor({ log, meters, swaps }: UpstreamsOptions) {
     this.#log = log
     this.#meters = meters
+    this.#swaps = swaps
   }
 
   /** Opens the upstream of some settings, or shares the open one. Each call needs a `release`. */
   acquire(settings: UpstreamSettings): Upstream {
     const name = JSON.stringify(settings)
-    const entry = this.#open.get(name) ?? {
-      upstream: new Upstream(settings, this.#log, this.#meters),
-      users: 0,
-    }
+    const entry = this.#open.get(name) ?? { upstream: this.#opened(settings), users: 0 }
     entry.users++
     this.#open.set(name, entry)
     return entry.upstream
+  }
+
+  #opened(settings: UpstreamSettings): Upstream {
+    const swap = this.#swaps.acquire(settings)
+    return new Upstream({ settings, log: this.#log, meters: this.#meters, swap })
   }
 
   /** The open upstream of some settings, to read its state; `undefined` if it isn't open. */
@@ -64,6 +71,7 @@ export class Upstreams {
   }
 
   #end(upstream: Upstream): Promise<void> {
+    if (upstream.swap) this.#swaps.release(upstream.swap)
     const closed = upstream.close().finally(() => this.#ending.delete(upstream))
     this.#ending.set(upstream, closed)
     return closed

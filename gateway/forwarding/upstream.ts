@@ -4,7 +4,8 @@ import type { UpstreamSettings } from '../config/config.ts'
 import type { Meters } from '../records/meters.ts'
 import { UnderWay } from './under-way.ts'
 import { FairShare } from '../http/fair-share.ts'
-import { HealthWatch } from './health.ts'
+import type { Swap } from '../swaps/swap.ts'
+import { Side, type MakeTarget } from './side.ts'
 import { Target } from './target.ts'
 
 /** Logs changes of targets' health: one line for each change, not for each request. */
@@ -13,11 +14,23 @@ export type UpstreamLog = Readonly<{
   back: (upstream: string, target: string) => void
 }>
 
-/** A backend by its name: one or more targets that share its requests by weight. */
+export type UpstreamOptions = Readonly<{
+  settings: UpstreamSettings
+  log: UpstreamLog
+  meters: Meters
+  /** The swap of its targets for others, if it is described. */
+  swap: Swap | undefined
+}>
+
+/** A backend by its name: one or more targets that share its requests by weight, and those that a swap leads to. */
 export class Upstream {
   readonly settings: UpstreamSettings
+  readonly swap: Swap | undefined
+  /** The targets of both sides. */
   readonly targets: readonly Target[]
-  readonly #watches: readonly HealthWatch[]
+  readonly #side: Side
+  /** The side that a swap leads to. */
+  readonly #newSide: Side | undefined
   readonly #tunnels = new Set<Duplex>()
   /** Attempts under way, and WebSockets. */
   readonly underWay = new UnderWay()
@@ -26,27 +39,24 @@ export class Upstream {
   readonly #origins: readonly string[]
   #isCut = false
 
-  constructor(settings: UpstreamSettings, log: UpstreamLog, meters: Meters) {
+  constructor({ settings, log, meters, swap }: UpstreamOptions) {
     this.settings = settings
-    const { name, timeouts, health, maxInFlight, isFair } = settings
+    this.swap = swap
+    const { name, timeouts, health, ca, maxInFlight, isFair } = settings
     this.share = isFair ? new FairShare(maxInFlight) : undefined
-    const changed = (target: Target, cause?: Error): void => {
-      this.#watches.forEach((watch) => watch.schedule())
+    const make: MakeTarget = (target, about) => {
+      const meter = meters.target(name, new URL(target.url).origin)
+      return new Target({ timeouts, health, ca, settings: target, meter, ...about })
+    }
+    const told = (target: Target, cause?: Error): void => {
       if (target.isHealthy) log.back(name, target.origin)
       else log.out(name, target.origin, cause)
     }
-    const suspected = (target: Target, cause: Error): void =>
-      this.#watches[this.targets.indexOf(target)]?.suspect(cause)
-    const common = { timeouts, health, ca: settings.ca, changed, suspected }
-    this.targets = settings.targets.map((target) => {
-      const meter = meters.target(name, new URL(target.url).origin)
-      return new Target({ ...common, settings: target, meter })
-    })
+    this.#side = new Side({ settings: settings.targets, health, make, told })
+    const { to } = settings.swap ?? {}
+    this.#newSide = to && new Side({ settings: to, health, make, told })
+    this.targets = [...this.#side.targets, ...(this.#newSide?.targets ?? [])]
     this.#origins = this.targets.map(({ origin }) => origin)
-    this.#watches = this.targets.map(
-      (target) => new HealthWatch(target, health, () => this.#isLastHealthy(target)),
-    )
-    this.#watches.forEach((watch) => watch.schedule())
   }
 
   get origins(): readonly string[] {
@@ -91,26 +101,33 @@ export class Upstream {
 
   /** Waits for the requests under way, then closes all connections. */
   async close(): Promise<void> {
-    this.#watches.forEach((watch) => watch.stop())
+    this.#side.stop()
+    this.#newSide?.stop()
     await this.underWay.whenNone()
     await Promise.all(this.targets.map(({ pool }) => pool.destroy()))
   }
 
-  #isLastHealthy(target: Target): boolean {
-    return !this.targets.some((other) => other !== target && other.isHealthy)
+  /**
+   * The next target for a request that has tried some. During a swap the caller decides the side; where the new side has
+   * no target left, the old one is asked.
+   */
+  choose({ method, callerId }: Sender, tried: readonly Target[]): Target | undefined {
+    const { swap } = this
+    if (!swap?.leads(method, callerId)) return this.#side.choose(tried)
+    const target = this.#newSide?.choose(tried)
+    if (target) return target
+    if (tried.length === 0) swap.note(true, callerId, true, undefined)
+    return this.#side.choose(tried)
   }
 
-  /** The next target by weighted round robin: each gains its weight as credit, and the richest pays the sum. */
-  choose(tried: readonly Target[]): Target | undefined {
-    let best: Target | undefined
-    let weights = 0
-    for (const target of this.targets) {
-      if (!target.isHealthy || tried.includes(target)) continue
-      weights += target.weight
-      target.turn += target.weight
-      if (!best || target.turn > best.turn) best = target
-    }
-    if (best) best.turn -= weights
-    return best
+  /** Notes the end of an attempt for the swap; without a duration for a second attempt. */
+  noteEnd(target: Target, sender: Sender, isFailure: boolean, ms: number | undefined): void {
+    const { swap } = this
+    if (!swap?.isMeasured(sender.method)) return
+    const isNew = this.#newSide?.targets.includes(target) ?? false
+    swap.note(isNew, sender.callerId, isFailure, ms)
   }
 }
+
+/** The parts of a request by which its side is chosen. */
+export type Sender = Readonly<{ method: string; callerId: string }>

@@ -1,6 +1,9 @@
 /** The smallest share, whatever the number of quotas. */
 const leastShare = 2
 
+/** The requests that a quota has on their way, and its share. */
+export type ShareTaken = Readonly<{ underWay: number; share: number }>
+
 /**
  * Counts the requests of each quota on their way to an upstream. Once half of the room is taken, no quota gets
  * more than its share, so that a caller with slow or endless requests leaves room for others. A single caller
@@ -18,7 +21,7 @@ export class FairShare {
   /** Counts a request; `false` if its quota has its share already. */
   enter(quota: string): boolean {
     const own = this.#countByQuota.get(quota) ?? 0
-    if (this.#count * 2 >= this.#room && own >= this.#share) return false
+    if ((this.#count + 1) * 2 > this.#room && own >= this.#share) return false
     this.#countByQuota.set(quota, own + 1)
     this.#count++
     return true
@@ -35,6 +38,11 @@ export class FairShare {
     if (own > 1) this.#countByQuota.set(quota, own - 1)
     else this.#countByQuota.delete(quota)
     this.#count--
+  }
+
+  /** What a quota has of the room, and may have. */
+  takenBy(quota: string): ShareTaken {
+    return { underWay: this.#countByQuota.get(quota) ?? 0, share: this.#share }
   }
 
   get #share(): number {

@@ -42,6 +42,7 @@ import { backupStore } from './store/backup.ts'
 import { copyToStore } from './store/copy.ts'
 import { checkUpstream } from './upstream/check.ts'
 import { listUpstreams } from './upstream/list.ts'
+import { callBackSwap, finishSwap, pauseSwap, resumeSwap, swapStatus } from './upstream/swap.ts'
 
 /** All operations, in the order of the command line's help. */
 export const operations: readonly Operation[] = [
@@ -72,6 +73,11 @@ export const operations: readonly Operation[] = [
   reportShadow,
   simulate,
   checkUpstream,
+  swapStatus,
+  pauseSwap,
+  resumeSwap,
+  callBackSwap,
+  finishSwap,
   listUpstreams,
   listGateways,
   reportDeprecations,

@@ -1,26 +1,29 @@
 import type { Clock } from '../../shared/clock.ts'
 import { noterFor } from '../records/audit.ts'
+import type { Config } from '../config/config.ts'
 import { KeyDesk } from './key-desk.ts'
 import { QuotaDesk } from './quota-desk.ts'
-import type { Plan } from '../limits/limits.ts'
+import { SwapDesk } from './swap-desk.ts'
 import type { Stores } from '../stores/stores.ts'
 
 export type DesksOptions = Readonly<{
   stores: Stores
-  plans: ReadonlyMap<string, Plan>
+  config: Pick<Config, 'plans' | 'upstreams'>
   clock: Clock
   /** The author of changes, for the audit. */
   by: string
 }>
 
 /** The operations on keys, bans and quotas, for the command line and the admin API alike. */
-export type Desks = Readonly<{ keys: KeyDesk; quotas: QuotaDesk }>
+export type Desks = Readonly<{ keys: KeyDesk; quotas: QuotaDesk; swaps: SwapDesk }>
 
-export function desksFor({ stores, plans, clock, by }: DesksOptions): Desks {
+export function desksFor({ stores, config, clock, by }: DesksOptions): Desks {
+  const { plans, upstreams } = config
   const { keys, quota, audit, lastUses } = stores
   const noted = noterFor(audit, by, clock)
   return {
     keys: new KeyDesk({ store: keys, plans, clock, quota, noted }),
     quotas: new QuotaDesk({ keys, quota, plans, clock, noted, by, audit, lastUses }),
+    swaps: new SwapDesk({ store: stores.swaps, upstreams, noted, by }),
   }
 }

@@ -29,6 +29,7 @@ export function follow({ route, underWay, ended }: FollowOptions): onRequestHook
 }
 
 function release(record: RequestRecord): void {
+  record.hasEnded = true
   record.upstreamCall?.cancel()
   record.upstreamCall = undefined
   if (record.caller) record.share?.leave(record.caller.quota)

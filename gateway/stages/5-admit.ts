@@ -42,8 +42,13 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
   return function admit({ tollgate: record }, reply, done): void {
     const { caller, terms } = record ?? {}
     if (!record || !caller || !terms) throw new Error('admit comes after follow and authenticate')
+    // Its caller left while the key was looked up. Nothing would count it down in the share.
+    if (record.hasEnded) return
     if (share) {
-      if (!share.enter(caller.quota)) return holdBack(record, caller, terms, reply, done)
+      if (!share.enter(caller.quota)) {
+        record.shareTaken = share.takenBy(caller.quota)
+        return holdBack(record, caller, terms, reply, done)
+      }
       record.share = share
     }
     const { limits } = terms
@@ -113,7 +118,8 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
       return void refuse(reply, waitRefusal('rate_limit_exceeded', standing, terms.bans))
     }
     if (refusal) return void refuse(reply, refusal)
-    done()
+    // Its caller left meanwhile. Nothing would cancel a call to the backend.
+    if (!record.hasEnded) done()
   }
 }
 

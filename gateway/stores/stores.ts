@@ -6,7 +6,9 @@ import type { FleetStore } from '../fleet/store.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { QuotaStore } from '../limits/store.ts'
 import type { AuditStore } from '../records/audit-store.ts'
+import type { StrangerStore } from '../limits/stranger-store.ts'
 import type { LastUseStore } from '../keys/last-use-store.ts'
+import type { SwapStore } from '../swaps/store.ts'
 import type { TallyStore } from '../records/tally-store.ts'
 
 /** The stores: all state that outlives a request and a configuration. */
@@ -18,6 +20,9 @@ export type Stores = Readonly<{
   audit: AuditStore
   timeline: TimelineStore
   peaks: PeakStore
+  swaps: SwapStore
+  /** The counts of strangers of a fleet; absent in the store of one gateway, and in a command. */
+  strangers?: StrangerStore | undefined
   questions: FleetQuestions
   fleet: FleetStore
   /** Sentences for the log at start. */

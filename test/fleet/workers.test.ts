@@ -4,11 +4,13 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { Pool } from 'undici'
 import { runCommand } from '../support/command.ts'
+import { newKeyId, newToken } from '../../gateway/keys/token.ts'
+import { startFleet } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { json } from '../support/http.ts'
 import { start, unlimited } from '../support/operator.ts'
 import { startProcess, type Service } from '../support/process.ts'
-import { startRedis, until } from '../support/redis.ts'
+import { freePort, startRedis, until } from '../support/redis.ts'
 import { pause, startTraffic, statusesOf } from '../support/traffic.ts'
 
 const size = 3
@@ -164,6 +166,59 @@ async function isReplaced(t: Test, crew: Crew): Promise<void> {
   const odd = after.filter((status) => !/^200$|ECONNREFUSED|ECONNRESET/.test(status))
   t.strictSame(odd, [], 'whoever comes during the stop is answered, or finds no gateway')
 }
+
+t.test('strangers get no more guesses from four crews than from one gateway', async (t) => {
+  const redis = await startRedis(t)
+  const upstream = await startUpstream(t)
+  // The workers of one crew take any port that they ask for to be the same one, an admin address' too.
+  const ports = await Promise.all([freePort(), freePort(), freePort(), freePort()])
+  const { urls, key } = await startFleet(t, {
+    upstream: upstream.url,
+    store: `redis: "${redis.url}"`,
+    environments: ports.map((port) => ({ ADMIN_PORT: String(port) })),
+    admin: '{ host: 127.0.0.1, port: "${ADMIN_PORT}" }',
+    more: `${unlimited}\nworkers: 2\nstrangers: { perMinute: 60, perDay: 100000 }`,
+  })
+  // Several connections to each gateway, so that all workers get some.
+  const pools = [1, 2, 3, 4].flatMap(() => urls.map((url) => new Pool(url, { connections: 1 })))
+  t.teardown(() => Promise.all(pools.map((pool) => pool.destroy())))
+  const send = async (i: number, authorization: string) => {
+    const pool = pools[i % pools.length]
+    const headers = { authorization }
+    const answer = await pool?.request({ method: 'GET', path: '/v1/x', headers })
+    const text = (await answer?.body.text()) ?? ''
+    const minute = String(answer?.headers['x-ratelimit-reset'])
+    return { minute, kind: `${answer?.statusCode} ${/"code":"(\w+)"/.exec(text)?.[1] ?? ''}` }
+  }
+  const { authorization } = await key()
+  const minutes = new Map<string, Record<string, number>>()
+  for (let i = 0; i < 2_000; i++) {
+    const { minute, kind } = await send(i, `Bearer ${newToken(newKeyId())}`)
+    const kinds = minutes.get(minute) ?? {}
+    kinds[kind] = (kinds[kind] ?? 0) + 1
+    minutes.set(minute, kinds)
+    if (i % 100 === 0) t.equal((await send(i / 100, authorization)).kind, '200 ')
+  }
+  t.comment(JSON.stringify(Object.fromEntries(minutes)))
+  for (const kinds of minutes.values()) {
+    const {
+      '401 invalid_api_key': heard = 0,
+      '429 too_many_failed_attempts': refused,
+      ...more
+    } = kinds
+    // The limit, and for each worker what it had not told yet, or not learnt.
+    t.ok(heard <= 60 + 8 * 5, `${heard} guesses were answered, ${refused} refused`)
+    t.strictSame(more, {})
+  }
+  const [, calls] = /cmdstat_incrby:calls=(\d+)/.exec(await redis.client.info('commandstats')) ?? []
+  t.ok(Number(calls) <= 100 * minutes.size, `${calls} calls of Redis for 2,000 guesses`)
+
+  await redis.kill()
+  for (let i = 0; i < 400; i++) {
+    const { kind } = await send(i, 'Bearer mistyped')
+    t.match(kind, /^401 invalid_api_key|^429 too_many_failed_attempts/)
+  }
+})
 
 t.test('a crew that can’t begin says why, and ends', async (t) => {
   const { url } = await startRedis(t)

@@ -128,6 +128,29 @@ t.test('who guesses tokens is asked to wait, and who has one is not', async (t) 
   t.equal((await guess(9)).status, 401, 'after as long as was told')
 })
 
+t.test('who guesses at one admin address of a fleet has guessed at all of them', async (t) => {
+  const { url } = await startRedis(t)
+  const clock = () => Date.UTC(2030, 0, 1, 12, 0, 20)
+  const store = `redis: "${url}"`
+  const options = { store, clock, more: 'strangers: { perMinute: 5, perDay: 1000 }' }
+  const [first, second] = [await startAdmin(t, options), await startAdmin(t, options)]
+  const own = { 'sec-fetch-site': 'same-origin' }
+  const guess = async ({ operate }: typeof first) =>
+    (await operate('GET', '/admin/keys', undefined, { authorization: 'Bearer a-guess' })).status
+  const signIn = async ({ operate }: typeof first) =>
+    (await operate('POST', '/console/session', { token: 'a-guess' }, own)).status
+  for (const tried of [guess, signIn]) {
+    for (let i = 0; i < 5; i++) t.equal(await tried(first), 401)
+    t.equal(await tried(first), 429)
+    let heard = 0
+    await until(async () => (await tried(second)) === 429 || ++heard === 5)
+    t.ok(heard < 5, `the other one has answered ${heard} before it heard of them`)
+  }
+  const { headers } = await first.gateway.key()
+  t.equal((await second.gateway.call('GET', '/v1/pets')).status, 401, 'that is counted apart')
+  t.equal((await second.gateway.call('GET', '/v1/pets', undefined, headers)).status, 200)
+})
+
 t.test('a page that leads its own name here reads nothing', async (t) => {
   const admin = '{ host: 127.0.0.1, port: 0, hosts: [ Ops.Example ] }'
   const { url } = await startAdmin(t, { admin })

@@ -517,8 +517,8 @@ t.test('the end comes while Redis is out of reach, and after a restart', async (
       const before = await startGateway(t, options)
       const one = await before.key()
       ;({ headers } = one)
-      const { plans } = before.config
-      const desk = desksFor({ stores: before.stores, plans, clock: () => now, by: 'x' })
+      const { config } = before
+      const desk = desksFor({ stores: before.stores, config, clock: () => now, by: 'x' })
       const edit = desk.keys.changing({ plan: 'pro' }, { plan: start + 10_000 })
       await desk.keys.edit(one.key.id, edit)
       await desk.quotas.grant(one.key.id, { perDay: 50, perMinute: 5 })

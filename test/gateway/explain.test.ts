@@ -251,6 +251,8 @@ deprecations:
     t.match(found, { code, reason, status: answer.status, name: who ?? null }, name)
     if (code !== null) t.equal(json(answer)['code'], code, name)
     t.match(found.sentence, /^[A-Z0-9].*\.$/, found.sentence)
+    if (reason === 'share')
+      t.match(found.sentence, 'had 2 requests under way, and its share was 2.')
     t.equal(found.config, config.hash)
     const { limit, remaining, reset } = windowIn(answer)
     const window = reason === 'day' ? found.day : found.minute

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
@@ -30,6 +31,7 @@ t.test('a share', (t) => {
   }
   t.equal(enter('a', 500), 50, 'of one that is alone is half of the room')
   t.equal(enter('b', 500), 33, 'of a second one is a third')
+  t.strictSame(share.takenBy('b'), { underWay: 33, share: 33 })
   for (let i = 0; i < 50; i++) share.leave('a')
   for (let i = 0; i < 33; i++) share.leave('b')
   let least = Infinity
@@ -40,6 +42,11 @@ t.test('a share', (t) => {
   }
   least = Math.min(...counts.values())
   t.ok(least >= 9, `ten that want fifty each have at least nine: ${least}`)
+  for (let room = 4; room < 40; room++) {
+    const alone = new FairShare(room)
+    while (alone.enter('a'));
+    t.equal(alone.takenBy('a').underWay, Math.floor(room / 2), `no more than half of ${room}`)
+  }
   t.end()
 })
 
@@ -72,6 +79,8 @@ for (const kind of ['embedded', 'redis'] as const) {
       headers: { 'retry-after': '1', 'x-ratelimit-limit': '10000', 'cache-control': 'no-store' },
       text: /"code":"too_many_at_once"/,
     })
+    const counted = [...gateway.app.core.meters.refusals].map((row) => row.join())
+    t.strictSame(counted, ['free,too_many_at_once,450'])
     const quota = json(await call('GET', '/v1/quota', undefined, greedy.headers))
     // Of the day: meanwhile another minute may have begun.
     t.match(quota, { day: { remaining: 99_950 }, strikes: 0 }, 'what was refused costs nothing')
@@ -216,3 +225,84 @@ t.test('a backend that hangs up on a body has been asked, and that costs', async
   const quota = json(await call('GET', '/v1/quota', undefined, headers))
   t.match(quota, { day: { remaining: 99_999 } }, 'the day’s point is not given back')
 })
+
+/** The most requests of one quota that a share lets in at the moment. */
+function roomIn(share: FairShare): number {
+  let entered = 0
+  while (share.enter('a new one')) entered++
+  for (let i = 0; i < entered; i++) share.leave('a new one')
+  return entered
+}
+
+for (const kind of ['embedded', 'redis'] as const) {
+  t.test(`whatever ends a request, it is counted down once: ${kind}`, async (t) => {
+    const waiting = new Set<ServerResponse>()
+    const upstream = await startUpstream(t, (request, response) => {
+      const { url = '', socket } = request
+      if (url.includes('reset')) return void socket.resetAndDestroy()
+      if (url.includes('large')) return void response.end(Buffer.alloc(500_000))
+      if (url.includes('tunnel')) {
+        socket.write(
+          'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+        )
+        return void (url.includes('end') && setImmediate(() => socket.destroy()))
+      }
+      if (!url.includes('slow')) return void response.end('{}')
+      waiting.add(response)
+      response.once('close', () => waiting.delete(response))
+    })
+    const store = kind === 'redis' ? { store: `redis: "${(await startRedis(t)).url}"` } : {}
+    const { app, key, url } = await startGateway(t, {
+      ...{ ...store, upstream, targets: `["${upstream.url}", "${upstream.url}"]` },
+      upstreamMore: 'maxInFlight: 40, health: { unhealthyAfter: 1000000 }',
+    })
+    const [{ share } = {}] = app.core.upstreams.all
+    if (!share) throw new Error('shares are on')
+    const { port } = new URL(url)
+    const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\n'
+    const requests = [
+      ['GET', 'quick', ''],
+      ['GET', 'slow', ''],
+      ['GET', 'large', ''],
+      ['GET', 'reset', ''],
+      ['POST', 'quick', 'Content-Length: 2\r\n', '{}'],
+      ['POST', 'quick', 'Content-Length: 9\r\n', '{}'],
+      ['POST', 'reset', 'Transfer-Encoding: chunked\r\n', '2\r\n{}\r\n'],
+      ['GET', 'tunnel', upgrade],
+      ['GET', 'tunnel-end', upgrade],
+      ['GET', 'quick', upgrade],
+    ] as const
+    const seed = 203
+    const drawn = fc.sample(fc.tuple(fc.nat(requests.length - 1), fc.nat(5), fc.nat(3)), {
+      ...{ seed, numRuns: 600 },
+    })
+    // Keys that this gateway hasn't met are looked up first; some may send one request a minute only.
+    const keys = await Promise.all(
+      drawn.map((_, i) =>
+        key(i % 3 === 0 ? { limits: { perMinute: 1, perDay: 9 } } : { ...plenty, account: 'a' }),
+      ),
+    )
+    const sockets = drawn.map(([which, turns, times], i) => {
+      const [method, path, lines, body = ''] = requests[which] ?? requests[0]
+      const socket = connect(Number(port), '127.0.0.1')
+      const { token } = keys[i] ?? { token: '' }
+      const head = `${method} /v1/${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n`
+      socket.on('error', () => undefined).resume()
+      socket.once('connect', () => {
+        const leave = (turn: number): void =>
+          turn === 0 ? void socket.destroy() : void setImmediate(() => leave(turn - 1))
+        const text = `${head}${lines}\r\n${body}`.repeat(times + 1)
+        socket.write(text, () => turns < 5 && leave(turns * turns))
+      })
+      return socket
+    })
+    await until(() => sockets.every(({ destroyed }, i) => destroyed || drawn[i]?.[1] === 5))
+    sockets.forEach((socket) => socket.destroy())
+    await until(() => {
+      waiting.forEach((response) => response.end())
+      return app.core.upstreams.all.every(({ underWay }) => underWay.count === 0)
+    })
+    await until(() => roomIn(share) === 20).catch(() => undefined)
+    t.equal(roomIn(share), 20, `of seed ${seed} nothing is left, and nothing was taken twice`)
+  })
+}

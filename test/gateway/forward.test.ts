@@ -771,7 +771,7 @@ t.test('an answer that can’t be handed on fails its own request, and nothing e
   const settings = config.upstreams.get('animals')
   if (!settings) throw new Error('there is an upstream')
   const log = { out: () => t.fail('is not taken out'), back: () => undefined }
-  const upstream = new Upstream(settings, log, new Meters())
+  const upstream = new Upstream({ settings, log, meters: new Meters(), swap: undefined })
   const [first] = upstream.targets
   if (!first) throw new Error('there is a target')
   for (const target of ['/', '/stream']) {

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import type { Redis } from 'ioredis'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
@@ -16,7 +17,7 @@ import type { KeyStore } from '../../gateway/keys/store.ts'
 import { newKey } from '../contracts/keys.ts'
 import { json } from '../support/http.ts'
 import { startProcess } from '../support/process.ts'
-import { until } from '../support/redis.ts'
+import { startRedis, until } from '../support/redis.ts'
 
 const plans = new Map<string, Plan>([
   ['free', { name: 'free', limits: { perMinute: 60, perDay: 1_000 }, bans: true }],
@@ -172,6 +173,35 @@ t.test('invented tokens, from one address and from many, fill no memory', async 
   t.equal(recalled, true, 'the good key is still there')
   t.equal(keys, 1, 'and nothing was written')
 })
+
+t.test(
+  'a hundred thousand addresses that are counted by a fleet fill no memory of it',
+  async (t) => {
+    const { url, client } = await startRedis(t)
+    const before = await memoryOf(client)
+    const flood = startProcess(t, 'test/support/flood.js', { args: [url] })
+    t.equal((await flood.ended).code, 0, flood.output())
+    const { grownMb, lastedMs } = json(flood.stdout())
+    const names = await client.keys('tollgate:strangers:*')
+    const redisMb = ((await memoryOf(client)) - before) / 2 ** 20
+    t.comment(
+      `${Number(grownMb).toFixed()} MB here, ${redisMb.toFixed(1)} there: ${names.length} counts`,
+    )
+    // Of 125,000 addresses; 250 bytes of each would be more.
+    t.ok(Number(grownMb) <= 30)
+    const most = 100 * (Math.ceil(Number(lastedMs) / 100) + 2)
+    t.ok(names.length > 100 && names.length <= most, `at most a thousand a second: ${most}`)
+    t.ok(redisMb < 2 + (names.length * 200) / 2 ** 20)
+    const rests = await Promise.all(names.map((name) => client.ttl(name)))
+    t.ok(rests.every((seconds) => seconds >= 0))
+    const ofTheDay = names.filter((name) => name.includes(':day:'))
+    t.ok(ofTheDay.length <= 2, 'one request leaves nothing for a day')
+  },
+)
+
+async function memoryOf(client: Redis): Promise<number> {
+  return Number(/used_memory:(\d+)/.exec(await client.info('memory'))?.[1])
+}
 
 t.test('limits of a key are its own, else its plan’s', (t) => {
   const [free, enterprise] = [...plans.values()]

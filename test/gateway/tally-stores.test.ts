@@ -674,7 +674,10 @@ t.test('reports on 5,000 keys leave Redis to those who decide', async (t) => {
   await Promise.all(
     keys.map(({ id }) => client.zadd('p:bans', nowMs + 60_000, JSON.stringify([id, `key:${id}`]))),
   )
-  const { quotas } = desksFor({ stores, plans: new Map(), clock: Date.now, by: 'me' })
+  const { quotas } = desksFor({
+    ...{ stores, clock: Date.now, by: 'me' },
+    config: { plans: new Map(), upstreams: new Map() },
+  })
   const limits = { perMinute: 1e6, perDay: 1e6 }
   const callsOf = async (command: string) =>
     Number(
@@ -711,7 +714,7 @@ type Shown = Readonly<{
 
 /** The operations on keys of a gateway, as the command line and the admin API run them. */
 function operationsOn({ config, stores }: Gateway, clock: () => number) {
-  const desks = () => desksFor({ stores, plans: config.plans, clock, by: 'me' })
+  const desks = () => desksFor({ stores, config, clock, by: 'me' })
   const context = { config, stores: () => stores, desks, clock } as unknown as Context
   const list = async (given: object): Promise<unknown> => {
     if (listKeys.where !== 'anywhere') throw new Error('it is')

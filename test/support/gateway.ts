@@ -57,7 +57,7 @@ ${more}
 `
 }
 
-export type Upstream = Readonly<{ url: string; seen: IncomingMessage[] }>
+export type Upstream = Readonly<{ url: string; seen: IncomingMessage[]; close?: () => void }>
 
 /** A server that remembers what it was asked, and answers a constant by default. */
 export async function startUpstream(
@@ -73,11 +73,12 @@ export async function startUpstream(
     handle(request, response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
+  const close = (): void => {
     server.close()
     server.closeAllConnections()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen }
+  }
+  t.teardown(close)
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen, close }
 }
 
 /** A server of bytes: whatever a connection brings, and whatever it is answered. */

@@ -34,9 +34,12 @@ export function examplesOf({ content }: Operation): { type: string; value: objec
   )
 }
 
-/** The path of an operation, with an id for each of its parameters, or a plan for its name. */
+/** The path of an operation, with an id for each of its parameters, or a plan or an upstream for its name. */
 export function targetOf({ path }: Operation, id: number | string): string {
-  return path.replace('/plans/{name}', '/plans/free').replace(/\{\w+\}/g, String(id))
+  return path
+    .replace('/plans/{name}', '/plans/free')
+    .replace('/upstreams/{name}', '/upstreams/animals')
+    .replace(/\{\w+\}/g, String(id))
 }
 
 /**

@@ -10,7 +10,7 @@ import { routeRemarks } from './routes.ts'
 import { section, type Quote, type Remark } from './remarks.ts'
 import { banRemarks, stopRemarks, workerRemarks } from './times.ts'
 import { restrictionRemarks } from './restrictions.ts'
-import { probeRemarks, unusedRemarks } from './upstreams.ts'
+import { probeRemarks, swapRemarks, unusedRemarks } from './upstreams.ts'
 
 export type World = Readonly<{
   /** Whether this machine's files are checked: not for somebody who may not see them. */
@@ -53,6 +53,7 @@ export function contradictionsIn(
     ...(world.files ? certificateRemarks(file) : []),
     ...(world.openapi ? portalRemarks(file, quote, world.configFile) : []),
     ...costRemarks(file, quote),
+    ...swapRemarks(file, quote),
     ...(areRoutesSound ? [...probeRemarks(file), ...unusedRemarks(file)] : []),
     ...restrictionRemarks(file, quote, areRoutesSound),
     ...deprecationRemarks(file, quote, areRoutesSound),

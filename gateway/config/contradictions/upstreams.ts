@@ -1,6 +1,15 @@
 import { decoded } from '../../http/paths.ts'
-import { entriesIn, leadsTo } from './entries.ts'
-import { list, mistake, section, text, warning, type Remark, type Section } from './remarks.ts'
+import { entriesIn, leadsTo, methodFault } from './entries.ts'
+import {
+  list,
+  mistake,
+  section,
+  text,
+  warning,
+  type Quote,
+  type Remark,
+  type Section,
+} from './remarks.ts'
 
 export function* probeRemarks(file: Section): Generator<Remark> {
   const entries = entriesIn(file)
@@ -19,6 +28,43 @@ export function* probeRemarks(file: Section): Generator<Remark> {
       }
     }
   }
+}
+
+/** The steps of a swap rise, its methods exist, and it leads to other targets. */
+export function* swapRemarks(file: Section, quote: Quote): Generator<Remark> {
+  for (const [name, upstream] of Object.entries(section(file['upstreams']))) {
+    const { targets, swap: written } = section(upstream)
+    const { to, steps, methods } = section(written)
+    const at = ['upstreams', name, 'swap']
+    for (const [i, step] of list(steps).entries()) {
+      const before = list(steps)[i - 1]
+      if (i === 0 || Number(step) > Number(before)) continue
+      yield mistake(
+        [...at, 'steps', i],
+        `must be above the step before, which is ${String(before)}`,
+      )
+    }
+    for (const [i, method] of list(methods).entries()) {
+      const place = [...at, 'methods', i]
+      const isMethod = typeof method === 'string' && /^[A-Z-]+$/.test(method)
+      const fault = isMethod ? methodFault(method, quote(place)) : undefined
+      if (fault !== undefined) yield mistake(place, fault)
+    }
+    const present = list(targets).map(originOf)
+    for (const [i, target] of list(to).entries()) {
+      const origin = originOf(target)
+      if (origin === undefined || !present.includes(origin)) continue
+      yield mistake(
+        [...at, 'to', i],
+        'is one of the targets already: name those of the new side only',
+      )
+    }
+  }
+}
+
+function originOf(target: unknown): string | undefined {
+  const url = text(target) ?? text(section(target)['url'])
+  return url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined
 }
 
 /** Warns of upstreams that no route names: their author most likely believes them to be in use. */

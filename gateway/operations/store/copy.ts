@@ -96,11 +96,11 @@ function tableOf(copied: Copied): string {
   )
 }
 
-/** The state that no copy has, because gateways hold it in memory only. */
+/** The state that no copy has: it soon ends by itself, or gateways hold it in memory only. */
 function leftOutOf({ redis }: StoreSettings): string {
   const unwritten = redis ? 'four seconds of usage' : 'half a second of counters, four of usage'
   return (
-    'what gateways have in memory only: counters of strangers, by address; and of those that run, ' +
-    `what they have not written yet (${unwritten})`
+    'the counters of strangers, by address; and what gateways that run have not written yet ' +
+    `(${unwritten})`
   )
 }

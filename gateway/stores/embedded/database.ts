@@ -94,6 +94,22 @@ export const migrations: readonly string[] = [
      refusedByDay INTEGER NOT NULL,
      PRIMARY KEY (day, id)
    ) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE swaps (
+     upstream TEXT NOT NULL,
+     id TEXT NOT NULL,
+     version INTEGER NOT NULL,
+     round INTEGER NOT NULL,
+     course TEXT NOT NULL,
+     askedAtMs INTEGER NOT NULL,
+     PRIMARY KEY (upstream, id)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE swapCounts (
+     upstream TEXT NOT NULL,
+     id TEXT NOT NULL,
+     teller TEXT NOT NULL,
+     counts TEXT NOT NULL,
+     PRIMARY KEY (upstream, id, teller)
+   ) STRICT, WITHOUT ROWID;`,
 ]
 
 /** How long a change may wait for the lock of another process. */

@@ -8,6 +8,7 @@ import { embeddedKeys } from './keys.ts'
 import { embeddedLastUses } from './last-uses.ts'
 import { embeddedPeaks } from './peaks.ts'
 import { EmbeddedQuotas } from './quota.ts'
+import { embeddedSwaps } from './swaps.ts'
 import { embeddedTallies } from './tallies.ts'
 import { embeddedTimeline } from './timeline.ts'
 
@@ -33,6 +34,7 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
     audit: embeddedAudit(database),
     timeline: embeddedTimeline(usage),
     peaks: embeddedPeaks(usage),
+    swaps: embeddedSwaps(usage, clock),
     questions: ownQuestions(),
     fleet: fleetOfOne(clock),
     warnings,

@@ -13,7 +13,9 @@ import { plainCause, redisName } from './name.ts'
 import { RedisQuestions } from './questions.ts'
 import { redisPeaks } from './peaks.ts'
 import { redisQuotas } from './quota.ts'
+import { redisStrangers } from './strangers.ts'
 import { within } from './script.ts'
+import { redisSwaps } from './swaps.ts'
 import { redisTallies } from './tallies.ts'
 import { redisTimeline } from './timeline.ts'
 
@@ -66,6 +68,8 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     audit: redisAudit(connection, prefix),
     timeline: redisTimeline(parts),
     peaks: redisPeaks(parts),
+    swaps: redisSwaps({ connection, prefix, timeoutMs }),
+    strangers: forCommandLine ? undefined : redisStrangers(parts),
     questions,
     fleet,
     warnings: [],

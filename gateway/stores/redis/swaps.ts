@@ -1,0 +1,40 @@
+import { courseFrom } from '../../swaps/course.ts'
+import { swapKeptMs, type SwapName, type SwapStore } from '../../swaps/store.ts'
+import type { Connection } from './connect.ts'
+import { keyedScript } from './script.ts'
+
+export type RedisSwapOptions = Readonly<{
+  connection: Connection
+  prefix: string
+  timeoutMs: number
+}>
+
+/** Swaps in Redis: two names each, in one slot of a Cluster. */
+export function redisSwaps({ connection, prefix, timeoutMs }: RedisSwapOptions): SwapStore {
+  const lookAt = keyedScript({ connection, timeoutMs, file: 'swap-look.lua' })
+  const changeAt = keyedScript({ connection, timeoutMs, file: 'swap-change.lua' })
+  const namesOf = ({ upstream, id }: SwapName): string[] => {
+    // A brace of the upstream's name would end the part that decides the slot.
+    const tag = `{swap:${encodeURIComponent(upstream)}:${id}}`
+    return [`${prefix}${tag}`, `${prefix}${tag}:counts`]
+  }
+
+  return {
+    async look(name, told) {
+      const more = told ? [told.by, told.round, told.counts] : []
+      const answer = await lookAt(namesOf(name), swapKeptMs, ...more)
+      const [nowMs, version, course, counts] = answer as [unknown, unknown, unknown, string[]]
+      return {
+        nowMs: Number(nowMs),
+        version: Number(version),
+        course: courseFrom(String(course)),
+        counts,
+      }
+    },
+
+    async change(name, version, course) {
+      const args = [swapKeptMs, version, course.round, JSON.stringify(course)]
+      return Number(await changeAt(namesOf(name), ...args)) === 1
+    },
+  }
+}
