@@ -21,6 +21,9 @@ import { Timeline } from './explain/timeline.ts'
 import { LiveCounts } from './live/live-counts.ts'
 import { targetsAsTold } from './live/targets.ts'
 import { Watching } from './live/watching.ts'
+import type { Siblings } from './mirror/comparison.ts'
+import { Comparisons } from './mirror/comparisons.ts'
+import { Mirrors } from './mirror/mirrors.ts'
 import { Tunnels } from './forwarding/tunnels.ts'
 import { Upstreams } from './forwarding/registry.ts'
 import { checkFor } from './forwarding/swap-check.ts'
@@ -34,6 +37,8 @@ export type CoreOptions = Readonly<{
   self: Self
   /** The secret of the gateway's signature, if it signs. */
   secret?: string | undefined
+  /** The other workers of this gateway. */
+  siblings?: Siblings | undefined
   clock: Clock
   log: Log
 }>
@@ -57,6 +62,9 @@ export type Core = Readonly<{
   upstreams: Upstreams
   swaps: Swaps
   tunnels: Tunnels
+  /** The part of this process in comparisons with a would-be backend. */
+  mirrors: Mirrors
+  comparisons: Comparisons
   meters: Meters
   /** Lets requests under way finish, then saves and closes everything. */
   close(): Promise<void>
@@ -64,7 +72,7 @@ export type Core = Readonly<{
 
 /** Opens all parts. Waits for a store a short time, and starts without it, too. */
 export async function openCore(options: CoreOptions): Promise<Core> {
-  const { config, stores: given, self, secret, clock, log } = options
+  const { config, stores: given, self, secret, siblings, clock, log } = options
   const stores = given ?? openStores(config.store)
   const opened: { directory?: KeyDirectory } = {}
   const endStartLog = logStoreAtStart({
@@ -158,6 +166,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     targets: () => targetsAsTold(upstreams.all),
     ...{ questions: stores.questions, fleet: stores.fleet },
   })
+  const mirrors = new Mirrors({ config, self: member })
+  const comparisons = new Comparisons({ mirrors, fleet: stores.fleet, siblings, clock })
   return {
     stores,
     directory,
@@ -174,9 +184,13 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     upstreams,
     swaps,
     tunnels,
+    mirrors,
+    comparisons,
     meters,
     async close() {
       endStartLog()
+      comparisons.stop()
+      mirrors.end()
       tellNoMore()
       live.close()
       swaps.close()

@@ -136,8 +136,8 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     route.onRequest = [...inOrder(incoming), ...[route.onRequest ?? []].flat()]
     route.onSend = [...[route.onSend ?? []].flat(), announce, ...finish]
   })
-  const { tunnels } = core
-  const forwarding = { trustedProxies, sign, clock, unanswered, tunnels }
+  const { tunnels, mirrors } = core
+  const forwarding = { trustedProxies, sign, clock, unanswered, tunnels, mirrors }
   const forwardingOf = (route: Route): Forward => {
     const upstream = upstreams.get(route.upstream)
     if (!upstream) throw new Error(`the upstream ${route.upstream} is not open`)

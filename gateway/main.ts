@@ -15,6 +15,7 @@ import { changeOf } from './config/diff.ts'
 import { ConfigError, configFile, readConfig, type Loaded } from './config/load.ts'
 import { Self } from './fleet/self.ts'
 import { Reloader } from './config/reload.ts'
+import { orderFrom } from './mirror/mirrors.ts'
 import { WorkerLink, WorkerPool } from './worker-pool.ts'
 import { Gateway } from './server.ts'
 
@@ -92,7 +93,7 @@ async function main(): Promise<void> {
   const name = config.name !== undefined || link ? self.name : undefined
   const log = { level, target, name }
   const descriptors = mostDescriptors()
-  const gateway = await Gateway.open({ config, secret, log, descriptors, self })
+  const gateway = await Gateway.open({ config, secret, log, descriptors, self, siblings: link })
   // Workers ignore the signal, which may reach the whole process group: their overseer handles it.
   if (!link) replace = () => gateway.log.warn(noWorkers)
   const weakness = secretWarning(secret)
@@ -150,6 +151,7 @@ async function main(): Promise<void> {
     }
   }
   const stopping = (): void => {
+    gateway.core.comparisons.stop()
     isStopping = true
     gateway.core.live.wake()
     reloader.close()
@@ -167,7 +169,11 @@ async function main(): Promise<void> {
     throw portInUse(error, 'listen.port in the configuration')
   }
   reload = () => void reloader.reload('SIGHUP')
-  link?.serve(reload, metrics.own)
+  const { mirrors } = gateway.core
+  link?.serve(reload, (about) => {
+    const order = orderFrom(about)
+    return order ? Promise.resolve(mirrors.obey(order)) : metrics.own()
+  })
   await reloader.watch()
 }
 

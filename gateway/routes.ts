@@ -56,13 +56,17 @@ export function addRest(app: FastifyInstance, { routes }: Pick<Served, 'routes'>
   })
 }
 
+/** Answers nothing, for a router that is only tried out. */
+export function silent(_request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return reply
+}
+
 /**
  * Builds the router of a configuration as a gateway would, without opening anything. Throws a `ConfigError` for
  * mistakes that only the router finds.
  */
 export async function requireServable({ served, withNames, fault }: Preview): Promise<void> {
   const app = Fastify()
-  const silent = (_request: FastifyRequest, reply: FastifyReply): FastifyReply => reply
   try {
     takeAllMethods(app)
     await addRoutes(app, served, { forwardingOf: () => silent, own: silentAnswers(served, silent) })

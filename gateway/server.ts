@@ -28,6 +28,7 @@ import { addRest, inOneLine, takeAllMethods } from './routes.ts'
 import { LogThrottle } from './records/log-throttle.ts'
 import { stalledMs } from './forwarding/target-attempt.ts'
 import { Self } from './fleet/self.ts'
+import type { Siblings } from './mirror/comparison.ts'
 import type { Stores } from './stores/stores.ts'
 import { UnderWay } from './forwarding/under-way.ts'
 import { routeEverything, idleMs, wire } from './http/wire.ts'
@@ -41,6 +42,8 @@ export type GatewayOptions = Readonly<{
   log?: LogSettings | undefined
   /** This process, as the fleet hears of it. */
   self?: Self
+  /** The other workers of this gateway. */
+  siblings?: Siblings | undefined
   /** The system's limit of open files and connections; without it, connections aren't bounded. */
   descriptors?: number | undefined
 }>
@@ -110,10 +113,10 @@ export class Gateway {
 
   /** Opens the core and builds the first app, without listening. */
   static async open(options: GatewayOptions): Promise<Gateway> {
-    const { config, stores, secret, clock = Date.now, log } = options
+    const { config, clock = Date.now, log } = options
     const { self = new Self({ name: config.name, clock }) } = options
     const front = createService({ name: 'gateway', log })
-    const core = await openCore({ config, stores, self, secret, clock, log: front.log })
+    const core = await openCore({ ...options, self, clock, log: front.log })
     try {
       return new Gateway({ ...options, self }, front, core, await build(options, core))
     } catch (error) {
@@ -147,6 +150,7 @@ export class Gateway {
     const before = this.#generation
     this.#generation = generation
     this.core.strangers.limits = config.strangers
+    this.core.mirrors.change(config)
     this.#applyTimeLimits(config)
     void before.underWay.whenNone().then(() => before.app.close())
   }

@@ -15,7 +15,7 @@ const leaderMark = 'TOLLGATE_LEADER'
  * are: after an upgrade, SIGUSR2 starts workers of the new version under an overseer of the old one.
  */
 type Message =
-  | { what: 'gather' | 'tell'; number: number }
+  | { what: 'gather' | 'tell'; number: number; about?: unknown }
   | { what: 'told'; number: number; told: unknown }
   | { what: 'reload' }
   | { what: 'leave'; reason: string }
@@ -132,7 +132,7 @@ export class WorkerPool {
       if (this.#isUp || this.#listening.size < this.#options.size) return
       this.#isUp = true
       this.#options.listening(message.listening)
-    } else if (message.what === 'gather') void this.#gather(worker, message.number)
+    } else if (message.what === 'gather') void this.#gather(worker, message)
     else if (message.what === 'told') this.#answers.get(message.number)?.(message.told)
   }
 
@@ -156,17 +156,20 @@ export class WorkerPool {
   }
 
   /** Collects the reports of all other workers for one that adds them to its own. */
-  async #gather(asker: Worker, number: number): Promise<void> {
+  async #gather(
+    asker: Worker,
+    { number, about }: Readonly<{ number: number; about?: unknown }>,
+  ): Promise<void> {
     const others = [...this.#listening].filter((worker) => worker !== asker)
-    const reports = await Promise.all(others.map((worker) => this.#ask(worker)))
+    const reports = await Promise.all(others.map((worker) => this.#ask(worker, about)))
     const told = reports.filter((each) => each !== undefined)
     send(asker, { what: 'told', number, told })
   }
 
   /** The report of a worker; `undefined` if it takes too long. */
-  #ask(worker: Worker): Promise<unknown> {
+  #ask(worker: Worker, about: unknown): Promise<unknown> {
     const number = ++this.#questions
-    return answerTo(this.#answers, number, () => send(worker, { what: 'tell', number }))
+    return answerTo(this.#answers, number, () => send(worker, { what: 'tell', number, about }))
   }
 }
 
@@ -191,19 +194,19 @@ export class WorkerLink {
   }
 
   /** Calls `reload` when the overseer says so, and answers questions with `report`. */
-  serve(reload: () => void, report: () => Promise<unknown>): void {
+  serve(reload: () => void, report: (about: unknown) => Promise<unknown>): void {
     this.#worker.on('message', (message: Message) => {
       if (message.what === 'reload') reload()
       if (message.what !== 'tell') return
-      const { number } = message
-      void report().then((told) => send(this.#worker, { what: 'told', number, told }))
+      const { number, about } = message
+      void report(about).then((told) => send(this.#worker, { what: 'told', number, told }))
     })
   }
 
-  /** The reports of all other workers that answer in time. */
-  async gather(): Promise<readonly unknown[]> {
+  /** The reports of all other workers that answer in time: about their metrics, or what is asked. */
+  async gather(about?: unknown): Promise<readonly unknown[]> {
     const number = ++this.#questions
-    const ask = (): void => send(this.#worker, { what: 'gather', number })
+    const ask = (): void => send(this.#worker, { what: 'gather', number, about })
     const reports = await answerTo(this.#answers, number, ask, 2 * reportMs)
     return Array.isArray(reports) ? (reports as unknown[]) : []
   }

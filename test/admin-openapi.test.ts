@@ -246,6 +246,7 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
   }
   t.equal((await ask('GET', '/admin/swaps?upstream=nobody')).status, 404)
   t.equal((await ask('HEAD', '/admin/swaps?upstream=nobody')).status, 404)
+  await askToCompare(t, ask, gateway)
   const earned = await bannedKey(gateway)
   await until(async () => {
     const { text } = await ask('GET', `/admin/quota/${earned}`)
@@ -266,6 +267,27 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
     await ask(method, '/admin/keys?limit=1')
     t.equal((await ask(method, '/admin/deprecations', undefined, csv)).status, 200)
   }
+}
+
+/** Compares a backend that would break something, while callers ask. */
+async function askToCompare(t: Test, ask: Call, { call, key }: Admin['gateway']): Promise<void> {
+  const other = await startUpstream(t, (_request, response) => {
+    response.setHeader('content-type', 'application/json').end('{}')
+  })
+  const path = '/admin/upstreams/compare'
+  const { headers } = await key({ plan: 'pro' })
+  let isOver = false
+  const compared = ask('POST', path, { url: other.url, share: '100%', for: '2s' }).finally(
+    () => (isOver = true),
+  )
+  while (!isOver) await call('GET', '/v1/pets', undefined, headers)
+  t.match(json(await compared), { fit: false, routes: [{ breaks: [{ what: '.up is missing' }] }] })
+  const two = [1, 2].map(() => ask('POST', path, { url: other.url, for: '1s' }))
+  const [taken, refused] = (await Promise.all(two)).sort((a, b) => a.status - b.status)
+  t.strictSame([taken?.status, refused?.status], [200, 409])
+  t.match(taken && json(taken), { ended: 'time', requests: { compared: 0 } })
+  const events = { accept: 'text/event-stream' }
+  t.match((await ask('POST', path, { url: other.url, for: '1s' }, events)).text, 'event: end\n')
 }
 
 /** Asks for previews of quotas that would be hit, and that were refused. */
@@ -337,6 +359,9 @@ async function askBadly(t: Test, admin: Admin): Promise<void> {
   t.strictSame(await askAll(large, bodied), [413])
   t.strictSame(await askAll(ask, single, { id: nobody }), [404])
   t.equal((await ask('POST', '/admin/keys/find', { token: 'nobodys-token' })).status, 404)
+  for (const method of ['GET', 'HEAD']) {
+    t.equal((await ask(method, `/admin/deprecations?key=${nobody}`)).status, 404)
+  }
   const account = 'nobodys'
   t.equal((await ask('PATCH', '/admin/keys', { account, plan: 'pro' })).status, 404)
   for (const what of ['disable', 'enable', 'revoke']) {
@@ -351,7 +376,9 @@ async function askBadly(t: Test, admin: Admin): Promise<void> {
 async function askOddly(t: Test, { ask, fresh }: Admin): Promise<void> {
   const id = await fresh()
   const parameters = new Set(operations.flatMap((each) => each.parameters))
-  const known = [...parameters].filter((each) => each.in === 'query')
+  const known = [...parameters]
+    .filter((each) => each.in === 'query')
+    .map((each) => (each.example === 'k3yVb0TQnW8d' ? { ...each, example: id } : each))
   for (const operation of guarded) {
     const { method, path, content } = operation
     const asked = { ask, operation, target: targetOf(operation, id) }
@@ -365,7 +392,8 @@ async function askOddly(t: Test, { ask, fresh }: Admin): Promise<void> {
     t.match(xml, { message: `Send the body as ${said}.`, status: 415 }, `${method} ${path}`)
     // What is checked is told to be unsound, which is an answer; a token can be imported once.
     const isChecked = path === '/admin/config/check' || isSave(operation)
-    if (!isChecked) await holdBodies(t, asked, path === '/admin/keys/import')
+    const isLong = path === '/admin/upstreams/compare'
+    if (!isChecked) await holdBodies(t, asked, isLong || path === '/admin/keys/import')
   }
   t.strictSame(await askAll(ask, bodied, { id, query: '?all=true' }), [400])
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
 import type { Clock } from '../../shared/clock.ts'
 import { Refusal } from '../../shared/refusal.ts'
-import type { Watcher } from '../live/watching.ts'
+import type { Watcher } from '../operations/operation.ts'
 
 /** The type of server-sent events. */
 export const eventType = 'text/event-stream'
@@ -38,23 +38,31 @@ export class EventStreams {
     return headers.accept?.startsWith(eventType) ?? false
   }
 
-  /** Answers with the events of a watcher, until the client goes, its operator's time ends, or the gateway stops. */
-  answer(
+  /**
+   * Answers with the events of a watcher, until its last one, or until the client goes, its operator's time ends, or the
+   * gateway stops.
+   */
+  async answer(
     { method, admin }: FastifyRequest,
     reply: FastifyReply,
-    watch: (heard: () => void) => Watcher,
-  ): FastifyReply {
+    watch: (heard: () => void) => Watcher | Promise<Watcher>,
+  ): Promise<FastifyReply> {
     if (this.#open.size >= mostStreams || this.#isStopping()) {
       const why = this.#isStopping() ? 'The gateway stops.' : `${mostStreams} others watch already.`
       throw new Refusal('service_unavailable', `${why} Try again later.`, { 'retry-after': '5' })
     }
-    void reply.type(eventType)
-    if (method === 'HEAD') return reply.send('')
     const endsAtMs = admin?.endsAtMs ?? Infinity
     const isOver = (): boolean => this.#isStopping() || this.#clock() >= endsAtMs
-    const stream = new EventStream(watch, isOver)
+    const opened: { stream?: EventStream } = {}
+    const watcher = method === 'HEAD' ? undefined : await watch(() => opened.stream?.heard())
+    void reply.header('cache-control', 'no-store').type(eventType)
+    if (!watcher) return reply.send('')
+    const stream = new EventStream(watcher, isOver)
+    opened.stream = stream
     this.#open.add(stream)
     stream.once('close', () => this.#open.delete(stream))
+    // The client has gone meanwhile.
+    if (reply.raw.destroyed) stream.destroy()
     return reply.send(stream)
   }
 }
@@ -70,12 +78,12 @@ class EventStream extends Readable {
   #isEnded = false
   #wantedAtMs = performance.now()
 
-  constructor(watch: (heard: () => void) => Watcher, isOver: () => boolean) {
+  constructor(watcher: Watcher, isOver: () => boolean) {
     super({ highWaterMark: 1 })
     this.#isOver = isOver
-    this.#watcher = watch(() => this.#heard())
+    this.#watcher = watcher
     // The headers leave with it, before the first figures are there.
-    this.push(': live figures, an event a second\n\n')
+    this.push(': an event a second\n\n')
   }
 
   override _read(): void {
@@ -97,7 +105,8 @@ class EventStream extends Readable {
     else this.destroy()
   }
 
-  #heard(): void {
+  /** There is something to take, or the gateway stops. */
+  heard(): void {
     if (this.#isOver()) return this.end()
     if (this.#isWanted) this.#send()
     else if (performance.now() - this.#wantedAtMs > stalledMs) this.destroy()
@@ -108,5 +117,8 @@ class EventStream extends Readable {
     if (!event) return
     this.#isWanted = false
     this.push(`event: ${event.name}\ndata: ${JSON.stringify(event.picture)}\n\n`)
+    if (!event.isLast) return
+    this.#isEnded = true
+    this.push(null)
   }
 }

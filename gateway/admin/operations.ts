@@ -73,7 +73,9 @@ function addRoute(
     ...(mostBytes === undefined ? {} : { bodyLimit: mostBytes }),
     handler: async (request, reply) => {
       const given = readGiven(request)
-      const context = contextOf(options, operatorOf(request).name)
+      const leaving = new AbortController()
+      reply.raw.once('close', () => leaving.abort())
+      const context = contextOf(options, operatorOf(request).name, leaving.signal)
       const name = keyNameOf(operation)
       const { id } = request.params
       if (name !== undefined && id !== undefined) {
@@ -81,11 +83,12 @@ function addRoute(
       }
       Object.assign(given, readPath(request.params), readHeaders(request.headers))
       const watch = operation.where === 'gateway' ? operation.watch : undefined
-      if (watch) void reply.header('cache-control', 'no-store')
       if (watch && options.streams.isWanted(request)) {
         return options.streams.answer(request, reply, (heard) => watch(context, given, heard))
       }
-      return answer(request, reply, operation, await operation.run(context, given))
+      const outcome = await operation.run(context, given)
+      if (watch) void reply.header('cache-control', 'no-store')
+      return answer(request, reply, operation, outcome)
     },
   })
 }
@@ -121,6 +124,7 @@ function bodyOf(parameters: Parameters): ReadGiven {
 function contextOf(
   { gateway, reloader, secret, clock }: OperationsOptions,
   by: string,
+  left: AbortSignal,
 ): GatewayContext {
   const { config, core } = gateway
   const { stores, tallying, recentRefusals } = core
@@ -130,6 +134,7 @@ function contextOf(
     gateway,
     reloader,
     by,
+    left,
     config,
     stores: () => stores,
     desks: () => (desks ??= desksFor({ stores, config, clock, by })),

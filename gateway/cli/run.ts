@@ -8,7 +8,7 @@ import { operations } from '../operations/all.ts'
 import { desksFor } from '../operations/desks.ts'
 import { Listed } from '../operations/listed.ts'
 import type { CommandContext } from '../operations/context.ts'
-import { WrongInput, type Operation } from '../operations/operation.ts'
+import { WrongInput, type Operation, type Progress } from '../operations/operation.ts'
 import { openerForCommand } from '../stores/open-for-command.ts'
 import type { Stores } from '../stores/stores.ts'
 import { inputOf, type Input } from './arguments.ts'
@@ -34,6 +34,8 @@ export type Surroundings = Readonly<{
   readInput: () => Promise<string>
   /** Whether the user at the terminal agrees; `undefined` without a terminal. */
   confirm: (question: string) => Promise<boolean | undefined>
+  /** Aborts at Ctrl-C, which then ends nothing else. */
+  interrupted: () => AbortSignal
 }>
 
 /** The name in messages of a configuration that comes from standard input. */
@@ -90,6 +92,11 @@ async function runCommand(
       const to = { address: config.admin, adminToken: environment['ADMIN_TOKEN'] }
       return askGateway(to, endpoint, { otherwise, sent })
     },
+    followGateway: async (endpoint, sent, heard) => {
+      const { followGateway } = await import('./running-gateway.ts')
+      const to = { address: config.admin, adminToken: environment['ADMIN_TOKEN'] }
+      return followGateway(to, endpoint, { sent, heard, signal: surroundings.interrupted() })
+    },
     hasVariable: (variable) => Boolean(environment[variable]),
     by,
     clock: Date.now,
@@ -132,9 +139,13 @@ async function carryOut(
     const [endpoint] = operation.at
     if (!endpoint) return 1
     const { target, sent } = requestFor(operation, endpoint, given)
-    const answer = await context.askGateway(target, undefined, sent)
+    const { progressOf } = operation
+    const answer = progressOf
+      ? await context.followGateway(target, sent, following(progressOf, surroundings.stderr))
+      : await context.askGateway(target, undefined, sent)
+    if (progressOf && surroundings.stderr.isTTY) surroundings.stderr.write('\n')
     say(input.values['json'] ? jsonText(answer) : await operation.textOf(answer, context))
-    return 0
+    return operation.isRefusedIn(answer) ? 1 : 0
   }
   const key = keyWord(operation, input)
   if (key) {
@@ -158,6 +169,19 @@ async function carryOut(
     say(jsonText(value instanceof Listed ? await value.wholeJson() : value))
   } else say(input.values['csv'] && csv ? csv() : await text(context))
   return isRefused ? 1 : 0
+}
+
+/** Shows how far an operation of the running gateway has come. */
+function following(
+  progressOf: (json: unknown) => Progress,
+  screen: Screen,
+): (json: unknown) => void {
+  let show: ((done: number) => void) | undefined
+  return (json) => {
+    const { label, done, total } = progressOf(json)
+    show ??= progressBar(screen, label, total)
+    show(done)
+  }
 }
 
 /** The configuration of a command: the file that it is to look at if one is named, else that of `--config`. */

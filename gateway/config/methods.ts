@@ -1,13 +1,10 @@
+import { shapeOf } from '../http/paths.ts'
+
 /** The methods of a route that names none. */
 const usualMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** The parts of a route that decide its methods. */
 export type Entry = Readonly<{ path: string; methods?: readonly string[] | undefined }>
-
-/** A path without the names of its parameters: paths of one shape are the same path. */
-export function shapeOf(path: string): string {
-  return path.replace(/\{\w+\}/g, '{}')
-}
 
 /** The methods of each entry: those that it names, or those that the other entries of its path leave. */
 export function methodsOf(entries: readonly Entry[]): string[][] {

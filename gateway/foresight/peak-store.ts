@@ -23,6 +23,15 @@ export type QuotaPeaks = Readonly<{ quota: string; numbers: readonly number[] }>
 /** The numbers of a day in `QuotaPeaks`. */
 export const numbersPerDay = 5
 
+/** The days of a quota, each as an object. */
+export function daysOf({ quota, numbers }: QuotaPeaks): QuotaDay[] {
+  return Array.from({ length: numbers.length / numbersPerDay }, (_, i) => {
+    const of = numbers.slice(i * numbersPerDay, (i + 1) * numbersPerDay)
+    const [day = 0, minute = 0, used = 0, refusedByMinute = 0, refusedByDay = 0] = of
+    return { quota, day, minute, used, refusedByMinute, refusedByDay }
+  })
+}
+
 /** Peaks from one gateway. Its batches are numbered in their order, so that each batch's refusals are added once. */
 export type PeakBatch = Readonly<{ by: string; number: number; peaks: readonly QuotaDay[] }>
 

@@ -6,8 +6,9 @@ import { becomesWebSocket } from '../../shared/node/upgrade.ts'
 import { signatureHeader, signatureRefused } from '../../shared/signature.ts'
 import { refuse, type RequestRecord } from '../request-record.ts'
 import { CallerBody, readWhole, smallBytes } from './caller-body.ts'
-import { addForwarded, headersForCaller, headersForBackend } from './headers.ts'
+import { addForwarded, headersForCaller, headersForBackend, type Headers } from './headers.ts'
 import { locationFor } from './location.ts'
+import type { Mirror } from '../mirror/mirror.ts'
 import {
   broken,
   late,
@@ -126,12 +127,30 @@ export class ForwardedRequest implements AttemptListener {
       const { route, upstream } = this.#forwarding
       headers['location'] = locationFor(location, route, upstream.origins)
     }
+    const mirror = this.#forwarding.mirrors.current
+    if (mirror !== undefined) this.#show(mirror, answer, headers)
     reply.code(status).headers(headers)
     // Fastify adds a content type to bytes without one, but not to a stream.
     const isPlain = !Buffer.isBuffer(body) || headers['content-type'] !== undefined
     if (isPlain) void reply.send(body)
     else void reply.header('content-length', body.length).send(Readable.from([body]))
     if (body instanceof Readable) body.once('resume', () => reply.raw.flushHeaders())
+  }
+
+  /** Shows an answer to the comparison that runs, if the request is in its sample. */
+  #show(mirror: Mirror, { status, body }: Answer, headers: Headers): void {
+    const { route, upstream } = this.#forwarding
+    const { method, id: requestId } = this.#request
+    // A WebSocket that was refused can't be asked for again.
+    if (this.#outgoing?.upgrade || !mirror.draws(upstream.settings.name, method)) return
+    const { sentAtMs, answeredAtMs, caller } = this.#record
+    mirror.follow({
+      ...{ method, target: this.#target, requestId, route, status, headers, body },
+      callerId: caller?.id ?? '',
+      response: this.#reply.raw,
+      ms: answeredAtMs - sentAtMs,
+      headersFor: (id) => this.#headers(undefined, id),
+    })
   }
 
   /** Turns the connection into the WebSocket that both ends have agreed on. */
@@ -200,9 +219,9 @@ export class ForwardedRequest implements AttemptListener {
   }
 
   /** The headers for the backend: the caller's that may pass, and the gateway's own about the caller. */
-  #headers(body: CallerBody | Buffer | undefined): string[] {
+  #headers(body: CallerBody | Buffer | undefined, requestId = this.#request.id): string[] {
     const { sign, clock, trustedProxies } = this.#forwarding
-    const { raw, method, id: requestId } = this.#request
+    const { raw, method } = this.#request
     const headers = headersForBackend(raw)
     addForwarded(headers, raw, trustedProxies)
     const { id: callerId = '', plan = '' } = this.#record.caller ?? {}

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { signatureHeader, signatureRefused, signer } from '../../shared/signature.ts'
 import type { Config, Probe, Route, UpstreamSettings } from '../config/config.ts'
 import { pathExpression } from '../http/paths.ts'
-import { TargetMeter } from '../records/meters.ts'
 import { reach } from './health.ts'
-import { Target } from './target.ts'
+import { shapeBreaks, typeBreak } from './shape.ts'
+import type { Target } from './target.ts'
+import { targetBeside } from './target-beside.ts'
 
 /** The result of one probe, with the differences that would break callers. */
 export type Finding = Readonly<{
@@ -20,7 +21,7 @@ export type Finding = Readonly<{
 }>
 
 /** All findings about a candidate backend. */
-export type Comparison = Readonly<{
+export type Check = Readonly<{
   /** The URL of the present backend, for comparison. */
   present: string
   /** Whether everything was compared, and nothing would break. */
@@ -48,11 +49,11 @@ type Reply = Readonly<{
  * Sends the same requests to a candidate backend and to the present one, and reports the differences for
  * callers. The requests are the health check and the configured probes, which change nothing.
  */
-export async function holdAgainst(url: string, options: ProbeOptions): Promise<Comparison> {
+export async function holdAgainst(url: string, options: ProbeOptions): Promise<Check> {
   const { upstream, config, secret } = options
   const presentUrl = upstream.targets[0]?.url ?? url
-  const candidate = targetAt(url, upstream)
-  const present = targetAt(presentUrl, upstream)
+  const candidate = targetBeside(url, upstream)
+  const present = targetBeside(presentUrl, upstream)
   const ask = (target: Target, probe: Probe, isSigned = true): Promise<Reply> =>
     request(target, probe.method, pathBehind(probe, config, upstream), {
       secret: isSigned ? secret : undefined,
@@ -99,19 +100,6 @@ function pathBehind({ method, target }: Probe, config: Config, upstream: Upstrea
   const rewritten = config.routes.find(leads)
   if (rewritten?.rewrite === undefined) return target
   return rewritten.rewrite.slice(0, -1) + target.slice(rewritten.path.length - 1)
-}
-
-function targetAt(url: string, { timeouts, health, ca }: UpstreamSettings): Target {
-  const settings = { url, weight: 1 }
-  return new Target({
-    settings,
-    timeouts,
-    health,
-    ca,
-    meter: new TargetMeter(),
-    changed: () => undefined,
-    suspected: () => undefined,
-  })
 }
 
 async function request(
@@ -194,23 +182,6 @@ function compared(probe: Probe, reply: Reply, now: Reply, present: string): Find
 const noAnswer = 'it does not answer'
 const needed = 'set GATEWAY_SECRET to the secret that gateway and backend share'
 
-/**
- * The difference between two media types for a client. JSON has no charset, and today's readers take text
- * without one for UTF-8. Other parameters don't change how a body is read.
- */
-function typeBreak(before: string, after: string): string | undefined {
-  const [old, now] = [mediaType(before), mediaType(after)]
-  if (old.name !== now.name) return `the type is ${now.name}, not ${old.name}`
-  if (old.charset !== now.charset) return `the charset is ${now.charset}, not ${old.charset}`
-  return undefined
-}
-
-function mediaType(text: string): { name: string; charset: string } {
-  const [name = '', ...parameters] = text.toLowerCase().split(';')
-  const charset = parameters.map((each) => /^\s*charset\s*=\s*"?([^"\s]+)/.exec(each)?.[1])
-  return { name: name.trim(), charset: charset.find(Boolean) ?? 'utf-8' }
-}
-
 function finding(
   probe: string,
   expected: string,
@@ -219,43 +190,4 @@ function finding(
 ): Finding {
   const { error, status, milliseconds } = reply
   return { probe, expected, got: error ?? String(status), milliseconds, breaks, compared: true }
-}
-
-/** The members of the earlier JSON answer that the later one lacks, or has with another type. */
-function shapeBreaks(before: string, after: string): string[] {
-  const [old, now] = [shapeOf(before), shapeOf(after)]
-  if (!old || !now) return old ? ['the body isn’t JSON'] : []
-  // Members of a list that is empty now are left out: an empty list doesn't show them.
-  return [...old]
-    .filter(([path]) => now.has(parentOf(path)) || path === '')
-    .filter(([path, types]) => now.get(path) !== types)
-    .map(([path, types]) => {
-      const type = now.get(path)
-      const name = path === '' ? 'the body' : path
-      return type === undefined ? `${name} is missing` : `${name} is ${type}, not ${types}`
-    })
-}
-
-/** The types of all members, by their paths. */
-function shapeOf(text: string): Map<string, string> | undefined {
-  const shape = new Map<string, string>()
-  const add = (value: unknown, path: string): void => {
-    if (Array.isArray(value)) {
-      shape.set(path, 'a list')
-      for (const each of value.slice(0, 20)) add(each, `${path}[]`)
-    } else if (typeof value === 'object' && value !== null) {
-      shape.set(path, 'an object')
-      for (const [name, member] of Object.entries(value)) add(member, `${path}.${name}`)
-    } else shape.set(path, value === null ? 'null' : `a ${typeof value}`)
-  }
-  try {
-    add(JSON.parse(text), '')
-  } catch {
-    return undefined
-  }
-  return shape
-}
-
-function parentOf(path: string): string {
-  return path.replace(/(?:\.[^.[\]]+|\[\])$/, '')
 }

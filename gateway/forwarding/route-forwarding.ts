@@ -8,6 +8,7 @@ import type { Route } from '../config/config.ts'
 import { refuse, type RequestRecord } from '../request-record.ts'
 import { ForwardedRequest } from './forwarded-request.ts'
 import { bodied, tooLarge } from './refusals.ts'
+import type { Mirror } from '../mirror/mirror.ts'
 import type { Tunnels } from './tunnels.ts'
 import type { Upstream } from './upstream.ts'
 
@@ -19,6 +20,8 @@ export type ForwardingOptions = Readonly<{
   /** Called for a request that was admitted and then could not be answered. */
   unanswered: (record: RequestRecord) => void
   tunnels: Tunnels
+  /** Where a comparison looks on, while one runs. */
+  mirrors: Readonly<{ current: Mirror | undefined }>
 }>
 
 /** All that the requests of one route share. */

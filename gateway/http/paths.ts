@@ -58,6 +58,11 @@ export function decoded(path: string): string {
   }
 }
 
+/** A path without the names of its parameters: paths of one shape are the same path. */
+export function shapeOf(path: string): string {
+  return path.replace(/\{\w+\}/g, '{}')
+}
+
 /** A pattern as a regular expression over whole paths. */
 export function pathExpression(pattern: string): RegExp {
   const rest = pattern.endsWith('/*')

@@ -45,6 +45,16 @@ export function latencyView(
   return { count, mean: rounded(sumMs / count), p50: at(0.5), p99: at(0.99) }
 }
 
+/** The latency within which a share of a histogram's was, in milliseconds; `undefined` if it is empty. */
+export function latencyWithin(
+  scale: Scale,
+  counts: readonly number[],
+  share: number,
+): number | undefined {
+  const all = counts.reduce((sum, count) => sum + count, 0)
+  return all === 0 ? undefined : rounded(latencyAt(scale, counts, 0, all * share))
+}
+
 /** The latency of a rank: inside its bucket by the rank's place there; for the last bucket, its least latency. */
 function latencyAt(scale: Scale, counts: ArrayLike<number>, first: number, share: number): number {
   const rank = Math.max(1, Math.ceil(share))

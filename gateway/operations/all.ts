@@ -41,6 +41,7 @@ import { simulate } from './simulate/simulate.ts'
 import { backupStore } from './store/backup.ts'
 import { copyToStore } from './store/copy.ts'
 import { checkUpstream } from './upstream/check.ts'
+import { compareUpstream } from './upstream/compare.ts'
 import { listUpstreams } from './upstream/list.ts'
 import { callBackSwap, finishSwap, pauseSwap, resumeSwap, swapStatus } from './upstream/swap.ts'
 
@@ -78,6 +79,7 @@ export const operations: readonly Operation[] = [
   resumeSwap,
   callBackSwap,
   finishSwap,
+  compareUpstream,
   listUpstreams,
   listGateways,
   reportDeprecations,

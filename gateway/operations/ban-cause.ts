@@ -1,6 +1,6 @@
 import type { AuditStore } from '../records/audit-store.ts'
 
-/** The number of audit lines about a key that are searched for its latest ban. */
+/** The number of audit lines about bans of a key that are searched for its latest ban. */
 const mostLines = 100
 
 /** The author and the time of a ban; the number of strikes if the key earned it. */
@@ -11,7 +11,8 @@ export async function causeOf(
   audit: Pick<AuditStore, 'list'> | undefined,
   id: string,
 ): Promise<BanCause | null> {
-  const lines = (await audit?.list({ fromMs: 0, limit: mostLines, subject: id })) ?? []
+  const query = { fromMs: 0, limit: mostLines, subject: id, what: 'bans.' }
+  const lines = (await audit?.list(query)) ?? []
   const line = lines.find(({ what }) => what === 'bans.earn' || what === 'bans.set')
   if (!line) return null
   const { after, by, atMs } = line

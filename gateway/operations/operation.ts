@@ -1,7 +1,6 @@
 import type { CommandContext, Context, Endpoint, GatewayContext } from './context.ts'
 import type { Given, Parameters } from './parameter.ts'
 import type { Role } from './role.ts'
-import type { Watcher } from '../live/watching.ts'
 
 /** The description of an operation, from which help, options, queries, bodies and their checks are made. */
 type Description<All extends Parameters> = Readonly<{
@@ -72,12 +71,26 @@ type Ask<All extends Parameters> = (
   context: Context,
 ) => Promise<Question | undefined>
 
+/** News about the result of an operation. */
+export type WatchedEvent = Readonly<{
+  name: string
+  picture: unknown
+  /** Whether there will be no other. */
+  isLast?: boolean
+}>
+
+/** One who watches: `take` gives the news since it was called last, `end` tells that nobody watches any more. */
+export type Watcher = Readonly<{ take: () => WatchedEvent | undefined; end: () => void }>
+
 /** Watches the result of an operation; `heard` is called when there is something to take. */
 type Watch<GivenValues> = (
   context: GatewayContext,
   given: Readonly<GivenValues>,
   heard: () => void,
-) => Watcher
+) => Watcher | Promise<Watcher>
+
+/** How far something long has come. */
+export type Progress = Readonly<{ label: string; done: number; total: number }>
 
 type Anywhere = Untyped<Context> & Readonly<{ where: 'anywhere'; at: readonly Endpoint[] }>
 type OfGateway = Untyped<GatewayContext> &
@@ -88,6 +101,10 @@ type OfGateway = Untyped<GatewayContext> &
     watch: Watch<Record<string, unknown>> | undefined
     /** The text for people of the JSON that a running gateway answered. */
     textOf: (json: unknown, context: CommandContext) => string | Promise<string>
+    /** Whether that JSON tells of a failure: the command then exits with 1. */
+    isRefusedIn: (json: unknown) => boolean
+    /** How far an operation has come that takes long: its command follows its events to the last one. */
+    progressOf: ((json: unknown) => Progress) | undefined
   }>
 type OfCommandLine = Untyped<CommandContext> &
   Readonly<{
@@ -123,9 +140,9 @@ export function operation<const All extends Parameters, Result>(
 export function ofGateway<const All extends Parameters, Result>(
   definition: Omit<Definition<All, Result, GatewayContext>, 'json'> &
     AtEndpoints &
-    Readonly<{ watch?: Watch<Given<All>> }>,
+    Readonly<{ watch?: Watch<Given<All>>; progress?: (result: Result) => Progress }>,
 ): Operation {
-  const { watch } = definition
+  const { watch, progress, isRefused } = definition
   const textOf = (json: unknown, context: CommandContext): string | Promise<string> =>
     definition.text(json as Result, context)
   return {
@@ -134,6 +151,8 @@ export function ofGateway<const All extends Parameters, Result>(
     at: definition.at,
     watch: watch && ((context, given, heard) => watch(context, given as Given<All>, heard)),
     textOf,
+    isRefusedIn: (json) => isRefused?.(json as Result) ?? false,
+    progressOf: progress && ((json) => progress(json as Result)),
   }
 }
 

@@ -116,7 +116,7 @@ export class QuotaDesk {
 
   /** A key with the state of its limits: all that an operator sees of it. */
   async describe(key: Key): Promise<KeyDetails> {
-    const facts = await this.#facts(key)
+    const facts = await this.#allFacts(key)
     const { bannedUntilMs } = facts.decision
     const beside = {
       bannedUntilMs: bannedUntilMs > 0 ? bannedUntilMs : undefined,
@@ -126,9 +126,9 @@ export class QuotaDesk {
     return { ...view, standing: keyStanding(key, facts) }
   }
 
-  /** The state of a key's limits, without the key. */
+  /** The state of a key's limits for a list: without the key, and without the cause of a ban, for which all of the audit is read. */
   async standing(key: Key): Promise<KeyStanding> {
-    return keyStanding(key, await this.#facts(key))
+    return keyStanding(key, { ...(await this.#facts(key)), cause: null })
   }
 
   /** Empties minute and day of a key's quota, which may be an account's; returns the quota's name. */
@@ -172,12 +172,18 @@ export class QuotaDesk {
 
   async #view(key: Key): Promise<QuotaView> {
     const { id, name } = key
-    const facts = await this.#facts(key)
+    const facts = await this.#allFacts(key)
     const { plan } = settingsAt(key, facts.decision.nowMs)
     return { id, name, plan, ...keyStanding(key, facts) }
   }
 
-  async #facts(key: Key): Promise<StandingFacts> {
+  async #allFacts(key: Key): Promise<StandingFacts> {
+    const facts = await this.#facts(key)
+    const isBanned = facts.decision.bannedUntilMs > 0
+    return { ...facts, cause: isBanned ? await causeOf(this.#audit, key.id) : null }
+  }
+
+  async #facts(key: Key): Promise<Omit<StandingFacts, 'cause'>> {
     const ask = { key: key.id, cost: 0, limits: noLimits }
     const decision = await this.#quota.decide(quotaOf(key), ask)
     const inForce = settingsAt(key, decision.nowMs)
@@ -185,8 +191,7 @@ export class QuotaDesk {
     const offer = plan && effectiveLimits(plan, inForce.limits)
     const limits = limitsIn(decision, offer ?? noLimits)
     const grants = decision.granted ? await this.#quota.grants(quotaOf(key)) : []
-    const cause = decision.bannedUntilMs > 0 ? await causeOf(this.#audit, key.id) : null
-    return { decision, limits, grants, cause, isOffered: offer !== undefined }
+    return { decision, limits, grants, isOffered: offer !== undefined }
   }
 
   async #key(id: string): Promise<Key> {

@@ -8,7 +8,7 @@ import type {
 import type { Clock } from '../../shared/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Served } from '../config/load.ts'
-import { keyPaths, pagePaths } from '../config/own-paths.ts'
+import { keyPaths, pagePaths } from '../http/own-paths.ts'
 import type { Core } from '../core.ts'
 import { quotaView } from '../stages/5-admit.ts'
 import { pageAnswers } from './pages.ts'

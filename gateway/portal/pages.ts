@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { basename } from 'node:path'
 import type { Config, PortalSettings } from '../config/config.ts'
-import { pageDocuments } from '../config/own-paths.ts'
+import { pageDocuments } from '../http/own-paths.ts'
 import { PageFile, PageFolder, pageHeaders } from '../http/page-files.ts'
 import type { Answer } from './endpoints.ts'
 import { termsOf } from './terms.ts'

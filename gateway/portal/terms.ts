@@ -1,6 +1,6 @@
 import type { Config, PortalSettings } from '../config/config.ts'
 import type { Deprecation } from '../config/deprecations.ts'
-import { keyPaths } from '../config/own-paths.ts'
+import { keyPaths } from '../http/own-paths.ts'
 import type { Limits, Plan } from '../limits/limits.ts'
 
 /**

@@ -4,13 +4,14 @@ import { Refusal } from '../../shared/refusal.ts'
 import { announcer } from '../config/deprecations.ts'
 import { bodied } from '../forwarding/refusals.ts'
 import type { Caller } from '../keys/caller.ts'
-import { deprecatedCall, deprecatedCalls } from '../records/deprecated-calls.ts'
+import { deprecatedCall } from '../records/deprecated-calls.ts'
 import { rememberedDays } from '../records/tally-store.ts'
-import { latestDays, usage } from '../records/usage.ts'
+import { dayText, latestDays, usage } from '../records/usage.ts'
 import { uses } from '../records/use.ts'
 import { refuse } from '../request-record.ts'
 import { accountUsage, dayOf } from './account-usage.ts'
 import type { Answer, OwnOptions } from './endpoints.ts'
+import { ownTallies } from './own-tallies.ts'
 import { Pace } from './pace.ts'
 import { refusalForFailure } from './refusals.ts'
 
@@ -24,7 +25,8 @@ export function usageAnswer({ config, core, clock }: OwnOptions): Answer {
 
   async function view(caller: Caller, days: number) {
     const { fromDay, toDay } = latestDays(days, clock())
-    const own = await usage(stores, { fromDay, toDay, key: caller.id, whats: uses })
+    const tallies = ownTallies(stores.tallies, [caller.id], uses)
+    const own = await usage({ keys: stores.keys, tallies }, { fromDay, toDay, key: caller.id })
     return {
       key: caller.id,
       name: caller.name,
@@ -38,14 +40,18 @@ export function usageAnswer({ config, core, clock }: OwnOptions): Answer {
     const { deprecations } = config
     if (deprecations.length === 0) return []
     const whats = deprecations.map(({ operation }) => deprecatedCall(operation))
-    const calls = await deprecatedCalls(stores, fromDay, toDay, { key: caller.id, whats })
-    return calls.flatMap(({ operation, calls, lastMs }) => {
-      const deprecation = deprecations.find((each) => each.operation === operation)
-      if (!deprecation) return []
+    const sums = new Map<string, { calls: number; lastDay: number }>()
+    const tallies = ownTallies(stores.tallies, [caller.id], whats)
+    for await (const { day, what, count } of tallies.list(fromDay, toDay)) {
+      sums.set(what, { calls: (sums.get(what)?.calls ?? 0) + count, lastDay: day })
+    }
+    return deprecations.flatMap((deprecation) => {
+      const { operation, replacement = null } = deprecation
+      const sum = sums.get(deprecatedCall(operation))
+      if (!sum) return []
       const { sunsetMs } = announcer(deprecation)(caller)
-      const sunset = sunsetMs === undefined ? null : iso(sunsetMs)
-      const replacement = deprecation.replacement ?? null
-      return [{ operation, calls, last: iso(lastMs), sunset, replacement }]
+      const sunset = sunsetMs === undefined ? null : new Date(sunsetMs).toISOString()
+      return [{ operation, calls: sum.calls, last: dayText(sum.lastDay), sunset, replacement }]
     })
   }
 
@@ -83,8 +89,4 @@ function tooEarly(): Refusal {
   const sentence = 'Usage can be asked for once a second. Try again in 1 second.'
   const headers = { 'retry-after': '1', 'cache-control': 'no-store' }
   return new Refusal('rate_limit_exceeded', sentence, headers).because('pace')
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }

@@ -24,6 +24,9 @@ export type AuditQuery = Readonly<{
 /** The least number of entries that are kept. */
 export const rememberedEntries = 100_000
 
+/** The place before the first entry. */
+export const auditStart = '0'
+
 /**
  * The audit: all changes in their order. Entries are only added; beyond `rememberedEntries` the oldest are deleted.
  * A store that can't be asked at the moment rejects with `StoreUnavailable`.

@@ -38,23 +38,15 @@ export type OwnSunset = Readonly<{
 /** The calls of a key, and how long it may go on. */
 export type ReportedCalls = DeprecatedCalls & OwnSunset
 
-/**
- * The calls of deprecated operations in some days, by key and operation, the latest caller first; `only` of one key, and
- * of some names.
- */
+/** The calls of deprecated operations in some days, by key and operation, the latest caller first; of one key, or of all. */
 export async function deprecatedCalls(
   stores: Readonly<{ keys: KeyStore; tallies: TallyStore }>,
   fromDay: number,
   toDay: number,
-  only: Readonly<{ key?: string; whats?: readonly string[] }> = {},
+  ofKey?: string,
 ): Promise<DeprecatedCalls[]> {
   const sums = new Map<string, { key: string; operation: string; calls: number; lastMs: number }>()
-  for await (const { key, what, count, lastMs } of stores.tallies.list(
-    fromDay,
-    toDay,
-    only.key,
-    only.whats,
-  )) {
+  for await (const { key, what, count, lastMs } of stores.tallies.list(fromDay, toDay, ofKey)) {
     if (!isDeprecatedCall(what)) continue
     const name = `${key} ${what}`
     const before = sums.get(name)

@@ -9,6 +9,9 @@ export type Tally = Readonly<{
   lastMs: number
 }>
 
+/** The same without its day and its time. */
+export type KeyCount = Pick<Tally, 'key' | 'what' | 'count'>
+
 /** The number of days that are kept. */
 export const rememberedDays = 90
 
@@ -26,14 +29,12 @@ export interface TallyStore {
    */
   add(batch: string, tallies: readonly Tally[]): Promise<void>
 
+  /** The sums of all days from the first to the last, both included, in any order; of one key, or of all. */
+  list(fromDay: number, toDay: number, key?: string): AsyncIterable<Tally>
+
   /**
-   * The sums of all days from the first to the last, both included, in any order; of one key, or of all. Of one key, only
-   * those with a name among `whats` are asked for: a store may then read less, and may give others as well.
+   * The sums of one day of some keys and some things, in any order; those of 0 are left out. It looks at nothing else, so
+   * that it may be asked every few seconds.
    */
-  list(
-    fromDay: number,
-    toDay: number,
-    key?: string,
-    whats?: readonly string[],
-  ): AsyncIterable<Tally>
+  some(day: number, keys: readonly string[], whats: readonly string[]): Promise<readonly KeyCount[]>
 }

@@ -17,7 +17,7 @@ const mostCounts = 100_000
 const mostWaiting = 200_000
 
 export type TallyingOptions = Readonly<{
-  store: TallyStore
+  store: Pick<TallyStore, 'add'>
   /** Other counts in memory, which are written together with the tallies. */
   beside?: readonly Written[]
   clock: Clock

@@ -6,6 +6,7 @@ import { dayMs } from '../limits/step.ts'
 import { classOfStatus } from './status-class.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { TallyStore } from './tally-store.ts'
+import { refusalTallies } from './use.ts'
 
 /** The usage of a key on one day, or of several days together. */
 export type Usage = Readonly<{
@@ -34,13 +35,7 @@ type Summed = {
   answers: Record<string, number>
 }
 
-export type UsageQuery = Readonly<{
-  fromDay: number
-  toDay: number
-  key?: string | undefined
-  /** With `key`: the tallies to read, for a store that reads some sooner than all. */
-  whats?: readonly string[]
-}>
+export type UsageQuery = Readonly<{ fromDay: number; toDay: number; key?: string | undefined }>
 
 /** The range of the latest days, today included; days count from 1970 in UTC. */
 export function latestDays(count: number, nowMs: number): { fromDay: number; toDay: number } {
@@ -50,11 +45,11 @@ export function latestDays(count: number, nowMs: number): { fromDay: number; toD
 
 /** The usage in some days: of one key by day; otherwise of each key in all, the most used first. */
 export async function usage(
-  stores: Readonly<{ keys: KeyStore; tallies: TallyStore }>,
-  { fromDay, toDay, key, whats }: UsageQuery,
+  stores: Readonly<{ keys: KeyStore; tallies: Pick<TallyStore, 'list'> }>,
+  { fromDay, toDay, key }: UsageQuery,
 ): Promise<Usage[]> {
   const sumsByName = new Map<string, Summed>()
-  for await (const tally of stores.tallies.list(fromDay, toDay, key, whats)) {
+  for await (const tally of stores.tallies.list(fromDay, toDay, key)) {
     const [kind, what = '', window] = tally.what.split(' ', 3)
     if (kind !== 'admitted' && kind !== 'refused' && kind !== 'points') continue
     const day = key === undefined ? 0 : tally.day
@@ -92,6 +87,19 @@ export async function usage(
     if (count % 1_000 === 0) await breathe()
   }
   return usages
+}
+
+/** How many requests of some keys were refused on a day, by the keys' ids. */
+export async function refusedOn(
+  tallies: TallyStore,
+  day: number,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const refused = new Map<string, number>()
+  for (const { key, count } of await tallies.some(day, keys, refusalTallies)) {
+    refused.set(key, (refused.get(key) ?? 0) + count)
+  }
+  return refused
 }
 
 const statuses: ReadonlyMap<string, number> = new Map(Object.entries(statusByCode))

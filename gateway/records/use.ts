@@ -14,6 +14,9 @@ const refused = new Map(
   ),
 )
 
+/** All names by which refused requests are tallied. */
+export const refusalTallies: readonly string[] = [...refused.values()]
+
 // Constants: comparing with a text that is built for each request is slower.
 const admitted = {
   '1xx': 'admitted 1xx',

@@ -3,6 +3,7 @@ import type { QuotaState } from '../limits/step.ts'
 import { isDeprecatedCall } from '../records/deprecated-calls.ts'
 import type { AuditEntry } from '../records/audit-store.ts'
 import { beginning, type KeyUses } from '../keys/last-use-store.ts'
+import type { QuotaPeaks } from '../foresight/peak-store.ts'
 import type { Tally } from '../records/tally-store.ts'
 
 /** A quota, and the time after which its state no longer matters. */
@@ -27,6 +28,8 @@ export interface CopySource {
   quotas(): AsyncIterable<readonly StoredQuota[]>
   /** The tallies of all remembered days. One may come twice. */
   tallies(): AsyncIterable<readonly Tally[]>
+  /** The peaks of all remembered days, some quotas at a time. */
+  peaks(): AsyncIterable<readonly QuotaPeaks[]>
   /** The last uses of all keys, and since when they are noted. One may come twice. */
   lastUses(): AsyncIterable<readonly StoredUses[]>
   /** The oldest first. */
@@ -53,6 +56,8 @@ export interface CopyGoal {
   putQuotas(quotas: readonly StoredQuota[]): Promise<void>
   /** Puts tallies. Of one that is stored already, the larger count wins. */
   putTallies(tallies: readonly Tally[]): Promise<void>
+  /** Puts peaks. Of a day that is stored already, the larger numbers win. */
+  putPeaks(peaks: readonly QuotaPeaks[]): Promise<void>
   /** Puts last uses. Of a token that is stored already, the later one wins. */
   putLastUses(uses: readonly StoredUses[]): Promise<void>
   /** Puts lines of the audit among the stored ones, by their time. */
@@ -71,7 +76,7 @@ export type CopyOptions = Readonly<{
   /** The operator, for the audit of the goal. */
   by: string
   /** Called with the number of copied entries, and with their total where it is known. */
-  progress?: (what: 'keys' | 'quotas' | 'usage', done: number, total?: number) => void
+  progress?: (what: 'keys' | 'quotas' | 'usage' | 'peaks', done: number, total?: number) => void
 }>
 
 /** The numbers of entries that were copied, or would be in a dry run. */
@@ -83,6 +88,8 @@ export type Copied = Readonly<{
   bans: number
   usage: number
   deprecatedCalls: number
+  /** Quotas of which the highest use is known, by day. */
+  peaks: number
   /** Keys of which the last use is known. */
   lastUses: number
   audit: number
@@ -118,6 +125,7 @@ export async function copyStore(
     bans: 0,
     usage: 0,
     deprecatedCalls: 0,
+    peaks: 0,
     lastUses: 0,
     audit: 0,
   }
@@ -134,6 +142,11 @@ export async function copyStore(
     copied.deprecatedCalls += deprecated
     copied.usage += batch.length - deprecated
     progress?.('usage', copied.usage + copied.deprecatedCalls)
+  }
+  for await (const batch of source.peaks()) {
+    if (!isDryRun) await goal.putPeaks(batch)
+    copied.peaks += batch.length
+    progress?.('peaks', copied.peaks)
   }
   for await (const batch of source.lastUses()) {
     if (!isDryRun) await goal.putLastUses(batch)

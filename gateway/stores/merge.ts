@@ -4,10 +4,13 @@ import { auditEntriesFrom, auditText, type AuditEntry } from '../records/audit-s
 
 /**
  * Merges the states of a quota in two stores: the larger count of each window. Of two generations the later
- * one is taken whole, because an operator has reset the quota or lifted a ban since.
+ * one is taken, because an operator has reset the quota or lifted a ban since; that leaves grants as they are.
  */
 export function mergedQuota(one: QuotaState, other: QuotaState): QuotaState {
-  if (one.generation !== other.generation) return one.generation > other.generation ? one : other
+  const grants = laterGrants(one.grants, other.grants)
+  if (one.generation !== other.generation) {
+    return { ...(one.generation > other.generation ? one : other), grants }
+  }
   const ofMinute = one.minute > other.minute ? one : other
   const ofDay = one.day > other.day ? one : other
   const isSameMinute = one.minute === other.minute
@@ -20,7 +23,7 @@ export function mergedQuota(one: QuotaState, other: QuotaState): QuotaState {
     dayGivenBack: isSameDay ? Math.max(one.dayGivenBack, other.dayGivenBack) : ofDay.dayGivenBack,
     generation: one.generation,
     conducts: worseConducts(one.conducts, other.conducts),
-    grants: laterGrants(one.grants, other.grants),
+    grants,
   }
 }
 

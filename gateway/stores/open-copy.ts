@@ -61,6 +61,7 @@ function emptyGoal(file: string): CopyGoal {
     putKeys: refuse,
     putQuotas: refuse,
     putTallies: refuse,
+    putPeaks: refuse,
     putLastUses: refuse,
     putAudit: refuse,
     finish: refuse,

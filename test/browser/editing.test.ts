@@ -2,13 +2,12 @@ import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { startAdmin } from '../support/admin.ts'
-import { go, startBrowser } from '../support/browser.ts'
+import { go, picture, saving, startBrowser } from '../support/browser.ts'
+import { startUpstream } from '../support/gateway.ts'
+import { token } from '../support/operator.ts'
 import { startRedis, until } from '../support/redis.ts'
 
 const { test } = await startBrowser(t)
-
-/** An admin address where the file may be saved. */
-const saving = '{ host: 127.0.0.1, port: 0, save: true }'
 
 /** The field with the file, when the file is in it. */
 async function fieldOf(page: Page, file: string) {
@@ -97,4 +96,49 @@ test('where other gateways must get the file, nothing is saved, and they are nam
   t.match(why, two.gateway.app.self.name)
   t.match(why, /Copy it instead/)
   t.equal(await page.getByRole('button', { name: 'Save', exact: true }).count(), 0)
+})
+
+test('a backend is compared by real requests, until its operator stops it', async (t, open) => {
+  const admin = await startAdmin(t, { tokens: `alice:${token},bob/support:the-token-of-bob` })
+  const { call, key } = admin.gateway
+  const { headers } = await key({ plan: 'pro' })
+  const other = await startUpstream(t, (_request, response) => {
+    response.setHeader('content-type', 'application/json').end('{}')
+  })
+  const page = await open(admin.url, { place: 'backends' })
+  await page.getByLabel('New backend').fill(other.url)
+  await page.getByLabel('Share').fill('100%')
+  await page.keyboard.press('Enter')
+  await page.getByText(`No request was compared with ${other.url} yet.`).waitFor()
+  await call('GET', '/v1/pets', undefined, { ...headers, 'x-request-id': 'order-66' })
+  await page.getByText(`${other.url} would break 1 of 1 route`).waitFor()
+  const found = page.getByRole('region', { name: 'What was compared, by route' })
+  t.match(await found.innerText(), /\.up is missing: 1\s+e\.g\. order-66/)
+
+  await go(page, 'changes')
+  await page.getByText('upstreams.compare').first().waitFor()
+  await call('GET', '/v1/pets', undefined, headers)
+  await go(page, 'backends')
+  await found.getByText('.up is missing: 2').waitFor()
+  t.equal(await page.getByLabel('New backend').inputValue(), other.url, 'what was typed is kept')
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await picture(page, `comparing-${colorScheme}`)
+  }
+  await page.setViewportSize({ width: 320, height: 800 })
+  t.equal(await page.evaluate('document.scrollingElement.scrollWidth'), 320)
+  await picture(page, 'comparing-320')
+
+  const stop = page.getByRole('button', { name: 'Stop' })
+  await stop.focus()
+  await page.keyboard.press('Enter')
+  await page.getByText('You have stopped it.').waitFor()
+  t.ok(await page.getByRole('button', { name: 'Compare', exact: true }).isEnabled())
+  const again = { url: other.url, for: '1s' }
+  const path = '/admin/upstreams/compare'
+  await until(async () => (await admin.ask('POST', path, again)).status === 200)
+
+  const bobs = await open(admin.url, { place: 'backends', token: 'the-token-of-bob' })
+  await bobs.getByLabel('Address').waitFor()
+  t.equal(await bobs.getByLabel('New backend').count(), 0, 'it is not for every role')
 })

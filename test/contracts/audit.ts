@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { AuditEntry, AuditStore } from '../../gateway/records/audit-store.ts'
+import { auditStart, type AuditEntry, type AuditStore } from '../../gateway/records/audit-store.ts'
 
 /** The contract of `AuditStore`. Each adapter runs it with two views of one store. */
 export function auditStoreContract(
@@ -40,6 +40,7 @@ export function auditStoreContract(
     const added = await second.since(beginning.place)
     t.strictSame(added.entries, [one, two, three], 'what was added since, the oldest first')
     t.strictSame(await first.since(added.place), { entries: [], place: added.place })
+    t.strictSame((await second.since(auditStart)).entries, [one, two, three], 'from the start')
     t.strictSame((await first.since()).entries, [], 'and nothing without a place')
     t.equal((await first.since()).place, added.place)
 

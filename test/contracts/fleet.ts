@@ -52,6 +52,14 @@ export function fleetStoreContract(
     ])
     t.equal(state.silent, 0)
 
+    t.equal(await fleet.take('a place', 'one', 'about one'), undefined)
+    t.equal(await fleet.take('a place', 'one', 'more about one'), undefined, 'who has it keeps it')
+    t.equal(await fleet.take('another', 'two', 'about two'), undefined)
+    await fleet.leave('a place', 'two')
+    t.equal(await fleet.take('a place', 'two', 'about two'), 'more about one')
+    await fleet.leave('a place', 'one')
+    t.equal(await fleet.take('a place', 'two', 'about two'), undefined, 'it is free at once')
+
     await leave()
     t.strictSame((await fleet.list()).members, [], 'who leaves is gone at once')
     await fleet.close()

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import {
-  numbersPerDay,
+  daysOf,
   type PeakStore,
   type QuotaDay,
   type QuotaPeaks,
@@ -83,13 +83,5 @@ export function peakStoreContract(t: Test, name: string, start: Start): Promise<
       kept.some(({ quota }) => quota === account),
       'and quotas that are not used any more',
     )
-  })
-}
-
-function daysOf({ quota, numbers }: QuotaPeaks): QuotaDay[] {
-  return Array.from({ length: numbers.length / numbersPerDay }, (_, i) => {
-    const of = numbers.slice(i * numbersPerDay, (i + 1) * numbersPerDay)
-    const [day = 0, minute = 0, used = 0, refusedByMinute = 0, refusedByDay = 0] = of
-    return { quota, day, minute, used, refusedByMinute, refusedByDay }
   })
 }

@@ -629,6 +629,10 @@ export function quotaStoreContract(
             } else if (happens.what === 'ban') {
               await store.ban(quota, 'k', now + 7_000)
               Object.assign(model, { until: now + 7_000, strikes: [], refused: 0 })
+            } else if (happens.what === 'grant') {
+              t.equal(await store.grant(quota, { ...happens.points, by: 'a' }), true)
+              const [minute, day] = [Math.floor(now / minuteMs), Math.floor(now / dayMs)]
+              model.grants.push({ minute, day, ...happens.points })
             } else {
               const { cost, limits } = happens
               const seen = happens.knows && known ? { ...known.seen, bannedUntilMs: 0 } : undefined
@@ -637,6 +641,11 @@ export function quotaStoreContract(
               if (happens.notes) known = decision
             }
           }
+          // Those of the latest day are listed, the oldest first.
+          const { day: last } = model.grants.at(-1) ?? {}
+          const listed = model.grants.filter(({ day }) => day === last)
+          t.match(await store.grants(quota), listed)
+          t.equal((await store.grants(quota)).length, listed.length)
         }),
         { numRuns: 60 },
       )
@@ -654,19 +663,34 @@ type Model = {
   strikes: number[]
   until: number
   bans: number
+  grants: { minute: number; day: number; perMinute: number; perDay: number }[]
 }
 
 function newModel(): Model {
-  return { minuteId: 0, dayId: 0, minute: 0, day: 0, refused: 0, strikes: [], until: 0, bans: 0 }
+  const windows = { minuteId: 0, dayId: 0, minute: 0, day: 0 }
+  return { ...windows, refused: 0, strikes: [], until: 0, bans: 0, grants: [] }
 }
 
-/** The rules of minute, day, strike and ban, as short as they can be written. */
-function modelStep(m: Model, cost: number, { perMinute, perDay }: Limits, now: number): string {
+/** The points that are granted to this minute and this day. */
+function grantedNow({ grants, minuteId, dayId }: Model): { perMinute: number; perDay: number } {
+  const sums = { perMinute: 0, perDay: 0 }
+  for (const { minute, day, perMinute, perDay } of grants) {
+    if (minute === minuteId) sums.perMinute += perMinute
+    if (day === dayId) sums.perDay += perDay
+  }
+  return sums
+}
+
+/** The rules of minute, day, grant, strike and ban, as short as they can be written. */
+function modelStep(m: Model, cost: number, limits: Limits, now: number): string {
   const [minuteId, dayId] = [Math.floor(now / minuteMs), Math.floor(now / dayMs)]
   if (m.minuteId !== minuteId) Object.assign(m, { minuteId, minute: 0 })
   if (m.dayId !== dayId) Object.assign(m, { dayId, day: 0 })
   if (m.until > now) return 'banned'
   if (cost === 0) return 'admitted'
+  const granted = grantedNow(m)
+  const perMinute = limits.perMinute + granted.perMinute
+  const perDay = limits.perDay + granted.perDay
   if (m.minute + cost <= perMinute && m.day + cost <= perDay) {
     Object.assign(m, { minute: m.minute + cost, day: m.day + cost, refused: 0 })
     return 'admitted'
@@ -689,9 +713,13 @@ function same(decision: Decision, model: Model, verdict: string): void {
     decision.dayUsed,
     decision.bannedUntilMs,
     decision.strikes,
+    decision.granted?.perMinute ?? 0,
+    decision.granted?.perDay ?? 0,
   ]
+  const { perMinute, perDay } = grantedNow(model)
   const until = model.until > decision.nowMs ? model.until : 0
-  const expected = [verdict, model.minute, model.day, until, model.strikes.length]
+  const { minute, day, strikes } = model
+  const expected = [verdict, minute, day, until, strikes.length, perMinute, perDay]
   if (String(seen) !== String(expected)) throw new Error(`${seen.join()} is not ${expected.join()}`)
 }
 
@@ -705,6 +733,12 @@ const event = fc.record({
   what: fc.oneof(
     { weight: 30, arbitrary: fc.constant('ask') },
     { weight: 1, arbitrary: fc.constantFrom('reset', 'lift', 'ban', 'reopen') },
+    { weight: 2, arbitrary: fc.constant('grant') },
+  ),
+  points: fc.constantFrom(
+    { perMinute: 2, perDay: 0 },
+    { perMinute: 0, perDay: 3 },
+    { perMinute: 1, perDay: 100 },
   ),
   // Whether a gateway asks that has asked before, and whether it is the one that asks next.
   knows: fc.boolean(),

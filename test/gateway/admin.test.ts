@@ -75,6 +75,12 @@ for (const kind of ['embedded', 'redis'] as const) {
     t.match(json(await ask('PUT', `/admin/bans/${id}`, { for: '10m' })), { id, name: 'Acme' })
     t.equal(await status(), 429)
     t.strictSame(json(await ask('GET', '/admin/bans')), await runJson('bans', 'list'))
+    await redis?.client.config('RESETSTAT')
+    t.match(json(await ask('GET', '/admin/keys?standing')), {
+      keys: [{ id, refusedToday: 1, standing: { bannedUntil: Number, ban: null } }],
+    })
+    // A page that is shown anew every few seconds reads neither the whole day nor the whole audit.
+    t.notMatch(await redis?.client.info('commandstats'), /cmdstat_(?:hscan|xrevrange):/)
     t.match(json(await ask('GET', `/admin/keys/acme`)), {
       ...{ id, bannedUntil: /Z$/, standing: { offered: true, ban: { by: 'admin' } } },
     })
@@ -120,6 +126,12 @@ for (const kind of ['embedded', 'redis'] as const) {
     const report = json(await ask('GET', '/admin/deprecations')) as unknown as { calls: number }[]
     t.match(report, [{ name: 'One', operation: 'GET /v1/pets/{petId}', calls: 1 }])
     t.strictSame(report, await runJson('deprecations', 'report'))
+    // The key that has called none, one that has, and none at all.
+    t.strictSame(json(await ask('GET', `/admin/deprecations?key=${id}`)), [])
+    t.strictSame(json(await ask('GET', '/admin/deprecations?key=one')), report)
+    t.strictSame(await runJson('deprecations', 'report', '--key', 'One'), report)
+    const nobody = await ask('GET', '/admin/deprecations?key=nobody')
+    t.match(nobody, { status: 404, text: /no key with the id or name/ })
     const text = await ask('GET', '/admin/deprecations', undefined, { accept: 'text/csv' })
     t.match(text, { text: /^"key","name","operation","calls","last",.*\r\n"\w{12}","One",/ })
     t.match(text.headers, { 'content-type': 'text/csv; charset=utf-8' })

@@ -163,9 +163,6 @@ t.test('what keys do is not lost while the store is out of reach', async (t) => 
         added.push(...tallies)
         return Promise.resolve()
       },
-      async *list() {
-        yield* await Promise.resolve([])
-      },
     },
     clock: () => now,
     trouble: (error) => void told.push(error?.message),
@@ -201,9 +198,6 @@ t.test('keys that pause are forgotten, and not what they did', async (t) => {
           sums.set(name, (sums.get(name) ?? 0) + count)
         }
         return Promise.resolve()
-      },
-      async *list() {
-        yield* await Promise.resolve([])
       },
     },
     clock: () => 0,

@@ -349,6 +349,11 @@ for (const kind of ['embedded', 'redis'] as const) {
       all.map(() => ({ minute: { limit: 600 } })),
     )
     t.match(rate(await get(gateway)), { status: 200, limit: 600, remaining: 499 })
+    const ends = () => Promise.all(all.map(({ stores }) => stores.audit.list(reverts)))
+    t.strictSame(
+      await ends(),
+      all.map(() => []),
+    )
     now = untilMs
     await quotas()
     for (const each of all) {
@@ -364,8 +369,22 @@ for (const kind of ['embedded', 'redis'] as const) {
     const ended = json(await ask('GET', path))
     t.match(ended, { standing: { minute: { limit: 60 } } })
     t.notOk('limits' in ended || 'afterwards' in ended)
+    const end = { by: 'gateway', what: 'keys.revert', subject: key.id }
+    const change = { before: { limits: { perMinute: 600 } }, after: {} }
+    t.strictSame(
+      await ends(),
+      all.map(() => [{ atMs: untilMs, ...end, ...change }]),
+      'the end is in the audit once, whoever is asked',
+    )
+    const { lines } = json(await ask('GET', `${path}/timeline?from=2026-01-01`)) as {
+      lines: object[]
+    }
+    t.match(lines.at(-1), { at: until, by: 'gateway', what: 'keys.revert', ...change })
   })
 }
+
+/** Asks an audit for the ends of temporary settings. */
+const reverts = { fromMs: 0, limit: 100, what: 'keys.revert' }
 
 t.test('a temporary plan ends for limits, bans and the backend at once', async (t) => {
   let now = noon
@@ -420,7 +439,53 @@ t.test('a temporary plan ends for limits, bans and the backend at once', async (
     await patch({ limits: { perMinute: 70 }, until: at(1) })
     t.strictSame((await patch({ limits: null }))['limits'], undefined, 'all of them gone')
   })
+
+  await t.test('the audit has the ends that came, and no other', async (t) => {
+    const patch = async (body: object) => json(await ask('PATCH', path, body))
+    const at = (hours: number) => new Date(now + hours * 3_600_000).toISOString()
+    const [early, late, last] = [at(1), at(2), at(4)]
+    await patch({ plan: 'free' })
+    await patch({ plan: 'pro', until: late, limits: { perMinute: 600, until: early } })
+    const other = (await gateway.key({ name: 'Gone' })).key.id
+    await ask('PATCH', `/admin/keys/${other}`, { limits: { perDay: 7 }, until: early })
+    await ask('POST', `/admin/keys/${other}/revoke`)
+    now += 1.5 * 3_600_000
+    await patch({ note: 'changed between both ends' })
+    now += 3_600_000
+    await patch({ plan: 'pro', limits: { perMinute: 9 }, until: last })
+    now += 24 * 3_600_000
+    const audit = async (query: string) =>
+      json(await ask('GET', `/admin/audit?${query}`)) as unknown as {
+        at: string
+        what: string
+        before: object
+        after: object
+      }[]
+    const all = await audit('limit=100')
+    const times = all.map((line) => line.at)
+    t.strictSame(times, [...times].sort().reverse(), 'the newest first')
+    t.strictSame(
+      all.filter(({ what }) => what === 'keys.revert').map((line) => [line.at, line.before]),
+      [
+        [last, { plan: 'pro', limits: { perMinute: 9 } }],
+        [late, { plan: 'pro' }],
+        [early, { limits: { perMinute: 600 } }],
+        [until, { plan: 'pro' }],
+      ],
+    )
+    t.match(await audit('limit=1'), [{ at: last, what: 'keys.revert', after: { plan: 'free' } }])
+    t.strictSame(await audit(`key=${key.id}&limit=100`), all.filter(isOf(key.id)))
+    t.strictSame(
+      (await audit('days=1&limit=100')).map(({ at }) => at),
+      times.filter((each) => each.slice(0, 10) === new Date(now).toISOString().slice(0, 10)),
+      'an end is in its day, wherever its line is',
+    )
+  })
 })
+
+function isOf(id: string) {
+  return (line: object): boolean => 'subject' in line && line.subject === id
+}
 
 t.test('an end that can’t be gets a sentence and changes nothing', async (t) => {
   const { gateway, ask, file } = await startTwo(t, 'embedded', Date.now)

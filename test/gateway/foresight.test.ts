@@ -1,10 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Fastify from 'fastify'
 import t, { type Test } from 'tap'
-import type { RedisSettings } from '../../gateway/config/config.ts'
+import type { Config, RedisSettings } from '../../gateway/config/config.ts'
 import { configOf } from '../../gateway/config/load.ts'
 import { Peaks } from '../../gateway/foresight/peaks.ts'
 import { previewPlan, type PlanPreview } from '../../gateway/foresight/preview.ts'
+import { costsBy } from '../../gateway/foresight/replay/route-costs.ts'
 import { simulation } from '../../gateway/foresight/replay/simulation.ts'
 import type { SimulationView } from '../../gateway/foresight/replay/simulation-view.ts'
 import { shadowReport, type ShadowReport } from '../../gateway/foresight/shadows.ts'
@@ -12,6 +14,8 @@ import { Caller } from '../../gateway/keys/caller.ts'
 import { Quotas } from '../../gateway/limits/quotas.ts'
 import { shadowOf, wouldRefuse } from '../../gateway/limits/shadow.ts'
 import { dayMs, minuteMs } from '../../gateway/limits/step.ts'
+import { silentAnswers } from '../../gateway/portal/endpoints.ts'
+import { addRest, addRoutes, silent, takeAllMethods } from '../../gateway/routes.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { embeddedPeaks } from '../../gateway/stores/embedded/peaks.ts'
 import { redisAudit } from '../../gateway/stores/redis/audit.ts'
@@ -26,6 +30,7 @@ import { runCommand } from '../support/command.ts'
 import { configFor, startGateway, startUpstream } from '../support/gateway.ts'
 import { startProcess } from '../support/process.ts'
 import { startCluster, startRedis, until } from '../support/redis.ts'
+import { seeded } from '../support/seeded.ts'
 
 /** Whether names of all slots are answered: a new Cluster may still be settling. */
 async function isSettled(connection: Connection): Promise<boolean> {
@@ -58,15 +63,6 @@ void peakStoreContract(t, 'redis, a single server', async (t) =>
 void peakStoreContract(t, 'redis, a Cluster', async (t) =>
   redisViews(t, { cluster: (await startCluster(t)).nodes }),
 )
-
-/** Numbers that are the same each time. */
-function seeded(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
-}
 
 /** A request: its caller, its cost, and the names of the minute and the day of its quota. */
 type Sent = Readonly<{ caller: Caller; atMs: number; cost: number; minute: string; day: string }>
@@ -200,9 +196,9 @@ t.test('a preview names the quotas and days that brute force names', async (t) =
   const row = ({ atMs, caller, cost }: Sent) =>
     `${new Date(atMs).toISOString()},${caller.id},${cost}`
   writeFileSync(log, ['time,key,cost', ...sent.map(row)].join('\n'))
-  const { bans } = configOf({ store: { file: 'unused.db' }, plans: { free: 'custom' }, routes: [] })
+  const own = configOf({ store: { file: 'unused.db' }, plans: { free: 'custom' }, routes: [] })
   for (const limits of [{ perMinute: 7, perDay: 60 }, { perMinute: 4, perDay: 9 }, plan.limits]) {
-    const rules = { plans: new Map([['free', { ...plan, limits }]]), bans }
+    const rules = { ...own, plans: new Map([['free', { ...plan, limits }]]) }
     const files = { logs: [log], columns: {}, against: undefined, plan: undefined }
     const { replay, requests, late } = await simulation({ ...files, rules, keys })
     t.strictSame([requests, late], [sent.length, 0])
@@ -444,7 +440,7 @@ t.test('a replay of a run agrees with all of its decisions', async (t) => {
   const more = `${plansOf(12)}\n${bans}`
   const routes =
     '[{ path: /v1/dear, upstream: animals, cost: 3 }, { path: /v1/free, upstream: animals, cost: 0 }, ' +
-    '{ path: /v1/*, upstream: animals }]'
+    '{ path: /v1/vast, upstream: animals, cost: 500 }, { path: /v1/*, upstream: animals }]'
   const store = `redis: "${url}"`
   let now = (Math.floor(Date.now() / dayMs) + 2) * dayMs - 15 * minuteMs
   const storeClock = () => now
@@ -476,7 +472,9 @@ t.test('a replay of a run agrees with all of its decisions', async (t) => {
     }
   }
   const random = seeded(183)
-  const paths = ['pets', 'pets', 'pets', 'dear', 'free', 'quota'].map((name) => `/v1/${name}`)
+  const paths = ['pets', 'pets', 'pets', 'pets', 'dear', 'free', 'vast', 'quota'].map(
+    (name) => `/v1/${name}`,
+  )
   for (let batch = 0; batch < 90; batch++) {
     now += [200, 900, 1_500, 25_000, 70_000][random(5)] ?? 0
     // The clock has jumped: each gateway hears of it, as it does with each answer of the store.
@@ -499,8 +497,29 @@ t.test('a replay of a run agrees with all of its decisions', async (t) => {
   await first.call('GET', '/v1/pets')
   await until(() => first.lines.some((line) => line.includes('missing_api_key')))
 
+  const others = { dear: 1, free: 2, vast: 4 }
+  const otherRoutes = Object.entries(others).map(([name, cost]) => {
+    return `{ path: /v1/${name}, upstream: animals, cost: ${cost} }`
+  })
+  /** A line whose cost is that of the other routes, and that doesn't tell by what. */
+  const costing = (line: string): string => {
+    const told = JSON.parse(line) as Record<string, unknown>
+    const { path } = told
+    const rest: Record<string, unknown> = { ...told, method: undefined, path: undefined }
+    const isFreed = rest['cost'] === 0 && rest['decision'] === 'key_banned'
+    if (typeof rest['decidedAt'] !== 'number' || isFreed || path === '/v1/quota') {
+      return JSON.stringify(rest)
+    }
+    const name = String(path).slice('/v1/'.length) as keyof typeof others
+    return JSON.stringify({ ...rest, cost: others[name] ?? 2 })
+  }
   const dir = t.testdir({
     'own.yaml': configFor(upstream.url, store, { more, routes }),
+    'costs.yaml': configFor(upstream.url, store, {
+      more,
+      routes: `[{ path: /v1/*, upstream: animals, cost: 9 }, ${otherRoutes.join(', ')}, { path: '/v1/{name}', upstream: animals, cost: 2 }]`,
+    }),
+    'costing.log': logs.flatMap(({ lines }) => lines.map(costing)).join('\n'),
     'lower.yaml': configFor(upstream.url, store, { more: `${plansOf(6)}\n${bans}`, routes }),
     'a.log': logs[0]?.lines.join('') ?? '',
     'b.log': logs[1]?.lines.join('') ?? '',
@@ -526,10 +545,68 @@ t.test('a replay of a run agrees with all of its decisions', async (t) => {
     /lower\.yaml agrees with \d+(?:\.\d+)? % of .*; first not with \w+ at .*: logged admitted, /,
   )
   t.match(people, /\nfree +[\d,]+ → [\d,]+ /)
+  const dearer = json(await replayed('costs.yaml', '--json')) as unknown as SimulationView
+  const costed = await runCommand(
+    ['simulate', inDir('costing.log'), '--config', inDir('costs.yaml'), '--json'],
+    {},
+  )
+  t.strictSame(dearer, json(costed.stdout), 'as if the log had said what the new routes cost')
+  t.ok(dearer.requests > told.requests, 'also what cost nothing before')
+  t.ok(dearer.agrees.config?.first)
   const alone = json(
     await replayed('own.yaml', '--json', '--without-store'),
   ) as unknown as SimulationView
   t.ok(alone.agrees.config?.first, 'without the store, accounts and limits of keys are unknown')
+})
+
+t.test('a replay finds the cost of a request where the router finds it', async (t) => {
+  const random = seeded(5)
+  const pick = <Item>(items: readonly Item[]): Item => items[random(items.length)] as Item
+  let compared = 0
+  for (let table = 0; table < 15; table++) {
+    const written = Array.from({ length: 1 + random(7) }, (_, i) => {
+      const parts = Array.from({ length: 1 + random(3) }, () => pick(['a', 'b', 'a', '{x}', '{y}']))
+      const path = `/${parts.join('/')}${pick(['', '', '/*'])}`
+      const methods = pick([undefined, undefined, ['GET'], ['POST', 'PUT']])
+      return { path, upstream: 'u', cost: i, ...(methods ? { methods } : {}) }
+    })
+    const file = { store: { file: 'unused.db' }, plans: { free: 'custom' as const } }
+    let config: Config
+    try {
+      config = configOf({
+        ...{ ...file, upstreams: { u: { targets: ['http://127.0.0.1:1'] } } },
+        routes: table % 3 === 0 ? [...written, { path: '/*', upstream: 'u', cost: 50 }] : written,
+      })
+    } catch {
+      // Two routes for the same requests.
+      continue
+    }
+    const app = Fastify()
+    t.teardown(() => app.close())
+    takeAllMethods(app)
+    app.addHook('onRequest', (request, reply) => {
+      void reply.send(String(request.routeOptions.config.cost ?? 1))
+    })
+    await addRoutes(app, config, { forwardingOf: () => silent, own: silentAnswers(config, silent) })
+    addRest(app, config)
+    const costOf = costsBy(config)
+    for (let i = 0; i < 80; i++) {
+      const path = pick([
+        ...Array.from({ length: 5 }, () =>
+          Array.from({ length: 1 + random(4) }, () => `/${pick(['a', 'b', 'c', 'x%20y'])}`).join(
+            '',
+          ),
+        ),
+        ...['/', '/a/', '/v1/quota', '/v1/usage'],
+      ])
+      const method = pick(['GET', 'POST', 'DELETE', 'OPTIONS'] as const)
+      const { body } = await app.inject({ method, url: path })
+      const [cost, called] = [costOf(method, path), `${method} ${path}: ${JSON.stringify(written)}`]
+      if (body !== String(cost)) t.equal(String(cost), body, called)
+      compared++
+    }
+  }
+  t.ok(compared > 500, `${compared} requests`)
 })
 
 t.test('logs of another system are replayed by named columns, and wrong lines named', async (t) => {

@@ -22,6 +22,7 @@ import {
   until,
   type RedisServer,
 } from '../support/redis.ts'
+import { seeded } from '../support/seeded.ts'
 
 /** Connections as a gateway makes them, once they are made: a gateway doesn't wait for a store. */
 async function redisViews(t: Test, settings: RedisSettings): Promise<TwoViews> {
@@ -344,15 +345,6 @@ function formerVersion({ client }: RedisServer) {
       const keys = names('secrets', 'records', 'versions', 'version')
       return run('copy-keys.lua', keys, name('changed'), id, version, ...rest)
     },
-  }
-}
-
-/** Whole numbers below a bound, the same in each run. */
-function seeded(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
   }
 }
 

@@ -1,12 +1,15 @@
 import { Redis } from 'ioredis'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import type { RedisSettings } from '../../gateway/config/config.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { CachedQuotas } from '../../gateway/stores/embedded/cached-quotas.ts'
-import { dayMs, minuteMs, newQuota, type Ask } from '../../gateway/limits/step.ts'
+import { dayMs, minuteMs, newQuota, type Ask, type Seen } from '../../gateway/limits/step.ts'
 import { EmbeddedQuotas } from '../../gateway/stores/embedded/quota.ts'
 import { connect } from '../../gateway/stores/redis/connect.ts'
+import { mostGrants } from '../../gateway/limits/grants.ts'
 import { QuotaLimiter } from '../../gateway/limits/limiter.ts'
 import { Self } from '../../gateway/fleet/self.ts'
 import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
@@ -16,9 +19,16 @@ import type { QuotaStore } from '../../gateway/limits/store.ts'
 import { quotaStoreContract, type MovableStore } from '../contracts/quota.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
 import { json } from '../support/http.ts'
-import { startProcess } from '../support/process.ts'
+import { root, startProcess } from '../support/process.ts'
 import { bound } from '../support/promises.ts'
-import { startCluster, startRedis, startSentinel, until } from '../support/redis.ts'
+import {
+  startCluster,
+  startRedis,
+  startSentinel,
+  until,
+  type RedisServer,
+} from '../support/redis.ts'
+import { seeded } from '../support/seeded.ts'
 
 const at = (url: string) => {
   return { redis: { url }, prefix: 'test:', timeoutMs: 5_000, whenUnreachable: 'local' } as const
@@ -260,6 +270,89 @@ t.test('redis, gateways of the version before are understood, and nothing is for
   // A gateway of the version before reads a time up to the first space.
   t.notOk(messages.slice(5).some((message) => message && Number(message.split(' ')[0]) > 0))
   t.match(await store.bans(), [{ key: name, quota: name, untilMs }])
+})
+
+/** A script of the former version, on the hash of a quota. */
+function formerScript({ client }: RedisServer, file: string) {
+  const source = readFileSync(join(root, 'test/gateway/former', file), 'utf8')
+  return (quota: string, ...args: readonly (string | number)[]) =>
+    client.eval(source, 1, `test:quota:${quota}`, ...args)
+}
+
+t.test('redis, grants and the former version’s scripts go together in one hash', async (t) => {
+  const server = await startRedis(t)
+  const startMs = Date.UTC(2026, 5, 15, 12)
+  const connection = connect({ url: server.url }, { timeoutMs: 2_000 })
+  const store = redisQuotas({
+    ...{ connection, prefix: 'test:', timeoutMs: 2_000 },
+    testClock: () => startMs,
+  })
+  t.teardown(async () => {
+    await store.close()
+    connection.disconnect()
+  })
+  await until(() => connection.status === 'ready')
+  const decide = formerScript(server, 'quota.lua')
+  const edit = formerScript(server, 'quota-edit.lua')
+  const limits = { perMinute: 1_000, perDay: 20 }
+  const random = seeded(24)
+  let [used, granted, ban] = [0, 0, false]
+  let seen: Seen | undefined
+  const acts: Record<string, () => Promise<unknown>> = {
+    async former() {
+      const answers = await decide('q', startMs, `;;0;1,${limits.perMinute},20,;0;;k`)
+      const [, , , dayUsed, , , verdict = 0] = String((answers as string[])[1])
+        .split(',')
+        .map(Number)
+      const expected = ban ? 2 : used < limits.perDay ? 0 : 1
+      if (expected === 0) used++
+      return [dayUsed, verdict, used, expected]
+    },
+    async ours() {
+      const decision = await store.decide('q', { key: 'k', cost: 1, limits, seen })
+      // Another gateway of ours has seen nothing yet.
+      seen = random(3) === 0 ? undefined : decision.seen
+      const expected = ban ? 'banned' : used < limits.perDay + granted ? 'admitted' : 'refused'
+      if (expected === 'admitted') used++
+      const { dayUsed, verdict } = decision
+      return [...[dayUsed, verdict, decision.granted?.perDay ?? 0], ...[used, expected, granted]]
+    },
+    async grant() {
+      await store.grant('q', { perMinute: 0, perDay: 3, by: 'a' })
+      granted += 3
+    },
+    async reset() {
+      await edit('q', 'reset', startMs)
+      used = 0
+    },
+    async ban() {
+      await edit('q', 'ban', 'k', startMs + 60_000, startMs)
+      ban = true
+    },
+    async lift() {
+      await edit('q', 'lift', 'k', startMs)
+      ban = false
+    },
+    async giveBack() {
+      await edit('q', 'giveBack', 0, Math.floor(startMs / dayMs), startMs)
+    },
+  }
+  const requests = ['former', 'ours', 'ours', 'former', 'ours', 'former']
+  const others = ['grant', 'reset', 'ban', 'lift', 'lift', 'giveBack']
+  const outcomes = new Set<string>()
+  for (let i = 0; i < 800 && granted < 3 * mostGrants; i++) {
+    const some = random(6) === 0 ? others : requests
+    const name = some[random(some.length)] ?? 'ours'
+    const result = (await acts[name]?.()) as unknown[] | undefined
+    if (!result) continue
+    const half = result.length / 2
+    outcomes.add(`${name} ${String(result[half + 1])}`)
+    if (!isDeepStrictEqual(result.slice(0, half), result.slice(half))) {
+      return t.fail(`step ${i}, ${name}: ${result.join()}`)
+    }
+  }
+  t.equal(outcomes.size, 6, 'both have admitted, refused and banned')
+  t.equal((await store.grants('q')).length, granted / 3)
 })
 
 t.test('redis, what was given up is not done after all', async (t) => {

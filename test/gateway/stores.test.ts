@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import type { RedisSettings, StoreSettings } from '../../gateway/config/config.ts'
+import { daysOf, type QuotaDay } from '../../gateway/foresight/peak-store.ts'
 import { dayMs, newQuota, type Ask } from '../../gateway/limits/step.ts'
 import { deprecatedCall } from '../../gateway/records/deprecated-calls.ts'
 import { copyStore, type CopyOptions, type CopySource } from '../../gateway/stores/copy.ts'
@@ -83,6 +84,9 @@ async function dump(settings: StoreSettings) {
       keys: await gathered(source.keys()),
       quotas: sorted(await quotasOf(source), ({ quota }) => quota),
       tallies: sorted(await gathered(source.tallies()), (tally) => JSON.stringify(tally)),
+      peaks: sorted((await gathered(source.peaks())).flatMap(daysOf), ({ quota, day }) => {
+        return `${quota} ${day}`
+      }),
       audit: (await gathered(source.audit())).filter(({ what }) => what !== 'store.copy'),
     }
   } finally {
@@ -96,16 +100,22 @@ async function quotasOf(source: CopySource) {
   for await (const batch of source.quotas()) {
     for (const { quota, state, keepUntilMs } of batch) {
       const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, conducts } = state
+      const { grants } = state
       const counters = { minute, minuteUsed, day, dayUsed, dayGivenBack, generation }
       found.push({
         quota,
         counters,
         conducts: [...(conducts ?? [])],
+        grants: grants?.each,
         isKept: keepUntilMs > Date.now(),
       })
     }
   }
   return found
+}
+
+function peak(quota: string, more: Partial<QuotaDay>): QuotaDay {
+  return { quota, day: 0, minute: 0, used: 0, refusedByMinute: 0, refusedByDay: 0, ...more }
 }
 
 /** A store with something of everything, which a gateway has open and has not put in order. */
@@ -149,6 +159,12 @@ async function filled(t: Test, settings: StoreSettings) {
   await new Promise((resolve) => setTimeout(resolve, 5))
   for (let i = 0; i < 2; i++) await decide('account:acme', ask(ofAccount))
   await stores.quota.ban(`key:${expiring}`, expiring, now + 3_600_000)
+  await stores.quota.grant(`key:${plain}`, {
+    perMinute: 0,
+    perDay: 500,
+    by: 'ops',
+    note: 'a "job"',
+  })
   const today = Math.floor(now / dayMs)
   const tally = { day: today, key: plain, what: 'admitted 2xx', count: 7, lastMs: 0 }
   await stores.tallies.add('1', [
@@ -156,6 +172,14 @@ async function filled(t: Test, settings: StoreSettings) {
     { ...tally, day: today - 89, count: 1 },
     { ...tally, what: deprecatedCall('GET /v1/pets/{petId}'), lastMs: now },
   ])
+  await stores.peaks.add({
+    ...{ by: 'one', number: 1 },
+    peaks: [
+      peak(`key:${plain}`, { day: today - 89, minute: 3, used: 30 }),
+      peak(`key:${plain}`, { day: today, minute: 5, used: 50, refusedByMinute: 2 }),
+      peak('account:acme', { day: today - 4, minute: 9, used: 90, refusedByDay: 1 }),
+    ],
+  })
   for (let i = 0; i < 3; i++) {
     const entry = { atMs: now - 3_000 + i, by: 'ops', subject: plain, before: null, after: { i } }
     await stores.audit.add({ what: 'keys.change', ...entry })
@@ -184,6 +208,7 @@ t.test(
     t.equal(before.keys.length, 6)
     t.equal(before.quotas.length, 4, 'the journal is read, though nothing is in its place')
     t.equal(before.tallies.length, 3)
+    t.equal(before.peaks.length, 3)
     t.equal(before.audit.length, 3)
     t.equal(readdirSync(folder).includes('first.db-wal'), true, 'while a gateway serves from it')
 
@@ -200,6 +225,7 @@ t.test(
         bans: 2,
         usage: 2,
         deprecatedCalls: 1,
+        peaks: 2,
       })
       t.strictSame(dry, copied, 'counting says the same')
       t.strictSame(await dump(to), before, `copy ${place}`)
@@ -215,7 +241,11 @@ t.test(
         'bans are listed',
       )
       const look = { key: plain, cost: 0, limits, bans }
-      t.match(await quota.decide(`key:${plain}`, look), { dayUsed: 4 })
+      t.match(await quota.decide(`key:${plain}`, look), { dayUsed: 4, granted: { perDay: 500 } })
+      // One more is added, whatever numbers the commands of another file had.
+      t.equal(await quota.grant(`key:${plain}`, { perMinute: 0, perDay: 1, by: 'me' }), true)
+      t.match(await quota.decide(`key:${plain}`, look), { granted: { perDay: 501 } })
+      t.match(await quota.grants(`key:${plain}`), [{ by: 'ops', note: 'a "job"' }, { by: 'me' }])
       t.match(await quota.decide(`key:${expiring}`, { ...look, key: expiring }), {
         verdict: 'banned',
       })
@@ -231,7 +261,7 @@ t.test('a copy adds to what is there only if it is told to, and takes nothing aw
   const folder = t.testdir()
   for (const goal of [at(join(folder, 'goal.db')), at({ url: (await startRedis(t)).url })]) {
     const source = at(join(folder, `source-${goal.file === '' ? 'redis' : 'file'}.db`))
-    const { stores, plain, keys } = await filled(t, source)
+    const { stores, plain, expiring, keys } = await filled(t, source)
     await stores.close()
     await copy(source, goal)
     await t.rejects(copy(source, goal), /isn't empty: it has .*6 keys.*--into-non-empty/)
@@ -240,6 +270,17 @@ t.test('a copy adds to what is there only if it is told to, and takes nothing aw
       key: plain,
       cost: 10,
       limits: { ...limits, perMinute: 50 },
+    })
+    await used.quota.grant(`key:${plain}`, { perMinute: 0, perDay: 1, by: 'goal' })
+    await used.quota.reset(`key:${expiring}`)
+    const today = Math.floor(Date.now() / dayMs)
+    const [acme, ofPlain] = ['account:acme', `key:${plain}`]
+    await used.peaks.add({
+      ...{ by: 'two', number: 1 },
+      peaks: [
+        peak(acme, { day: today - 4, minute: 8, used: 95, refusedByDay: 1 }),
+        peak(acme, { day: today - 2, minute: 1, used: 1 }),
+      ],
     })
     await used.close()
     const before = await dump(goal)
@@ -251,8 +292,38 @@ t.test('a copy adds to what is there only if it is told to, and takes nothing aw
     const [added] = [newKey()]
     await more.keys.add([added])
     await more.quota.decide(`key:${added.id}`, { key: added.id, cost: 1, limits })
+    await more.peaks.add({
+      ...{ by: 'one', number: 2 },
+      peaks: [
+        peak(acme, { day: today - 4, minute: 11, used: 91, refusedByMinute: 7 }),
+        peak(acme, { day: today - 1, minute: 2, used: 2 }),
+        peak('key:more', { day: today - 7, minute: 4, used: 4 }),
+      ],
+    })
+    await more.quota.grant(`key:${expiring}`, { perMinute: 0, perDay: 7, by: 'ops' })
     await more.close()
     t.match(await copy(source, goal, { intoNonEmpty: true }), { keys: 1, alreadyThere: 6 })
+    const { peaks: raised } = await dump(goal)
+    t.strictSame(
+      raised.filter(({ quota }) => quota !== ofPlain),
+      [
+        peak(acme, {
+          ...{ day: today - 4, minute: 11, used: 95 },
+          ...{ refusedByMinute: 7, refusedByDay: 2 },
+        }),
+        peak(acme, { day: today - 2, minute: 1, used: 1 }),
+        peak(acme, { day: today - 1, minute: 2, used: 2 }),
+        peak('key:more', { day: today - 7, minute: 4, used: 4 }),
+      ],
+      'of each day the larger numbers',
+    )
+    const granted = await open(t, goal)
+    const look = (key: string) =>
+      granted.quota.decide(`key:${key}`, { key, cost: 0, limits: { perMinute: 50, perDay: 100 } })
+    t.match(await look(expiring), { granted: { perDay: 7 } }, 'also to one that was reset there')
+    t.match(await look(plain), { granted: { perDay: 501 } }, 'and the more of one quota stay')
+    t.match(await granted.quota.grants(`key:${plain}`), [{ by: 'ops' }, { by: 'goal' }])
+    await granted.close()
 
     const other = await open(t, source)
     const [twin, alike] = [newKey(), newKey({ secrets: keys[0]?.secrets ?? [] })]
@@ -400,6 +471,21 @@ t.test('a file that is written is nobody’s, and is in its place when it is who
   )
 })
 
+t.test('a grant in a copied file is one more, though both are its first command', async (t) => {
+  const folder = t.testdir()
+  const files = ['one.db', 'two.db'].map((name) => at(join(folder, name)))
+  const [one, two] = files
+  if (!one || !two) throw new Error('they are named')
+  for (const [i, settings] of files.entries()) {
+    if (i > 0) await copy(one, two)
+    const { quota, close } = await open(t, settings)
+    t.equal(await quota.grant('key:a', { perMinute: 0, perDay: 5, by: `${i}` }), true)
+    const granted = { perMinute: 0, perDay: 5 * (i + 1) }
+    t.match(await quota.decide('key:a', { key: 'a', cost: 0, limits }), { granted })
+    await close()
+  }
+})
+
 t.test('of two counts the larger is right, and of two generations the later', (t) => {
   const state = (more: object) => ({ ...newQuota(), minute: 5, day: 1, ...more })
   const conduct = (bannedUntilMs: number, ...strikesMs: number[]) => {
@@ -437,8 +523,13 @@ t.test('of two counts the larger is right, and of two generations the later', (t
     dayGivenBack: 0,
   })
   const reset = state({ generation: 1 })
-  t.equal(mergedQuota(one, reset), reset)
-  t.equal(mergedQuota(reset, one), reset)
+  const given = { day: 1, minute: 5, perMinute: 0, perDay: 7 }
+  for (const granted of [undefined, { ...given, each: [{ ...given, by: 'a' }] }]) {
+    const before = { ...one, grants: granted }
+    const expected = { ...reset, grants: granted }
+    t.strictSame(mergedQuota(before, reset), expected, 'a reset takes no grants away')
+    t.strictSame(mergedQuota(reset, before), expected)
+  }
   t.end()
 })
 

@@ -3,11 +3,12 @@ import { delimiter, join } from 'node:path'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { pathExpression } from '../../gateway/http/paths.ts'
+import { startAdmin, type AdminOptions } from './admin.ts'
 import { readOperations } from './openapi-document.ts'
 import { token as usualToken } from './operator.ts'
 import { root } from './process.ts'
 import { bound } from './promises.ts'
-import { until } from './redis.ts'
+import { startRedis, until } from './redis.ts'
 
 /** The pages of the menu, by their places. */
 export const places = [
@@ -19,6 +20,13 @@ export const places = [
   'configuration',
   'changes',
 ] as const
+
+/** A configuration with an operation that goes. */
+export const retiring =
+  'deprecations: [ { operation: GET /v1/old, since: 2026-01-01, sunset: 2099-01-01 } ]'
+
+/** An admin address where the file may be saved. */
+export const saving = '{ host: 127.0.0.1, port: 0, save: true }'
 
 export type OpenOptions = BrowserContextOptions &
   Readonly<{
@@ -184,6 +192,34 @@ export async function picture(page: Page, name: string): Promise<void> {
   if (!folder) return
   mkdirSync(folder, { recursive: true })
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
+}
+
+/** The id or the words of what has the focus. */
+export function focused(page: Page): Promise<string> {
+  return page.evaluate<string>('document.activeElement.id || document.activeElement.innerText')
+}
+
+/** A gateway with a Redis of its own. */
+export async function startWithRedis(t: Test, options: AdminOptions = {}) {
+  const redis = await startRedis(t)
+  return startAdmin(t, { store: `redis: "${redis.url}"`, ...options })
+}
+
+/** A key that is refused, banned, and still calls an operation that goes; everything that pages show is there. */
+export async function furnish(
+  { gateway, ask }: Awaited<ReturnType<typeof startAdmin>>,
+  name = 'Acme',
+) {
+  const { key, token: secret, headers } = await gateway.key({ name, limits: { perMinute: 2 } })
+  const send = (path: string, id: string) =>
+    gateway.call('GET', path, undefined, { ...headers, 'x-request-id': id })
+  for (let i = 0; i < 2; i++) await send('/v1/old', `admitted-${i}`)
+  const id = `order-${key.id}`
+  // Three, so that one is refused even if a minute begins between them.
+  for (let i = 0; i < 3; i++) await send('/v1/x', id)
+  await until(async () => (await ask('GET', `/admin/requests/${id}`)).status === 200)
+  await gateway.app.core.tallying.flush()
+  return { key, secret, id, headers }
 }
 
 /** The text of axe, for `page.evaluate`. */

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { signOut, type Session } from './api.ts'
+import { useComparison, type KeptComparison } from './comparison.ts'
 import { useDraft, type KeptDraft } from './editor/draft.ts'
 import { html, type Child } from './html.ts'
 import { Keys, useShortcuts } from './keys.ts'
@@ -55,7 +56,7 @@ function decoded(part: string): string {
 export function House({ session }: { session: Session }) {
   const [place = '', id] = useRoute()
   const main = useRef<HTMLElement>(null)
-  const draft = useDraft()
+  const kept = { draft: useDraft(), comparison: useComparison() }
   const [isHelpOpen, setHelpOpen] = useState(false)
   useEffect(() => {
     // A page may have put it into its own field.
@@ -97,7 +98,7 @@ export function House({ session }: { session: Session }) {
         <button type="button" onClick=${() => void signOut()}>Sign out</button>
       </div>
     </header>
-    <main id="main" ref=${main}>${contentOf(place, id, session, draft)}</main>
+    <main id="main" ref=${main}>${contentOf(place, id, session, kept)}</main>
     ${isHelpOpen && html`<${Keys} close=${() => setHelpOpen(false)} />`}
   `
 }
@@ -114,12 +115,12 @@ function contentOf(
   place: string,
   id: string | undefined,
   session: Session,
-  draft: KeptDraft,
+  kept: Readonly<{ draft: KeptDraft; comparison: KeptComparison }>,
 ): Child {
   if (place === 'callers' && id) return html`<${Caller} key=${id} id=${id} session=${session} />`
   if (place === 'now' && id) return html`<${Now} key=${id} plan=${id} />`
   if (place === 'plans' && id) return html`<${PlanPage} key=${id} name=${id} session=${session} />`
   if (place === 'requests' && id) return html`<${Request} key=${id} id=${id} session=${session} />`
   const found = menu.find((each) => each.place === place) ?? menu[0]
-  return html`<${found.Page} session=${session} draft=${draft} />`
+  return html`<${found.Page} session=${session} ...${kept} />`
 }

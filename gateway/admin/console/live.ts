@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ApiError, refusalOf, send } from './api.ts'
 import type { Loaded } from './data.ts'
+import { eventsIn } from './events-in.ts'
 import { gatewayNowMs } from './gateway-clock.ts'
 import type { LiveRow, Picture } from './views.ts'
 
@@ -62,7 +63,7 @@ async function watch(range: LiveRange, leaving: AbortSignal, tell: (live: Live) 
     const answer = await send('GET', `/admin/live?range=${range}`, { accept, signal })
     if (!answer.ok || answer.body === null) throw await refusalOf(answer)
     let live: Live | undefined
-    for await (const picture of picturesIn(answer.body)) {
+    for await (const picture of eventsIn<Picture>(answer.body)) {
       clearTimeout(timer)
       timer = setTimeout(hush, silenceMs)
       live = joined(live, picture)
@@ -70,23 +71,6 @@ async function watch(range: LiveRange, leaving: AbortSignal, tell: (live: Live) 
     }
   } finally {
     clearTimeout(timer)
-  }
-}
-
-/** The pictures of a stream of events. */
-async function* picturesIn(body: ReadableStream<Uint8Array>): AsyncGenerator<Picture> {
-  const reader = body.getReader()
-  const decoder = new TextDecoder()
-  let rest = ''
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return
-    const events = (rest + decoder.decode(value, { stream: true })).split('\n\n')
-    rest = events.pop() ?? ''
-    for (const event of events) {
-      const data = /^data: (.*)$/m.exec(event)?.[1]
-      if (data !== undefined) yield JSON.parse(data) as Picture
-    }
   }
 }
 

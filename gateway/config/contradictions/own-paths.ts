@@ -1,4 +1,4 @@
-import { keyPaths, pagePaths } from '../own-paths.ts'
+import { keyPaths, pagePaths } from '../../http/own-paths.ts'
 import { nameOf } from '../check.ts'
 import type { Path } from '../document.ts'
 import { pathPattern } from '../values.ts'

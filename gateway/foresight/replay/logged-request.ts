@@ -16,9 +16,12 @@ export type LoggedRequest = Readonly<{
   key: string
   /** The plan that its key had then, in a log of ours. */
   plan: string | undefined
+  /** The points that it has cost. */
   cost: number
-  /** The verdict that was logged; `undefined` in a log of another system. */
-  verdict: Exclude<Decision['verdict'], 'unavailable'> | undefined
+  /** Its method and path, by which a configuration tells its own cost; `undefined` if that is the logged one. */
+  asked: Readonly<{ method: string; path: string }> | undefined
+  /** The verdict that was logged, or `forbidden` for what cost too much; `undefined` in a log of another system. */
+  verdict: Exclude<Decision['verdict'], 'unavailable'> | 'forbidden' | undefined
   isGivenBack: boolean
 }>
 
@@ -81,17 +84,27 @@ function ownRequest(value: Record<string, unknown>): LoggedRequest | LeftOut {
   if (typeof time !== 'number' || typeof ms !== 'number' || !isCost(cost)) {
     throw new KeyMistake('"time", "ms" and "cost" must be numbers')
   }
-  const verdict = verdicts.get(decision) ?? 'admitted'
+  const isTooDear = decision === 'forbidden' && reason === 'cost'
+  const verdict = isTooDear ? 'forbidden' : (verdicts.get(decision) ?? 'admitted')
   // Lines of a former version don't tell whether a request with another code was counted.
   const isDecided = typeof decidedAt === 'number' || verdicts.has(decision)
   if (!isDecided || reason === 'store') return 'undecided'
-  if (cost === 0 && verdict !== 'banned') return 'free'
+  const asked = cost > 0 || isTooDear || !uncounted.has(decision) ? askedBy(value) : undefined
+  if (cost === 0 && verdict !== 'banned' && !asked) return 'free'
   const atMs = typeof decidedAt === 'number' ? decidedAt : Math.floor(time - ms)
   const ofPlan = typeof plan === 'string' ? plan : undefined
   const orderMs = value['decidedBy'] === 'memory' ? orderFrom(atMs, verdict) : atMs
   const minuteUsed = Number(value['minuteUsed'] ?? 0)
-  const about = { key, plan: ofPlan, minuteUsed, cost, verdict, isGivenBack: Boolean(givenBack) }
+  const isGivenBack = Boolean(givenBack)
+  const about = { key, plan: ofPlan, minuteUsed, cost, asked, verdict, isGivenBack }
   return { atMs, orderMs, endMs: time, ...about }
+}
+
+/** The codes of requests that may have cost nothing, whatever their route costs. */
+const uncounted: ReadonlySet<string> = new Set(['forbidden', 'too_many_at_once', 'key_banned'])
+
+function askedBy({ method, path }: Record<string, unknown>): LoggedRequest['asked'] {
+  return typeof method === 'string' && typeof path === 'string' ? { method, path } : undefined
 }
 
 /** A gateway's estimate of the store's time is behind by at most this. */
@@ -146,8 +159,16 @@ function foreignRequest(
   const points = cost === undefined || cost === null || cost === '' ? 1 : Number(cost)
   if (!isCost(points)) throw new KeyMistake(`"${columns.cost}" must be a whole number from 0 up`)
   if (points === 0) return 'free'
-  const plain = { plan: undefined, minuteUsed: 0, verdict: undefined, isGivenBack: false }
-  return { atMs, orderMs: atMs, endMs: atMs, key: String(key), cost: points, ...plain }
+  const plain = { plan: undefined, minuteUsed: 0, asked: undefined, verdict: undefined }
+  return {
+    atMs,
+    orderMs: atMs,
+    endMs: atMs,
+    key: String(key),
+    cost: points,
+    ...plain,
+    isGivenBack: false,
+  }
 }
 
 function isCost(value: unknown): value is number {

@@ -1,19 +1,14 @@
+import type { Config } from '../../config/config.ts'
 import type { Key } from '../../keys/key.ts'
 import { settingsAt } from '../../keys/temporary.ts'
 import { decisiveWindow } from '../../limits/headers.ts'
-import { effectiveLimits, type Plan } from '../../limits/limits.ts'
-import {
-  giveBack,
-  newQuota,
-  step,
-  type BanRules,
-  type Decision,
-  type QuotaState,
-} from '../../limits/step.ts'
+import { effectiveLimits } from '../../limits/limits.ts'
+import { giveBack, newQuota, step, type Decision, type QuotaState } from '../../limits/step.ts'
 import type { LoggedRequest } from './logged-request.ts'
+import { costsBy, type CostOf, type OwnPaths } from './route-costs.ts'
 
 /** The configuration that a replay goes by. */
-export type ReplayRules = Readonly<{ plans: ReadonlyMap<string, Plan>; bans: BanRules }>
+export type ReplayRules = Pick<Config, 'plans' | 'bans' | 'routes' | OwnPaths>
 
 /** The key of a logged request; `key` is `undefined` for one that the store doesn't have. */
 export type LoggedKey = Readonly<{
@@ -61,15 +56,24 @@ export class Replay {
   readonly plans = new Map<string, Outcomes>()
   readonly agreement: Agreement = { of: 0, same: 0, first: undefined }
   readonly #rules: ReplayRules
+  readonly #costByRoute: CostOf
   readonly #quotas = new Map<string, ReplayedQuota>()
 
   constructor(rules: ReplayRules) {
     this.#rules = rules
+    this.#costByRoute = costsBy(rules)
+  }
+
+  /** Whether a request cost nothing and costs nothing here: then it is left out. */
+  isFree(request: LoggedRequest): boolean {
+    return request.cost === 0 && request.verdict === 'admitted' && this.#costOf(request) === 0
   }
 
   /** Takes the next request; `atMs` is at most a second before that of the last one. */
   take(request: LoggedRequest, of: LoggedKey, planName: string, atMs: number): void {
-    const { cost, verdict, isGivenBack } = request
+    if (this.isFree(request)) return
+    const { verdict, isGivenBack } = request
+    const cost = this.#costOf(request)
     const plan = this.#rules.plans.get(planName)
     const limits = plan && effectiveLimits(plan, limitsAt(of.key, atMs))
     const [ofKey, ofPlan] = [entry(this.keys, of.id), entry(this.plans, planName)]
@@ -91,6 +95,10 @@ export class Replay {
       quota.back.push({ atMs: request.endMs, cost, day: decision.seen.day })
     }
     if (verdict) this.#compare(request, outcome)
+  }
+
+  #costOf({ asked, cost }: LoggedRequest): number {
+    return asked ? this.#costByRoute(asked.method, asked.path) : cost
   }
 
   #compare({ key, atMs, verdict: logged }: LoggedRequest, replayed: Outcome): void {

@@ -90,7 +90,8 @@ function unsaid({ planless, planlessKeys, late, counts }: Simulation): string[] 
   return [
     'Callers would have behaved otherwise: one that is refused waits, or asks again.',
     'All counters are empty at the first line. Grants, resets, lifts and bans by operators are not repeated.',
-    'Each request costs what the log says. Accounts and limits of a key’s own are those that it has today.',
+    'Each request costs what its route in the file costs, or what the log says where it tells no method and path. ' +
+      'Accounts and limits of a key’s own are those that it has today.',
     ...(counts.undecided > 0
       ? [
           `Left out, because their limits were not looked at: ${counted(counts.undecided)} requests.`,

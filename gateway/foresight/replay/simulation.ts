@@ -50,6 +50,10 @@ export async function simulation(ask: SimulationAsk): Promise<Simulation> {
   const told = { requests: 0, planless: 0, late: 0, fromMs: 0, toMs: 0 }
   for await (const requests of byTime(logs.map((log) => readLog(log, columns, counts)))) {
     for (const request of requests) {
+      if (replays.every((replay) => replay.isFree(request))) {
+        counts.free++
+        continue
+      }
       const known = keys.get(request.key)
       const of = known?.of ?? loggedKey(request.key, records)
       const plan = request.plan ?? of.key?.plan ?? ask.plan

@@ -6,7 +6,7 @@ import {
 } from '../../records/deprecated-calls.ts'
 import { Listed } from '../listed.ts'
 import { operation } from '../operation.ts'
-import { days, dayRange } from '../parameters.ts'
+import { days, dayRange, textOf } from '../parameters.ts'
 import { aligned, timeText } from '../table.ts'
 import { ownSunsets } from './sunsets.ts'
 
@@ -17,13 +17,14 @@ export const reportDeprecations = operation({
   details:
     'Calls are counted when they come, by day, and kept for 90 days. A key needs an extension if it has none, called ' +
     'within 30 days, and the sunset is in less than 30 days or over.',
-  parameters: { days },
+  parameters: { key: textOf('KEY', 'only calls of this key'), days },
   role: 'read',
-  run: async (context, { days }) => {
-    const { stores, clock, flush } = context
+  run: async (context, { key, days }) => {
+    const { stores, desks, clock, flush } = context
     const { fromDay, toDay } = dayRange(days, clock)
+    const id = key === undefined ? undefined : (await desks().keys.find(key)).key.id
     await flush()
-    const calls = await deprecatedCalls(stores(), fromDay, toDay)
+    const calls = await deprecatedCalls(stores(), fromDay, toDay, id)
     const sunsetOf = await ownSunsets(context)
     return calls.map((each): ReportedCalls => ({ ...each, ...sunsetOf(each) }))
   },

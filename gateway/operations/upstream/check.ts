@@ -1,18 +1,11 @@
 import { secretFault } from '../../../shared/signature.ts'
-import type { Config, UpstreamSettings } from '../../config/config.ts'
-import type { Comparison, Finding } from '../../forwarding/probe.ts'
-import { isTargetUrl } from '../../forwarding/target-url.ts'
-import { ofText } from '../kinds.ts'
+import type { Check, Finding } from '../../forwarding/probe.ts'
 import type { CommandContext } from '../context.ts'
 import { operation, WrongInput } from '../operation.ts'
-import { textOf } from '../parameters.ts'
 import { aligned } from '../table.ts'
+import { chosenUpstream, wouldBe } from './would-be.ts'
 
-const targetUrl = ofText('an http or https URL without a path', (text) =>
-  isTargetUrl(text) ? text : undefined,
-)
-
-type Checked = Comparison & Readonly<{ url: string; upstream: string }>
+type Checked = Check & Readonly<{ url: string; upstream: string }>
 
 export const checkUpstream = operation({
   name: 'upstream check',
@@ -23,14 +16,7 @@ export const checkUpstream = operation({
     'lists what callers would find different: a status, a media type, a missing member. It sends GET, HEAD and OPTIONS ' +
     'only. Exit code 1 if anything would break, or could not be compared because the present backend does not answer.',
   parameters: {
-    url: {
-      kind: targetUrl,
-      value: 'URL',
-      help: 'the address of the new backend',
-      isArgument: true,
-      isRequired: true,
-    },
-    upstream: textOf('NAME', 'the upstream, if there are several'),
+    ...wouldBe,
   },
   role: 'read',
   run: async ({ config, secret }, { url, upstream: name }): Promise<Checked> => {
@@ -85,13 +71,4 @@ function remedy(
         ? ` Its address comes from ${variable}, as it is set in this terminal.`
         : ` Its address comes from ${variable}, which is not set in this terminal: set it if the backend listens elsewhere.`
   return [`The present backend ${present} does not answer: is it running?${origin}`]
-}
-
-function chosenUpstream({ upstreams }: Config, named: string | undefined): UpstreamSettings {
-  const names = [...upstreams.keys()]
-  const name = named ?? (names.length === 1 ? names[0] : undefined)
-  if (name === undefined) throw new WrongInput(`upstream must be one of ${names.join(', ')}`)
-  const upstream = upstreams.get(name)
-  if (upstream) return upstream
-  throw new WrongInput(`there is no upstream "${name}"; there are ${names.join(', ')}`)
 }

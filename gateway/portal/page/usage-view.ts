@@ -86,7 +86,7 @@ function deprecatedView(deprecated: OwnUsage['deprecated']): Child {
         ${deprecated.map(
           ({ operation, calls, last, sunset, replacement }) => html`
             <li>
-              <code>${operation}</code>${`: ${plural(calls, 'time')}, last on ${date(last)}. `}
+              <code>${operation}</code>${`: ${plural(calls, 'time')}, last on ${last}. `}
               ${sunset !== null && `It is removed on ${date(sunset)}. `}
               ${replacement !== null && line(`Use \`${replacement}\` instead.`)}
             </li>

@@ -3,6 +3,7 @@ import type { Clock } from '../../../shared/clock.ts'
 import type { Database } from '../../../shared/sqlite.ts'
 import { recordOf } from '../../keys/record.ts'
 import type { StoredKey } from '../../keys/key.ts'
+import { daysOf, numbersPerDay, type QuotaPeaks } from '../../foresight/peak-store.ts'
 import { newQuota } from '../../limits/step.ts'
 import { auditText, rememberedEntries, type AuditEntry } from '../../records/audit-store.ts'
 import type { CopyGoal, StoredQuota, StoredUses } from '../copy.ts'
@@ -15,6 +16,7 @@ import { openGatewayFile } from './database.ts'
 import { lastUseRows } from './last-uses.ts'
 import { linesIn } from './key-index.ts'
 import { newFile } from './new-file.ts'
+import { peakRows } from './peaks.ts'
 import { EmbeddedQuotas } from './quota.ts'
 import { stateFrom, textOf } from './quota-file.ts'
 
@@ -75,6 +77,7 @@ function existingGoal(file: string, clock: Clock): CopyGoal {
     putKeys: async (keys) => (await begun()).putKeys(keys),
     putQuotas: async (quotas) => (await begun()).putQuotas(quotas),
     putTallies: async (tallies) => (await begun()).putTallies(tallies),
+    putPeaks: async (peaks) => (await begun()).putPeaks(peaks),
     putLastUses: async (uses) => (await begun()).putLastUses(uses),
     putAudit: async (entries) => (await begun()).putAudit(entries),
     finish: async () => (await begun()).finish(),
@@ -90,7 +93,10 @@ function existingGoal(file: string, clock: Clock): CopyGoal {
   }
 }
 
-type Puts = Pick<CopyGoal, 'putKeys' | 'putQuotas' | 'putTallies' | 'putLastUses' | 'putAudit'>
+type Puts = Pick<
+  CopyGoal,
+  'putKeys' | 'putQuotas' | 'putTallies' | 'putPeaks' | 'putLastUses' | 'putAudit'
+>
 type Writing = Puts & Readonly<{ finish: () => Promise<void>; close: () => void }>
 
 /** Opens a file for writing, when no gateway counts in it. */
@@ -163,11 +169,14 @@ function puttersOf(database: Database, mostRows: number): Puts {
 
   let rows = 0
   /** Puts items in the open transaction, and commits it when it is large enough. */
-  function inSteps<Item, Result>(put: (items: readonly Item[]) => Result) {
+  function inSteps<Item, Result>(
+    put: (items: readonly Item[]) => Result,
+    rowsOf: (item: Item) => number = () => 1,
+  ) {
     return (items: readonly Item[]): Result => {
       if (!database.inTransaction) database.exec('BEGIN IMMEDIATE')
       const result = put(items)
-      rows += items.length
+      for (const item of items) rows += rowsOf(item)
       if (rows >= mostRows) {
         database.exec('COMMIT')
         rows = 0
@@ -202,6 +211,13 @@ function puttersOf(database: Database, mostRows: number): Puts {
   const putTallies = inSteps((tallies: readonly Tally[]) => {
     for (const tally of tallies) insertTally.run(tally)
   })
+  const peaks = peakRows(database)
+  const putPeaks = inSteps(
+    (all: readonly QuotaPeaks[]) => {
+      for (const each of all) for (const day of daysOf(each)) peaks.raise(day)
+    },
+    ({ numbers }) => numbers.length / numbersPerDay,
+  )
   const lastUses = lastUseRows(database)
   const putLastUses = inSteps((all: readonly StoredUses[]) => {
     for (const { key, uses } of all) lastUses.put(key, uses)
@@ -218,6 +234,7 @@ function puttersOf(database: Database, mostRows: number): Puts {
     putKeys: (keys) => Promise.resolve(putKeys(keys)),
     putQuotas: (quotas) => Promise.resolve(putQuotas(quotas)),
     putTallies: (tallies) => Promise.resolve(putTallies(tallies)),
+    putPeaks: (all) => Promise.resolve(putPeaks(all)),
     putLastUses: (uses) => Promise.resolve(putLastUses(uses)),
     putAudit: (entries) => Promise.resolve(putAudit(entries)),
   }

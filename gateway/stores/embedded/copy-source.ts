@@ -12,6 +12,7 @@ import { requireGatewayFile } from './gateway-file.ts'
 import { breathe } from '../../../shared/breathe.ts'
 import { openGatewayFile } from './database.ts'
 import { applyCommand } from './apply-command.ts'
+import { embeddedPeaks } from './peaks.ts'
 import { quotaFile, stateFrom } from './quota-file.ts'
 import { embeddedTallies } from './tallies.ts'
 
@@ -62,7 +63,7 @@ export function embeddedSource(file: string, clock: Clock): CopySource {
       const nowMs = clock()
       const pending = new Map(pendingIn(database, nowMs))
       const entries = [...pending].map(([quota, state]) => {
-        return { quota, state, keepUntilMs: keepUntil(state) }
+        return { quota, state: withoutIds(state), keepUntilMs: keepUntil(state) }
       })
       yield entries.filter(({ keepUntilMs }) => keepUntilMs > nowMs)
       const { page } = quotaFile(database)
@@ -71,7 +72,7 @@ export function embeddedSource(file: string, clock: Clock): CopySource {
         for (const { quota, keepUntilMs, state: text } of rows) {
           if (pending.has(quota) || keepUntilMs <= nowMs) continue
           const state = stateFrom(text)
-          if (state) quotas.push({ quota, state, keepUntilMs })
+          if (state) quotas.push({ quota, state: withoutIds(state), keepUntilMs })
           else damaged++
         }
         yield quotas
@@ -89,6 +90,11 @@ export function embeddedSource(file: string, clock: Clock): CopySource {
         batch = []
       }
       yield batch
+    },
+
+    async *peaks() {
+      const today = Math.floor(clock() / dayMs)
+      yield* embeddedPeaks(database).list(today - rememberedDays + 1, today)
     },
 
     async *lastUses() {
@@ -125,6 +131,16 @@ export function embeddedSource(file: string, clock: Clock): CopySource {
       return Promise.resolve()
     },
   }
+}
+
+/** Grants are known by the numbers of this file's commands, which another file gives to commands of its own. */
+function withoutIds(state: QuotaState): QuotaState {
+  const { grants } = state
+  if (!grants) return state
+  const each = grants.each.map(({ minute, day, perMinute, perDay, by, note }) => {
+    return { minute, day, perMinute, perDay, by, note }
+  })
+  return { ...state, grants: { ...grants, each } }
 }
 
 /** The quotas that are newer than the table: those in the journal, and those of commands that no gateway has applied. */

@@ -1,4 +1,5 @@
 import type { StoreSettings } from '../../config/config.ts'
+import { withTemporaryEnds } from '../../records/temporary-ends.ts'
 import { ownQuestions } from '../../fleet/questions.ts'
 import { fleetOfOne } from '../../fleet/of-one.ts'
 import type { OpenOptions, Stores } from '../stores.ts'
@@ -31,7 +32,7 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
     quota,
     tallies: embeddedTallies(usage),
     lastUses: embeddedLastUses(usage),
-    audit: embeddedAudit(database),
+    audit: withTemporaryEnds(embeddedAudit(database), clock),
     timeline: embeddedTimeline(usage),
     peaks: embeddedPeaks(usage),
     swaps: embeddedSwaps(usage, clock),

@@ -1,6 +1,6 @@
 import { breathe } from '../../../shared/breathe.ts'
 import type { Database } from '../../../shared/sqlite.ts'
-import type { PeakBatch, PeakStore } from '../../foresight/peak-store.ts'
+import type { PeakBatch, PeakStore, QuotaDay } from '../../foresight/peak-store.ts'
 import { rememberedDays } from '../../records/tally-store.ts'
 import { answerOf } from './answer.ts'
 
@@ -15,21 +15,7 @@ type PeakRow = readonly [id: number, ...numbers: [number, number, number, number
  * writes touch the pages of one day only. Quotas have numbers there, because their names are longer than the row.
  */
 export function embeddedPeaks(database: Database): PeakStore {
-  const find = database.prepare<string, QuotaRow>(
-    'SELECT id, lastDay FROM peakQuotas WHERE quota = ?',
-  )
-  const insert = database
-    .prepare<[string, number], number>(
-      'INSERT INTO peakQuotas (quota, lastDay) VALUES (?, ?) RETURNING id',
-    )
-    .pluck()
-  const prolong = database.prepare('UPDATE peakQuotas SET lastDay = ? WHERE id = ?')
-  const upsert = database.prepare(
-    `INSERT INTO peaks VALUES (@day, @id, @minute, @used, @refusedByMinute, @refusedByDay)
-     ON CONFLICT DO UPDATE SET
-       minute = max(minute, @minute), used = max(used, @used),
-       refusedByMinute = refusedByMinute + @refusedByMinute, refusedByDay = refusedByDay + @refusedByDay`,
-  )
+  const { add: addRow } = peakRows(database)
   const newestDay = database.prepare<[], number | null>('SELECT max(day) FROM peaks').pluck()
   const forget = database.prepare('DELETE FROM peaks WHERE day <= ?')
   const forgetQuotas = database.prepare('DELETE FROM peakQuotas WHERE lastDay <= ?')
@@ -45,12 +31,6 @@ export function embeddedPeaks(database: Database): PeakStore {
     )
     .raw()
 
-  const idOf = (quota: string, day: number): number => {
-    const found = find.get(quota)
-    if (!found) return insert.get(quota, day) ?? 0
-    if (found.lastDay < day) prolong.run(day, found.id)
-    return found.id
-  }
   const addSome = database.transaction((name: string, peaks: PeakBatch['peaks']) => {
     if (note.run(name).changes === 0) return
     const newest = Math.max(...peaks.map(({ day }) => day))
@@ -58,7 +38,7 @@ export function embeddedPeaks(database: Database): PeakStore {
       forget.run(newest - rememberedDays)
       forgetQuotas.run(newest - rememberedDays)
     }
-    for (const { quota, ...peak } of peaks) upsert.run({ ...peak, id: idOf(quota, peak.day) })
+    for (const peak of peaks) addRow(peak)
   })
 
   return {
@@ -91,5 +71,37 @@ export function embeddedPeaks(database: Database): PeakStore {
         await breathe()
       }
     },
+  }
+}
+
+/** Writes peaks: adds those of a gateway, or raises what is stored to those of another store. */
+export function peakRows(database: Database) {
+  const find = database.prepare<string, QuotaRow>(
+    'SELECT id, lastDay FROM peakQuotas WHERE quota = ?',
+  )
+  const insert = database
+    .prepare<[string, number], number>(
+      'INSERT INTO peakQuotas (quota, lastDay) VALUES (?, ?) RETURNING id',
+    )
+    .pluck()
+  const prolong = database.prepare('UPDATE peakQuotas SET lastDay = ? WHERE id = ?')
+  const idOf = (quota: string, day: number): number => {
+    const found = find.get(quota)
+    if (!found) return insert.get(quota, day) ?? 0
+    if (found.lastDay < day) prolong.run(day, found.id)
+    return found.id
+  }
+  const merging = (refusals: (one: string) => string) =>
+    database.prepare(
+      `INSERT INTO peaks VALUES (@day, @id, @minute, @used, @refusedByMinute, @refusedByDay)
+       ON CONFLICT DO UPDATE SET minute = max(minute, @minute), used = max(used, @used),
+         refusedByMinute = ${refusals('refusedByMinute')}, refusedByDay = ${refusals('refusedByDay')}`,
+    )
+  const adding = merging((name) => `${name} + @${name}`)
+  const raising = merging((name) => `max(${name}, @${name})`)
+  const withId = ({ quota, ...peak }: QuotaDay) => ({ ...peak, id: idOf(quota, peak.day) })
+  return {
+    add: (peak: QuotaDay): void => void adding.run(withId(peak)),
+    raise: (peak: QuotaDay): void => void raising.run(withId(peak)),
   }
 }

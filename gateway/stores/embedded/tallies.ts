@@ -52,5 +52,11 @@ export function embeddedTallies(database: Database): TallyStore {
         rows = answerOf(() => page.all(day, key, what, toDay))
       }
     },
+
+    some(day, keys, whats) {
+      const wanted = new Set(whats)
+      const tallies = keys.flatMap((key) => answerOf(() => ofKey.all(day, key)))
+      return Promise.resolve(tallies.filter(({ what, count }) => wanted.has(what) && count > 0))
+    },
   }
 }

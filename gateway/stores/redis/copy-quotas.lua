@@ -7,11 +7,6 @@ local function numbers(counters)
 end
 
 local function isWorse(field, given, stored)
-  -- Grants: the later day, or more of one day. Both fields begin with the day.
-  if field == 'g' or field == 'n' then
-    local given1, stored1 = tonumber(string.match(given, '^%d+')), tonumber(string.match(stored, '^%d+'))
-    return given1 > stored1 or given1 == stored1 and #given > #stored
-  end
   if string.sub(field, 1, 2) == 's:' then return tonumber(given) > tonumber(stored) end
   local _, until1, _, strikes1 = string.match(given, '^(%d+),(%d+),(%d+),(%d*)$')
   local _, until2, _, strikes2 = string.match(stored, '^(%d+),(%d+),(%d+),(%d*)$')
@@ -19,6 +14,16 @@ local function isWorse(field, given, stored)
     return not until2 or tonumber(until1) > tonumber(until2)
   end
   return #strikes1 > #strikes2
+end
+
+-- Of grants those of the later day, or the more of one day; each is a line that begins with its day.
+local function areMore(given, stored)
+  if not stored then return true end
+  local day1, day2 = tonumber(string.match(given, '^%d+')), tonumber(string.match(stored, '^%d+'))
+  if day1 ~= day2 then return day1 > day2 end
+  local _, lines1 = string.gsub(given, '\n', '')
+  local _, lines2 = string.gsub(stored, '\n', '')
+  return lines1 > lines2
 end
 
 local at = 1
@@ -29,32 +34,41 @@ for _, hash in ipairs(KEYS) do
   local isOlder = false
   if stored and string.match(stored, fields) then
     local m, mu, d, du, db, g = numbers(stored)
-    isOlder = generation < g
-    if generation > g then
+    if generation < g then
+      isOlder = true
+      minute, minuteUsed, day, dayUsed, givenBack, generation = m, mu, d, du, db, g
+    elseif generation > g then
       for _, field in ipairs(redis.call('HKEYS', hash)) do
-        if string.sub(field, 1, 2) == 'k:' or field == 'g' or field == 'n' then
-          redis.call('HDEL', hash, field)
-        end
+        if string.sub(field, 1, 2) == 'k:' then redis.call('HDEL', hash, field) end
       end
-    elseif generation == g then
+    else
       if m > minute then minute, minuteUsed = m, mu
       elseif m == minute then minuteUsed = math.max(minuteUsed, mu) end
       if d > day then day, dayUsed, givenBack = d, du, db
       elseif d == day then dayUsed, givenBack = math.max(dayUsed, du), math.max(givenBack, db) end
     end
   end
-  if not isOlder then
-    local mark = stored and string.match(stored, ',k$') or ''
-    for i = at + 3, at + 2 + 2 * n, 2 do
-      local present = redis.call('HGET', hash, ARGV[i])
-      if not present or isWorse(ARGV[i], ARGV[i + 1], present) then redis.call('HSET', hash, ARGV[i], ARGV[i + 1]) end
-      if string.sub(ARGV[i], 1, 2) ~= 's:' then mark = ',k' end
+  local mark = stored and string.match(stored, ',k$') or ''
+  -- A reset leaves grants as they are, so that an older generation may have more of them.
+  local sums, grants
+  for i = at + 3, at + 2 + 2 * n, 2 do
+    local field, value = ARGV[i], ARGV[i + 1]
+    if field == 'g' then sums = value
+    elseif field == 'n' then grants = value
+    elseif not isOlder then
+      local present = redis.call('HGET', hash, field)
+      if not present or isWorse(field, value, present) then redis.call('HSET', hash, field, value) end
+      if string.sub(field, 1, 2) ~= 's:' then mark = ',k' end
     end
-    redis.call('HSET', hash, 'c', string.format('%.0f,%.0f,%.0f,%.0f,%.0f,%.0f',
-      minute, minuteUsed, day, dayUsed, givenBack, generation) .. mark)
-    local time = redis.call('TIME')
-    local left = tonumber(keepUntil) - time[1] * 1000
-    if redis.call('PTTL', hash) < left then redis.call('PEXPIRE', hash, math.ceil(left)) end
   end
+  if grants and areMore(grants, redis.call('HGET', hash, 'n')) then
+    redis.call('HSET', hash, 'g', sums, 'n', grants)
+    mark = ',k'
+  end
+  redis.call('HSET', hash, 'c', string.format('%.0f,%.0f,%.0f,%.0f,%.0f,%.0f',
+    minute, minuteUsed, day, dayUsed, givenBack, generation) .. mark)
+  local time = redis.call('TIME')
+  local left = tonumber(keepUntil) - time[1] * 1000
+  if redis.call('PTTL', hash) < left then redis.call('PEXPIRE', hash, math.ceil(left)) end
   at = at + 3 + 2 * n
 end

@@ -12,9 +12,13 @@ import { rememberedDays, type Tally } from '../../records/tally-store.ts'
 import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
 import { lastUsesName } from './last-uses.ts'
+import { redisPeaks } from './peaks.ts'
 import { stateOfHash } from './quota-hash.ts'
 
 const batchSize = 1_000
+
+/** The time limit of a call. It is long, because only the copy waits. */
+const timeoutMs = 10_000
 
 export type RedisLocation = Readonly<{
   name: string
@@ -87,6 +91,12 @@ export function redisSource({ name, connection, prefix, clock }: RedisLocation):
       for (let day = today - rememberedDays + 1; day <= today; day++) {
         yield* talliesOf(connection, `${prefix}{tallies:${day}}`, day)
       }
+    },
+
+    async *peaks() {
+      const today = Math.floor(clock() / dayMs)
+      const peaks = redisPeaks({ connection, prefix, timeoutMs })
+      yield* peaks.list(today - rememberedDays + 1, today)
     },
 
     async *lastUses() {

@@ -10,7 +10,7 @@ import {
 } from '../../fleet/store.ts'
 import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
-import { script, type Script } from './script.ts'
+import { keyedScript, script, type Script } from './script.ts'
 
 /** The time between two beats of a gateway. */
 const beatMs = 1_000
@@ -60,6 +60,7 @@ export function redisFleet(options: RedisFleetOptions): RedisFleet {
   const step: Script = (id = '', line = '') =>
     beat(id, line, ...bounds, testClock === undefined ? '' : testClock())
   const pulses = new Set<Pulse>()
+  const settle = keyedScript({ connection, timeoutMs, file: 'fleet-place.lua' })
 
   return {
     get size() {
@@ -80,6 +81,15 @@ export function redisFleet(options: RedisFleetOptions): RedisFleet {
     },
 
     list: () => listIn(connection, names, step),
+
+    async take(place, holder, about) {
+      const other = String(await settle(name(`place:${place}`), holder, about, goneMs))
+      return other === '' ? undefined : other
+    },
+
+    async leave(place, holder) {
+      await settle(name(`place:${place}`), holder, '')
+    },
 
     async beat() {
       for (const pulse of pulses) await pulse.beat()

@@ -1,5 +1,6 @@
 import type { RedisSettings, StoreSettings } from '../../config/config.ts'
 import type { KeyStore } from '../../keys/store.ts'
+import { withTemporaryEnds } from '../../records/temporary-ends.ts'
 import { Breaker } from '../breaker.ts'
 import { countKeysIn } from '../count-keys.ts'
 import type { OpenOptions, Stores } from '../stores.ts'
@@ -65,7 +66,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     quota,
     tallies: redisTallies(parts),
     lastUses: redisLastUses(parts),
-    audit: redisAudit(connection, prefix),
+    audit: withTemporaryEnds(redisAudit(connection, prefix), clock),
     timeline: redisTimeline(parts),
     peaks: redisPeaks(parts),
     swaps: redisSwaps({ connection, prefix, timeoutMs }),

@@ -1,5 +1,10 @@
 import { breathe } from '../../../shared/breathe.ts'
-import type { PeakStore, QuotaDay, QuotaPeaks } from '../../foresight/peak-store.ts'
+import {
+  daysOf,
+  type PeakStore,
+  type QuotaDay,
+  type QuotaPeaks,
+} from '../../foresight/peak-store.ts'
 import { rememberedDays } from '../../records/tally-store.ts'
 import type { Breaker } from '../breaker.ts'
 import type { Connection } from './connect.ts'
@@ -8,7 +13,8 @@ import { keyedScript } from './script.ts'
 /** The number of hashes. A Cluster spreads them, and a call of a script is short for each. */
 const groups = 256
 
-const keepSeconds = (rememberedDays + 1) * 86_400
+/** How long a group is kept after its last change. */
+export const keepPeaksSeconds = (rememberedDays + 1) * 86_400
 
 /** Groups that are asked for at once: their answers may come in one turn of the loop, some 1.5 ms each. */
 const groupsAtOnce = 4
@@ -42,7 +48,7 @@ export function redisPeaks({
     timeoutMs: Math.max(timeoutMs, readTimeoutMs),
     file: 'peaks-read.lua',
   })
-  const hashOf = (group: number): string => `${prefix}{peaks:${group}}`
+  const hashOf = (group: number): string => hashOfGroup(prefix, group)
 
   return {
     async add({ by, number, peaks }) {
@@ -55,7 +61,14 @@ export function redisPeaks({
       }
       await Promise.all(
         [...byGroup].map(([group, some]) =>
-          addTo(hashOf(group), by, number, rememberedDays, keepSeconds, ...some.flatMap(numbersOf)),
+          addTo(
+            hashOf(group),
+            by,
+            number,
+            rememberedDays,
+            keepPeaksSeconds,
+            ...some.flatMap(numbersOf),
+          ),
         ),
       )
     },
@@ -142,6 +155,28 @@ function numbersIn(text: string, fromDay: number, toDay: number): number[] {
     number = 0
   }
   return found
+}
+
+/** The field of a quota, which peaks-add.lua describes. */
+export function peaksText(peaks: QuotaPeaks): string {
+  const days = daysOf(peaks).sort((a, b) => b.day - a.day)
+  const newest = days[0]?.day ?? 0
+  const parts: string[] = []
+  for (const { day, minute, used, refusedByMinute, refusedByDay } of days) {
+    while (parts.length < newest - day) parts.push('')
+    const isRefused = refusedByMinute + refusedByDay > 0
+    parts.push(`${minute} ${used}${isRefused ? ` ${refusedByMinute} ${refusedByDay}` : ''}`)
+  }
+  return `${newest};${parts.join(';')}`
+}
+
+/** The name of the hash that a quota is in. */
+export function peakHash(prefix: string, quota: string): string {
+  return hashOfGroup(prefix, groupOf(quota))
+}
+
+function hashOfGroup(prefix: string, group: number): string {
+  return `${prefix}{peaks:${group}}`
 }
 
 /** The group of a quota, by FNV-1a: the same for all gateways. */

@@ -1,6 +1,7 @@
 import { breathe } from '../../../shared/breathe.ts'
-import { rememberedDays, type Tally, type TallyStore } from '../../records/tally-store.ts'
+import { rememberedDays, type KeyCount, type TallyStore } from '../../records/tally-store.ts'
 import type { Breaker } from '../breaker.ts'
+import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
 import { keyedScript } from './script.ts'
 
@@ -17,9 +18,6 @@ const givenAtOnce = 1_000
 
 /** Fields that are read per call: Redis decides nothing for some 0.4 ms meanwhile. */
 const fieldsAtOnce = 400
-
-/** Days of one key that are asked for together. */
-const daysAtOnce = 10
 
 /** The time limit of a call for a report. It is long, because only an operator waits. */
 const readTimeoutMs = 1_000
@@ -44,11 +42,6 @@ export function redisTallies({
     timeoutMs: Math.max(timeoutMs, readTimeoutMs),
     file: 'tallies-read.lua',
   })
-  const readSome = keyedScript({
-    connection,
-    timeoutMs: Math.max(timeoutMs, readTimeoutMs),
-    file: 'tallies-some.lua',
-  })
   const hashOf = (day: number): string => `${prefix}{tallies:${day}}`
 
   return {
@@ -65,11 +58,7 @@ export function redisTallies({
       }
     },
 
-    async *list(fromDay, toDay, key, whats) {
-      if (key !== undefined && whats) {
-        yield* someOf(fromDay, toDay, key, whats)
-        return
-      }
+    async *list(fromDay, toDay, key) {
       for (let day = fromDay; day <= toDay; day++) {
         const { counts, lasts } = await ofDay(day, key)
         let given = 0
@@ -82,30 +71,21 @@ export function redisTallies({
         }
       }
     },
-  }
 
-  /** Some tallies of one key, by their names: a look at all fields of a day would take longer with each other key. */
-  async function* someOf(
-    fromDay: number,
-    toDay: number,
-    key: string,
-    whats: readonly string[],
-  ): AsyncGenerator<Tally> {
-    const names = whats.map((what) => `${key} ${what}`)
-    const fields = [...names.map((name) => `count ${name}`), ...names.map((name) => `last ${name}`)]
-    for (let first = fromDay; first <= toDay; first += daysAtOnce) {
-      const last = Math.min(toDay, first + daysAtOnce - 1)
-      const days = Array.from({ length: last - first + 1 }, (_, i) => first + i)
-      const all = await Promise.all(days.map((day) => readSome(hashOf(day), ...fields)))
-      for (const [i, day] of days.entries()) {
-        const values = all[i] as readonly (string | null)[]
-        for (const [place, what] of whats.entries()) {
-          const count = values[place]
-          const lastMs = Number(values[whats.length + place] ?? 0)
-          if (count != null) yield { day, key, what, count: Number(count), lastMs }
-        }
+    async some(day, keys, whats) {
+      const asked = keys.flatMap((key) => whats.map((what) => ({ key, what })))
+      const found: KeyCount[] = []
+      for (let start = 0; start < asked.length; start += fieldsAtOnce) {
+        const part = asked.slice(start, start + fieldsAtOnce)
+        const fields = part.map(({ key, what }) => `count ${key} ${what}`)
+        const counts = await answerOf(connection.hmget(hashOf(day), ...fields))
+        part.forEach((each, i) => {
+          const count = Number(counts[i] ?? 0)
+          if (count > 0) found.push({ ...each, count })
+        })
       }
-    }
+      return found
+    },
   }
 
   type Numbers = Map<string, number>

@@ -1,5 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
-import { ask } from '../api.ts'
+import { ask, type Session } from '../api.ts'
+import type { KeptComparison } from '../comparison.ts'
 import { useData } from '../data.ts'
 import { count } from '../format.ts'
 import { html, type Child } from '../html.ts'
@@ -7,20 +8,25 @@ import { aged, failure, page, table, time } from '../parts.ts'
 import { pathsTo } from '../settings.ts'
 import type { ConfigInForce, Target, Upstreams } from '../views.ts'
 import { useWork } from '../work.ts'
+import { CompareBackend } from './compare-backend.ts'
+import { Swaps } from './swap.ts'
 
 type Checked = Readonly<{
   fit: boolean
   findings: readonly Readonly<Record<string, unknown>>[]
 }>
 
-/** The targets behind this gateway, and a check of a would-be one. */
-export function Backends() {
+type Props = Readonly<{ session: Session; comparison: KeptComparison }>
+
+/** The targets behind this gateway, and checks of a would-be one. */
+export function Backends({ session, comparison }: Props) {
   const upstreams = useData<Upstreams>('/admin/upstreams', 2_000)
   const config = useData<ConfigInForce>('/admin/config')
   const settings = config.data?.config ?? {}
   return page(
     'Backends',
-    'tollgate upstream list · tollgate upstream check URL',
+    'tollgate upstream list · tollgate upstream check|compare URL · tollgate upstream swap status',
+    html`<${Swaps} session=${session} />`,
     aged(upstreams, (all) => {
       const names = Object.entries(all)
       if (names.length === 0) return html`<p class="quiet">The configuration has no upstreams.</p>`
@@ -32,6 +38,11 @@ export function Backends() {
       )
     }),
     html`<${Check} />`,
+    html`<${CompareBackend}
+      session=${session}
+      comparison=${comparison}
+      upstreams=${Object.keys(upstreams.data ?? {})}
+    />`,
   )
 }
 

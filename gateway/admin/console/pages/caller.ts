@@ -1,7 +1,7 @@
 import { useData } from '../data.ts'
 import { utc } from '../format.ts'
 import { html, type Child } from '../html.ts'
-import type { Session } from '../api.ts'
+import { query, type Session } from '../api.ts'
 import { aged, bar, page } from '../parts.ts'
 import type { DeprecatedCalls, KeyDetails, Timeline, Usage } from '../views.ts'
 import { Actions } from './caller-actions.ts'
@@ -15,7 +15,7 @@ export function Caller({ id, session }: { id: string; session: Session }) {
   const key = useData<KeyDetails>(path, 5_000)
   const timeline = useData<Timeline>(`${path}/timeline`, 5_000)
   const usage = useData<readonly Usage[]>(`/admin/usage/${encodeURIComponent(id)}`)
-  const deprecated = useData<readonly DeprecatedCalls[]>('/admin/deprecations')
+  const deprecated = useData<readonly DeprecatedCalls[]>(`/admin/deprecations${query({ key: id })}`)
   const again = (): void => {
     key.reload()
     timeline.reload()
@@ -43,7 +43,7 @@ export function Caller({ id, session }: { id: string; session: Session }) {
     aged(timeline, ({ lines }) => html`<${Lines} lines=${lines} />`),
     html`<h2>Usage</h2>`,
     aged(usage, usageOf),
-    aged(deprecated, (all) => deprecatedOf(all.filter(({ key }) => key === id))),
+    aged(deprecated, deprecatedOf),
   )
 }
 

@@ -10,6 +10,7 @@ import { aged, page, table, time } from '../parts.ts'
 import type { Ban, Picture } from '../views.ts'
 import { strip, troublesOf } from './now-summary.ts'
 import { refusedKeys, Refusals } from './refusals-now.ts'
+import { SwapBanners } from './swap.ts'
 
 /** How often a reader of the screen hears how it goes. */
 const toldEveryMs = 10_000
@@ -49,6 +50,7 @@ export function Now({ plan }: { plan: string | undefined }) {
         }
       </div>
     `,
+    html`<${SwapBanners} />`,
     aged(live, (data) => figures(data, bans, range, plan)),
     html`<${Spoken} live=${live.data} range=${range} />`,
   )

@@ -1,0 +1,150 @@
+import { ask, type Session } from '../api.ts'
+import { ActionButton } from '../action-button.ts'
+import { percent } from '../charts/outcomes.ts'
+import { useData } from '../data.ts'
+import { count } from '../format.ts'
+import { html, type Child } from '../html.ts'
+import { aged, failure, table } from '../parts.ts'
+import type { Swap, SwapSide } from '../views.ts'
+import { useWork } from '../work.ts'
+
+/** The swaps that the configuration describes: both sides next to each other, and the way back. */
+export function Swaps({ session }: { session: Session }) {
+  const swaps = useData<Readonly<Record<string, Swap>>>('/admin/swaps', 1_000)
+  return aged(swaps, (all) =>
+    Object.values(all).map(
+      (swap) => html`
+        <section class="card" key=${swap.upstream}>
+          <h2>Swap of ${swap.upstream}</h2>
+          <p class=${`banner ${bannerOf[swap.state] ?? ''}`}>${swap.summary}</p>
+          ${stepsOf(swap)} ${sidesOf(swap)}
+          ${
+            session.role === 'all' &&
+            html`<${SwapActions} swap=${swap} reload=${() => swaps.reload()} />`
+          }
+        </section>
+      `,
+    ),
+  )
+}
+
+/** A sentence about each swap, for the page of what happens now. */
+export function SwapBanners() {
+  const swaps = useData<Readonly<Record<string, Swap>>>('/admin/swaps', 5_000)
+  return html`<div>
+    ${Object.values(swaps.data ?? {}).map(
+      ({ upstream, state, summary }) => html`
+        <p class=${`banner ${bannerOf[state] ?? ''}`} role="status" key=${upstream}>
+          ${summary} <a href="#/backends">See both sides</a>
+        </p>
+      `,
+    )}
+  </div>`
+}
+
+const bannerOf: Readonly<Record<string, string>> = { refused: 'bad', back: 'bad', all: 'good' }
+
+/** The steps in their order; the present one is marked in words, too. */
+function stepsOf({ step, steps, state }: Swap): Child {
+  return html`<ol class="steps" aria-label="Steps">
+    ${steps.map((share, i) => {
+      const isLast = i === steps.length - 1
+      const isNow = step === i + 1
+      const words = isLast ? 'all' : `${share} %`
+      return html`<li
+        key=${i}
+        class=${isNow ? 'now' : step !== null && i + 1 < step ? 'done' : ''}
+        aria-current=${isNow ? 'step' : undefined}
+      >
+        ${words}${isNow && (state === 'paused' ? ', paused' : ', now')}
+      </li>`
+    })}
+  </ol>`
+}
+
+type Row = readonly [name: string, targets: readonly string[], side: SwapSide]
+
+function sidesOf(swap: Swap): Child {
+  const rows: readonly Row[] = [
+    ['Old', swap.from, swap.old],
+    ['New', swap.to, swap.new],
+  ]
+  return table(
+    'Both sides in this step, on all gateways',
+    [
+      {
+        name: 'Side',
+        cell: ([name, targets]: Row) => html`${name} <code>${targets.join(', ')}</code>`,
+      },
+      { name: 'Requests', isNumber: true, cell: ([, , side]: Row) => count(side.requests) },
+      {
+        name: 'Failed',
+        isNumber: true,
+        cell: ([, , { failures, requests }]: Row) =>
+          html`<span class=${failures > 0 ? 'alarming' : ''}
+            >${count(failures)}${requests > 0 && ` (${percent(failures, requests)})`}</span
+          >`,
+      },
+      {
+        name: 'Half, 95 % within',
+        isNumber: true,
+        cell: ([, , { p50Ms, p95Ms }]: Row) => (p50Ms === null ? '–' : `${p50Ms}, ${p95Ms} ms`),
+      },
+    ],
+    rows,
+    ([name]) => name,
+  )
+}
+
+/** Back is one click, because it is for emergencies and loses nothing; the others tell what will happen. */
+function SwapActions({ swap, reload }: { swap: Swap; reload: () => void }) {
+  const { upstream, state, to } = swap
+  const { isBusy, error, run } = useWork()
+  const act = async (verb: string): Promise<void> => {
+    await ask('POST', `/admin/upstreams/${encodeURIComponent(upstream)}/swap/${verb}`)
+    reload()
+  }
+  const isOnItsWay = state === 'moving' || state === 'paused'
+  const anew = state === 'back' || state === 'refused'
+  return html`
+    ${error !== undefined && failure({ message: error })}
+    <div class="buttons">
+      <button
+        type="button"
+        class="go"
+        disabled=${isBusy || state === 'back' || state === 'waiting'}
+        onClick=${() => void run(() => act('back'))}
+      >
+        Back
+      </button>
+      ${
+        state === 'moving' &&
+        html`<${ActionButton}
+          label="Pause"
+          consequence="It stays at this step until it is resumed. It still goes back by itself."
+          act=${() => act('pause')}
+        />`
+      }
+      ${
+        (state === 'paused' || anew) &&
+        html`<${ActionButton}
+          label="Resume"
+          consequence=${
+            anew
+              ? `${to.join(', ')} is compared again, and the swap begins with its first step.`
+              : 'It goes on with its steps.'
+          }
+          act=${() => act('resume')}
+        />`
+      }
+      ${
+        isOnItsWay &&
+        html`<${ActionButton}
+          label="Finish"
+          consequence=${`All callers go to ${to.join(', ')}, a second from now.`}
+          act=${() => act('finish')}
+        />`
+      }
+    </div>
+  `
+}

@@ -1,0 +1,66 @@
+/** The longest path that is compared: paths of a deep value would otherwise fill the memory. */
+const longestPath = 1_000
+
+/**
+ * The difference between two media types for a client. JSON has no charset, and today's readers take text
+ * without one for UTF-8. Other parameters don't change how a body is read.
+ */
+export function typeBreak(before: string, after: string): string | undefined {
+  const [old, now] = [mediaType(before), mediaType(after)]
+  if (old.name !== now.name) return `the type is ${now.name}, not ${old.name}`
+  if (old.charset !== now.charset) return `the charset is ${now.charset}, not ${old.charset}`
+  return undefined
+}
+
+function mediaType(text: string): { name: string; charset: string } {
+  const [name = '', ...parameters] = text.toLowerCase().split(';')
+  const charset = parameters.map((each) => /^\s*charset\s*=\s*"?([^"\s]+)/.exec(each)?.[1])
+  return { name: name.trim(), charset: charset.find(Boolean) ?? 'utf-8' }
+}
+
+/**
+ * The members of the earlier JSON answer that the later one lacks, or has with another type. `nameOf` says how members
+ * are called, by default as they are.
+ */
+export function shapeBreaks(
+  before: string,
+  after: string,
+  nameOf: (name: string) => string = (name) => name,
+): string[] {
+  const [old, now] = [shapeOf(before, nameOf), shapeOf(after, nameOf)]
+  if (!old || !now) return old ? ['the body isn’t JSON'] : []
+  // Members of a list that is empty now are left out: an empty list doesn't show them.
+  return [...old]
+    .filter(([path]) => now.has(parentOf(path)) || path === '')
+    .filter(([path, types]) => now.get(path) !== types)
+    .map(([path, types]) => {
+      const type = now.get(path)
+      const name = path === '' ? 'the body' : path
+      return type === undefined ? `${name} is missing` : `${name} is ${type}, not ${types}`
+    })
+}
+
+/** The types of all members, by their paths. */
+function shapeOf(text: string, nameOf: (name: string) => string): Map<string, string> | undefined {
+  const shape = new Map<string, string>()
+  const add = (value: unknown, path: string): void => {
+    if (path.length > longestPath) return
+    if (Array.isArray(value)) {
+      shape.set(path, 'a list')
+      for (const each of value.slice(0, 20)) add(each, `${path}[]`)
+    } else if (typeof value === 'object' && value !== null) {
+      shape.set(path, 'an object')
+      for (const [name, member] of Object.entries(value)) add(member, `${path}.${nameOf(name)}`)
+    } else shape.set(path, value === null ? 'null' : `a ${typeof value}`)
+  }
+  try {
+    add(JSON.parse(text), '')
+  } catch {
+    return undefined
+  }
+  return shape
+}
+
+function parentOf(path: string): string {
+  return path.replace(/(?:\.[^.[\]]+|\[\])$/, '')
+}

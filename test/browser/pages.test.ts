@@ -1,0 +1,240 @@
+import { createHash } from 'node:crypto'
+import t from 'tap'
+import { startAdmin } from '../support/admin.ts'
+import {
+  axe,
+  focused,
+  furnish,
+  go,
+  isNarrow,
+  picture,
+  places,
+  retiring,
+  saving,
+  settled,
+  signIn,
+  startBrowser,
+  startWithRedis,
+  violations,
+} from '../support/browser.ts'
+import type { Gateway } from '../support/gateway.ts'
+import { until } from '../support/redis.ts'
+
+const { browser, test } = await startBrowser(t)
+
+test('each page reads well with nothing to show', async (t, open) => {
+  const { url } = await startWithRedis(t)
+  const page = await open(url, {
+    expected: /^40[04] GET \/admin\/(?:(?:keys|usage)\/%25|deprecations$)/,
+  })
+  const said: Readonly<Record<(typeof places)[number], RegExp>> = {
+    now: /No requests yet.*curl http/s,
+    callers: /There are no keys yet.*tollgate keys create/s,
+    plans: /free\s+60\s+1,000/,
+    backends: /animals/,
+    retirements: /Nothing is deprecated/,
+    configuration: /gateway\.yaml/,
+    changes: /console\.sign-in|Nothing was changed/,
+  }
+  for (const place of places) {
+    await go(page, place)
+    const text = await page.locator('main').innerText()
+    t.match(text, said[place], place)
+    t.notMatch(text, /undefined|NaN|\[object|null/, place)
+    t.match(await page.title(), / · Tollgate$/)
+    await picture(page, `${place}-empty`)
+  }
+  for (const odd of ['callers/%', 'nowhere', '//', '%00/x']) {
+    await go(page, odd)
+    t.ok(await page.locator('h1').isVisible(), odd)
+  }
+})
+
+test('each page shows one key, and none of them another path or a mistake of ours', async (t, open) => {
+  const admin = await startWithRedis(t, { more: retiring })
+  const { key, id } = await furnish(admin)
+  const page = await open(admin.url)
+  for (const place of [...places, 'plans/free', `callers/${key.id}`, `requests/${id}`]) {
+    await go(page, place)
+    const text = await page.locator('main').innerText()
+    t.notMatch(text, /undefined|NaN|\[object/, place)
+    if (!/plans|backends|configuration|changes/.test(place)) t.match(text, /Acme/, place)
+  }
+})
+
+test('a hundred thousand keys are a page, and one of them is found', async (t, open) => {
+  const { url, ask } = await startAdmin(t)
+  const lines = Array.from({ length: 100_000 }, (_, i) => {
+    const name = `Customer ${String(i).padStart(6, '0')}`
+    const sha256 = createHash('sha256').update(name).digest('hex')
+    return JSON.stringify({ name, plan: i % 3 === 0 ? 'pro' : 'free', sha256 })
+  })
+  const type = { 'content-type': 'application/x-ndjson' }
+  const imported = await ask('POST', '/admin/keys/import', lines.join('\n'), type)
+  t.match(imported, { status: 200, text: '{"imported":100000}' })
+  const page = await open(url, { place: 'callers', expected: /^404 GET \/admin\/requests\// })
+  await page.getByRole('link', { name: 'Customer 000000' }).waitFor()
+  t.equal(await page.getByRole('row').count(), 51)
+  await page.getByRole('button', { name: 'Next 50' }).click()
+  await page.getByRole('link', { name: 'Customer 000050' }).waitFor()
+  await page.getByRole('button', { name: 'Back' }).click()
+  await page.getByRole('link', { name: 'Customer 000000' }).waitFor()
+  await page.locator('#search').fill('Customer 077777')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Customer 077777' }).waitFor()
+  for (const place of places) await go(page, place)
+})
+
+/** Texts that are no markup, however they look. */
+const hostile = [
+  '<img src=x onerror="globalThis.isHacked=true">',
+  '</script><script>isHacked=true</script>',
+  'moc.live\u202Ereversed',
+  '😀'.repeat(255),
+  'x'.repeat(1_000),
+  '${constructor.constructor("isHacked=true")()}',
+]
+
+/** Gives a key a name that operators can't give: another program may have written to the store. */
+async function rename({ stores }: Gateway, id: string, name: string): Promise<void> {
+  const stored = await stores.keys.get(id)
+  if (!stored) throw new Error(`there is no key ${id}`)
+  await stores.keys.replace({ ...stored.key, name, note: name, account: name }, stored.version)
+}
+
+test('hostile names are texts on every page, and move nothing', async (t, open) => {
+  const admin = await startWithRedis(t, { more: retiring })
+  const shownBy: string[] = []
+  for (const [i, name] of hostile.entries()) {
+    const { key, headers } = await admin.gateway.key({ name: `Key ${i}`, limits: { perMinute: 1 } })
+    await rename(admin.gateway, key.id, name)
+    for (let n = 0; n < 3; n++) {
+      const more = { ...headers, 'x-request-id': `hostile-${i}` }
+      await admin.gateway.call('GET', '/v1/old', undefined, more)
+    }
+    await admin.ask('PATCH', `/admin/keys/${key.id}`, { note: name })
+    shownBy.push(`callers/${key.id}`, `requests/hostile-${i}`)
+  }
+  await admin.gateway.app.core.tallying.flush()
+  const page = await open(admin.url, { viewport: { width: 320, height: 800 } })
+  for (const place of [...places, 'plans/free', ...shownBy]) {
+    await go(page, place)
+    t.equal(await page.locator('#app img, #app script').count(), 0, place)
+    t.ok(await isNarrow(page), `${place} doesn’t scroll sideways`)
+    if (place === 'callers') {
+      for (const name of hostile) t.ok(await page.getByText(name).count(), name.slice(0, 40))
+    }
+  }
+  t.equal(await page.evaluate('String(globalThis.isHacked)'), 'undefined')
+})
+
+test('the keyboard alone is enough', async (t, open) => {
+  const admin = await startWithRedis(t)
+  const { key } = await furnish(admin)
+  const page = await open(admin.url, { place: 'plans' })
+  await settled(page)
+  await page.keyboard.press('/')
+  await until(async () => (await focused(page)) === 'search')
+  await page.keyboard.type('a/b?')
+  t.equal(await page.locator('#search').inputValue(), 'a/b?', 'fields take these keys')
+  await go(page, `callers/${key.id}`)
+  await page.keyboard.press('?')
+  const dialog = page.getByRole('dialog', { name: 'Keys' })
+  await dialog.waitFor()
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'hidden' })
+  await page.getByRole('button', { name: 'Keys' }).press('Enter')
+  await dialog.getByRole('checkbox').press(' ')
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'hidden' })
+  t.equal(await focused(page), 'Keys', 'the focus is back')
+  await page.keyboard.press('/')
+  await page.keyboard.press('?')
+  t.equal(await page.locator('#search, dialog[open]').count(), 0, 'single keys are off')
+  const revoke = page.getByRole('button', { name: 'Revoke' })
+  await revoke.focus()
+  await page.keyboard.press('Enter')
+  const asking = page.getByRole('dialog', { name: 'Revoke' })
+  await asking.waitFor()
+  t.ok(await asking.getByRole('button', { name: 'Revoke' }).isDisabled(), 'its name is to be typed')
+  await page.keyboard.press('Escape')
+  await asking.waitFor({ state: 'hidden' })
+  t.equal(await focused(page), 'Revoke', 'the focus is back')
+  await page.reload()
+  await settled(page)
+  const skip = page.getByRole('link', { name: 'Skip to the content' })
+  await skip.focus()
+  t.ok(await skip.isVisible())
+  await page.keyboard.press('Enter')
+  t.equal(await focused(page), 'Acme')
+  t.match(page.url(), `#/callers/${key.id}`, 'the page stays')
+})
+
+test('axe finds nothing on any page, in light and dark', async (t, open) => {
+  const admin = await startWithRedis(t, { more: retiring, admin: saving })
+  const { key, id } = await furnish(admin)
+  await admin.ask('PUT', `/admin/bans/${key.id}`, { for: '30m' })
+  const page = await open(admin.url, { token: '', bypassCSP: true })
+  await page.evaluate(axe)
+  t.strictSame(await violations(page), [], 'sign-in')
+  await signIn(page)
+  const inBoth = async (name: string): Promise<void> => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      t.strictSame(await violations(page), [], `${name}, ${colorScheme}`)
+      await picture(page, `${name}-${colorScheme}`)
+    }
+  }
+  for (const place of [...places, 'plans/free', `callers/${key.id}`, `requests/${id}`]) {
+    await go(page, place)
+    await inBoth(place.replace(/\/.*/, '-one'))
+  }
+  await page.getByRole('button', { name: 'Revoke' }).click()
+  await inBoth('dialog')
+  await go(page, 'plans/free')
+  await page.getByLabel('A minute', { exact: true }).fill('1')
+  await page.locator('.diff').waitFor()
+  await inBoth('tried-limit')
+})
+
+test('no page scrolls sideways at 320 px or at 200 %, and nothing moves that need not', async (t, open) => {
+  const admin = await startWithRedis(t, { more: retiring })
+  const { key, id } = await furnish(admin)
+  const all = [...places, 'plans/free', `callers/${key.id}`, `requests/${id}`]
+  const sizes = {
+    320: { viewport: { width: 320, height: 800 } },
+    'of 200 %': { viewport: { width: 640, height: 450 }, deviceScaleFactor: 2 },
+  }
+  for (const [name, size] of Object.entries(sizes)) {
+    const page = await open(admin.url, { ...size, reducedMotion: 'reduce' })
+    for (const place of all) {
+      await go(page, place)
+      t.ok(await isNarrow(page), `${place} ${name}`)
+      t.equal(await page.evaluate('document.getAnimations().length'), 0)
+      await picture(page, `${place.replace(/\/.*/, '-one')}-${name.replaceAll(/\W+/g, '')}`)
+    }
+  }
+})
+
+test('the console is at most 80 KB, compressed', async (t) => {
+  const { url } = await startWithRedis(t)
+  const context = await browser.newContext()
+  t.teardown(() => context.close())
+  const page = await context.newPage()
+  const sizes: Promise<number>[] = []
+  const encodings = new Set<string>()
+  page.on('requestfinished', (request) => {
+    sizes.push(request.sizes().then(({ responseBodySize }) => responseBodySize))
+    void request
+      .response()
+      .then((response) => encodings.add(response?.headers()['content-encoding'] ?? ''))
+  })
+  await page.goto(`${url}/console/`)
+  await page.getByLabel('Admin token').waitFor()
+  // The pages come behind the first one.
+  await page.waitForLoadState('networkidle')
+  const bytes = (await Promise.all(sizes)).reduce((sum, each) => sum + each, 0)
+  t.strictSame([...encodings], ['br'])
+  t.ok(sizes.length > 50 && bytes > 10_000 && bytes <= 80 * 1_024)
+  t.comment(`${sizes.length} files, ${bytes} bytes`)
+})
