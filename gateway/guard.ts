@@ -9,19 +9,20 @@ import type { Clock } from '../shared/clock.ts'
 import { loggable } from '../shared/log.ts'
 import type { Sign } from '../shared/signature.ts'
 import { Ranges } from './http/address.ts'
-import type { Config } from './config/config.ts'
+import type { Config, Route } from './config/config.ts'
 import type { Core } from './core.ts'
 import { recorder } from './records/recorder.ts'
 import { deprecationFinder } from './config/deprecations.ts'
 import { lenienceOf } from './http/lenience.ts'
 import { ConfiguredPlans } from './limits/terms.ts'
-import { forwardTo } from './forwarding/route-forwarding.ts'
+import { forwardTo, type Forward } from './forwarding/route-forwarding.ts'
+import { ownAnswers } from './portal/endpoints.ts'
 import { guardRoutes } from './guarded-routes.ts'
 import { corsFrom } from './http/cors.ts'
 import { follow } from './stages/1-follow.ts'
 import { preflight } from './stages/3-preflight.ts'
 import { screen } from './stages/2-screen.ts'
-import { authenticate } from './stages/4-authenticate.ts'
+import { authenticate, letAnybodyIn } from './stages/4-authenticate.ts'
 import { admit } from './stages/5-admit.ts'
 import { retire } from './stages/6-retire.ts'
 import { addRoutes } from './routes.ts'
@@ -97,20 +98,31 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
   })
   const retireAll = retire({ find, clock, called: record.deprecatedCall, unanswered })
   const announceAll = announce({ ietf: config.ietfHeaders, find, cors })
+  const letAnybodyInAll = letAnybodyIn(strangers, addressOf)
+  // Its path may fit a deprecated operation, which it isn't.
+  const announceOpen = announce({ ietf: config.ietfHeaders, find: () => undefined, cors })
   /** The stages of one route; `forward` is its handler, see routes.ts. */
   const stagesFor = (settings: FastifyContextConfig, url: string): RouteStages => {
     const { tollgate, cost = 1, label, upstream = '' } = settings
     const share = upstreams.get(upstream)?.share
     const route = label ?? url
     const asksOnly = tollgate === 'quota'
-    return {
+    const isFree = asksOnly || tollgate === 'open'
+    const anyway = {
       follow: follow({
         route,
         underWay,
-        ended: record.answersOf({ path: route, upstream, isFree: asksOnly }),
+        ended: record.answersOf({ path: route, upstream, isFree }),
       }),
       screen: screenAll,
       preflight: preflightAll,
+    }
+    if (tollgate === 'open') {
+      const open = { authenticate: letAnybodyInAll, announce: announceOpen }
+      return { ...anyway, ...open, admit: undefined, retire: undefined }
+    }
+    return {
+      ...anyway,
       authenticate: authenticateAll,
       admit: admit({ quotas, cost, asksOnly, share, banned: record.banned }),
       retire: retireAll,
@@ -126,10 +138,14 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
   })
   const { tunnels, mirrors } = core
   const forwarding = { trustedProxies, sign, clock, unanswered, tunnels, mirrors }
-  await addRoutes(app, config, (route) => {
+  const forwardingOf = (route: Route): Forward => {
     const upstream = upstreams.get(route.upstream)
     if (!upstream) throw new Error(`the upstream ${route.upstream} is not open`)
     return forwardTo(forwarding, route, upstream)
+  }
+  await addRoutes(app, config, {
+    forwardingOf,
+    own: ownAnswers({ config, core, clock, log: app.log }),
   })
 }
 
@@ -141,9 +157,9 @@ function settingsOf({ config = {}, method, url }: RouteOptions): FastifyContextC
   if (!Number.isSafeInteger(cost) || cost < 0) {
     throw new Error(`${name}: config.cost must be a whole number from 0 on, got ${text(cost)}`)
   }
-  if (tollgate !== true && tollgate !== 'quota') {
+  if (tollgate !== true && tollgate !== 'quota' && tollgate !== 'open') {
     throw new Error(
-      `${name}: config.tollgate must be true, false or "quota", got ${text(tollgate)}`,
+      `${name}: config.tollgate must be true, false, "quota" or "open", got ${text(tollgate)}`,
     )
   }
   return config

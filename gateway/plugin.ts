@@ -24,9 +24,10 @@ declare module 'fastify' {
     /**
      * Guards a route of the app's own: only callers with a valid key are served, and each request is counted.
      * `'quota'` is for a route that shows a caller its limits. It needs a key, costs nothing, and serves banned keys,
-     * too.
+     * too. `'open'` is for a route that anybody may read without a key: it costs nothing, and tells the limits of the
+     * sender's address.
      */
-    tollgate?: boolean | 'quota'
+    tollgate?: boolean | 'quota' | 'open'
     /** The points that a request to a guarded route costs: 1 by default; 0 for a route without limits. */
     cost?: number
     /** The name of a guarded route in logs and metrics: its URL by default. */
@@ -129,7 +130,7 @@ function configFrom(options: TollgateOptions): Pick<Loaded, 'config' | 'warnings
 }
 
 /** Throws a sentence if an app can't work with Tollgate; Fastify's own errors would be less clear. */
-function requireFit(app: FastifyInstance, { quotaPath }: Config): void {
+function requireFit(app: FastifyInstance, config: Config): void {
   const { initialConfig } = app
   if (initialConfig.http2) {
     throw new Error(
@@ -139,9 +140,16 @@ function requireFit(app: FastifyInstance, { quotaPath }: Config): void {
   if (app.hasRequestDecorator('tollgate')) {
     throw new Error('Tollgate is registered in this scope, or around it, already: once is enough')
   }
-  if (app.hasRoute({ method: 'GET', url: app.prefix + quotaPath })) {
+  const { quotaPath, usagePath, portal } = config
+  const own = [
+    ['quota', 'tells callers their quota', quotaPath],
+    ['usage', 'tells callers their usage', usagePath],
+    ['portal', 'has its pages for callers', portal?.path],
+  ] as const
+  for (const [setting, does, path] of own) {
+    if (path === undefined || !app.hasRoute({ method: 'GET', url: app.prefix + path })) continue
     throw new Error(
-      `the app has a route GET ${app.prefix}${quotaPath}, where Tollgate tells callers their quota: set another path with quota.path`,
+      `the app has a route GET ${app.prefix}${path}, where Tollgate ${does}: set another path with ${setting}.path`,
     )
   }
 }

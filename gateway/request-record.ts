@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Refusal, RefusalCode } from '../shared/refusal.ts'
 import { answer, type LogLine } from '../shared/service.ts'
 import type { Caller } from './keys/caller.ts'
@@ -63,13 +63,20 @@ export function refuse(reply: FastifyReply, refusal: Refusal): FastifyReply {
   return answer(reply, refusal)
 }
 
-/** The outcome of a request: admitted, refused with a code, a preflight, or `gone` if the caller left first. */
-export type Outcome = 'admitted' | RefusalCode | 'preflight' | 'gone'
+/**
+ * The outcome of a request: admitted, refused with a code, a preflight, `open` to anybody, or `gone` if the caller left
+ * first.
+ */
+export type Outcome = 'admitted' | RefusalCode | 'preflight' | 'open' | 'gone'
 
-export function outcomeOf({ refusal, standing, caller }: RequestRecord): Outcome {
+export function outcomeOf(
+  { refusal, standing, caller }: RequestRecord,
+  { method }: FastifyRequest,
+): Outcome {
   if (refusal) return refusal.code
   if (!standing) return 'gone'
-  return caller ? 'admitted' : 'preflight'
+  if (caller) return 'admitted'
+  return method === 'OPTIONS' ? 'preflight' : 'open'
 }
 
 /** Adds to a log line the milliseconds in the gateway before sending, and those until the backend's answer. */

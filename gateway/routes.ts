@@ -1,35 +1,44 @@
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { METHODS } from 'node:http'
 import { nothingThere } from '../shared/unknown-routes.ts'
 import type { Route } from './config/config.ts'
 import type { Preview, Served } from './config/load.ts'
 import { notAllowed } from './forwarding/refusals.ts'
 import type { Forward } from './forwarding/route-forwarding.ts'
+import { ownEndpoints, silentAnswers, takeShortTexts, type OwnAnswers } from './portal/endpoints.ts'
 import { noRoute } from './records/recorder.ts'
 import { refuse } from './request-record.ts'
-import { quotaView } from './stages/5-admit.ts'
 import { forward, hidden } from './stages/7-forward.ts'
 
-/** The methods of the quota path. */
-const quotaMethods = ['GET', 'HEAD']
+export type RouteAnswers = Readonly<{
+  /** Gives the handler of a route. */
+  forwardingOf: (route: Route) => Forward
+  /** The answers of the gateway's own endpoints. */
+  own: OwnAnswers
+}>
 
-/** Adds the routes of a configuration; `forwardingOf` gives the handler of a route. */
+/** Adds the routes of a configuration, and the endpoints at which the gateway itself answers. */
 export async function addRoutes(
   app: FastifyInstance,
-  { quotaPath: url, routes }: Served,
-  forwardingOf: (route: Route) => Forward,
+  served: Served,
+  { forwardingOf, own }: RouteAnswers,
 ): Promise<void> {
-  if (url !== undefined) {
-    app.get(url, { config: { tollgate: 'quota', cost: 0 }, schema: hidden }, quotaView)
-    app.route({
-      url,
-      method: app.supportedMethods.filter((method) => !quotaMethods.includes(method)),
-      config: { tollgate: true, cost: 0 },
-      schema: hidden,
-      handler: (_request, reply) => refuse(reply, notAllowed(quotaMethods)),
-    })
-  }
-  await app.register(forward, { routes, forwardingOf })
+  const endpoints = ownEndpoints(served, own)
+  void app.register((scope, _options, done) => {
+    takeShortTexts(scope)
+    for (const { url, methods, config, handler } of endpoints) {
+      scope.route({ url, method: [...methods], config, schema: hidden, handler })
+      scope.route({
+        url,
+        method: app.supportedMethods.filter((method) => !methods.includes(method)),
+        config: { ...config, tollgate: config.tollgate === 'open' ? 'open' : true },
+        schema: hidden,
+        handler: (_request, reply) => refuse(reply, notAllowed(methods)),
+      })
+    }
+    done()
+  })
+  await app.register(forward, { routes: served.routes, forwardingOf })
 }
 
 /** Makes the gateway's own app accept every method that Node knows. */
@@ -47,6 +56,11 @@ export function addRest(app: FastifyInstance, { routes }: Pick<Served, 'routes'>
   })
 }
 
+/** Answers nothing, for a router that is only tried out. */
+export function silent(_request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return reply
+}
+
 /**
  * Builds the router of a configuration as a gateway would, without opening anything. Throws a `ConfigError` for
  * mistakes that only the router finds.
@@ -55,7 +69,7 @@ export async function requireServable({ served, withNames, fault }: Preview): Pr
   const app = Fastify()
   try {
     takeAllMethods(app)
-    await addRoutes(app, served, () => (_request, reply) => reply)
+    await addRoutes(app, served, { forwardingOf: () => silent, own: silentAnswers(served, silent) })
     addRest(app, served)
     await app.ready()
   } catch (error) {

@@ -237,7 +237,8 @@ function describer(throttle: LogThrottle, trustedProxies: Ranges) {
   }
 }
 
-function describe(line: LogLine, { tollgate: record }: FastifyRequest): void {
+function describe(line: LogLine, request: FastifyRequest): void {
+  const { tollgate: record } = request
   if (!record) return
   const { caller, turnedAway, route, target, refusal } = record
   const known = caller ?? turnedAway
@@ -246,7 +247,7 @@ function describe(line: LogLine, { tollgate: record }: FastifyRequest): void {
     line['plan'] = known.plan
   }
   line['route'] = route
-  line['decision'] = outcomeOf(record)
+  line['decision'] = outcomeOf(record, request)
   if (refusal?.reason) line['reason'] = refusal.reason
   const window = refusal && windowOf(refusal)
   if (window) line['window'] = window

@@ -53,6 +53,7 @@ export type Reason =
   | 'day'
   | 'ban'
   | 'share'
+  | 'pace'
   | 'sunset'
   | 'brownout'
   | 'store'

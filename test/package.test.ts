@@ -75,7 +75,9 @@ t.test('the package works where it is installed: command, plugin and types', asy
   }
   t.ok(paths.every((path) => !/^(?:test|backend|build\/(?:test|backend))\//.test(path)))
   t.ok(paths.includes('build/gateway/stores/redis/quota.lua'))
-  for (const path of filesIn('gateway/admin/console')) t.ok(paths.includes(`build/${path}`), path)
+  for (const folder of ['gateway/admin/console', 'gateway/portal/page']) {
+    for (const path of filesIn(folder)) t.ok(paths.includes(`build/${path}`), path)
+  }
   t.strictSame(
     paths.filter((path) => path.endsWith('.map')),
     [],

@@ -78,6 +78,7 @@ t.test('what is told of settings that are left out is what they are', (t) => {
         extensions: [{ key: 'k', until: '2031-03-01' }],
       },
     ],
+    portal: { openapi: 'config/openapi/animal-store.yaml' },
   }
   const written = structuredClone(base) as Record<string, unknown>
   let count = 0

@@ -288,6 +288,8 @@ t.test(
     t.match(said, `shown this once: ${token}\n  It is kept in ${kept},`)
     t.equal(statSync(kept).mode & 0o777, 0o600)
     const [, admin = ''] = /console {2}(http:\S+)\/console\/ {2}/.exec(said) ?? []
+    const [, pages = ''] = /pages {4}http:\S+(\/\S+) {2}/.exec(said) ?? []
+    t.match((await caller(url)('GET', pages)).text, '<!doctype html>', 'the pages for callers')
     const bearer = { authorization: `Bearer ${token}` }
     t.equal((await caller(admin)('GET', '/admin/keys', undefined, bearer)).status, 200)
     const direct = caller(`http://127.0.0.1:${port}`)

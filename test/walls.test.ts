@@ -50,6 +50,7 @@ const floors: readonly (readonly string[])[] = [
   ['live/'],
   ['stores/', 'config/', 'forwarding/', 'mirror/'],
   ['stages/'],
+  ['portal/'],
   ['core.ts', 'guard.ts', 'guarded-routes.ts', 'routes.ts', 'stranger.ts', 'way.ts', 'server.ts'],
   ['operations/', 'plugin.ts'],
   ['admin/'],
@@ -59,6 +60,8 @@ const floors: readonly (readonly string[])[] = [
 /** The arrows that run up, and why. */
 const upwards: Readonly<Record<string, string>> = {
   'limits/terms.ts > keys/caller.ts': 'terms are kept with the caller that they are of',
+  'portal/rotation.ts > operations/key-desk.ts':
+    'a caller’s key is rotated at the desk that operators use',
 }
 
 /** The only files that may touch `process`, beside Node's version. All others get what they need as arguments. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { completeConsole, consoleFolder } from './console.mjs'
+import { completePages, pageFolders } from './pages.mjs'
 import { digestOf, root, SetupError, showProgress } from './shared.mjs'
 
 const target = join(root, 'build')
@@ -16,7 +16,7 @@ export async function build() {
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return
   rmSync(target, { recursive: true, force: true })
   const done = showProgress(() => 'Building')
-  const runs = await Promise.all([compile(root), compile(join(root, consoleFolder))])
+  const runs = await Promise.all(['', ...pageFolders].map((folder) => compile(join(root, folder))))
   const code = runs.some((run) => run.code !== 0) ? 1 : 0
   const output = runs.map((run) => run.output).join('')
   done(code === 0)
@@ -24,7 +24,7 @@ export async function build() {
   for (const file of files) {
     if (!/\.m?ts$/.test(file)) cpSync(file, join(target, relative(root, file)))
   }
-  completeConsole(target)
+  completePages(target)
   writeFileSync(stampFile, stamp)
 }
 

@@ -53,8 +53,9 @@ export async function runServices() {
   const isReached = leadsTo(config, backend)
   const isOpen = operator !== undefined || Boolean(process.env.ADMIN_TOKEN?.trim())
   const console = isOpen ? consoleOf(config) : undefined
+  const pages = config?.portal && `${gateway}${config.portal.path}`
   process.stdout.write(
-    welcome({ gateway, backend, console, operator, keys, isReached, isElsewhere }),
+    welcome({ gateway, backend, console, pages, operator, keys, isReached, isElsewhere }),
   )
 }
 
@@ -161,7 +162,7 @@ async function stopAll(services) {
 }
 
 /** The addresses of all services and commands to try, with the new keys if they can be shown, else how to make one. */
-function welcome({ gateway, backend, console, operator, keys, isReached, isElsewhere }) {
+function welcome({ gateway, backend, console, pages, operator, keys, isReached, isElsewhere }) {
   const next =
     keys.length > 0
       ? tokens(keys, gateway)
@@ -169,6 +170,7 @@ function welcome({ gateway, backend, console, operator, keys, isReached, isElsew
   return [
     `Tollgate runs. Ctrl-C ends it. README.md tells more.`,
     `  gateway  ${gateway}  what callers use (${configFile})`,
+    ...(pages ? [`  pages    ${pages}  what callers read`] : []),
     `  backend  ${backend}  the animal store behind it (data/animals.db)`,
     ...(console ? [`  console  ${console}  what operators use`] : []),
     ...(operator ? signIn(operator) : []),

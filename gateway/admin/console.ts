@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url'
 import type { Clock } from '../../shared/clock.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { Type } from '../../shared/schema.ts'
+import { PageFolder, pageHeaders, type PageFile } from '../http/page-files.ts'
 import type { Gateway } from '../server.ts'
 import { jsonTypes, takeTexts } from './body.ts'
-import { pageFiles } from './console-files.ts'
 import { entryFinder, privately, type Entry, type EntryOptions } from './entry.ts'
 import { readSecret } from './given.ts'
 import { pageScreen } from './hosts.ts'
@@ -21,15 +21,6 @@ const folder = fileURLToPath(new URL('./console', import.meta.url))
 /** The page of a gateway with tokens, and of one without. */
 const usualPage = 'index.html'
 const closedPage = 'no-token.html'
-
-const pageHeaders = {
-  'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-}
 
 export type ConsoleOptions = Readonly<{
   gateway: Gateway
@@ -64,12 +55,12 @@ export function addConsole(app: FastifyInstance, options: ConsoleOptions): void 
 
 /** Adds a route for each file, so that no path can lead to another. */
 function addFiles(app: FastifyInstance, isOpen: boolean): void {
-  const shown = isOpen ? usualPage : closedPage
-  for (const [path, file] of pageFiles(folder)) {
-    const isPage = path === usualPage || path === closedPage
-    if (isPage ? path !== shown : !isOpen) continue
-    app.get(`/console/${isPage ? '' : path}`, (request, reply) => file.answer(request, reply))
-  }
+  const pages = new PageFolder(folder)
+  const add = (path: string, file: PageFile): void =>
+    void app.get(`/console/${path}`, (request, reply) => file.answer(request, reply))
+  const page = pages.page(isOpen ? usualPage : closedPage)
+  if (page) add('', page)
+  if (isOpen) for (const [path, file] of pages.files) add(path, file)
 }
 
 const signInBody = Type.Object(

@@ -202,7 +202,8 @@ async function configurationFor(
     }
   }
   const file = named ?? textOf(input, 'config') ?? configFile(environment)
-  return { loaded: readConfig(file, environment), name: file }
+  const isOfConfig = position >= 0 || operation.name.startsWith('config ')
+  return { loaded: readConfig(file, environment, isOfConfig), name: file }
 }
 
 /** The author of changes, for the audit. */

@@ -112,6 +112,15 @@ export type Address = Readonly<{ host: string; port: number }>
  */
 export type AdminAddress = Address & Readonly<{ hosts: readonly string[]; save: boolean }>
 
+/** The pages for callers. */
+export type PortalSettings = Readonly<{
+  path: string
+  /** The OpenAPI document as JSON. */
+  document: string
+  /** Whether callers may rotate their own keys. */
+  canRotate: boolean
+}>
+
 /** The configuration as the gateway uses it: complete, checked and frozen. */
 export type Config = Readonly<{
   /** The short name of its text, by which operators tell two configurations apart. */
@@ -129,6 +138,9 @@ export type Config = Readonly<{
   upstreams: ReadonlyMap<string, UpstreamSettings>
   /** The path at which callers read their own limits. */
   quotaPath: string
+  /** The path at which callers read their own usage. */
+  usagePath: string
+  portal: PortalSettings | undefined
   /** Whether the IETF's `RateLimit` fields are sent beside the `X-RateLimit` ones. */
   ietfHeaders: boolean
   routes: readonly Route[]

@@ -143,6 +143,13 @@ export const descriptions: Readonly<Record<string, string>> = {
 
   quota: 'The endpoint of the gateway itself for callers.',
   'quota.path': 'The path at which callers read their limits; asking is free.',
+  usage: 'The endpoint of the gateway itself for callers that look back.',
+  'usage.path': 'The path at which callers read their usage by day; asking is free.',
+  portal: 'The pages for callers: the reference of the API, and how they stand. Without it: none.',
+  'portal.path': 'The path of the pages; they need no key.',
+  'portal.openapi':
+    'The OpenAPI document of the API, in YAML or JSON, from the working directory or from above this file. Each reload of the configuration reads it again.',
+  'portal.rotate': 'Whether callers may give their own key a new token.',
   headers: 'Headers to send besides X-RateLimit.',
   'headers.ietf': 'Whether RateLimit and RateLimit-Policy (draft 11) are sent.',
   cors: 'Which web pages may call from browsers.',

@@ -17,6 +17,8 @@ const names: Readonly<Record<string, readonly string[]>> = {
   bans: ['BanSettings'],
   keys: ['KeySettings'],
   quota: ['QuotaSettings'],
+  usage: ['UsageSettings'],
+  portal: ['PortalSettings'],
   headers: ['HeaderSettings'],
   'upstreams.NAME': ['UpstreamSettings'],
   'upstreams.NAME.targets[]': ['WeightedTarget'],

@@ -19,6 +19,10 @@ export interface ConfigFile {
   readonly keys?: KeySettings
   /** The endpoint of the gateway itself for callers. */
   readonly quota?: QuotaSettings
+  /** The endpoint of the gateway itself for callers that look back. */
+  readonly usage?: UsageSettings
+  /** The pages for callers: the reference of the API, and how they stand. Without it: none. */
+  readonly portal?: PortalSettings
   /** Headers to send besides X-RateLimit. */
   readonly headers?: HeaderSettings
   /** The backends behind the gateway, by name. */
@@ -197,6 +201,22 @@ export interface WeightedTarget {
 export interface HeaderSettings {
   /** Whether RateLimit and RateLimit-Policy (draft 11) are sent. Write true or false. */
   readonly ietf?: boolean
+}
+
+/** The pages for callers: the reference of the API, and how they stand. Without it: none. */
+export interface PortalSettings {
+  /** The path of the pages; they need no key. Write a path such as /docs. */
+  readonly path?: string
+  /** The OpenAPI document of the API, in YAML or JSON, from the working directory or from above this file. Each reload of the configuration reads it again. */
+  readonly openapi: string
+  /** Whether callers may give their own key a new token. Write on or off. */
+  readonly rotate?: 'on' | 'off'
+}
+
+/** The endpoint of the gateway itself for callers that look back. */
+export interface UsageSettings {
+  /** The path at which callers read their usage by day; asking is free. Write a path such as /v1/quota. */
+  readonly path?: string
 }
 
 /** The endpoint of the gateway itself for callers. */

@@ -4,20 +4,27 @@ import type { Limits, Plan } from '../limits/limits.ts'
 import { limitFrom } from '../limits/limits.ts'
 import { shadowOf } from '../limits/shadow.ts'
 import type { BanRules } from '../limits/step.ts'
-import type { Config, RedisSettings, Route, SwapSettings, UpstreamSettings } from './config.ts'
+import type {
+  Config,
+  PortalSettings,
+  RedisSettings,
+  Route,
+  SwapSettings,
+  UpstreamSettings,
+} from './config.ts'
 import { methodsOf, withHead } from './methods.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../shared/units.ts'
 import type { CompleteFile } from './written.ts'
 
-/** Reads a file of certificates that the configuration names. */
-export type ReadCertificates = (file: string) => string
+/** Reads files that the configuration names: certificates, and an OpenAPI document as JSON. */
+export type ReadFiles = Readonly<{
+  certificates: (file: string) => string
+  document: (file: string) => string
+}>
 
 /** Turns the texts of a complete file that has been checked into values. */
-export function configFrom(
-  file: CompleteFile,
-  certificatesIn: ReadCertificates,
-): Omit<Config, 'hash'> {
-  const { listen, admin, store, cors } = file
+export function configFrom(file: CompleteFile, read: ReadFiles): Omit<Config, 'hash'> {
+  const { listen, admin, store, cors, portal } = file
   return {
     name: file.name,
     listen,
@@ -36,10 +43,12 @@ export function configFrom(
     upstreams: new Map(
       Object.entries(file.upstreams).map(([name, written]) => [
         name,
-        upstreamFrom(name, written, certificatesIn),
+        upstreamFrom(name, written, read),
       ]),
     ),
     quotaPath: file.quota.path,
+    usagePath: file.usage.path,
+    portal: portal && portalFrom(portal, read),
     ietfHeaders: file.headers.ietf,
     routes: routesFrom(file.routes),
     deprecations: file.deprecations.map(deprecationFrom),
@@ -100,7 +109,7 @@ function bansFrom(bans: CompleteFile['bans']): BanRules {
 function upstreamFrom(
   name: string,
   written: CompleteFile['upstreams'][string],
-  certificatesIn: ReadCertificates,
+  read: ReadFiles,
 ): UpstreamSettings {
   const { targets, swap, timeout, health, maxInFlight, fair, tls, probes } = written
   return {
@@ -120,12 +129,19 @@ function upstreamFrom(
     },
     maxInFlight,
     isFair: fair === 'on',
-    ca: tls && certificatesIn(tls.ca),
+    ca: tls && read.certificates(tls.ca),
     probes: probes.map(({ request, status }) => {
       const [method = '', target = ''] = request.split(' ')
       return { method, target, status }
     }),
   }
+}
+
+function portalFrom(
+  { path, openapi, rotate }: NonNullable<CompleteFile['portal']>,
+  read: ReadFiles,
+): PortalSettings {
+  return { path, document: read.document(openapi), canRotate: rotate === 'on' }
 }
 
 function swapFrom({

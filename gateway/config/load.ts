@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { isOf } from '../../shared/schema.ts'
 import { mistakesIn, nameOf } from './check.ts'
-import type { Config, Route } from './config.ts'
+import type { Config, PortalSettings, Route } from './config.ts'
 import { contradictionsIn, type World } from './contradictions/contradictions.ts'
 import { ConfigDocument, type Mistake, type Path } from './document.ts'
 import { frozen } from './frozen.ts'
@@ -10,6 +10,7 @@ import { configFrom, plansFrom, routesFrom } from './interpret.ts'
 import type { Plan } from '../limits/limits.ts'
 import type { ConfigFile } from './file.ts'
 import { maskedIn } from './masked.ts'
+import { readOpenapi } from './openapi-file.ts'
 import { fileSchema } from './schema.ts'
 import { shownFrom } from './show.ts'
 import type { Environment } from './variables.ts'
@@ -26,8 +27,13 @@ export class ConfigError extends Error {
   }
 }
 
-/** The paths that a gateway serves: its routes, and the quota path. */
-export type Served = Readonly<{ quotaPath: string | undefined; routes: readonly Route[] }>
+/** The paths that a gateway serves: its routes, and those at which it answers itself. */
+export type Served = Readonly<{
+  quotaPath: string | undefined
+  usagePath: string | undefined
+  portal: Pick<PortalSettings, 'path' | 'canRotate'> | undefined
+  routes: readonly Route[]
+}>
 
 /** A sentence about a setting, without its subject. */
 export type Fault = readonly [path: Path, sentence: string]
@@ -79,9 +85,16 @@ export function loadConfig(file: string, environment: Environment = process.env)
   return readConfig(file, environment).config
 }
 
-/** Like `loadConfig`, with the file's text and the places of its settings. */
-export function readConfig(file: string, environment: Environment = process.env): Loaded {
-  return load(textOf(file), environment, file)
+/**
+ * Like `loadConfig`, with the file's text and the places of its settings. A command that has no use for the OpenAPI document
+ * leaves it unread: 50 KB of YAML take a tenth of a second.
+ */
+export function readConfig(
+  file: string,
+  environment: Environment = process.env,
+  readsDocument = true,
+): Loaded {
+  return load(textOf(file), environment, file, readsDocument)
 }
 
 /** Like `readConfig` for a text that is in no file; messages call it `name`. */
@@ -121,18 +134,34 @@ export function parseConfig(text: string, environment: Environment, name: string
  */
 export function previewConfig(text: string, environment: Environment, name: string): Preview {
   const document = new ConfigDocument(text, environment, 'names')
-  return previewOf(document, name, { files: false, adminToken: hasToken(environment) })
+  return previewOf(document, name, {
+    files: false,
+    openapi: false,
+    configFile: name,
+    adminToken: hasToken(environment),
+  })
 }
 
-function load(text: string, environment: Environment | undefined, name: string): Loaded {
+function load(
+  text: string,
+  environment: Environment | undefined,
+  name: string,
+  readsDocument = true,
+): Loaded {
   const document = new ConfigDocument(text, environment)
   // A program that brings an object guards its admin address itself.
   const adminToken = environment === undefined || hasToken(environment)
-  const preview = previewOf(document, name, { files: true, adminToken })
+  const preview = previewOf(document, name, {
+    ...{ files: true, openapi: readsDocument },
+    ...{ configFile: name, adminToken },
+  })
   const value = document.value(document.root)
   // The preview has checked it already; this tells the compiler so.
   if (!isOf(fileSchema, value)) throw new ConfigError(`${name} doesn’t match the schema`)
-  const settings = configFrom(completed(value), (file) => readFileSync(file, 'utf8'))
+  const settings = configFrom(completed(value), {
+    certificates: (file) => readFileSync(file, 'utf8'),
+    document: (file) => (readsDocument ? (readOpenapi(file, name).json ?? '{}') : '{}'),
+  })
   const config = frozen({ ...settings, hash: hashOf(text) })
   return { ...preview, served: config, config, text }
 }
@@ -167,10 +196,7 @@ function previewOf(document: ConfigDocument, name: string, world: World): Previe
   return {
     shown: frozen(shownFrom(file)),
     warnings,
-    served: {
-      quotaPath: [file.quota.path].find((path) => !path.includes('${')),
-      routes: routesFrom(file.routes).filter(hasNoVariable),
-    },
+    served: servedIn(file),
     plans: plansOf(file),
     lineOf: (path) => document.lineOf(path),
     withNames: (text) => document.withNames(text),
@@ -181,6 +207,19 @@ function previewOf(document: ConfigDocument, name: string, world: World): Previe
       return new ConfigError(lines.join('\n'), { mistakes: lines })
     },
     warningsOf: (remarks) => about(remarks, true),
+  }
+}
+
+function servedIn({ quota, usage, portal, routes }: CompleteFile): Served {
+  const known = (path: string): string | undefined => (hasVariable(path) ? undefined : path)
+  return {
+    quotaPath: known(quota.path),
+    usagePath: known(usage.path),
+    portal:
+      portal && !hasVariable(portal)
+        ? { path: portal.path, canRotate: portal.rotate === 'on' }
+        : undefined,
+    routes: routesFrom(routes).filter(hasNoVariable),
   }
 }
 

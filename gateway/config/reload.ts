@@ -160,12 +160,13 @@ export class Reloader {
   }
 }
 
-/** Whether two loaded files have the same text and the same certificates. */
+/** Whether two loaded files have the same text, the same certificates and the same OpenAPI document. */
 function isSame(one: Loaded, other: Loaded): boolean {
   const [certificates, others] = [one, other].map(({ config }) =>
     JSON.stringify([...config.upstreams.values()].map(({ ca }) => ca ?? null)),
   )
-  return one.text === other.text && certificates === others
+  const isDocumentSame = one.config.portal?.document === other.config.portal?.document
+  return one.text === other.text && certificates === others && isDocumentSame
 }
 
 function mistakesOf(error: unknown, file: string, loaded: Loaded | undefined): string {

@@ -14,6 +14,7 @@ import {
   nodes,
   operation,
   origin,
+  ownFolder,
   ownPath,
   path,
   percent,
@@ -146,6 +147,8 @@ export const fileSchema = section({
   ),
   keys: optional(section({ cache: optional(count) })),
   quota: optional(section({ path: optional(ownPath) })),
+  usage: optional(section({ path: optional(ownPath) })),
+  portal: optional(section({ path: optional(ownFolder), openapi: text, rotate: onOrOff })),
   headers: optional(section({ ietf: optional(yesOrNo) })),
   upstreams: optional(
     Type.Record(

@@ -113,6 +113,11 @@ export const ownPath = Type.String({
   pattern: '^/[^{}*:?#\\s]*$',
   expected: 'a path such as /v1/quota',
 })
+/** A path at which the gateway itself answers, with more paths below it. */
+export const ownFolder = Type.String({
+  pattern: '^(?:/[^/{}*:?#\\s]+)+$',
+  expected: 'a path such as /docs',
+})
 // It goes into a `Link` header, in which an angle bracket would end it.
 export const link = Type.String({
   pattern: '^[^\\s<>"]+$',

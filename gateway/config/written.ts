@@ -7,6 +7,7 @@ type Plan = ConfigFile['plans'][string]
 type Upstream = NonNullable<ConfigFile['upstreams']>[string]
 type Target = Upstream['targets'][number]
 type Route = ConfigFile['routes'][number]
+type Portal = NonNullable<ConfigFile['portal']>
 type Deprecation = NonNullable<ConfigFile['deprecations']>[number]
 
 /**
@@ -43,6 +44,8 @@ export function completed(file: ConfigFile) {
     routes: file.routes.map(completeRoute),
     deprecations: (file.deprecations ?? []).map(completeDeprecation),
     quota: { path: '/v1/quota', ...file.quota },
+    usage: { path: '/v1/usage', ...file.usage },
+    ...(file.portal === undefined ? {} : { portal: completePortal(file.portal) }),
     headers: { ietf: false, ...file.headers },
     workers: file.workers ?? 1,
     drain: file.drain ?? '3s',
@@ -88,6 +91,10 @@ function completeTarget(target: Target) {
 
 function completeRoute(route: Route) {
   return { ...route, cost: route.cost ?? 1, bodyLimit: route.bodyLimit ?? '1MiB' }
+}
+
+function completePortal(portal: Portal) {
+  return { path: '/docs', rotate: 'off' as const, ...portal }
 }
 
 function completeDeprecation(deprecation: Deprecation) {

@@ -40,6 +40,7 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
   day: (kept) => ofWindow('day', kept.day, kept),
   ban: (kept) =>
     `The key ${nameOf(kept)} is banned: it went on after refusals, or an operator banned it. ${again(kept.bannedUntilMs, kept)}`,
+  pace: () => 'The gateway’s own endpoints were asked more often than they answer one key.',
   share: ({ upstream, shareTaken: { underWay, share } }) =>
     `The upstream ${upstream} was half full. The quota had ${underWay} requests under way, and its share was ${share}.`,
   sunset: () => 'The operation is past its sunset.',

@@ -194,12 +194,20 @@ export class KeyDesk {
     await this.#quota?.lift(before, id)
   }
 
-  /** Gives a key a new secret. The last one still works for `overlapMs`; older ones end now. */
-  async rotate(id: string, overlapMs: number): Promise<Issued> {
+  /**
+   * Gives a key a new secret. The last one still works for `overlapMs`; older ones end now. `require` throws a
+   * `KeyMistake` for a key that can't have it.
+   */
+  async rotate(
+    id: string,
+    overlapMs: number,
+    require: (key: Key, nowMs: number) => void = () => undefined,
+  ): Promise<Issued> {
     const token = newToken(id)
     const now = this.#clock()
     const key = await this.#edit('keys.rotate', id, (key) => {
       requireAlive(key)
+      require(key, now)
       const [current, ...older] = key.secrets
       const secrets: Secret[] = [
         { hash: hashOf(token) },

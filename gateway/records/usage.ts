@@ -45,7 +45,7 @@ export function latestDays(count: number, nowMs: number): { fromDay: number; toD
 
 /** The usage in some days: of one key by day; otherwise of each key in all, the most used first. */
 export async function usage(
-  stores: Readonly<{ keys: KeyStore; tallies: TallyStore }>,
+  stores: Readonly<{ keys: KeyStore; tallies: Pick<TallyStore, 'list'> }>,
   { fromDay, toDay, key }: UsageQuery,
 ): Promise<Usage[]> {
   const sumsByName = new Map<string, Summed>()

@@ -26,6 +26,16 @@ const admitted = {
   '5xx': 'admitted 5xx',
 } as const
 
+/** Tallied amounts: the points of admitted requests are their number, and `more`, and not `less`. */
+export const pointTallies = { more: 'points more', less: 'points less' } as const
+
+/** All names under which `usage` counts requests and points. */
+export const uses: readonly string[] = [
+  ...Object.values(admitted),
+  ...refused.values(),
+  ...Object.values(pointTallies),
+]
+
 export function refusalName({ code, reason }: Refusal): RefusalName {
   if (code !== 'rate_limit_exceeded') return code
   if (reason === 'minute') return 'rate_limit_exceeded minute'
@@ -46,9 +56,6 @@ export function useOf(record: RequestRecord, status: number): Use | undefined {
   }
   return admitted[classOfStatus(status)]
 }
-
-/** Tallied amounts: the points of admitted requests are their number, and `more`, and not `less`. */
-export const pointTallies = { more: 'points more', less: 'points less' } as const
 
 /** How many points more than one an admitted request has cost; negative if it cost none, or its points were given back. */
 export function pointsBeyondOne({ standing, isGivenBack }: RequestRecord): number {

@@ -114,6 +114,16 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
   }
 }
 
+/** Lets anybody in, with a key or without, and counts nothing: the route is for people who have no key yet. */
+export function letAnybodyIn(strangers: Strangers, addressOf: AddressOf): onRequestHookHandler {
+  return function letAnybodyIn(request, _reply, done): void {
+    const { limits } = strangers
+    const decision = strangers.stand(addressOf(request))
+    if (request.tollgate) request.tollgate.standing = { decision, limits }
+    done()
+  }
+}
+
 // Made once: a new one for each request would be a twentieth of the cost of refusing.
 const unplanned = refusing(
   'plan_gone',

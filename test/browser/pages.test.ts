@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import type { Page } from 'playwright-core'
 import t from 'tap'
 import { startAdmin } from '../support/admin.ts'
 import {
+  axe,
   focused,
   furnish,
   go,
+  isNarrow,
   picture,
   places,
   retiring,
@@ -16,9 +15,9 @@ import {
   signIn,
   startBrowser,
   startWithRedis,
+  violations,
 } from '../support/browser.ts'
 import type { Gateway } from '../support/gateway.ts'
-import { root } from '../support/process.ts'
 import { until } from '../support/redis.ts'
 
 const { browser, test } = await startBrowser(t)
@@ -129,10 +128,6 @@ test('hostile names are texts on every page, and move nothing', async (t, open) 
   t.equal(await page.evaluate('String(globalThis.isHacked)'), 'undefined')
 })
 
-function isNarrow(page: Page): Promise<boolean> {
-  return page.evaluate<boolean>('document.scrollingElement.scrollWidth <= innerWidth')
-}
-
 test('the keyboard alone is enough', async (t, open) => {
   const admin = await startWithRedis(t)
   const { key } = await furnish(admin)
@@ -174,24 +169,6 @@ test('the keyboard alone is enough', async (t, open) => {
   t.equal(await focused(page), 'Acme')
   t.match(page.url(), `#/callers/${key.id}`, 'the page stays')
 })
-
-const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8')
-
-type Violation = Readonly<{
-  id: string
-  nodes: readonly Readonly<{ html: string; failureSummary: string }>[]
-}>
-
-/** What axe finds on a page, in short. */
-async function violations(page: Page): Promise<string[]> {
-  const { violations: all } = await page.evaluate<{ violations: Violation[] }>(
-    `axe.run(document, { resultTypes: ['violations'] })`,
-  )
-  return all.map(({ id, nodes }) => {
-    const [{ html = '', failureSummary = '' } = {}] = nodes
-    return `${id} (${nodes.length}): ${html.slice(0, 200)} ${failureSummary.slice(0, 200)}`
-  })
-}
 
 test('axe finds nothing on any page, in light and dark', async (t, open) => {
   const admin = await startWithRedis(t, { more: retiring, admin: saving })

@@ -341,10 +341,13 @@ strangers: { perMinute: unlimited, perDay: unlimited }
 bans: { strikes: 7, within: 2m, grace: 0s, for: 7m, factor: 1.5, atMost: 2h, memory: 7d }
 keys: { cache: 7 }
 quota: { path: /me }
+usage: { path: /mine }
+portal: { path: /help/me, openapi: config/openapi/admin.yaml, rotate: on }
 headers: { ietf: true }
 upstreams:
   animals:
     targets: [ { url: "https://10.0.0.1:8443", weight: 9 }, "https://10.0.0.2/" ]
+    swap: { to: [ { url: "https://10.0.0.3:8443", weight: 2 } ], steps: [ 5, 50 ], every: 7m, methods: [ GET ], back: { errors: 2%, slower: 3, after: 70, callers: 4 } }
     timeout: { connect: 2s, response: 3s, idle: 4s, request: 5s }
     health: { path: /well, every: 7s, unhealthyAfter: 7 }
     maxInFlight: 7
@@ -503,7 +506,7 @@ t.test('editors take what the gateway takes, and tell what each setting is for',
   }
   const described = JSON.stringify(jsonSchema())
   const sections =
-    /^(?:[^.[]+|plans\.NAME(?:\.shadow)?|upstreams\.NAME(?:\.\w+)?(?:\[\])?|deprecations\[\]\.(?:brownouts|extensions))$/
+    /^(?:[^.[]+|plans\.NAME(?:\.shadow)?|upstreams\.NAME(?:\.\w+){0,2}(?:\[\])?|deprecations\[\]\.(?:brownouts|extensions))$/
   for (const place of settingsOf(fileSchema).keys()) t.ok(descriptions[place], place)
   for (const [place, text] of Object.entries(descriptions)) {
     t.ok(settingsOf(fileSchema).has(place) || sections.test(place), `${place} is a setting`)
@@ -541,7 +544,7 @@ t.test('what is sound can be served', async (t) => {
   const [entry] = preview.served.routes
   if (!entry) throw new Error('there is a route')
   await t.rejects(
-    requireServable({ ...preview, served: { quotaPath: '/me', routes: [entry, entry] } }),
+    requireServable({ ...preview, served: { ...preview.served, routes: [entry, entry] } }),
     { message: /^x:\d+:\d+: routes can't be served: [^\n]*'\/v1\/\*'[^\n]*$/ },
   )
 })

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { pageFiles } from '../../gateway/admin/console-files.ts'
+import { PageFolder } from '../../gateway/http/page-files.ts'
 import { Sessions } from '../../gateway/admin/session.ts'
 import { adminTokensFrom } from '../../gateway/admin/token.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
@@ -511,15 +511,18 @@ t.test('files have new paths when one of them changes, and a folder may be missi
   const index = '<script src="./pages/a.js"></script><a href="https://x/a.js">a.js</a>'
   const folder = (script: string) =>
     t.testdir({ 'index.html': index, 'a.js.map': '', 'a.d.ts': '', pages: { 'a.js': script } })
-  const paths = (script: string) => [...pageFiles(folder(script)).keys()].sort()
-  const [one = '', page] = paths('1')
+  const paths = (script: string) => [...new PageFolder(folder(script)).files.keys()]
+  const [one = ''] = paths('1')
   t.match(one, /^[0-9a-f]{16}\/pages\/a\.js$/)
-  t.equal(page, 'index.html')
-  t.strictSame(paths('1'), [one, page])
-  t.notSame(paths('2'), [one, page])
-  const text = pageFiles(folder('1')).get('index.html')?.bytes.toString()
-  t.equal(text, index.replace('./pages/a.js', one))
-  t.equal(pageFiles(join(folder('1'), 'none')).size, 0)
+  t.strictSame(paths('1'), [one])
+  t.notSame(paths('2'), [one])
+  const textOf = (below?: string) =>
+    new PageFolder(folder('1')).page('index.html', below)?.bytes.toString()
+  t.equal(textOf(), index.replace('./pages/a.js', one))
+  t.equal(textOf('docs/'), index.replace('./pages/a.js', `docs/${one}`))
+  const none = new PageFolder(join(folder('1'), 'none'))
+  t.equal(none.files.size, 0)
+  t.equal(none.page('index.html'), undefined)
   t.end()
 })
 

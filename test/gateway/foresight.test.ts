@@ -14,7 +14,8 @@ import { Caller } from '../../gateway/keys/caller.ts'
 import { Quotas } from '../../gateway/limits/quotas.ts'
 import { shadowOf, wouldRefuse } from '../../gateway/limits/shadow.ts'
 import { dayMs, minuteMs } from '../../gateway/limits/step.ts'
-import { addRest, addRoutes, takeAllMethods } from '../../gateway/routes.ts'
+import { silentAnswers } from '../../gateway/portal/endpoints.ts'
+import { addRest, addRoutes, silent, takeAllMethods } from '../../gateway/routes.ts'
 import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { embeddedPeaks } from '../../gateway/stores/embedded/peaks.ts'
 import { redisAudit } from '../../gateway/stores/redis/audit.ts'
@@ -586,7 +587,7 @@ t.test('a replay finds the cost of a request where the router finds it', async (
     app.addHook('onRequest', (request, reply) => {
       void reply.send(String(request.routeOptions.config.cost ?? 1))
     })
-    await addRoutes(app, config, () => (_request, reply) => reply)
+    await addRoutes(app, config, { forwardingOf: () => silent, own: silentAnswers(config, silent) })
     addRest(app, config)
     const costOf = costsBy(config)
     for (let i = 0; i < 80; i++) {
@@ -596,7 +597,7 @@ t.test('a replay finds the cost of a request where the router finds it', async (
             '',
           ),
         ),
-        ...['/', '/a/', '/v1/quota'],
+        ...['/', '/a/', '/v1/quota', '/v1/usage'],
       ])
       const method = pick(['GET', 'POST', 'DELETE', 'OPTIONS'] as const)
       const { body } = await app.inject({ method, url: path })

@@ -99,6 +99,37 @@ t.test('the plugin alone guards the routes of an app, and counts them', async (t
   )
 })
 
+t.test(
+  'an app has the pages for callers below its prefix, and routes of its own that are open',
+  async (t) => {
+    const { app, headers } = await startApp(t, async (app, { loaded, stores }) => {
+      const document = '{"openapi":"3.1.0","info":{"title":"Mine"},"paths":{}}'
+      const portal = { path: '/docs', document, canRotate: true }
+      const options = { loaded: loaded && { ...loaded, portal }, stores } as TollgateOptions
+      const own = async (scope: FastifyInstance): Promise<void> => {
+        await scope.register(tollgate, options)
+        scope.get('/news', { config: { tollgate: 'open' } }, (request) => ({
+          caller: request.tollgate?.caller?.id ?? null,
+        }))
+      }
+      await app.register(own, { prefix: '/api' })
+    })
+    const ask = (url: string, more = {}) => app.inject({ url, headers: more })
+    const news = await ask('/api/news', headers)
+    t.match(news, { statusCode: 200, headers: { 'x-ratelimit-remaining': '60' } })
+    t.equal(news.json().caller, null, 'a key makes no difference there')
+    const page = await ask('/api/docs')
+    const [, script = ''] = /src="([^"]+main\.js)"/.exec(page.body) ?? []
+    t.equal((await ask(`/api/${script}`)).statusCode, 200, 'the page finds its files')
+    const { headers: told } = await ask('/api/docs/')
+    t.equal(new URL(String(told['location']), 'http://x/api/docs/').pathname, '/api/docs')
+    t.match((await ask('/api/docs/openapi.json')).json(), { info: { title: 'Mine' } })
+    t.match((await ask('/api/v1/usage', headers)).json(), { days: [], account: null })
+    const options = { method: 'POST', url: '/api/v1/key/rotate', headers } as const
+    t.match((await app.inject(options)).json(), { key: /^tg_/ })
+  },
+)
+
 t.test('a route that asks to be guarded is, however Tollgate is registered', async (t) => {
   const sibling = async (scope: FastifyInstance): Promise<void> => {
     scope.get('/mine', mine, serve)

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import type { Test } from 'tap'
@@ -34,11 +34,13 @@ export type OpenOptions = BrowserContextOptions &
     token?: string
     /** The place to open after `#/`. */
     place?: string
+    /** A page for callers to open, in place of the console. */
+    at?: string
     /** Faults that this test brings about by itself. */
     expected?: RegExp
   }>
 
-/** Opens the console of an admin address in a context of its own. */
+/** Opens the console of an admin address, or a page for callers, in a context of its own. */
 export type Open = (url: string, options?: OpenOptions) => Promise<Page>
 
 /** A test with real Chromium: after it, no page may have done what no page may do. */
@@ -94,7 +96,7 @@ async function open(
   faults: string[],
   options: OpenOptions = {},
 ): Promise<Page> {
-  const { token = usualToken, place = '', expected, ...contextOptions } = options
+  const { token = usualToken, place = '', at, expected, ...contextOptions } = options
   const context = await browser.newContext({
     viewport: { width: 1280, height: 900 },
     ...contextOptions,
@@ -110,14 +112,19 @@ async function open(
       tellViolation(event.violatedDirective + ' ' + event.blockedURI))`,
   })
   const page = await context.newPage()
-  watch(page, new URL(url).host, note)
-  await page.goto(`${url}/console/#/${place}`)
-  if (token !== '') await signIn(page, token)
+  watch(page, new URL(url).host, note, at === undefined ? isDocumented : () => true)
+  await page.goto(at === undefined ? `${url}/console/#/${place}` : `${url}${at}`)
+  if (at === undefined && token !== '') await signIn(page, token)
   return page
 }
 
-/** Notes everything that no page of the console may do. */
-function watch(page: Page, host: string, note: (fault: string) => void): void {
+/** Notes everything that no page may do. */
+function watch(
+  page: Page,
+  host: string,
+  note: (fault: string) => void,
+  mayAsk: (method: string, path: string) => boolean,
+): void {
   page.on('pageerror', (error) => note(`error: ${error.message}`))
   page.on('console', (message) => {
     // The browser's own lines about answers; these are noted below.
@@ -127,7 +134,7 @@ function watch(page: Page, host: string, note: (fault: string) => void): void {
   page.on('request', (request) => {
     const { host: asked, pathname } = new URL(request.url())
     if (asked !== host) note(`another host: ${request.url()}`)
-    else if (!isDocumented(request.method(), pathname)) {
+    else if (!mayAsk(request.method(), pathname)) {
       note(`not documented: ${request.method()} ${pathname}`)
     }
   })
@@ -213,4 +220,27 @@ export async function furnish(
   await until(async () => (await ask('GET', `/admin/requests/${id}`)).status === 200)
   await gateway.app.core.tallying.flush()
   return { key, secret, id, headers }
+}
+
+/** The text of axe, for `page.evaluate`. */
+export const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8')
+
+type Violation = Readonly<{
+  id: string
+  nodes: readonly Readonly<{ html: string; failureSummary: string }>[]
+}>
+
+/** What axe finds on a page, in short. */
+export async function violations(page: Page): Promise<string[]> {
+  const { violations: all } = await page.evaluate<{ violations: Violation[] }>(
+    `axe.run(document, { resultTypes: ['violations'] })`,
+  )
+  return all.map(({ id, nodes }) => {
+    const [{ html = '', failureSummary = '' } = {}] = nodes
+    return `${id} (${nodes.length}): ${html.slice(0, 200)} ${failureSummary.slice(0, 200)}`
+  })
+}
+
+export function isNarrow(page: Page): Promise<boolean> {
+  return page.evaluate<boolean>('document.scrollingElement.scrollWidth <= innerWidth')
 }

@@ -5,6 +5,7 @@ import { addressRemarks, originRemarks, proxyRemarks } from './addresses.ts'
 import { certificateRemarks } from './certificates.ts'
 import { deprecationRemarks } from './deprecations.ts'
 import { costRemarks, limitRemarks, planRemarks, shadowRemarks } from './limits.ts'
+import { portalRemarks } from './portal.ts'
 import { routeRemarks } from './routes.ts'
 import { section, type Quote, type Remark } from './remarks.ts'
 import { banRemarks, stopRemarks, workerRemarks } from './times.ts'
@@ -14,6 +15,10 @@ import { probeRemarks, swapRemarks, unusedRemarks } from './upstreams.ts'
 export type World = Readonly<{
   /** Whether this machine's files are checked: not for somebody who may not see them. */
   files: boolean
+  /** Whether the OpenAPI document is checked as well. */
+  openapi: boolean
+  /** The name of the configuration file, from which relative paths may start. */
+  configFile: string
   /** Whether operators have a token. */
   adminToken: boolean
 }>
@@ -46,6 +51,7 @@ export function contradictionsIn(
     ...banRemarks(file, quote),
     ...stopRemarks(file, quote),
     ...(world.files ? certificateRemarks(file) : []),
+    ...(world.openapi ? portalRemarks(file, quote, world.configFile) : []),
     ...costRemarks(file, quote),
     ...swapRemarks(file, quote),
     ...(areRoutesSound ? [...probeRemarks(file), ...unusedRemarks(file)] : []),

@@ -1,18 +1,17 @@
 import { shapeOf } from '../../http/paths.ts'
+import { nameOf } from '../check.ts'
 import { withHead } from '../methods.ts'
 import { nearest } from '../../../shared/near.ts'
 import { pathPattern } from '../values.ts'
 import { entriesIn, methodFault, pathFault, type KnownEntry } from './entries.ts'
+import { ownPathRemarks, ownPathsIn } from './own-paths.ts'
 import { list, mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'
 
 const paths = new RegExp(pathPattern)
 
 export function* routeRemarks(file: Section, quote: Quote): Generator<Remark> {
-  const { path: quotaPath }: Section = { path: '/v1/quota', ...section(file['quota']) }
-  if (typeof quotaPath === 'string' && paths.test(quotaPath)) {
-    const fault = pathFault(quotaPath, quote(['quota', 'path']))
-    if (fault !== undefined) yield mistake(['quota', 'path'], fault)
-  }
+  const ownPaths = ownPathsIn(file)
+  yield* ownPathRemarks(file, quote)
   for (const [i, route] of list(file['routes']).entries()) {
     const { path, rewrite } = section(route)
     yield* upstreamRemarks(file, i, quote)
@@ -27,8 +26,10 @@ export function* routeRemarks(file: Section, quote: Quote): Generator<Remark> {
     if (rewrite !== undefined && written.includes('{')) {
       yield mistake(['routes', i, 'rewrite'], 'needs a path without {names}')
     }
-    if (written === quotaPath) {
-      yield mistake(setting, `is quota.path, where the gateway itself answers: ${quote(setting)}`)
+    const own = ownPaths.find(({ path }) => path === written)
+    if (own) {
+      const sentence = `is ${nameOf(own.setting)}, where the gateway itself answers: ${quote(setting)}`
+      yield mistake(setting, sentence)
     }
   }
   const entries = entriesIn(file)

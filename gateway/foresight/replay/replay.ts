@@ -5,10 +5,10 @@ import { decisiveWindow } from '../../limits/headers.ts'
 import { effectiveLimits } from '../../limits/limits.ts'
 import { giveBack, newQuota, step, type Decision, type QuotaState } from '../../limits/step.ts'
 import type { LoggedRequest } from './logged-request.ts'
-import { costsBy, type CostOf } from './route-costs.ts'
+import { costsBy, type CostOf, type OwnPaths } from './route-costs.ts'
 
 /** The configuration that a replay goes by. */
-export type ReplayRules = Pick<Config, 'plans' | 'bans' | 'routes' | 'quotaPath'>
+export type ReplayRules = Pick<Config, 'plans' | 'bans' | 'routes' | OwnPaths>
 
 /** The key of a logged request; `key` is `undefined` for one that the store doesn't have. */
 export type LoggedKey = Readonly<{

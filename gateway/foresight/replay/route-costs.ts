@@ -1,3 +1,4 @@
+import { keyPaths } from '../../http/own-paths.ts'
 import type { Config, Route } from '../../config/config.ts'
 import { decoded, pathExpression, shapeOf } from '../../http/paths.ts'
 
@@ -8,14 +9,18 @@ export type CostOf = (method: string, path: string) => number
 type Entries = Readonly<{ path: string; expression: RegExp; routes: readonly Costly[] }>
 type Costly = Pick<Route, 'path' | 'methods' | 'cost'>
 
+/** The settings of the paths at which the gateway itself answers callers. */
+export type OwnPaths = 'quotaPath' | 'usagePath' | 'portal'
+
 /**
  * Tells costs by the routes of a configuration, as its router does: of the paths that fit, the one with the first segment
  * that is more exact counts. A method that no entry of the path forwards costs as much as the cheapest of them, and a path
  * without a route 1.
  */
-export function costsBy({ routes, quotaPath }: Pick<Config, 'routes' | 'quotaPath'>): CostOf {
+export function costsBy({ routes, ...own }: Pick<Config, 'routes' | OwnPaths>): CostOf {
   const byShape = new Map<string, Costly[]>()
-  for (const route of [{ path: quotaPath, methods: [], cost: 0 }, ...routes]) {
+  const free = freePaths(own).map((path) => ({ path, methods: [], cost: 0 }))
+  for (const route of [...free, ...routes]) {
     const shape = shapeOf(route.path)
     byShape.set(shape, [...(byShape.get(shape) ?? []), route])
   }
@@ -44,4 +49,9 @@ function exactness(path: string): string {
     .split('/')
     .map((segment) => (segment === '*' ? 2 : /^\{\w+\}$/.test(segment) ? 1 : 0))
     .join('')
+}
+
+/** The gateway's own paths for callers with a key; anybody's cost no key anything. */
+function freePaths({ quotaPath, usagePath, portal }: Pick<Config, OwnPaths>): string[] {
+  return [quotaPath, usagePath, ...(portal?.canRotate ? [keyPaths.rotate] : [])]
 }

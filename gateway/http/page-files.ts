@@ -5,12 +5,23 @@ import { extname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 
+/** The headers of pages: nothing from elsewhere, nothing inline, and no other page may frame or include them. */
+export const pageHeaders = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
 /** The files that are served; others in the folder, such as types and maps, aren't. */
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.json': 'application/json; charset=utf-8',
 }
 
 type Encoding = 'br' | 'gzip' | 'identity'
@@ -59,24 +70,39 @@ export class PageFile {
 }
 
 /**
- * Reads a folder of built files, and gives each with its path below the console's. A page (`.html`) keeps its name. All
- * other files are below a digest of the whole folder, which pages are made to name: modules find each other by relative
- * names, and a new version has new paths. A folder that isn't there has no files.
+ * A folder of built files. A page (`.html`) has the path that its server gives it. All other files are below a digest of
+ * the whole folder, which pages are made to name: modules find each other by relative names, and a new version has new
+ * paths. A folder that isn't there has no files.
  */
-export function pageFiles(folder: string): ReadonlyMap<string, PageFile> {
-  const contents = contentsOf(folder)
-  const digest = digestOf([...contents].flat())
-  const isPage = (name: string): boolean => extname(name) === '.html'
-  const pathOf = (name: string): string => (isPage(name) ? name : `${digest}/${name}`)
-  return new Map(
-    [...contents].map(([name, bytes]) => {
-      if (!isPage(name)) return [pathOf(name), new PageFile(name, bytes, true)]
-      const text = bytes.toString().replace(/\b(src|href)="(?:\.\/)?([^"]+)"/g, (all, kind, to) => {
-        return contents.has(String(to)) ? `${String(kind)}="${pathOf(String(to))}"` : String(all)
-      })
-      return [pathOf(name), new PageFile(name, Buffer.from(text), false)]
-    }),
-  )
+export class PageFolder {
+  /** All files but pages, by their paths. */
+  readonly files: ReadonlyMap<string, PageFile>
+  readonly #contents: ReadonlyMap<string, Buffer>
+  readonly #digest: string
+
+  constructor(folder: string) {
+    this.#contents = contentsOf(folder)
+    this.#digest = digestOf([...this.#contents].flat())
+    const others = [...this.#contents].filter(([name]) => extname(name) !== '.html')
+    this.files = new Map(
+      others.map(([name, bytes]) => [this.#pathOf(name), new PageFile(name, bytes, true)]),
+    )
+  }
+
+  /** A page that finds its files below `below`, from its own address; `undefined` if the folder has no such page. */
+  page(name: string, below = ''): PageFile | undefined {
+    const bytes = this.#contents.get(name)
+    const text = bytes
+      ?.toString()
+      .replace(/\b(src|href)="(?:\.\/)?([^"]+)"/g, (all: string, kind: string, to: string) =>
+        this.#contents.has(to) ? `${kind}="${below}${this.#pathOf(to)}"` : all,
+      )
+    return text === undefined ? undefined : new PageFile(name, Buffer.from(text), false)
+  }
+
+  #pathOf(name: string): string {
+    return `${this.#digest}/${name}`
+  }
 }
 
 function contentsOf(folder: string): ReadonlyMap<string, Buffer> {

@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { root } from './shared.mjs'
 
-/** The pages of the console, which run in browsers and have a tsconfig.json of their own. */
-export const consoleFolder = join('gateway', 'admin', 'console')
+/** Pages that run in browsers, each with a tsconfig.json of its own: those of operators, and those of callers. */
+export const pageFolders = [join('gateway', 'admin', 'console'), join('gateway', 'portal', 'page')]
 
 /** The packages that pages import by name, and the files of theirs that browsers get. */
 const packages = {
@@ -13,11 +13,14 @@ const packages = {
 }
 
 /**
- * Completes the compiled pages of the console: copies the packages that they import beside them, and writes relative paths
- * in place of the packages' names. Browsers know names only by import maps, which would be inline scripts.
+ * Completes compiled pages: copies the packages that they import beside them, and writes relative paths in place of the
+ * packages' names. Browsers know names only by import maps, which would be inline scripts.
  */
-export function completeConsole(target) {
-  const pages = join(target, consoleFolder)
+export function completePages(target) {
+  for (const folder of pageFolders) completeFolder(join(target, folder))
+}
+
+function completeFolder(pages) {
   const vendor = join(pages, 'vendor')
   mkdirSync(vendor, { recursive: true })
   for (const [name, file] of Object.entries(packages)) {
@@ -38,8 +41,7 @@ export function completeConsole(target) {
 function withPaths(text, from, vendor) {
   const imports = /((?:^|;)\s*(?:import|export)\b[^"';]*?\bfrom\s*)(["'])([^"'.][^"']*)\2/gm
   return text.replace(imports, (all, word, _quote, name) => {
-    if (!(name in packages))
-      throw new Error(`the console can't import ${name}: add it to console.mjs`)
+    if (!(name in packages)) throw new Error(`pages can't import ${name}: add it to pages.mjs`)
     const path = relative(from, fileOf(vendor, name))
     return `${word}"${path.startsWith('.') ? path : `./${path}`}"`
   })

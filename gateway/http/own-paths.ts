@@ -1,0 +1,10 @@
+/** The paths of a caller's own key. */
+export const keyPaths = { rotate: '/v1/key/rotate' } as const
+
+/** The documents of the pages for callers, below the path of the pages. */
+export const pageDocuments = { openapi: 'openapi.json', terms: 'terms.json' } as const
+
+/** The paths of the pages for callers, without their files, whose names nobody can know before. */
+export function pagePaths(path: string): string[] {
+  return [path, `${path}/`, ...Object.values(pageDocuments).map((name) => `${path}/${name}`)]
+}

@@ -1,0 +1,96 @@
+import type {
+  FastifyBaseLogger,
+  FastifyContextConfig,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+} from 'fastify'
+import type { Clock } from '../../shared/clock.ts'
+import type { Config } from '../config/config.ts'
+import type { Served } from '../config/load.ts'
+import { keyPaths, pagePaths } from '../http/own-paths.ts'
+import type { Core } from '../core.ts'
+import { quotaView } from '../stages/5-admit.ts'
+import { pageAnswers } from './pages.ts'
+import { rotation } from './rotation.ts'
+import { usageAnswer } from './usage.ts'
+
+/** The most bytes of a body that these endpoints take. */
+const mostBytes = 1_024
+
+export type Answer = (request: FastifyRequest, reply: FastifyReply) => unknown
+
+/** The answers of the gateway's own endpoints; those of the pages by their paths. */
+export type OwnAnswers = Readonly<{
+  quota: Answer
+  usage: Answer
+  rotate: Answer
+  pages: ReadonlyMap<string, Answer>
+}>
+
+/** An endpoint at which the gateway itself answers. */
+export type OwnEndpoint = Readonly<{
+  url: string
+  methods: readonly string[]
+  config: FastifyContextConfig
+  handler: Answer
+}>
+
+/** All endpoints at which the gateway itself answers callers. None costs anything. */
+export function ownEndpoints(
+  { quotaPath, usagePath, portal }: Served,
+  answers: OwnAnswers,
+): OwnEndpoint[] {
+  const ofCallers = (url: string | undefined, handler: Answer, ...methods: string[]) =>
+    url === undefined
+      ? []
+      : [{ url, methods, config: { tollgate: 'quota', cost: 0 } as const, handler }]
+  const pages = portal ? [...answers.pages] : []
+  return [
+    ...ofCallers(quotaPath, answers.quota, 'GET', 'HEAD'),
+    ...ofCallers(usagePath, answers.usage, 'GET', 'HEAD'),
+    ...ofCallers(portal?.canRotate ? keyPaths.rotate : undefined, answers.rotate, 'POST'),
+    ...pages.map(([url, handler]) => ({
+      url,
+      methods: ['GET', 'HEAD'],
+      // One label for all: the paths of files change with each version.
+      config: { tollgate: 'open', cost: 0, label: portal?.path ?? '' } as const,
+      handler,
+    })),
+  ]
+}
+
+export type OwnOptions = Readonly<{
+  config: Config
+  core: Core
+  clock: Clock
+  log: FastifyBaseLogger
+}>
+
+export function ownAnswers(options: OwnOptions): OwnAnswers {
+  const { config } = options
+  return {
+    quota: quotaView,
+    usage: usageAnswer(options),
+    rotate: rotation(options),
+    pages: config.portal ? pageAnswers(config, config.portal) : new Map(),
+  }
+}
+
+/** Answers for a router that is only tried out. */
+export function silentAnswers({ portal }: Served, silent: Answer): OwnAnswers {
+  const paths = portal ? pagePaths(portal.path) : []
+  return {
+    quota: silent,
+    usage: silent,
+    rotate: silent,
+    pages: new Map(paths.map((path) => [path, silent])),
+  }
+}
+
+/** Takes short bodies as texts, whatever their type. */
+export function takeShortTexts(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  const options = { parseAs: 'string', bodyLimit: mostBytes } as const
+  app.addContentTypeParser('*', options, (_request, text, done) => done(null, text))
+}

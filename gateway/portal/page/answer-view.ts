@@ -1,0 +1,65 @@
+import { until, plural } from './format.ts'
+import { html, type Child } from './html.ts'
+import { readingOf, type Answer } from './request.ts'
+
+/** An answer, or why none came: first in a sentence, which is read out, then all of it. */
+export function AnswerView({ answer }: Readonly<{ answer: Answer | string }>) {
+  if (typeof answer === 'string') return html`<p class="banner bad" role="alert">${answer}</p>`
+  const { status, statusText, headers, text, ms } = answer
+  const level = status < 400 ? 'good' : status < 500 ? '' : 'bad'
+  return html`
+    <div class="answer">
+      <div class=${`banner ${level}`} role="status">
+        <p>
+          <b class="status">${status} ${statusText}</b> <span class="quiet">after ${ms} ms</span>
+        </p>
+        ${readingText(answer)} ${advice(answer)}
+      </div>
+      ${text !== '' && html`<pre class="body" tabindex="0" aria-label="The body of the answer">${formatted(answer)}</pre>`}
+      <details>
+        <summary>${plural(headers.length, 'header')}</summary>
+        <dl class="headers">
+          ${headers.map(
+            ([name, value]) =>
+              html`<dt>${name}</dt>
+                <dd>${value}</dd>`,
+          )}
+        </dl>
+      </details>
+    </div>
+  `
+}
+
+function readingText(answer: Answer): Child {
+  const reading = readingOf(answer)
+  if (!reading) return null
+  const { limit, remaining, resetMs } = reading
+  return html`<p class="reading">${remaining} of ${limit} left, until ${until(resetMs)}</p>`
+}
+
+/** What to do after a refusal. */
+function advice({ status, headers }: Answer): Child {
+  const seconds = Number(new Map(headers).get('retry-after') ?? NaN)
+  const wait = Number.isFinite(seconds)
+    ? `Wait ${plural(seconds, 'second')}, until ${until(Date.now() + seconds * 1_000)}. `
+    : ''
+  const more = html`<a href="#refused">What refusals mean</a>`
+  if (status === 401) return html`<p>No valid key came with it. Enter yours at the top. ${more}</p>`
+  if (status === 429 || (status === 503 && wait)) {
+    return html`<p>
+      ${wait}A request that waits as long is let in; earlier ones may ban your key. ${more}
+    </p>`
+  }
+  return status >= 400 ? html`<p>${more}</p>` : null
+}
+
+function formatted({ text, headers }: Answer): string {
+  const type = new Map(headers).get('content-type') ?? ''
+  try {
+    // Numbers over 15 digits would lose some; then the text stays as it came.
+    const isExact = !/\d{16,}/.test(text)
+    return /\bjson\b/.test(type) && isExact ? JSON.stringify(JSON.parse(text), null, 2) : text
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,17 @@
+import { useState } from 'preact/hooks'
+import { html } from './html.ts'
+
+/** Copies a text, and says so. */
+export function CopyButton({ text, label }: Readonly<{ text: string; label: string }>) {
+  const [isDone, setDone] = useState(false)
+  const copy = (): void => {
+    navigator.clipboard.writeText(text).then(
+      () => setDone(true),
+      () => setDone(false),
+    )
+  }
+  return html`
+    <button type="button" onClick=${copy}>${label}</button>
+    <span role="status" class="quiet">${isDone ? 'Copied.' : ''}</span>
+  `
+}

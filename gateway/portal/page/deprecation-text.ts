@@ -1,0 +1,28 @@
+import { date } from './format.ts'
+import { html, type Child } from './html.ts'
+import { line } from './prose.ts'
+import type { Deprecation } from './terms.ts'
+
+/** When an operation ends, and what to use instead. */
+export function deprecationText(deprecation: Deprecation | undefined): Child {
+  if (!deprecation) return html`<p class="banner">This operation is deprecated.</p>`
+  const { since, sunset, replacement, docs, afterSunset, brownouts } = deprecation
+  const then = afterSunset === 'gone' ? 'From then on it answers 410.' : 'It may go on after that.'
+  return html`
+    <div class="banner">
+      <p>
+        ${`Deprecated since ${date(since)}.`}
+        ${sunset && html`<b> Removed on ${date(sunset)}.</b> ${then}`}
+      </p>
+      ${replacement && html`<p>${line(`Use \`${replacement}\` instead.`)}</p>`}
+      ${docs && html`<p>More: ${line(/^https?:/.test(docs) ? `[${docs}](${docs})` : docs)}</p>`}
+      ${
+        brownouts.length > 0 &&
+        html`<p>
+          Switched off to rehearse the removal:
+          ${brownouts.map(({ from, to }) => ` ${date(from)} to ${date(to)}`).join(',')}.
+        </p>`
+      }
+    </div>
+  `
+}

@@ -1,0 +1,39 @@
+/** A number with separators, such as `1,204`. */
+export function count(number: number): string {
+  return number.toLocaleString('en')
+}
+
+/** A time of a day in UTC, such as `12:01:00`. */
+export function clock(ms: number): string {
+  return new Date(ms).toISOString().slice(11, 19)
+}
+
+/** The end of something in UTC; with its date if that isn't today. */
+export function until(ms: number, nowMs = Date.now()): string {
+  const text = new Date(ms).toISOString()
+  const isToday = text.slice(0, 10) === new Date(nowMs).toISOString().slice(0, 10)
+  return isToday ? `${clock(ms)} UTC` : `${text.slice(0, 10)} ${clock(ms)} UTC`
+}
+
+/** A day, or a time that isn't midnight, in UTC. */
+export function date(iso: string): string {
+  return iso.endsWith('T00:00:00.000Z')
+    ? iso.slice(0, 10)
+    : `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`
+}
+
+/** A length of time in words. */
+export function duration(ms: number): string {
+  const units = [
+    [86_400_000, 'day'],
+    [3_600_000, 'hour'],
+    [60_000, 'minute'],
+    [1_000, 'second'],
+  ] as const
+  const [size, name] = units.find(([size]) => ms >= size && ms % size === 0) ?? [1, 'millisecond']
+  return `${count(ms / size)} ${name}${ms === size ? '' : 's'}`
+}
+
+export function plural(number: number, word: string): string {
+  return `${count(number)} ${word}${number === 1 ? '' : 's'}`
+}

@@ -1,0 +1,60 @@
+import { useState } from 'preact/hooks'
+import { html } from './html.ts'
+import { ask } from './request.ts'
+
+export type KeyFormProps = Readonly<{
+  quotaPath: string
+  apiKey: string | undefined
+  use: (key: string | undefined) => void
+}>
+
+/** Takes a key, and forgets it. It is kept in this page's memory alone: not even in the field that it was typed into. */
+export function KeyForm({ quotaPath, apiKey, use }: KeyFormProps) {
+  const [error, setError] = useState<string>()
+  const [isBusy, setBusy] = useState(false)
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    const form = event.target as HTMLFormElement
+    const given = new FormData(form).get('key')
+    const key = typeof given === 'string' ? given.trim() : ''
+    form.reset()
+    setError(undefined)
+    setBusy(true)
+    ask(key, quotaPath)
+      .then(
+        () => use(key),
+        (thrown: unknown) => setError(messageOf(thrown)),
+      )
+      .finally(() => setBusy(false))
+  }
+  if (apiKey !== undefined) {
+    return html`
+      <p class="key">
+        <span>Your key is in use, in the memory of this page alone.</span>
+        <button type="button" onClick=${() => use(undefined)}>Forget the key</button>
+      </p>
+    `
+  }
+  return html`
+    <form class="key" onSubmit=${submit} autocomplete="off">
+      <label>
+        Your API key
+        <input
+          name="key"
+          type="password"
+          required
+          autocomplete="off"
+          spellcheck=${false}
+          maxlength="200"
+        />
+      </label>
+      <button class="go" disabled=${isBusy}>Use this key</button>
+      <p class="quiet">It stays in the memory of this page, and is gone when you leave.</p>
+      ${error !== undefined && html`<p class="banner bad" role="alert">${error}</p>`}
+    </form>
+  `
+}
+
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}

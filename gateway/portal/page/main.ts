@@ -1,0 +1,94 @@
+import { render } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { html } from './html.ts'
+import { KeyForm, messageOf } from './key-form.ts'
+import { Menu, openPlace } from './menu.ts'
+import { Openapi } from './openapi.ts'
+import { plansView, refusedView } from './plans-view.ts'
+import { line, prose } from './prose.ts'
+import { text } from './json.ts'
+import { Reference } from './reference.ts'
+import { StandingView } from './standing-view.ts'
+import type { Terms } from './terms.ts'
+
+/** The documents of this page lie below its own address, wherever a proxy has put it. */
+const base = `${location.pathname.replace(/\/$/, '')}/`
+
+type Documents = Readonly<{ openapi: Openapi; terms: Terms }>
+
+async function read(name: string): Promise<unknown> {
+  const answer = await fetch(`${base}${name}`, { credentials: 'omit', cache: 'no-store' })
+  if (!answer.ok) throw new Error(`The gateway answered ${answer.status} for ${name}.`)
+  return answer.json()
+}
+
+async function readAll(): Promise<Documents> {
+  const [openapi, terms] = await Promise.all([read('openapi.json'), read('terms.json')])
+  const { path } = terms as Terms
+  const root = base.slice(0, -`${path}/`.length)
+  return { openapi: new Openapi(openapi, root), terms: terms as Terms }
+}
+
+function App({ openapi, terms: first }: Documents) {
+  const [terms, setTerms] = useState(first)
+  const [apiKey, setKey] = useState<string>()
+  const [round, setRound] = useState(0)
+  const title = text(openapi.info['title']) ?? 'API'
+  useEffect(() => {
+    document.title = `${title} · reference`
+    openPlace()
+    addEventListener('hashchange', openPlace)
+    // Somebody who comes back to the tab sees the limits in force.
+    document.addEventListener('visibilitychange', () => {
+      if (document.visibilityState !== 'visible') return
+      read('terms.json').then(
+        (now) => setTerms(now as Terms),
+        () => undefined,
+      )
+    })
+  }, [])
+  return html`
+    <a class="skip" href="#content">Skip to the content</a>
+    <header class="top">
+      <p class="name">${title} <span class="quiet">${text(openapi.info['version'])}</span></p>
+      <${KeyForm} quotaPath=${openapi.root + terms.quotaPath} apiKey=${apiKey} use=${setKey} />
+    </header>
+    <div class="columns">
+      <${Menu} openapi=${openapi} terms=${terms} hasKey=${apiKey !== undefined} />
+      <main id="content" tabindex="-1">
+        <h1>${title}</h1>
+        ${line(text(openapi.info['summary']))}
+        ${
+          apiKey !== undefined &&
+          html`<${StandingView}
+            key=${apiKey}
+            root=${openapi.root}
+            terms=${terms}
+            apiKey=${apiKey}
+            round=${round}
+            replaceKey=${setKey}
+          />`
+        }
+        ${prose(text(openapi.info['description']))} ${plansView(terms)} ${refusedView(terms)}
+        <${Reference}
+          openapi=${openapi}
+          terms=${terms}
+          apiKey=${apiKey}
+          sent=${() => setRound((before) => before + 1)}
+        />
+      </main>
+    </div>
+  `
+}
+
+const app = document.querySelector('#app')
+if (app) {
+  readAll().then(
+    (documents) => {
+      app.replaceChildren()
+      render(html`<${App} ...${documents} />`, app)
+    },
+    (error: unknown) =>
+      render(html`<p class="banner bad alone" role="alert">${messageOf(error)}</p>`, app),
+  )
+}

@@ -1,0 +1,59 @@
+import { useState } from 'preact/hooks'
+import { html } from './html.ts'
+import { text } from './json.ts'
+import type { Openapi } from './openapi.ts'
+import { deprecationOf, type Terms } from './terms.ts'
+
+type MenuProps = Readonly<{ openapi: Openapi; terms: Terms; hasKey: boolean }>
+
+/** The contents of the page: beside it where there is room, else above it and closed. */
+export function Menu({ openapi, terms, hasKey }: MenuProps) {
+  const [isWide] = useState(() => matchMedia('(min-width: 60rem)').matches)
+  return html`
+    <nav aria-label="Contents">
+      <details open=${isWide}>
+        <summary>Contents</summary>
+        <ul>
+          ${hasKey && html`<li><a href="#standing">How you stand</a></li>`}
+          <li><a href="#plans">Plans and limits</a></li>
+          <li><a href="#refused">When you are refused</a></li>
+        </ul>
+        ${openapi.groups.map(
+          ({ tag, operations }) => html`
+            <p class="tag">${text(tag['name'])}</p>
+            <ul>
+              ${operations.map(({ id, method, path, isDeprecated }) => {
+                const isLeaving =
+                  isDeprecated || deprecationOf(terms, method, openapi.basePath + path)
+                return html`<li>
+                  <a href=${`#${id}`}>
+                    <span class="method">${method}</span>${' '}
+                    <span class=${isLeaving ? 'leaving' : ''}>${path}</span>
+                  </a>
+                </li>`
+              })}
+            </ul>
+          `,
+        )}
+        ${
+          openapi.schemas.length > 0 &&
+          html`<ul>
+            <li><a href="#schemas">Schemas</a></li>
+          </ul>`
+        }
+      </details>
+    </nav>
+  `
+}
+
+/** Opens the place that the address names, and brings it into view with the focus on it. */
+export function openPlace(): void {
+  const place = document.getElementById(decodeURIComponent(location.hash.slice(1)))
+  if (!place) return
+  for (let at: Element | null = place; at; at = at.parentElement) {
+    if (at instanceof HTMLDetailsElement) at.open = true
+  }
+  place.scrollIntoView()
+  const target = place.querySelector<HTMLElement>(':scope > summary') ?? place
+  target.focus({ preventScroll: true })
+}

@@ -1,0 +1,150 @@
+import { list, section, text, type Section } from './json.ts'
+
+/** All methods, in the order in which they are shown. */
+const methods = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options', 'trace']
+
+/** A parameter, a header or a response after its references. */
+export type Operation = Readonly<{
+  /** The anchor of its place on the page. */
+  id: string
+  /** In upper case. */
+  method: string
+  path: string
+  summary: string | undefined
+  description: string | undefined
+  tags: readonly string[]
+  isDeprecated: boolean
+  parameters: readonly Section[]
+  body: Section | undefined
+  responses: readonly (readonly [status: string, response: Section])[]
+}>
+
+/** An OpenAPI document, as somebody else has written it. */
+export class Openapi {
+  readonly root: string
+  readonly #document: Section
+  readonly info: Section
+  readonly operations: readonly Operation[]
+  readonly schemas: readonly (readonly [name: string, schema: unknown])[]
+
+  /** `root` is the path of the gateway on this host: what a proxy or an app has put before all of its paths. */
+  constructor(document: unknown, root: string) {
+    this.root = root
+    this.#document = section(document)
+    this.info = section(this.#document['info'])
+    this.operations = this.#operationsIn(section(this.#document['paths']))
+    this.schemas = Object.entries(section(section(this.#document['components'])['schemas']))
+  }
+
+  /** The tags in the order of the document, then those that it doesn't describe, each with its operations. */
+  get groups(): readonly Readonly<{ tag: Section; operations: readonly Operation[] }>[] {
+    const described = list(this.#document['tags']).map(section)
+    const known = described.map(({ name }) => text(name) ?? '')
+    const used = this.operations.flatMap(({ tags }) => tags)
+    const others = [...new Set(used)].filter((name) => !known.includes(name))
+    const tags: Section[] = [...described, ...others.map((name) => ({ name }))]
+    const groups = tags.map((tag) => ({
+      tag,
+      // Under its first tag only: twice on a page, nobody would know which is meant.
+      operations: this.operations.filter((each) => each.tags[0] === text(tag['name'])),
+    }))
+    const rest = this.operations.filter(({ tags }) => tags.length === 0)
+    const all = rest.length > 0 ? [...groups, { tag: { name: 'Other' }, operations: rest }] : groups
+    return all.filter(({ operations }) => operations.length > 0)
+  }
+
+  /** The path before all paths of the document, by its first server, without the root. */
+  get basePath(): string {
+    const server = section(list(this.#document['servers'])[0])
+    const variables = section(server['variables'])
+    const url = (text(server['url']) ?? '/').replace(
+      /\{([^}]*)\}/g,
+      (_all, name: string) => text(section(variables[name])['default']) ?? '',
+    )
+    const base = URL.canParse(url, location.origin) ? new URL(url, location.origin).pathname : '/'
+    const plain = base.replace(/\/+$/, '')
+    return plain.startsWith(`${this.root}/`) || plain === this.root
+      ? plain.slice(this.root.length)
+      : plain
+  }
+
+  /** The thing that a value stands for: its target, if it is a reference. */
+  resolve(value: unknown): Section {
+    let at = section(value)
+    // As many steps as there may be; references that lead in a circle end nowhere.
+    for (let step = 0; step < 20; step++) {
+      const reference = text(at['$ref'])
+      if (reference === undefined) return at
+      const beside = Object.entries(at).filter(([name]) => name !== '$ref')
+      at = { ...section(this.#at(reference)), ...Object.fromEntries(beside) }
+    }
+    return {}
+  }
+
+  #at(reference: string): unknown {
+    const steps = reference.replace(/^#\//, '').split('/')
+    return steps.map(plain).reduce<unknown>((at, step) => {
+      const isThere = typeof at === 'object' && at !== null && Object.hasOwn(at, step)
+      return isThere ? Reflect.get(at, step) : undefined
+    }, this.#document)
+  }
+
+  #operationsIn(paths: Section): Operation[] {
+    return Object.entries(paths).flatMap(([path, value]) => {
+      const item = this.resolve(value)
+      return methods
+        .filter((method) => item[method] !== undefined)
+        .map((method) => this.#operation(method, path, item))
+    })
+  }
+
+  #operation(method: string, path: string, item: Section): Operation {
+    const operation = section(item[method])
+    const { summary, description, tags, deprecated, requestBody, responses } = operation
+    return {
+      id: `${method}-${path.replace(/[^\w]+/g, '-').replace(/^-|-$/g, '')}`,
+      method: method.toUpperCase(),
+      path,
+      summary: text(summary) ?? text(item['summary']),
+      description: text(description) ?? text(item['description']),
+      tags: list(tags).flatMap((tag) => text(tag) ?? []),
+      isDeprecated: deprecated === true,
+      parameters: this.#parameters(list(item['parameters']), list(operation['parameters'])),
+      body: requestBody === undefined ? undefined : this.resolve(requestBody),
+      responses: Object.entries(section(responses)).map(([status, each]) => [
+        status,
+        this.resolve(each),
+      ]),
+    }
+  }
+
+  /** The parameters of an operation replace those of its path with the same name and place. */
+  #parameters(ofPath: readonly unknown[], own: readonly unknown[]): Section[] {
+    const all = [...ofPath, ...own].map((each) => this.resolve(each))
+    const byName = new Map(
+      all.map((each) => [`${String(each['in'])} ${String(each['name'])}`, each]),
+    )
+    return [...byName.values()]
+  }
+}
+
+/** The name of a schema of the document's components that a value refers to. */
+export function schemaName(value: unknown): string | undefined {
+  const reference = text(section(value)['$ref'])
+  const name = reference?.match(/^#\/components\/schemas\/([^/]+)$/)?.[1]
+  return name === undefined ? undefined : plain(name)
+}
+
+/** The anchor of a schema's place on the page. */
+export function schemaId(name: string): string {
+  return `schema-${name}`
+}
+
+function plain(step: string): string {
+  const unescaped = step.replaceAll('~1', '/').replaceAll('~0', '~')
+  try {
+    return decodeURIComponent(unescaped)
+  } catch {
+    return unescaped
+  }
+}

@@ -1,0 +1,113 @@
+import { html, type Child } from './html.ts'
+import { list, pretty, section, text, type Section } from './json.ts'
+import type { Openapi } from './openapi.ts'
+import { line, prose } from './prose.ts'
+import { givenSample } from './sample.ts'
+import { schemaView } from './schema-view.ts'
+
+/** The parameters of an operation. */
+export function parametersView(openapi: Openapi, parameters: readonly Section[]): Child {
+  if (parameters.length === 0) return null
+  return html`
+    <h4>Parameters</h4>
+    <ul class="members">
+      ${parameters.map((parameter) => {
+        const { name, in: place, required, deprecated, description, schema, content } = parameter
+        const [media] = Object.values(section(content))
+        return html`
+          <li data-parameter=${`${String(place)} ${String(name)}`}>
+            <code>${name}</code> <span class="rule">${place}</span>
+            ${required === true && html` <span class="required">required</span>`}
+            ${deprecated === true && html` <span class="mark">deprecated</span>`}
+            ${' '}${schemaView(openapi, schema ?? section(media)['schema'])}
+            ${prose(text(description))}
+          </li>
+        `
+      })}
+    </ul>
+  `
+}
+
+/** The body that an operation takes. */
+export function bodyView(openapi: Openapi, body: Section | undefined): Child {
+  if (!body) return null
+  return html`
+    <h4>Body ${body['required'] === true && html`<span class="required">required</span>`}</h4>
+    ${prose(text(body['description']))} ${contentView(openapi, body['content'])}
+  `
+}
+
+/** Each type of a body, with its schema and its examples. */
+function contentView(openapi: Openapi, content: unknown): Child {
+  return Object.entries(section(content)).map(([type, value]) => {
+    const media = section(value)
+    const examples = examplesOf(openapi, media)
+    return html`
+      <div class="content">
+        <span class="rule">${type}</span> ${schemaView(openapi, media['schema'])}
+        ${examples.map(
+          ([name, each]) => html`
+            <details class="example">
+              <summary>Example${name && `: ${name}`}</summary>
+              <pre tabindex="0">${typeof each === 'string' ? each : pretty(each)}</pre>
+            </details>
+          `,
+        )}
+      </div>
+    `
+  })
+}
+
+function examplesOf(openapi: Openapi, media: Section): readonly (readonly [string, unknown])[] {
+  const named = Object.entries(section(media['examples']))
+  if (named.length === 0) {
+    const given = givenSample({ example: media['example'] })
+    return given === undefined ? [] : [['', given]]
+  }
+  return named.map(([name, each]) => {
+    const { summary, value } = openapi.resolve(each)
+    return [text(summary) ?? name.replaceAll('_', ' '), value] as const
+  })
+}
+
+/** One answer of an operation: its status, its codes, its body and its headers. */
+export function responseView(openapi: Openapi, status: string, response: Section): Child {
+  const headers = Object.entries(section(response['headers']))
+  const codes = codesOf(openapi, response)
+  return html`
+    <details class="response" data-status=${status}>
+      <summary>
+        <b class=${`status s${status.charAt(0)}`}>${status}</b>
+        ${codes.map((code) => html` <code>${code}</code>`)} ${line(text(response['description']))}
+      </summary>
+      ${contentView(openapi, response['content'])}
+      ${
+        headers.length > 0 &&
+        html`
+          <h5>Headers</h5>
+          <ul class="members">
+            ${headers.map(([name, each]) => {
+              const header = openapi.resolve(each)
+              return html`<li data-header=${name}>
+                <code>${name}</code> ${schemaView(openapi, header['schema'])}
+                ${prose(text(header['description']))}
+              </li>`
+            })}
+          </ul>
+        `
+      }
+    </details>
+  `
+}
+
+/** The codes of errors that the examples of a response have. */
+function codesOf(openapi: Openapi, response: Section): readonly string[] {
+  const media = Object.values(section(response['content'])).map(section)
+  const values = media.flatMap((each) => examplesOf(openapi, each).map(([, value]) => value))
+  const codes = values.flatMap((value) => text(section(value)['code']) ?? [])
+  const listed = media.flatMap((each) => {
+    const code = openapi.resolve(section(openapi.resolve(each['schema'])['properties'])['code'])
+    return list(code['enum']).flatMap((name) => text(name) ?? [])
+  })
+  return [...new Set([...codes, ...listed])]
+}

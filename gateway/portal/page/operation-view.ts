@@ -1,0 +1,65 @@
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { deprecationText } from './deprecation-text.ts'
+import { html, type Child } from './html.ts'
+import type { Openapi, Operation } from './openapi.ts'
+import { bodyView, parametersView, responseView } from './operation-parts.ts'
+import { line, prose } from './prose.ts'
+import { costOf, deprecationOf, type Terms } from './terms.ts'
+import { TryIt } from './try-it.ts'
+import { whenIdle } from './when-idle.ts'
+
+export type OperationProps = Readonly<{
+  openapi: Openapi
+  operation: Operation
+  terms: Terms
+  apiKey: string | undefined
+  sent: () => void
+}>
+
+/** One operation: its parameters, its body, each answer that it may get, and a form to try it. */
+export function OperationView({ openapi, operation, terms, apiKey, sent }: OperationProps) {
+  const [isFilled, setFilled] = useState(false)
+  const fill = (): void => setFilled(true)
+  useEffect(() => whenIdle(fill), [])
+  const { id, method, path, summary, isDeprecated } = operation
+  const inGateway = `${openapi.basePath}${path}`
+  const deprecation = deprecationOf(terms, method, inGateway)
+  const isMarked = isDeprecated || deprecation !== undefined
+  // Most of the page never changes, and isn't compared with itself after each answer.
+  const told = useMemo(
+    () => isFilled && reference(openapi, operation, isMarked && deprecationText(deprecation)),
+    [isFilled, openapi, operation, terms],
+  )
+  return html`
+    <details class="operation" id=${id} data-operation=${`${method} ${path}`} onToggle=${fill}>
+      <summary>
+        <h3>
+          <span class=${`method ${method.toLowerCase()}`}>${method}</span>${' '}
+          <code class=${isMarked ? 'leaving' : ''}>${path}</code>
+          ${isMarked && html` <span class="mark">deprecated</span>`}
+        </h3>
+        ${summary && html` <span class="quiet">${line(summary)}</span>`}
+      </summary>
+      ${told}
+      ${
+        isFilled &&
+        html`<${TryIt}
+          openapi=${openapi}
+          operation=${operation}
+          cost=${costOf(terms, method, inGateway)}
+          apiKey=${apiKey}
+          sent=${sent}
+        />`
+      }
+    </details>
+  `
+}
+
+function reference(openapi: Openapi, operation: Operation, deprecation: Child): Child {
+  return html`
+    ${prose(operation.description)} ${deprecation} ${parametersView(openapi, operation.parameters)}
+    ${bodyView(openapi, operation.body)}
+    <h4>Answers</h4>
+    ${operation.responses.map(([status, response]) => responseView(openapi, status, response))}
+  `
+}

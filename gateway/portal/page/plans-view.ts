@@ -1,0 +1,106 @@
+import { count, duration } from './format.ts'
+import { html, type Child } from './html.ts'
+import { line, prose } from './prose.ts'
+import type { Terms } from './terms.ts'
+
+/** The plans in force. */
+export function plansView({ plans }: Terms): Child {
+  return html`
+    <section aria-labelledby="plans">
+      <h2 id="plans" tabindex="-1">Plans and limits</h2>
+      <div class="scroll" tabindex="0" role="region" aria-label="Plans">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Plan</th>
+              <th scope="col" class="number">a minute</th>
+              <th scope="col" class="number">a day</th>
+              <th scope="col">only</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${plans.map(
+              ({ name, limits, methods, paths }) => html`
+                <tr data-plan=${name}>
+                  <th scope="row">${name}</th>
+                  <td class="number">${limits ? limitText(limits.perMinute) : 'agreed'}</td>
+                  <td class="number">${limits ? limitText(limits.perDay) : 'agreed'}</td>
+                  <td>
+                    ${[methods?.join(', '), paths?.join(', ')].filter(Boolean).join(' at ') || 'everything'}
+                  </td>
+                </tr>
+              `,
+            )}
+          </tbody>
+        </table>
+      </div>
+      <p>
+        Limits are in points; a request costs one, unless its operation says more. A minute begins
+        at second 0, a day at midnight, both in UTC. Keys of one account share one quota. Asking how
+        you stand costs nothing.
+      </p>
+    </section>
+  `
+}
+
+function limitText(limit: number | null): string {
+  return limit === null ? 'unlimited' : count(limit)
+}
+
+/** What a refused caller has to do. */
+export function refusedView(terms: Terms): Child {
+  return html`
+    <section aria-labelledby="refused">
+      <h2 id="refused" tabindex="-1">When you are refused</h2>
+      ${prose(everyAnswer)}
+      <dl>
+        ${refusals(terms).map(
+          ([codes, advice]) =>
+            html`<dt>${line(codes)}</dt>
+              <dd>${line(advice)}</dd>`,
+        )}
+      </dl>
+    </section>
+  `
+}
+
+const everyAnswer =
+  'Every answer has `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` (Unix seconds) of the window that ' +
+  'will stop you first, and `X-Request-Id`, which the API’s operator can look up. Every refusal has the body ' +
+  '`{ "code", "message", "status" }`: decide by the code.'
+
+/** Each refusal with what to do, in the Markdown of `prose`. */
+function refusals({ bans, strangers, plans }: Terms): readonly (readonly [string, string])[] {
+  const { strikes, withinMs, graceMs, forMs, atMostMs } = bans
+  const areBanned = plans.some((plan) => plan.bans)
+  const [minute, day] = [strangers.perMinute, strangers.perDay].map(limitText)
+  const strike = ` Don’t go on without waiting: later than ${duration(graceMs)} after the first refusal, each further one is a strike.`
+  const ban = `${count(strikes)} strikes within ${duration(withinMs)} ban a key for ${duration(forMs)}, and further bans last longer, up to ${duration(atMostMs)}. Wait for \`Retry-After\`. Requests during a ban cost nothing and don’t make it longer.`
+  return [
+    [
+      '`401 missing_api_key`, `invalid_api_key`',
+      `Send \`Authorization: Bearer YOUR_KEY\`. A key that has expired, was revoked or was mistyped gets the same answer. Such requests count against your address (${minute} a minute, ${day} a day); beyond that they are \`429 too_many_failed_attempts\`, and a valid key still works.`,
+    ],
+    [
+      '`403 forbidden`',
+      'Your key or its plan isn’t for this operation. Sending it again doesn’t help; it cost nothing.',
+    ],
+    [
+      '`429 rate_limit_exceeded`',
+      `The minute or the day is used up. Wait as many seconds as \`Retry-After\` says: you are let in then. The refused request cost nothing.${areBanned ? strike : ''}`,
+    ],
+    [
+      '`429 key_banned`',
+      areBanned ? ban : 'The API’s operator has banned your key. Wait for `Retry-After`.',
+    ],
+    [
+      '`429 too_many_at_once`',
+      'Too many of your requests are under way. Send the next one when an answer has come.',
+    ],
+    ['`410 gone`', 'The operation was removed. `Link` says what to use instead.'],
+    [
+      '`502`, `503`, `504`',
+      'The API is in trouble, or out of reach. Try again later, after `Retry-After` where it is given. A request that may have been done should only be repeated if that does no harm.',
+    ],
+  ]
+}

@@ -1,0 +1,85 @@
+/** A request as a form has it, without the key, which is added when it is sent. */
+export type Draft = Readonly<{
+  method: string
+  /** From the root of this host, with its query. */
+  path: string
+  headers: Readonly<Record<string, string>>
+  body: string | undefined
+}>
+
+export type Answer = Readonly<{
+  status: number
+  statusText: string
+  headers: readonly (readonly [name: string, value: string])[]
+  text: string
+  ms: number
+}>
+
+/** The longest text of an answer that is shown. */
+const mostCharacters = 100_000
+
+/** Sends a request with the key, to this host alone. Nothing of it is kept by the browser. */
+export async function send(draft: Draft, key: string | undefined): Promise<Answer> {
+  const beganAtMs = performance.now()
+  const { method, path, headers, body } = draft
+  const answer = await fetch(path, {
+    method,
+    headers: { ...headers, ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) },
+    credentials: 'omit',
+    cache: 'no-store',
+    referrerPolicy: 'no-referrer',
+    ...(body === undefined ? {} : { body }),
+  })
+  const text = await answer.text()
+  return {
+    status: answer.status,
+    statusText: answer.statusText,
+    headers: [...answer.headers].sort(),
+    text: text.slice(0, mostCharacters),
+    ms: Math.round(performance.now() - beganAtMs),
+  }
+}
+
+/** Asks one of the gateway's own endpoints. Throws the refusal's sentence. */
+export async function ask<Json>(
+  key: string,
+  path: string,
+  draft: Partial<Draft> = {},
+): Promise<Json> {
+  const usual = { method: 'GET', headers: {}, body: undefined }
+  const { status, text } = await send({ ...usual, ...draft, path }, key)
+  const json: unknown = text === '' ? {} : JSON.parse(text)
+  if (status < 400) return json as Json
+  const { message } = json as { message?: unknown }
+  throw new Error(typeof message === 'string' ? message : `The gateway answered ${status}.`)
+}
+
+/** A request as a command. The key stays a variable of the shell, so that a copied line gives it to nobody. */
+export function curlOf({ method, path, headers, body }: Draft): string {
+  const how = method === 'HEAD' ? ' -I' : method === 'GET' ? ' -i' : ` -i -X ${method}`
+  const lines = [
+    `curl${how} ${quoted(`${location.origin}${path}`)}`,
+    `-H "Authorization: Bearer $KEY"`,
+    ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
+    ...(body === undefined ? [] : [`--data-binary ${quoted(body)}`]),
+  ]
+  return lines.join(' \\\n  ')
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
+}
+
+/** What the three headers of an answer say, such as "59 of 60 left, until 12:01:00 UTC". */
+export type Reading = Readonly<{ limit: number; remaining: number; resetMs: number }>
+
+export function readingOf({ headers }: Answer): Reading | undefined {
+  const values = new Map(headers)
+  const number = (name: string): number => Number(values.get(`x-ratelimit-${name}`) ?? NaN)
+  const reading = {
+    limit: number('limit'),
+    remaining: number('remaining'),
+    resetMs: number('reset') * 1_000,
+  }
+  return Object.values(reading).every(Number.isFinite) ? reading : undefined
+}

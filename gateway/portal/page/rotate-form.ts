@@ -1,0 +1,68 @@
+import { useState } from 'preact/hooks'
+import { CopyButton } from './copy-button.ts'
+import { date } from './format.ts'
+import { html } from './html.ts'
+import { messageOf } from './key-form.ts'
+import { ask } from './request.ts'
+
+type Rotated = Readonly<{ key: string; oldTokenUntil?: string }>
+
+export type RotateFormProps = Readonly<{
+  path: string
+  apiKey: string
+  /** Called with the new token, once its holder has it. */
+  done: (key: string) => void
+}>
+
+/** Gives the key a new token, which is shown once. */
+export function RotateForm({ path, apiKey, done }: RotateFormProps) {
+  const [rotated, setRotated] = useState<Rotated>()
+  const [error, setError] = useState<string>()
+  const [isBusy, setBusy] = useState(false)
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    const overlap = new FormData(event.target as HTMLFormElement).get('overlap')
+    setError(undefined)
+    setBusy(true)
+    const headers = { 'Content-Type': 'application/json' }
+    ask<Rotated>(apiKey, path, { method: 'POST', headers, body: JSON.stringify({ overlap }) })
+      .then(setRotated, (thrown: unknown) => setError(messageOf(thrown)))
+      .finally(() => setBusy(false))
+  }
+  if (rotated) {
+    return html`
+      <div class="banner good" role="status">
+        <p><b>Your new key. It is shown this once:</b></p>
+        <p><code class="token">${rotated.key}</code></p>
+        <p class="buttons">
+          <${CopyButton} text=${rotated.key} label="Copy the key" />
+          <button type="button" onClick=${() => done(rotated.key)}>I have it; use it here</button>
+        </p>
+        <p>
+          The old one works until ${rotated.oldTokenUntil ? date(rotated.oldTokenUntil) : 'now'}.
+        </p>
+      </div>
+    `
+  }
+  return html`
+    <details>
+      <summary>Give this key a new token</summary>
+      <form class="try" onSubmit=${submit}>
+        <label>
+          The old token still works for
+          <select name="overlap">
+            <option value="24h">a day</option>
+            <option value="1h">an hour</option>
+            <option value="168h">a week</option>
+          </select>
+        </label>
+        <p class="quiet">
+          The plan, the limits and what was used stay. Until the old token ends, no other is given
+          out.
+        </p>
+        <p><button class="go" disabled=${isBusy}>Make a new token</button></p>
+        ${error !== undefined && html`<p class="banner bad" role="alert">${error}</p>`}
+      </form>
+    </details>
+  `
+}

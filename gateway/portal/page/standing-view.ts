@@ -1,0 +1,111 @@
+import { useEffect, useState } from 'preact/hooks'
+import { count, plural, until } from './format.ts'
+import { html, type Child } from './html.ts'
+import { messageOf } from './key-form.ts'
+import { ask } from './request.ts'
+import { RotateForm } from './rotate-form.ts'
+import type { Terms } from './terms.ts'
+import { UsageView, type OwnUsage } from './usage-view.ts'
+
+type Window = Readonly<{ limit: number; remaining: number; reset: number }>
+
+type Quota = Readonly<{
+  plan: string
+  minute: Window | null
+  day: Window | null
+  strikes: number
+  strikesToBan: number | null
+  /** Unix seconds. */
+  bannedUntil: number | null
+}>
+
+/** The time between two questions for usage: a little more than the gateway asks for. */
+const usageEveryMs = 1_200
+
+/** The time of the last one, by `performance`, whatever the key. */
+let usageAskedAtMs = -Infinity
+
+export type StandingProps = Readonly<{
+  /** The path of the gateway on this host. */
+  root: string
+  terms: Terms
+  apiKey: string
+  /** Rises with each request that was sent from the page. */
+  round: number
+  replaceKey: (key: string) => void
+}>
+
+/** How the holder of the key stands: both windows, strikes, ban and usage. Asking costs nothing. */
+export function StandingView({ root, terms, apiKey, round, replaceKey }: StandingProps) {
+  const [quota, setQuota] = useState<Quota>()
+  const [usage, setUsage] = useState<OwnUsage>()
+  const [error, setError] = useState<string>()
+  const [asked, setAsked] = useState(0)
+  const fail = (thrown: unknown): void => setError(messageOf(thrown))
+  useEffect(() => {
+    ask<Quota>(apiKey, root + terms.quotaPath).then((seen) => {
+      setQuota(seen)
+      setError(undefined)
+    }, fail)
+  }, [apiKey, round, asked])
+  // Usage may be asked for once a second, so it doesn't follow each request, and waits for its turn.
+  useEffect(() => {
+    const load = (): void => {
+      usageAskedAtMs = performance.now()
+      ask<OwnUsage>(apiKey, `${root}${terms.usagePath}?days=90`).then(setUsage, fail)
+    }
+    const timer = setTimeout(load, Math.max(0, usageAskedAtMs + usageEveryMs - performance.now()))
+    return () => clearTimeout(timer)
+  }, [apiKey, asked])
+  return html`
+    <section aria-labelledby="standing" class="card">
+      <h2 id="standing" tabindex="-1">How you stand</h2>
+      ${error !== undefined && html`<p class="banner bad" role="alert">${error}</p>`}
+      ${quota ? quotaView(quota) : html`<p class="quiet">Loading …</p>`}
+      ${usage && html`<${UsageView} usage=${usage} />`}
+      <p class="buttons">
+        <button type="button" onClick=${() => setAsked(asked + 1)}>Look again</button>
+        <span class="quiet">Costs nothing. Usage is up to five seconds late.</span>
+      </p>
+      ${
+        terms.rotatePath !== null &&
+        html`<${RotateForm} path=${root + terms.rotatePath} apiKey=${apiKey} done=${replaceKey} />`
+      }
+    </section>
+  `
+}
+
+function quotaView({ plan, minute, day, strikes, strikesToBan, bannedUntil }: Quota): Child {
+  return html`
+    <p>Plan <b>${plan}</b></p>
+    ${
+      bannedUntil !== null &&
+      html`<p class="banner bad" role="alert">
+        Your key is banned until ${until(bannedUntil * 1_000)}.
+        <a href="#refused">Why, and what to do</a>
+      </p>`
+    }
+    <div class="bars">${bar('This minute', minute)} ${bar('Today', day)}</div>
+    ${
+      strikesToBan !== null &&
+      html`<p>
+        ${plural(strikes, 'strike')} of ${count(strikesToBan)} that ban the key.
+        ${strikes > 0 && html` <a href="#refused">What is a strike?</a>`}
+      </p>`
+    }
+  `
+}
+
+function bar(name: string, window: Window | null): Child {
+  if (!window) return html`<div class="bar"><span>${name}: no limit</span></div>`
+  const { limit, remaining, reset } = window
+  const used = limit - remaining
+  const level = remaining === 0 ? 'full' : used >= 0.8 * limit ? 'near' : 'fine'
+  const words = `${name}: ${count(used)} of ${count(limit)} used`
+  return html`
+    <div class=${`bar ${level}`}>
+      <span>${words} <span class="quiet">until ${until(reset * 1_000)}</span></span>
+      <meter min="0" max=${limit} value=${Math.min(used, limit)} aria-label=${words}></meter>
+    </div>
+  `
+}

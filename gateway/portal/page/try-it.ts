@@ -1,0 +1,141 @@
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { AnswerView } from './answer-view.ts'
+import { CopyButton } from './copy-button.ts'
+import { bodyChoices, canSend, draftOf, firstValues } from './draft.ts'
+import { plural } from './format.ts'
+import { html, type Child } from './html.ts'
+import { inline, list, text, type Section } from './json.ts'
+import type { Openapi, Operation } from './openapi.ts'
+import { curlOf, send, type Answer } from './request.ts'
+
+export type TryItProps = Readonly<{
+  openapi: Openapi
+  operation: Operation
+  /** The points that it costs; `undefined` if that isn't known. */
+  cost: number | undefined
+  apiKey: string | undefined
+  /** Called after each answer, so that the standing is asked for again. */
+  sent: () => void
+}>
+
+/** Sends one operation with the reader's own values and key, and shows the answer. */
+export function TryIt({ openapi, operation, cost, apiKey, sent }: TryItProps) {
+  const choices = useMemo(() => bodyChoices(openapi, operation), [openapi, operation])
+  const [values, setValues] = useState(() => firstValues(openapi, operation))
+  const [type, setType] = useState(choices[0]?.type ?? '')
+  const [body, setBody] = useState(choices[0]?.sample ?? '')
+  const [answer, setAnswer] = useState<Answer | string>()
+  const [isBusy, setBusy] = useState(false)
+  // Answers belong to the key that they came for.
+  useEffect(() => setAnswer(undefined), [apiKey])
+  const draft = draftOf(openapi, operation, values, type ? { type, text: body } : undefined)
+
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    if (isBusy) return
+    setBusy(true)
+    send(draft, apiKey)
+      .then(setAnswer, (error: unknown) => setAnswer(`No answer came: ${String(error)}`))
+      .finally(() => {
+        setBusy(false)
+        sent()
+      })
+  }
+  const choose = (chosen: string): void => {
+    setType(chosen)
+    setBody(choices.find((each) => each.type === chosen)?.sample ?? '')
+  }
+  const { id, method, parameters } = operation
+  return html`
+    <form class="try" onSubmit=${submit} aria-label=${`Try ${method} ${operation.path}`}>
+      <h4>Try it</h4>
+      ${parameters.map((parameter, i) =>
+        field(openapi, parameter, `${id}-${i}`, values[i] ?? '', (value) =>
+          setValues(values.map((before, place) => (place === i ? value : before))),
+        ),
+      )}
+      ${
+        choices.length > 1 &&
+        html`<label>
+          Type of the body
+          <select onChange=${(event: Event) => choose((event.target as HTMLSelectElement).value)}>
+            ${choices.map((each) => html`<option selected=${each.type === type}>${each.type}</option>`)}
+          </select>
+        </label>`
+      }
+      ${
+        type &&
+        html`<label class="wide">
+          Body (${type})
+          <textarea
+            rows=${Math.min(14, body.split('\n').length + 1)}
+            spellcheck=${false}
+            value=${body}
+            onInput=${(event: Event) => setBody((event.target as HTMLTextAreaElement).value)}
+          ></textarea>
+        </label>`
+      }
+      <p class="label">This will be sent:</p>
+      <pre class="curl" tabindex="0" aria-label="The request as a command">${curlOf(draft)}</pre>
+      <p class="buttons">
+        <button class="go" disabled=${isBusy}>Send</button>
+        <${CopyButton} text=${curlOf(draft)} label="Copy as curl" />
+      </p>
+      <p class="quiet">${costSentence(cost, method, apiKey)}</p>
+      ${answer !== undefined && html`<${AnswerView} answer=${answer} />`}
+    </form>
+  `
+}
+
+function costSentence(
+  cost: number | undefined,
+  method: string,
+  apiKey: string | undefined,
+): string {
+  const real = ['GET', 'HEAD', 'OPTIONS'].includes(method)
+    ? ''
+    : ' It is a real request, and changes real data.'
+  if (apiKey === undefined) {
+    return `Without a key it is refused with 401, and counts against your address. Enter your key at the top.${real}`
+  }
+  if (cost === undefined) return `Sending costs what the API's operator has set.${real}`
+  if (cost === 0) return `Sending costs nothing.${real}`
+  return `Sending costs ${plural(cost, 'point')} of your key’s minute and day, as from anywhere else.${real}`
+}
+
+function field(
+  openapi: Openapi,
+  parameter: Section,
+  id: string,
+  value: string,
+  change: (value: string) => void,
+): Child {
+  const name = text(parameter['name']) ?? ''
+  const isRequired = parameter['required'] === true
+  if (!canSend(parameter)) {
+    return html`<p class="quiet">The cookie <code>${name}</code> can’t be sent from a page.</p>`
+  }
+  const schema = openapi.resolve(parameter['schema'])
+  const values = list(schema['enum']).map((each) =>
+    typeof each === 'string' ? each : inline(each),
+  )
+  const label = html`<span>
+    <code>${name}</code>
+    <span class="quiet">${String(parameter['in'])}${isRequired ? ', required' : ''}</span>
+  </span>`
+  const input = (event: Event): void => change((event.target as HTMLInputElement).value)
+  const shared = { id, value, required: isRequired, onInput: input }
+  return html`
+    <label for=${id}>
+      ${label}
+      ${
+        values.length > 0
+          ? html`<select ...${shared}>
+              <option value="">–</option>
+              ${values.map((each) => html`<option value=${each}>${each}</option>`)}
+            </select>`
+          : html`<input ...${shared} autocomplete="off" spellcheck=${false} />`
+      }
+    </label>
+  `
+}

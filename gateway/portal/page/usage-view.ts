@@ -1,0 +1,98 @@
+import { count, date, plural } from './format.ts'
+import { html, type Child } from './html.ts'
+import { line } from './prose.ts'
+import { chart, refusedOf, span, sum, type DayUsage } from './usage-chart.ts'
+
+/** The answer of the usage path. */
+export type OwnUsage = Readonly<{
+  days: readonly DayUsage[]
+  account: Readonly<{ name: string; keys: number | null; days: readonly DayUsage[] | null }> | null
+  deprecated: readonly Readonly<{
+    operation: string
+    calls: number
+    last: string
+    sunset: string | null
+    replacement: string | null
+  }>[]
+}>
+
+/** Ninety days of a key's own usage, the sum of its account, and the deprecated operations that it calls. */
+export function UsageView({ usage: { days, account, deprecated } }: Readonly<{ usage: OwnUsage }>) {
+  return html`
+    <h3>Your last ${span} days</h3>
+    ${chart(days)} ${dayTable('This key by day, the newest first', days)}
+    ${account && accountView(account)} ${deprecatedView(deprecated)}
+  `
+}
+
+function accountView({ name, keys, days }: NonNullable<OwnUsage['account']>): Child {
+  if (days === null) {
+    return html`<p class="quiet">The account ${name} has too many keys to add them up here.</p>`
+  }
+  const [all, refused] = [sum(days, ({ admitted }) => admitted), sum(days, refusedOf)]
+  return html`
+    <p>
+      ${`The account ${name} (${plural(keys ?? 0, 'key')}): ${count(all)} let in, ${count(refused)} refused.`}
+    </p>
+    ${dayTable(`The account ${name} by day, the newest first`, days)}
+  `
+}
+
+function dayTable(caption: string, days: readonly DayUsage[]): Child {
+  if (days.length === 0) return null
+  return html`
+    <details>
+      <summary>${caption}</summary>
+      <div class="scroll" tabindex="0" role="region" aria-label=${caption}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Day</th>
+              <th scope="col" class="number">Let in</th>
+              <th scope="col" class="number">Points</th>
+              <th scope="col" class="number">Refused</th>
+              <th scope="col">for</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${[...days].reverse().map(
+              (each) => html`
+                <tr>
+                  <th scope="row">${each.day}</th>
+                  <td class="number">${count(each.admitted)}</td>
+                  <td class="number">${count(each.points)}</td>
+                  <td class="number">${count(refusedOf(each))}</td>
+                  <td>
+                    ${Object.entries(each.refused)
+                      .map(([code, number]) => `${count(number)} ${code}`)
+                      .join(', ')}
+                  </td>
+                </tr>
+              `,
+            )}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  `
+}
+
+function deprecatedView(deprecated: OwnUsage['deprecated']): Child {
+  if (deprecated.length === 0) return null
+  return html`
+    <div class="banner">
+      <p><b>You still call operations that will be removed:</b></p>
+      <ul>
+        ${deprecated.map(
+          ({ operation, calls, last, sunset, replacement }) => html`
+            <li>
+              <code>${operation}</code>${`: ${plural(calls, 'time')}, last on ${last}. `}
+              ${sunset !== null && `It is removed on ${date(sunset)}. `}
+              ${replacement !== null && line(`Use \`${replacement}\` instead.`)}
+            </li>
+          `,
+        )}
+      </ul>
+    </div>
+  `
+}

@@ -1,0 +1,419 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { parse, stringify } from 'yaml'
+import { axe, isNarrow, picture, startBrowser, violations, type Open } from '../support/browser.ts'
+import { startStore } from '../support/backend.ts'
+import { startGateway, type GatewayOptions } from '../support/gateway.ts'
+import { root } from '../support/process.ts'
+import { until } from '../support/redis.ts'
+
+const { test } = await startBrowser(t)
+
+const animals = join(root, 'config/openapi/animal-store.yaml')
+
+type Options = GatewayOptions & Readonly<{ text?: string }>
+
+type Section = Record<string, unknown>
+
+const section = (value: unknown): Section =>
+  (typeof value === 'object' && value ? value : {}) as Section
+
+/** A part of the animal store's document: a browser, and axe more so, looks at every element of a page. */
+function littleDocument(): string {
+  const { paths, ...rest } = parse(readFileSync(animals, 'utf8')) as Section
+  const { get, post } = section(section(paths)['/v1/pets'])
+  const { parameters, get: getOne } = section(section(paths)['/v1/pets/{petId}'])
+  const few = { '/v1/pets': { get, post }, '/v1/pets/{petId}': { parameters, get: getOne } }
+  return stringify({ ...rest, paths: few })
+}
+
+/** A gateway with the pages of a document, in front of a real animal store. */
+async function start(t: Test, { text = littleDocument(), more = '', ...options }: Options = {}) {
+  const folder = t.testdir({ 'document.yaml': text })
+  const store = await startStore(t, { file: join(folder, 'animals.db') })
+  return startGateway(t, {
+    store: `file: ${join(folder, 'gateway.db')}`,
+    ...options,
+    upstream: { url: store.url, seen: [] },
+    more: `portal: { path: /docs, openapi: ${join(folder, 'document.yaml')}, rotate: on }\n${more}`,
+  })
+}
+
+/** Opens the page and waits for its content. */
+async function visit(open: Open, url: string, options: Parameters<Open>[1] = {}): Promise<Page> {
+  const page = await open(url, { at: '/docs', ...options })
+  await page.locator('h1').waitFor()
+  return page
+}
+
+async function enterKey(page: Page, token: string): Promise<void> {
+  await page.getByLabel('Your API key').fill(token)
+  await page.keyboard.press('Enter')
+  await page.getByText('This minute').waitFor()
+}
+
+/** Opens an operation by its method and path. */
+async function unfold(page: Page, operation: string) {
+  const place = page.locator(`[data-operation="${operation}"]`)
+  await page.evaluate(
+    `document.querySelector('[data-operation=' + ${JSON.stringify(JSON.stringify(operation))} + ']').open = true`,
+  )
+  return place
+}
+
+/** The members of a schema and of all that it contains, without those behind references to the components. */
+function membersOf(document: Section, value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const at = section(value)
+  const { $ref } = at
+  if (typeof $ref === 'string') {
+    return $ref.startsWith('#/components/schemas/')
+      ? []
+      : membersOf(document, targetOf(document, $ref))
+  }
+  const own = Object.entries(section(at['properties'])).flatMap(([name, each]) => [
+    name,
+    ...membersOf(document, each),
+  ])
+  const inner = ['items', 'additionalProperties', 'not'].map((name) => at[name])
+  const lists = ['allOf', 'oneOf', 'anyOf', 'prefixItems'].flatMap(
+    (name) => (at[name] ?? []) as unknown[],
+  )
+  return [...own, ...[...inner, ...lists].flatMap((each) => membersOf(document, each))]
+}
+
+function targetOf(document: Section, reference: string): Section {
+  const steps = reference
+    .slice(2)
+    .split('/')
+    .map((step) => step.replaceAll('~1', '/'))
+  return steps.reduce((at, step) => section(at[step]), document)
+}
+
+/** All that a document has, and all that a page shows, in the same form. */
+function contentsOf(document: Section) {
+  const resolve = (value: unknown): Section => {
+    const { $ref } = section(value)
+    return typeof $ref === 'string' ? resolve(targetOf(document, $ref)) : section(value)
+  }
+  const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
+  const operations = Object.entries(section(document['paths'])).flatMap(([path, item]) =>
+    methods
+      .filter((method) => section(item)[method])
+      .map((method) => {
+        const operation = section(section(item)[method])
+        const parameters = [section(item)['parameters'] ?? [], operation['parameters'] ?? []]
+          .flat()
+          .map((each) => resolve(each))
+        const responses = Object.entries(section(operation['responses'])).map(
+          ([status, each]) => [status, resolve(each)] as const,
+        )
+        const contents = [resolve(operation['requestBody']), ...responses.map(([, each]) => each)]
+        const schemas = contents.flatMap(({ content }) =>
+          Object.values(section(content)).map((media) => section(media)['schema']),
+        )
+        return {
+          operation: `${method.toUpperCase()} ${path}`,
+          parameters: parameters.map(({ in: place, name }) => `${String(place)} ${String(name)}`),
+          statuses: responses.map(([status]) => status),
+          headers: responses.flatMap(([, { headers }]) => Object.keys(section(headers))),
+          members: [...schemas, ...parameters.map(({ schema }) => schema)].flatMap((schema) =>
+            membersOf(document, schema),
+          ),
+        }
+      }),
+  )
+  const schemas = Object.entries(section(section(document['components'])['schemas']))
+  return {
+    operations,
+    schemas: schemas.map(([name, schema]) => ({ name, members: membersOf(document, schema) })),
+  }
+}
+
+/** Reads the same from the page. */
+const shown = `(() => {
+  const all = (at, name) => [...at.querySelectorAll('[data-' + name + ']')].map((each) => each.dataset[name])
+  return {
+    operations: [...document.querySelectorAll('[data-operation]')].map((at) => ({
+      operation: at.dataset.operation,
+      parameters: all(at, 'parameter'),
+      statuses: all(at, 'status'),
+      headers: all(at, 'header'),
+      members: all(at, 'member'),
+    })),
+    schemas: [...document.querySelectorAll('[data-schema]')].map((at) => ({
+      name: at.dataset.schema,
+      members: all(at, 'member'),
+    })),
+  }
+})()`
+
+/** The same in one order, whatever the order of the operations on the page. */
+function sorted({ operations, schemas }: ReturnType<typeof contentsOf>) {
+  const inOrder = (names: readonly string[]): string[] => [...names].sort()
+  return {
+    operations: operations
+      .map((each) => ({
+        ...each,
+        statuses: inOrder(each.statuses),
+        headers: inOrder(each.headers),
+        members: inOrder(each.members),
+      }))
+      .sort((one, other) => (one.operation < other.operation ? -1 : 1)),
+    schemas: schemas.map(({ name, members }) => ({ name, members: inOrder(members) })),
+  }
+}
+
+for (const name of ['animal-store', 'admin']) {
+  test(`everything of ${name}.yaml is on the page`, async (t, open) => {
+    const text = readFileSync(join(root, `config/openapi/${name}.yaml`), 'utf8')
+    const { url } = await start(t, { text })
+    const page = await visit(open, url)
+    const expected = contentsOf(parse(text) as Section)
+    t.ok(expected.operations.length > 10)
+    t.ok(expected.schemas.some(({ members }) => members.length > 3))
+    await until(
+      async () =>
+        (await page.locator('[data-operation] form').count()) === expected.operations.length,
+    )
+    const seen = await page.evaluate<ReturnType<typeof contentsOf>>(shown)
+    t.strictSame(sorted(seen), sorted(expected))
+  })
+}
+
+test('a stranger gets from the page to a call, and to a 429 that says what to do', async (t, open) => {
+  const gateway = await start(t)
+  const { token } = await gateway.key({ limits: { perMinute: 2 } })
+  const page = await visit(open, gateway.url, { expected: /^(?:401 GET|429 POST|401 POST) / })
+  await picture(page, 'portal')
+  const place = await unfold(page, 'POST /v1/pets')
+  t.match(await place.locator('.curl').innerText(), `curl -i -X POST '${gateway.url}/v1/pets'`)
+  await place.getByText('Without a key it is refused with 401').waitFor()
+  await place.getByRole('button', { name: 'Send' }).click()
+  await place.getByText('401 Unauthorized').waitFor()
+  await page.getByLabel('Your API key').fill(`${token.slice(0, -1)}x`)
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').getByText('The API key is not valid.').waitFor()
+  await enterKey(page, token)
+  await place.getByText('Sending costs 1 point').waitFor()
+  // In one minute, whatever the clock says: three requests of a limit of two.
+  for (let i = 0; i < 4; i++) {
+    await place.getByRole('button', { name: 'Send' }).click()
+    await place.getByText(/^(?:201 Created|429 Too Many Requests)$/).waitFor()
+    await until(async () => await place.getByRole('button', { name: 'Send' }).isEnabled())
+    if ((await place.locator('.status').last().innerText()).startsWith('429')) break
+    t.match(
+      await place.locator('.reading').innerText(),
+      /^[01] of 2 left, until \d\d:\d\d:\d\d UTC$/,
+    )
+  }
+  await place.getByText('429 Too Many Requests').waitFor()
+  t.match(
+    await place.locator('.banner[role=status]').innerText(),
+    /0 of 2 left, until .*Wait \d+ seconds?, until \d\d:\d\d:\d\d UTC\./s,
+  )
+  await picture(page, 'portal-429')
+  await place.getByRole('link', { name: 'What refusals mean' }).click()
+  t.equal(await page.evaluate('document.activeElement.id'), 'refused')
+})
+
+test('the keyboard alone sends a POST and reads its 201', async (t, open) => {
+  const gateway = await start(t)
+  const { token } = await gateway.key()
+  const page = await visit(open, gateway.url)
+  const tabTo = async (name: RegExp): Promise<void> => {
+    for (let i = 0; i < 60; i++) {
+      await page.keyboard.press('Tab')
+      const focused = await page.evaluate<string>(
+        `(document.activeElement.labels?.[0]?.innerText ?? document.activeElement.innerText ?? '').trim()`,
+      )
+      if (name.test(focused)) return
+    }
+    t.fail(`Tab leads to ${name}`)
+  }
+  await tabTo(/^Your API key/)
+  await page.keyboard.insertText(token)
+  await page.keyboard.press('Enter')
+  await page.getByText('This minute').waitFor()
+  await tabTo(/^POST\s+\/v1\/pets$/)
+  await page.keyboard.press('Enter')
+  await until(async () => (await page.evaluate('document.activeElement.tagName')) === 'SUMMARY')
+  await tabTo(/^Body \(application\/json\)/)
+  await page.keyboard.press('Control+A')
+  await page.keyboard.insertText('{ "name": "Ünö \\"the\\" \'cat\'", "categoryId": 3 }')
+  await tabTo(/^Send$/)
+  await page.keyboard.press('Enter')
+  const place = page.locator('[data-operation="POST /v1/pets"]')
+  await place.getByText('201 Created').waitFor()
+  t.match(await place.locator('pre.body').innerText(), /"name": "Ünö \\"the\\" 'cat'"/)
+  t.match(await place.locator('.reading').innerText(), /^\d+ of 60 left, until/)
+})
+
+test('the key is nowhere after it was forgotten, nor ever in an address or a store', async (t, open) => {
+  const logged: string[] = []
+  const gateway = await start(t, {
+    log: { level: 'info', target: { write: (line: string) => void logged.push(line) } },
+  })
+  const { token } = await gateway.key()
+  const page = await visit(open, gateway.url)
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(request.url()))
+  await enterKey(page, token)
+  const place = await unfold(page, 'GET /v1/pets')
+  await place.getByRole('button', { name: 'Send' }).click()
+  await place.getByText('200 OK').waitFor()
+  const anywhere = `JSON.stringify([document.documentElement.outerHTML, { ...localStorage }, { ...sessionStorage },
+    document.cookie, location.href, history.state, [...document.querySelectorAll('input, textarea, select')].map((each) => each.value)])`
+  const isAnywhere = async (): Promise<boolean> =>
+    (await page.evaluate<string>(anywhere)).includes(token.slice(0, 20))
+  t.equal(await isAnywhere(), false, 'not even while it is used')
+  await page.getByRole('button', { name: 'Forget the key' }).click()
+  await page.getByLabel('Your API key').waitFor()
+  t.equal(await isAnywhere(), false)
+  t.equal(await page.getByText('This minute').count(), 0)
+  t.equal(await place.getByText('200 OK').count(), 0, 'answers that came for it are gone')
+  t.ok(asked.length > 1 && asked.every((url) => !url.includes(token.slice(0, 20))))
+  t.ok(logged.length > 3 && !logged.join('').includes(token.slice(0, 20)))
+  await place.getByText('Without a key it is refused').waitFor()
+})
+
+const retiring = `
+deprecations:
+  - operation: GET /v1/pets/{petId}
+    since: 2026-01-01
+    sunset: 2099-02-03
+    replacement: /v1/pets?status=available
+`
+
+test('the page shows how a key stands, and rotates it', async (t, open) => {
+  const gateway = await start(t, { more: retiring })
+  const { token, key, headers } = await gateway.key({ account: 'acme' })
+  for (const path of ['/v1/pets', '/v1/pets/1', '/v1/pets/2']) {
+    await gateway.call('GET', path, undefined, headers)
+  }
+  await gateway.app.core.tallying.flush()
+  const page = await visit(open, gateway.url)
+  await enterKey(page, token)
+  const standing = page.getByRole('region', { name: 'How you stand' })
+  await standing.getByText('3 requests let in, 0 refused').waitFor()
+  await standing.getByText('The account acme (1 key): 3 let in').waitFor()
+  t.match(await standing.innerText(), /Today: 3 of 1,000 used/)
+  t.match(await standing.innerText(), /0 strikes of 20/)
+  t.match(
+    await standing.innerText(),
+    /GET \/v1\/pets\/\{petId\}: 2 times.* removed on 2099-02-03.*status=available/s,
+  )
+  const leaving = page.locator('[data-operation="GET /v1/pets/{petId}"]')
+  t.match(await leaving.innerText(), /deprecated/)
+  await unfold(page, 'GET /v1/pets/{petId}')
+  t.match(
+    await leaving.innerText(),
+    /since 2026-01-01\. Removed on 2099-02-03\..*status=available instead/s,
+  )
+  await picture(page, 'portal-standing')
+
+  await standing.getByText('Give this key a new token').click()
+  await standing.getByRole('button', { name: 'Make a new token' }).click()
+  const fresh = await standing.locator('.token').innerText()
+  t.match(fresh, /^tg_/)
+  await standing.getByRole('button', { name: 'I have it' }).click()
+  await until(async () => (await page.locator('.token').count()) === 0)
+  const place = await unfold(page, 'GET /v1/pets')
+  await place.getByRole('button', { name: 'Send' }).click()
+  await place.getByText('200 OK').waitFor()
+  t.match(await gateway.desk.holderOf(fresh), { isCurrent: true, key: { id: key.id } })
+
+  await gateway.stores.quota.ban('account:acme', key.id, Date.now() + 3_600_000)
+  await standing.getByRole('button', { name: 'Look again' }).click()
+  await standing.getByText('Your key is banned until').waitFor()
+})
+
+test('what somebody else has written is text', async (t, open) => {
+  const hostile = '<script>alert(1)</script><img src=x onerror=alert(1)> [go](javascript:alert(1))'
+  const schema = {
+    type: 'object',
+    description: hostile,
+    properties: { [hostile]: { enum: [hostile] } },
+  }
+  const operation = {
+    summary: hostile,
+    description: `${hostile}\n\n- ${hostile}\n\n| a |\n| - |\n| ${hostile} |\n\n[fine](https://fine.example/)`,
+    tags: [hostile],
+    parameters: [{ name: hostile, in: 'query', description: hostile, schema }],
+    requestBody: { content: { [hostile]: { schema, example: hostile } } },
+    responses: { 200: { description: hostile, headers: { [hostile]: { schema } } } },
+  }
+  const info = { title: hostile, version: hostile, summary: hostile, description: hostile }
+  const servers = [{ url: 'javascript:alert(1)' }]
+  const paths = { [`/${hostile}`]: { post: operation } }
+  const components = { schemas: { [hostile]: schema } }
+  const text = stringify({ openapi: '3.1.0', info, servers, paths, components })
+  const { url } = await start(t, { text })
+  const page = await visit(open, url)
+  page.on('dialog', () => t.fail('nothing was run'))
+  await page.locator('form.try').waitFor({ state: 'attached' })
+  t.ok((await page.innerText('h1')).includes(hostile))
+  const made = await page.evaluate<string[]>(
+    `[...document.querySelectorAll('#app script, #app img, #app iframe, a')]
+      .map((each) => each.tagName + ' ' + (each.getAttribute('href') ?? ''))
+      .filter((each) => !each.startsWith('A #'))`,
+  )
+  t.strictSame(made, ['A https://fine.example/'])
+})
+
+test('axe finds nothing on it, in light and dark, empty and full', async (t, open) => {
+  const gateway = await start(t, { more: retiring })
+  const { token, headers } = await gateway.key({ account: 'acme' })
+  await gateway.call('GET', '/v1/pets/1', undefined, headers)
+  await gateway.app.core.tallying.flush()
+  const page = await visit(open, gateway.url, { bypassCSP: true })
+  await page.evaluate(axe)
+  const inBoth = async (name: string): Promise<void> => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      t.strictSame(await violations(page), [], `${name}, ${colorScheme}`)
+      await picture(page, `portal-${name}-${colorScheme}`)
+    }
+  }
+  await inBoth('empty')
+  await enterKey(page, token)
+  await page.getByText('request let in').waitFor()
+  const place = await unfold(page, 'POST /v1/pets')
+  await place.getByRole('button', { name: 'Send' }).click()
+  await place.getByText('201 Created').waitFor()
+  await page.evaluate(
+    `document.querySelectorAll('details').forEach((each) => { each.open = each.matches('[data-operation="POST /v1/pets"], [data-schema="Pet"], .answer details, .card details, nav details') })`,
+  )
+  await inBoth('full')
+})
+
+test('nothing scrolls sideways at 320 px or at 200 %', async (t, open) => {
+  const gateway = await start(t, { more: retiring })
+  const { token, headers } = await gateway.key({ account: 'acme' })
+  await gateway.call('GET', '/v1/pets/1', undefined, headers)
+  await gateway.app.core.tallying.flush()
+  const sizes = {
+    320: { viewport: { width: 320, height: 800 } },
+    'of 200 %': { viewport: { width: 640, height: 450 }, deviceScaleFactor: 2 },
+  }
+  for (const [name, size] of Object.entries(sizes)) {
+    const page = await visit(open, gateway.url, { ...size, reducedMotion: 'reduce' })
+    t.ok(await isNarrow(page), name)
+    await picture(page, `portal-${name.replaceAll(/\W+/g, '')}`)
+    await enterKey(page, token)
+    const place = await unfold(page, 'POST /v1/pets')
+    await place.getByRole('button', { name: 'Send' }).click()
+    await place.getByText('201 Created').waitFor()
+    await page.evaluate(
+      `document.querySelectorAll('details').forEach((each) => { each.open = true })`,
+    )
+    t.ok(await isNarrow(page), `everything open, ${name}`)
+    t.equal(await page.evaluate('document.getAnimations().length'), 0)
+    await page.evaluate(
+      `document.querySelectorAll('details').forEach((each) => { each.open = each.matches('[data-operation="POST /v1/pets"], .answer details') })`,
+    )
+    await picture(page, `portal-full-${name.replaceAll(/\W+/g, '')}`)
+  }
+})
