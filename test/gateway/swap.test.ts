@@ -217,9 +217,8 @@ t.test('a side that refuses connections fails no GET, and is left', async (t) =>
   const [first] = gateways
   if (!first) throw new Error('there is a gateway')
   await until(isAt(first, 0))
-  const { asked, stop } = await startCallers(t, gateways)
-  await until(() => asked.some(({ side }) => side === 'new'))
   sides.next.upstream.close?.()
+  const { asked, stop } = await startCallers(t, gateways)
   await until(isBack(first), 20_000)
   await stop()
   t.strictSame(new Set(asked.map(({ status }) => status)), new Set([200]))
