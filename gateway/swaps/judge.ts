@@ -5,6 +5,9 @@ import type { RoundCounts } from './side-counts.ts'
 /** A p95 that is longer by less than this is no reason to go back, however short the old one is. */
 const leastDifferenceMs = 5
 
+/** The least number of answers whose p95 says something: among fewer, one slow connection would decide. */
+const leastForTimes = 100
+
 /** Whether the new side is so much worse that the swap goes back: a sentence that says why. */
 export function reasonToGoBack(
   { old, new: side }: RoundCounts,
@@ -23,7 +26,8 @@ export function reasonToGoBack(
     )
   }
   const p95Ms = side.within(0.95)
-  if (p95Ms === null || measure.p95Ms === null) return undefined
+  const isKnown = Math.min(side.requests, measure.requests) >= leastForTimes
+  if (!isKnown || p95Ms === null || measure.p95Ms === null) return undefined
   const isSlower = p95Ms > back.slower * measure.p95Ms && p95Ms - measure.p95Ms >= leastDifferenceMs
   if (!isSlower) return undefined
   return `95 % of the answers of the new side took up to ${p95Ms} ms, those of the old one ${measure.p95Ms} ms`
