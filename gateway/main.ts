@@ -109,7 +109,7 @@ async function main(): Promise<void> {
     environment: process.env,
     loaded,
     change: (config) => gateway.change(config),
-    hindrances: (config) => gateway.core.swaps.hindrances(config),
+    hindrances: (config) => gateway.core.swaps.hindrances(gateway.config, config),
     onAttempt: (result, { hash, mistakes }, { by, before, loaded }) => {
       metrics.reloaded(result)
       const change = changeOf(file, before, loaded.shown)

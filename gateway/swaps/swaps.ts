@@ -91,8 +91,8 @@ export class Swaps {
   }
 
   /** Swaps under way that a configuration would take away, while it has the old targets. */
-  hindrances(after: Config): readonly Fault[] {
-    return [...(this.#config?.upstreams.values() ?? [])].flatMap((settings): Fault[] => {
+  hindrances(before: Config, after: Config): readonly Fault[] {
+    return [...before.upstreams.values()].flatMap((settings): Fault[] => {
       const { name, swap } = settings
       const next = after.upstreams.get(name)
       const isUnderWay = this.see(settings)?.course?.state === 'moving'

@@ -217,6 +217,8 @@ t.test('the configuration for containers is the shipped one, but for where thing
     listen: deployed.listen,
     admin: deployed.admin,
     store: { ...shipped.store, redis: deployed.store.redis },
+    // Images have no document; who wants pages for callers brings one.
+    portal: undefined,
     upstreams: new Map([['animals', { ...animals, targets }]]),
   })
   t.throws(() => parseConfig(read('etc/gateway.yaml'), {}, 'gateway.yaml'), /REDIS_URL/)

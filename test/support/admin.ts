@@ -31,7 +31,7 @@ export async function startAdmin(t: Test, options: AdminOptions = {}) {
     environment: {},
     loaded: readConfig(file, {}),
     change: (config) => gateway.app.change(config),
-    hindrances: (config) => gateway.app.core.swaps.hindrances(config),
+    hindrances: (config) => gateway.app.core.swaps.hindrances(gateway.app.config, config),
     onAttempt: (result) => metrics.reloaded(result),
   })
   gateway.app.self.fileState = () => reloader.state

@@ -9,6 +9,7 @@ import { pathsTo } from '../settings.ts'
 import type { ConfigInForce, Target, Upstreams } from '../views.ts'
 import { useWork } from '../work.ts'
 import { CompareBackend } from './compare-backend.ts'
+import { DescribeSwap } from './describe-swap.ts'
 import { Swaps } from './swap.ts'
 
 type Checked = Readonly<{
@@ -43,6 +44,7 @@ export function Backends({ session, comparison }: Props) {
       comparison=${comparison}
       upstreams=${Object.keys(upstreams.data ?? {})}
     />`,
+    html`<${DescribeSwap} session=${session} upstreams=${Object.keys(upstreams.data ?? {})} />`,
   )
 }
 

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks'
 import { ask, type Session } from '../api.ts'
 import { ActionButton } from '../action-button.ts'
 import { percent } from '../charts/outcomes.ts'
@@ -7,6 +8,7 @@ import { html, type Child } from '../html.ts'
 import { aged, failure, table } from '../parts.ts'
 import type { Swap, SwapSide } from '../views.ts'
 import { useWork } from '../work.ts'
+import { Edit } from './edit.ts'
 
 /** The swaps that the configuration describes: both sides next to each other, and the way back. */
 export function Swaps({ session }: { session: Session }) {
@@ -20,7 +22,8 @@ export function Swaps({ session }: { session: Session }) {
           ${stepsOf(swap)} ${sidesOf(swap)}
           ${
             session.role === 'all' &&
-            html`<${SwapActions} swap=${swap} reload=${() => swaps.reload()} />`
+            html`<${SwapActions} swap=${swap} reload=${() => swaps.reload()} />
+              ${swap.state === 'all' && html`<${EndSwap} swap=${swap} session=${session} />`}`
           }
         </section>
       `,
@@ -94,6 +97,27 @@ function sidesOf(swap: Swap): Child {
     rows,
     ([name]) => name,
   )
+}
+
+/** The last change of a swap: its targets in place of the old ones. */
+function EndSwap({ swap: { upstream, to }, session }: { swap: Swap; session: Session }) {
+  const [isOpen, setOpen] = useState(false)
+  const place = `upstreams.${upstream}`
+  return html`
+    <p>
+      <button type="button" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
+        End the swap in the file
+      </button>
+    </p>
+    ${
+      isOpen &&
+      html`<${Edit}
+        set=${{ [`${place}.targets`]: to, [`${place}.swap`]: null }}
+        session=${session}
+        watch="#/backends"
+      />`
+    }
+  `
 }
 
 /** Back is one click, because it is for emergencies and loses nothing; the others tell what will happen. */
