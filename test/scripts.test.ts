@@ -413,7 +413,7 @@ t.test('a Node and an SQLite that do not go together end what needs them, at onc
   for (const name of ['gateway', 'backend', 'shared']) {
     cpSync(join(root, 'build', name), join(folder, 'build', name), { recursive: true })
   }
-  for (const name of ['package.json', 'config/gateway.yaml']) {
+  for (const name of ['package.json', 'config/gateway.yaml', 'config/openapi/animal-store.yaml']) {
     cpSync(join(root, name), join(folder, name))
   }
   for (const name of readdirSync(join(root, 'node_modules'))) {

@@ -137,7 +137,7 @@ function contextOf(
     left,
     config,
     stores: () => stores,
-    desks: () => (desks ??= desksFor({ stores, config, clock, by })),
+    desks: () => (desks ??= desksFor({ ...config, stores, clock, by })),
     secret,
     clock,
     examine: (file) => examine(file, reloader),

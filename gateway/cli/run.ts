@@ -85,7 +85,7 @@ async function runCommand(
     preview: loaded,
     configFile: name,
     stores,
-    desks: () => desksFor({ stores: stores(), config, clock: Date.now, by }),
+    desks: () => desksFor({ ...config, stores: stores(), clock: Date.now, by }),
     secret: environment['GATEWAY_SECRET'],
     askGateway: async (endpoint, otherwise, sent) => {
       const { askGateway } = await import('./running-gateway.ts')

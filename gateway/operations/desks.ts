@@ -8,7 +8,9 @@ import type { Stores } from '../stores/stores.ts'
 
 export type DesksOptions = Readonly<{
   stores: Stores
-  config: Pick<Config, 'plans' | 'upstreams'>
+  plans: Config['plans']
+  /** For those who change swaps. */
+  upstreams?: Config['upstreams']
   clock: Clock
   /** The author of changes, for the audit. */
   by: string
@@ -17,8 +19,7 @@ export type DesksOptions = Readonly<{
 /** The operations on keys, bans and quotas, for the command line and the admin API alike. */
 export type Desks = Readonly<{ keys: KeyDesk; quotas: QuotaDesk; swaps: SwapDesk }>
 
-export function desksFor({ stores, config, clock, by }: DesksOptions): Desks {
-  const { plans, upstreams } = config
+export function desksFor({ stores, plans, upstreams = new Map(), clock, by }: DesksOptions): Desks {
   const { keys, quota, audit, lastUses } = stores
   const noted = noterFor(audit, by, clock)
   return {

@@ -583,7 +583,7 @@ t.test('the end comes while Redis is out of reach, and after a restart', async (
       const one = await before.key()
       ;({ headers } = one)
       const { config } = before
-      const desk = desksFor({ stores: before.stores, config, clock: () => now, by: 'x' })
+      const desk = desksFor({ ...config, stores: before.stores, clock: () => now, by: 'x' })
       const edit = desk.keys.changing({ plan: 'pro' }, { plan: start + 10_000 })
       await desk.keys.edit(one.key.id, edit)
       await desk.quotas.grant(one.key.id, { perDay: 50, perMinute: 5 })

@@ -676,7 +676,7 @@ t.test('reports on 5,000 keys leave Redis to those who decide', async (t) => {
   )
   const { quotas } = desksFor({
     ...{ stores, clock: Date.now, by: 'me' },
-    config: { plans: new Map(), upstreams: new Map() },
+    plans: new Map(),
   })
   const limits = { perMinute: 1e6, perDay: 1e6 }
   const callsOf = async (command: string) =>
@@ -714,7 +714,7 @@ type Shown = Readonly<{
 
 /** The operations on keys of a gateway, as the command line and the admin API run them. */
 function operationsOn({ config, stores }: Gateway, clock: () => number) {
-  const desks = () => desksFor({ stores, config, clock, by: 'me' })
+  const desks = () => desksFor({ ...config, stores, clock, by: 'me' })
   const context = { config, stores: () => stores, desks, clock } as unknown as Context
   const list = async (given: object): Promise<unknown> => {
     if (listKeys.where !== 'anywhere') throw new Error('it is')
