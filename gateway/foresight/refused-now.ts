@@ -3,7 +3,7 @@ import type { QuotaStore } from '../limits/store.ts'
 import type { PlannedQuota } from './planned-quotas.ts'
 
 /** Quotas that are asked about in one turn of the loop. */
-const atOnce = 200
+const atOnce = 100
 
 /** The quotas whose next request of one point would be refused by the limits then, by their counters of now. */
 export async function refusedNow(

@@ -17,7 +17,7 @@ const groups = 256
 export const keepPeaksSeconds = (rememberedDays + 1) * 86_400
 
 /** Groups that are asked for at once: their answers may come in one turn of the loop, some 1.5 ms each. */
-const groupsAtOnce = 4
+const groupsAtOnce = 2
 
 /** Quotas that are read per call: Redis decides nothing for some 0.5 ms meanwhile. */
 const fieldsAtOnce = 400
