@@ -39,7 +39,7 @@ export class RequestRecord {
   upstreamCall: { cancel(): void } | undefined = undefined
   /** The shares of its upstream, in which it is counted until its answer has ended. */
   share: FairShare | undefined = undefined
-  /** What its quota had of that upstream, if it got no more. */
+  /** The share of that upstream that its quota had, if it got no more. */
   shareTaken: ShareTaken | undefined = undefined
   /** Whether its answer has ended or its caller has left. A stage that waited takes nothing more then. */
   hasEnded = false

@@ -104,7 +104,7 @@ function* referenceFaults(document: Section, value: unknown, path: Path): Genera
   }
 }
 
-/** What a reference leads to. */
+/** The part of the document that a reference leads to. */
 function targetOf(document: Section, reference: string): unknown {
   const steps = reference.slice(2).split('/').map(stepOf)
   return steps.reduce<unknown>(

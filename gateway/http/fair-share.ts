@@ -40,7 +40,7 @@ export class FairShare {
     this.#count--
   }
 
-  /** What a quota has of the room, and may have. */
+  /** The part of the room that a quota has, and the part that it may have. */
   takenBy(quota: string): ShareTaken {
     return { underWay: this.#countByQuota.get(quota) ?? 0, share: this.#share }
   }

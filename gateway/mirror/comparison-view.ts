@@ -3,7 +3,7 @@ import { endingText, verdict } from './comparison-verdict.ts'
 import type { EndedBy, ToldCounts } from './mirrors.ts'
 import { mostExamples, RouteTally, timesView, type CountedBreak } from './route-counts.ts'
 
-/** What is compared, and how long. */
+/** The subject of a comparison, and its length. */
 export type ComparisonSettings = Readonly<{
   url: string
   upstream: UpstreamSettings

@@ -13,7 +13,7 @@ export type SeenAnswer = Readonly<{
 const longestName = 40
 const mostDigits = 3
 
-/** What would break for a caller if it got the later answer in place of the earlier one. No value is in it. */
+/** The differences that would break a caller if it got the later answer in place of the earlier one. No value is in it. */
 export async function differences(before: SeenAnswer, after: SeenAnswer): Promise<string[]> {
   if (after.status !== before.status) return [`the status is ${after.status}, not ${before.status}`]
   const type = typeBreak(typeOf(before), typeOf(after))

@@ -22,7 +22,7 @@ export type Course = Readonly<{
   before?: Measure
 }>
 
-/** What a side is measured by. */
+/** The figures by which a side is measured. */
 export type Measure = Readonly<{ requests: number; failures: number; p95Ms: number | null }>
 
 /** The time between a decision for a step and its beginning: all gateways begin it at one moment. */

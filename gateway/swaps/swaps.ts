@@ -61,11 +61,8 @@ export class Swaps {
     const swaps = [...config.upstreams.values()].flatMap(
       (settings) => this.#entryOf(settings) ?? [],
     )
-    const looks = Promise.all(swaps.map(({ swap }) => this.#look(swap).catch(() => undefined)))
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, longestFirstLookMs)))
-    await Promise.race([looks, late])
-    clearTimeout(timer)
+    const looks = swaps.map(({ swap }) => this.#look(swap).catch(() => undefined))
+    await within(longestFirstLookMs, Promise.all(looks), [])
   }
 
   /** The swap of an upstream, which is followed until its last user releases it. */
@@ -181,12 +178,14 @@ export class Swaps {
     const { self, configs, check } = this.#options
     const upstream = this.#config?.upstreams.get(swap.name.upstream)
     if (configs() > 1 || !this.#config || !upstream) return
-    const course = checking(self.name, nowMs)
-    const claim = { ...course, round: swap.course?.round ?? 0 }
+    const claim = { ...checking(self.name, nowMs), round: swap.course?.round ?? 0 }
     if (!(await this.#change(swap, claim, undefined))) return
     const tooLong = 'the comparison with the present backend took too long'
     const claimed = swap.seen?.version
-    const why = await within(longestCheckMs - 5_000, check(this.#config, upstream), tooLong)
+    const compared = check(this.#config, upstream).catch(
+      (error: unknown) => `the comparison with the present backend failed: ${String(error)}`,
+    )
+    const why = await within(longestCheckMs - 5_000, compared, tooLong)
     await this.#look(swap)
     // Somebody may have called it back meanwhile.
     if (!swap.seen || !swap.course || swap.seen.version !== claimed) return

@@ -229,7 +229,7 @@ async function callsOf(clients: readonly Redis[]): Promise<number> {
   return calls.reduce((sum, count) => sum + count, 0)
 }
 
-/** What Redis knows of strangers. */
+/** The counts of strangers in Redis. */
 async function sumsIn(clients: readonly Redis[]) {
   const sums = clients.map(async (client) => {
     const names = await client.keys('*strangers:*')

@@ -230,7 +230,7 @@ type Violation = Readonly<{
   nodes: readonly Readonly<{ html: string; failureSummary: string }>[]
 }>
 
-/** What axe finds on a page, in short. */
+/** The findings of axe on a page, in short. */
 export async function violations(page: Page): Promise<string[]> {
   const { violations: all } = await page.evaluate<{ violations: Violation[] }>(
     `axe.run(document, { resultTypes: ['violations'] })`,

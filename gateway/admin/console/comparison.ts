@@ -8,7 +8,7 @@ export type ToCompare = Readonly<{ url: string; upstream?: string; for: string; 
 
 /** The comparison of this tab: its latest news, and how to begin and stop one. */
 export type KeptComparison = Readonly<{
-  /** What was asked for last. */
+  /** The last request for a comparison. */
   settings: ToCompare | undefined
   view: Comparison | undefined
   isRunning: boolean

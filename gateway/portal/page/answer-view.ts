@@ -37,7 +37,7 @@ function readingText(answer: Answer): Child {
   return html`<p class="reading">${remaining} of ${limit} left, until ${until(resetMs)}</p>`
 }
 
-/** What to do after a refusal. */
+/** The advice after a refusal. */
 function advice({ status, headers }: Answer): Child {
   const seconds = Number(new Map(headers).get('retry-after') ?? NaN)
   const wait = Number.isFinite(seconds)

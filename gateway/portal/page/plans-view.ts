@@ -47,7 +47,7 @@ function limitText(limit: number | null): string {
   return limit === null ? 'unlimited' : count(limit)
 }
 
-/** What a refused caller has to do. */
+/** The advice for a refused caller. */
 export function refusedView(terms: Terms): Child {
   return html`
     <section aria-labelledby="refused">

@@ -70,7 +70,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }
 
-/** What the three headers of an answer say, such as "59 of 60 left, until 12:01:00 UTC". */
+/** The three headers of an answer in words, such as "59 of 60 left, until 12:01:00 UTC". */
 export type Reading = Readonly<{ limit: number; remaining: number; resetMs: number }>
 
 export function readingOf({ headers }: Answer): Reading | undefined {

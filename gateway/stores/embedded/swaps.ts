@@ -30,7 +30,7 @@ export function embeddedSwaps(database: Database, clock: Clock): SwapStore {
     'INSERT INTO swapCounts VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET counts = excluded.counts',
   )
   const clear = database.prepare('DELETE FROM swapCounts WHERE upstream = ? AND id = ?')
-  /** What was told last: counts that are the same aren't written again. */
+  /** The last that was told: counts that are the same aren't written again. */
   let lastTold = ''
 
   const change = database.transaction(
