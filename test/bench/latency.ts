@@ -54,15 +54,11 @@ async function measureAll(
   const running: Started[] = []
   try {
     const capacities: number[] = []
-    for (const { server, name, request } of contestants) {
-      progress(name)
-      const one = await started(server)
+    for (const contestant of contestants) {
+      progress(contestant.name)
+      const one = await started(contestant.server)
       running.push(one)
-      const { url } = one
-      const { connections } = settings
-      await load({ url, connections, seconds: 0.2, atLeast: warmUp, request })
-      const { perSecond } = await load({ url, connections, seconds: 2, request })
-      capacities.push(perSecond)
+      capacities.push(await capacityOf(one, contestant, settings))
     }
     const rounds: LatencyRow[][] = []
     for (let round = 0; round < settings.rounds; round++) {
@@ -77,15 +73,22 @@ async function measureAll(
       }
       rounds.push(rows)
     }
-    return (rounds[0] ?? []).map((row, i) =>
-      medians(
-        row,
-        rounds.flatMap((rows) => rows[i] ?? []),
-      ),
-    )
+    const roundsOf = (i: number): LatencyRow[] => rounds.flatMap((rows) => rows[i] ?? [])
+    return (rounds[0] ?? []).map((row, i) => medians(row, roundsOf(i)))
   } finally {
     for (const { end } of running) await end()
   }
+}
+
+/** How many requests a second it takes, warm, on connections that are always busy. */
+async function capacityOf(
+  { url }: Started,
+  { request }: Contestant,
+  { connections }: Settings,
+): Promise<number> {
+  await load({ url, connections, seconds: 0.2, atLeast: warmUp, request })
+  const { perSecond } = await load({ url, connections, seconds: 2, request })
+  return perSecond
 }
 
 async function rowOf(

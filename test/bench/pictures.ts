@@ -25,7 +25,7 @@ export function proxyPicture(rows: readonly Row[], about: string): string {
   }))
   return drawn({
     title: 'Processor time a request, beside a bare Fastify proxy without keys and limits',
-    about: `Lighter: Redis’ own. ${about}`,
+    about: `Second part of a bar: Redis. ${about}`,
     groups: [
       { title: 'Forwarded', bars: bars.filter(({ status }) => status === 200) },
       { title: 'Refused', bars: bars.filter(({ status }) => status !== 200) },
@@ -37,23 +37,24 @@ export function proxyPicture(rows: readonly Row[], about: string): string {
 
 /** What each adds to the latency of a direct call, for the README. */
 export function latencyPicture(rows: readonly LatencyRow[], about: string): string {
+  const ours = rows.filter(({ name }) => isOurs(name))
   const levels = [...new Set(rows.map(({ level }) => level))]
-  const barOf = ({ name, added: { p50Ms, p99Ms }, perSecond }: LatencyRow): Bar => ({
+  const barOf = ({ name, added: { p50Ms, p99Ms, p999Ms }, perSecond }: LatencyRow): Bar => ({
     name: name.replace(': the reference', ''),
     isOurs: isOurs(name),
     value: Math.max(p99Ms, 0),
     lighter: Math.max(p99Ms - Math.max(p50Ms, 0), 0),
-    figure: `${p99Ms.toFixed(2)} ms`,
-    note: `at ${whole(perSecond)} requests a second; half of them at most ${p50Ms.toFixed(2)} ms`,
+    figure: p99Ms.toFixed(2),
+    note: `p50 ${p50Ms.toFixed(2)}, p99.9 ${p999Ms.toFixed(2)}; at ${whole(perSecond)} requests/s`,
   })
   return drawn({
-    title: 'Latency added to a direct call, at a steady rate: 99 of 100 requests wait at most',
-    about: `Darker: half of the requests. ${about}`,
+    title: 'Milliseconds added to a direct call, at a steady rate: p99',
+    about: `First part of a bar: p50. ${about}`,
     groups: levels.map((level) => ({
       title: `At ${level * 100} % of what each can take`,
       bars: rows.filter((row) => row.level === level).map(barOf),
     })),
-    longest: 5,
+    longest: 1.25 * Math.max(...ours.map(({ added }) => added.p99Ms)),
   })
 }
 
