@@ -12,7 +12,7 @@ import type {
   SwapSettings,
   UpstreamSettings,
 } from './config.ts'
-import { methodsOf, withHead } from './methods.ts'
+import { methodsOf, withHead } from '../http/methods.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../shared/units.ts'
 import type { CompleteFile } from './written.ts'
 
