@@ -92,7 +92,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
   const authenticateAll = authenticate({
     directory,
     strangers,
-    plans: new ConfiguredPlans(config.plans, config.bans),
+    plans: new ConfiguredPlans(config),
     addressOf,
     refuseStranger,
     lastUses: core.lastUses,
