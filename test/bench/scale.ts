@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { startCluster } from '../support/redis.ts'
+import { freePort, startCluster } from '../support/redis.ts'
 import { addKeys } from './callers.ts'
 import { load } from './load.ts'
 import { expectStatus, type Say, type Settings } from './measure.ts'
@@ -18,11 +18,11 @@ const shapes = [
   { name: '1 gateway, 4 workers', gateways: 1, workers: 4 },
 ]
 
-/** All are started this often, in turn, so that a noisy minute hits all of them alike. */
-const passes = 3
+/** All are started this often at most, in turn, so that a noisy minute hits all of them alike. */
+const mostStarts = 3
 
 /** Requests before it counts, for each process. */
-const warmUp = 25_000
+const warmUp = 10_000
 
 /** How busy a core may be in the plan. */
 const mostBusy = 0.7
@@ -43,7 +43,7 @@ export async function benchScale(
   await withStage((stage) =>
     lend(async (t) => {
       const { nodes, clients } = await startCluster(t)
-      const cluster = nodes.map((node) => `"redis://${node}"`).join(', ')
+      const cluster = nodes.map((node) => `"${node}"`).join(', ')
       const { url, client } = stage.redis
       const stores: Store[] = [
         await storeOf('one Redis', `redis: "${url}"`, [client]),
@@ -75,10 +75,16 @@ async function measureAll(
   const all = stores.flatMap((store) => {
     return shapes.map((shape) => ({ store, shape, rounds: [] as Round[] }))
   })
-  for (let pass = 0; pass < passes; pass++) {
+  const starts = Math.min(mostStarts, settings.rounds)
+  for (let start = 0; start < starts; start++) {
     for (const { store, shape, rounds } of all) {
-      progress(`${store.name}, ${shape.name}: start ${pass + 1} of ${passes}`)
-      rounds.push(...(await roundsOf(shape, store, stage, settings)))
+      progress(`${store.name}, ${shape.name}: start ${start + 1} of ${starts}`)
+      rounds.push(
+        ...(await roundsOf(shape, store, stage, {
+          ...settings,
+          rounds: Math.ceil(settings.rounds / starts),
+        })),
+      )
     }
   }
   return all.map(({ store, shape, rounds }) => ({
@@ -96,7 +102,9 @@ async function roundsOf(
   { gateway, known: request }: Stage,
   settings: Settings,
 ): Promise<Round[]> {
-  const { server } = gateway(`${storeName}, ${name}`, { store, workers })
+  // Workers share each port that they ask for as 0, the leader's admin port with the others' own.
+  const adminPort = workers > 1 ? await freePort() : 0
+  const { server } = gateway(`${storeName}, ${name}`, { store, workers, adminPort })
   const running: Started[] = []
   const rounds: Round[] = []
   try {
@@ -109,7 +117,7 @@ async function roundsOf(
     const cpuOf = (pids: readonly (number | undefined)[]): number =>
       pids.reduce((sum: number, pid) => sum + cpuSeconds(pid), 0)
     const own = running.map(({ pid }) => pid)
-    for (let round = 0; round < Math.ceil(settings.rounds / passes); round++) {
+    for (let round = 0; round < settings.rounds; round++) {
       const before = { own: cpuOf(own), redis: cpuOf(pids) }
       const outcome = await load({ url, connections, seconds, request })
       expectStatus(name, outcome, 200)
