@@ -1,3 +1,5 @@
+import type { SpanCounts } from '../../shared/spans/span.ts'
+
 /** The upper bounds of the histogram's buckets, in seconds. */
 export const bounds: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
@@ -94,6 +96,7 @@ export class Meters {
   readonly deprecated = new Counts()
   readonly store = new Durations()
   storeErrors = 0
+  readonly spans: SpanCounts = { sent: 0, failed: 0, dropped: 0 }
   readonly routes = new Map<string, RouteMeter>()
   /** By upstream and by the origin of the target. */
   readonly #targets = new Map<string, TargetMeter>()
