@@ -2,7 +2,7 @@ import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base'
 import type { Log } from '../log.ts'
 import { optionalPackages, version } from '../version.ts'
 import { within } from '../within.ts'
-import { ExportedSpan, type Origin } from './exported-span.ts'
+import { requestJson, spanJson } from './json.ts'
 import type { Span, SpanCounts, SpanSink } from './span.ts'
 
 /** The most spans that wait for the collector; more are dropped. */
@@ -41,7 +41,7 @@ export type SpansOptions = Readonly<{
 export async function openSpans(options: SpansOptions): Promise<SpanSink> {
   const { to, setting, service, instance, counts, trouble } = options
   const { times = { everyMs, timeoutMs } } = options
-  const [api, { BatchSpanProcessor, RandomIdGenerator }, { OTLPTraceExporter }, resources] =
+  const [{ BatchSpanProcessor, RandomIdGenerator }, { OTLPExporterBase }, http, resources] =
     await load(setting)
   const { defaultResource, detectResources, envDetector, resourceFromAttributes } = resources
   const resource = defaultResource()
@@ -54,15 +54,25 @@ export async function openSpans(options: SpansOptions): Promise<SpanSink> {
     )
     // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES.
     .merge(detectResources({ detectors: [envDetector] }))
-  const origin: Origin = {
-    resource,
-    instrumentationScope: { name: 'tollgate', version: version() },
-    stateFrom: api.createTraceState,
-  }
-  const exporter = new OTLPTraceExporter({
-    url: `${to.replace(/\/+$/, '')}/v1/traces`,
-    timeoutMillis: times.timeoutMs,
-  })
+  const { convertLegacyHttpOptions, createOtlpHttpExportDelegate } = http
+  const url = `${to.replace(/\/+$/, '')}/v1/traces`
+  const settings = { url, timeoutMillis: times.timeoutMs }
+  const exporter = new OTLPExporterBase<ReadableSpan[]>(
+    createOtlpHttpExportDelegate(
+      convertLegacyHttpOptions(settings, 'TRACES', 'v1/traces', {
+        'content-type': 'application/json',
+      }),
+      {
+        serializeRequest: (spans: ReadableSpan[]) =>
+          requestJson(resource.attributes, version(), spans.flatMap(writtenIn)),
+        deserializeResponse: () => undefined,
+      },
+      'otlp_http_json_span_exporter',
+      { name: 'span', countItems: (spans) => spans.length },
+      undefined,
+    ),
+  )
+  const blank = blankSpan(resource)
   const counting = new CountingExporter(exporter, counts, trouble)
   const batches = new BatchSpanProcessor(counting, {
     maxQueueSize: mostWaiting,
@@ -78,7 +88,8 @@ export async function openSpans(options: SpansOptions): Promise<SpanSink> {
     add(span: Span) {
       if (!counting.takesAnother()) return
       zeroMs = correctedZero(zeroMs)
-      batches.onEnd(new ExportedSpan(span, origin, zeroMs))
+      const written: WrittenSpan = { ...blank, json: spanJson(span, zeroMs) }
+      batches.onEnd(written)
     },
     close: () =>
       within(
@@ -86,6 +97,23 @@ export async function openSpans(options: SpansOptions): Promise<SpanSink> {
         batches.shutdown().catch(() => undefined),
       ),
   }
+}
+
+/** A span that is written already. The processor of batches asks its context and its resource, and nobody the rest. */
+type WrittenSpan = ReadableSpan & Readonly<{ json: Buffer }>
+
+function blankSpan(resource: ReadableSpan['resource']): ReadableSpan {
+  const context = { traceId: '', spanId: '', traceFlags: 1 }
+  return {
+    ...{ name: '', kind: 0, spanContext: () => context, resource, attributes: {} },
+    ...{ startTime: [0, 0], endTime: [0, 0], duration: [0, 0], ended: true, status: { code: 0 } },
+    ...{ links: [], events: [], instrumentationScope: { name: 'tollgate' } },
+    ...{ droppedAttributesCount: 0, droppedEventsCount: 0, droppedLinksCount: 0 },
+  }
+}
+
+function writtenIn(span: ReadableSpan): Buffer[] {
+  return 'json' in span && Buffer.isBuffer(span.json) ? [span.json] : []
 }
 
 /** Tells of a collector that begins to fail, and when it is back. */
@@ -146,9 +174,9 @@ function correctedZero(zeroMs: number): number {
 async function load(setting: string) {
   try {
     return await Promise.all([
-      import('@opentelemetry/api'),
       import('@opentelemetry/sdk-trace-base'),
-      import('@opentelemetry/exporter-trace-otlp-http'),
+      import('@opentelemetry/otlp-exporter-base'),
+      import('@opentelemetry/otlp-exporter-base/node-http'),
       import('@opentelemetry/resources'),
     ])
   } catch (error) {

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 
-type Value = Readonly<{ stringValue?: string; intValue?: number; doubleValue?: number }>
+type Value = Readonly<{ stringValue?: string; intValue?: string; doubleValue?: number }>
 type Attribute = Readonly<{ key: string; value: Value }>
 type Sent = Readonly<{
   traceId: string
@@ -14,8 +14,8 @@ type Sent = Readonly<{
   startTimeUnixNano: string
   endTimeUnixNano: string
   attributes: readonly Attribute[]
-  events: readonly Readonly<{ name: string; timeUnixNano: string; attributes: Attribute[] }>[]
-  status: Readonly<{ code: number }>
+  events?: readonly Readonly<{ name: string; timeUnixNano: string; attributes: Attribute[] }>[]
+  status?: Readonly<{ code: number }>
 }>
 type Batch = Readonly<{
   resourceSpans: readonly Readonly<{
@@ -96,10 +96,10 @@ function spansIn({ resourceSpans }: Batch): SeenSpan[] {
         began: BigInt(span.startTimeUnixNano),
         ended: BigInt(span.endTimeUnixNano),
         attributes: valuesOf(span.attributes),
-        events: span.events.map(({ name, timeUnixNano, attributes }) => {
+        events: (span.events ?? []).map(({ name, timeUnixNano, attributes }) => {
           return { name, at: BigInt(timeUnixNano), attributes: valuesOf(attributes) }
         }),
-        isError: span.status.code === 2,
+        isError: span.status?.code === 2,
         resource: valuesOf(resource.attributes),
       })),
     ),
@@ -107,5 +107,10 @@ function spansIn({ resourceSpans }: Batch): SeenSpan[] {
 }
 
 function valuesOf(attributes: readonly Attribute[]): Record<string, unknown> {
-  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))
+  return Object.fromEntries(
+    attributes.map(({ key, value: { stringValue, intValue, doubleValue } }) => {
+      // An int64 is a text in the JSON of protobuf.
+      return [key, stringValue ?? (intValue === undefined ? doubleValue : Number(intValue))]
+    }),
+  )
 }
