@@ -6,7 +6,7 @@ import { desksFor } from '../operations/desks.ts'
 import { examine } from '../operations/examine.ts'
 import { Listed } from '../operations/listed.ts'
 import type { Outcome } from '../operations/operation.ts'
-import { openerForCommand } from '../stores/open-for-command.ts'
+import { openerOf } from '../stores/opener.ts'
 import type { Stores } from '../stores/stores.ts'
 import { more, received, type Asked, type Form, type Told } from './messages.ts'
 import { told } from './told-error.ts'
@@ -15,11 +15,11 @@ import { told } from './told-error.ts'
  * Answers the questions that come through a port. Each has stores of its own, opened as a command opens them: they read
  * beside the gateway, and what one has cached or lost is nothing to the next.
  */
-export function answerQuestions(gateway: MessagePort, opener = openerForCommand): void {
+export function answerQuestions(gateway: MessagePort, opener = openerOf): void {
   gateway.on('message', (asked: Asked) => void answer(asked, opener))
 }
 
-async function answer(asked: Asked, opener: typeof openerForCommand): Promise<void> {
+async function answer(asked: Asked, opener: typeof openerOf): Promise<void> {
   const { question, handed, port } = asked
   const tell = (message: Told): void =>
     port.postMessage(message, 'text' in message ? [message.text.buffer] : [])
@@ -30,7 +30,7 @@ async function answer(asked: Asked, opener: typeof openerForCommand): Promise<vo
     if (operation?.where !== 'anywhere') throw new Error(`${question.name} can't be asked here`)
     const given = received(operation.parameters, question.given)
     const outcome = await operation.run(
-      contextOf(asked, () => own.get(open)),
+      contextOf(asked, () => own.get(() => open({ forCommandLine: true }))),
       given,
     )
     await tellOutcome(outcome, question.form, { tell, asked: () => own.askedForMore() })

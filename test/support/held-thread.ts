@@ -1,6 +1,6 @@
 import { getEnvironmentData, parentPort } from 'node:worker_threads'
 import { answerQuestions } from '../../gateway/thread/answers.ts'
-import { openerForCommand } from '../../gateway/stores/open-for-command.ts'
+import { openerOf } from '../../gateway/stores/opener.ts'
 import type { Stores } from '../../gateway/stores/stores.ts'
 import { act, arrived, begun, gateName, goOn } from './gate.ts'
 
@@ -10,8 +10,8 @@ Atomics.add(gate, begun, 1)
 /** The thread of a gateway, with real stores; a look at peaks does before it what the gate says. */
 if (parentPort) {
   answerQuestions(parentPort, async (settings) => {
-    const open = await openerForCommand(settings)
-    return () => gated(open())
+    const open = await openerOf(settings)
+    return (options) => gated(open(options))
   })
 }
 
