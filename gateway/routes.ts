@@ -8,7 +8,7 @@ import type { Forward } from './forwarding/route-forwarding.ts'
 import { ownEndpoints, silentAnswers, takeShortTexts, type OwnAnswers } from './portal/endpoints.ts'
 import { noRoute } from './records/recorder.ts'
 import { refuse } from './request-record.ts'
-import { forward, hidden } from './stages/7-forward.ts'
+import { forward, hidden } from './stages/8-forward.ts'
 
 export type RouteAnswers = Readonly<{
   /** Gives the handler of a route. */

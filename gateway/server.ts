@@ -240,7 +240,7 @@ function describer(throttle: LogThrottle, trustedProxies: Ranges) {
 function describe(line: LogLine, request: FastifyRequest): void {
   const { tollgate: record } = request
   if (!record) return
-  const { caller, turnedAway, route, target, refusal } = record
+  const { caller, turnedAway, route, target, refusal, act } = record
   const known = caller ?? turnedAway
   if (known) {
     line['key'] = known.id
@@ -248,6 +248,10 @@ function describe(line: LogLine, request: FastifyRequest): void {
   }
   line['route'] = route
   line['decision'] = outcomeOf(record, request)
+  if (act?.isActed) {
+    line['acted'] = act.text
+    return
+  }
   if (refusal?.reason) line['reason'] = refusal.reason
   const window = refusal && windowOf(refusal)
   if (window) line['window'] = window
