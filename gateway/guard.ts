@@ -41,6 +41,8 @@ export type GuardOptions = Readonly<{
   clock: Clock
   /** Counts guarded requests under way. */
   underWay?: UnderWay | undefined
+  /** Whether the app is the gateway's own, without other routes. */
+  isAlone?: boolean
   /** Hooks on answers after the stages. */
   finish?: readonly onSendHookHandler[]
 }>
@@ -56,7 +58,7 @@ type RouteStages = Readonly<
  * `config: { tollgate: true }`. Other routes are left alone.
  */
 export async function guard(app: FastifyInstance, options: GuardOptions): Promise<void> {
-  const { config, core, sign, clock, underWay, finish = [] } = options
+  const { config, core, sign, clock, underWay, isAlone = false, finish = [] } = options
   const { directory, quotas, strangers } = core
   await core.swaps.prepare(config)
   const upstreams = new Map(
@@ -64,6 +66,12 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
   )
   app.addHook('onClose', (_app, done) => {
     upstreams.forEach((upstream) => core.upstreams.release(upstream))
+    done()
+  })
+
+  const traced = config.traces && (await core.exporters.acquire(config.traces, config.hash))
+  app.addHook('onClose', (_app, done) => {
+    traced?.release()
     done()
   })
 
@@ -114,6 +122,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
       follow: follow({
         route,
         underWay,
+        tracer: traced?.tracer,
         ended: record.answersOf({ path: route, upstream, isFree }),
       }),
       screen: screenAll,
@@ -148,6 +157,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
   }
   await addRoutes(app, config, {
     forwardingOf,
+    isAlone,
     own: ownAnswers({ config, core, clock, log: app.log }),
   })
 }

@@ -64,6 +64,7 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
       record.forbidden ??= 'method'
     }
     const refusal = record.forbidden && forbidden(record.forbidden, cost, limits)
+    if (record.trace) record.trace.askedAtMs = performance.now()
     const decided =
       asksOnly || act
         ? quotas.stand(caller, terms)
@@ -116,6 +117,7 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
   ): void {
     const { caller, terms } = record
     if (!caller || !terms) throw new Error('a decision is made for a caller')
+    if (record.trace) record.trace.decidedAtMs = performance.now()
     const real = (record.standing = { decision, limits: limitsIn(decision, terms.limits) })
     const acted =
       record.act && isHeard(record.act, real, refusal)
