@@ -329,7 +329,7 @@ async function askEvents(t: Test, url: string): Promise<Answer> {
 /** A key that has done what can be told of: it was let in, and refused. */
 async function busyKey({ call, key, desk }: Admin['gateway']): Promise<string> {
   const { key: one, headers } = await key({
-    ...{ limits: { perMinute: 1, perDay: 9 }, account: 'extended' },
+    ...{ limits: { perMinute: 1, perDay: 9 }, account: 'extended', test: true },
   })
   await call('GET', '/v1/old', undefined, headers)
   await call('GET', '/v1/pets', undefined, { ...headers, 'x-request-id': one.id })

@@ -1,7 +1,7 @@
 import { breathe } from '../../shared/breathe.ts'
 import { sortedInTurns } from '../../shared/in-turns.ts'
 import { statusByCode } from '../../shared/refusal.ts'
-import { keyNames } from '../keys/names.ts'
+import { namedKeys } from '../keys/names.ts'
 import { dayMs } from '../limits/step.ts'
 import { classOfStatus } from './status-class.ts'
 import type { KeyStore } from '../keys/store.ts'
@@ -12,6 +12,8 @@ import { refusalTallies } from './use.ts'
 export type Usage = Readonly<{
   key: string
   name: string
+  /** Whether it is a test key. */
+  test?: true
   /** Such as `2030-12-05`; left out for a sum of several days. */
   day?: string
   admitted: number
@@ -76,13 +78,15 @@ export async function usage(
     [...sumsByName.values()],
     (a, b) => a.day - b.day || b.admitted - a.admitted || (a.key < b.key ? -1 : 1),
   )
-  const nameOf = await keyNames(
+  const keys = await namedKeys(
     stores.keys,
     sums.map(({ key }) => key),
   )
   const usages: Usage[] = []
   for (const { key: of, day, admitted, points, refused, windows, answers } of sums) {
-    const usage = { key: of, name: nameOf(of), admitted, points, refused, windows, answers }
+    const { name = '', test } = keys.get(of) ?? {}
+    const counts = { admitted, points, refused, windows, answers }
+    const usage = { key: of, name, ...(test && { test }), ...counts }
     const count = usages.push(key === undefined ? usage : { ...usage, day: dayText(day) })
     if (count % 1_000 === 0) await breathe()
   }
