@@ -126,7 +126,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   const peaks = new Peaks(stores.peaks)
   const tallying = new Tallying({
     store: stores.tallies,
-    beside: [lastUses, timeline, peaks],
+    beside: [lastUses, timeline, peaks, { write: () => quotas.settle() }],
     clock,
     trouble: trouble('usage can’t be written down; it is kept in memory'),
   })

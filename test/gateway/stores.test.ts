@@ -107,6 +107,7 @@ async function quotasOf(source: CopySource) {
         counters,
         conducts: [...(conducts ?? [])],
         grants: grants?.each,
+        past: state.past,
         isKept: keepUntilMs > Date.now(),
       })
     }
@@ -158,6 +159,9 @@ async function filled(t: Test, settings: StoreSettings) {
   for (let i = 0; i < 8; i++) await decide('account:acme', ask(ofAccount))
   await new Promise((resolve) => setTimeout(resolve, 5))
   for (let i = 0; i < 2; i++) await decide('account:acme', ask(ofAccount))
+  // Its points are past, for the ledger.
+  await decide(`key:${expiring}`, ask(expiring, { cost: 2 }))
+  await stores.quota.reset(`key:${expiring}`)
   await stores.quota.ban(`key:${expiring}`, expiring, now + 3_600_000)
   await stores.quota.grant(`key:${plain}`, {
     perMinute: 0,
@@ -507,7 +511,7 @@ t.test('of two counts the larger is right, and of two generations the later', (t
     ]),
   })
   for (const both of [mergedQuota(one, other), mergedQuota(other, one)]) {
-    t.match(both, { minuteUsed: 4, dayUsed: 9, dayGivenBack: 2 })
+    t.match(both, { minuteUsed: 4, dayUsed: 9, dayGivenBack: 2, past: undefined })
     const { conducts } = both
     t.strictSame(
       ['a', 'b', 'c'].map((key) => conducts?.get(key)),
@@ -521,12 +525,13 @@ t.test('of two counts the larger is right, and of two generations the later', (t
     day: 2,
     dayUsed: 1,
     dayGivenBack: 0,
+    past: '1,8;',
   })
   const reset = state({ generation: 1 })
   const given = { day: 1, minute: 5, perMinute: 0, perDay: 7 }
   for (const granted of [undefined, { ...given, each: [{ ...given, by: 'a' }] }]) {
     const before = { ...one, grants: granted }
-    const expected = { ...reset, grants: granted }
+    const expected = { ...reset, grants: granted, past: '1,8;' }
     t.strictSame(mergedQuota(before, reset), expected, 'a reset takes no grants away')
     t.strictSame(mergedQuota(reset, before), expected)
   }

@@ -63,7 +63,7 @@ export function embeddedSource(file: string, clock: Clock): CopySource {
       const nowMs = clock()
       const pending = new Map(pendingIn(database, nowMs))
       const entries = [...pending].map(([quota, state]) => {
-        return { quota, state: withoutIds(state), keepUntilMs: keepUntil(state) }
+        return { quota, state: withoutIds(state), keepUntilMs: keepUntil(quota, state) }
       })
       yield entries.filter(({ keepUntilMs }) => keepUntilMs > nowMs)
       const { page } = quotaFile(database)

@@ -10,10 +10,11 @@ import { mostTokens } from '../../keys/last-use-store.ts'
 import { rememberedDays } from '../../records/tally-store.ts'
 import type { QuotaPeaks } from '../../foresight/peak-store.ts'
 import { redisKeys } from './keys.ts'
-import { mastersOf, scanned, type RedisLocation } from './copy-source.ts'
+import type { RedisLocation } from './copy-source.ts'
 import { keepPeaksSeconds, peakHash, peaksText } from './peaks.ts'
 import { hashOfState } from './quota-hash.ts'
 import { lastUsesName } from './last-uses.ts'
+import { mastersOf, scanned } from './scan.ts'
 import { keyedScript, script } from './script.ts'
 
 /** The most entries per script call, so that a call never delays decisions for long. */
