@@ -18,6 +18,7 @@ import { RecentRefusals } from './explain/recent-refusals.ts'
 import { tellOfRefusals } from './explain/refusals-of.ts'
 import { Peaks } from './foresight/peaks.ts'
 import { Timeline } from './explain/timeline.ts'
+import { LedgerKeeper } from './ledger/keeper.ts'
 import { LiveCounts } from './live/live-counts.ts'
 import { targetsAsTold } from './live/targets.ts'
 import { Watching } from './live/watching.ts'
@@ -158,6 +159,12 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     meters,
     swaps,
   })
+  const ledgerKeeper = new LedgerKeeper({
+    stores,
+    self: { id: member().id, name: self.name },
+    clock: () => quotas.nowMs,
+    trouble: trouble('a day of the ledger can’t be closed; it is tried again'),
+  })
   const leaveFleet = stores.fleet.join(member, noticeDifferences({ ...stores, log, clock }))
   const liveCounts = new LiveCounts({ clock })
   const live = new Watching({
@@ -193,6 +200,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       mirrors.end()
       tellNoMore()
       live.close()
+      ledgerKeeper.stop()
       swaps.close()
       await upstreams.close()
       tunnels.close()

@@ -46,7 +46,7 @@ const floors: readonly (readonly string[])[] = [
   ['limits/'],
   ['keys/', 'request-record.ts'],
   ['records/'],
-  ['explain/', 'fleet/', 'foresight/', 'swaps/'],
+  ['explain/', 'fleet/', 'foresight/', 'ledger/', 'swaps/'],
   ['live/'],
   ['stores/', 'config/', 'forwarding/', 'mirror/'],
   ['stages/'],

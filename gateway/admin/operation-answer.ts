@@ -12,7 +12,9 @@ export async function answer(
 ): Promise<FastifyReply> {
   if (isSilent) return reply.code(204).send()
   if (csv && headers.accept?.startsWith('text/csv')) {
-    return reply.type('text/csv; charset=utf-8').send(csv())
+    const text = csv()
+    const body = typeof text === 'string' ? text : await begun(text)
+    return reply.type('text/csv; charset=utf-8').send(body)
   }
   if (file) {
     void reply.header('cache-control', 'no-store').header('etag', file.tag)

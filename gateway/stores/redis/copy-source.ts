@@ -7,9 +7,11 @@ import { auditEntriesFrom } from '../../records/audit-store.ts'
 import { usesFrom } from '../../keys/last-use-store.ts'
 import type { CopySource, StoredQuota } from '../copy.ts'
 import { keepUntil } from '../keep-until.ts'
+import { closedDays } from '../closed-days.ts'
 import { rememberedDays, type Tally } from '../../records/tally-store.ts'
 import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
+import { redisLedger } from './ledger.ts'
 import { lastUsesName } from './last-uses.ts'
 import { redisPeaks } from './peaks.ts'
 import { stateOfHash } from './quota-hash.ts'
@@ -98,6 +100,8 @@ export function redisSource({ name, connection, prefix, clock }: RedisLocation):
       const peaks = redisPeaks({ connection, prefix, timeoutMs })
       yield* peaks.list(today - rememberedDays + 1, today)
     },
+
+    ledger: () => closedDays(redisLedger({ connection, prefix }), clock()),
 
     async *lastUses() {
       const name = lastUsesName(prefix)
