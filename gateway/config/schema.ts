@@ -28,6 +28,7 @@ import {
   time,
   url,
   weight,
+  wholePercent,
   words,
   workers,
   yesOrNo,
@@ -149,7 +150,14 @@ export const fileSchema = section({
   quota: optional(section({ path: optional(ownPath) })),
   usage: optional(section({ path: optional(ownPath) })),
   portal: optional(section({ path: optional(ownFolder), openapi: text, rotate: onOrOff })),
-  headers: optional(section({ ietf: optional(yesOrNo) })),
+  headers: optional(
+    section({
+      ietf: optional(yesOrNo),
+      near: optional(
+        Type.Array(wholePercent, { maxItems: 10, expected: 'a list of whole percentages' }),
+      ),
+    }),
+  ),
   upstreams: optional(
     Type.Record(
       Type.String(),
