@@ -87,11 +87,20 @@ async function dump(settings: StoreSettings) {
       peaks: sorted((await gathered(source.peaks())).flatMap(daysOf), ({ quota, day }) => {
         return `${quota} ${day}`
       }),
+      ledger: await inHex(source.ledger()),
       audit: (await gathered(source.audit())).filter(({ what }) => what !== 'store.copy'),
     }
   } finally {
     await source.close()
   }
+}
+
+async function inHex(days: ReturnType<CopySource['ledger']>) {
+  const found = []
+  for await (const { day, chunks } of days) {
+    found.push([day, ...chunks.map((chunk) => chunk.toString('hex'))])
+  }
+  return found
 }
 
 /** Of lists of strikes and keys as plain values; until when they are kept may differ. */
@@ -184,6 +193,10 @@ async function filled(t: Test, settings: StoreSettings) {
       peak('account:acme', { day: today - 4, minute: 9, used: 90, refusedByDay: 1 }),
     ],
   })
+  await stores.ledger.begin(today - 9)
+  await stores.ledger.close({ day: today - 2, chunks: [] })
+  const chunks = [Buffer.from([0, 10, 255]), Buffer.from('x')]
+  await stores.ledger.close({ day: today - 1, chunks })
   for (let i = 0; i < 3; i++) {
     const entry = { atMs: now - 3_000 + i, by: 'ops', subject: plain, before: null, after: { i } }
     await stores.audit.add({ what: 'keys.change', ...entry })
@@ -214,6 +227,7 @@ t.test(
     t.equal(before.tallies.length, 3)
     t.equal(before.peaks.length, 3)
     t.equal(before.audit.length, 3)
+    t.match(before.ledger, [[Number], [Number, '000aff', '78']])
     t.equal(readdirSync(folder).includes('first.db-wal'), true, 'while a gateway serves from it')
 
     const cluster = { cluster: (await startCluster(t)).nodes }
@@ -230,6 +244,7 @@ t.test(
         usage: 2,
         deprecatedCalls: 1,
         peaks: 2,
+        ledgerDays: 2,
       })
       t.strictSame(dry, copied, 'counting says the same')
       t.strictSame(await dump(to), before, `copy ${place}`)
