@@ -52,6 +52,15 @@ export function createMetrics(
       this.set({ hash: state().hash }, 1)
     },
   })
+  new Gauge({
+    name: 'tollgate_config_refused',
+    help: '1 while the file has mistakes, and the configuration before them stays in force',
+    aggregator: 'max',
+    registers: [registry],
+    collect() {
+      this.set(state().mistakes === undefined ? 0 : 1)
+    },
+  })
   const own = (): Promise<object[]> => registry.getMetricsAsJSON()
   const whole = async (): Promise<Registry> => {
     if (!others) return registry
@@ -92,6 +101,20 @@ function addRequests(registry: Registry, gateway: Gateway): void {
       for (const [plan, name, count] of meters.refusals) {
         yield [count, plan, ...String(name).split(' ')]
       }
+    },
+  })
+  histogram(registry, 'tollgate_own_duration_seconds', {
+    help: 'From a request’s headers until it was sent on, or refused',
+    *read() {
+      yield [meters.own]
+    },
+  })
+  counter(registry, 'tollgate_near_limit_total', {
+    help: 'Requests that were let in with 80 % or more of a limit used, by window',
+    labels: ['plan', 'window'],
+    begins: () => beginnings.near(gateway.config),
+    *read() {
+      for (const [plan, window, count] of meters.near) yield [count, plan, window]
     },
   })
   counter(registry, 'tollgate_shadow_refusals_total', {
