@@ -9,9 +9,9 @@ const everyMs = 5_000
 const place = 'ledger'
 
 export type KeeperOptions = Readonly<{
-  stores: LedgerStores & Readonly<{ fleet: Pick<FleetStore, 'take' | 'leave'> }>
+  stores: LedgerStores & Readonly<{ fleet: Pick<FleetStore, 'take' | 'leave' | 'list'> }>
   self: Readonly<{ id: string; name: string }>
-  /** The store's time. */
+  /** The estimate of the store's time, by which it looks. Days are closed by the store's own. */
   clock: Clock
   /** Called when closing begins to fail, and with `undefined` when it works again. */
   trouble: (error: Error | undefined) => void
@@ -36,14 +36,13 @@ export class LedgerKeeper {
   /** Closes what is due. Between two days it asks nobody. */
   async look(): Promise<void> {
     const { stores, self, clock, trouble } = this.#options
-    const nowMs = clock()
-    const due = lastDueDay(nowMs)
-    if (due <= this.#closedDay || this.#isClosing) return
+    if (lastDueDay(clock()) <= this.#closedDay || this.#isClosing) return
     this.#isClosing = true
     try {
       if ((await stores.fleet.take(place, self.id, self.name)) !== undefined) return
+      const { nowMs } = await stores.fleet.list()
       await closeDueDays(stores, nowMs)
-      this.#closedDay = due
+      this.#closedDay = lastDueDay(nowMs)
       await stores.fleet.leave(place, self.id)
       if (this.#isFailing) trouble(undefined)
       this.#isFailing = false
