@@ -10,6 +10,7 @@ import { Meters } from './records/meters.ts'
 import { Strangers } from './limits/strangers.ts'
 import { logStoreAtStart } from './stores/log-store-at-start.ts'
 import { storeName } from './stores/store-name.ts'
+import { collectorTrouble } from '../shared/spans/open.ts'
 import { openStores } from './stores/open.ts'
 import type { Stores } from './stores/stores.ts'
 import { LastUses } from './records/last-uses.ts'
@@ -29,6 +30,7 @@ import { Tunnels } from './forwarding/tunnels.ts'
 import { Upstreams } from './forwarding/registry.ts'
 import { checkFor } from './forwarding/swap-check.ts'
 import { Swaps } from './swaps/swaps.ts'
+import { Exporters } from './traces/exporters.ts'
 
 export type CoreOptions = Readonly<{
   config: Config
@@ -66,6 +68,8 @@ export type Core = Readonly<{
   /** The part of this process in comparisons with a would-be backend. */
   mirrors: Mirrors
   comparisons: Comparisons
+  /** The ways of spans to collectors. */
+  exporters: Exporters
   meters: Meters
   /** Lets requests under way finish, then saves and closes everything. */
   close(): Promise<void>
@@ -175,6 +179,13 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   })
   const mirrors = new Mirrors({ config, self: member })
   const comparisons = new Comparisons({ mirrors, fleet: stores.fleet, siblings, clock })
+  const exporters = new Exporters({
+    setting: 'traces.to',
+    service: 'tollgate',
+    instance: self.name,
+    counts: meters.spans,
+    trouble: collectorTrouble(log),
+  })
   return {
     stores,
     directory,
@@ -193,6 +204,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     tunnels,
     mirrors,
     comparisons,
+    exporters,
     meters,
     async close() {
       endStartLog()
@@ -203,6 +215,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       ledgerKeeper.stop()
       swaps.close()
       await upstreams.close()
+      await exporters.close()
       tunnels.close()
       strangers.close()
       await tallying.close()

@@ -34,6 +34,7 @@ export function createMetrics(
   addStores(registry, gateway)
   addFleet(registry, gateway)
   addUpstreams(registry, gateway)
+  addSpans(registry, gateway)
   const reloads = new Counter({
     name: 'tollgate_config_reloads_total',
     help: 'Reloads of the configuration, by result',
@@ -193,6 +194,16 @@ function addFleet(registry: Registry, { core: { quotas, stores } }: Gateway): vo
     registers: [registry],
     collect() {
       this.set(stores.fleet.configs)
+    },
+  })
+}
+
+function addSpans(registry: Registry, { core: { meters } }: Gateway): void {
+  counter(registry, 'tollgate_spans_total', {
+    help: 'Spans for OpenTelemetry: sent, failed (the collector didn’t take them), dropped (too many waited)',
+    labels: ['result'],
+    *read() {
+      for (const [result, count] of Object.entries(meters.spans)) yield [count, result]
     },
   })
 }

@@ -34,6 +34,7 @@ const names: Readonly<Record<string, readonly string[]>> = {
   'deprecations[].brownouts[]': ['BrownoutSettings'],
   'deprecations[].extensions[]': ['KeyExtension', 'AccountExtension'],
   cors: ['CorsSettings'],
+  traces: ['TraceSettings'],
 }
 
 /** The configuration file as TypeScript, one interface a section, for programs that write it as an object. */

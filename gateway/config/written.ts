@@ -47,6 +47,7 @@ export function completed(file: ConfigFile) {
     usage: { path: '/v1/usage', ...file.usage },
     ...(file.portal === undefined ? {} : { portal: completePortal(file.portal) }),
     headers: { ietf: false, near: [80, 95], ...file.headers },
+    traces: { to: '', sample: '5%', ...file.traces },
     workers: file.workers ?? 1,
     drain: file.drain ?? '3s',
     shutdown: file.shutdown ?? '15s',

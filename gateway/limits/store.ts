@@ -47,6 +47,8 @@ export interface QuotaStore {
   /** Ends a ban and forgets it; `false` if no ban ran. */
   lift(quota: string, key: string): Promise<boolean>
   bans(): Promise<readonly Ban[]>
+  /** Writes down counters that only this process knows, for those who read the store beside it. */
+  flush?(): Promise<void>
   /**
    * The points of a day of all quotas that have any, some at a time: of today, or of one of the `pastDays` before. A quota
    * may come twice; then the later number is right. Decisions go on meanwhile.

@@ -1,3 +1,5 @@
+import type { SpanCounts } from '../../shared/spans/span.ts'
+
 /** The upper bounds of a histogram's buckets, in seconds. */
 const usualBounds: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
@@ -111,6 +113,7 @@ export class Meters {
   readonly own = new Durations(ownBounds)
   readonly store = new Durations()
   storeErrors = 0
+  readonly spans: SpanCounts = { sent: 0, failed: 0, dropped: 0 }
   readonly routes = new Map<string, RouteMeter>()
   /** By upstream and by the origin of the target. */
   readonly #targets = new Map<string, TargetMeter>()

@@ -94,6 +94,7 @@ t.test('without its secrets it does not start, and says which one is missing', (
     'ADMIN_TOKEN',
     'GATEWAY_SECRET',
     'LOG_LEVEL',
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
     'REDIS_PASSWORD',
   ])
   t.end()
