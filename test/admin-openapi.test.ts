@@ -263,6 +263,9 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
   t.equal((await ask('GET', '/admin/live', undefined, events)).status, 503)
   const csv = { accept: 'text/csv' }
   for (const method of ['GET', 'HEAD']) {
+    t.equal((await ask(method, '/admin/ledger?by=key', undefined, csv)).status, 200)
+  }
+  for (const method of ['GET', 'HEAD']) {
     await ask(method, '/admin/keys?all=true')
     await ask(method, '/admin/keys?limit=1')
     t.equal((await ask(method, '/admin/deprecations', undefined, csv)).status, 200)

@@ -52,7 +52,7 @@ const floors: readonly (readonly string[])[] = [
   ['limits/'],
   ['keys/', 'request-record.ts'],
   ['records/'],
-  ['explain/', 'fleet/', 'foresight/', 'swaps/', 'traces/'],
+  ['explain/', 'fleet/', 'foresight/', 'ledger/', 'swaps/', 'traces/'],
   ['live/'],
   ['stores/', 'config/', 'forwarding/', 'mirror/', 'acts/'],
   ['stages/'],

@@ -45,6 +45,13 @@ export function latestDays(count: number, nowMs: number): { fromDay: number; toD
   return { fromDay: toDay - count + 1, toDay }
 }
 
+/** The kind of a tally of usage; `undefined` for another one. `more` and `less` are points beside one for each admitted. */
+export function usageKind(what: string): 'admitted' | 'refused' | 'more' | 'less' | undefined {
+  const [kind, which] = what.split(' ', 2)
+  if (kind === 'admitted' || kind === 'refused') return kind
+  return kind === 'points' ? (which === 'less' ? 'less' : 'more') : undefined
+}
+
 /** The usage in some days: of one key by day; otherwise of each key in all, the most used first. */
 export async function usage(
   stores: Readonly<{ keys: KeyStore; tallies: Pick<TallyStore, 'list'> }>,

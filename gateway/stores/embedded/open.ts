@@ -7,6 +7,7 @@ import { embeddedAudit } from './audit.ts'
 import { openGatewayFile } from './database.ts'
 import { embeddedKeys } from './keys.ts'
 import { embeddedLastUses } from './last-uses.ts'
+import { embeddedLedger } from './ledger.ts'
 import { embeddedPeaks } from './peaks.ts'
 import { EmbeddedQuotas } from './quota.ts'
 import { embeddedSwaps } from './swaps.ts'
@@ -35,6 +36,7 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
     audit: withTemporaryEnds(embeddedAudit(database), clock),
     timeline: embeddedTimeline(usage),
     peaks: embeddedPeaks(usage),
+    ledger: embeddedLedger(database),
     swaps: embeddedSwaps(usage, clock),
     questions: ownQuestions(),
     fleet: fleetOfOne(clock),

@@ -12,6 +12,7 @@ import { redisKeys } from './keys.ts'
 import { redisLastUses } from './last-uses.ts'
 import { plainCause, redisName } from './name.ts'
 import { RedisQuestions } from './questions.ts'
+import { redisLedger } from './ledger.ts'
 import { redisPeaks } from './peaks.ts'
 import { redisQuotas } from './quota.ts'
 import { redisStrangers } from './strangers.ts'
@@ -69,6 +70,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     audit: withTemporaryEnds(redisAudit(connection, prefix), clock),
     timeline: redisTimeline(parts),
     peaks: redisPeaks(parts),
+    ledger: redisLedger(parts),
     swaps: redisSwaps({ connection, prefix, timeoutMs }),
     strangers: forCommandLine ? undefined : redisStrangers(parts),
     questions,
