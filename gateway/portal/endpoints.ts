@@ -44,7 +44,7 @@ export function ownEndpoints(
   const ofCallers = (url: string | undefined, handler: Answer, ...methods: string[]) =>
     url === undefined
       ? []
-      : [{ url, methods, config: { tollgate: 'quota', cost: 0 } as const, handler }]
+      : [{ url, methods, config: { tollgate: 'quota', cost: 0, isOwn: true } as const, handler }]
   const pages = portal ? [...answers.pages] : []
   return [
     ...ofCallers(quotaPath, answers.quota, 'GET', 'HEAD'),

@@ -96,7 +96,8 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
     record: RequestRecord,
   ): boolean {
     // At the gateway's own endpoints nothing is acted: they answer whatever the limits say.
-    if (request.routeOptions.config.tollgate === 'quota') return false
+    const { tollgate, isOwn } = request.routeOptions.config
+    if (isOwn || tollgate === 'quota') return false
     const act = (record.act = actFrom(request.headers))
     if (act?.name === 'expired') {
       act.isActed = true

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Fastify from 'fastify'
 import got from 'got'
 import ky from 'ky'
 import t, { type Test } from 'tap'
 import { actNames, type ActName } from '../../gateway/acts/act.ts'
 import type { KeySettings } from '../../gateway/keys/settings.ts'
+import { tollgate } from '../../gateway/plugin.ts'
 import { statusByCode } from '../../shared/refusal.ts'
 import { startAdmin } from '../support/admin.ts'
 import {
@@ -200,6 +202,58 @@ t.test('a wish that nobody can act is refused, and says why', async (t) => {
   t.strictSame(upstream.seen, [])
 })
 
+t.test('at the gateway’s own paths nothing is acted, with any method', async (t) => {
+  const { call, key } = await startStage(t, {
+    more: `portal: { path: /docs, rotate: on, openapi: ${join(root, 'config/openapi/animal-store.yaml')} }\n${strict}`,
+  })
+  const { headers } = await key({ test: true })
+  for (const [method, path] of [
+    ['POST', '/v1/quota'],
+    ['DELETE', '/v1/usage'],
+    ['GET', '/v1/key/rotate'],
+  ] as const) {
+    const plain = await call(method, path, undefined, headers)
+    t.equal(plain.status, 405, path)
+    for (const name of actNames) {
+      const more = { 'x-gateway-act': wishOf(name) }
+      const {
+        status,
+        text,
+        headers: told,
+      } = await call(method, path, undefined, {
+        ...headers,
+        ...more,
+      })
+      t.strictSame([status, text], [405, plain.text], `${path}: ${name}`)
+      t.equal(told['x-gateway-acted'], undefined)
+    }
+  }
+})
+
+t.test('on an app’s own guarded routes all is acted, before their handlers', async (t) => {
+  const { config, stores, key } = await startStage(t)
+  const { headers } = await key({ limits: { perMinute: 100, perDay: 100 }, test: true })
+  const handled: string[] = []
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(tollgate, { loaded: config, stores })
+  app.get('/mine', { config: { tollgate: true } }, ({ headers }) => {
+    handled.push(String(headers['x-gateway-act']))
+    return { mine: true }
+  })
+  for (const name of actNames.filter((name) => name !== 'too_many_failed_attempts')) {
+    const wish = wishOf(name)
+    const more = { ...headers, 'x-gateway-act': wish }
+    const answer = await app.inject({ url: '/mine', headers: more })
+    t.equal(answer.headers['x-gateway-acted'], wish)
+    const code = codeByAct.get(name)
+    t.match(answer.json(), code === undefined ? { acted: wish } : { code }, name)
+  }
+  t.strictSame(handled, [])
+  t.equal((await app.inject({ url: '/mine', headers })).body, '{"mine":true}')
+  t.strictSame(handled, ['undefined'])
+})
+
 t.test('on any other key the header does nothing, and no backend sees it', async (t) => {
   const { call, key, upstream } = await startStage(t)
   const { headers } = await key({ limits: { perMinute: 9 } })
@@ -258,6 +312,30 @@ t.test('slow takes room until it ends, and a caller that leaves gives it back', 
   await until(() => upstream?.underWay.count === 0)
   t.equal((await ask('slow=5ms')).status, 200)
   t.equal(upstream?.underWay.count, 0)
+})
+
+t.test('slow takes of the fair share of its key until it ends', async (t) => {
+  const { key, app, url, call } = await startStage(t, { upstreamMore: 'maxInFlight: 6' })
+  const [{ headers }, other] = [await key({ test: true }), await key({ test: true })]
+  const ask = (wish: string, by = headers) =>
+    call('GET', '/v1/pets', undefined, { ...by, 'x-gateway-act': wish })
+  const [upstream] = app.core.upstreams.all
+  const leave = new AbortController()
+  const held = [1, 2, 3].map(() =>
+    fetch(`${url}/v1/pets`, {
+      headers: { ...headers, 'x-gateway-act': 'slow=10s' },
+      signal: leave.signal,
+    }).catch(() => 'gone'),
+  )
+  await until(() => upstream?.underWay.count === 3)
+  const over = await ask('slow=5ms')
+  t.match([over.status, json(over)], [429, { code: 'too_many_at_once' }], 'half of the room is its')
+  t.equal(over.headers['x-gateway-acted'], undefined, 'a real one')
+  t.equal((await ask('slow=5ms', other.headers)).status, 200, 'others have room')
+  leave.abort()
+  t.strictSame(await Promise.all(held), ['gone', 'gone', 'gone'])
+  await until(() => upstream?.underWay.count === 0)
+  t.equal((await ask('slow=5ms')).status, 200)
 })
 
 for (const kind of ['embedded', 'redis'] as const) {
