@@ -85,7 +85,10 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     ),
   )
   const find = deprecationFinder(config.deprecations, lenienceOf(app))
-  const record = recorder(core, { hash: config.hash, clock, log: app.log })
+  const record = recorder(core, {
+    ...{ hash: config.hash, byRoute: config.usageByRoute },
+    ...{ clock, log: app.log },
+  })
   const unanswered = (record: RequestRecord): void => {
     const { caller, standing } = record
     if (!caller || !standing) return

@@ -1,18 +1,16 @@
+type Row = readonly (string | number | boolean)[]
+
 /** Rows as CSV, with a line of names. */
-export function csvText(
-  names: readonly string[],
-  rows: readonly (readonly (string | number | boolean)[])[],
-): string {
-  return [names, ...rows]
-    .map((row) => row.map((value) => cell(String(value))).join(','))
-    .join('\r\n')
+export function csvText(names: Row, rows: readonly Row[]): string {
+  return [names, ...rows].map((row) => row.map(cell).join(',')).join('\r\n')
 }
 
 /**
  * A field of CSV in quotes. An apostrophe makes a formula into text, also after a semicolon: where semicolons separate
- * fields, a spreadsheet may begin a new cell there.
+ * fields, a spreadsheet may begin a new cell there. A number below 0 is no formula.
  */
-function cell(value: string): string {
+function cell(value: Row[number]): string {
+  if (typeof value !== 'string') return `"${value}"`
   const safe = value.replace(/(^|[;\t\r\n])(\s*)(?=[=+\-@＝＋－＠])/g, "$1$2'")
   return `"${safe.replaceAll('"', '""')}"`
 }

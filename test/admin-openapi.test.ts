@@ -178,7 +178,8 @@ function routesIn(tree: string): string[] {
 
 t.test('the admin address answers all that is documented, and nothing else', async (t) => {
   const admin = await start(t, {
-    more: `plans:
+    more: `usage: { routes: true }
+plans:
   free: { perMinute: 60, perDay: 1000, shadow: { perMinute: 1 } }
   pro: { perMinute: 300, perDay: 10000 }
   tiny: { perMinute: 1, perDay: 1 }

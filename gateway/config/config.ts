@@ -142,6 +142,8 @@ export type Config = Readonly<{
   quotaPath: string
   /** The path at which callers read their own usage. */
   usagePath: string
+  /** Whether the ledger tells the use of routes apart. */
+  usageByRoute: boolean
   portal: PortalSettings | undefined
   /** Whether the IETF's `RateLimit` fields are sent beside the `X-RateLimit` ones. */
   ietfHeaders: boolean

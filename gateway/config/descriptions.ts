@@ -143,8 +143,11 @@ export const descriptions: Readonly<Record<string, string>> = {
 
   quota: 'The endpoint of the gateway itself for callers.',
   'quota.path': 'The path at which callers read their limits; asking is free.',
-  usage: 'The endpoint of the gateway itself for callers that look back.',
+  usage:
+    'The endpoint of the gateway itself for callers that look back, and how finely their use is counted.',
   'usage.path': 'The path at which callers read their usage by day; asking is free.',
+  'usage.routes':
+    'Whether gateways count the use of each key by route as well, for tollgate usage export --by route.',
   portal: 'The pages for callers: the reference of the API, and how they stand. Without it: none.',
   'portal.path': 'The path of the pages; they need no key.',
   'portal.openapi':

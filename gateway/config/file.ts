@@ -19,7 +19,7 @@ export interface ConfigFile {
   readonly keys?: KeySettings
   /** The endpoint of the gateway itself for callers. */
   readonly quota?: QuotaSettings
-  /** The endpoint of the gateway itself for callers that look back. */
+  /** The endpoint of the gateway itself for callers that look back, and how finely their use is counted. */
   readonly usage?: UsageSettings
   /** The pages for callers: the reference of the API, and how they stand. Without it: none. */
   readonly portal?: PortalSettings
@@ -225,10 +225,12 @@ export interface PortalSettings {
   readonly rotate?: 'on' | 'off'
 }
 
-/** The endpoint of the gateway itself for callers that look back. */
+/** The endpoint of the gateway itself for callers that look back, and how finely their use is counted. */
 export interface UsageSettings {
   /** The path at which callers read their usage by day; asking is free. Write a path such as /v1/quota. */
   readonly path?: string
+  /** Whether gateways count the use of each key by route as well, for tollgate usage export --by route. Write true or false. */
+  readonly routes?: boolean
 }
 
 /** The endpoint of the gateway itself for callers. */

@@ -49,6 +49,7 @@ export function configFrom(file: CompleteFile, read: ReadFiles): Omit<Config, 'h
     ),
     quotaPath: file.quota.path,
     usagePath: file.usage.path,
+    usageByRoute: file.usage.routes,
     portal: portal && portalFrom(portal, read),
     ietfHeaders: file.headers.ietf,
     nearPercents: [...file.headers.near].sort((one, other) => one - other),

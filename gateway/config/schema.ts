@@ -150,7 +150,7 @@ export const fileSchema = section({
   ),
   keys: optional(section({ cache: optional(count) })),
   quota: optional(section({ path: optional(ownPath) })),
-  usage: optional(section({ path: optional(ownPath) })),
+  usage: optional(section({ path: optional(ownPath), routes: optional(yesOrNo) })),
   portal: optional(section({ path: optional(ownFolder), openapi: text, rotate: onOrOff })),
   headers: optional(
     section({

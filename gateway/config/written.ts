@@ -44,7 +44,7 @@ export function completed(file: ConfigFile) {
     routes: file.routes.map(completeRoute),
     deprecations: (file.deprecations ?? []).map(completeDeprecation),
     quota: { path: '/v1/quota', ...file.quota },
-    usage: { path: '/v1/usage', ...file.usage },
+    usage: { path: '/v1/usage', routes: false, ...file.usage },
     ...(file.portal === undefined ? {} : { portal: completePortal(file.portal) }),
     headers: { ietf: false, near: [80, 95], ...file.headers },
     traces: { to: '', sample: '5%', ...file.traces },

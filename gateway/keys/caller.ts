@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/clock.ts'
 import type { CacheSlot } from '../limits/step.ts'
 import type { MinuteCount } from '../explain/timeline.ts'
 import type { PeakSlot } from '../foresight/peaks.ts'
-import type { DayCount } from '../records/tallying.ts'
+import type { CountSlot, DayCount } from '../records/tallying.ts'
 import {
   accountOf,
   endReason,
@@ -104,6 +104,8 @@ export class CallerState implements CacheSlot, PeakSlot {
   usedAtMs = unused
   /** The usage that was counted last. */
   dayCount: DayCount | undefined
+  /** The same by route, where it is counted so. */
+  routeCounts: CountSlot | undefined
   /** The refusals that were counted last. */
   minuteCount: MinuteCount | undefined
   /** The peaks of its quota that wait for the store; a day of 0 is none. */

@@ -3,7 +3,8 @@ import { sortedInTurns } from '../../shared/in-turns.ts'
 import { quotaOf, type Key } from '../keys/key.ts'
 import { settingsAt } from '../keys/temporary.ts'
 import { dayMs } from '../limits/step.ts'
-import { usageKind } from '../records/usage.ts'
+import { routeTally } from '../records/route-tallies.ts'
+import { usageKind, type UsageKind } from '../records/usage.ts'
 import type { Stores } from '../stores/stores.ts'
 import { ownKey, type Figures, type KeyFigures, type LedgerRow } from './rows.ts'
 
@@ -11,7 +12,12 @@ import { ownKey, type Figures, type KeyFigures, type LedgerRow } from './rows.ts
 export type Sources = Pick<Stores, 'quota' | 'tallies' | 'keys'>
 
 /** The part of a row that keys tell. */
-type OfKeys = { keys: KeyFigures[]; plan: string; unusedPlan: string }
+type OfKeys = { keys: KeyFigures[]; plan: string; unusedPlan: string; routes: ByRoute | undefined }
+
+type ByRoute = Map<string, Figures>
+
+/** The use of a key, and of its routes where they are counted. */
+type KeyUse = { own: Figures | undefined; routes: ByRoute | undefined }
 
 /** Keys that are looked at in one turn of the loop. */
 const keysAtOnce = 1_000
@@ -39,6 +45,9 @@ function rowOf(quota: string, points: number, of: OfKeys | undefined): LedgerRow
   return {
     ...{ quota, plan: of?.plan || of?.unusedPlan || '', ...figures },
     keys: own.length > 0 ? own : keys,
+    routes: [...(of?.routes ?? [])]
+      .map(([route, figures]) => ({ route, ...figures }))
+      .sort((a, b) => inOrder(a.route, b.route)),
   }
 }
 
@@ -53,24 +62,45 @@ async function pointsByQuota({ quota }: Sources, day: number): Promise<Map<strin
 }
 
 /** The usage of keys as gateways have written it down. */
-async function usageByKey({ tallies }: Sources, day: number): Promise<Map<string, Figures>> {
-  const found = new Map<string, Figures>()
+async function usageByKey({ tallies }: Sources, day: number): Promise<Map<string, KeyUse>> {
+  const found = new Map<string, KeyUse>()
   for await (const { key, what, count } of tallies.list(day, day)) {
     const kind = usageKind(what)
-    if (!kind) continue
-    let figures = found.get(key)
-    if (!figures) found.set(key, (figures = { requests: 0, points: 0, refused: 0 }))
-    if (kind === 'admitted') figures.requests += count
-    if (kind === 'refused') figures.refused += count
-    else figures.points += kind === 'less' ? -count : count
+    const ofRoute = kind ? undefined : routeTally(what)
+    if (!kind && !ofRoute) continue
+    let use = found.get(key)
+    if (!use) found.set(key, (use = { own: undefined, routes: undefined }))
+    if (kind) addTo((use.own ??= noFigures()), kind, count)
+    if (ofRoute)
+      addTo(
+        figuresOf((use.routes ??= new Map<string, Figures>()), ofRoute.path),
+        ofRoute.kind,
+        count,
+      )
   }
   return found
+}
+
+function noFigures(): Figures {
+  return { requests: 0, points: 0, refused: 0 }
+}
+
+function figuresOf(routes: ByRoute, path: string): Figures {
+  let figures = routes.get(path)
+  if (!figures) routes.set(path, (figures = noFigures()))
+  return figures
+}
+
+function addTo(figures: Figures, kind: UsageKind, count: number): void {
+  if (kind === 'admitted') figures.requests += count
+  if (kind === 'refused') figures.refused += count
+  else figures.points += kind === 'less' ? -count : count
 }
 
 type Noting = Readonly<{
   day: number
   points: Map<string, number>
-  usage: ReadonlyMap<string, Figures>
+  usage: ReadonlyMap<string, KeyUse>
   byQuota: Map<string, OfKeys>
 }>
 
@@ -78,7 +108,7 @@ type Noting = Readonly<{
 function noteKey(key: Key, { day, points, usage, byQuota }: Noting): void {
   const [quota, own] = [quotaOf(key), `key:${key.id}`]
   if (key.test) return void points.delete(own)
-  const figures = usage.get(key.id)
+  const { own: figures, routes } = usage.get(key.id) ?? {}
   if (!figures && !points.has(quota) && !points.has(own)) return
   const { plan } = settingsAt(key, (day + 1) * dayMs - 1)
   if (quota !== own && points.has(own)) entry(byQuota, own).unusedPlan = plan
@@ -88,11 +118,21 @@ function noteKey(key: Key, { day, points, usage, byQuota }: Noting): void {
     of.keys.push({ key: key.id, ...figures })
     of.plan = withPlan(of.plan, plan)
   } else of.unusedPlan = withPlan(of.unusedPlan, plan)
+  if (routes) addRoutes((of.routes ??= new Map<string, Figures>()), routes)
+}
+
+function addRoutes(sums: ByRoute, routes: ByRoute): void {
+  for (const [path, { requests, points, refused }] of routes) {
+    const sum = figuresOf(sums, path)
+    sum.requests += requests
+    sum.points += points
+    sum.refused += refused
+  }
 }
 
 function entry(byQuota: Map<string, OfKeys>, quota: string): OfKeys {
   let of = byQuota.get(quota)
-  if (!of) byQuota.set(quota, (of = { keys: [], plan: '', unusedPlan: '' }))
+  if (!of) byQuota.set(quota, (of = { keys: [], plan: '', unusedPlan: '', routes: undefined }))
   return of
 }
 

@@ -2,8 +2,10 @@ import { accountOf } from '../keys/key.ts'
 import { dayText } from '../records/usage.ts'
 import type { Figures, LedgerRow } from './rows.ts'
 
-/** What a line of an export is about: an account or a key without one, each key, or a plan. */
-export type LedgerBy = 'account' | 'key' | 'plan'
+/** What a line of an export is about: an account or a key without one, each key, each route of these, or a plan. */
+export const ledgerBys = ['account', 'key', 'route', 'plan'] as const
+
+export type LedgerBy = (typeof ledgerBys)[number]
 
 /** One line of an export. */
 export type LedgerLine = Readonly<
@@ -20,7 +22,7 @@ export type LedgerLine = Readonly<
   }
 >
 
-/** The lines of some rows of a day by account or by key, in the order of the rows. */
+/** The lines of some rows of a day by account, key or route, in the order of the rows. */
 export function linesOf(
   rows: readonly LedgerRow[],
   by: Exclude<LedgerBy, 'plan'>,
@@ -28,7 +30,8 @@ export function linesOf(
   final: boolean,
 ): LedgerLine[] {
   return rows.flatMap((row) => {
-    const line = { ...lineOf(row, day, final) }
+    const line = lineOf(row, day, final)
+    if (by === 'route') return linesOfRoutes(row, line)
     return by === 'account' || line.account === null ? [line] : linesOfKeys(row, line)
   })
 }
@@ -44,15 +47,29 @@ function lineOf(row: LedgerRow, day: number, final: boolean): LedgerLine {
   }
 }
 
-/** The keys of an account, and the rest of its points, which no gateway has lived to write down. */
-function linesOfKeys({ keys, points: counted }: LedgerRow, line: LedgerLine): LedgerLine[] {
+function linesOfKeys({ keys }: LedgerRow, line: LedgerLine): LedgerLine[] {
   const lines = keys.map(({ key, requests, points, refused }) => {
     return { ...line, id: `${line.id}:key:${key}`, keys: [key], requests, points, refused }
   })
-  const rest = counted - keys.reduce((sum, { points }) => sum + points, 0)
-  if (rest === 0) return lines
-  const none = { keys: [], requests: 0, refused: 0 }
-  return [...lines, { ...line, id: `${line.id}:rest`, ...none, points: rest }]
+  return withRest(lines, line)
+}
+
+/** The routes of an account, or of a key without one. Nobody has counted which keys of an account used a route. */
+function linesOfRoutes({ routes }: LedgerRow, line: LedgerLine): LedgerLine[] {
+  const keys = line.account === null ? line.keys : []
+  const lines = routes.map(({ route, requests, points, refused }) => {
+    return { ...line, id: `${line.id}:route:${route}`, keys, requests, points, refused }
+  })
+  return withRest(lines, line)
+}
+
+/** Parts of a line, and the rest of its figures, which no gateway has lived to write down. */
+function withRest(parts: readonly LedgerLine[], line: LedgerLine): LedgerLine[] {
+  const restOf = (figure: keyof Figures): number =>
+    line[figure] - parts.reduce((sum, part) => sum + part[figure], 0)
+  const [requests, points, refused] = [restOf('requests'), restOf('points'), restOf('refused')]
+  if (requests === 0 && points === 0 && refused === 0) return [...parts]
+  return [...parts, { ...line, id: `${line.id}:rest`, keys: [], requests, points, refused }]
 }
 
 /** Sums of a day by plan. */

@@ -7,6 +7,9 @@ export type Figures = { requests: number; points: number; refused: number }
 /** The figures of a key in an account, by the usage that gateways have written down. */
 export type KeyFigures = Readonly<Figures & { key: string }>
 
+/** The figures of a route, by the usage that gateways have written down. */
+export type RouteFigures = Readonly<Figures & { route: string }>
+
 /** A quota on one day. Its points are those that its counters have, the others what gateways have written down. */
 export type LedgerRow = Readonly<
   Figures & {
@@ -15,6 +18,8 @@ export type LedgerRow = Readonly<
     plan: string
     /** Its keys that were used, by their ids. */
     keys: readonly KeyFigures[]
+    /** Its routes, in the order of their paths, as far as they were counted. */
+    routes: readonly RouteFigures[]
   }
 >
 
@@ -34,6 +39,10 @@ type Columns = [
   refused: number[],
   /** Key, requests, points and refused of each key of an account; nothing for a key’s own quota. */
   keys: (readonly (readonly [string, number, number, number])[] | 0)[],
+  /** The paths of routes; absent, like the next column, if no row has one. */
+  paths?: string[],
+  /** Of each row, the place of each route among the paths, its requests, points and refused, all in one list. */
+  routes?: number[][],
 ]
 
 /** Rows in chunks for a store. */
@@ -51,16 +60,43 @@ export async function packed(rows: readonly LedgerRow[]): Promise<Buffer[]> {
         if (quota.startsWith(keyPrefix)) return 0
         return keys.map(({ key, requests, points, refused }) => [key, requests, points, refused])
       }),
+      ...routeColumns(some),
     ]
     chunks.push(await deflate(JSON.stringify(columns), { level: 9 }))
   }
   return chunks
 }
 
+function routeColumns(rows: readonly LedgerRow[]): [] | [string[], number[][]] {
+  const places = new Map<string, number>()
+  const placeOf = (route: string): number => {
+    const place = places.get(route) ?? places.size
+    places.set(route, place)
+    return place
+  }
+  const lists = rows.map(({ routes }) =>
+    routes.flatMap(({ route, requests, points, refused }) => [
+      ...[placeOf(route), requests],
+      ...[points, refused],
+    ]),
+  )
+  return places.size === 0 ? [] : [[...places.keys()], lists]
+}
+
+function routesIn(list: readonly number[], paths: readonly string[]): RouteFigures[] {
+  const routes: RouteFigures[] = []
+  for (let i = 0; i < list.length; i += 4) {
+    const [place = 0, requests = 0, points = 0, refused = 0] = list.slice(i, i + 4)
+    routes.push({ route: paths[place] ?? '', requests, points, refused })
+  }
+  return routes
+}
+
 /** The rows of a chunk. */
 export async function unpacked(chunk: Buffer): Promise<LedgerRow[]> {
   const text = (await inflate(chunk)).toString()
-  const [quotas, plans, requests, points, refused, keys] = JSON.parse(text) as Columns
+  const columns = JSON.parse(text) as Columns
+  const [quotas, plans, requests, points, refused, keys, paths = [], routes = []] = columns
   return quotas.map((quota, i) => {
     const figures = {
       requests: requests[i] ?? 0,
@@ -75,6 +111,7 @@ export async function unpacked(chunk: Buffer): Promise<LedgerRow[]> {
       keys:
         ofKeys?.map(([key, requests, points, refused]) => ({ key, requests, points, refused })) ??
         ownKey(quota, figures),
+      routes: routesIn(routes[i] ?? [], paths),
     }
   })
 }

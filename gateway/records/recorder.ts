@@ -10,6 +10,7 @@ import type { Standing } from '../limits/headers.ts'
 import type { Decision } from '../limits/step.ts'
 import { deprecatedCall } from './deprecated-calls.ts'
 import type { Terms } from '../limits/terms.ts'
+import { routeTallies, type RouteTallies } from './route-tallies.ts'
 import { pointsBeyondOne, pointTallies, refusalName, useOf, windowOf } from './use.ts'
 
 /** In metrics, the plan of strangers, and the route of paths without one. */
@@ -25,6 +26,8 @@ const firstFailure = 500
 export type RecorderOptions = Readonly<{
   /** The hash of the configuration. */
   hash: string
+  /** Whether use is tallied by route as well. */
+  byRoute: boolean
   clock: Clock
   log: FastifyBaseLogger
 }>
@@ -39,7 +42,7 @@ export type Recorder = Readonly<{
   deprecatedCall: (caller: Caller, operation: string) => void
 }>
 
-export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Recorder {
+export function recorder(core: Core, { hash, byRoute, clock, log }: RecorderOptions): Recorder {
   const { meters, tallying, recentRefusals, timeline, liveCounts, peaks } = core
 
   function countUse(record: RequestRecord, caller: Caller, status: number): void {
@@ -51,6 +54,21 @@ export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Rec
     if (points === 0) return
     const what = points > 0 ? pointTallies.more : pointTallies.less
     tallying.count(caller.id, stateOf(caller), what, false, Math.abs(points))
+  }
+
+  /** Counts apart from the other tallies, so that these aren't looked for among those of many routes. */
+  function countOfRoute(record: RequestRecord, caller: Caller, of: RouteTallies): void {
+    const { standing, forbidden, refusal } = record
+    if (!standing || caller.isTest) return
+    const slot = (stateOf(caller).routeCounts ??= { dayCount: undefined })
+    if (forbidden || standing.decision.verdict !== 'admitted') {
+      if (refusal) tallying.count(caller.id, slot, of.refused)
+      return
+    }
+    tallying.count(caller.id, slot, of.admitted)
+    const points = pointsBeyondOne(record)
+    if (points === 0) return
+    tallying.count(caller.id, slot, points > 0 ? of.more : of.less, false, Math.abs(points))
   }
 
   function countShadow(caller: Caller, shadow: Shadow, decision: Decision): void {
@@ -77,6 +95,7 @@ export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Rec
     answersOf({ path, upstream, isFree }) {
       const { answers, durations } = meters.route(path)
       const origin = { upstream, config: hash }
+      const ofRoute = byRoute && !isFree ? routeTallies(path) : undefined
       return (request, reply) => {
         const { tollgate: record } = request
         if (!record) return
@@ -106,6 +125,7 @@ export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Rec
         }
         if (!caller || isFree) return
         countUse(record, caller, status)
+        if (ofRoute) countOfRoute(record, caller, ofRoute)
         const { standing, terms } = record
         if (!standing) return
         countNear(caller, standing)

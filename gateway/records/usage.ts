@@ -45,8 +45,11 @@ export function latestDays(count: number, nowMs: number): { fromDay: number; toD
   return { fromDay: toDay - count + 1, toDay }
 }
 
-/** The kind of a tally of usage; `undefined` for another one. `more` and `less` are points beside one for each admitted. */
-export function usageKind(what: string): 'admitted' | 'refused' | 'more' | 'less' | undefined {
+/** What a tally of usage counts. `more` and `less` are points beside one for each admitted. */
+export type UsageKind = 'admitted' | 'refused' | 'more' | 'less'
+
+/** The kind of a tally of usage; `undefined` for another one. */
+export function usageKind(what: string): UsageKind | undefined {
   const [kind, which] = what.split(' ', 2)
   if (kind === 'admitted' || kind === 'refused') return kind
   return kind === 'points' ? (which === 'less' ? 'less' : 'more') : undefined

@@ -1,8 +1,11 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { Test } from 'tap'
 import { LedgerKeeper } from '../../gateway/ledger/keeper.ts'
 import { ledgerLines, type LedgerStores } from '../../gateway/ledger/ledger.ts'
 import type { LedgerBy } from '../../gateway/ledger/lines.ts'
+import { packed, unpacked } from '../../gateway/ledger/rows.ts'
 import { ledgerDays } from '../../gateway/ledger/store.ts'
+import { routeTallies } from '../../gateway/records/route-tallies.ts'
 import { fleetOfOne } from '../../gateway/fleet/of-one.ts'
 import { newKey } from './keys.ts'
 
@@ -49,6 +52,7 @@ export function ledgerContract(
     ])
     const use = async (quota: string, cost: number) =>
       (await first.quota.decide(quota, { key: one, cost, limits: wide })).seen.day
+    const [reads, writes] = [routeTallies('/v1/pets/{id}'), routeTallies('/v1/*')]
     const tally = (key: string, what: string, count: number) => {
       return { day, key, what, count, lastMs: 0 }
     }
@@ -69,6 +73,10 @@ export function ledgerContract(
         tally(two, 'admitted 5xx', 1),
       ],
       ...[tally(two, 'points more', 4), tally(alone.id, 'refused expired', 7)],
+      // The two gateways of the account's keys, one of which was killed with what it had counted of a route.
+      ...[tally(one, reads.admitted, 1), tally(one, reads.more, 4), tally(two, writes.admitted, 1)],
+      ...[tally(two, writes.more, 5), tally(two, writes.less, 1), tally(trial, reads.admitted, 9)],
+      ...[tally(alone.id, reads.refused, 7), tally(two, 'route gone', 5)],
     ])
     const counted = (what: string) => [
       `account:acme 11 2 0 free,pro${what}`,
@@ -87,6 +95,20 @@ export function ledgerContract(
       'account:acme:rest 1 0 0 free,pro',
       ...counted('').slice(1),
     ])
+    const byRoute = (acme: number, what: string) => [
+      `account:acme:route:/v1/* 5 1 0 free,pro${what}`,
+      `account:acme:route:/v1/pets/{id} 5 1 0 free,pro${what}`,
+      ...(acme === 10 ? [] : [`account:acme:rest ${acme - 10} 0 0 free,pro${what}`]),
+      `key:${two}:rest 2 0 0 pro${what}`,
+      `key:${alone.id}:route:/v1/pets/{id} 0 0 7 free${what}`,
+      `key:${alone.id}:rest 3 0 0 free${what}`,
+    ]
+    t.strictSame(await shown('route'), byRoute(11, ''))
+    t.match(await exported('route'), [
+      { id: '2026-10-31:account:acme:route:/v1/*', account: 'acme', keys: [] },
+      ...[{}, {}, {}],
+      { account: null, keys: [alone.id] },
+    ])
     t.strictSame(await shown('plan'), [
       'plan:free 3 0 7 free',
       'plan:free,pro 11 2 0 free,pro',
@@ -103,12 +125,15 @@ export function ledgerContract(
     at(midnight + 600_000)
     const final = counted(' final').map((line) => line.replace('acme 11', 'acme 10'))
     t.strictSame(await shown(), final, 'ten minutes after its end it is final')
-    const bytes = JSON.stringify(await exported())
+    t.strictSame(await shown('route'), byRoute(10, ' final'), 'routes are kept')
+    const everything = async () => JSON.stringify([await exported(), await exported('route')])
+    const bytes = await everything()
     await first.quota.giveBack('account:acme', 1, day)
-    await first.tallies.add('2', [tally(one, 'admitted 2xx', 50)])
+    const late = [tally(one, 'admitted 2xx', 50), tally(one, reads.admitted, 50)]
+    await first.tallies.add('2', late)
     await first.quota.reset('account:acme')
     await second.ledger.close({ day, chunks: [] })
-    t.equal(JSON.stringify(await exported()), bytes, 'and stays as it is, byte for byte')
+    t.equal(await everything(), bytes, 'and stays as it is, byte for byte')
     const all = await exported('account', { fromDay: day - 500, toDay: Infinity })
     t.match(all.at(-1), { id: '2026-11-01:account:acme', points: 100, final: false })
     t.equal(all.length, final.length + 1, 'no day before the ledger began')
@@ -157,6 +182,35 @@ export function ledgerContract(
       at(midnight + 9 * dayMs)
       t.strictSame(await exported('account', { fromDay: day + 6, toDay: day + 6 }), [])
       t.notOk(await first.ledger.isClosed(day + 5), 'too late')
+    })
+
+    await t.test('a day that was packed without routes is still read', async (t) => {
+      const old = [
+        ['account:old', 'key:k'],
+        ['pro', 'free'],
+        [1, 2],
+        [3, 4],
+        [0, 0],
+        [[], 0],
+      ]
+      const chunk = deflateRawSync(JSON.stringify(old))
+      const rows = await unpacked(chunk)
+      t.match(rows, [
+        { quota: 'account:old', routes: [] },
+        { keys: [{ key: 'k' }], routes: [] },
+      ])
+      const [again = Buffer.alloc(0)] = await packed(rows)
+      t.equal(inflateRawSync(again).toString(), JSON.stringify(old), 'and packed the same')
+      const past = day - 1
+      await first.ledger.close({ day: past, chunks: [chunk] })
+      const lines = await exported('route', { fromDay: past, toDay: past })
+      t.strictSame(
+        lines.map(({ id, points }) => [id, points]),
+        [
+          ['2026-10-30:account:old:rest', 3],
+          ['2026-10-30:key:k:rest', 4],
+        ],
+      )
     })
 
     await t.test('a day is kept for 400 days', async () => {

@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { Agent, request } from 'undici'
+import type { LedgerLine } from '../../gateway/ledger/lines.ts'
+import { routeTallies } from '../../gateway/records/route-tallies.ts'
 import { readingThreadOf } from '../../gateway/thread/hand.ts'
 import { mostQuestions } from '../../gateway/thread/reading-thread.ts'
 import { errorFrom, told } from '../../gateway/thread/told-error.ts'
@@ -17,6 +19,7 @@ import { startRedis, until } from '../support/redis.ts'
 const plans = `plans:
   free: { perMinute: 60, perDay: 1000, shadow: { perMinute: 2, perDay: 2 } }
   pro: custom
+usage: { routes: true }
 deprecations: [ { operation: "GET /v1/old", since: 2026-01-01 } ]`
 
 /** A caller's requests, so that there is something to report. */
@@ -79,6 +82,9 @@ for (const kind of ['embedded', 'redis'] as const) {
       const [told, expected] = [JSON.parse(text) as unknown, await runJson(...command)]
       t.strictSame(inOrder(told), inOrder(expected), command.join(' '))
     }
+    const ledger = await ask('GET', '/admin/ledger?by=route')
+    t.match(json(ledger), [{ account: 'acme', points: 4 }, { points: 4 }], 'nothing is left over')
+    t.strictSame(json(ledger), await runJson('usage', 'export', '--by', 'route'))
     const accept = { accept: 'text/csv' }
     const csv = await ask('POST', '/admin/plans/free/preview', lower, accept)
     t.equal(csv.headers['content-type'], 'text/csv; charset=utf-8')
@@ -225,6 +231,90 @@ t.test('a long list comes in pieces, at the pace of its client', async (t) => {
   }
   await until(async () => (await ask('GET', '/admin/shadow')).status === 200)
   t.equal((await gateway.call('GET', '/v1/quota')).status, 401)
+})
+
+t.test('the ledger tells routes apart, and comes as CSV in pieces', async (t) => {
+  const { ask, gateway } = await startAdmin(t, {
+    thread: {},
+    more: 'usage: { routes: true }\nportal: { path: /docs, openapi: config/openapi/animal-store.yaml }',
+    routes: `[ { path: /v1/*, upstream: animals }, { path: /v1/dear, upstream: animals, cost: 5 },
+      { path: "/v1/pets/{id}", upstream: animals, methods: [ GET ], cost: 2 } ]`,
+    upstream: await startUpstream(t, ({ url, socket }, response) => {
+      if (url === '/v1/lost') socket.destroy()
+      else response.end('{}')
+    }),
+  })
+  const key = { limits: { perMinute: 12, perDay: 1_000 } }
+  const [acme, alone, trial] = await Promise.all([
+    gateway.key({ ...key, account: 'acme' }),
+    gateway.key({ ...key, name: 'Alone' }),
+    gateway.key({ ...key, test: true }),
+  ])
+  const send = async (of: typeof acme, paths: readonly string[], method = 'GET') => {
+    for (const path of paths) await gateway.call(method, path, undefined, of.headers)
+  }
+  const paths = ['/v1/a', '/v1/lost', '/v1/dear', '/v1/pets/7', '/nowhere', '/v1/quota', '/docs']
+  await send(acme, [...paths, '/v1/pets/8', '/v1/dear'])
+  await send(alone, ['/v1/pets/9'], 'PUT')
+  await send(trial, paths)
+  const ledger = async (by: string) => {
+    const lines = json(await ask('GET', `/admin/ledger?by=${by}`)) as unknown as LedgerLine[]
+    return lines.map(({ id, requests, points, refused }) =>
+      [id.slice(11).replace(alone.key.id, 'ALONE'), requests, points, refused].join(' '),
+    )
+  }
+  t.strictSame(await ledger('account'), ['account:acme 6 11 1', 'key:ALONE 1 2 0'])
+  t.strictSame(await ledger('route'), [
+    'account:acme:route:/v1/* 2 1 0',
+    'account:acme:route:/v1/dear 1 5 1',
+    'account:acme:route:/v1/pets/{id} 2 4 0',
+    'account:acme:route:none 1 1 0',
+    'key:ALONE:route:/v1/pets/{id} 1 2 0',
+  ])
+  const usage = json(await ask('GET', '/admin/usage')) as unknown as { admitted: number }[]
+  t.match(usage, [
+    { admitted: 6, points: 11, refused: { rate_limit_exceeded: 1 } },
+    { admitted: 5, test: true },
+    { admitted: 1, points: 2, refused: {} },
+  ])
+  const own = json(await gateway.call('GET', '/v1/usage', undefined, acme.headers))
+  t.match(own, { days: [{ admitted: 6, points: 11 }], account: { days: [{ admitted: 6 }] } })
+  t.strictSame(json(await ask('GET', '/admin/deprecations')), [])
+
+  const many = Array.from({ length: 2_000 }, () => newKey())
+  await gateway.stores.keys.add(many)
+  const day = Math.floor(Date.now() / 86_400_000)
+  const what = routeTallies('/v1/*').admitted
+  const tallies = many.flatMap(({ id: key }) =>
+    [what, 'admitted 2xx'].map((what) => ({ day, key, what, count: 3, lastMs: 0 })),
+  )
+  await gateway.stores.tallies.add('many', tallies)
+  const csv = await ask('GET', '/admin/ledger?by=route', undefined, { accept: 'text/csv' })
+  t.equal(csv.headers['content-type'], 'text/csv; charset=utf-8')
+  t.equal(csv.headers['content-length'], undefined, 'it is streamed')
+  const rows = csv.text.split('\r\n')
+  // The counters know nothing of what was only tallied: a rest below 0 makes the sum right.
+  t.equal(rows.length, 1 + 5 + 2 * many.length)
+  t.match(csv.text, /:rest",.*"-3","0","false"/)
+  const points = rows.slice(1).map((row) => Number(row.split('","')[6]))
+  t.equal(
+    points.reduce((sum, each) => sum + each, 0),
+    13,
+  )
+})
+
+t.test('without its setting, use isn’t counted by route, and a sentence says so', async (t) => {
+  const { ask, gateway } = await startAdmin(t, { thread: {} })
+  const { headers } = await gateway.key()
+  await gateway.call('GET', '/v1/pets', undefined, headers)
+  const answer = await ask('GET', '/admin/ledger?by=route')
+  t.equal(answer.status, 400)
+  t.match(answer.text, /se is not counted by route; write .*usage: \{ routes: true \}/)
+  t.equal((await ask('GET', '/admin/ledger?by=key')).status, 200)
+  const day = Math.floor(Date.now() / 86_400_000)
+  const whats: string[] = []
+  for await (const { what } of gateway.stores.tallies.list(day, day)) whats.push(what)
+  t.strictSame(whats, ['admitted 2xx'])
 })
 
 t.test('a store in memory is read where it is', async (t) => {

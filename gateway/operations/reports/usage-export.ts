@@ -1,6 +1,6 @@
 import { csvText } from '../../../shared/csv-text.ts'
 import { dayMs } from '../../limits/step.ts'
-import type { LedgerBy, LedgerLine } from '../../ledger/lines.ts'
+import { ledgerBys, type LedgerBy, type LedgerLine } from '../../ledger/lines.ts'
 import { ofText } from '../kinds.ts'
 import { Listed } from '../listed.ts'
 import { operation, WrongInput } from '../operation.ts'
@@ -14,8 +14,8 @@ const day = ofText('a day such as 2030-12-31', (text) => {
   return isDay ? ms / dayMs : undefined
 })
 
-const by = ofText<LedgerBy>('account, key or plan', (text) =>
-  text === 'account' || text === 'key' || text === 'plan' ? text : undefined,
+const by = ofText<LedgerBy>('account, key, route or plan', (text) =>
+  ledgerBys.find((by) => by === text),
 )
 
 /** The most lines that people are shown. */
@@ -31,22 +31,25 @@ export const exportUsage = operation({
   details:
     'A line for each account, and for each key without one, on each day (UTC) that used it, with an id under which it is ' +
     'imported once. A day is final ten minutes after its end, and kept for 400 days. By key, an account has a line for ' +
-    'each of its keys; by plan, a line is the sum of a plan.',
+    'each of its keys; by route, it has one for each route that it used, if usage.routes is true; by plan, a line is the ' +
+    'sum of a plan.',
   parameters: {
     from: { kind: day, value: 'DAY', help: 'the first day; by default the last one' },
     to: { kind: day, value: 'DAY', help: 'the last day; by default today' },
     by: {
       kind: by,
       value: 'WHAT',
-      help: 'what a line is about: account, key or plan',
+      help: 'what a line is about: account, key, route or plan',
       defaultText: 'account',
     },
   },
   role: 'read',
-  run: async ({ stores, flush }, { from, to, by }) => {
+  readsMuch: () => true,
+  run: async ({ config, stores, flush }, { from, to, by }) => {
     if (from !== undefined && to !== undefined && to < from) {
       throw new WrongInput('--to must be a day from --from on')
     }
+    if (by === 'route' && !config.usageByRoute) throw uncounted()
     await flush()
     // With zlib, which no other command needs.
     const { ledgerLines } = await import('../../ledger/ledger.ts')
@@ -60,6 +63,12 @@ export const exportUsage = operation({
   text: table,
 })
 
+function uncounted(): WrongInput {
+  const sentence =
+    'use is not counted by route; write "usage: { routes: true }" into the configuration, and it is from then on'
+  return new WrongInput(sentence)
+}
+
 const columns = ['id', 'day', 'account', 'keys', 'plan', 'requests', 'points', 'refused', 'final']
 
 function rowOf(line: LedgerLine): (string | number | boolean)[] {
@@ -70,7 +79,7 @@ function rowOf(line: LedgerLine): (string | number | boolean)[] {
 async function* csv(lines: AsyncIterable<LedgerLine>): AsyncGenerator<string, void> {
   yield csvText(columns, [])
   let rows: ReturnType<typeof rowOf>[] = []
-  const piece = (): string => `\r\n${csvText(rows[0]?.map(String) ?? [], rows.slice(1))}`
+  const piece = (): string => `\r\n${csvText(rows[0] ?? [], rows.slice(1))}`
   for await (const line of lines) {
     if (rows.push(rowOf(line)) < linesPerPiece) continue
     yield piece()
