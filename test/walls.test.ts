@@ -48,7 +48,7 @@ const floors: readonly (readonly string[])[] = [
   ['records/'],
   ['explain/', 'fleet/', 'foresight/', 'swaps/'],
   ['live/'],
-  ['stores/', 'config/', 'forwarding/', 'mirror/'],
+  ['stores/', 'config/', 'forwarding/', 'mirror/', 'notices/'],
   ['stages/'],
   ['portal/'],
   ['core.ts', 'guard.ts', 'guarded-routes.ts', 'routes.ts', 'stranger.ts', 'way.ts', 'server.ts'],

@@ -104,6 +104,15 @@ export type Route = Readonly<{
   bodyLimit: number
 }>
 
+/** An address that is told of events. */
+export type NoticeSettings = Readonly<{
+  to: string
+  secrets: readonly string[]
+  about: readonly string[]
+  /** The ranges of addresses outside the internet that it may have. */
+  allow: readonly string[]
+}>
+
 export type Address = Readonly<{ host: string; port: number }>
 
 /**
@@ -145,6 +154,7 @@ export type Config = Readonly<{
   ietfHeaders: boolean
   routes: readonly Route[]
   deprecations: readonly Deprecation[]
+  notices: readonly NoticeSettings[]
   trustedProxies: readonly string[]
   cors: CorsSettings
   /** The number of processes that serve at the same port. */

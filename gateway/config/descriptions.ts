@@ -152,6 +152,13 @@ export const descriptions: Readonly<Record<string, string>> = {
   'portal.rotate': 'Whether callers may give their own key a new token.',
   headers: 'Headers to send besides X-RateLimit.',
   'headers.ietf': 'Whether RateLimit and RateLimit-Policy (draft 11) are sent.',
+  notices: 'Where events are told, by signed webhooks.',
+  'notices[].to': 'The URL that gets them; http for this machine only.',
+  'notices[].secret':
+    'The key that signs them; two with a comma between them while it is changed. whsec_ marks one in base64.',
+  'notices[].about': 'The events to tell; without it, all.',
+  'notices[].allow':
+    'The addresses outside the internet that the URL may lead to. This machine by its own name is always allowed.',
   cors: 'Which web pages may call from browsers.',
   'cors.origins': "The origins of these pages; '*' for all.",
   workers:

@@ -13,6 +13,7 @@ import type {
   UpstreamSettings,
 } from './config.ts'
 import { methodsOf, withHead } from './methods.ts'
+import { secretsIn } from '../notices/signature.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../shared/units.ts'
 import type { CompleteFile } from './written.ts'
 
@@ -52,6 +53,10 @@ export function configFrom(file: CompleteFile, read: ReadFiles): Omit<Config, 'h
     ietfHeaders: file.headers.ietf,
     routes: routesFrom(file.routes),
     deprecations: file.deprecations.map(deprecationFrom),
+    notices: file.notices.map(({ secret, ...entry }) => ({
+      ...entry,
+      secrets: secretsIn(secret),
+    })),
     trustedProxies: file.trustedProxies,
     cors,
     workers: file.workers === 'auto' ? availableParallelism() : file.workers,

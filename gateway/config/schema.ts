@@ -12,6 +12,7 @@ import {
   link,
   method,
   nodes,
+  noticeWord,
   operation,
   origin,
   ownFolder,
@@ -27,6 +28,7 @@ import {
   text,
   time,
   url,
+  webhook,
   weight,
   words,
   workers,
@@ -213,6 +215,17 @@ export const fileSchema = section({
         ),
       }),
       { expected: 'a list of deprecations' },
+    ),
+  ),
+  notices: optional(
+    Type.Array(
+      section({
+        to: webhook,
+        secret: text,
+        about: optional(Type.Array(noticeWord, { minItems: 1, expected: 'a list of events' })),
+        allow: optional(Type.Array(text, { expected: 'a list of addresses or CIDR ranges' })),
+      }),
+      { expected: 'a list of { to: ..., secret: ... }' },
     ),
   ),
   cors: optional(

@@ -92,6 +92,8 @@ export class Meters {
   readonly strangers = new Counts()
   /** By operation and plan. */
   readonly deprecated = new Counts()
+  /** Notices by type and result: `delivered`, `failed` (a try), `given_up` or `dropped`. */
+  readonly notices = new Counts()
   readonly store = new Durations()
   storeErrors = 0
   readonly routes = new Map<string, RouteMeter>()

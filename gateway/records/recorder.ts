@@ -36,6 +36,7 @@ export type Recorder = Readonly<{
 
 export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Recorder {
   const { meters, tallying, recentRefusals, timeline, liveCounts, peaks } = core
+  const { nearLimits } = core.notices
 
   function countUse(record: RequestRecord, caller: Caller, status: number): void {
     const use = useOf(record, status)
@@ -91,7 +92,9 @@ export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Rec
         countUse(record, caller, status)
         const { standing, terms } = record
         if (!standing) return
-        peaks.note(caller, standing.decision, refusal && windowOf(refusal))
+        const refusedBy = refusal && windowOf(refusal)
+        peaks.note(caller, standing.decision, refusedBy)
+        nearLimits.note(caller, standing, refusedBy)
         if (terms?.shadow) countShadow(caller, terms.shadow, standing.decision)
       }
     },

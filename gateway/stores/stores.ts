@@ -8,6 +8,7 @@ import type { QuotaStore } from '../limits/store.ts'
 import type { AuditStore } from '../records/audit-store.ts'
 import type { StrangerStore } from '../limits/stranger-store.ts'
 import type { LastUseStore } from '../keys/last-use-store.ts'
+import type { NoticeStore } from '../notices/store.ts'
 import type { SwapStore } from '../swaps/store.ts'
 import type { TallyStore } from '../records/tally-store.ts'
 
@@ -21,6 +22,7 @@ export type Stores = Readonly<{
   timeline: TimelineStore
   peaks: PeakStore
   swaps: SwapStore
+  notices: NoticeStore
   /** The counts of strangers of a fleet; absent in the store of one gateway, and in a command. */
   strangers?: StrangerStore | undefined
   questions: FleetQuestions

@@ -11,6 +11,7 @@ import { redisFleet } from './fleet.ts'
 import { redisKeys } from './keys.ts'
 import { redisLastUses } from './last-uses.ts'
 import { plainCause, redisName } from './name.ts'
+import { redisNotices } from './notices.ts'
 import { RedisQuestions } from './questions.ts'
 import { redisPeaks } from './peaks.ts'
 import { redisQuotas } from './quota.ts'
@@ -70,6 +71,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     timeline: redisTimeline(parts),
     peaks: redisPeaks(parts),
     swaps: redisSwaps({ connection, prefix, timeoutMs }),
+    notices: redisNotices({ connection, prefix, timeoutMs }),
     strangers: forCommandLine ? undefined : redisStrangers(parts),
     questions,
     fleet,
