@@ -40,6 +40,8 @@ export type GuardOptions = Readonly<{
   clock: Clock
   /** Counts guarded requests under way. */
   underWay?: UnderWay | undefined
+  /** Whether the app is the gateway's own, without other routes. */
+  isAlone?: boolean
   /** Hooks on answers after the stages. */
   finish?: readonly onSendHookHandler[]
 }>
@@ -55,7 +57,7 @@ type RouteStages = Readonly<
  * `config: { tollgate: true }`. Other routes are left alone.
  */
 export async function guard(app: FastifyInstance, options: GuardOptions): Promise<void> {
-  const { config, core, sign, clock, underWay, finish = [] } = options
+  const { config, core, sign, clock, underWay, isAlone = false, finish = [] } = options
   const { directory, quotas, strangers } = core
   await core.swaps.prepare(config)
   const upstreams = new Map(
@@ -90,7 +92,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
   const authenticateAll = authenticate({
     directory,
     strangers,
-    plans: new ConfiguredPlans(config.plans, config.bans),
+    plans: new ConfiguredPlans(config),
     addressOf,
     refuseStranger,
     lastUses: core.lastUses,
@@ -145,6 +147,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
   }
   await addRoutes(app, config, {
     forwardingOf,
+    isAlone,
     own: ownAnswers({ config, core, clock, log: app.log }),
   })
 }

@@ -34,6 +34,8 @@ declare module 'fastify' {
     label?: string
     /** The upstream of a route that Tollgate forwards. */
     upstream?: string
+    /** The settings of routes that are declared together, by their URLs. */
+    byUrl?: ReadonlyMap<string, FastifyContextConfig>
   }
 }
 

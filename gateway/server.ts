@@ -24,7 +24,7 @@ import { wouldRefuse } from './limits/shadow.ts'
 import type { Decision } from './limits/step.ts'
 import { windowOf } from './records/use.ts'
 import { addTimes, outcomeOf, RequestRecord } from './request-record.ts'
-import { addRest, inOneLine, takeAllMethods } from './routes.ts'
+import { inOneLine } from './routes.ts'
 import { LogThrottle } from './records/log-throttle.ts'
 import { stalledMs } from './forwarding/target-attempt.ts'
 import { Self } from './fleet/self.ts'
@@ -211,12 +211,10 @@ async function build(options: GatewayOptions, core: Core): Promise<Generation> {
       if (tollgate) tollgate.refusal = refusal
     },
   })
-  takeAllMethods(app)
   const underWay = new UnderWay()
   try {
     const sign = secret ? signer(secret) : undefined
-    await guard(app, { config, core, sign, clock, underWay })
-    addRest(app, config)
+    await guard(app, { config, core, sign, clock, underWay, isAlone: true })
     await app.ready()
     return { app, config, underWay, trustedProxies, refuseMalformed }
   } catch (error) {

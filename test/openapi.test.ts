@@ -38,6 +38,8 @@ const noon = Date.UTC(2026, 10, 20, 12)
 /** Each request is to find out by itself that a target fails. */
 const neverOut = 'health: { unhealthyAfter: 1000 }'
 const plenty = { perMinute: 1_000, perDay: 1_000 }
+/** A request is a hundredth of its day, from which on answers say how much of it is used. */
+const hundred = { perMinute: 100, perDay: 100 }
 
 t.test('the document is sound by itself', async (t) => {
   t.strictSame(await lintFaults(file), [])
@@ -64,6 +66,7 @@ t.test('the services answer all that is documented, and nothing else', async (t)
   const { headers } = await gateway.key({ limits: plenty })
   const call: Call = (method, target, body, more) =>
     gateway.call(method, target, body, { ...headers, ...more })
+  for (let i = 0; i < 10; i++) await call('GET', '/v1/pets')
 
   await t.test('to what is asked well', (t) => askWell(t, call, gateway))
   await t.test('to what is asked badly', (t) => askBadly(t, call, gateway))
@@ -78,7 +81,7 @@ t.test('the services answer all that is documented, and nothing else', async (t)
 
 /** A gateway as shipped, with a test's changes. Each answer is checked against the document. */
 async function start(t: Test, options: GatewayOptions = {}): Promise<Gateway> {
-  const more = `${deprecations}strangers: { perMinute: 1000, perDay: 1000 }`
+  const more = `${deprecations}headers: { near: [1] }\nstrangers: { perMinute: 1000, perDay: 1000 }`
   const gateway = await startGateway(t, { clock: () => noon, more, ...options })
   return { ...gateway, call: contract.held(t, gateway.call) }
 }
@@ -90,15 +93,17 @@ async function askWell(t: Test, call: Call, { key, app }: Gateway): Promise<void
     const target = targetOf(operation, method === 'DELETE' ? 2 : 1)
     const examples = examplesOf(operation)
     // Usage may be asked for once a second by a key, so each has its own.
-    const { headers } = await key({ name: `${method} ${path}`, account: method })
+    const name = `${method} ${path}`
+    const { headers } = await key({ limits: hundred, name, account: method })
     const own = path === '/v1/usage' ? headers : {}
+    await call('GET', '/v1/pets', undefined, own)
     if (examples.length === 0) {
       const { status } = await call(method, target, undefined, own)
-      t.ok(status < 300, `${method} ${path}`)
+      t.ok(status < 300, name)
     }
     for (const { type, value } of examples) {
       const { status } = await call(method, target, value, { 'content-type': type })
-      t.ok(status < 300, `${method} ${path} takes the examples of what it takes: ${status}`)
+      t.ok(status < 300, `${name} takes the examples of what it takes: ${status}`)
     }
   }
   await call('POST', '/v1/pets', { name: 'Kiwi', categoryId: 1 })
@@ -110,7 +115,7 @@ async function askWell(t: Test, call: Call, { key, app }: Gateway): Promise<void
     }
     t.equal((await call(method, '/v1/pets?status=pending')).status, 200)
   }
-  const { headers: used } = await key({ limits: plenty, name: 'Used', account: 'used' })
+  const { headers: used } = await key({ limits: hundred, name: 'Used', account: 'used' })
   await call('GET', '/v1/pets/1', undefined, used)
   await app.core.tallying.flush()
   for (const status of [200, 429]) {
@@ -172,7 +177,9 @@ async function askUnallowed(t: Test, { call, key, stores, config }: Gateway): Pr
   await stores.keys.add([newKey({ plan: 'not offered', secrets: [{ hash: hashOf(token) }] })])
   const unplanned = { authorization: `Bearer ${token}` }
   t.strictSame(await askAll(call, operations, { headers: unplanned }), [403])
-  const { headers: elsewhere } = await key({ paths: ['/elsewhere'] })
+  const shared = { limits: hundred, account: 'shared' }
+  const { headers: elsewhere } = await key({ ...shared, paths: ['/elsewhere'] })
+  await call('GET', '/v1/pets', undefined, (await key(shared)).headers)
   t.strictSame(await askAll(call, forwarded, { headers: elsewhere }), [403])
 
   const { headers: exhausted } = await key({ limits: { perMinute: 1, perDay: 1 } })
@@ -226,7 +233,7 @@ async function askOutOfReach(t: Test): Promise<void> {
   await t.test('a store that takes no connections', async (t) => {
     const upstream = { url: `http://127.0.0.1:${await freePort()}`, seen: [] }
     const { call, key } = await start(t, { upstream, upstreamMore: neverOut })
-    const { headers } = await key()
+    const { headers } = await key({ limits: hundred })
     t.strictSame(await askAll(call, forwarded, { headers }), [502])
   })
   await t.test('a store that does not answer', async (t) => {
@@ -262,7 +269,7 @@ async function askInVain(t: Test): Promise<void> {
   await t.test('an operation after its sunset', async (t) => {
     const sunset = Date.parse(shipped.deprecations[0]?.sunset ?? '')
     const { call, key } = await start(t, { clock: () => sunset })
-    const { headers } = await key()
+    const { headers } = await key({ limits: hundred })
     t.strictSame(await askAll(call, deprecated, { headers }), [410])
   })
 }

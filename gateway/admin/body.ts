@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { isUtf8 } from 'node:buffer'
 import { hasBody } from '../../shared/node/linger.ts'
+import { atOnce } from '../../shared/pieces.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { isOf, type TSchema } from '../../shared/schema.ts'
 import { mistakesIn } from '../config/check.ts'
@@ -66,7 +67,7 @@ export function read(body: unknown, schema: TSchema): unknown {
   }
   if (isOf(schema, value)) return value
   // JSON is YAML, so the check of configurations works for bodies.
-  const mistakes = mistakesIn(new ConfigDocument(text), schema)
+  const mistakes = mistakesIn(atOnce(ConfigDocument.read(text)), schema)
   const faults = mistakes.map((each) => each.sentence.replace(/^the file/, 'the body'))
   throw new Refusal('invalid_request', sentence(`this body can’t be taken: ${faults.join('; ')}`))
 }

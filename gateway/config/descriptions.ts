@@ -152,6 +152,8 @@ export const descriptions: Readonly<Record<string, string>> = {
   'portal.rotate': 'Whether callers may give their own key a new token.',
   headers: 'Headers to send besides X-RateLimit.',
   'headers.ietf': 'Whether RateLimit and RateLimit-Policy (draft 11) are sent.',
+  'headers.near':
+    'The percentages of a day’s limit that count as near its end. From the lowest one on, answers carry X-RateLimit-Notice; [] ends that.',
   notices: 'Where events are told, by signed webhooks.',
   'notices[].to': 'The URL that gets them; http for this machine only.',
   'notices[].secret':

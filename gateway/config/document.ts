@@ -3,7 +3,6 @@ import {
   isScalar,
   isSeq,
   LineCounter,
-  parseDocument,
   visit,
   type Document,
   type Node,
@@ -11,8 +10,10 @@ import {
   type Scalar,
 } from 'yaml'
 import { withoutTokens } from '../../shared/log.ts'
+import type { Pieces } from '../../shared/pieces.ts'
 import { maskedJson, withoutPasswords } from './mask.ts'
 import { baredText, filledIn, guardedText, type Environment } from './variables.ts'
+import { yamlDocument } from './yaml-document.ts'
 import { aliasesOfNothing, yamlSentence } from './yaml-sentences.ts'
 
 /** How much of the environment a document reads: the values of variables, or only their names. */
@@ -24,6 +25,13 @@ export type Path = readonly (string | number)[]
 /** A mistake in a file, at an offset of its text. A warning doesn't keep the file from being used. */
 export type Mistake = Readonly<{ offset: number; sentence: string; isWarning?: boolean }>
 
+type Source = Readonly<{
+  text: string
+  lines: LineCounter
+  environment: Environment | undefined
+  reading: Reading
+}>
+
 /** A configuration file as it is written: its values, and the offset of each. */
 export class ConfigDocument {
   /** Mistakes that the reading itself finds: of YAML, and missing variables. */
@@ -31,7 +39,7 @@ export class ConfigDocument {
   readonly root: Node | null
   /** Whether it can be checked setting by setting. */
   readonly isSound: boolean
-  readonly #lines = new LineCounter()
+  readonly #lines: LineCounter
   /** The text of each value with variables, before they were filled in. */
   readonly #sources = new Map<unknown, string>()
   /** The values that come from the environment, as they are shown: with `${NAME}`. */
@@ -46,14 +54,20 @@ export class ConfigDocument {
    * Without an environment, `${NAME}` is ordinary text. With `names` (for a text from somebody who may not see the
    * environment), a value that a variable decides is unknown and stays `${NAME}`.
    */
-  constructor(text: string, environment?: Environment, reading: Reading = 'values') {
+  static *read(
+    text: string,
+    environment?: Environment,
+    reading: Reading = 'values',
+  ): Pieces<ConfigDocument> {
+    const lines = new LineCounter()
+    const document = yield* yamlDocument(environment ? guardedText(text) : text, lines)
+    yield
+    return new ConfigDocument(document, { text, lines, environment, reading })
+  }
+
+  private constructor(document: Document.Parsed, { text, lines, environment, reading }: Source) {
+    this.#lines = lines
     this.#reading = reading
-    const guarded = environment ? guardedText(text) : text
-    const document = parseDocument(guarded, {
-      lineCounter: this.#lines,
-      prettyErrors: false,
-      logLevel: 'error',
-    })
     const broken = document.errors.filter(({ code }) => code !== 'DUPLICATE_KEY')
     const [first] = broken.sort((a, b) => a.pos[0] - b.pos[0])
     this.root = document.contents

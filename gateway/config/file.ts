@@ -241,6 +241,8 @@ export interface WeightedTarget {
 export interface HeaderSettings {
   /** Whether RateLimit and RateLimit-Policy (draft 11) are sent. Write true or false. */
   readonly ietf?: boolean
+  /** The percentages of a day’s limit that count as near its end. From the lowest one on, answers carry X-RateLimit-Notice; [] ends that. */
+  readonly near?: readonly number[]
 }
 
 /** The pages for callers: the reference of the API, and how they stand. Without it: none. */

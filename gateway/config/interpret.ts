@@ -12,7 +12,7 @@ import type {
   SwapSettings,
   UpstreamSettings,
 } from './config.ts'
-import { methodsOf, withHead } from './methods.ts'
+import { methodsOf, withHead } from '../http/methods.ts'
 import { secretsIn } from '../notices/signature.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../shared/units.ts'
 import type { CompleteFile } from './written.ts'
@@ -51,6 +51,7 @@ export function configFrom(file: CompleteFile, read: ReadFiles): Omit<Config, 'h
     usagePath: file.usage.path,
     portal: portal && portalFrom(portal, read),
     ietfHeaders: file.headers.ietf,
+    nearPercents: [...file.headers.near].sort((one, other) => one - other),
     routes: routesFrom(file.routes),
     deprecations: file.deprecations.map(deprecationFrom),
     notices: file.notices.map(({ secret, ...entry }) => ({

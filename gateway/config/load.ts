@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
+import { atOnce, inPieces, type Pieces } from '../../shared/pieces.ts'
 import { isOf } from '../../shared/schema.ts'
 import { mistakesIn, nameOf } from './check.ts'
 import type { Config, PortalSettings, Route } from './config.ts'
@@ -94,14 +95,19 @@ export function readConfig(
   environment: Environment = process.env,
   readsDocument = true,
 ): Loaded {
-  return load(textOf(file), environment, file, readsDocument)
+  return atOnce(load(textOf(file), environment, file, readsDocument))
+}
+
+/** Like `readConfig`, in pieces between which requests go on: 1,000 routes take 70 ms. */
+export async function readConfigInPieces(file: string, environment: Environment): Promise<Loaded> {
+  return inPieces(load(textOf(file), environment, file))
 }
 
 /** Like `readConfig` for a text that is in no file; messages call it `name`. */
 export function loadedFrom(text: string, environment: Environment, name: string): Loaded {
   if (text.length > mostBytes)
     throw new ConfigError(`${name} has ${text.length} characters; at most ${mostBytes} are allowed`)
-  return load(text, environment, name)
+  return atOnce(load(text, environment, name))
 }
 
 /** The configuration from an object of the file's form, as programs give it. */
@@ -114,7 +120,7 @@ export function readObject(written: ConfigFile): Pick<Loaded, 'config' | 'warnin
   const placeless = (lines: readonly string[]): string[] =>
     lines.map((line) => line.replace(/^config:\d+:\d+: /, ''))
   try {
-    const { config, warnings } = load(JSON.stringify(written), undefined, 'config')
+    const { config, warnings } = atOnce(load(JSON.stringify(written), undefined, 'config'))
     return { config, warnings: placeless(warnings) }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
@@ -125,7 +131,7 @@ export function readObject(written: ConfigFile): Pick<Loaded, 'config' | 'warnin
 
 /** The configuration from a text; messages call it `name`. */
 export function parseConfig(text: string, environment: Environment, name: string): Config {
-  return load(text, environment, name).config
+  return atOnce(load(text, environment, name)).config
 }
 
 /**
@@ -133,8 +139,12 @@ export function parseConfig(text: string, environment: Environment, name: string
  * variables, and no files. Throws as `parseConfig` does.
  */
 export function previewConfig(text: string, environment: Environment, name: string): Preview {
-  const document = new ConfigDocument(text, environment, 'names')
-  return previewOf(document, name, {
+  return atOnce(previewed(text, environment, name))
+}
+
+function* previewed(text: string, environment: Environment, name: string): Pieces<Preview> {
+  const document = yield* ConfigDocument.read(text, environment, 'names')
+  return yield* previewOf(document, name, {
     files: false,
     openapi: false,
     configFile: name,
@@ -142,22 +152,24 @@ export function previewConfig(text: string, environment: Environment, name: stri
   })
 }
 
-function load(
+function* load(
   text: string,
   environment: Environment | undefined,
   name: string,
   readsDocument = true,
-): Loaded {
-  const document = new ConfigDocument(text, environment)
+): Pieces<Loaded> {
+  const document = yield* ConfigDocument.read(text, environment)
   // A program that brings an object guards its admin address itself.
   const adminToken = environment === undefined || hasToken(environment)
-  const preview = previewOf(document, name, {
+  const preview = yield* previewOf(document, name, {
     ...{ files: true, openapi: readsDocument },
     ...{ configFile: name, adminToken },
   })
   const value = document.value(document.root)
+  yield
   // The preview has checked it already; this tells the compiler so.
   if (!isOf(fileSchema, value)) throw new ConfigError(`${name} doesn’t match the schema`)
+  yield
   const settings = configFrom(completed(value), {
     certificates: (file) => readFileSync(file, 'utf8'),
     document: (file) => (readsDocument ? (readOpenapi(file, name).json ?? '{}') : '{}'),
@@ -167,10 +179,12 @@ function load(
 }
 
 /** Checks a document; throws a `ConfigError` with all its mistakes. */
-function previewOf(document: ConfigDocument, name: string, world: World): Preview {
+function* previewOf(document: ConfigDocument, name: string, world: World): Pieces<Preview> {
   const mistakes = [...document.mistakes]
   if (document.isSound) {
+    yield
     const faults = [...mistakes, ...mistakesIn(document, fileSchema), ...maskedIn(document)]
+    yield
     const more = [...faults, ...contradictionsIn(document, faults, world)]
     // A missing variable causes further mistakes at its offset, which aren't worth reporting.
     const reported = new Set(mistakes.map(({ offset }) => offset))
@@ -191,6 +205,7 @@ function previewOf(document: ConfigDocument, name: string, world: World): Previe
     })
     return linesOf(document, name, faults)
   }
+  yield
   // `shown` has the form that was just checked.
   const file = completed(document.shown() as ConfigFile)
   return {

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import type { Config } from './config.ts'
 import { fixedSections } from './diff.ts'
-import { ConfigError, readConfig, type Fault, type Loaded } from './load.ts'
+import { ConfigError, readConfigInPieces, type Fault, type Loaded } from './load.ts'
 import type { Environment } from './variables.ts'
 
 /** The state of the configuration, for the admin API and the metrics. */
@@ -145,7 +145,7 @@ export class Reloader {
       return result
     }
     try {
-      loaded = readConfig(file, environment)
+      loaded = await readConfigInPieces(file, environment)
       // Somebody may have undone a mistake: nothing changes, but the mistakes are gone.
       if (isSame(loaded, this.#loaded)) return report('unchanged', { mistakes: undefined })
       const { config } = loaded

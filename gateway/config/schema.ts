@@ -30,6 +30,7 @@ import {
   url,
   webhook,
   weight,
+  wholePercent,
   words,
   workers,
   yesOrNo,
@@ -151,7 +152,14 @@ export const fileSchema = section({
   quota: optional(section({ path: optional(ownPath) })),
   usage: optional(section({ path: optional(ownPath) })),
   portal: optional(section({ path: optional(ownFolder), openapi: text, rotate: onOrOff })),
-  headers: optional(section({ ietf: optional(yesOrNo) })),
+  headers: optional(
+    section({
+      ietf: optional(yesOrNo),
+      near: optional(
+        Type.Array(wholePercent, { maxItems: 10, expected: 'a list of whole percentages' }),
+      ),
+    }),
+  ),
   upstreams: optional(
     Type.Record(
       Type.String(),

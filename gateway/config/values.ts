@@ -151,6 +151,12 @@ export const percent = Type.Number({
   maximum: 100,
   expected: 'a percentage above 0 and up to 100, such as 10',
 })
+/** A part of a day's limit. */
+export const wholePercent = Type.Integer({
+  minimum: 1,
+  maximum: 100,
+  expected: 'a whole percentage from 1 to 100, such as 80',
+})
 export const share = Type.String({
   pattern: '^(?:100(?:\\.0+)?|\\d{1,2}(?:\\.\\d{1,3})?)%$',
   expected: 'a share such as 1% or 0.5%, up to 100%',

@@ -47,7 +47,7 @@ export function completed(file: ConfigFile) {
     quota: { path: '/v1/quota', ...file.quota },
     usage: { path: '/v1/usage', ...file.usage },
     ...(file.portal === undefined ? {} : { portal: completePortal(file.portal) }),
-    headers: { ietf: false, ...file.headers },
+    headers: { ietf: false, near: [80, 95], ...file.headers },
     notices: (file.notices ?? []).map(completeNotices),
     workers: file.workers ?? 1,
     drain: file.drain ?? '3s',

@@ -2,6 +2,7 @@ import { Ranges } from '../http/address.ts'
 import { stateOf, type Caller, type KeyOverrides } from '../keys/caller.ts'
 import { pathMatcher } from '../http/paths.ts'
 import { effectiveLimits, type Limits, type LimitSettings, type Plan } from './limits.ts'
+import { nearDay, type NearDay } from './near.ts'
 import type { BanRules } from './step.ts'
 import { shadowBeside, type Shadow } from './shadow.ts'
 
@@ -12,6 +13,8 @@ export type Terms = Readonly<{
   bans: BanRules | undefined
   /** The restrictions of the caller's plan and key; `undefined` where neither has any. */
   forbids: Restriction | undefined
+  /** When answers begin to say that the day is nearly used up; `undefined` if they never do. */
+  near: NearDay | undefined
   /** Lower limits that only count; `undefined` for a plan without them. */
   shadow?: Shadow | undefined
 }>
@@ -23,17 +26,27 @@ export type Restriction = (
   address: () => string,
 ) => 'plan' | 'method' | 'path' | 'address' | undefined
 
+/** The settings of a configuration that terms are made of. */
+export type PlanSettings = Readonly<{
+  plans: ReadonlyMap<string, Plan>
+  bans: BanRules
+  /** The percentages of a day that count as near its end, rising. */
+  nearPercents: readonly number[]
+}>
+
 /** The plans of one configuration. Each generation has its own, so no request mixes the terms of two. */
 export class ConfiguredPlans {
   readonly #plans: ReadonlyMap<string, Plan>
   readonly #bans: BanRules
+  readonly #nearPercents: readonly number[]
   /** Shared by the keys of a plan without settings of their own. */
   readonly #termsByPlan = new Map<string, Terms>()
   readonly #termsByCaller = new WeakMap<Caller, Terms>()
 
-  constructor(plans: ReadonlyMap<string, Plan>, bans: BanRules) {
+  constructor({ plans, bans, nearPercents }: PlanSettings) {
     this.#plans = plans
     this.#bans = bans
+    this.#nearPercents = nearPercents
   }
 
   /** The terms of a caller; `undefined` if the configuration has no limits for it. */
@@ -54,7 +67,8 @@ export class ConfiguredPlans {
     const bans = plan.bans ? this.#bans : undefined
     const shadow = plan.shadow && shadowFor(plan.shadow, overrides.limits)
     const forbids = bothOf(ofPlan(plan), restriction(overrides))
-    return Object.freeze({ limits, bans, forbids, shadow })
+    const near = nearDay(this.#nearPercents, limits)
+    return Object.freeze({ limits, bans, forbids, near, shadow })
   }
 }
 

@@ -99,7 +99,7 @@ export class Notices {
   change(config: Config): void {
     this.#config = config
     this.outbox.addresses = addressesOf(config.notices)
-    this.nearLimits.change([80, 95])
+    this.nearLimits.change(config.nearPercents)
     const isOn = config.notices.length > 0
     if (isOn && !this.#timer) {
       this.#timer = setInterval(() => void this.tick(), tickMs)

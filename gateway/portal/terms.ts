@@ -8,7 +8,8 @@ import type { Limits, Plan } from '../limits/limits.ts'
  * with a later sunset are nobody else's business.
  */
 export function termsOf(config: Config, { path, canRotate }: PortalSettings) {
-  const { plans, strangers, bans, quotaPath, usagePath, routes, deprecations } = config
+  const { plans, strangers, bans, nearPercents, quotaPath, usagePath, routes, deprecations } =
+    config
   return {
     path,
     quotaPath,
@@ -16,6 +17,7 @@ export function termsOf(config: Config, { path, canRotate }: PortalSettings) {
     rotatePath: canRotate ? keyPaths.rotate : null,
     plans: [...plans.values()].map(planView),
     strangers: limitsView(strangers),
+    nearPercent: nearPercents[0] ?? null,
     bans: {
       strikes: bans.strikes,
       withinMs: bans.withinMs,

@@ -11,6 +11,7 @@ import { bodied, tooManyAtOnce } from '../forwarding/refusals.ts'
 import { waitRefusal } from '../limits/wait-refusal.ts'
 import { limitsIn } from '../limits/grants.ts'
 import type { Limits } from '../limits/limits.ts'
+import { noticeOf } from '../limits/near.ts'
 import type { Quotas } from '../limits/quotas.ts'
 import type { Decision } from '../limits/step.ts'
 import type { Terms } from '../limits/terms.ts'
@@ -128,7 +129,11 @@ export function quotaView(request: FastifyRequest, reply: FastifyReply): object 
   if (hasBody(request.raw)) return refuse(reply, bodied(request.method))
   const { caller, terms, standing } = request.tollgate ?? {}
   if (!caller || !standing) throw new Error('a standing comes after admit')
-  return { ...standingView(caller.plan, standing), strikesToBan: terms?.bans?.strikes ?? null }
+  return {
+    ...standingView(caller.plan, standing),
+    strikesToBan: terms?.bans?.strikes ?? null,
+    notice: noticeOf(standing, terms?.near) ?? null,
+  }
 }
 
 function forbidden(why: Forbidden, cost: number, limits: Limits): Refusal {

@@ -1,5 +1,12 @@
 import proxy from '@fastify/http-proxy'
-import type { FastifyInstance, FastifyReply, FastifySchema } from 'fastify'
+import type {
+  FastifyContextConfig,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchema,
+} from 'fastify'
+import { breathe } from '../../shared/breathe.ts'
 import { pathOf } from '../../shared/service.ts'
 import type { Route } from '../config/config.ts'
 import { shapeOf } from '../http/paths.ts'
@@ -9,6 +16,8 @@ import { refuse } from '../request-record.ts'
 
 export type ForwardOptions = Readonly<{
   routes: readonly Route[]
+  /** The methods with which each path answers; to those that no entry of it forwards, with 405. */
+  answered: readonly string[]
   /** Gives the handler that forwards the requests of a route. */
   forwardingOf: (route: Route) => Forward
 }>
@@ -19,59 +28,109 @@ export const hidden: FastifySchema & { hide: true } = { hide: true }
 /** @fastify/http-proxy needs one address, which is never used: the route's forwarding chooses the target. */
 const someUpstream = 'http://upstream.invalid'
 
+/** The routes that are added at once: requests go on between two groups while a configuration with many is put in force. */
+const groupSize = 25
+
 /** Sends admitted requests to the upstreams of the configuration's routes. */
 export async function forward(app: FastifyInstance, options: ForwardOptions): Promise<void> {
-  const { routes, forwardingOf } = options
+  const { routes, answered, forwardingOf } = options
   app.addHook('onRoute', (route) => {
     route.schema = hidden
   })
-  for (const route of routes)
-    await app.register((scope) => serve(scope, route, forwardingOf(route)))
-  const entriesByShape = new Map<string, Route[]>()
-  for (const route of routes) {
-    const shape = shapeOf(route.path)
-    entriesByShape.set(shape, [...(entriesByShape.get(shape) ?? []), route])
+  for (const group of groupsOf(routes, ({ methods }) => methods.join())) {
+    await app.register((scope) => serve(scope, group, forwardingOf))
+    await breathe()
   }
-  for (const entries of entriesByShape.values()) refuseOthers(app, entries)
+  for (const entries of groupsOf(routes, ({ path }) => shapeOf(path), Infinity)) {
+    refuseOthers(app, entries, answered)
+  }
 }
 
-async function serve(app: FastifyInstance, route: Route, forwardTo: Forward): Promise<void> {
-  const { path, cost, methods, rewrite, upstream } = route
-  const base = rewrite === undefined ? '' : withoutRest(path)
+/** Adds routes with the same methods. */
+async function serve(
+  app: FastifyInstance,
+  routes: readonly Route[],
+  forwardingOf: ForwardOptions['forwardingOf'],
+): Promise<void> {
   // Bodies are streamed unread, whatever their type.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+  const urls = routes.map(({ path }) => urlOf(path))
+  const byUrl = new Map(routes.map((route, i) => [app.prefix + urls[i], route]))
+  // Not before this handler: @fastify/http-proxy would parse the path, which `screen` has checked, again into three URLs
+  // (2.8 µs a request), and the query, which is forwarded byte for byte.
+  app.addHook('onRoute', (added) => {
+    const route = byUrl.get(added.url)
+    if (route) added.preHandler = forwarder(route, forwardingOf(route), app.prefix.length)
+  })
+  const settings = routes.map(settingsOf)
   await app.register(proxy, {
     upstream: someUpstream,
-    prefix: base,
-    rewritePrefix: rewrite === undefined ? '' : withoutRest(rewrite),
-    routes: [urlOf(path).slice(base.length)],
-    httpMethods: [...methods],
+    routes: urls,
+    httpMethods: [...(routes[0]?.methods ?? [])],
     proxyPayloads: false,
     globalAgent: true,
-    config: { tollgate: true, cost, label: path, upstream },
-    // Without a rewrite the path is final, and `screen` has checked it. @fastify/http-proxy would parse it
-    // again, into three URLs (2.8 µs a request).
-    ...(rewrite === undefined
-      ? { preHandler: (request, reply) => void forwardTo(request, reply, pathOf(request)) }
-      : {}),
-    // The query is forwarded byte for byte, so http-proxy must not parse it.
-    preRewrite: (target) => target.split('?', 1)[0] ?? target,
-    handler: (request, reply, destination) => forwardTo(request, reply, destination),
+    config: {
+      tollgate: true,
+      byUrl: new Map([...byUrl.keys()].map((url, i) => [url, settings[i] ?? {}])),
+    },
   })
 }
 
+function settingsOf({ path, cost, upstream }: Route): FastifyContextConfig {
+  return { cost, label: path, upstream }
+}
+
+/** Forwards a path of a route, rewritten where the route says so. `skipped` is the length of the prefix of the app. */
+function forwarder({ path, rewrite }: Route, forwardTo: Forward, skipped: number) {
+  if (rewrite === undefined) {
+    return (request: FastifyRequest, reply: FastifyReply): void =>
+      void forwardTo(request, reply, pathOf(request))
+  }
+  const from = skipped + withoutRest(path).length
+  const base = withoutRest(rewrite)
+  return (request: FastifyRequest, reply: FastifyReply): void =>
+    void forwardTo(request, reply, base + pathOf(request).slice(from))
+}
+
 /** Refuses the methods that no entry of a path forwards. */
-function refuseOthers(app: FastifyInstance, entries: readonly Route[]): void {
+function refuseOthers(
+  app: FastifyInstance,
+  entries: readonly Route[],
+  answered: readonly string[],
+): void {
   const [{ path, upstream } = { path: '', upstream: '' }] = entries
   const methods = entries.flatMap(({ methods }) => methods)
+  const others = answered.filter((method) => !methods.includes(method))
+  if (others.length === 0) return
   const cost = Math.min(...entries.map(({ cost }) => cost))
   app.route({
-    method: app.supportedMethods.filter((method) => !methods.includes(method)),
+    method: others,
     url: urlOf(path),
     config: { tollgate: true, cost, label: path, upstream },
     handler: (_request, reply: FastifyReply) => refuse(reply, notAllowed(methods)),
   })
+}
+
+/** Routes that share a name, in their order, at most so many together. */
+function groupsOf(
+  routes: readonly Route[],
+  nameOf: (route: Route) => string,
+  most = groupSize,
+): Route[][] {
+  const open = new Map<string, Route[]>()
+  const groups: Route[][] = []
+  for (const route of routes) {
+    const name = nameOf(route)
+    const group = open.get(name)
+    if (group && group.length < most) group.push(route)
+    else {
+      const begun = [route]
+      open.set(name, begun)
+      groups.push(begun)
+    }
+  }
+  return groups
 }
 
 /** A path in Fastify's notation. */

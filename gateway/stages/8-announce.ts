@@ -4,6 +4,7 @@ import type { Cors } from '../http/cors.ts'
 import { madePrivate, variedBy } from '../http/caching.ts'
 import type { Announced, FindDeprecation } from '../config/deprecations.ts'
 import { rateHeaders } from '../limits/headers.ts'
+import { noticeHeader, noticeOf } from '../limits/near.ts'
 
 export type AnnounceOptions = Readonly<{ ietf: boolean; find: FindDeprecation; cors: Cors }>
 
@@ -11,8 +12,10 @@ export type AnnounceOptions = Readonly<{ ietf: boolean; find: FindDeprecation; c
 export function announce({ ietf, find, cors }: AnnounceOptions): onSendHookHandler {
   return function announce(request, reply, payload, done): void {
     reply.header('x-request-id', request.id)
-    const standing = request.tollgate?.standing
+    const { standing, terms } = request.tollgate ?? {}
     if (standing) reply.headers(rateHeaders(standing, ietf))
+    const notice = standing && noticeOf(standing, terms?.near)
+    if (notice) reply.header('x-ratelimit-notice', noticeHeader(notice))
     if (reply.statusCode < 400 && reply.hasHeader('retry-after')) reply.removeHeader('retry-after')
     const corsHeaders = cors.headersFor(request.raw)
     if (corsHeaders) reply.headers(corsHeaders)

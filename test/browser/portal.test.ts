@@ -221,7 +221,7 @@ test('a stranger gets from the page to a call, and to a 429 that says what to do
 
 test('the keyboard alone sends a POST and reads its 201', async (t, open) => {
   const gateway = await start(t)
-  const { token } = await gateway.key()
+  const { token } = await gateway.key({ limits: { perDay: 1 } })
   const page = await visit(open, gateway.url)
   const tabTo = async (name: RegExp): Promise<void> => {
     for (let i = 0; i < 60; i++) {
@@ -248,7 +248,9 @@ test('the keyboard alone sends a POST and reads its 201', async (t, open) => {
   const place = page.locator('[data-operation="POST /v1/pets"]')
   await place.getByText('201 Created').waitFor()
   t.match(await place.locator('pre.body').innerText(), /"name": "Ünö \\"the\\" 'cat'"/)
-  t.match(await place.locator('.reading').innerText(), /^\d+ of 60 left, until/)
+  const reading = await place.locator('.reading').innerText()
+  t.match(reading, /^0 of 1 left, until .* UTC\. 100 % of the day is used\.$/)
+  await page.getByText('100 % of the day is used.', { exact: true }).waitFor()
 })
 
 test('the key is nowhere after it was forgotten, nor ever in an address or a store', async (t, open) => {

@@ -83,6 +83,7 @@ t.test('every answer carries each header once, from the gateway alone', async (t
     'X-RateLimit-Reset': '9',
     RateLimit: 'x',
     'RateLimit-Policy': 'x',
+    'X-RateLimit-Notice': 'day; used=99',
   }
   const upstream = await startUpstream(t, (request, response) => {
     const status = Number(/\/(\d{3})/.exec(request.url ?? '')?.[1] ?? 200)
@@ -397,6 +398,62 @@ t.test('the IETF’s fields are sent where they are wanted', async (t) => {
   t.equal(answer.headers['ratelimit'], '"minute";r=59;t=50')
 })
 
+for (const kind of ['embedded', 'redis'] as const) {
+  t.test(`a day near its end is told from the exact request on: ${kind}`, async (t) => {
+    let now = noon
+    const clock = () => now
+    const redis = kind === 'redis' && (await startRedis(t))
+    const store = redis ? { store: `redis: "${redis.url}"`, storeClock: clock } : {}
+    const upstream = await startUpstream(t, ({ url }, response) => {
+      if (url === '/v1/broken') return void response.destroy()
+      response.writeHead(200, { 'X-RateLimit-Notice': 'day; used=1' }).end()
+    })
+    const { call, key, stores } = await startGateway(t, {
+      ...{ clock, upstream, ...store },
+      more: 'headers: { near: [95, 80] }\nbans: { strikes: 1, grace: 0s }',
+    })
+    const noticeOf = async (headers: Record<string, string>, target = '/v1/pets') =>
+      (await call('GET', target, undefined, headers)).headers['x-ratelimit-notice']
+    const quotaOf = async (headers: Record<string, string>) =>
+      json(await call('GET', '/v1/quota', undefined, headers))['notice']
+    const limits = { perMinute: 'unlimited', perDay: 7 } as const
+    const one = await key({ limits, account: 'acme' })
+    const other = await key({ limits, account: 'acme' })
+    for (let used = 1; used < 6; used++) t.equal(await noticeOf(one.headers), undefined, `${used}`)
+    t.equal(await quotaOf(one.headers), null)
+    t.equal(await noticeOf(other.headers), 'day; used=85', 'the sixth of seven, of the account')
+    t.strictSame(await quotaOf(one.headers), { window: 'day', used: 85 })
+    t.equal(await noticeOf(one.headers, '/v1/quota'), 'day; used=85')
+    t.equal(await noticeOf(one.headers, '/v1/broken'), 'day; used=100', 'counted when it was sent')
+    await until(async () => JSON.stringify(await quotaOf(one.headers)).includes('85'))
+    await stores.quota.grant('account:acme', { perMinute: 0, perDay: 1, by: 'eve' })
+    t.equal(await noticeOf(one.headers), 'day; used=87', 'of what was granted, too')
+    await noticeOf(one.headers)
+    const refused = await call('GET', '/v1/pets', undefined, one.headers)
+    t.match([refused.status, refused.headers['x-ratelimit-notice']], [429, 'day; used=100'])
+    now += 5_000
+    const banned = await call('GET', '/v1/pets', undefined, one.headers)
+    t.match(json(banned), { code: 'key_banned' })
+    t.equal(banned.headers['x-ratelimit-notice'], undefined, 'a ban is told alone')
+
+    const free = await key({ limits: { perMinute: 'unlimited', perDay: 'unlimited' } })
+    for (let i = 0; i < 9; i++) t.equal(await noticeOf(free.headers), undefined)
+    t.equal(await noticeOf({}), undefined, 'strangers have no day of their own')
+    now = midnight * 1000
+    t.equal(await noticeOf(other.headers), undefined, 'the next day begins without')
+  })
+}
+
+t.test('near: [] ends notices', async (t) => {
+  const { call, key } = await startGateway(t, { more: 'headers: { near: [] }' })
+  const { headers } = await key({ limits: { perMinute: 9, perDay: 1 } })
+  for (const target of ['/v1/pets', '/v1/pets', '/v1/quota']) {
+    const answer = await call('GET', target, undefined, headers)
+    t.equal(answer.headers['x-ratelimit-notice'], undefined)
+  }
+  t.equal(json(await call('GET', '/v1/quota', undefined, headers))['notice'], null)
+})
+
 t.test('GET /v1/quota costs nothing, never counts, and needs a key', async (t) => {
   const { call, key, upstream } = await startGateway(t, { clock: () => noon })
   const { headers } = await key({ limits: { perMinute: 5, perDay: 'unlimited' } })
@@ -404,7 +461,7 @@ t.test('GET /v1/quota costs nothing, never counts, and needs a key', async (t) =
   const { text } = await call('GET', '/v1/quota', undefined, headers)
   t.equal(
     text,
-    `{"plan":"free","minute":{"limit":5,"remaining":5,"reset":${inOneMinute}},"day":null,"strikes":0,"bannedUntil":null,"strikesToBan":20}`,
+    `{"plan":"free","minute":{"limit":5,"remaining":5,"reset":${inOneMinute}},"day":null,"strikes":0,"bannedUntil":null,"strikesToBan":20,"notice":null}`,
   )
   t.equal((await call('GET', '/v1/quota')).status, 401)
   t.equal(upstream.seen.length, 0)

@@ -343,7 +343,7 @@ keys: { cache: 7 }
 quota: { path: /me }
 usage: { path: /mine }
 portal: { path: /help/me, openapi: config/openapi/admin.yaml, rotate: on }
-headers: { ietf: true }
+headers: { ietf: true, near: [ 50 ] }
 upstreams:
   animals:
     targets: [ { url: "https://10.0.0.1:8443", weight: 9 }, "https://10.0.0.2/" ]

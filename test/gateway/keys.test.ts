@@ -98,12 +98,16 @@ t.test('the cache', (t) => {
   t.test('leaves to requests on their way what their caller had', (t) => {
     const cache = new CallerCache(100)
     const caller = cache.add('a-secret', stored(1, 'k', { account: 'acme', plan: 'free' }))
-    const terms = new ConfiguredPlans(plans, rules).termsFor(caller)
+    const terms = new ConfiguredPlans({ plans, bans: rules, nearPercents: [] }).termsFor(caller)
     t.match(terms, { limits: { perMinute: 60 }, bans: rules })
-    t.equal(new ConfiguredPlans(new Map(), rules).termsFor(caller), undefined, 'its plan has gone')
+    t.equal(
+      new ConfiguredPlans({ plans: new Map(), bans: rules, nearPercents: [] }).termsFor(caller),
+      undefined,
+      'its plan has gone',
+    )
     const own = { plan: 'free', limits: { perMinute: 3 }, methods: ['GET'] }
     const apart = cache.add('other', stored(1, 'apart', own))
-    const configured = new ConfiguredPlans(plans, rules)
+    const configured = new ConfiguredPlans({ plans, bans: rules, nearPercents: [] })
     const ownTerms = configured.termsFor(apart)
     t.match(ownTerms, { limits: { perMinute: 3 } }, 'settings of its own')
     t.equal(configured.termsFor(apart), ownTerms, 'are made once')

@@ -1,6 +1,6 @@
 import { METHODS } from 'node:http'
 import { decoded, pathExpression, plainTarget } from '../../http/paths.ts'
-import { methodsOf } from '../methods.ts'
+import { methodsOf } from '../../http/methods.ts'
 import { nearest } from '../../../shared/near.ts'
 import { list, section, text, type Section } from './remarks.ts'
 

@@ -1,6 +1,6 @@
 import { shapeOf } from '../../http/paths.ts'
 import { nameOf } from '../check.ts'
-import { withHead } from '../methods.ts'
+import { withHead } from '../../http/methods.ts'
 import { nearest } from '../../../shared/near.ts'
 import { pathPattern } from '../values.ts'
 import { entriesIn, methodFault, pathFault, type KnownEntry } from './entries.ts'

@@ -1,6 +1,6 @@
 import { until, plural } from './format.ts'
 import { html, type Child } from './html.ts'
-import { readingOf, type Answer } from './request.ts'
+import { noticeOf, readingOf, type Answer } from './request.ts'
 
 /** An answer, or why none came: first in a sentence, which is read out, then all of it. */
 export function AnswerView({ answer }: Readonly<{ answer: Answer | string }>) {
@@ -34,7 +34,11 @@ function readingText(answer: Answer): Child {
   const reading = readingOf(answer)
   if (!reading) return null
   const { limit, remaining, resetMs } = reading
-  return html`<p class="reading">${remaining} of ${limit} left, until ${until(resetMs)}</p>`
+  const used = noticeOf(answer)
+  const notice = used === undefined ? '' : `. ${used} % of the day is used.`
+  return html`<p class="reading">
+    ${remaining} of ${limit} left, until ${until(resetMs)}${notice}
+  </p>`
 }
 
 /** The advice after a refusal. */

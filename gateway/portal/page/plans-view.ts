@@ -52,7 +52,7 @@ export function refusedView(terms: Terms): Child {
   return html`
     <section aria-labelledby="refused">
       <h2 id="refused" tabindex="-1">When you are refused</h2>
-      ${prose(everyAnswer)}
+      ${prose(everyAnswer)} ${terms.nearPercent !== null && prose(notice(terms.nearPercent))}
       <dl>
         ${refusals(terms).map(
           ([codes, advice]) =>
@@ -68,6 +68,13 @@ const everyAnswer =
   'Every answer has `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` (Unix seconds) of the window that ' +
   'will stop you first, and `X-Request-Id`, which the API’s operator can look up. Every refusal has the body ' +
   '`{ "code", "message", "status" }`: decide by the code.'
+
+function notice(percent: number): string {
+  return (
+    `From ${percent} % of a day on, answers also have \`X-RateLimit-Notice: day; used=${percent}\`, with the percentage ` +
+    'that is used: time to slow down, or to ask for a larger plan.'
+  )
+}
 
 /** Each refusal with what to do, in the Markdown of `prose`. */
 function refusals({ bans, strangers, plans }: Terms): readonly (readonly [string, string])[] {

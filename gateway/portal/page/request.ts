@@ -83,3 +83,8 @@ export function readingOf({ headers }: Answer): Reading | undefined {
   }
   return Object.values(reading).every(Number.isFinite) ? reading : undefined
 }
+
+/** The percentage of the day that is used, where an answer says that the day is nearly used up. */
+export function noticeOf({ headers }: Answer): string | undefined {
+  return /^day; used=(\d+)$/.exec(new Map(headers).get('x-ratelimit-notice') ?? '')?.[1]
+}

@@ -17,6 +17,8 @@ type Quota = Readonly<{
   strikesToBan: number | null
   /** Unix seconds. */
   bannedUntil: number | null
+  /** Says that the day is nearly used up. */
+  notice: Readonly<{ used: number }> | null
 }>
 
 /** The time between two questions for usage: a little more than the gateway asks for. */
@@ -75,7 +77,15 @@ export function StandingView({ root, terms, apiKey, round, replaceKey }: Standin
   `
 }
 
-function quotaView({ plan, minute, day, strikes, strikesToBan, bannedUntil }: Quota): Child {
+function quotaView({
+  plan,
+  minute,
+  day,
+  strikes,
+  strikesToBan,
+  bannedUntil,
+  notice,
+}: Quota): Child {
   return html`
     <p>Plan <b>${plan}</b></p>
     ${
@@ -86,6 +96,7 @@ function quotaView({ plan, minute, day, strikes, strikesToBan, bannedUntil }: Qu
       </p>`
     }
     <div class="bars">${bar('This minute', minute)} ${bar('Today', day)}</div>
+    ${notice && html`<p>${notice.used} % of the day is used.</p>`}
     ${
       strikesToBan !== null &&
       html`<p>

@@ -29,6 +29,8 @@ export type Terms = Readonly<{
   rotatePath: string | null
   plans: readonly Plan[]
   strangers: Limits
+  /** The percentage of a day from which answers tell that it is nearly used up; `null` if they never do. */
+  nearPercent: number | null
   bans: Readonly<{
     strikes: number
     withinMs: number

@@ -1,4 +1,4 @@
-import { shapeOf } from '../http/paths.ts'
+import { shapeOf } from './paths.ts'
 
 /** The methods of a route that names none. */
 const usualMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
@@ -18,6 +18,13 @@ export function methodsOf(entries: readonly Entry[]): string[][] {
     const named = namedByShape.get(shapeOf(path)) ?? []
     return usualMethods.filter((method) => !named.includes(method))
   })
+}
+
+/** The methods that a router must tell apart by path: the usual ones, and those that some route names. */
+export function methodsTaken(
+  routes: readonly Readonly<{ methods: readonly string[] }>[],
+): string[] {
+  return [...new Set([...usualMethods, ...routes.flatMap(({ methods }) => methods)])]
 }
 
 /** The methods, with HEAD wherever GET is. */
