@@ -54,7 +54,9 @@ async function start(t: Test, options: AdminOptions = {}) {
   // To the same server by another name.
   const to = upstream.url.replace('127.0.0.1', 'localhost')
   const swap = `swap: { to: ["${to}"], steps: [50], every: 1h }`
-  const admin = await startAdmin(t, { upstreamMore: swap, ...options, upstream })
+  const hook = `{ to: "${upstream.url}", secret: sixteen characters, about: [operation.*] }`
+  const more = `${options.more ?? ''}\nnotices: [ ${hook} ]`
+  const admin = await startAdmin(t, { upstreamMore: swap, ...options, upstream, more })
   const ask = contract.held(t, admin.ask)
   const written = (version: string, lines: string): Call =>
     contract.held(t, writtenCall(admin.url, version, lines))
@@ -532,7 +534,7 @@ async function askDamaged(t: Test, { ask, gateway, fresh }: Admin): Promise<void
   const id = await fresh()
   const other = openGatewayFile(gateway.config.store.file)
   t.teardown(() => other.close())
-  const tables = ['keys', 'quotas', 'tallies', 'audit', 'refusals', 'swaps']
+  const tables = ['keys', 'quotas', 'tallies', 'audit', 'refusals', 'swaps', 'notices']
   for (const table of tables) other.exec(`ALTER TABLE ${table} RENAME TO lost_${table}`)
   // An embedded gateway knows of itself without its file.
   const asked = stored.filter(({ path }) => path !== '/admin/gateways')
