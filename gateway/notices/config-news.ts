@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../shared/clock.ts'
 import { digest, noticeOf } from './notice.ts'
 import type { Outbox } from './outbox.ts'
@@ -37,7 +38,7 @@ export class ConfigNews {
     const atMs = clock()
     this.#hasBegun = true
     const data = { file, config: hash, changed: places, by }
-    const notice = noticeOf({ type: 'config.changed', parts: [hash, atMs, id], atMs, data })
+    const notice = noticeOf({ type: 'config.changed', parts: [randomUUID()], atMs, data })
     outbox.turn({ subject, state: hash, by: id }, notice)
   }
 
@@ -46,7 +47,7 @@ export class ConfigNews {
     const atMs = clock()
     const state = digest(mistakes)
     const data = { file, mistakes: mistakes.slice(0, mostMistakes), count: mistakes.length }
-    const notice = noticeOf({ type: 'config.refused', parts: [state, atMs, id], atMs, data })
+    const notice = noticeOf({ type: 'config.refused', parts: [randomUUID()], atMs, data })
     outbox.turn({ subject: refusedSubject, state, by: id }, notice)
   }
 

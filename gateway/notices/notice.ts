@@ -14,7 +14,10 @@ export type NewNotice = Notice &
     yields?: boolean
   }>
 
-/** The parts of an event by which all gateways know it: the same event has the same parts. */
+/**
+ * The parts of an event by which all gateways know it: the same event has the same parts. A change of state is told by the
+ * first gateway alone, so its part may be a random one.
+ */
 type Parts = readonly (string | number)[]
 
 type Event = Readonly<{ type: NoticeType; parts: Parts; atMs: number; data: object }>

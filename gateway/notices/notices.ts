@@ -27,6 +27,9 @@ const tickMs = 1_000
 /** The time between two walks through all keys. */
 const walkEveryMs = 3_600_000
 
+/** The time from the start to the first walk. */
+const firstWalkMs = 60_000
+
 /** The place in the fleet of the one gateway that sends. */
 const place = 'notices'
 
@@ -72,7 +75,7 @@ export class Notices {
   #ticking: Promise<void> | undefined
   #walking: Promise<void> | undefined
   #isSender = false
-  #walkedAtMs = -Infinity
+  #walkedAtMs: number
   /** The notices of sunsets that were added: counting their callers takes long. */
   readonly #sunsets = new Set<string>()
 
@@ -84,6 +87,7 @@ export class Notices {
     this.outbox = new Outbox({ store, counts })
     this.nearLimits = new NearLimits(this.outbox)
     this.#deliveries = new Deliveries({ store, counts, clock, log })
+    this.#walkedAtMs = clock() - walkEveryMs + firstWalkMs
     const { outbox } = this
     const { id } = self()
     this.targets = new TargetNews({ outbox, clock, id })
@@ -170,10 +174,9 @@ export class Notices {
   /** Notes what later changes are compared with. */
   async #noteStart(turns: readonly Turn[]): Promise<void> {
     const { id } = this.#options.self()
-    const isOver = await this.outage.settle(this.#isSender)
+    const ended = await this.outage.settle()
     const epoch = turns.find(({ subject }) => subject === epochSubject)?.state
-    const isNext = isOver && epoch === this.outage.epoch
-    if (epoch !== undefined && !isNext) this.outage.epoch = epoch
+    if (epoch !== undefined && epoch !== ended) this.outage.epoch = epoch
     else {
       const state = digest([id, this.#options.clock()])
       await this.outbox.turnNow({ subject: epochSubject, state, by: id }, undefined)

@@ -19,7 +19,14 @@ export type OutageOptions = Readonly<{
   names: () => Readonly<{ store: string; gateway: string }>
 }>
 
-type Outage = { sinceMs: number; why: string; backAtMs: number | undefined; isLong: boolean }
+type Outage = {
+  sinceMs: number
+  why: string
+  backAtMs: number | undefined
+  isLong: boolean
+  /** The store's epoch before it. */
+  epoch: string
+}
 
 /** The tries to tell an address directly; `dueMs` is `Infinity` when it needs no more. */
 type Direct = { tries: number; dueMs: number }
@@ -44,7 +51,8 @@ export class StoreOutage {
   trouble(why: string | undefined): void {
     const nowMs = this.#options.clock()
     if (why !== undefined) {
-      this.#outage ??= { sinceMs: nowMs, why, backAtMs: undefined, isLong: false }
+      const { epoch } = this
+      this.#outage ??= { sinceMs: nowMs, why, backAtMs: undefined, isLong: false, epoch }
       this.#outage.backAtMs = undefined
     } else if (this.#outage) {
       this.#outage.isLong ||= nowMs - this.#outage.sinceMs >= longMs
@@ -75,12 +83,12 @@ export class StoreOutage {
     )
   }
 
-  /** When the store is back: adds the notices of the outage. Resolves to whether another epoch has to begin. */
-  async settle(isSender: boolean): Promise<boolean> {
+  /** When the store is back: adds the notices of the outage. Resolves to the epoch that has ended with it, if one has. */
+  async settle(): Promise<string | undefined> {
     const outage = this.#outage
-    if (outage?.backAtMs === undefined) return false
-    const waitsMs = isSender ? 0 : othersWaitMs
-    if (this.#options.clock() - outage.backAtMs < waitsMs) return false
+    if (outage?.backAtMs === undefined) return undefined
+    const waitsMs = this.#direct.size > 0 ? 0 : othersWaitMs
+    if (this.#options.clock() - outage.backAtMs < waitsMs) return undefined
     const { outbox } = this.#options
     const told = [...this.#direct].flatMap(([id, { dueMs }]) => (dueMs === Infinity ? id : []))
     const { out, back } = this.#notices(outage)
@@ -88,14 +96,17 @@ export class StoreOutage {
     await outbox.addNow(back)
     this.#direct.clear()
     this.#outage = undefined
-    return true
+    return outage.epoch
   }
 
-  #notices({ sinceMs, why, backAtMs = sinceMs }: Outage): { out: NewNotice; back: NewNotice } {
+  #notices({ sinceMs, why, backAtMs = sinceMs, epoch }: Outage): {
+    out: NewNotice
+    back: NewNotice
+  } {
     const { store, gateway } = this.#options.names()
     const since = new Date(sinceMs).toISOString()
     const data = { store, gateway, since }
-    const parts = [store, this.epoch]
+    const parts = [store, epoch]
     return {
       out: noticeOf({
         ...{ type: 'store.out_of_reach', parts, atMs: sinceMs, data: { ...data, why } },

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../shared/clock.ts'
 import type { ToldTarget } from '../live/told.ts'
 import { noticeOf } from './notice.ts'
@@ -56,7 +57,7 @@ export class TargetNews {
     const isOut = why !== undefined
     const type = isOut ? 'upstream.target_out' : 'upstream.target_back'
     const data = isOut ? { upstream, target, why } : { upstream, target }
-    const notice = noticeOf({ type, parts: [upstream, target, atMs, id], atMs, data })
+    const notice = noticeOf({ type, parts: [randomUUID()], atMs, data })
     outbox.turn({ subject: subjectOf(upstream, target), state: isOut ? 'out' : '', by: id }, notice)
   }
 }

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import type { lookup as systemLookup } from 'node:dns'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,6 +7,10 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import type { RedisSettings } from '../../gateway/config/config.ts'
+import { parseConfig, previewConfig } from '../../gateway/config/load.ts'
+import { targetsAsTold } from '../../gateway/live/targets.ts'
+import type { Notices } from '../../gateway/notices/notices.ts'
+import { send } from '../../gateway/notices/send.ts'
 import { delaysMs } from '../../gateway/notices/deliveries.ts'
 import { noticesView } from '../../gateway/notices/view.ts'
 import { KeyDesk } from '../../gateway/operations/key-desk.ts'
@@ -17,7 +22,13 @@ import { redisNotices } from '../../gateway/stores/redis/notices.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { mostOfTest, noticeStoreContract } from '../contracts/notices.ts'
 import { hmacBy } from '../../shared/hmac.ts'
-import { startGateway } from '../support/gateway.ts'
+import { startAdmin } from '../support/admin.ts'
+import { runCommand } from '../support/command.ts'
+import { startFleet } from '../support/fleet.ts'
+import { configFor, startGateway, startUpstream } from '../support/gateway.ts'
+import { caller, json } from '../support/http.ts'
+import { token as operatorToken } from '../support/operator.ts'
+import { bound } from '../support/promises.ts'
 import { root } from '../support/process.ts'
 import { startCluster, startRedis, until } from '../support/redis.ts'
 
@@ -279,3 +290,332 @@ t.test('a receiver in trouble gets the same notice again, as long as it may take
     t.equal((await view(false)).addresses[0]?.endedAt, null)
   })
 })
+
+t.test('notices go to the internet, to this machine, or where they are allowed', async (t) => {
+  const check = (to: string, more = '', environment = {}) => {
+    const yaml = configFor('http://127.0.0.1:1', 'file: x.db', {
+      more: `notices: [ { to: "${to}", secret: "${secret}"${more} } ]`,
+    })
+    try {
+      parseConfig(yaml, environment, 'x')
+      return ''
+    } catch (error) {
+      return String(error instanceof Error && error.message).replace(/^x:\d+:\d+: /, '')
+    }
+  }
+  const internal = [
+    ...['10.0.0.1', '172.16.0.9', '192.168.1.1', '169.254.169.254', '100.64.0.1', '0.0.0.0'],
+    ...[
+      '224.0.0.1',
+      '[fd00::1]',
+      '[fe80::1]',
+      '[::ffff:10.0.0.1]',
+      '[64:ff9b::a00:1]',
+      '0xa000001',
+    ],
+    ...['redis', 'metadata.google.internal', 'printer.local', '10.1', 'db.corp.internal.'],
+  ]
+  for (const host of internal) {
+    t.match(check(`https://${host}/x`), /^notices\[0\]\.to is .*: notices go there only if /, host)
+  }
+  t.equal(
+    check('https://10.0.0.1/x'),
+    'notices[0].to is 10.0.0.1, an address of a private network: notices go there only if it is in allow, such as allow: [10.0.0.1]',
+  )
+  t.match(check('http://10.0.0.1/x'), /must be https/)
+  t.match(check('http://10.0.0.1/x', ', allow: [10.0.0.0/8]'), /must be https/)
+  t.match(check('http://hooks.example/x'), /must be https/)
+  t.match(check('https://me:word@hooks.example'), /must have no user name/)
+  t.match(
+    check('https://hooks.example', ', allow: [10.0.0.0/40]'),
+    /notices\[0\]\.allow\[0\] must be/,
+  )
+  t.match(check('https://hooks.example', ', about: [key.bannd]'), /did you mean key\.banned\?/)
+  const fine = [
+    'https://hooks.example/x?y=z',
+    'http://localhost:9/x',
+    'http://127.0.0.1',
+    'http://[::1]',
+  ]
+  for (const to of fine) t.equal(check(to), '', to)
+  t.equal(check('https://10.0.0.1/x', ', allow: [10.0.0.0/8]'), '')
+  t.equal(check('https://redis/x', ', allow: [10.0.0.0/8]'), '')
+  const hidden = check('${HOOK}', '', { HOOK: 'https://10.0.0.77/word' })
+  t.match(hidden, /an address of a private network/)
+  t.notMatch(hidden, /10\.0\.0\.77|word/, 'the value of a variable is not told')
+
+  const written = (value: string) => {
+    const more = `notices: [ { to: "https://hooks.example/${value}", secret: "${value}" } ]`
+    return configFor('http://127.0.0.1:1', 'file: x.db', { more })
+  }
+  for (const value of ['short', 'whsec_c2hvcnQ=', `${secret},${secret},${secret}`]) {
+    t.throws(() => parseConfig(written(value), {}, 'x'), {
+      message: /secret must be one or two keys/,
+    })
+  }
+  const { shown } = previewConfig(written(secret.replaceAll(' ', '-')), {}, 'x')
+  t.match(shown, { notices: [{ secret: '…' }] })
+
+  const { url, got } = await startReceiver(t)
+  const notice = { id: 'msg_1', body: '{"type":"t","data":{}}' }
+  const { port } = new URL(url)
+  const to = (address: string, allow: string[] = [], host = 'hooks.example') =>
+    send({
+      settings: { to: `http://${host}:${port}/hook`, secrets: [secret], about: ['*'], allow },
+      ...{ notice, nowMs: Date.now(), signal: new AbortController().signal },
+      // A name whose owner moves it.
+      lookup: ((_host: string, _options: object, done: (...found: unknown[]) => void) =>
+        done(null, [{ address, family: 4 }])) as unknown as typeof systemLookup,
+    })
+  t.match(await to('127.0.0.1'), {
+    isDelivered: false,
+    why: 'hooks.example: 127.0.0.1 is an address of this machine, and not in allow',
+  })
+  t.match(await to('127.0.0.1', ['127.0.0.0/8']), { isDelivered: true })
+  t.match(await to('10.0.0.1', [], '10.0.0.1'), { why: /^10\.0\.0\.1 is an address of a private/ })
+  t.equal(got.length, 1, 'and only there is a connection made')
+})
+
+t.test('what operators, keys and gateways do is told', async (t) => {
+  const { clock, move } = movable()
+  const { got, types, url } = await startReceiver(t)
+  const sunset = (days: number) => new Date(noon + days * day).toISOString().slice(0, 10)
+  const more = `plans: { free: { perMinute: 3, perDay: 1000 } }
+bans: { strikes: 1, grace: 1ms }
+notices: [ ${entry(url)} ]
+deprecations:
+  - { operation: GET /v1/old, since: 2025-12-05, sunset: ${sunset(33)}, replacement: /v1/new }
+  - { operation: GET /v1/far, since: 2025-12-05, sunset: ${sunset(90)} }`
+  const admin = await startAdmin(t, { more, clock })
+  const { ask, gateway } = admin
+  const { core } = gateway.app
+  const { notices, stores } = { notices: core.notices, stores: core.stores }
+  /** Waits for a notice, ticking on. */
+  const told = async (type: string, nth = 0) => {
+    const found = () => got.filter((each) => each.type === type)[nth]
+    await until(async () => {
+      await notices.tick()
+      return found() !== undefined
+    })
+    return found()?.data
+  }
+  await notices.tick()
+  const made = json(
+    await ask('POST', '/admin/keys', { name: 'Zoo', plan: 'free', account: 'acme' }),
+  )
+  const [id, token] = [String(made['id']), String(made['key'])]
+  const key = { id, name: 'Zoo', account: 'acme' }
+  t.match(await told('key.created'), { key, plan: 'free' })
+  await ask('PATCH', `/admin/keys/${id}`, { note: 'seen' })
+  t.match(await told('key.changed'), { key, before: { note: null }, after: { note: 'seen' } })
+  await ask('POST', `/admin/keys/${id}/disable`)
+  t.match(await told('key.changed', 1), { after: { state: 'disabled' } })
+  await ask('POST', `/admin/keys/${id}/enable`)
+
+  const headers = { authorization: `Bearer ${token}` }
+  await gateway.call('GET', '/v1/old', undefined, headers)
+  for (let i = 0; i < 9; i++) {
+    await gateway.call('GET', '/v1/x', undefined, headers)
+    await new Promise((go) => setTimeout(go, 2))
+  }
+  t.match(await told('key.banned'), { key, by: 'gateway', until: /Z$/ })
+  await ask('DELETE', `/admin/bans/${id}`)
+  t.match(await told('key.ban_lifted'), { key })
+  const rotated = await ask('POST', `/admin/keys/${id}/rotate`)
+  t.match(await told('key.rotated'), { key })
+  await ask('PATCH', `/admin/keys/${id}`, { expiresAt: new Date(clock() + 6 * day).toISOString() })
+  await notices.walk()
+  t.match(await told('key.expiring'), { key, days: 7 })
+  t.notOk(types().includes('operation.sunset_near'), 'a far sunset is not told')
+  await core.tallying.flush()
+  move(5.5 * day)
+  await notices.walk()
+  await notices.walk()
+  t.match(await told('key.expiring', 1), { key, days: 1 })
+  t.match(await told('operation.sunset_near'), {
+    ...{ operation: 'GET /v1/old', days: 30, keys: 1, replacement: '/v1/new' },
+  })
+  await ask('POST', `/admin/keys/${id}/revoke`)
+  t.match(await told('key.revoked'), { key })
+  await notices.walk()
+
+  const audit = { atMs: clock(), by: 'gateway g', subject: 'animals', before: null }
+  for (const step of [1, 2])
+    await stores.audit.add({ ...audit, what: 'swap.step', after: { step } })
+  await stores.audit.add({ ...audit, what: 'swap.back', after: { why: 'it failed' } })
+  t.match(await told('upstream.swap_back'), { upstream: 'animals', why: 'it failed' })
+  t.notOk(types().includes('upstream.swapped'), 'without a swap no step is the last one')
+  await stores.audit.add({ ...audit, what: 'swap.finish', after: { step: 3 } })
+  t.match(await told('upstream.swapped'), { upstream: 'animals' })
+  await stores.audit.add({ ...audit, what: 'gateways.differ', after: { inForce: [{ hash: 'a' }] } })
+  t.match(await told('gateways.differ'), { inForce: [{ hash: 'a' }] })
+
+  const file = 'gateway.yaml'
+  const places = ['plans.free.perMinute']
+  for (const hash of ['one', 'one', 'two']) notices.config.changed({ file, hash, by: 'x', places })
+  for (const mistakes of [['line 1: a'], ['line 1: a']]) notices.config.refused(file, mistakes)
+  notices.config.sound()
+  notices.config.refused(file, ['line 1: a'])
+  t.match(await told('config.changed', 1), { config: 'two', changed: places })
+  t.match(await told('config.refused', 1), { file, mistakes: ['line 1: a'], count: 1 })
+
+  await t.test(
+    'a target that a gateway of the past took out is let in by the next one',
+    async (t) => {
+      const [{ upstream, target } = { upstream: '', target: '' }] = targetsAsTold(
+        core.upstreams.all,
+      )
+      const gone = { subject: `target ${upstream} ${target}`, state: 'out', by: 'gone' }
+      await stores.notices.turn(gone, undefined, [])
+      notices.targets.out(upstream, target, new Error('refused'))
+      t.match(await told('upstream.target_back'), { upstream, target })
+      notices.targets.out(upstream, target, new Error('refused'))
+      t.match(await told('upstream.target_out'), { upstream, target, why: 'refused' })
+      notices.targets.back(upstream, target)
+      await told('upstream.target_back', 1)
+    },
+  )
+
+  t.equal(new Set(got.map(({ id }) => id)).size, got.length, 'each once')
+  const once = types().filter((type) => type === 'key.revoked' || type === 'operation.sunset_near')
+  t.equal(once.length, 2)
+  const bodies = got.map(({ body }) => body).join()
+  for (const each of [token, String(json(rotated)['key'])])
+    t.notOk(bodies.includes(each), 'no token')
+
+  await t.test('operators see what doesn’t arrive', async (t) => {
+    t.match(json(await ask('GET', '/admin/notices?failed=true')), { notices: [] })
+    t.match(json(await ask('POST', '/admin/notices/test')), [{ delivered: true, status: 204 }])
+    const { text } = await ask('GET', '/metrics')
+    t.match(text, /^tollgate_notices_total\{type="key\.created",result="delivered"\} 1$/m)
+    const environment = { ADMIN_TOKEN: operatorToken, TOLLGATE_CONFIG: admin.file }
+    const { code, out } = await runCommand(['notices', 'list'], environment)
+    t.equal(code, 0)
+    t.match(out, /ADDRESS .*\n?[^]*http:\/\/127\.0\.0\.1:\d+\/… +\* +0 +0 +0/)
+    t.match(out, 'No notice waits.')
+  })
+})
+
+t.test('an outage of the store is told while it lasts, and its end', async (t) => {
+  const redis = await startRedis(t)
+  const { clock, move } = movable()
+  const { got, types, url } = await startReceiver(t)
+  const more = `notices: [ ${entry(url, ', about: [store.*, upstream.*]')} ]`
+  const store = `redis: "${redis.url}", timeout: 200ms`
+  const gateways = [
+    await startGateway(t, { more, clock, store }),
+    await startGateway(t, { more, clock, store }),
+  ]
+  const each = (what: (notices: Notices) => Promise<unknown>) =>
+    Promise.all(gateways.map(({ app }) => what(app.core.notices)))
+  const tick = () => each((notices) => notices.tick())
+  await tick()
+  await tick()
+  await redis.kill()
+  await until(() => gateways.every(({ app }) => !app.core.quotas.isReachable))
+  await tick()
+  t.strictSame(types(), [], 'a short one is none')
+  move(5_000)
+  for (const { app } of gateways) {
+    app.core.notices.targets.out('animals', 'http://10.0.0.1', undefined)
+  }
+  await until(async () => {
+    await tick()
+    return got.length > 0
+  })
+  await tick()
+  t.strictSame(types(), ['store.out_of_reach'])
+  await redis.restart()
+  await until(() => gateways.every(({ app }) => app.core.quotas.isReachable))
+  await until(async () => {
+    await tick()
+    return got.length >= 3
+  })
+  move(7_000)
+  await tick()
+  await tick()
+  t.strictSame(types().sort(), ['store.back', 'store.out_of_reach', 'upstream.target_out'])
+})
+
+t.test('four gateways tell of one key exactly twice', async (t) => {
+  const redis = await startRedis(t)
+  const { got, url } = await startReceiver(t, (nth) => (nth <= 2 ? 500 : 200))
+  const more = `plans: { free: { perMinute: unlimited, perDay: 200 } }
+notices: [ ${entry(url, ', about: [key.near_limit]')} ]`
+  const store = `redis: "${redis.url}"`
+  const gateways = await Promise.all([1, 2, 3, 4].map(() => startGateway(t, { more, store })))
+  const [first] = gateways
+  if (!first) throw new Error('there are four')
+  const { headers } = await first.key()
+  await Promise.all(
+    Array.from({ length: 49 }).flatMap(() =>
+      gateways.map(({ call }) => call('GET', '/v1/x', undefined, headers)),
+    ),
+  )
+  const tick = () =>
+    Promise.all(
+      gateways.map(async ({ app: { core } }) => {
+        await core.notices.outbox.flush()
+        await core.notices.tick()
+      }),
+    )
+  await until(async () => {
+    await tick()
+    return got.length >= 2
+  })
+  t.equal(new Set(got.map(({ id }) => id)).size, 2)
+  t.strictSame(got.map(({ data }) => data['percent']).sort(), [80, 95])
+  // Gateways that have restarted see the same once more.
+  const again = await startGateway(t, { more, store })
+  for (let i = 0; i < 2; i++) await again.call('GET', '/v1/x', undefined, headers)
+  await again.app.core.notices.outbox.flush()
+  await tick()
+  const { stores, config } = first
+  const view = await noticesView({
+    ...{ notices: config.notices, store: stores.notices, isFailed: false, limit: 9 },
+  })
+  t.strictSame(
+    view.notices.map(({ tries }) => tries),
+    [1, 1],
+    'both wait for their second try',
+  )
+})
+
+t.test(
+  'a gateway that is killed loses no notice, and a hanging address slows no request',
+  async (t) => {
+    const redis = await startRedis(t)
+    let status: number | 'hang' = 'hang'
+    const { got, url } = await startReceiver(t, () => status)
+    const upstream = await startUpstream(t)
+    const more = `${few}\nnotices: [ ${entry(url, ', about: [key.*, config.*]')} ]`
+    const options = { upstream: upstream.url, store: `redis: "${redis.url}"`, more }
+    const fleet = await startFleet(t, { ...options, environments: [{}, {}] })
+    const [one, other] = fleet.urls.map(caller)
+    const headers = await fleet.key()
+    for (let i = 0; i < 16; i++) await one?.('GET', '/v1/x', undefined, headers)
+    // It hangs at whichever of them sends.
+    await until(() => got.length === 1)
+    t.equal(got[0]?.type, 'key.near_limit')
+    fleet.processes[0]?.child.kill('SIGKILL')
+    await fleet.processes[0]?.ended
+    const beganAtMs = performance.now()
+    t.equal((await other?.('GET', '/v1/x', undefined, headers))?.status, 200)
+    t.ok(performance.now() - beganAtMs < bound(1_000), 'no request waits for it')
+    status = 204
+    await redis.client.eval(
+      "for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZADD', KEYS[1], 0, id) end",
+      1,
+      String((await redis.client.keys('*{notices}:due:*'))[0]),
+    )
+    await until(() => got.length === 2, 15_000)
+    t.equal(got[1]?.id, got[0]?.id, 'under the same id')
+
+    const written = readFileSync(fleet.file, 'utf8')
+    writeFileSync(fleet.file, written.replace('perDay: 20 ', 'perDay: 30 '))
+    await until(() => got.some(({ type }) => type === 'config.changed'), 15_000)
+    t.match(got.at(-1)?.data, { changed: ['plans.free.perDay'], by: 'the file' })
+    writeFileSync(fleet.file, written.replace('perDay: 20 ', 'perDay: twenty '))
+    await until(() => got.some(({ type }) => type === 'config.refused'), 15_000)
+  },
+)
