@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../shared/clock.ts'
 import { Refusal, refusalFrom } from '../shared/refusal.ts'
 import { createService, type LogSettings } from '../shared/service.ts'
+import type { SpanSink } from '../shared/spans/span.ts'
 import { isTrouble, type Database } from '../shared/sqlite.ts'
 import { answerUnknownRoutes } from '../shared/unknown-routes.ts'
 import { readJsonExactly } from './body.ts'
@@ -9,6 +10,7 @@ import { Commits } from './commits.ts'
 import { addOrders } from './orders.ts'
 import { addPets } from './pets.ts'
 import { requireSignature } from './signed.ts'
+import { traceRequests } from './traces.ts'
 
 /** An animal needs at most 1.2 KB; the rest is for unknown members. */
 const bodyLimit = 64 * 1024
@@ -19,19 +21,22 @@ export type BackendOptions = Readonly<{
   secret?: string | undefined
   clock?: Clock
   log?: LogSettings
+  /** Where the spans of traced requests go; without it, none are made. */
+  spans?: SpanSink | undefined
   /** Whether writes that arrive together share a commit; `false` for measurements only. */
   batched?: boolean
 }>
 
 /** Creates the animal store, ready to listen. Closing it leaves the database open for the opener to close. */
 export function createBackend(options: BackendOptions): FastifyInstance {
-  const { database, secret, clock = Date.now, log, batched = true } = options
+  const { database, secret, clock = Date.now, log, spans, batched = true } = options
   const app = createService({
     name: 'backend',
     log,
     refusalFor: (thrown) => (isTrouble(thrown) ? storeRefusal(thrown) : refusalFrom(thrown)),
     settings: { bodyLimit },
   })
+  if (spans) traceRequests(app, spans)
   const look = secret ? requireSignature(app, secret, clock) : undefined
   readJsonExactly(app, look)
   answerUnknownRoutes(app)

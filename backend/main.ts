@@ -1,8 +1,11 @@
+import { hostname } from 'node:os'
 import { parseArgs } from 'node:util'
 import { logLevels, standardLog } from '../shared/log.ts'
 import { progressBar } from '../shared/progress.ts'
 import { isLoopback, portInUse, serve } from '../shared/serve.ts'
 import { secretFault, secretWarning } from '../shared/signature.ts'
+import { collectorForm, isCollector } from '../shared/spans/collector.ts'
+import { collectorTrouble, openSpans, type SpansOptions } from '../shared/spans/open.ts'
 import type { Database } from '../shared/sqlite.ts'
 import { createBackend } from './app.ts'
 import { openDatabase } from './database.ts'
@@ -20,6 +23,7 @@ Environment:
   DATABASE        the SQLite file               data/animals.db
   GATEWAY_SECRET  shared with the gateway; with it, requests that the gateway didn't sign get 403
   LOG_LEVEL       ${logLevels.join(' ')}   info
+  OTEL_EXPORTER_OTLP_ENDPOINT  where spans are sent (OTLP over HTTP, in JSON); empty: none are made
 `
 
 try {
@@ -39,6 +43,7 @@ async function main(): Promise<void> {
     DATABASE = 'data/animals.db',
     GATEWAY_SECRET,
     LOG_LEVEL,
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector = '',
   } = process.env
   const count = values.seed === undefined ? undefined : wholeNumber('--seed', values.seed, 1e9)
   const port = wholeNumber('PORT', process.env['PORT'] ?? '8090', 65_535)
@@ -49,8 +54,14 @@ async function main(): Promise<void> {
   if (count !== undefined) return fill(database, count)
 
   const log = { level, target: standardLog(process) }
-  const app = createBackend({ database, secret: GATEWAY_SECRET, log })
-  app.addHook('onClose', () => void database.close())
+  const spans =
+    collector === '' ? undefined : await openSpans(spansTo(collector, (err) => tell(err)))
+  const app = createBackend({ database, secret: GATEWAY_SECRET, log, spans })
+  const tell = collectorTrouble(app.log)
+  app.addHook('onClose', async () => {
+    await spans?.close()
+    database.close()
+  })
   if (!GATEWAY_SECRET && !isLoopback(HOST)) {
     app.log.warn(
       `listening on ${HOST} without GATEWAY_SECRET: every request that reaches it is served`,
@@ -63,6 +74,15 @@ async function main(): Promise<void> {
   } catch (error) {
     throw portInUse(error, 'PORT')
   }
+}
+
+/** The settings of spans, for the collector that the environment names. */
+function spansTo(to: string, trouble: SpansOptions['trouble']): SpansOptions {
+  const setting = 'OTEL_EXPORTER_OTLP_ENDPOINT'
+  if (!isCollector(to)) throw new Error(`${setting} must be ${collectorForm}, got "${to}"`)
+  const counts = { sent: 0, failed: 0, dropped: 0 }
+  const instance = `${hostname()}:${process.pid}`
+  return { to, setting, service: 'animal-store', instance, counts, trouble }
 }
 
 function fill(database: Database, count: number): void {

@@ -10,6 +10,7 @@ import { Meters } from './records/meters.ts'
 import { Strangers } from './limits/strangers.ts'
 import { logStoreAtStart } from './stores/log-store-at-start.ts'
 import { storeName } from './stores/store-name.ts'
+import { collectorTrouble } from '../shared/spans/open.ts'
 import { openStores } from './stores/open.ts'
 import type { Stores } from './stores/stores.ts'
 import { LastUses } from './records/last-uses.ts'
@@ -29,6 +30,7 @@ import { Upstreams } from './forwarding/registry.ts'
 import { checkFor } from './forwarding/swap-check.ts'
 import { Notices } from './notices/notices.ts'
 import { Swaps } from './swaps/swaps.ts'
+import { Exporters } from './traces/exporters.ts'
 
 export type CoreOptions = Readonly<{
   config: Config
@@ -68,6 +70,8 @@ export type Core = Readonly<{
   comparisons: Comparisons
   /** What addresses outside hear of. */
   notices: Notices
+  /** The ways of spans to collectors. */
+  exporters: Exporters
   meters: Meters
   /** Lets requests under way finish, then saves and closes everything. */
   close(): Promise<void>
@@ -184,6 +188,13 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   })
   const mirrors = new Mirrors({ config, self: member })
   const comparisons = new Comparisons({ mirrors, fleet: stores.fleet, siblings, clock })
+  const exporters = new Exporters({
+    setting: 'traces.to',
+    service: 'tollgate',
+    instance: self.name,
+    counts: meters.spans,
+    trouble: collectorTrouble(log),
+  })
   return {
     stores,
     directory,
@@ -203,6 +214,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     mirrors,
     comparisons,
     notices,
+    exporters,
     meters,
     async close() {
       endStartLog()
@@ -212,6 +224,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       live.close()
       swaps.close()
       await upstreams.close()
+      await exporters.close()
       tunnels.close()
       strangers.close()
       await tallying.close()

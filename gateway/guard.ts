@@ -68,6 +68,12 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     done()
   })
 
+  const traced = config.traces && (await core.exporters.acquire(config.traces, config.hash))
+  app.addHook('onClose', (_app, done) => {
+    traced?.release()
+    done()
+  })
+
   const trustedProxies = new Ranges(config.trustedProxies)
   const addressOf = addressFinder(trustedProxies)
   const refuseStranger = strangerRefuser(strangers, addressOf)
@@ -114,6 +120,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
       follow: follow({
         route,
         underWay,
+        tracer: traced?.tracer,
         ended: record.answersOf({ path: route, upstream, isFree }),
       }),
       screen: screenAll,

@@ -4,6 +4,7 @@ import { answer, type LogLine } from '../shared/service.ts'
 import type { Caller } from './keys/caller.ts'
 import type { Standing } from './limits/headers.ts'
 import type { Terms } from './limits/terms.ts'
+import type { Trace } from './traces/trace.ts'
 import type { FairShare, ShareTaken } from './http/fair-share.ts'
 
 /** Why a request is forbidden: a restriction of its plan or its key, or a cost over the key's limits. */
@@ -29,6 +30,8 @@ export class RequestRecord {
   refusal: Refusal | undefined = undefined
   /** Whether its points were given back to the day, because it could not be answered. */
   isGivenBack = false
+  /** Its trace, if it is sampled. */
+  trace: Trace | undefined = undefined
   /** The address of the target that has answered, or failed to. */
   target: string | undefined = undefined
   /**

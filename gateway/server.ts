@@ -239,7 +239,8 @@ function describer(throttle: LogThrottle, trustedProxies: Ranges) {
 function describe(line: LogLine, request: FastifyRequest): void {
   const { tollgate: record } = request
   if (!record) return
-  const { caller, turnedAway, route, target, refusal } = record
+  const { caller, turnedAway, route, target, refusal, trace } = record
+  if (trace) line['trace'] = trace.traceId
   const known = caller ?? turnedAway
   if (known) {
     line['key'] = known.id

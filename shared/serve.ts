@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import { Server as TcpServer } from 'node:net'
+import { within } from './within.ts'
 
 /** The part of `process` that serving needs; `main.ts` passes it. */
 export type Lifecycle = {
@@ -120,15 +121,6 @@ async function takeWaiting(server: Server, longestMs: number): Promise<void> {
 /** Waits for one turn of the event loop, in which sockets are read. */
 function aTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
-}
-
-async function within(milliseconds: number, done: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds)
-  })
-  await Promise.race([done, late])
-  clearTimeout(timer)
 }
 
 /** For a port that is in use, an error that says what to do; otherwise the error itself. */

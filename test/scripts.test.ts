@@ -476,9 +476,14 @@ t.test('a Node and an SQLite that do not go together end what needs them, at onc
 })
 
 t.test('package.json and the lock files hold what they promise', (t) => {
-  const { dependencies, devDependencies, engines, scripts } = read('package.json')
+  const { dependencies, devDependencies, optionalDependencies, engines, scripts } =
+    read('package.json')
   const { 'better-sqlite3': sqlite, ...others } = dependencies
-  for (const [name, version] of Object.entries({ ...others, ...devDependencies })) {
+  for (const [name, version] of Object.entries({
+    ...others,
+    ...devDependencies,
+    ...optionalDependencies,
+  })) {
     t.match(version, /^\d+\.\d+\.\d+$/, `${name} has an exact version`)
   }
   t.equal(engines.node, '>=20.19 <21 || >=22.14 <23 || >=24 <25 || >=26 <27')

@@ -16,6 +16,12 @@ const walls: readonly { from: RegExp; notTo: RegExp; because: string }[] = [
     because: 'shared/schema.ts makes schemas without loading all of TypeBox',
   },
   {
+    from: /^(?!shared\/spans\/)/,
+    notTo: /^@opentelemetry\//,
+    because:
+      'OpenTelemetry’s packages are optional, and loaded in shared/spans/ only where spans are made',
+  },
+  {
     from: /^gateway\/stages\//,
     notTo: /^gateway\/stages\//,
     because: 'stages meet in guard.ts only',
@@ -46,7 +52,7 @@ const floors: readonly (readonly string[])[] = [
   ['limits/'],
   ['keys/', 'request-record.ts'],
   ['records/'],
-  ['explain/', 'fleet/', 'foresight/', 'swaps/'],
+  ['explain/', 'fleet/', 'foresight/', 'swaps/', 'traces/'],
   ['live/'],
   ['stores/', 'config/', 'forwarding/', 'mirror/', 'notices/'],
   ['stages/'],
@@ -133,6 +139,22 @@ t.test('only shared/node reaches into Node’s private parts', (t) => {
   const plain = (names: Set<string>): string[] =>
     [...names].map((name) => name.replace(/['`]/g, '')).sort()
   t.strictSame(plain(listed), plain(used), 'its README lists those that are used')
+  t.end()
+})
+
+t.test('OpenTelemetry’s packages are imported when they are needed, never at start', (t) => {
+  const spans = files.filter((file) => file.startsWith(join('shared', 'spans')))
+  const atStart = /^(?:import|export) (?!type )[^']*?'([^']+)'/gm
+  for (const file of spans) {
+    const imported = importsOf(file, atStart).filter((name) => name.startsWith('@opentelemetry/'))
+    t.strictSame(imported, [], file)
+  }
+  const later = importsOf(join('shared', 'spans', 'open.ts'), /\bimport\('(@[^/']+\/[^/']+)/g)
+  const { optionalDependencies } = JSON.parse(
+    readFileSync(join(root, 'package.json'), 'utf8'),
+  ) as Record<'optionalDependencies', Record<string, string>>
+  const peer = '@opentelemetry/api'
+  t.strictSame([...new Set([peer, ...later])].sort(), Object.keys(optionalDependencies).sort())
   t.end()
 })
 

@@ -1,6 +1,7 @@
 import { findChromium } from './chromium.mjs'
 import { removeLeftovers } from './debian.mjs'
 import { prepareOrExit } from './prepare.mjs'
+import { findPrometheus } from './prometheus.mjs'
 import { findFaketime, findRedis } from './redis.mjs'
 import { findReference } from './references.mjs'
 
@@ -18,5 +19,8 @@ export async function prepareTests(begun = () => undefined) {
   process.env.LIBFAKETIME = await findFaketime()
   process.env.NGINX_BIN = await findReference('nginx')
   process.env.HAPROXY_BIN = await findReference('haproxy')
+  const { promtool, prometheus } = await findPrometheus()
+  process.env.PROMTOOL_BIN = promtool
+  process.env.PROMETHEUS_BIN = prometheus
   process.env.CHROMIUM_BIN = await chromium
 }

@@ -19,6 +19,8 @@ const ofLimits: readonly RefusalName[] = [
 ]
 const ofBackends: Codes = ['gone', 'bad_gateway', 'gateway_timeout']
 
+const windows = ['minute', 'day'] as const
+
 /** The values of a metric's labels, in their order. */
 type Labels = readonly (string | number)[]
 
@@ -48,11 +50,13 @@ export const beginnings = {
     ]),
   bans: ({ plans }: Config) =>
     bounded([...plans.values()].filter(({ bans }) => bans).map(({ name }) => [name])),
+  near: ({ plans }: Config) =>
+    bounded([...plans.keys()].flatMap((plan) => windows.map((window): Labels => [plan, window]))),
   shadows: ({ plans }: Config) =>
     bounded(
       [...plans.values()]
         .filter(({ shadow }) => shadow !== undefined)
-        .flatMap(({ name }) => ['minute', 'day'].map((window): Labels => [name, window])),
+        .flatMap(({ name }) => windows.map((window): Labels => [name, window])),
     ),
   strangers: () => toStrangers.map((code): Labels => [code]),
   deprecated: ({ deprecations, plans }: Config) =>

@@ -34,6 +34,7 @@ export function createMetrics(
   addStores(registry, gateway)
   addFleet(registry, gateway)
   addUpstreams(registry, gateway)
+  addSpans(registry, gateway)
   const reloads = new Counter({
     name: 'tollgate_config_reloads_total',
     help: 'Reloads of the configuration, by result',
@@ -50,6 +51,15 @@ export function createMetrics(
     collect() {
       this.reset()
       this.set({ hash: state().hash }, 1)
+    },
+  })
+  new Gauge({
+    name: 'tollgate_config_refused',
+    help: '1 while the file has mistakes, and the configuration before them stays in force',
+    aggregator: 'max',
+    registers: [registry],
+    collect() {
+      this.set(state().mistakes === undefined ? 0 : 1)
     },
   })
   const own = (): Promise<object[]> => registry.getMetricsAsJSON()
@@ -92,6 +102,20 @@ function addRequests(registry: Registry, gateway: Gateway): void {
       for (const [plan, name, count] of meters.refusals) {
         yield [count, plan, ...String(name).split(' ')]
       }
+    },
+  })
+  histogram(registry, 'tollgate_own_duration_seconds', {
+    help: 'From a request’s headers until it was sent on, or refused',
+    *read() {
+      yield [meters.own]
+    },
+  })
+  counter(registry, 'tollgate_near_limit_total', {
+    help: 'Requests that were let in with 80 % or more of a limit used, by window',
+    labels: ['plan', 'window'],
+    begins: () => beginnings.near(gateway.config),
+    *read() {
+      for (const [plan, window, count] of meters.near) yield [count, plan, window]
     },
   })
   counter(registry, 'tollgate_shadow_refusals_total', {
@@ -177,6 +201,16 @@ function addFleet(registry: Registry, { core: { quotas, stores } }: Gateway): vo
     registers: [registry],
     collect() {
       this.set(stores.fleet.configs)
+    },
+  })
+}
+
+function addSpans(registry: Registry, { core: { meters } }: Gateway): void {
+  counter(registry, 'tollgate_spans_total', {
+    help: 'Spans for OpenTelemetry: sent, failed (the collector didn’t take them), dropped (too many waited)',
+    labels: ['result'],
+    *read() {
+      for (const [result, count] of Object.entries(meters.spans)) yield [count, result]
     },
   })
 }

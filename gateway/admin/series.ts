@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
-import { bounds, type Durations } from '../records/meters.ts'
+import type { Durations } from '../records/meters.ts'
 
 /** A counter whose numbers are counted elsewhere: `read` yields each number with the values of its labels. */
 export function counter(
@@ -63,7 +63,7 @@ class MeasuredHistogram extends Histogram {
     return Promise.resolve(written as Awaited<ReturnType<Histogram['get']>>)
   }
 
-  #lines({ counts, sum }: Durations, ...labelValues: string[]) {
+  #lines({ bounds, counts, sum }: Durations, ...labelValues: string[]) {
     const { labels: names = [] } = this.#options
     const labels = Object.fromEntries(names.map((name, i) => [name, labelValues[i] ?? '']))
     let count = 0

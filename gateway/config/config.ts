@@ -130,6 +130,8 @@ export type PortalSettings = Readonly<{
   canRotate: boolean
 }>
 
+export type TraceSettings = Readonly<{ to: string; sample: number }>
+
 /** The configuration as the gateway uses it: complete, checked and frozen. */
 export type Config = Readonly<{
   /** The short name of its text, by which operators tell two configurations apart. */
@@ -159,6 +161,8 @@ export type Config = Readonly<{
   notices: readonly NoticeSettings[]
   trustedProxies: readonly string[]
   cors: CorsSettings
+  /** Where spans are sent, and of which share of requests: 0.05 is 5 %; `undefined` if none are made. */
+  traces: TraceSettings | undefined
   /** The number of processes that serve at the same port. */
   workers: number
   /** At a stop: how long open connections are still answered before idle ones are closed. */

@@ -163,6 +163,11 @@ export const descriptions: Readonly<Record<string, string>> = {
     'The addresses outside the internet that the URL may lead to. This machine by its own name is always allowed.',
   cors: 'Which web pages may call from browsers.',
   'cors.origins': "The origins of these pages; '*' for all.",
+  traces: 'Spans of requests, for OpenTelemetry.',
+  'traces.to':
+    'The collector that spans are sent to, as OTLP over HTTP in JSON; if empty, none are made.',
+  'traces.sample':
+    'The share of requests without a traceparent that get spans; 0 makes none at all, whatever callers send.',
   workers:
     'The number of processes that serve at the same port; auto is one for each processor core. More than one needs Redis.',
   drain: 'At a stop: how long open connections are still answered.',

@@ -35,6 +35,7 @@ const names: Readonly<Record<string, readonly string[]>> = {
   'deprecations[].extensions[]': ['KeyExtension', 'AccountExtension'],
   'notices[]': ['NoticeSettings'],
   cors: ['CorsSettings'],
+  traces: ['TraceSettings'],
 }
 
 /** The configuration file as TypeScript, one interface a section, for programs that write it as an object. */

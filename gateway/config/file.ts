@@ -35,6 +35,8 @@ export interface ConfigFile {
   readonly notices?: readonly NoticeSettings[]
   /** Which web pages may call from browsers. */
   readonly cors?: CorsSettings
+  /** Spans of requests, for OpenTelemetry. */
+  readonly traces?: TraceSettings
   /** The number of processes that serve at the same port; auto is one for each processor core. More than one needs Redis. Write a whole number from 1 to 256, or auto. */
   readonly workers?: number | 'auto'
   /** At a stop: how long open connections are still answered. Write a duration such as 50ms, 1s, 5m or 24h. */
@@ -43,6 +45,14 @@ export interface ConfigFile {
   readonly shutdown?: string
   /** Proxies in front of the gateway; X-Forwarded-For is trusted only from them. */
   readonly trustedProxies?: readonly string[]
+}
+
+/** Spans of requests, for OpenTelemetry. */
+export interface TraceSettings {
+  /** The collector that spans are sent to, as OTLP over HTTP in JSON; if empty, none are made. Write an http or https URL without /v1/traces, such as http://127.0.0.1:4318. */
+  readonly to?: string
+  /** The share of requests without a traceparent that get spans; 0 makes none at all, whatever callers send. Write a share such as 5% or 0.5%, up to 100%, or 0. */
+  readonly sample?: string | 0
 }
 
 /** Which web pages may call from browsers. */

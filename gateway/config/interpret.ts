@@ -10,6 +10,7 @@ import type {
   RedisSettings,
   Route,
   SwapSettings,
+  TraceSettings,
   UpstreamSettings,
 } from './config.ts'
 import { methodsOf, withHead } from '../http/methods.ts'
@@ -60,6 +61,7 @@ export function configFrom(file: CompleteFile, read: ReadFiles): Omit<Config, 'h
     })),
     trustedProxies: file.trustedProxies,
     cors,
+    traces: tracesFrom(file.traces),
     workers: file.workers === 'auto' ? availableParallelism() : file.workers,
     drainMs: duration(file.drain),
     shutdownMs: duration(file.shutdown),
@@ -150,6 +152,15 @@ function portalFrom(
   return { path, document: read.document(openapi), canRotate: rotate === 'on' }
 }
 
+function tracesFrom({ to, sample }: CompleteFile['traces']): TraceSettings | undefined {
+  const share = shareFrom(sample)
+  return to === '' || share === 0 ? undefined : { to, sample: share }
+}
+
+function shareFrom(share: string | number): number {
+  return Number.parseFloat(String(share)) / 100
+}
+
 function swapFrom({
   to,
   steps,
@@ -162,7 +173,7 @@ function swapFrom({
     steps,
     everyMs: duration(every),
     methods: methods && withHead(methods),
-    back: { ...back, errors: Number.parseFloat(back.errors) / 100 },
+    back: { ...back, errors: shareFrom(back.errors) },
   }
 }
 

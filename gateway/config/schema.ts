@@ -1,5 +1,6 @@
 import { Type, type TSchema } from '../../shared/schema.ts'
 import {
+  collector,
   cost,
   count,
   duration,
@@ -22,6 +23,7 @@ import {
   port,
   prefix,
   probe,
+  sample,
   share,
   size,
   status,
@@ -239,6 +241,7 @@ export const fileSchema = section({
   cors: optional(
     section({ origins: optional(Type.Array(origin, { expected: 'a list of origins, or of *' })) }),
   ),
+  traces: optional(section({ to: optional(collector), sample: optional(sample) })),
   workers: optional(workers),
   drain: optional(duration),
   shutdown: optional(duration),

@@ -1,5 +1,6 @@
 import { noticeWords } from '../notices/types.ts'
 import { Type } from '../../shared/schema.ts'
+import { collectorForm, collectorPattern, isCollector } from '../../shared/spans/collector.ts'
 import {
   durationFrom,
   durationPattern,
@@ -161,6 +162,15 @@ export const share = Type.String({
   pattern: '^(?:100(?:\\.0+)?|\\d{1,2}(?:\\.\\d{1,3})?)%$',
   expected: 'a share such as 1% or 0.5%, up to 100%',
 })
+/** A share that may be nothing, also without its percent sign. */
+export const sample = Type.Union([share, Type.Literal(0)], {
+  expected: 'a share such as 5% or 0.5%, up to 100%, or 0',
+})
+/** Where spans are sent. An empty text is nowhere. */
+export const collector = Type.Refine(
+  Type.String({ pattern: `^$|${collectorPattern}`, expected: collectorForm }),
+  (value) => value === '' || isCollector(value),
+)
 /** How many times as long something may take. */
 export const factor = Type.Number({
   exclusiveMinimum: 1,

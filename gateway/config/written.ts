@@ -49,6 +49,7 @@ export function completed(file: ConfigFile) {
     ...(file.portal === undefined ? {} : { portal: completePortal(file.portal) }),
     headers: { ietf: false, near: [80, 95], ...file.headers },
     notices: (file.notices ?? []).map(completeNotices),
+    traces: { to: '', sample: '5%', ...file.traces },
     workers: file.workers ?? 1,
     drain: file.drain ?? '3s',
     shutdown: file.shutdown ?? '15s',

@@ -91,11 +91,13 @@ export class ForwardedRequest implements AttemptListener {
     this.#record.sentAtMs = sentAtMs
     this.#record.upstreamCall = this
     if (!upstream.hasRoom) return this.#refuse(overloaded())
+    const headers = this.#headers(body)
+    this.#record.trace?.continueIn(headers)
     const outgoing = {
       method,
       target: this.#target,
       callerId: this.#record.caller?.id ?? '',
-      headers: this.#headers(body),
+      headers,
       body,
       sentAtMs,
       upgrade: becomesWebSocket(raw),
@@ -159,6 +161,8 @@ export class ForwardedRequest implements AttemptListener {
     const { caller } = this.#record
     const { socket } = this.#request.raw
     if (socket.destroyed || !caller) return void backend.destroy()
+    const { trace } = this.#record
+    if (trace) trace.tunnel = socket
     const headers = headersForCaller(answered, 101) ?? {}
     const { upstream, tunnels } = this.#forwarding
     this.#reply.raw.once('finish', upstream.join(socket, backend, caller.quota))
@@ -199,6 +203,7 @@ export class ForwardedRequest implements AttemptListener {
     const { timeouts } = upstream.settings
     const target = upstream.choose(outgoing, this.#tried)
     if (!target) return false
+    this.#record.trace?.asked(target.origin, this.#target)
     const isFirst = this.#tried.length === 0
     this.#tried = isFirst ? target.alone : [...this.#tried, target]
     upstream.underWay.began()

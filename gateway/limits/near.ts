@@ -37,3 +37,11 @@ export function noticeOf(
 export function noticeHeader({ window, used }: Notice): string {
   return `${window}; used=${used}`
 }
+
+/** The share of a limit from which on metrics count a request as near it, whatever the headers say. */
+const nearShare = 0.8
+
+/** Whether metrics count a window as near its limit; never without a limit. */
+export function isNear(used: number, limit: number): boolean {
+  return used >= limit * nearShare
+}

@@ -1,14 +1,28 @@
-/** The upper bounds of the histogram's buckets, in seconds. */
-export const bounds: readonly number[] = [
+import type { SpanCounts } from '../../shared/spans/span.ts'
+
+/** The upper bounds of a histogram's buckets, in seconds. */
+const usualBounds: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+]
+
+/** Those of the gateway's own time, most of which is below a millisecond. */
+const ownBounds: readonly number[] = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
 ]
 
 /** A histogram of durations: a bucket for each of `bounds`, and one for longer times. */
 export class Durations {
-  readonly counts: number[] = new Array<number>(bounds.length + 1).fill(0)
+  readonly bounds: readonly number[]
+  readonly counts: number[]
   sum = 0
 
+  constructor(bounds = usualBounds) {
+    this.bounds = bounds
+    this.counts = new Array<number>(bounds.length + 1).fill(0)
+  }
+
   add(milliseconds: number): void {
+    const { bounds } = this
     const seconds = milliseconds / 1_000
     let bucket = 0
     while (bucket < bounds.length && seconds > (bounds[bucket] ?? Infinity)) bucket++
@@ -21,6 +35,7 @@ export class Durations {
    * last bound, that bound. `undefined` if there are none.
    */
   within(share: number): number | undefined {
+    const { bounds } = this
     const all = this.counts.reduce((sum, count) => sum + count, 0)
     if (all === 0) return undefined
     const rank = Math.max(1, Math.ceil(all * share))
@@ -86,6 +101,8 @@ export class Meters {
   readonly refusals = new Counts()
   /** Admitted requests that a shadow would have refused, by plan and window. */
   readonly shadows = new Counts()
+  /** Admitted requests of quotas near a limit, by plan and window. */
+  readonly near = new Counts()
   /** By plan. */
   readonly bans = new Counts()
   /** By the code of the refusal. */
@@ -94,8 +111,11 @@ export class Meters {
   readonly deprecated = new Counts()
   /** Notices by type and result: `delivered`, `failed` (a try), `given_up` or `dropped`. */
   readonly notices = new Counts()
+  /** The time until a request was sent on, or refused. */
+  readonly own = new Durations(ownBounds)
   readonly store = new Durations()
   storeErrors = 0
+  readonly spans: SpanCounts = { sent: 0, failed: 0, dropped: 0 }
   readonly routes = new Map<string, RouteMeter>()
   /** By upstream and by the origin of the target. */
   readonly #targets = new Map<string, TargetMeter>()

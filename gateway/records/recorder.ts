@@ -4,7 +4,9 @@ import { pathOf, statusOf } from '../../shared/service.ts'
 import { stateOf, type Caller } from '../keys/caller.ts'
 import type { Core } from '../core.ts'
 import type { RequestRecord } from '../request-record.ts'
+import { isNear } from '../limits/near.ts'
 import { isJudged, wouldRefuse, type Shadow } from '../limits/shadow.ts'
+import type { Standing } from '../limits/headers.ts'
 import type { Decision } from '../limits/step.ts'
 import { deprecatedCall } from './deprecated-calls.ts'
 import type { Terms } from '../limits/terms.ts'
@@ -62,6 +64,12 @@ export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Rec
     }
   }
 
+  function countNear({ plan }: Caller, { decision, limits }: Standing): void {
+    if (decision.verdict !== 'admitted') return
+    if (isNear(decision.minuteUsed, limits.perMinute)) meters.near.add(plan, 'minute')
+    if (isNear(decision.dayUsed, limits.perDay)) meters.near.add(plan, 'day')
+  }
+
   return {
     answersOf({ path, upstream, isFree }) {
       const { answers, durations } = meters.route(path)
@@ -75,6 +83,7 @@ export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Rec
         answers.add(plan, status)
         const endedAtMs = performance.now()
         durations.add(endedAtMs - record.beganAtMs)
+        meters.own.add((record.sentAtMs || endedAtMs) - record.beganAtMs)
         liveCounts.ended(record, status, endedAtMs)
         if (refusal) meters.refusals.add(plan, refusalName(refusal))
         if (refusal || status >= firstFailure) {
@@ -92,6 +101,7 @@ export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Rec
         countUse(record, caller, status)
         const { standing, terms } = record
         if (!standing) return
+        countNear(caller, standing)
         const refusedBy = refusal && windowOf(refusal)
         peaks.note(caller, standing.decision, refusedBy)
         nearLimits.note(caller, standing, refusedBy)

@@ -55,6 +55,7 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
     const { limits } = terms
     if (cost > 1 && cost > mostPoints(limits)) record.forbidden ??= 'cost'
     const refusal = record.forbidden && forbidden(record.forbidden, cost, limits)
+    if (record.trace) record.trace.askedAtMs = performance.now()
     const decided = asksOnly
       ? quotas.stand(caller, terms)
       : quotas.decide(caller, terms, refusal ? 0 : cost, stateOf(caller))
@@ -105,6 +106,7 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
   ): void {
     const { caller, terms } = record
     if (!caller || !terms) throw new Error('a decision is made for a caller')
+    if (record.trace) record.trace.decidedAtMs = performance.now()
     const standing = (record.standing = {
       decision,
       limits: limitsIn(decision, terms.limits),

@@ -1,5 +1,5 @@
 import { DCLinter } from 'dclint'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
@@ -17,6 +17,7 @@ import {
   version,
 } from '../support/deployment.ts'
 import { root } from '../support/process.ts'
+import { promtool } from '../support/prometheus.ts'
 
 type Service = Readonly<{
   image: string
@@ -27,6 +28,7 @@ type Service = Readonly<{
   depends_on?: Record<string, { condition: string }>
   healthcheck?: object
   pull_policy?: string
+  profiles?: string[]
   networks?: string[]
   command?: string[]
   stop_grace_period?: string
@@ -92,6 +94,7 @@ t.test('without its secrets it does not start, and says which one is missing', (
     'ADMIN_TOKEN',
     'GATEWAY_SECRET',
     'LOG_LEVEL',
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
     'REDIS_PASSWORD',
   ])
   t.end()
@@ -141,7 +144,7 @@ t.test('the configuration is a folder’s, and what is to stay is in volumes', (
   const { volumes } = parse(text) as { volumes: object }
   t.strictSame(backend?.volumes, [`animals:${saidBy('backend', 'VOLUME')[0]}`])
   t.strictSame(services['redis']?.volumes, ['redis:/data'])
-  t.strictSame(Object.keys(volumes), ['animals', 'redis'])
+  t.strictSame(Object.keys(volumes), ['animals', 'redis', 'prometheus'])
   t.end()
 })
 
@@ -153,6 +156,7 @@ t.test('only gateways reach Redis, which has a password', (t) => {
     )
   t.strictSame(within('counting'), ['gateway-1', 'gateway-2', 'redis'])
   t.strictSame(within('animals'), ['gateway-1', 'gateway-2', 'backend'])
+  t.strictSame(within('watching'), ['gateway-1', 'gateway-2', 'prometheus', 'grafana'])
   t.strictSame(within('default'), [], 'all are in one of these alone')
   t.match(networks, { counting: { internal: true } })
   const { command = [], environment } = services['redis'] ?? {}
@@ -195,6 +199,55 @@ t.test('each image is built once, from its target; what waits, waits for a healt
   t.strictSame(Object.keys(gateways[0]?.[1].depends_on ?? {}), ['backend', 'redis'])
   t.end()
 })
+
+t.test(
+  'the profile monitoring has Prometheus with the alerts, and Grafana with the dashboard',
+  async (t) => {
+    const profiles = Object.entries(services).flatMap(([name, { profiles }]) =>
+      profiles ? [name] : [],
+    )
+    t.strictSame(profiles, ['prometheus', 'grafana'], 'they run only if they are asked for')
+    for (const name of profiles) {
+      const { ports = [], profiles, volumes = [], image } = services[name] ?? {}
+      t.strictSame(profiles, ['monitoring'])
+      t.match(image, /:v?\d+\.\d+\.\d+$/)
+      t.ok(ports.every((port) => port.startsWith('127.0.0.1:')))
+      for (const volume of volumes.filter((each) => each.startsWith('./'))) {
+        const [from = '', , mode] = volume.split(':')
+        t.ok(statSync(resolve(folder, from)).isFile(), `${from} is there`)
+        t.equal(mode, 'ro')
+      }
+    }
+    const file = join(folder, 'monitoring/prometheus.yaml')
+    const { code, output } = await promtool('check', 'config', '--syntax-only', file)
+    t.equal(code, 0, output)
+    const [, admin] = portsOf('gateway')
+    t.match(parse(read('monitoring/prometheus.yaml')), {
+      rule_files: ['alerts.yaml'],
+      scrape_configs: [
+        {
+          job_name: 'tollgate',
+          static_configs: [{ targets: gateways.map(([name]) => `${name}:${admin}`) }],
+        },
+      ],
+    })
+    t.match(read('alerts.yaml'), 'up{job="tollgate"}', 'the job that the rules go by')
+    t.match(services['prometheus']?.volumes, [
+      './monitoring/prometheus.yaml:/etc/prometheus/prometheus.yml:ro',
+      './alerts.yaml:/etc/prometheus/alerts.yaml:ro',
+    ])
+    t.match(parse(read('monitoring/datasources.yaml')), {
+      datasources: [{ type: 'prometheus', url: 'http://prometheus:9090', isDefault: true }],
+    })
+    const [provider] = (
+      parse(read('monitoring/dashboards.yaml')) as { providers: { options: { path: string } }[] }
+    ).providers
+    const home =
+      services['grafana']?.environment?.['GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH'] ?? ''
+    t.equal(dirname(home), provider?.options.path)
+    t.ok(services['grafana']?.volumes.includes(`./grafana.json:${home}:ro`))
+  },
+)
 
 t.test('there is time to stop', (t) => {
   const time = ({ stop_grace_period = '' }: Partial<Service> = {}) =>

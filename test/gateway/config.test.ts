@@ -370,6 +370,7 @@ deprecations:
       - { key: k3yVb0TQnW8d, until: 2031-03-01, spare: true }
       - { account: acme, until: 2031-04-01T08:00Z }
 cors: { origins: [ "*", "http://localhost:3000" ] }
+traces: { to: "https://collector.example/otlp", sample: 0.5% }
 workers: auto
 drain: 1s
 shutdown: 1m
