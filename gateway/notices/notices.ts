@@ -108,6 +108,8 @@ export class Notices {
     if (isOn && !this.#timer) {
       this.#timer = setInterval(() => void this.tick(), tickMs)
       this.#timer.unref()
+      // At once, because what was changed before the first look is no news.
+      void this.tick()
     } else if (!isOn && this.#timer) {
       this.#end()
       void this.#leave()

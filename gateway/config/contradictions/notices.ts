@@ -1,6 +1,7 @@
 import { Ranges } from '../../http/address.ts'
 import { isInternalName, isThisMachine, unbracketed, whyInternal } from '../../notices/networks.ts'
 import { areSecrets } from '../../notices/signature.ts'
+import { isMasked } from '../mask.ts'
 import type { Path } from '../document.ts'
 import { list, mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'
 
@@ -19,7 +20,8 @@ export function* noticeRemarks(file: Section, quote: Quote): Generator<Remark> {
       } else if (typeof range === 'string') ranges.push(range)
     }
     const secrets = text(secret)
-    if (secrets !== undefined && !areSecrets(secrets)) yield mistake([...at, 'secret'], expected)
+    const isTold = secrets === undefined || isMasked('secret', secrets)
+    if (!isTold && !areSecrets(secrets)) yield mistake([...at, 'secret'], expected)
     const to = text(written)
     if (to === undefined || !URL.canParse(to)) continue
     const url = new URL(to)
