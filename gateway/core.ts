@@ -11,7 +11,7 @@ import { Strangers } from './limits/strangers.ts'
 import { logStoreAtStart } from './stores/log-store-at-start.ts'
 import { storeName } from './stores/store-name.ts'
 import { collectorTrouble } from '../shared/spans/open.ts'
-import { openStores } from './stores/open.ts'
+import { openerOf } from './stores/opener.ts'
 import type { Stores } from './stores/stores.ts'
 import { LastUses } from './records/last-uses.ts'
 import { Tallying } from './records/tallying.ts'
@@ -80,7 +80,7 @@ export type Core = Readonly<{
 /** Opens all parts. Waits for a store a short time, and starts without it, too. */
 export async function openCore(options: CoreOptions): Promise<Core> {
   const { config, stores: given, self, secret, siblings, clock, log } = options
-  const stores = given ?? openStores(config.store)
+  const stores = given ?? (await openerOf(config.store))()
   const opened: { directory?: KeyDirectory } = {}
   const endStartLog = logStoreAtStart({
     stores,

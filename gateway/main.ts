@@ -18,6 +18,7 @@ import { Reloader } from './config/reload.ts'
 import { orderFrom } from './mirror/mirrors.ts'
 import { WorkerLink, WorkerPool } from './worker-pool.ts'
 import { Gateway } from './server.ts'
+import { readingThreadOf } from './thread/hand.ts'
 
 const help = `The gateway: authenticates callers, enforces their plans, forwards to a backend.
 
@@ -138,6 +139,7 @@ async function main(): Promise<void> {
   self.fileState = () => reloader.state
   let isStopping = false
   let endChangeLog = (): void => undefined
+  const thread = isLeader ? readingThreadOf({ gateway, reloader, secret }) : undefined
   if (isLeader) {
     const admin = createAdmin({
       gateway,
@@ -146,6 +148,7 @@ async function main(): Promise<void> {
       tokens,
       secret,
       log,
+      thread,
       isStopping: () => isStopping,
     })
     endChangeLog = logChanges(gateway.core.stores.audit, (about, message) =>
@@ -161,6 +164,7 @@ async function main(): Promise<void> {
   const stopping = (): void => {
     gateway.core.comparisons.stop()
     isStopping = true
+    thread?.close()
     gateway.core.live.wake()
     reloader.close()
     endChangeLog()

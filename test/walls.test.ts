@@ -59,6 +59,7 @@ const floors: readonly (readonly string[])[] = [
   ['portal/'],
   ['core.ts', 'guard.ts', 'guarded-routes.ts', 'routes.ts', 'stranger.ts', 'way.ts', 'server.ts'],
   ['operations/', 'plugin.ts'],
+  ['thread/'],
   ['admin/'],
   ['cli/', 'index.ts', 'main.ts', 'worker-pool.ts'],
 ]

@@ -7,6 +7,7 @@ const { findStacks } = await import('./stacks.mjs')
 
 process.env.REDIS_SERVER_BIN = await prepareOrExit(findRedis)
 process.env.BENCH_NGINX = await findReference('nginx')
+process.env.BENCH_NGINX_LUA = await findReference('nginx-lua')
 process.env.BENCH_HAPROXY = await findReference('haproxy')
 process.env.BENCH_CADDY = await findReference('caddy')
 process.env.BENCH_STACKS = findStacks()

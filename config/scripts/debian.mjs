@@ -53,12 +53,12 @@ export async function installDebian(packages) {
 
 /** The folders in which unpacked packages have their libraries; some have a folder of their own for theirs. */
 export function librariesOf(target) {
-  const folder = join(target, 'usr/lib')
+  const folders = ['usr/lib', 'lib'].map((name) => join(target, name)).filter(existsSync)
   const named = (place, pattern) =>
     readdirSync(place)
       .filter((name) => pattern.test(name))
       .map((name) => join(place, name))
-  const usual = named(folder, /linux/)
+  const usual = folders.flatMap((folder) => named(folder, /linux/))
   const ofOne = usual.flatMap((place) => named(place, /^[^.]+$/))
   const isOfLibraries = (place) =>
     statSync(place).isDirectory() && named(place, /\.so(?:\.|$)/).length > 0

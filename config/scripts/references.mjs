@@ -3,9 +3,13 @@ import { join } from 'node:path'
 import { librariesOf, NotHere, unpackDebian } from './debian.mjs'
 import { findOnPath, root } from './shared.mjs'
 
-/** Dependencies of their Debian packages that the base system lacks. */
+/** A program's Debian package, and what it needs that the base system lacks. */
 const packages = {
   nginx: ['nginx', 'libpcre2-8-0'],
+  'nginx-lua': [
+    ...['nginx', 'libpcre2-8-0', 'libpcre3', 'libluajit2-5.1-2', 'libnginx-mod-http-ndk'],
+    ...['libnginx-mod-http-lua', 'lua-resty-core', 'lua-resty-lrucache', 'lua-nginx-redis'],
+  ],
   haproxy: [
     'haproxy',
     'liblua5.3-0',
@@ -26,7 +30,7 @@ export async function findReference(name) {
     const target = await unpackDebian(name, packages[name])
     const wrapper = join(root, '.cache', name, name)
     const path = librariesOf(target).join(':')
-    const binary = join(target, 'usr/sbin', name)
+    const binary = join(target, 'usr/sbin', packages[name][0])
     writeFileSync(wrapper, `#!/bin/sh\nLD_LIBRARY_PATH='${path}' exec '${binary}' "$@"\n`)
     chmodSync(wrapper, 0o755)
     return wrapper

@@ -12,6 +12,7 @@ import { KeyMistake } from '../keys/mistake.ts'
 import type { Gateway } from '../server.ts'
 import { StoreUnavailable } from '../stores/unavailable.ts'
 import { wire } from '../http/wire.ts'
+import type { ReadingThread } from '../thread/reading-thread.ts'
 import { hostScreen } from './hosts.ts'
 import { jsonTypes, sentence, takeTexts } from './body.ts'
 import { addConsole } from './console.ts'
@@ -39,6 +40,8 @@ export type AdminOptions = Readonly<{
   secret?: string | undefined
   log?: LogSettings | undefined
   clock?: Clock
+  /** Runs operations that read much; without it, they run in this thread. */
+  thread?: ReadingThread | undefined
   isStopping: () => boolean
 }>
 
@@ -75,6 +78,7 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
     return reply.type(type).send(text)
   })
 
+  app.addHook('onClose', () => options.thread?.close())
   app.decorateRequest('admin', null)
   const sessions = new Sessions(tokens, clock)
   addConsole(app, { gateway, tokens, sessions, clock })
@@ -89,7 +93,7 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
     requireKnownQueries(guarded)
     takeTexts(guarded, jsonTypes)
     const streams = new EventStreams(guarded, { isStopping: options.isStopping, clock })
-    addOperations(guarded, { gateway, reloader, secret, clock, streams })
+    addOperations(guarded, { gateway, reloader, secret, clock, streams, thread: options.thread })
     done()
   })
   return app

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
 import { Listed } from '../operations/listed.ts'
 import type { Outcome } from '../operations/operation.ts'
+import type { Form } from '../thread/messages.ts'
 
 /** Answers with an outcome, in the form that the request accepts. */
 export async function answer(
@@ -11,8 +12,8 @@ export async function answer(
   { json, csv, file, location }: Outcome,
 ): Promise<FastifyReply> {
   if (isSilent) return reply.code(204).send()
-  if (csv && headers.accept?.startsWith('text/csv')) {
-    return reply.type('text/csv; charset=utf-8').send(csv())
+  if (csv && formOf({ headers }, { hasCsv: true }) === 'csv') {
+    return reply.type(types.csv).send(csv())
   }
   if (file) {
     void reply.header('cache-control', 'no-store').header('etag', file.tag)
@@ -23,7 +24,21 @@ export async function answer(
   if (location !== undefined) void reply.code(201).header('location', location)
   const value = json()
   if (!(value instanceof Listed)) return reply.send(value)
-  return reply.type('application/json; charset=utf-8').send(await begun(value.json()))
+  return reply.type(types.json).send(await begun(value.json()))
+}
+
+/** The media types of the forms. */
+export const types: Readonly<Record<Form, string>> = {
+  json: 'application/json; charset=utf-8',
+  csv: 'text/csv; charset=utf-8',
+}
+
+/** The form of a result that a request accepts. */
+export function formOf(
+  { headers }: Pick<FastifyRequest, 'headers'>,
+  { hasCsv }: Readonly<{ hasCsv: boolean }>,
+): Form {
+  return hasCsv && headers.accept?.startsWith('text/csv') ? 'csv' : 'json'
 }
 
 /** Texts as a stream. A failure before the first text rejects; a later one breaks the stream off. */

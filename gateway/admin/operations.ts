@@ -1,18 +1,18 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../../shared/clock.ts'
-import { ConfigError, previewConfig } from '../config/load.ts'
 import type { Reloader } from '../config/reload.ts'
 import { refusalsOf } from '../explain/refusals-of.ts'
 import { operations } from '../operations/all.ts'
 import { desksFor, type Desks } from '../operations/desks.ts'
-import type { Endpoint, Examined, GatewayContext } from '../operations/context.ts'
-import type { Content, ContentParameter, Parameters } from '../operations/parameter.ts'
+import { examine } from '../operations/examine.ts'
+import type { Endpoint, GatewayContext } from '../operations/context.ts'
+import type { ContentParameter, Parameters } from '../operations/parameter.ts'
 import type { Operation } from '../operations/operation.ts'
-import { requireServable } from '../routes.ts'
 import type { Gateway } from '../server.ts'
+import type { ReadingThread } from '../thread/reading-thread.ts'
 import { addWithTypes, requireNothing, textOf } from './body.ts'
 import type { EventStreams } from './events.ts'
-import { answer } from './operation-answer.ts'
+import { answer, formOf, types } from './operation-answer.ts'
 import { operatorOf, roleScreen } from './token.ts'
 import {
   fromBody,
@@ -30,6 +30,8 @@ export type OperationsOptions = Readonly<{
   secret: string | undefined
   clock: Clock
   streams: EventStreams
+  /** Runs what reads much; without it, such operations run here. */
+  thread: ReadingThread | undefined
 }>
 
 type Served = Exclude<Operation, { where: 'command line' }>
@@ -86,11 +88,26 @@ function addRoute(
       if (watch && options.streams.isWanted(request)) {
         return options.streams.answer(request, reply, (heard) => watch(context, given, heard))
       }
+      const thread = threadFor(operation, given, options)
+      if (thread) {
+        const form = formOf(request, operation)
+        const question = { operation, given, form, by: context.by, nowMs: options.clock() }
+        return reply.type(types[form]).send(await thread.ask(question, leaving.signal))
+      }
       const outcome = await operation.run(context, given)
       if (watch) void reply.header('cache-control', 'no-store')
       return answer(request, reply, operation, outcome)
     },
   })
+}
+
+/** The thread that runs an operation; `undefined` if it is run here. */
+function threadFor(
+  operation: Served,
+  given: Readonly<Record<string, unknown>>,
+  { thread }: OperationsOptions,
+): ReadingThread | undefined {
+  return operation.where === 'anywhere' && operation.readsMuch?.(given) ? thread : undefined
 }
 
 function queryOf(parameters: Parameters): ReadGiven {
@@ -140,23 +157,11 @@ function contextOf(
     desks: () => (desks ??= desksFor({ ...config, stores, clock, by })),
     secret,
     clock,
-    examine: (file) => examine(file, reloader),
+    examine: (file) => examine(file, reloader.environment),
     inForce: reloader.loaded,
     refusalsOf: (id) => refusalsOf(stores.questions, stores.fleet.size, id, own),
     flush: () => tallying.flush(),
     progress: () => () => undefined,
-  }
-}
-
-/** Checks a configuration without the values of the environment, which may hold others' tokens. */
-async function examine(file: Content, { environment }: Reloader): Promise<Examined> {
-  try {
-    const preview = previewConfig(file.read(), environment, file.name)
-    await requireServable(preview)
-    return { preview, mistakes: [] }
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    return { mistakes: error.mistakes }
   }
 }
 

@@ -9,7 +9,7 @@ import { desksFor } from '../operations/desks.ts'
 import { Listed } from '../operations/listed.ts'
 import type { CommandContext } from '../operations/context.ts'
 import { WrongInput, type Operation, type Progress } from '../operations/operation.ts'
-import { openerForCommand } from '../stores/open-for-command.ts'
+import { openerOf } from '../stores/opener.ts'
 import type { Stores } from '../stores/stores.ts'
 import { inputOf, type Input } from './arguments.ts'
 import { givenFrom, keyFinder, keyWord, textOf } from './given.ts'
@@ -76,9 +76,9 @@ async function runCommand(
   }
   const { loaded, name } = await configurationFor(operation, input, surroundings)
   const { config } = loaded
-  const open = await openerForCommand(config.store)
+  const open = await openerOf(config.store)
   let opened: Stores | undefined
-  const stores = (): Stores => (opened ??= open())
+  const stores = (): Stores => (opened ??= open({ forCommandLine: true }))
   const by = authorFrom(input, surroundings)
   const context: CommandContext = {
     config,

@@ -44,6 +44,8 @@ export interface QuotaStore {
   /** Ends a ban and forgets it; `false` if no ban ran. */
   lift(quota: string, key: string): Promise<boolean>
   bans(): Promise<readonly Ban[]>
+  /** Writes down counters that only this process knows, for those who read the store beside it. */
+  flush?(): Promise<void>
   /**
    * Reports the lifts, resets and grants of all processes within a second, and bans where that spares a
    * question. Returns the function that ends the watch.

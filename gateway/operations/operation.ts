@@ -49,6 +49,7 @@ export type Outcome = Readonly<{
 type Untyped<Where> = Description<Parameters> &
   Readonly<{
     hasCsv: boolean
+    readsMuch?: (given: Readonly<Record<string, unknown>>) => boolean
     question?: (
       given: Readonly<Record<string, unknown>>,
       context: Context,
@@ -129,6 +130,11 @@ export function operation<const All extends Parameters, Result>(
     Readonly<{
       isSilent?: boolean
       question?: Ask<All>
+      /**
+       * Whether it reads so much with these values that it would hold requests up: with 100,000 keys more than 50 ms. A
+       * gateway then runs it in its thread, which knows no refusals of gateways, and answers with JSON or CSV only.
+       */
+      readsMuch?: (given: Given<All>) => boolean
       /** The path of the thing that it made: the admin API answers with 201 and `Location`. */
       location?: (result: Result) => string
     }>,
@@ -169,14 +175,17 @@ function untyped<All extends Parameters, Result, Where>(
     Readonly<{
       isSilent?: boolean
       question?: Ask<All>
+      readsMuch?: (given: Given<All>) => boolean
       location?: (result: Result) => string
     }>,
 ): Untyped<Where> {
-  const { run, json, text, csv, file, isRefused, location, question, ...description } = definition
+  const { run, json, text, csv, file, isRefused, location, ...others } = definition
+  const { question, readsMuch, ...description } = others
   return {
     ...description,
     hasCsv: csv !== undefined,
     ...(question && { question: (given, at) => question(given as Given<All>, at) }),
+    ...(readsMuch && { readsMuch: (given) => readsMuch(given as Given<All>) }),
     run: async (context, given) => {
       // The command line and the admin API have read each value by its kind.
       const result = await run(context, given as Given<All>)

@@ -39,7 +39,7 @@ export type Stores = Readonly<{
 }>
 
 export type OpenOptions = Readonly<{
-  /** Opens them for a command line, which waits for a store and counts nothing. */
+  /** Opens them for a command line or the thread of reports, which wait for a store and count nothing. */
   forCommandLine?: boolean
   clock?: Clock
 }>

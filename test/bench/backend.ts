@@ -3,18 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDatabase } from '../../backend/database.ts'
 import { seed } from '../../backend/seed.ts'
-import { bytes } from './load.ts'
-import { measure, table, type Contestant, type Settings } from './measure.ts'
+import { measure, type Contestant, type Say, type Settings } from './measure.ts'
+import { table } from './rows.ts'
+import { bytes } from './wire.ts'
 
 const program = 'test/bench/store.js'
 const json = { 'Content-Type': 'application/json' }
 const insert = bytes('POST', '/v1/pets', json, '{"name":"Rex","categoryId":9007199254740993}')
 
 /** The animal store beside a bare Fastify route that answers with the same bytes. */
-export async function benchBackend(
-  settings: Settings,
-  say: (line: string) => void,
-): Promise<object> {
+export async function benchBackend(settings: Settings, say: Say, progress: Say): Promise<object> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
   try {
     const file = join(folder, 'animals.db')
@@ -52,9 +50,9 @@ export async function benchBackend(
         ask('insert, group commit', 'together', () => insert, 201),
       ],
       settings,
-      say,
+      progress,
     )
-    say(`\n${table(rows)}`)
+    say(`\n${table(rows, 'the animal store')}`)
     const [alone, together] = rows.slice(-2)
     say(
       `\ngroup commit: ${((together?.perSecond ?? NaN) / (alone?.perSecond ?? NaN)).toFixed(1)} × the inserts a second`,

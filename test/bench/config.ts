@@ -1,6 +1,6 @@
 import { parseConfig } from '../../gateway/config/load.ts'
 import { Gateway } from '../../gateway/server.ts'
-import { median } from './measure.ts'
+import { median } from './rows.ts'
 
 const changes = 15
 

@@ -5,16 +5,15 @@ import { hashOf, isWellFormed, newKeyId, newToken } from '../../gateway/keys/tok
 import type { KeyStore } from '../../gateway/keys/store.ts'
 import { openStores } from '../../gateway/stores/open.ts'
 import { until } from '../support/redis.ts'
-import { bytes } from './load.ts'
-import { measure, table, type Settings } from './measure.ts'
+import { measure, type Say, type Settings } from './measure.ts'
 import { withRedis } from './redis.ts'
-
-type Say = (line: string) => void
+import { table } from './rows.ts'
+import { bytes } from './wire.ts'
 
 const store = { prefix: 'bench:', timeoutMs: 5_000, whenUnreachable: 'local', file: '' } as const
 
 /** Measures authentication: a request, a look-up, a refusal, and a million keys. */
-export async function benchKeys(settings: Settings, say: Say): Promise<object> {
+export async function benchKeys(settings: Settings, say: Say, progress: Say): Promise<object> {
   const token = newToken(newKeyId())
   const authorized = (token: string) => () =>
     bytes('GET', '/', { Authorization: `Bearer ${token}` })
@@ -31,9 +30,9 @@ export async function benchKeys(settings: Settings, say: Say): Promise<object> {
       ask('401, mistyped', 'guarded', token, 401),
     ],
     settings,
-    say,
+    progress,
   )
-  say(`\n${table(rows)}\n`)
+  say(`\n${table(rows, 'finding a caller')}\n`)
   await benchStores(say, settings.rounds > 3 ? [100_000, 1_000_000] : [100_000])
   return rows
 }

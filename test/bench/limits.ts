@@ -7,8 +7,9 @@ import { EmbeddedQuotas } from '../../gateway/stores/embedded/quota.ts'
 import { connect } from '../../gateway/stores/redis/connect.ts'
 import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
 import { until } from '../support/redis.ts'
-import { cpuSeconds, median } from './measure.ts'
 import { withRedis } from './redis.ts'
+import { median } from './rows.ts'
+import { cpuSeconds } from './server.ts'
 
 type Decide = (i: number) => unknown
 

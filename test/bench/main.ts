@@ -3,12 +3,16 @@ import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { benchBackend } from './backend.ts'
-import { chart } from './chart.ts'
 import { benchConfig } from './config.ts'
 import { benchKeys } from './keys.ts'
+import { benchLatency } from './latency.ts'
 import { benchLimits } from './limits.ts'
-import type { Row } from './measure.ts'
+import { benchMemory } from './memory.ts'
+import { pictureOf } from './pictures.ts'
 import { benchProxy } from './proxy.ts'
+import { benchReload } from './reload.ts'
+import { benchScale } from './scale.ts'
+import { benchStalls } from './stalls.ts'
 
 const benches = {
   proxy: benchProxy,
@@ -16,6 +20,11 @@ const benches = {
   keys: benchKeys,
   limits: benchLimits,
   config: benchConfig,
+  latency: benchLatency,
+  stalls: benchStalls,
+  reload: benchReload,
+  memory: benchMemory,
+  scale: benchScale,
 }
 
 const help = `Measures processor time, requests a second and latency, side by side, on this machine.
@@ -26,7 +35,8 @@ const help = `Measures processor time, requests a second and latency, side by si
   npm run bench -- --rounds 9 --seconds 2 --connections 64
   npm run bench -- proxy --out FOLDER
 
-Writes bench.json, and bench.svg of the proxies, into .cache, or where --out says.
+Of each part it writes PART.json, its tables as PART.md, and a picture of proxy and latency as
+PART.svg, into .cache/bench, or where --out says.
 `
 
 const { values, positionals } = parseArgs({
@@ -36,7 +46,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string' },
     seconds: { type: 'string' },
     connections: { type: 'string', default: '64' },
-    out: { type: 'string', default: '.cache' },
+    out: { type: 'string', default: '.cache/bench' },
     help: { type: 'boolean', short: 'h' },
   },
 })
@@ -54,37 +64,28 @@ async function run(): Promise<void> {
     seconds: Number(values.seconds ?? 0.5),
     connections: Number(values.connections),
   }
-  const say = (line: string): void => void process.stdout.write(`${line}\n`)
   const machine = `Node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model ?? 'processor'}`
   const date = new Date().toISOString().slice(0, 10)
-  say(`${machine}, ${date}, load ${loadavg()[0]?.toFixed(1)}`)
+  const about = `${machine}, ${date}; ${settings.connections} connections, ${settings.rounds} rounds in turn.`
+  const progress = (line: string): void => void process.stderr.write(`${line}\n`)
   const wanted = positionals.length > 0 ? positionals : quick ? ['proxy'] : Object.keys(benches)
-  const results: Record<string, unknown> = {}
+  mkdirSync(out, { recursive: true })
   for (const [name, bench] of Object.entries(benches)) {
     if (!wanted.includes(name)) continue
-    say(`\n${name}`)
-    results[name] = await bench(settings, say)
+    const told: string[] = []
+    const say = (line: string): void => {
+      told.push(line)
+      process.stdout.write(`${line}\n`)
+    }
+    say(`\n${name}: ${about} Load of the machine before: ${loadavg()[0]?.toFixed(1)}.`)
+    const results = await bench(settings, say, progress)
+    const write = (ending: string, text: string): void => {
+      writeFileSync(join(out, `${name}.${ending}`), text)
+    }
+    const picture = pictureOf(name, results, about)
+    if (picture) write('svg', picture)
+    write('json', `${JSON.stringify({ machine, date, settings, results }, null, 2)}\n`)
+    write('md', `${told.join('\n').trim()}\n`)
   }
-  const proxies = results['proxy'] as readonly Row[] | undefined
-  const sentence = noiseOf(proxies)
-  say(sentence)
-  mkdirSync(out, { recursive: true })
-  const whole = { machine, date, settings, noise: sentence, results }
-  writeFileSync(join(out, 'bench.json'), `${JSON.stringify(whole, null, 2)}\n`)
-  if (proxies) {
-    const about = `${machine}, ${date}; ${settings.connections} connections, medians of ${settings.rounds} rounds in turn. ${sentence}`
-    const title = 'Processor time a request, beside bare Fastify with @fastify/http-proxy'
-    writeFileSync(join(out, 'bench.svg'), chart(proxies, title, about))
-  }
-  say(`Written to ${join(out, 'bench.json')}${proxies ? ` and ${join(out, 'bench.svg')}` : ''}.`)
-}
-
-/** Shows how steady the machine was: repeated measurements should agree. */
-function noiseOf(rows: readonly Row[] = []): string {
-  const [least = NaN, most = NaN] = rows[0]?.cpuSpread ?? []
-  const spread = most / least
-  if (Number.isNaN(spread)) return 'How noisy the machine was is not known without the proxies.'
-  const told = `The reference itself took between ${least.toFixed(0)} and ${most.toFixed(0)} µs`
-  if (spread < 1.25) return `${told}: a quiet machine.`
-  return `${told}: a noisy machine. Ratios are rough, and times are the neighbours’.`
+  progress(`Written to ${out}.`)
 }

@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Redis } from 'ioredis'
-import { freePort, launch, until } from '../support/redis.ts'
+import type { Redis } from 'ioredis'
+import { startRedis, until, type Ends } from '../support/redis.ts'
 
 export type BenchRedis = Readonly<{
   url: string
+  port: number
   pid: number | undefined
   client: Redis
   /** A folder that is removed with the server. */
@@ -13,18 +14,22 @@ export type BenchRedis = Readonly<{
 }>
 
 /** Lends a redis-server of its own, and a folder, for as long as a measurement takes. */
-export async function withRedis(measure: (redis: BenchRedis) => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
-  const port = await freePort()
-  const args = { '--port': String(port), '--bind': '127.0.0.1', '--save': '', '--dir': folder }
-  const server = await launch(Object.entries(args).flat())
-  const client = new Redis(port)
-  try {
+export function withRedis(measure: (redis: BenchRedis) => Promise<void>): Promise<void> {
+  return lend(async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
+    t.teardown(() => rmSync(folder, { recursive: true }))
+    const { url, port, client, child } = await startRedis(t)
     await until(() => client.status === 'ready')
-    await measure({ url: `redis://127.0.0.1:${port}`, pid: server.pid, client, folder })
+    await measure({ url, port, pid: child().pid, client, folder })
+  })
+}
+
+/** Lets a measurement use servers that tests start, and ends them after it. */
+export async function lend(measure: (t: Ends) => Promise<void>): Promise<void> {
+  const ends: (() => unknown)[] = []
+  try {
+    await measure({ teardown: (end: () => unknown) => void ends.push(end) })
   } finally {
-    client.disconnect()
-    server.kill('SIGKILL')
-    rmSync(folder, { recursive: true })
+    for (const end of ends.toReversed()) await end()
   }
 }

@@ -6,6 +6,8 @@ import { createMetrics } from '../../gateway/admin/metrics.ts'
 import { adminTokensFrom } from '../../gateway/admin/token.ts'
 import { readConfig } from '../../gateway/config/load.ts'
 import { Reloader } from '../../gateway/config/reload.ts'
+import { readingThreadOf } from '../../gateway/thread/hand.ts'
+import type { ReadingThreadOptions } from '../../gateway/thread/reading-thread.ts'
 import { configFor, startGateway, startUpstream, type GatewayOptions } from './gateway.ts'
 import { caller, type Call } from './http.ts'
 import { token } from './operator.ts'
@@ -14,6 +16,8 @@ export type AdminOptions = GatewayOptions &
   Readonly<{
     /** The tokens of operators; one that `ask` has unless told. */
     tokens?: string
+    /** Runs what reads much in a thread, as a gateway of its own does. */
+    thread?: Partial<ReadingThreadOptions>
   }>
 
 /** A real gateway in this process, with its configuration in a file and its admin address open. */
@@ -35,10 +39,13 @@ export async function startAdmin(t: Test, options: AdminOptions = {}) {
     onAttempt: (result) => metrics.reloaded(result),
   })
   gateway.app.self.fileState = () => reloader.state
+  const handing = { gateway: gateway.app, reloader, secret }
+  const thread = options.thread && readingThreadOf(handing, options.thread)
   let isStopping = false
   const admin = createAdmin({
     ...{ gateway: gateway.app, reloader, metrics, secret, log, clock },
     tokens: adminTokensFrom(tokens),
+    thread,
     isStopping: () => isStopping,
   })
   const url = await admin.listen({ host: '127.0.0.1', port: 0 })
@@ -52,6 +59,7 @@ export async function startAdmin(t: Test, options: AdminOptions = {}) {
   /** Says that it stops, as a signal does. */
   const stop = (): void => {
     isStopping = true
+    thread?.close()
   }
   return { gateway, admin, url, file, operate, ask, write, stop }
 }

@@ -21,8 +21,11 @@ export type RedisServer = Readonly<{
   restart: () => Promise<void>
 }>
 
+/** What ends a server: a test, or a measurement. */
+export type Ends = Pick<Test, 'teardown'>
+
 /** A real redis-server of the test's own on a free port, which remembers nothing. */
-export async function startRedis(t: Test, ...more: string[]): Promise<RedisServer> {
+export async function startRedis(t: Ends, ...more: string[]): Promise<RedisServer> {
   const port = await freePort()
   const dir = mkdtempSync(join(tmpdir(), 'tollgate-redis-'))
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir, ...more]
@@ -88,7 +91,7 @@ export async function freePort(): Promise<number> {
 export type RedisCluster = Readonly<{ nodes: string[]; clients: Redis[] }>
 
 /** A Cluster of three masters, each with a third of the slots. */
-export async function startCluster(t: Test, ...more: string[]): Promise<RedisCluster> {
+export async function startCluster(t: Ends, ...more: string[]): Promise<RedisCluster> {
   const servers: RedisServer[] = []
   for (let i = 0; i < 3; i++) {
     servers.push(

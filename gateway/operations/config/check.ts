@@ -26,6 +26,7 @@ export const checkConfig = operation({
     },
   },
   role: 'read',
+  readsMuch: () => true,
   run: async (context, { file, impact: days }) => {
     const { config, examine, inForce, stores, clock, flush } = context
     const { preview, mistakes } = await examine(file)

@@ -44,6 +44,8 @@ export const listKeys = operation({
     ),
   },
   role: 'read',
+  readsMuch: ({ limit, after, standing, temporary, ...given }) =>
+    (limit === undefined && after === undefined && !standing) || !!temporary || isByUse(given),
   run: async (context, { limit, after, standing, ...given }): Promise<Listing> => {
     const { stores, desks, clock } = context
     const { unused, neverUsed, oldTokenUsed, temporary = false, ...filter } = given

@@ -12,6 +12,7 @@ export const showDemand = operation({
     'Of each quota (a key, or an account) and day the highest minute and the use of the day are kept, for 90 days.',
   parameters: { name: planName, days: recentDays },
   role: 'read',
+  readsMuch: () => true,
   run: async ({ config, stores, clock, flush }, { name, days }) => {
     const plan = planOf(config, name)
     await flush()

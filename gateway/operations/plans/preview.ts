@@ -26,6 +26,7 @@ export const previewLimits = operation({
     limit: listLength,
   },
   role: 'read',
+  readsMuch: () => true,
   run: async ({ config, stores, clock, flush }, { name, perMinute, perDay, days, limit }) => {
     const now = planOf(config, name)
     const then = changedPlan(now, { perMinute, perDay })

@@ -13,6 +13,7 @@ export const listExtensions = operation({
     'Calls are those that go by the extension: a key with one of its own is none of its account’s.',
   parameters: { days },
   role: 'read',
+  readsMuch: () => true,
   run: async (context, { days }) => {
     const { stores, clock, flush, config, desks } = context
     const { fromDay, toDay } = dayRange(days, clock)

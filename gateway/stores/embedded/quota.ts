@@ -56,7 +56,7 @@ export class EmbeddedQuotas implements QuotaStore {
   readonly #claim: Database | undefined
   #fileVersion: unknown
   #appliedSeq: number
-  #isSaving = false
+  #saving: Promise<void> | undefined
   #isMoving = false
   #moveAtMs = performance.now() + moveEveryMs
   #isFailing = false
@@ -177,6 +177,14 @@ export class EmbeddedQuotas implements QuotaStore {
     return !this.#forCommandLine && this.#cache.has(quota)
   }
 
+  async flush(): Promise<void> {
+    try {
+      await this.#save()
+    } catch (error) {
+      throw unavailable(error)
+    }
+  }
+
   watch(listener: BanListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -269,14 +277,13 @@ export class EmbeddedQuotas implements QuotaStore {
     }
   }
 
-  async #save(): Promise<void> {
-    if (this.#isSaving) return
-    this.#isSaving = true
-    try {
-      while (this.#saveSome() && this.#unsaved.length > 0) await breathe()
-    } finally {
-      this.#isSaving = false
-    }
+  /** A save that is under way writes also what is counted meanwhile. */
+  #save(): Promise<void> {
+    return (this.#saving ??= this.#saveAll().finally(() => (this.#saving = undefined)))
+  }
+
+  async #saveAll(): Promise<void> {
+    while (this.#saveSome() && this.#unsaved.length > 0) await breathe()
   }
 
   /** Writes some unsaved counters to the journal; `false` if there were none. */

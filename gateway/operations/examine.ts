@@ -1,0 +1,18 @@
+import { ConfigError, previewConfig } from '../config/load.ts'
+import type { Environment } from '../config/variables.ts'
+import type { Examined } from './context.ts'
+import type { Content } from './parameter.ts'
+
+/** Checks a configuration without the values of the environment, which may hold others' tokens. */
+export async function examine(file: Content, environment: Environment): Promise<Examined> {
+  try {
+    const preview = previewConfig(file.read(), environment, file.name)
+    // Loads Fastify and its proxy, which a thread without a server has no other use for.
+    const { requireServable } = await import('../routes.ts')
+    await requireServable(preview)
+    return { preview, mistakes: [] }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return { mistakes: error.mistakes }
+  }
+}

@@ -1,0 +1,71 @@
+import { Readable } from 'node:stream'
+import type { MessagePort } from 'node:worker_threads'
+import { more, type Told } from './messages.ts'
+import { errorFrom } from './told-error.ts'
+
+/** The time after which the answer of a client that reads nothing is cut. */
+const stalledMs = 30_000
+
+/** Gives the reason why a port has closed before the end of its answer. */
+type Why = () => Error | Promise<Error>
+
+/**
+ * The answer that comes through a port: all of it, or a stream of its pieces. Rejects with the error that the question
+ * ended with, or with `why` if the port closes before.
+ */
+export async function answerOver(port: MessagePort, why: Why): Promise<Buffer | Readable> {
+  const first = await new Promise<Told | undefined>((resolve) => {
+    port.once('message', resolve)
+    port.once('close', () => resolve(undefined))
+  })
+  if (first?.is === 'piece') return new Pieces(port, bufferOf(first.text), why)
+  port.close()
+  if (first?.is === 'whole') return bufferOf(first.text)
+  throw first?.is === 'error' ? errorFrom(first.error) : await why()
+}
+
+/** The pieces of a long answer. The thread makes the next one when the client has taken the one before. */
+class Pieces extends Readable {
+  readonly #port: MessagePort
+  #stall: NodeJS.Timeout | undefined
+  #first: Buffer | undefined
+
+  constructor(port: MessagePort, first: Buffer, why: Why) {
+    super({ highWaterMark: 1 })
+    this.#port = port
+    this.#first = first
+    port.on('message', (told: Told) => {
+      if (told.is === 'piece') this.#send(bufferOf(told.text))
+      else if (told.is === 'error') this.destroy(errorFrom(told.error))
+      else this.push(null)
+    })
+    port.once('close', () => {
+      if (!this.readableEnded && !this.destroyed)
+        void Promise.resolve(why()).then((error) => this.destroy(error))
+    })
+  }
+
+  override _read(): void {
+    clearTimeout(this.#stall)
+    const first = this.#first
+    this.#first = undefined
+    if (first) this.#send(first)
+    else this.#port.postMessage(more)
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    clearTimeout(this.#stall)
+    this.#port.close()
+    done(error)
+  }
+
+  #send(piece: Buffer): void {
+    this.#stall = setTimeout(() => this.destroy(), stalledMs)
+    this.#stall.unref()
+    this.push(piece)
+  }
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
+}

@@ -1,0 +1,96 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { format } from 'prettier'
+import t, { type Test } from 'tap'
+import { drawn, type Bar } from './chart.ts'
+import { load } from './load.ts'
+import { openLoad } from './open-load.ts'
+import { markdown } from './tables.ts'
+import { startUpstream } from './upstream.ts'
+
+const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+const request = () => 'GET / HTTP/1.1\r\nHost: bench\r\n\r\n'
+
+/** A server that hands each request, by its number, to a function. */
+async function serverOf(t: Test, act: (n: number, socket: Socket) => void): Promise<string> {
+  let n = 0
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.on('data', () => act(n++, socket))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+t.test('latencies of a steady rate count from when each request was due', async (t) => {
+  const holdMs = 50
+  const url = await serverOf(t, (n, socket) => {
+    setTimeout(() => socket.write(answer), n === 0 ? holdMs : 0)
+  })
+  const about = { url, connections: 1, seconds: 0.005, perSecond: 1_000, request }
+  const { requests, p50Ms, statuses } = await openLoad(about)
+  t.equal(requests, 5)
+  t.strictSame(statuses, { 200: 5 })
+  t.ok(p50Ms >= holdMs - 5, `those that waited for the first are late, too: ${p50Ms} ms`)
+})
+
+t.test('a steady rate is kept: no request leaves before it is due', async (t) => {
+  const upstream = await startUpstream()
+  t.teardown(() => upstream.close())
+  const about = { url: upstream.url, connections: 4, seconds: 0.2, perSecond: 500, request }
+  const { requests, perSecond } = await openLoad(about)
+  t.equal(requests, 100)
+  t.ok(perSecond <= 510, `${perSecond}`)
+})
+
+t.test('load goes on when the server closes connections', async (t) => {
+  const url = await serverOf(t, (n, socket) => {
+    if (n % 3 === 1) return void socket.destroy()
+    const close = n % 3 === 2 ? 'Connection: close\r\n' : ''
+    socket.write(answer.replace('\r\n\r\n', `\r\n${close}\r\n`))
+    if (close) socket.end()
+  })
+  const { statuses } = await load({ url, connections: 2, seconds: 0, atLeast: 20, request })
+  t.ok((statuses['200'] ?? 0) >= 20)
+})
+
+t.test(
+  'a picture has the lowest first, cuts what is too long, and keeps lines off figures',
+  (t) => {
+    const bar = (name: string, value: number): Bar => {
+      return {
+        name,
+        value,
+        isOurs: name === 'ours',
+        lighter: value / 4,
+        figure: `${value}`,
+        note: '',
+      }
+    }
+    const bars = [bar('long', 9), bar('<mid>', 1), bar('ours', 0.5)]
+    const mark = { value: 1, word: 'reference' }
+    const groups = [{ title: 'all', bars }]
+    const svg = drawn({ title: 'T', about: '', groups, mark, longest: 2 })
+    const names = [...svg.matchAll(/class="name [^>]*>([^<]*)</g)].map(([, name]) => name)
+    t.strictSame(names, ['ours', '&lt;mid>', 'long'])
+    t.equal(svg.match(/class="cut"/g)?.length, 1)
+    const numbers = (pattern: RegExp) =>
+      [...svg.matchAll(pattern)].map(([, value]) => Number(value))
+    const ends = numbers(/class="figure [^"]*" x="([\d.]+)"/g)
+    const lines = numbers(/<line class="mark" x1="([\d.]+)"/g)
+    const barEnds = [...svg.matchAll(/<rect [^>]*x="([\d.]+)" y="\d+" width="([\d.]+)"/g)].map(
+      ([, x, width]) => Number(x) + Number(width),
+    )
+    // A figure ends at its x, and takes some 50 of the picture's units.
+    for (const end of ends) {
+      for (const x of [...lines, ...barEnds]) t.ok(x < end - 50, `${x} is left of ${end}`)
+    }
+    t.end()
+  },
+)
+
+t.test('tables are Markdown as prettier writes it', async (t) => {
+  const table = markdown(['what', 'µs'], [['one', '1.0 (0–2)'], ['the other']])
+  t.equal(await format(table, { parser: 'markdown' }), `${table}\n`)
+})

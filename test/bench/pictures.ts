@@ -1,0 +1,64 @@
+import { drawn, type Bar } from './chart.ts'
+import type { LatencyRow } from './latency.ts'
+import type { Row } from './rows.ts'
+import { whole } from './tables.ts'
+
+/** The picture of a part's results, for the README; `undefined` for a part without one. */
+export function pictureOf(part: string, results: unknown, about: string): string | undefined {
+  if (part === 'proxy') return proxyPicture(results as readonly Row[], about)
+  if (part === 'latency') return latencyPicture(results as readonly LatencyRow[], about)
+  return undefined
+}
+
+/** Processor time a request of all that stands in between, for the README. */
+export function proxyPicture(rows: readonly Row[], about: string): string {
+  const [{ togetherMicros: base = NaN } = {}] = rows
+  const shown = rows.filter(({ isVariant }) => !isVariant)
+  const bars = shown.map((row): Bar & { status: number } => ({
+    name: row.name.replace(': the reference', ''),
+    isOurs: isOurs(row.name),
+    value: row.togetherRatio,
+    lighter: row.redisMicros / base,
+    figure: row.togetherRatio.toFixed(2),
+    note: row.lacks && `lacks ${row.lacks}`,
+    status: row.status,
+  }))
+  return drawn({
+    title: 'Processor time a request, beside a bare Fastify proxy without keys and limits',
+    about: `Second part of a bar: Redis. ${about}`,
+    groups: [
+      { title: 'Forwarded', bars: bars.filter(({ status }) => status === 200) },
+      { title: 'Refused', bars: bars.filter(({ status }) => status !== 200) },
+    ],
+    mark: { value: 1, word: 'bare proxy' },
+    longest: 2,
+  })
+}
+
+/** What each adds to the latency of a direct call, for the README. */
+export function latencyPicture(rows: readonly LatencyRow[], about: string): string {
+  const ours = rows.filter(({ name }) => isOurs(name))
+  const levels = [...new Set(rows.map(({ level }) => level))]
+  const barOf = ({ name, added: { p50Ms, p99Ms, p999Ms }, perSecond }: LatencyRow): Bar => ({
+    name: name.replace(': the reference', ''),
+    isOurs: isOurs(name),
+    value: Math.max(p99Ms, 0),
+    lighter: Math.max(p99Ms - Math.max(p50Ms, 0), 0),
+    figure: p99Ms.toFixed(2),
+    note: `p50 ${p50Ms.toFixed(2)}, p99.9 ${p999Ms.toFixed(2)}; at ${whole(perSecond)} requests/s`,
+  })
+  return drawn({
+    title: 'Milliseconds added to a direct call, at a steady rate: p99',
+    about: `First part of a bar: p50. ${about}`,
+    groups: levels.map((level) => ({
+      title: `At ${level * 100} % of what each can take`,
+      bars: rows.filter((row) => row.level === level).map(barOf),
+    })),
+    longest: 1.25 * Math.max(...ours.map(({ added }) => added.p99Ms)),
+  })
+}
+
+/** Whether a contestant is Tollgate. */
+function isOurs(name: string): boolean {
+  return name.startsWith('Tollgate')
+}

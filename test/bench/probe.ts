@@ -1,0 +1,52 @@
+import { constants, monitorEventLoopDelay, performance, PerformanceObserver } from 'node:perf_hooks'
+
+// Brought into a measured process by --import: observes its loop, and tells its parent who asks.
+
+/** Observations since the last question. */
+export type Observation = Readonly<{
+  /** The worst stall of the loop in each quarter of a second. */
+  stallsMs: readonly number[]
+  /** Full collections, and how long each stopped the process. */
+  fullCollectionsMs: readonly number[]
+  /** For how long the loop had something to do. */
+  loopMs: number
+  /** Processor time of all threads. */
+  cpuMs: number
+}>
+
+const resolutionMs = 1
+const sliceMs = 250
+
+const delay = monitorEventLoopDelay({ resolution: resolutionMs })
+let stallsMs: number[] = []
+let fullCollectionsMs: number[] = []
+let loop = performance.eventLoopUtilization()
+let cpu = process.cpuUsage()
+
+function endSlice(): void {
+  // The delay is the time between two looks, which are a millisecond apart when nothing is in the way.
+  stallsMs.push(Math.max(0, delay.max / 1e6 - resolutionMs))
+  delay.reset()
+}
+
+delay.enable()
+setInterval(endSlice, sliceMs).unref()
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) {
+    const { kind } = 'detail' in entry ? (entry.detail as { kind: number }) : { kind: 0 }
+    if (kind === constants.NODE_PERFORMANCE_GC_MAJOR) fullCollectionsMs.push(entry.duration)
+  }
+}).observe({ entryTypes: ['gc'] })
+
+process.on('message', (question) => {
+  if (question !== 'observe') return
+  endSlice()
+  const loopMs = performance.eventLoopUtilization(loop).active
+  const { user, system } = process.cpuUsage(cpu)
+  const cpuMs = (user + system) / 1_000
+  process.send?.({ observed: { stallsMs, fullCollectionsMs, loopMs, cpuMs } })
+  stallsMs = []
+  fullCollectionsMs = []
+  loop = performance.eventLoopUtilization()
+  cpu = process.cpuUsage()
+})

@@ -1,0 +1,91 @@
+import type { Outcome } from './load.ts'
+import type { Contestant } from './measure.ts'
+import { tableOf, whole, type Column } from './tables.ts'
+
+export type Row = Readonly<{
+  name: string
+  status: number
+  /** Microseconds of processor time (user and system) of the server's processes, a request. */
+  cpuMicros: number
+  /** Least and most of the rounds. */
+  cpuSpread: readonly [number, number]
+  /** The same of Redis; 0 for a contestant without one. */
+  redisMicros: number
+  togetherMicros: number
+  /** The server beside the first row, in the same round: the median of all rounds. */
+  ratio: number
+  /** Server and Redis together beside the first row. */
+  togetherRatio: number
+  /** Server and Redis together beside those of the rival. */
+  rivalRatio: number | undefined
+  perSecond: number
+  p50Ms: number
+  p99Ms: number
+  lacks: string
+  isVariant: boolean
+}>
+
+/** What one round of a contestant took. */
+export type Round = Outcome & Readonly<{ cpuMicros: number; redisMicros: number }>
+
+/** The rows as a table; `named` says what the first column tells. */
+export function table(rows: readonly Row[], named: string): string {
+  const hasRedis = rows.some(({ redisMicros }) => redisMicros > 0)
+  const columns: Column<Row>[] = [
+    [named, ({ name }) => name],
+    [
+      'CPU µs a request (least–most)',
+      ({ cpuMicros, cpuSpread }) =>
+        `${cpuMicros.toFixed(1)} (${cpuSpread.map((micros) => micros.toFixed(0)).join('–')})`,
+    ],
+    ['Redis µs', ({ redisMicros }) => (redisMicros > 0 ? redisMicros.toFixed(1) : '')],
+    ['both µs', ({ togetherMicros }) => (hasRedis ? togetherMicros.toFixed(1) : '')],
+    ['beside the reference', ({ ratio }) => ratio.toFixed(2)],
+    ['both', ({ togetherRatio }) => (hasRedis ? togetherRatio.toFixed(2) : '')],
+    ['beside nginx + Lua + Redis', ({ rivalRatio }) => rivalRatio?.toFixed(2) ?? ''],
+    ['requests/s', ({ perSecond }) => whole(perSecond)],
+    ['p99 ms', ({ p99Ms }) => p99Ms.toFixed(1)],
+    ['what it lacks', ({ lacks }) => lacks],
+  ]
+  return tableOf(rows, columns)
+}
+
+/** The medians of a contestant's rounds; `roundsOf` gives those of others by name, of the first without one. */
+export function summary(
+  { name, status, rival, lacks = '', isVariant = false }: Contestant,
+  rounds: readonly Round[],
+  roundsOf: (name: string | undefined) => readonly Round[],
+): Row {
+  const cpu = rounds.map(({ cpuMicros }) => cpuMicros)
+  const reference = roundsOf(undefined)
+  const beside = (others: readonly Round[], micros: (round: Round) => number): number =>
+    median(rounds.map((round, i) => micros(round) / micros(others[i] ?? round)))
+  return {
+    name,
+    status,
+    lacks,
+    isVariant,
+    cpuMicros: median(cpu),
+    cpuSpread: [Math.min(...cpu), Math.max(...cpu)],
+    redisMicros: median(rounds.map(({ redisMicros }) => redisMicros)),
+    togetherMicros: median(rounds.map(together)),
+    ratio: beside(reference, ({ cpuMicros }) => cpuMicros),
+    togetherRatio: beside(reference, together),
+    rivalRatio: roundsOf(rival).length > 0 && rival ? beside(roundsOf(rival), together) : undefined,
+    perSecond: median(rounds.map(({ perSecond }) => perSecond)),
+    p50Ms: median(rounds.map(({ p50Ms }) => p50Ms)),
+    p99Ms: median(rounds.map(({ p99Ms }) => p99Ms)),
+  }
+}
+
+function together({ cpuMicros, redisMicros }: Round): number {
+  return cpuMicros + redisMicros
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2
+    ? (sorted[middle] ?? NaN)
+    : ((sorted[middle - 1] ?? NaN) + (sorted[middle] ?? NaN)) / 2
+}

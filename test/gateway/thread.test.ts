@@ -1,0 +1,243 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { once } from 'node:events'
+import t, { type Test } from 'tap'
+import { Agent, request } from 'undici'
+import { readingThreadOf } from '../../gateway/thread/hand.ts'
+import { mostQuestions } from '../../gateway/thread/reading-thread.ts'
+import { errorFrom, told } from '../../gateway/thread/told-error.ts'
+import { Refusal } from '../../shared/refusal.ts'
+import { newKey } from '../contracts/keys.ts'
+import { startAdmin, type AdminOptions } from '../support/admin.ts'
+import { newGate } from '../support/gate.ts'
+import { json, type Answer } from '../support/http.ts'
+import { start, token } from '../support/operator.ts'
+import { startUpstream } from '../support/gateway.ts'
+import { startRedis, until } from '../support/redis.ts'
+
+const plans = `plans:
+  free: { perMinute: 60, perDay: 1000, shadow: { perMinute: 2, perDay: 2 } }
+  pro: custom
+deprecations: [ { operation: "GET /v1/old", since: 2026-01-01 } ]`
+
+/** A caller's requests, so that there is something to report. */
+async function send(call: (path: string) => Promise<unknown>): Promise<void> {
+  for (const path of ['/v1/pets', '/v1/old', '/v1/pets', '/v1/pets']) await call(path)
+}
+
+/** A list, which is streamed in any order, in the order of its texts. */
+function inOrder(value: unknown): unknown {
+  if (!Array.isArray(value)) return value
+  return value.map((each) => JSON.stringify(each)).sort()
+}
+
+/** The threads of a process that let others go first. */
+function niceThreads(pid = 0): number {
+  const niceIn = (id: string): number => {
+    const stat = readFileSync(`/proc/${pid}/task/${id}/stat`, 'utf8')
+    return Number(stat.slice(stat.lastIndexOf(')')).split(' ')[17])
+  }
+  return readdirSync(`/proc/${pid}/task`).filter((id) => niceIn(id) > 0).length
+}
+
+for (const kind of ['embedded', 'redis'] as const) {
+  t.test(`${kind}: a gateway reports what the commands report`, async (t) => {
+    const upstream = (await startUpstream(t)).url
+    const store = kind === 'redis' ? `redis: '${(await startRedis(t)).url}'` : 'file: $DIR/g.db'
+    const at = await start(t, { upstream, store, more: plans })
+    const { ask, operate, run, runJson, gateway } = at
+    const issued = await Promise.all([
+      at.key({ plan: 'free', name: 'Acme', account: 'acme' }),
+      at.key({ plan: 'free', name: 'Zoo' }),
+    ])
+    const [url = ''] = at.urls
+    for (const headers of issued) {
+      await send((path) => request(url + path, { headers }).then(({ body }) => body.dump()))
+    }
+    if (process.platform === 'linux') {
+      t.equal(niceThreads(gateway.child.pid), 0, 'without a question there is no thread')
+    }
+
+    const lower = { perDay: 2, days: 2 }
+    const preview = await ask('POST', '/admin/plans/free/preview', lower)
+    t.match(json(preview), { hitQuotas: 2, hitNow: 2, quotas: 2 }, 'counters are those of now')
+    if (process.platform === 'linux') t.equal(niceThreads(gateway.child.pid), 1)
+    const pairs: [Promise<Answer>, string[]][] = [
+      [Promise.resolve(preview), ['plans', 'preview', 'free', '--per-day', '2', '--days', '2']],
+      [ask('GET', '/admin/plans/free/demand'), ['plans', 'demand', 'free']],
+      [ask('GET', '/admin/shadow'), ['shadow', 'report']],
+      [ask('GET', '/admin/deprecations'), ['deprecations', 'report']],
+      [ask('GET', '/admin/deprecations/days'), ['deprecations', 'days']],
+      [ask('GET', '/admin/extensions'), ['extensions', 'list']],
+      [ask('GET', '/admin/usage'), ['usage']],
+      [ask('GET', '/admin/keys?neverUsed=true'), ['keys', 'list', '--never-used']],
+      [ask('GET', '/admin/keys'), ['keys', 'list']],
+    ]
+    for (const [asked, command] of pairs) {
+      const { status, text, headers } = await asked
+      t.equal(status, 200)
+      t.equal(headers['content-type'], 'application/json; charset=utf-8')
+      const [told, expected] = [JSON.parse(text) as unknown, await runJson(...command)]
+      t.strictSame(inOrder(told), inOrder(expected), command.join(' '))
+    }
+    const accept = { accept: 'text/csv' }
+    const csv = await ask('POST', '/admin/plans/free/preview', lower, accept)
+    t.equal(csv.headers['content-type'], 'text/csv; charset=utf-8')
+    const command = ['plans', 'preview', 'free', '--per-day', '2', '--days', '2', '--csv']
+    t.equal(`${csv.text}\n`, (await run(...command)).stdout)
+    const changed = at.text.replace('perDay: 1000', 'perDay: 3')
+    const checked = await ask('POST', '/admin/config/check?impact=2', changed, {
+      'content-type': 'application/yaml',
+    })
+    t.match(json(checked), {
+      sound: true,
+      differences: [{ place: 'plans.free.perDay', before: 1000, after: 3, beforeLine: /\d/ }],
+      keys: { free: 2 },
+      impact: [{ plan: 'free', hitQuotas: 2 }],
+    })
+    t.equal((await operate('GET', '/admin/shadow')).status, 401, 'who may not ask gets nothing')
+
+    at.write((text) => text.replace('perMinute: 60', 'perMinute: 50').replace('pro:', 'other:'))
+    await at.reload()
+    const after = await ask('POST', '/admin/plans/free/preview', lower)
+    t.match(json(after), { now: { perMinute: 50 } }, 'the thread follows the configuration')
+    t.equal((await ask('GET', '/admin/plans/other/demand')).status, 200)
+    t.equal((await ask('GET', '/admin/plans/pro/demand')).status, 404)
+
+    gateway.child.kill('SIGTERM')
+    t.equal((await gateway.ended).code, 0)
+  })
+}
+
+/** A gateway whose thread a gate holds up, with a key that was used. */
+async function startGated(t: Test, options: AdminOptions = {}) {
+  const gate = newGate()
+  const at = await startAdmin(t, { ...options, thread: { file: gate.file, ...options.thread } })
+  const { headers } = await at.gateway.key({ name: 'Acme' })
+  const call = (path = '/v1/pets') => at.gateway.call('GET', path, undefined, headers)
+  await send(call)
+  const preview = () => at.ask('POST', '/admin/plans/free/preview', { perDay: 2 })
+  return { ...at, gate, call, preview }
+}
+
+t.test('requests are answered while a report stands still', async (t) => {
+  const { gate, call, preview, ask, url } = await startGated(t)
+  gate.let('wait')
+  const held = preview()
+  await gate.hasArrived()
+  t.equal((await call()).status, 200)
+  t.equal((await ask('GET', '/admin/quota/Acme')).status, 200, 'of operators as well')
+  const others = Array.from({ length: mostQuestions }, () => preview())
+  const refused = await Promise.race([held, ...others])
+  t.equal(refused.status, 503, 'one of them is too many')
+  t.equal(refused.headers['retry-after'], '5')
+  t.match(refused.text, `${mostQuestions} others ask for reports already. Try again later.`)
+  gate.open()
+  const all = [await held, ...(await Promise.all(others))]
+  t.equal(all.filter(({ text }) => text.includes('"hitQuotas":1')).length, mostQuestions)
+
+  gate.let('wait')
+  const dispatcher = new Agent()
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const asked = { method: 'POST', headers, body: '{"perDay":2}', dispatcher } as const
+  const left = Array.from({ length: mostQuestions + 1 }, () =>
+    request(`${url}/admin/plans/free/preview`, asked),
+  )
+  t.equal((await Promise.race(left)).statusCode, 503, 'the others have come')
+  await dispatcher.destroy()
+  t.equal((await Promise.allSettled(left)).filter(({ status }) => status === 'rejected').length, 8)
+  gate.open()
+  await until(async () => (await preview()).status === 200)
+  t.equal(gate.threads, 1, 'one thread has done all of it')
+})
+
+t.test('a thread that dies is told of, and the next question starts another', async (t) => {
+  const { gate, preview, call } = await startGated(t, { thread: { heapMb: 128 } })
+  gate.let('fail')
+  const failed = await preview()
+  t.equal(failed.status, 500)
+  t.match(failed.text, 'The thread of this report has ended before it was done. Ask for it again.')
+  gate.let('fill')
+  const full = await preview()
+  t.equal(full.status, 503)
+  t.match(full.text, 'This report needs more than 128 MB of memory. Ask for fewer days')
+  t.equal((await call()).status, 200)
+  gate.open()
+  t.match((await preview()).text, '"hitQuotas":1')
+  t.equal(gate.threads, 3)
+})
+
+t.test('a stop ends a report, and an idle thread ends by itself', async (t) => {
+  const { gate, preview, stop, ask } = await startGated(t, { thread: { idleMs: 0 } })
+  t.equal((await preview()).status, 200)
+  await until(async () => (await preview()).status === 200 && gate.threads > 1)
+  gate.let('wait')
+  const [held, waiting] = [preview(), preview()]
+  await gate.hasArrived()
+  stop()
+  for (const { status, text, headers } of [await held, await waiting, await preview()]) {
+    t.equal(status, 503)
+    t.match(text, 'The gateway stops. Try again later.')
+    t.equal(headers['retry-after'], '5')
+  }
+  t.equal((await ask('GET', '/admin/quota/Acme')).status, 200, 'other answers still come')
+})
+
+t.test('mistakes and outages are told as they are without a thread', async (t) => {
+  const redis = await startRedis(t)
+  const store = `redis: '${redis.url}'`
+  const [apart, here] = [
+    await startAdmin(t, { store, thread: {} }),
+    await startAdmin(t, { store: `${store}, prefix: "here:"` }),
+  ]
+  const same = async (...asked: Parameters<typeof apart.ask>): Promise<Answer> => {
+    const [one, other] = [await apart.ask(...asked), await here.ask(...asked)]
+    t.equal(one.text, other.text)
+    t.equal(one.status, other.status)
+    return one
+  }
+  t.equal((await same('POST', '/admin/plans/free/preview', {})).status, 400)
+  t.equal((await same('POST', '/admin/plans/enterprise/preview', { perDay: 1 })).status, 400)
+  t.equal((await same('GET', '/admin/plans/gone/demand')).status, 404)
+  t.equal((await same('GET', '/admin/shadow?days=0')).status, 400)
+  const yaml = { 'content-type': 'application/yaml' }
+  t.match((await same('POST', '/admin/config/check', 'plans: 1', yaml)).text, 'must be')
+  await redis.kill()
+  const out = await same('GET', '/admin/plans/free/demand')
+  t.equal(out.status, 503)
+  t.equal(out.headers['retry-after'], '5')
+  await redis.restart()
+  await until(async () => (await apart.ask('GET', '/admin/plans/free/demand')).status === 200)
+})
+
+t.test('a long list comes in pieces, at the pace of its client', async (t) => {
+  const { ask, url, gateway } = await startAdmin(t, { thread: {} })
+  const many = Array.from({ length: 3_000 }, (_, i) => newKey({ name: `Key ${i}` }))
+  await gateway.stores.keys.add(many)
+  const keys = JSON.parse((await ask('GET', '/admin/keys')).text) as { name: string }[]
+  t.equal(new Set(keys.map(({ name }) => name)).size, 3_000)
+  const headers = { authorization: `Bearer ${token}` }
+  for (let i = 0; i < mostQuestions; i++) {
+    const { body } = await request(`${url}/admin/keys`, { headers })
+    body.on('error', () => undefined)
+    await once(body, 'readable')
+    body.destroy()
+    t.equal((await ask('GET', '/admin/shadow')).status, 200, 'others don’t wait for it')
+  }
+  await until(async () => (await ask('GET', '/admin/shadow')).status === 200)
+  t.equal((await gateway.call('GET', '/v1/quota')).status, 401)
+})
+
+t.test('a store in memory is read where it is', async (t) => {
+  const { ask, gateway } = await startAdmin(t, { store: 'file: ":memory:"', thread: {} })
+  const reloader = { environment: {} } as Parameters<typeof readingThreadOf>[0]['reloader']
+  t.equal(readingThreadOf({ gateway: gateway.app, reloader, secret: undefined }), undefined)
+  await gateway.key({ name: 'Acme' })
+  t.match((await ask('GET', '/admin/keys')).text, '"Acme"')
+})
+
+t.test('errors keep their class', (t) => {
+  const refusal = errorFrom(told(new Refusal('conflict', 'no', { 'retry-after': '1' })))
+  t.match(refusal, { code: 'conflict', status: 409, headers: { 'retry-after': '1' } })
+  t.match(errorFrom(told('a text')), { message: 'a text' })
+  t.end()
+})

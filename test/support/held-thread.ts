@@ -1,0 +1,30 @@
+import { getEnvironmentData, parentPort } from 'node:worker_threads'
+import { answerQuestions } from '../../gateway/thread/answers.ts'
+import { openerOf } from '../../gateway/stores/opener.ts'
+import type { Stores } from '../../gateway/stores/stores.ts'
+import { act, arrived, begun, gateName, goOn } from './gate.ts'
+
+const gate = new Int32Array(getEnvironmentData(gateName) as SharedArrayBuffer)
+Atomics.add(gate, begun, 1)
+
+/** The thread of a gateway, with real stores; a look at peaks does before it what the gate says. */
+if (parentPort) {
+  answerQuestions(parentPort, async (settings) => {
+    const open = await openerOf(settings)
+    return (options) => gated(open(options))
+  })
+}
+
+function gated(stores: Stores): Stores {
+  const list: Stores['peaks']['list'] = (...range) => {
+    Atomics.add(gate, arrived, 1)
+    const wanted = Atomics.load(gate, act)
+    // All of this thread stands still.
+    if (wanted === 1) Atomics.wait(gate, goOn, 0)
+    if (wanted === 2) void Promise.reject(new Error('a fault of the thread'))
+    if (wanted === 3)
+      for (const all: object[] = []; ;) all.push(new Array(100_000).fill(all.length))
+    return stores.peaks.list(...range)
+  }
+  return { ...stores, peaks: { ...stores.peaks, list } }
+}
