@@ -511,8 +511,15 @@ t.test('an outage of the store is told while it lasts, and its end', async (t) =
   const tick = () => each((notices) => notices.tick())
   await tick()
   await tick()
+  const key = await gateways[0]?.key()
+  const ask = () =>
+    Promise.all(gateways.map(({ call }) => call('GET', '/v1/x', undefined, key?.headers)))
+  await ask()
   await redis.kill()
-  await until(() => gateways.every(({ app }) => !app.core.quotas.isReachable))
+  await until(async () => {
+    await ask()
+    return gateways.every(({ app }) => !app.core.quotas.isReachable)
+  })
   await tick()
   t.strictSame(types(), [], 'a short one is none')
   move(5_000)
