@@ -19,6 +19,7 @@ import { RecentRefusals } from './explain/recent-refusals.ts'
 import { tellOfRefusals } from './explain/refusals-of.ts'
 import { Peaks } from './foresight/peaks.ts'
 import { Timeline } from './explain/timeline.ts'
+import { LedgerKeeper } from './ledger/keeper.ts'
 import { LiveCounts } from './live/live-counts.ts'
 import { targetsAsTold } from './live/targets.ts'
 import { Watching } from './live/watching.ts'
@@ -143,7 +144,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   const peaks = new Peaks(stores.peaks)
   const tallying = new Tallying({
     store: stores.tallies,
-    beside: [lastUses, timeline, peaks],
+    beside: [lastUses, timeline, peaks, { write: () => quotas.settle() }],
     clock,
     trouble: trouble('usage can’t be written down; it is kept in memory'),
   })
@@ -177,6 +178,12 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     },
     meters,
     swaps,
+  })
+  const ledgerKeeper = new LedgerKeeper({
+    stores,
+    self: { id: member().id, name: self.name },
+    clock: () => quotas.nowMs,
+    trouble: trouble('a day of the ledger can’t be closed; it is tried again'),
   })
   const leaveFleet = stores.fleet.join(member, noticeDifferences({ ...stores, log, clock }))
   const liveCounts = new LiveCounts({ clock })
@@ -222,6 +229,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       mirrors.end()
       tellNoMore()
       live.close()
+      ledgerKeeper.stop()
       swaps.close()
       await upstreams.close()
       await exporters.close()

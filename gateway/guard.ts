@@ -11,7 +11,7 @@ import type { Sign } from '../shared/signature.ts'
 import { Ranges } from './http/address.ts'
 import type { Config, Route } from './config/config.ts'
 import type { Core } from './core.ts'
-import { recorder } from './records/recorder.ts'
+import { noRoute, recorder } from './records/recorder.ts'
 import { deprecationFinder } from './config/deprecations.ts'
 import { lenienceOf } from './http/lenience.ts'
 import { ConfiguredPlans } from './limits/terms.ts'
@@ -25,8 +25,9 @@ import { screen } from './stages/2-screen.ts'
 import { authenticate, letAnybodyIn } from './stages/4-authenticate.ts'
 import { admit } from './stages/5-admit.ts'
 import { retire } from './stages/6-retire.ts'
+import { act } from './stages/7-act.ts'
 import { addRoutes } from './routes.ts'
-import { announce } from './stages/8-announce.ts'
+import { announce } from './stages/9-announce.ts'
 import { addressFinder, strangerRefuser } from './stranger.ts'
 import type { RequestRecord } from './request-record.ts'
 import type { UnderWay } from './forwarding/under-way.ts'
@@ -116,6 +117,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     const route = label ?? url
     const asksOnly = tollgate === 'quota'
     const isFree = asksOnly || tollgate === 'open'
+    const isOfApp = !isFree && upstream === '' && route !== noRoute
     const anyway = {
       follow: follow({
         route,
@@ -128,13 +130,14 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     }
     if (tollgate === 'open') {
       const open = { authenticate: letAnybodyInAll, announce: announceOpen }
-      return { ...anyway, ...open, admit: undefined, retire: undefined }
+      return { ...anyway, ...open, admit: undefined, retire: undefined, act: undefined }
     }
     return {
       ...anyway,
       authenticate: authenticateAll,
       admit: admit({ quotas, cost, asksOnly, share, banned: record.banned }),
       retire: retireAll,
+      act: isOfApp ? act : undefined,
       announce: announceAll,
     }
   }

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Refusal, RefusalCode } from '../shared/refusal.ts'
 import { answer, type LogLine } from '../shared/service.ts'
+import type { Act } from './acts/act.ts'
 import type { Caller } from './keys/caller.ts'
 import type { Standing } from './limits/headers.ts'
 import type { Terms } from './limits/terms.ts'
@@ -28,6 +29,8 @@ export class RequestRecord {
   /** The decision and its limits, for the headers. For a stranger, those of its address. */
   standing: Standing | undefined = undefined
   refusal: Refusal | undefined = undefined
+  /** What a test key wishes to have acted. Such a request counts nowhere. */
+  act: Act | undefined = undefined
   /** Whether its points were given back to the day, because it could not be answered. */
   isGivenBack = false
   /** Its trace, if it is sampled. */
@@ -67,15 +70,16 @@ export function refuse(reply: FastifyReply, refusal: Refusal): FastifyReply {
 }
 
 /**
- * The outcome of a request: admitted, refused with a code, a preflight, `open` to anybody, or `gone` if the caller left
- * first.
+ * The outcome of a request: admitted, refused with a code, acted for a test key, a preflight, `open` to anybody, or
+ * `gone` if the caller left first.
  */
-export type Outcome = 'admitted' | RefusalCode | 'preflight' | 'open' | 'gone'
+export type Outcome = 'admitted' | RefusalCode | 'acted' | 'preflight' | 'open' | 'gone'
 
 export function outcomeOf(
-  { refusal, standing, caller }: RequestRecord,
+  { refusal, standing, caller, act }: RequestRecord,
   { method }: FastifyRequest,
 ): Outcome {
+  if (act?.isActed) return 'acted'
   if (refusal) return refusal.code
   if (!standing) return 'gone'
   if (caller) return 'admitted'

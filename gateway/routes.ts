@@ -11,7 +11,7 @@ import { entryFinder } from './http/entries-of.ts'
 import { ownEndpoints, silentAnswers, takeShortTexts, type OwnAnswers } from './portal/endpoints.ts'
 import { noRoute } from './records/recorder.ts'
 import { refuse } from './request-record.ts'
-import { forward, hidden } from './stages/7-forward.ts'
+import { forward, hidden } from './stages/8-forward.ts'
 
 export type RouteOptions = Readonly<{
   /** Gives the handler of a route. */

@@ -239,7 +239,7 @@ function describer(throttle: LogThrottle, trustedProxies: Ranges) {
 function describe(line: LogLine, request: FastifyRequest): void {
   const { tollgate: record } = request
   if (!record) return
-  const { caller, turnedAway, route, target, refusal, trace } = record
+  const { caller, turnedAway, route, target, refusal, trace, act } = record
   if (trace) line['trace'] = trace.traceId
   const known = caller ?? turnedAway
   if (known) {
@@ -248,6 +248,10 @@ function describe(line: LogLine, request: FastifyRequest): void {
   }
   line['route'] = route
   line['decision'] = outcomeOf(record, request)
+  if (act?.isActed) {
+    line['acted'] = act.text
+    return
+  }
   if (refusal?.reason) line['reason'] = refusal.reason
   const window = refusal && windowOf(refusal)
   if (window) line['window'] = window

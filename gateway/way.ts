@@ -9,6 +9,7 @@ export const way = [
   'authenticate',
   'admit',
   'retire',
+  'act',
   'forward',
   'announce',
 ] as const

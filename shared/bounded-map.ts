@@ -27,6 +27,12 @@ export class BoundedMap<Value> {
     this.#young.set(name, value)
   }
 
+  /** All entries, those that were used last behind. */
+  *entries(): Generator<[name: string, value: Value]> {
+    for (const entry of this.#old) if (!this.#young.has(entry[0])) yield entry
+    yield* this.#young
+  }
+
   delete(name: string): void {
     this.#young.delete(name)
     this.#old.delete(name)

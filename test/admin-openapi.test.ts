@@ -269,6 +269,9 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
   t.equal((await ask('GET', '/admin/live', undefined, events)).status, 503)
   const csv = { accept: 'text/csv' }
   for (const method of ['GET', 'HEAD']) {
+    t.equal((await ask(method, '/admin/ledger?by=key', undefined, csv)).status, 200)
+  }
+  for (const method of ['GET', 'HEAD']) {
     await ask(method, '/admin/keys?all=true')
     await ask(method, '/admin/keys?limit=1')
     t.equal((await ask(method, '/admin/deprecations', undefined, csv)).status, 200)
@@ -335,7 +338,7 @@ async function askEvents(t: Test, url: string): Promise<Answer> {
 /** A key that has done what can be told of: it was let in, and refused. */
 async function busyKey({ call, key, desk }: Admin['gateway']): Promise<string> {
   const { key: one, headers } = await key({
-    ...{ limits: { perMinute: 1, perDay: 9 }, account: 'extended' },
+    ...{ limits: { perMinute: 1, perDay: 9 }, account: 'extended', test: true },
   })
   await call('GET', '/v1/old', undefined, headers)
   await call('GET', '/v1/pets', undefined, { ...headers, 'x-request-id': one.id })

@@ -13,7 +13,8 @@ export async function answer(
 ): Promise<FastifyReply> {
   if (isSilent) return reply.code(204).send()
   if (csv && formOf({ headers }, { hasCsv: true }) === 'csv') {
-    return reply.type(types.csv).send(csv())
+    const text = csv()
+    return reply.type(types.csv).send(typeof text === 'string' ? text : await begun(text))
   }
   if (file) {
     void reply.header('cache-control', 'no-store').header('etag', file.tag)

@@ -135,6 +135,10 @@ async function carryOut(
 ): Promise<number> {
   const { stdout, warn, ask, askSecret, confirm } = surroundings
   const say = (output: string): void => void stdout.write(`${output}\n`)
+  const sayAll = async (pieces: AsyncIterable<string>): Promise<void> => {
+    for await (const piece of pieces) stdout.write(piece)
+    say('')
+  }
   if (operation.where === 'gateway') {
     const [endpoint] = operation.at
     if (!endpoint) return 1
@@ -166,8 +170,13 @@ async function carryOut(
   const { json, text, csv, isRefused } = await operation.run(context, given)
   if (input.values['json']) {
     const value = json()
-    say(jsonText(value instanceof Listed ? await value.wholeJson() : value))
-  } else say(input.values['csv'] && csv ? csv() : await text(context))
+    if (value instanceof Listed && value.isInOrder) await sayAll(value.json(jsonText))
+    else say(jsonText(value instanceof Listed ? await value.wholeJson() : value))
+    return isRefused ? 1 : 0
+  }
+  const all = input.values['csv'] && csv ? csv() : await text(context)
+  if (typeof all === 'string') say(all)
+  else await sayAll(all)
   return isRefused ? 1 : 0
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from '../../shared/clock.ts'
 import { hasBody } from '../../shared/node/linger.ts'
 import { pathOf } from '../../shared/service.ts'
 import type { Sign } from '../../shared/signature.ts'
+import { answerActed } from '../acts/answer.ts'
 import type { Ranges } from '../http/address.ts'
 import type { Route } from '../config/config.ts'
 import { refuse, type RequestRecord } from '../request-record.ts'
@@ -43,6 +44,7 @@ export function forwardTo(options: ForwardingOptions, route: Route, upstream: Up
     if (isBodied && (method === 'GET' || method === 'HEAD')) return refuse(reply, bodied(method))
     const length = isBodied ? raw.headers['content-length'] : undefined
     if (Number(length ?? 0) > route.bodyLimit) return refuse(reply, tooLarge(route.bodyLimit))
+    if (record.act) return answerActed(record.act, record, reply, upstream)
     const target = path + request.url.slice(pathOf(request).length)
     const forwarded = new ForwardedRequest(forwarding, request, record, reply, target)
     if (isBodied) forwarded.waitForBody(length === undefined ? Infinity : Number(length))

@@ -15,7 +15,7 @@ export type Cors = Readonly<{
 const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 const exposed = [
   'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-RateLimit-Notice',
-  'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, Deprecation, Sunset, Link, Location',
+  'X-Gateway-Acted, X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, Deprecation, Sunset, Link, Location',
 ].join(', ')
 
 /** How long a browser may cache a preflight. */

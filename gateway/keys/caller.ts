@@ -34,6 +34,8 @@ export class Caller {
   readonly plan: string
   /** The name of the quota that its requests use up: its account's, or its own. */
   readonly quota: string
+  /** Whether it may have refusals acted for it. */
+  readonly isTest: boolean
   /** The end of its token; 0 if the token isn't valid, `undefined` if it never ends. */
   readonly #endsAtMs: number | undefined
   readonly #state: CallerState
@@ -48,6 +50,7 @@ export class Caller {
     this.name = key.name
     this.plan = plan
     this.quota = quotaOf(key)
+    this.isTest = key.test === true
     const hash = hashOf(token)
     const endsAtMs = validUntil(key, hash)
     this.#endsAtMs = endsAtMs === Infinity ? undefined : endsAtMs
@@ -67,8 +70,8 @@ export class Caller {
   }
 
   toJSON(): object {
-    const { id, name, plan, account, quota } = this
-    return { id, name, plan, account, quota }
+    const { id, name, plan, account, quota, isTest } = this
+    return { id, name, plan, account, quota, ...(isTest && { isTest }) }
   }
 
   static {

@@ -14,7 +14,7 @@ export type Row = Readonly<{ line: number; fields: Readonly<Record<string, strin
 /** The number of rows that are read in one go: the gateway serves requests in between. */
 const rowsAtOnce = 250
 
-const columns = 'token sha256 plan name account perMinute perDay expires note'.split(' ')
+const columns = 'token sha256 plan name account perMinute perDay expires note test'.split(' ')
 
 /** Adds the keys of a file, all or none; a `KeyMistake` names the line of the first mistake. */
 export async function importKeys(
@@ -99,6 +99,7 @@ function keyFromRow({ line, fields }: Row, plans: ReadonlyMap<string, Plan>, now
       name: given('name') ?? `imported, line ${line}`,
       plan: given('plan') ?? '',
       account: given('account'),
+      test: testFrom(given('test')),
       limits,
       createdAtMs: now,
       expiresAtMs: expires === undefined ? undefined : (instantFrom(expires) ?? NaN),
@@ -143,6 +144,12 @@ function limit(text: string | undefined): number | 'unlimited' | undefined {
   return text === undefined || text === 'unlimited' ? text : Number(text)
 }
 
+function testFrom(text: string | undefined): true | undefined {
+  if (text === undefined || text === 'false') return undefined
+  if (text === 'true') return true
+  throw new KeyMistake(`test must be true or false, got "${text}"`)
+}
+
 function requireColumn(name: string, line: number): void {
   if (columns.includes(name)) return
   throw new KeyMistake(
@@ -163,7 +170,10 @@ function jsonFields(text: string, line: number): Record<string, string> {
   return Object.fromEntries(
     Object.entries(value).map(([name, member]: [string, unknown]) => {
       requireColumn(name, line)
-      if (typeof member === 'string' || typeof member === 'number') return [name, String(member)]
+      const isTest = name === 'test' && typeof member === 'boolean'
+      if (isTest || typeof member === 'string' || typeof member === 'number') {
+        return [name, String(member)]
+      }
       throw new KeyMistake(`line ${line}: ${name} must be a text or a number`)
     }),
   )

@@ -9,6 +9,8 @@ export type Key = Readonly<{
   name: string
   plan: string
   account?: string | undefined
+  /** Whether it may have refusals acted for it. It stays what it was made as. */
+  test?: boolean | undefined
   limits?: LimitSettings | undefined
   /** In place of `plan` and of members of `limits`, each until a time. */
   temporaryPlan?: Readonly<{ plan: string; untilMs: number }> | undefined

@@ -11,6 +11,7 @@ const isRecord = checkerOf(
     name: Type.String(),
     plan: Type.String(),
     account: Type.Optional(Type.String()),
+    test: Type.Optional(Type.Boolean()),
     limits: Type.Optional(Type.Object({ perMinute: limit, perDay: limit })),
     temporaryPlan: Type.Optional(Type.Object({ plan: Type.String(), untilMs: Type.Integer() })),
     temporaryLimits: Type.Optional(

@@ -16,6 +16,9 @@ export type KeySettings = Omit<
   | 'temporaryLimits'
 >
 
+/** The parts of a key that operators may change later. */
+export type KeyChanges = Partial<Omit<KeySettings, 'test'>>
+
 const longestText = 255
 
 /** Throws a `KeyMistake` if a key can't have these settings; `plans` are those of the configuration. */

@@ -70,7 +70,7 @@ export type PageQuery = Readonly<{
 export type KeyPage = Readonly<{ keys: readonly Key[]; end?: string }>
 
 /** A key by its id, and its name. */
-export type Named = Readonly<{ id: string; name: string }>
+export type Named = Readonly<{ id: string; name: string; test?: true }>
 
 export type Added = Readonly<{ clash?: number }>
 

@@ -17,7 +17,7 @@ export type Beside = Readonly<{
 
 /** A key without its secrets, with times as texts. */
 export function keyView(key: Key, nowMs: number, { bannedUntilMs, inUse }: Beside = {}) {
-  const { id, name, account, methods, paths, addresses, note } = key
+  const { id, name, account, test, methods, paths, addresses, note } = key
   const { plan, limits } = settingsAt(key, nowMs)
   const { temporaryPlan, temporaryLimits } = running(key, nowMs)
   const until = time(temporaryLimits?.untilMs)
@@ -28,6 +28,7 @@ export function keyView(key: Key, nowMs: number, { bannedUntilMs, inUse }: Besid
     until: time(temporaryPlan?.untilMs),
     state: stateOf(key, nowMs),
     account,
+    test: test || undefined,
     limits: hasLimits(limits) ? { ...limits, ...(until && { until }) } : undefined,
     afterwards:
       temporaryPlan || temporaryLimits

@@ -4,6 +4,7 @@ import { grantedIn, raised, type Granted } from './grants.ts'
 import type { Limits } from './limits.ts'
 import {
   dayMs,
+  giveBack,
   minuteMs,
   newQuota,
   step,
@@ -75,6 +76,18 @@ export class OfflineLimiter {
     return this.#mode === 'allow' ? { ...decision, verdict: 'admitted', bans: false } : decision
   }
 
+  /** Notes points that the store couldn't be asked to give back. */
+  giveBack(quota: string, base: Seen | undefined, decision: Decision): void {
+    const usage = this.#usageByQuota.get(quota) ?? new UnsettledUsage(base, this.#reporter)
+    usage.giveBack(decision)
+    this.#usageByQuota.set(quota, usage)
+  }
+
+  /** The quotas with usage that the store hasn't counted yet. */
+  unsettled(): [quota: string, usage: UnsettledUsage][] {
+    return [...this.#usageByQuota.entries()]
+  }
+
   /** Forgets the usage of a quota if the store has counted all of it. Called after each answer. */
   forgetIfSettled(quota: string, usage: UnsettledUsage): void {
     if (usage.isSettled) this.#usageByQuota.delete(quota)
@@ -92,8 +105,8 @@ export class UnsettledUsage {
   /** The counters that the store gave last, before the outage. */
   readonly base: Seen | undefined
   readonly #reporter: Reporter
-  /** Admitted, and in no report yet. */
-  #unreported: Admitted | undefined
+  /** Admitted or given back, and in no report yet: one entry for each day, the oldest first. */
+  readonly #unreported: Admitted[] = []
   /** The report that the store hasn't acknowledged. */
   #report: Owed | undefined
   #isReporting = false
@@ -105,12 +118,23 @@ export class UnsettledUsage {
   }
 
   get isSettled(): boolean {
-    return !this.#report && !this.#unreported
+    return !this.#report && this.#unreported.length === 0
   }
 
   add({ minute, day, generation }: Seen, cost: number): void {
-    const more = { minute, minuteUsed: cost, day, dayUsed: cost, generation }
-    this.#unreported = sumOf(more, this.#unreported)
+    this.#note({ minute, minuteUsed: cost, day, dayUsed: cost, dayGivenBack: 0, generation })
+  }
+
+  giveBack({ seen: { minute, day, generation }, cost }: Decision): void {
+    giveBack(this.state, cost, day)
+    this.#note({ minute, minuteUsed: 0, day, dayUsed: 0, dayGivenBack: cost, generation })
+  }
+
+  #note(more: Admitted): void {
+    const same = this.#unreported.findIndex(({ day }) => day === more.day)
+    const before = this.#unreported[same]
+    if (before) this.#unreported[same] = sumOf(more, before)
+    else this.#unreported.push(more)
   }
 
   /**
@@ -119,10 +143,10 @@ export class UnsettledUsage {
    */
   nextReport(): Owed | undefined {
     if (this.#isReporting) return undefined
-    if (!this.#report && this.#unreported) {
+    const oldest = this.#report ? undefined : this.#unreported.shift()
+    if (oldest) {
       const { id } = this.#reporter
-      this.#report = { ...this.#unreported, by: id, number: ++this.#reporter.reports }
-      this.#unreported = undefined
+      this.#report = { ...oldest, by: id, number: ++this.#reporter.reports }
     }
     this.#isReporting = this.#report !== undefined
     return this.#report
@@ -155,17 +179,16 @@ function shareOf(limits: Limits, base: Seen | undefined, { nowMs, gateways }: La
   }
 }
 
-/** The sum of both, for the later minute and the later day: usage of earlier windows is dropped. */
-function sumOf(one: Admitted, other: Admitted | undefined): Admitted {
-  if (!other) return one
+/** The sum of both, which are of one day; of the minute, usage before the later one is dropped. */
+function sumOf(one: Admitted, other: Admitted): Admitted {
   const minute = Math.max(one.minute, other.minute)
-  const day = Math.max(one.day, other.day)
-  const both = [one, other]
+  const ofMinute = (each: Admitted): number => (each.minute === minute ? each.minuteUsed : 0)
   return {
     minute,
-    minuteUsed: both.reduce((sum, each) => sum + (each.minute === minute ? each.minuteUsed : 0), 0),
-    day,
-    dayUsed: both.reduce((sum, each) => sum + (each.day === day ? each.dayUsed : 0), 0),
+    minuteUsed: ofMinute(one) + ofMinute(other),
+    day: one.day,
+    dayUsed: one.dayUsed + other.dayUsed,
+    dayGivenBack: one.dayGivenBack + other.dayGivenBack,
     generation: Math.max(one.generation, other.generation),
   }
 }

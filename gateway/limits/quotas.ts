@@ -127,13 +127,37 @@ export class Quotas {
     return !(decision instanceof Promise) && decision.verdict === 'banned'
   }
 
-  /** Gives the points of a request back to the day, because the request could not be answered. */
-  async giveBack(quota: string, { cost, seen }: Decision): Promise<void> {
+  /** Gives the points of a request back to its day, because the request could not be answered. */
+  async giveBack(quota: string, decision: Decision): Promise<void> {
+    const { cost, seen, decidedBy } = decision
     if (cost === 0) return
+    const usage = decidedBy === 'alone' ? this.#offline.usageOf(quota) : undefined
+    if (usage) return usage.giveBack(decision)
     try {
       await this.#store.giveBack(quota, cost, seen.day)
     } catch {
-      // The outage is reported elsewhere, and a point of a day isn't worth a retry.
+      // If only the answer was lost, the points are given back twice: to the caller's advantage.
+      if (!this.#store.isLocal) this.#offline.giveBack(quota, this.#seen.get(quota), decision)
+    }
+  }
+
+  /** Reports to the store what it hasn't counted yet, without waiting for requests. Never throws. */
+  async settle(): Promise<void> {
+    if (this.#store.isLocal || !this.isReachable) return
+    for (const [quota, usage] of this.#offline.unsettled()) {
+      const owed = usage.nextReport()
+      if (!owed) continue
+      let isAcknowledged = false
+      try {
+        const ask = { key: '', cost: 0, limits: noLimits, seen: this.#seen.get(quota), owed }
+        await this.#store.decide(quota, ask)
+        isAcknowledged = true
+      } catch {
+        return
+      } finally {
+        usage.endReport(isAcknowledged)
+      }
+      this.#offline.forgetIfSettled(quota, usage)
     }
   }
 

@@ -1,5 +1,6 @@
 import { grantedIn, raised, type Granted, type QuotaGrants } from './grants.ts'
 import type { Limits } from './limits.ts'
+import { withPoints, type PastPoints } from './past-points.ts'
 
 export const minuteMs = 60_000
 export const dayMs = 86_400_000
@@ -43,6 +44,8 @@ export type QuotaState = Counters & {
   conducts: Map<string, Conduct> | undefined
   /** The points that operators have added to the limits of present windows. */
   grants?: QuotaGrants | undefined
+  /** The points of days that the counters have left: what the ledger tells doesn't end with them. */
+  past?: PastPoints | undefined
   /** The number of each gateway's last settled report, by gateway. */
   settled?: Map<string, number>
 }
@@ -56,7 +59,9 @@ export type Owed = Readonly<{
   minuteUsed: number
   day: number
   dayUsed: number
-  /** The generation that the gateway knew. After a reset the report is void. */
+  /** Points that couldn't be given back to that day. */
+  dayGivenBack: number
+  /** The generation that the gateway knew. After a reset the report is void, except for the ledger. */
   generation: number
   /** The gateway, and the number of its report: a repeated report isn't counted again. */
   by: string
@@ -148,10 +153,22 @@ export function standing(state: QuotaState, key: string, nowMs: number): Decisio
   return decision(state, conduct, 'admitted', false, 0, nowMs, granted)
 }
 
-/** Gives the points of a request back to its day, unless that day is over. */
+/** Gives the points of a request back to its day: to the counters, or to what they have left behind. */
 export function giveBack(state: QuotaState, cost: number, day: number): void {
-  if (state.day !== day) return
-  state.dayGivenBack = Math.min(state.dayUsed, state.dayGivenBack + cost)
+  const left = state.dayUsed - state.dayGivenBack
+  const counted = state.day === day ? Math.min(cost, left) : 0
+  state.dayGivenBack += counted
+  if (state.past && cost > counted) {
+    state.past = withPoints(state.past, day, counted - cost, state.day)
+  }
+}
+
+/** Takes the points of the day out of the counters: the day has ended, or an operator resets it. */
+export function leaveDay(state: QuotaState, today: number): void {
+  const points = state.dayUsed - state.dayGivenBack
+  if (points > 0) state.past = withPoints(state.past, state.day, points, today)
+  state.dayUsed = 0
+  state.dayGivenBack = 0
 }
 
 export function newConduct(): Conduct {
@@ -168,9 +185,8 @@ export function roll(state: QuotaState, nowMs: number): void {
     state.minuteUsed = 0
   }
   if (state.day !== day && state.day !== day + 1) {
+    leaveDay(state, day)
     state.day = day
-    state.dayUsed = 0
-    state.dayGivenBack = 0
   }
 }
 
@@ -192,13 +208,18 @@ function heal(state: QuotaState, conduct: Conduct, seen: Seen): void {
   conduct.bannedUntilMs = Math.max(conduct.bannedUntilMs, seen.bannedUntilMs)
 }
 
-/** Adds the points that a gateway admitted without the store, in windows that still run. */
+/** Adds the points that a gateway admitted without the store: to windows that still run, else to what is past. */
 function settle(state: QuotaState, owed: Owed): void {
+  const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, by, number } = owed
   const settled = (state.settled ??= new Map())
-  if (owed.generation < state.generation || owed.number <= (settled.get(owed.by) ?? 0)) return
-  settled.set(owed.by, owed.number)
-  if (owed.minute === state.minute) state.minuteUsed += owed.minuteUsed
-  if (owed.day === state.day) state.dayUsed += owed.dayUsed
+  if (number <= (settled.get(by) ?? 0)) return
+  settled.set(by, number)
+  const counts = generation >= state.generation
+  if (counts && minute === state.minute) state.minuteUsed += minuteUsed
+  if (counts && day === state.day) {
+    state.dayUsed += dayUsed
+    giveBack(state, dayGivenBack, day)
+  } else state.past = withPoints(state.past, day, dayUsed - dayGivenBack, state.day)
 }
 
 function fits(state: QuotaState, cost: number, { perMinute, perDay }: Limits): boolean {

@@ -4,6 +4,9 @@ import type { Ask, Decision } from './step.ts'
 /** A ban that runs. */
 export type Ban = Readonly<{ key: string; quota: string; untilMs: number }>
 
+/** The points of a quota on a day, less what was given back. */
+export type QuotaPoints = Readonly<{ quota: string; points: number }>
+
 /** Hears from a store about bans, and about its health. */
 export type BanListener = Readonly<{
   /** A key was banned, by its own strikes or by an operator. */
@@ -28,9 +31,9 @@ export interface QuotaStore {
   readonly isLocal: boolean
   /** Decides a request and counts it. With cost 0 it counts nothing, and gives the state of the limits. */
   decide(quota: string, ask: Ask): Decision | Promise<Decision>
-  /** Gives the points of a request back to its day, if that day still runs. */
+  /** Gives the points of a request back to its day: to the counters if that day still runs, else for the ledger. */
   giveBack(quota: string, cost: number, day: number): void | Promise<void>
-  /** Empties both windows of a quota. */
+  /** Empties both windows of a quota. For the ledger its points stay. */
   reset(quota: string): Promise<void>
   /**
    * Adds points to the limits of this minute and this day; they are gone with their window. Several add up. `false` if the
@@ -46,6 +49,11 @@ export interface QuotaStore {
   bans(): Promise<readonly Ban[]>
   /** Writes down counters that only this process knows, for those who read the store beside it. */
   flush?(): Promise<void>
+  /**
+   * The points of a day of all quotas that have any, some at a time: of today, or of one of the `pastDays` before. A quota
+   * may come twice; then the later number is right. Decisions go on meanwhile.
+   */
+  points(day: number): AsyncIterable<readonly QuotaPoints[]>
   /**
    * Reports the lifts, resets and grants of all processes within a second, and bans where that spares a
    * question. Returns the function that ends the watch.

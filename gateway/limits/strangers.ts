@@ -3,6 +3,7 @@ import type { Refusal, RefusalCode } from '../../shared/refusal.ts'
 import { neighbourhoodOf } from '../http/address.ts'
 import { BoundedMap } from '../../shared/bounded-map.ts'
 import { FleetCounts, type StrangerAddress } from './fleet-counts.ts'
+import { usedUp } from './acted.ts'
 import { waitRefusal } from './wait-refusal.ts'
 import type { Standing } from './headers.ts'
 import type { Limits } from './limits.ts'
@@ -57,6 +58,14 @@ export class Strangers {
   stand(address: string): Decision {
     const name = neighbourhoodOf(address)
     return standing(this.#addresses.get(name)?.quota ?? newQuota(), name, this.#clock())
+  }
+
+  /** The refusal of an address that had sent too many requests, for a test key; `undefined` where that never happens. */
+  actedRefusal(address: string): { refusal: Refusal; standing: Standing } | undefined {
+    const { limits } = this
+    const real = { decision: this.stand(address), limits }
+    const standing = usedUp(real, 'minute', 1) ?? usedUp(real, 'day', 1)
+    return standing && { refusal: waitRefusal('too_many_failed_attempts', standing), standing }
   }
 
   /** Whether the next request of an address would exceed its limits. */

@@ -36,6 +36,7 @@ import { listAudit } from './reports/audit.ts'
 import { deprecationDays } from './reports/deprecation-days.ts'
 import { reportDeprecations } from './reports/deprecations.ts'
 import { listExtensions } from './reports/extensions.ts'
+import { exportUsage } from './reports/usage-export.ts'
 import { showUsage } from './reports/usage.ts'
 import { showRequest } from './requests/show.ts'
 import { reportShadow } from './shadow/report.ts'
@@ -69,6 +70,7 @@ export const operations: readonly Operation[] = [
   showQuota,
   resetQuota,
   grantQuota,
+  exportUsage,
   showUsage,
   listAudit,
   previewLimits,

@@ -7,7 +7,7 @@ import { quotaOf, validUntil, type Key, type Secret, type StoredKey } from '../k
 import { importKeys } from '../keys/import.ts'
 import { KeyMistake } from '../keys/mistake.ts'
 import { resolveKey, type ResolvedKey } from '../keys/reference.ts'
-import { requireSound, type KeySettings } from '../keys/settings.ts'
+import { requireSound, type KeyChanges, type KeySettings } from '../keys/settings.ts'
 import { changedKey, requireEnds, settingsFrom, type Ends } from '../keys/temporary.ts'
 import { hashOf, isOurs, isWellFormed, newKeyId, newToken } from '../keys/token.ts'
 import { keyView } from '../keys/view.ts'
@@ -142,7 +142,7 @@ export class KeyDesk {
   }
 
   /** The change to some settings; a plan and limits may end by themselves. */
-  changing(changes: Partial<KeySettings>, ends: Ends = {}): KeyEdit {
+  changing(changes: KeyChanges, ends: Ends = {}): KeyEdit {
     const change = (key: Key): Key => {
       requireAlive(key)
       const nowMs = this.#clock()
@@ -182,7 +182,7 @@ export class KeyDesk {
     return after
   }
 
-  change(id: string, changes: Partial<KeySettings>): Promise<Key> {
+  change(id: string, changes: KeyChanges): Promise<Key> {
     return this.edit(id, this.changing(changes))
   }
 

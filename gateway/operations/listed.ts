@@ -9,6 +9,8 @@ export class Listed<Item> {
   readonly #items: AsyncIterable<Item>
   readonly #order: (a: Item, b: Item) => number
   readonly #view: (item: Item) => object
+  /** Whether it comes in order. */
+  isInOrder = false
 
   constructor(
     items: AsyncIterable<Item>,
@@ -25,6 +27,13 @@ export class Listed<Item> {
     return new Listed(inTurns(items), () => 0, view)
   }
 
+  /** A list of any length that comes in order, so that nobody reads it whole. */
+  static inOrder<Item>(items: AsyncIterable<Item>, view: (item: Item) => object): Listed<Item> {
+    const listed = new Listed(items, () => 0, view)
+    listed.isInOrder = true
+    return listed
+  }
+
   async inOrder(): Promise<Item[]> {
     const all: Item[] = []
     for await (const item of this.#items) all.push(item)
@@ -35,12 +44,12 @@ export class Listed<Item> {
     return (await this.inOrder()).map(this.#view)
   }
 
-  /** The text of the list in JSON, in pieces. */
-  async *json(): AsyncGenerator<string, void> {
+  /** The text of the list in JSON, in pieces; `textOf` makes the text of each item. */
+  async *json(textOf: (view: object) => string = JSON.stringify): AsyncGenerator<string, void> {
     let piece = '['
     let count = 0
     for await (const item of this.#items) {
-      piece += (count++ > 0 ? ',\n' : '') + JSON.stringify(this.#view(item))
+      piece += (count++ > 0 ? ',\n' : '') + textOf(this.#view(item))
       if (piece.length < pieceLength) continue
       yield piece
       piece = ''

@@ -23,8 +23,8 @@ type Formats<Result, Where> = Readonly<{
   json?: (result: Result, context: Where) => unknown
   /** The result for people. */
   text: (result: Result, context: CommandContext) => string | Promise<string>
-  /** The result for spreadsheets. */
-  csv?: (result: Result) => string
+  /** The result for spreadsheets; of any length, in pieces. */
+  csv?: (result: Result) => string | AsyncGenerator<string, void>
   /** The result as a file, with which the admin API answers unless it is asked for JSON. */
   file?: (result: Result) => FileAnswer
   /** Whether the result is a failure: the command then exits with 1. */
@@ -38,7 +38,7 @@ export type FileAnswer = Readonly<{ type: string; text: string; tag: string }>
 export type Outcome = Readonly<{
   json: () => unknown
   text: (context: CommandContext) => string | Promise<string>
-  csv: (() => string) | undefined
+  csv: (() => string | AsyncGenerator<string, void>) | undefined
   file: FileAnswer | undefined
   isRefused: boolean
   /** The path of a thing that was made. */

@@ -16,6 +16,9 @@ import { pointsBeyondOne, pointTallies, refusalName, useOf, windowOf } from './u
 export const noPlan = 'none'
 export const noRoute = 'none'
 
+/** In metrics, the plan of all test keys: what they try out is in nobody's figures. */
+export const testPlan = 'test'
+
 /** Statuses from here on are failures, also those that a backend answers itself. */
 const firstFailure = 500
 
@@ -59,13 +62,14 @@ export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Rec
     if (!windows) return
     for (const window of ['minute', 'day'] as const) {
       if (!windows.includes(window)) continue
-      meters.shadows.add(caller.plan, window)
+      meters.shadows.add(planOf(caller), window)
       tallying.count(caller.id, stateOf(caller), tallies[window], true)
     }
   }
 
-  function countNear({ plan }: Caller, { decision, limits }: Standing): void {
+  function countNear(caller: Caller, { decision, limits }: Standing): void {
     if (decision.verdict !== 'admitted') return
+    const plan = planOf(caller)
     if (isNear(decision.minuteUsed, limits.perMinute)) meters.near.add(plan, 'minute')
     if (isNear(decision.dayUsed, limits.perDay)) meters.near.add(plan, 'day')
   }
@@ -77,10 +81,14 @@ export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Rec
       return (request, reply) => {
         const { tollgate: record } = request
         if (!record) return
-        const { caller, refusal } = record
-        const plan = caller?.plan ?? noPlan
+        const { caller, refusal, act } = record
+        const plan = act ? testPlan : caller ? planOf(caller) : noPlan
         const status = statusOf(reply)
         answers.add(plan, status)
+        if (act) {
+          if (refusal) meters.refusals.add(plan, refusalName(refusal))
+          return
+        }
         const endedAtMs = performance.now()
         durations.add(endedAtMs - record.beganAtMs)
         meters.own.add((record.sentAtMs || endedAtMs) - record.beganAtMs)
@@ -109,16 +117,21 @@ export function recorder(core: Core, { hash, clock, log }: RecorderOptions): Rec
       }
     },
 
-    banned({ id, name, plan }, { bans }, untilMs) {
-      meters.bans.add(plan, '')
+    banned(caller, { bans }, untilMs) {
+      const { id, name } = caller
+      meters.bans.add(planOf(caller), '')
       // A ban during an outage holds in this gateway only, so it is logged and not written to the audit.
       if (core.quotas.isReachable) core.earnedBans.add({ id, name, bans }, untilMs)
       log.warn({ key: id, until: new Date(untilMs).toISOString() }, 'a key is banned')
     },
 
     deprecatedCall(caller, operation) {
-      meters.deprecated.add(operation, caller.plan)
+      meters.deprecated.add(operation, planOf(caller))
       tallying.count(caller.id, stateOf(caller), deprecatedCall(operation), true)
     },
   }
+}
+
+function planOf({ isTest, plan }: Caller): string {
+  return isTest ? testPlan : plan
 }

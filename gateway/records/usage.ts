@@ -1,7 +1,7 @@
 import { breathe } from '../../shared/breathe.ts'
 import { sortedInTurns } from '../../shared/in-turns.ts'
 import { statusByCode } from '../../shared/refusal.ts'
-import { keyNames } from '../keys/names.ts'
+import { namedKeys } from '../keys/names.ts'
 import { dayMs } from '../limits/step.ts'
 import { classOfStatus } from './status-class.ts'
 import type { KeyStore } from '../keys/store.ts'
@@ -12,6 +12,8 @@ import { refusalTallies } from './use.ts'
 export type Usage = Readonly<{
   key: string
   name: string
+  /** Whether it is a test key. */
+  test?: true
   /** Such as `2030-12-05`; left out for a sum of several days. */
   day?: string
   admitted: number
@@ -41,6 +43,13 @@ export type UsageQuery = Readonly<{ fromDay: number; toDay: number; key?: string
 export function latestDays(count: number, nowMs: number): { fromDay: number; toDay: number } {
   const toDay = Math.floor(nowMs / dayMs)
   return { fromDay: toDay - count + 1, toDay }
+}
+
+/** The kind of a tally of usage; `undefined` for another one. `more` and `less` are points beside one for each admitted. */
+export function usageKind(what: string): 'admitted' | 'refused' | 'more' | 'less' | undefined {
+  const [kind, which] = what.split(' ', 2)
+  if (kind === 'admitted' || kind === 'refused') return kind
+  return kind === 'points' ? (which === 'less' ? 'less' : 'more') : undefined
 }
 
 /** The usage in some days: of one key by day; otherwise of each key in all, the most used first. */
@@ -76,13 +85,15 @@ export async function usage(
     [...sumsByName.values()],
     (a, b) => a.day - b.day || b.admitted - a.admitted || (a.key < b.key ? -1 : 1),
   )
-  const nameOf = await keyNames(
+  const keys = await namedKeys(
     stores.keys,
     sums.map(({ key }) => key),
   )
   const usages: Usage[] = []
   for (const { key: of, day, admitted, points, refused, windows, answers } of sums) {
-    const usage = { key: of, name: nameOf(of), admitted, points, refused, windows, answers }
+    const { name = '', test } = keys.get(of) ?? {}
+    const counts = { admitted, points, refused, windows, answers }
+    const usage = { key: of, name, ...(test && { test }), ...counts }
     const count = usages.push(key === undefined ? usage : { ...usage, day: dayText(day) })
     if (count % 1_000 === 0) await breathe()
   }

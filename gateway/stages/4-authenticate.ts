@@ -7,6 +7,7 @@ import type {
 import type { Clock } from '../../shared/clock.ts'
 import { Refusal, type Reason } from '../../shared/refusal.ts'
 import { pathOf } from '../../shared/service.ts'
+import { actFrom } from '../acts/act.ts'
 import { bearerToken } from '../http/bearer.ts'
 import { stateOf, type Caller } from '../keys/caller.ts'
 import type { KeyDirectory, LookUp } from '../keys/directory.ts'
@@ -15,7 +16,7 @@ import type { Strangers } from '../limits/strangers.ts'
 import type { ConfiguredPlans } from '../limits/terms.ts'
 import type { LastUses } from '../records/last-uses.ts'
 import { LogThrottle } from '../records/log-throttle.ts'
-import { refuse } from '../request-record.ts'
+import { refuse, type RequestRecord } from '../request-record.ts'
 import type { AddressOf, RefuseStranger } from '../stranger.ts'
 
 export type AuthenticateOptions = Readonly<{
@@ -76,6 +77,7 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
       return refuseStranger(request, reply, ended[stateOf(caller).endsBecause])
     }
     lastUses.add(caller, nowMs)
+    if (caller.isTest && actsAsStranger(request, reply, record)) return
     const terms = plans.termsFor(caller)
     if (!terms) {
       record.turnedAway = caller
@@ -85,6 +87,29 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
     record.terms = terms
     record.forbidden = terms.forbids?.(request.method, pathOf(request), () => addressOf(request))
     done()
+  }
+
+  /** Notes what a test key has acted. `true` if it is a refusal of a stranger, which this stage acts itself. */
+  function actsAsStranger(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    record: RequestRecord,
+  ): boolean {
+    // At the gateway's own endpoints nothing is acted: they answer whatever the limits say.
+    if (request.routeOptions.config.tollgate === 'quota') return false
+    const act = (record.act = actFrom(request.headers))
+    if (act?.name === 'expired') {
+      act.isActed = true
+      tellAsStranger(request, reply, ended.expired())
+      return true
+    }
+    if (act?.name !== 'too_many_failed_attempts') return false
+    const acted = strangers.actedRefusal(addressOf(request))
+    act.isActed = acted !== undefined
+    if (!acted) return false
+    record.standing = acted.standing
+    void refuse(reply, acted.refusal)
+    return true
   }
 
   /** Refuses a key whose plan is gone. It isn't counted as a stranger, because the key is valid. */

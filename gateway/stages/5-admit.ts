@@ -6,9 +6,12 @@ import type {
 } from 'fastify'
 import { hasBody } from '../../shared/node/linger.ts'
 import { Refusal } from '../../shared/refusal.ts'
+import type { Act } from '../acts/act.ts'
+import { actedStanding } from '../acts/standing.ts'
 import { stateOf, type Caller } from '../keys/caller.ts'
 import { bodied, tooManyAtOnce } from '../forwarding/refusals.ts'
 import { waitRefusal } from '../limits/wait-refusal.ts'
+import type { Standing } from '../limits/headers.ts'
 import { limitsIn } from '../limits/grants.ts'
 import type { Limits } from '../limits/limits.ts'
 import { noticeOf } from '../limits/near.ts'
@@ -45,6 +48,8 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
     if (!record || !caller || !terms) throw new Error('admit comes after follow and authenticate')
     // Its caller left while the key was looked up. Nothing would count it down in the share.
     if (record.hasEnded) return
+    const { act } = record
+    if (act?.name === 'too_many_at_once') return holdBack(record, caller, terms, reply, done)
     if (share) {
       if (!share.enter(caller.quota)) {
         record.shareTaken = share.takenBy(caller.quota)
@@ -54,13 +59,18 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
     }
     const { limits } = terms
     if (cost > 1 && cost > mostPoints(limits)) record.forbidden ??= 'cost'
+    if (act?.name === 'forbidden') {
+      act.isActed = record.forbidden === undefined
+      record.forbidden ??= 'method'
+    }
     const refusal = record.forbidden && forbidden(record.forbidden, cost, limits)
     if (record.trace) record.trace.askedAtMs = performance.now()
-    const decided = asksOnly
-      ? quotas.stand(caller, terms)
-      : quotas.decide(caller, terms, refusal ? 0 : cost, stateOf(caller))
+    const decided =
+      asksOnly || act
+        ? quotas.stand(caller, terms)
+        : quotas.decide(caller, terms, refusal ? 0 : cost, stateOf(caller))
     if (decided instanceof Promise) waitFor(decided, refusal, record, reply, done)
-    else act(decided, refusal, record, reply, done)
+    else proceed(decided, refusal, record, reply, done)
   }
 
   /** Refuses a request over the caller's share, without counting it. A running ban is told first. */
@@ -77,6 +87,7 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
         limits: limitsIn(decision, terms.limits),
       })
       const isBanned = decision.verdict === 'banned'
+      if (record.act) record.act.isActed = record.act.name === 'too_many_at_once' && !isBanned
       void refuse(
         reply,
         isBanned ? waitRefusal('key_banned', standing, terms.bans) : tooManyAtOnce(),
@@ -94,10 +105,10 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
     reply: FastifyReply,
     done: Done,
   ): void {
-    decided.then((decision) => act(decision, refusal, record, reply, done)).catch(done)
+    decided.then((decision) => proceed(decision, refusal, record, reply, done)).catch(done)
   }
 
-  function act(
+  function proceed(
     decision: Decision,
     refusal: Refusal | undefined,
     record: RequestRecord,
@@ -107,11 +118,14 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
     const { caller, terms } = record
     if (!caller || !terms) throw new Error('a decision is made for a caller')
     if (record.trace) record.trace.decidedAtMs = performance.now()
-    const standing = (record.standing = {
-      decision,
-      limits: limitsIn(decision, terms.limits),
-    })
-    const { verdict } = decision
+    const real = (record.standing = { decision, limits: limitsIn(decision, terms.limits) })
+    const acted =
+      record.act && isHeard(record.act, real, refusal)
+        ? actedStanding(record.act, real, terms, cost)
+        : real
+    if (acted instanceof Refusal) return void refuse(reply, acted)
+    const standing = (record.standing = acted)
+    const { verdict } = standing.decision
     if (verdict === 'unavailable') return void refuse(reply, unavailable())
     if (asksOnly) return done()
     if (decision.bans) banned(caller, terms, decision.bannedUntilMs)
@@ -136,6 +150,13 @@ export function quotaView(request: FastifyRequest, reply: FastifyReply): object 
     strikesToBan: terms?.bans?.strikes ?? null,
     notice: noticeOf(standing, terms?.near) ?? null,
   }
+}
+
+/** Whether a wish is heard: a real ban comes before it, and another real refusal before all but a ban. */
+function isHeard(act: Act, { decision }: Standing, refusal: Refusal | undefined): boolean {
+  if (decision.verdict === 'admitted') return refusal === undefined || act.name === 'ban'
+  act.isActed = false
+  return false
 }
 
 function forbidden(why: Forbidden, cost: number, limits: Limits): Refusal {

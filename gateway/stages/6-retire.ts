@@ -2,6 +2,7 @@ import type { onRequestHookHandler } from 'fastify'
 import type { Clock } from '../../shared/clock.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { pathOf } from '../../shared/service.ts'
+import { actedDeprecation } from '../acts/deprecation.ts'
 import type { FindDeprecation } from '../config/deprecations.ts'
 import type { Caller } from '../keys/caller.ts'
 import { refuse, type RequestRecord } from '../request-record.ts'
@@ -19,10 +20,14 @@ export type RetireOptions = Readonly<{
 export function retire({ find, clock, called, unanswered }: RetireOptions): onRequestHookHandler {
   return function retire(request, reply, done): void {
     const { tollgate: record } = request
-    const deprecated = find(request.method, pathOf(request), record?.caller)
+    const found = find(request.method, pathOf(request), record?.caller)
+    const act = record?.act
+    if (act) act.deprecated = actedDeprecation(act, found, clock())
+    const deprecated = act?.deprecated ?? found
     if (!deprecated) return done()
     if (!record?.caller) throw new Error('retire comes after authenticate')
-    called(record.caller, deprecated.deprecation.operation)
+    if (act) act.isActed ||= act.deprecated !== undefined
+    else called(record.caller, deprecated.deprecation.operation)
     const { sunsetMs = Infinity, extension } = deprecated
     const { afterSunset, brownouts, replacement } = deprecated.deprecation
     const now = clock()

@@ -4,6 +4,7 @@ import { isDeprecatedCall } from '../records/deprecated-calls.ts'
 import type { AuditEntry } from '../records/audit-store.ts'
 import { beginning, type KeyUses } from '../keys/last-use-store.ts'
 import type { QuotaPeaks } from '../foresight/peak-store.ts'
+import type { ClosedDay } from '../ledger/store.ts'
 import type { Tally } from '../records/tally-store.ts'
 
 /** A quota, and the time after which its state no longer matters. */
@@ -30,6 +31,8 @@ export interface CopySource {
   tallies(): AsyncIterable<readonly Tally[]>
   /** The peaks of all remembered days, some quotas at a time. */
   peaks(): AsyncIterable<readonly QuotaPeaks[]>
+  /** The closed days of the ledger, the oldest first. */
+  ledger(): AsyncIterable<ClosedDay>
   /** The last uses of all keys, and since when they are noted. One may come twice. */
   lastUses(): AsyncIterable<readonly StoredUses[]>
   /** The oldest first. */
@@ -58,6 +61,8 @@ export interface CopyGoal {
   putTallies(tallies: readonly Tally[]): Promise<void>
   /** Puts peaks. Of a day that is stored already, the larger numbers win. */
   putPeaks(peaks: readonly QuotaPeaks[]): Promise<void>
+  /** Puts closed days of the ledger. One that is closed already stays as it is. */
+  putLedger(day: ClosedDay): Promise<void>
   /** Puts last uses. Of a token that is stored already, the later one wins. */
   putLastUses(uses: readonly StoredUses[]): Promise<void>
   /** Puts lines of the audit among the stored ones, by their time. */
@@ -90,6 +95,8 @@ export type Copied = Readonly<{
   deprecatedCalls: number
   /** Quotas of which the highest use is known, by day. */
   peaks: number
+  /** Closed days of the ledger. */
+  ledgerDays: number
   /** Keys of which the last use is known. */
   lastUses: number
   audit: number
@@ -126,6 +133,7 @@ export async function copyStore(
     usage: 0,
     deprecatedCalls: 0,
     peaks: 0,
+    ledgerDays: 0,
     lastUses: 0,
     audit: 0,
   }
@@ -147,6 +155,10 @@ export async function copyStore(
     if (!isDryRun) await goal.putPeaks(batch)
     copied.peaks += batch.length
     progress?.('peaks', copied.peaks)
+  }
+  for await (const day of source.ledger()) {
+    if (!isDryRun) await goal.putLedger(day)
+    copied.ledgerDays++
   }
   for await (const batch of source.lastUses()) {
     if (!isDryRun) await goal.putLastUses(batch)

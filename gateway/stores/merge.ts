@@ -1,4 +1,5 @@
 import { laterGrants } from '../limits/grants.ts'
+import { mergedPast } from '../limits/past-points.ts'
 import type { Conduct, QuotaState } from '../limits/step.ts'
 import { auditEntriesFrom, auditText, type AuditEntry } from '../records/audit-store.ts'
 
@@ -7,6 +8,11 @@ import { auditEntriesFrom, auditText, type AuditEntry } from '../records/audit-s
  * one is taken, because an operator has reset the quota or lifted a ban since; that leaves grants as they are.
  */
 export function mergedQuota(one: QuotaState, other: QuotaState): QuotaState {
+  const merged = withLargerCounts(one, other)
+  return { ...merged, past: mergedPast(one, other, merged) }
+}
+
+function withLargerCounts(one: QuotaState, other: QuotaState): QuotaState {
   const grants = laterGrants(one.grants, other.grants)
   if (one.generation !== other.generation) {
     return { ...(one.generation > other.generation ? one : other), grants }

@@ -62,6 +62,7 @@ function emptyGoal(file: string): CopyGoal {
     putQuotas: refuse,
     putTallies: refuse,
     putPeaks: refuse,
+    putLedger: refuse,
     putLastUses: refuse,
     putAudit: refuse,
     finish: refuse,

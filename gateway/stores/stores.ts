@@ -1,6 +1,7 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { TimelineStore } from '../explain/timeline-store.ts'
 import type { PeakStore } from '../foresight/peak-store.ts'
+import type { LedgerStore } from '../ledger/store.ts'
 import type { FleetQuestions } from '../fleet/questions.ts'
 import type { FleetStore } from '../fleet/store.ts'
 import type { KeyStore } from '../keys/store.ts'
@@ -21,6 +22,7 @@ export type Stores = Readonly<{
   audit: AuditStore
   timeline: TimelineStore
   peaks: PeakStore
+  ledger: LedgerStore
   swaps: SwapStore
   notices: NoticeStore
   /** The counts of strangers of a fleet; absent in the store of one gateway, and in a command. */

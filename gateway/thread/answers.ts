@@ -97,10 +97,12 @@ async function tellOutcome(
   { tell, asked }: Telling,
 ): Promise<void> {
   const whole = (text: string): void => tell({ is: 'whole', text: bytesOf(text) })
-  if (form === 'csv' && csv) return whole(csv())
-  const value = json()
-  if (!(value instanceof Listed)) return whole(JSON.stringify(value))
-  for await (const text of value.json()) {
+  const value = form === 'csv' && csv ? csv() : json()
+  if (typeof value === 'string') return whole(form === 'csv' ? value : JSON.stringify(value))
+  const isStream = typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+  const pieces = value instanceof Listed ? value.json() : isStream ? value : undefined
+  if (!pieces) return whole(JSON.stringify(value))
+  for await (const text of pieces as AsyncIterable<string>) {
     tell({ is: 'piece', text: bytesOf(text) })
     if (!(await asked())) return
   }

@@ -111,7 +111,7 @@ export function quotaStoreContract(
       setTime(start)
       const wide = { limits: { perMinute: 100, perDay: 1_000 } }
       const { seen } = await ask(quota, wide)
-      const owed = { ...seen, minuteUsed: 10, dayUsed: 30, by: 'one', number: 1 }
+      const owed = { ...seen, minuteUsed: 10, dayUsed: 30, dayGivenBack: 0, by: 'one', number: 1 }
       t.match(await ask(quota, { ...wide, owed }), { minuteUsed: 12, dayUsed: 32 })
       t.match(await ask(quota, { ...wide, owed }), { minuteUsed: 13, dayUsed: 33 }, 'once')
       const past = { ...owed, minute: owed.minute - 1, number: 2 }
@@ -295,6 +295,54 @@ export function quotaStoreContract(
         )
         t.match(await ask(quota, { key: 'bad' }), { verdict: 'admitted' })
       })
+    })
+
+    const pointsOf = async (quota: string, day: number): Promise<number> => {
+      let found = 0
+      for await (const some of store.points(day)) {
+        for (const each of some) if (each.quota === quota) found = each.points
+      }
+      return found
+    }
+
+    t.test('the points of a day outlast midnight, resets and a restart', async (t) => {
+      const [quota, idle] = [newName(), newName()]
+      const wide = { limits: { perMinute: 100, perDay: 1_000 } }
+      const midnight = start + dayMs / 2
+      setTime(midnight - 1)
+      const { seen } = await ask(quota, { ...wide, cost: 5 })
+      const { day } = seen
+      await ask(idle, { ...wide, cost: 7 })
+      await store.giveBack(quota, 1, day)
+      await store.reset(quota)
+      await ask(quota, { ...wide, cost: 2 })
+      t.equal(await pointsOf(quota, day), 6, 'before a reset and after it')
+      // Of a request before the reset: the counters have two points of others only.
+      await store.giveBack(quota, 3, day)
+      t.equal(await pointsOf(quota, day), 3)
+      t.match(await ask(quota, { ...wide, cost: 0 }), { dayUsed: 0 })
+      await ask(quota, { ...wide, cost: 4 })
+      setTime(midnight)
+      t.equal(await pointsOf(quota, day), 7, 'nobody has asked since')
+      t.match(await ask(quota, { ...wide, cost: 1 }), { dayUsed: 1 })
+      t.strictSame([await pointsOf(quota, day), await pointsOf(quota, day + 1)], [7, 1])
+      await store.giveBack(quota, 2, day)
+      const owed = { ...seen, day, dayUsed: 10, dayGivenBack: 1, by: 'late', number: 1 }
+      await ask(quota, { ...wide, owed })
+      await ask(quota, { ...wide, owed })
+      t.equal(await pointsOf(quota, day), 14, 'given back and admitted before midnight, told after')
+      t.match(await ask(quota, { ...wide, cost: 0 }), { dayUsed: 3 })
+      store = await reopen()
+      for (const after of [1, 2]) {
+        setTime(midnight + after * dayMs)
+        await ask(quota, { ...wide, cost: 1 })
+      }
+      const all = [0, 1, 2, 3].map((after) => pointsOf(quota, day + after))
+      t.strictSame(await Promise.all(all), [14, 3, 1, 1])
+      t.equal(await pointsOf(idle, day), 7, 'also of a quota that isn’t used any more')
+      setTime(midnight + 6 * dayMs)
+      await ask(quota, { ...wide, cost: 1 })
+      t.strictSame([await pointsOf(quota, day), await pointsOf(quota, day + 3)], [0, 1], 'bounded')
     })
 
     t.test('a reset empties both windows', async (t) => {
@@ -623,7 +671,13 @@ export function quotaStoreContract(
             if (happens.what === 'reopen') store = await reopen()
             else if (happens.what === 'reset')
               await store.reset(quota).then(() => (model.minute = model.day = 0))
-            else if (happens.what === 'lift') {
+            else if (happens.what === 'giveBack') {
+              const { day } = known?.seen ?? { day: 0 }
+              await store.giveBack(quota, happens.cost, day)
+              if (model.dayId === day) model.day = Math.max(0, model.day - happens.cost)
+              const points = model.points.get(day) ?? 0
+              if (known) model.points.set(day, Math.max(0, points - happens.cost))
+            } else if (happens.what === 'lift') {
               await store.lift(quota, 'k')
               Object.assign(model, { until: 0, bans: 0, strikes: [], refused: 0 })
             } else if (happens.what === 'ban') {
@@ -640,6 +694,11 @@ export function quotaStoreContract(
               same(decision, model, modelStep(model, cost, limits, now))
               if (happens.notes) known = decision
             }
+          }
+          const today = Math.floor(now / dayMs)
+          for (let day = today; day > today - 3; day--) {
+            const [found, expected] = [await pointsOf(quota, day), model.points.get(day) ?? 0]
+            if (found !== expected) throw new Error(`${found} points are not ${expected}`)
           }
           // Those of the latest day are listed, the oldest first.
           const { day: last } = model.grants.at(-1) ?? {}
@@ -663,12 +722,14 @@ type Model = {
   strikes: number[]
   until: number
   bans: number
+  /** By day, less what was given back. */
+  points: Map<number, number>
   grants: { minute: number; day: number; perMinute: number; perDay: number }[]
 }
 
 function newModel(): Model {
   const windows = { minuteId: 0, dayId: 0, minute: 0, day: 0 }
-  return { ...windows, refused: 0, strikes: [], until: 0, bans: 0, grants: [] }
+  return { ...windows, refused: 0, strikes: [], until: 0, bans: 0, points: new Map(), grants: [] }
 }
 
 /** The points that are granted to this minute and this day. */
@@ -693,6 +754,7 @@ function modelStep(m: Model, cost: number, limits: Limits, now: number): string 
   const perDay = limits.perDay + granted.perDay
   if (m.minute + cost <= perMinute && m.day + cost <= perDay) {
     Object.assign(m, { minute: m.minute + cost, day: m.day + cost, refused: 0 })
+    m.points.set(dayId, (m.points.get(dayId) ?? 0) + cost)
     return 'admitted'
   }
   m.refused ||= now
@@ -733,7 +795,7 @@ const event = fc.record({
   what: fc.oneof(
     { weight: 30, arbitrary: fc.constant('ask') },
     { weight: 1, arbitrary: fc.constantFrom('reset', 'lift', 'ban', 'reopen') },
-    { weight: 2, arbitrary: fc.constant('grant') },
+    { weight: 2, arbitrary: fc.constantFrom('grant', 'giveBack') },
   ),
   points: fc.constantFrom(
     { perMinute: 2, perDay: 0 },

@@ -5,7 +5,9 @@ import { usage } from '../../gateway/records/usage.ts'
 import { startFleet, type Fleet } from '../support/fleet.ts'
 import { plans, startUpstream } from '../support/gateway.ts'
 import { caller } from '../support/http.ts'
-import { startRedis } from '../support/redis.ts'
+import { startRedis, until } from '../support/redis.ts'
+import { seeded } from '../support/seeded.ts'
+import { ledgerLines } from '../../gateway/ledger/ledger.ts'
 import { readFileSync } from 'node:fs'
 
 const dayMs = 86_400_000
@@ -83,4 +85,92 @@ t.test('a gateway that is killed has lost five seconds of usage at most', async 
   const old = times.filter((time) => time < performance.now() - 5_000).length
   const [{ admitted } = { admitted: 0 }] = await today(fleet)
   t.ok(admitted >= old && admitted <= times.length, `${admitted}: of ${times.length}, ${old} older`)
+})
+
+/** The points of each quota today, by the ledger. */
+async function pointsToday({ file }: Fleet): Promise<Map<string, number>> {
+  const { store } = parseConfig(readFileSync(file, 'utf8'), {}, 'fleet.yaml')
+  const stores = openStores(store, { forCommandLine: true })
+  try {
+    const points = new Map<string, number>()
+    const { nowMs } = await stores.fleet.list()
+    const toDay = Math.floor(nowMs / dayMs)
+    // The test may begin before midnight.
+    const query = { fromDay: toDay - 1, toDay, by: 'account' } as const
+    for await (const line of ledgerLines(stores, query, nowMs)) {
+      const quota = line.id.slice(line.day.length + 1)
+      points.set(quota, (points.get(quota) ?? 0) + line.points)
+    }
+    return points
+  } finally {
+    await stores.close()
+  }
+}
+
+t.test('the ledger is right to the request through kills of gateways and of Redis', async (t) => {
+  const redis = await startRedis(t, '--appendonly', 'yes', '--appendfsync', 'always')
+  // Some requests get no answer: the gateway makes a 502, and gives the points back.
+  const upstream = await startUpstream(t, ({ url = '', socket }, response) => {
+    if (url.endsWith('7')) socket.destroy()
+    else response.end('{}')
+  })
+  const fleet = await startFleet(t, {
+    upstream: upstream.url,
+    more: plans,
+    store: `redis: "${redis.url}"`,
+    environments: [{}, {}, {}, {}],
+  })
+  const wide = { limits: { perMinute: 'unlimited', perDay: 'unlimited' } } as const
+  const quotas = await Promise.all(
+    ['acme', 'acme', undefined, undefined, 'globex'].map(async (account) => {
+      const headers = await fleet.key({ ...wide, ...(account === undefined ? {} : { account }) })
+      const [, id = ''] = /tg_(\w+?)_/.exec(headers.authorization) ?? []
+      return { headers, quota: account === undefined ? `key:${id}` : `account:${account}` }
+    }),
+  )
+  const answered = new Map<string, number>()
+  const unanswered = new Map<string, number>()
+  let failures = 0
+  const random = seeded(27)
+  /** Sends requests through one gateway, one after the other; ends when it is killed. */
+  const send = async (url: string, count: number): Promise<void> => {
+    const call = caller(url)
+    for (let i = 0; i < count; i++) {
+      const { headers, quota } = quotas[i % quotas.length] ?? { headers: {}, quota: '' }
+      const path = `/v1/${i < quotas.length ? 0 : random(40)}`
+      const status = await call('GET', path, undefined, headers).then(
+        (answer) => answer.status,
+        () => 0,
+      )
+      const counts = status === 0 ? unanswered : answered
+      if (status === 200 || status === 0) counts.set(quota, (counts.get(quota) ?? 0) + 1)
+      else if (status === 502) failures++
+      else t.fail(`${path}: ${status}`)
+      if (status === 0) return
+    }
+  }
+  const isRight = async (): Promise<boolean> => {
+    const points = await pointsToday(fleet)
+    return [...answered].every(([quota, count]) => {
+      const more = (points.get(quota) ?? 0) - count
+      return more >= 0 && more <= (unanswered.get(quota) ?? 0)
+    })
+  }
+  const [first = '', ...others] = fleet.urls
+  const sent = Promise.all(fleet.urls.map((url) => send(url, 100)))
+  await until(() => (answered.get('account:acme') ?? 0) > 60)
+  fleet.processes[0]?.child.kill('SIGKILL')
+  await sent
+  await t.rejects(caller(first)('GET', '/v1/0'), 'it is gone')
+  t.ok(unanswered.size <= 1, 'it had one request under way at most')
+  await until(isRight)
+  // Nothing is under way: a question without an answer may count twice.
+  await redis.kill()
+  await Promise.all(others.map((url) => send(url, 60)))
+  await redis.restart()
+  await until(isRight, 20_000)
+  await Promise.all(others.map((url) => send(url, 40)))
+  t.ok(await isRight(), 'to the request')
+  t.ok(failures > 10, `${failures} were given back`)
+  for (const [quota, count] of answered) t.ok(count > 50, `${quota}: ${count}`)
 })

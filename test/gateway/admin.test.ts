@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { runCommand } from '../support/command.ts'
 import { plans, startUpstream } from '../support/gateway.ts'
@@ -145,6 +146,25 @@ for (const kind of ['embedded', 'redis'] as const) {
     const ofKey = json(await ask('GET', `/admin/usage/${id}`))
     t.match(ofKey, [{ key: id, day: new Date().toISOString().slice(0, 10) }])
     t.strictSame(ofKey, await runJson('usage', id))
+
+    const ledger = json(await ask('GET', '/admin/ledger?by=key')) as unknown as object[]
+    t.match(ledger.at(-1), { keys: [/^\w{12}$/], points: Number, final: false })
+    // The file has the latest counters half a second later.
+    const exported = () => runJson('usage', 'export', '--by', 'key')
+    await until(async () => isDeepStrictEqual(await exported(), ledger))
+    const range = ['--from', today, '--to', '2100-01-01']
+    const { out } = await run('usage', 'export', ...range, '--csv')
+    const asCsv = await ask('GET', `/admin/ledger?from=${today}`, undefined, {
+      accept: 'text/csv',
+    })
+    t.equal(out, `${asCsv.text}\n`)
+    t.match(out, /^"id","day","account","keys",.*\r\n"2.*","false"\n$/s)
+    t.match(await run('usage', 'export'), {
+      out: /^DAY .*\n\S+ +(?:key|account):.*not final yet$/m,
+    })
+    for (const query of ['from=2030-02-30', 'by=x', 'from=2030-01-02&to=2030-01-01']) {
+      t.equal((await ask('GET', `/admin/ledger?${query}`)).status, 400, query)
+    }
 
     const audit = json(await ask('GET', '/admin/audit')) as unknown as Record<string, unknown>[]
     t.strictSame(audit, await runJson('audit'))

@@ -202,6 +202,7 @@ t.test('a store that was written by somebody else does nothing to a terminal', a
     ['quota', 'show', id],
     ['usage'],
     ['usage', id],
+    ['usage', 'export'],
     ['audit'],
     ['deprecations', 'report'],
     ['keys', 'rotate', id],

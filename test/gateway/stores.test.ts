@@ -87,11 +87,20 @@ async function dump(settings: StoreSettings) {
       peaks: sorted((await gathered(source.peaks())).flatMap(daysOf), ({ quota, day }) => {
         return `${quota} ${day}`
       }),
+      ledger: await inHex(source.ledger()),
       audit: (await gathered(source.audit())).filter(({ what }) => what !== 'store.copy'),
     }
   } finally {
     await source.close()
   }
+}
+
+async function inHex(days: ReturnType<CopySource['ledger']>) {
+  const found = []
+  for await (const { day, chunks } of days) {
+    found.push([day, ...chunks.map((chunk) => chunk.toString('hex'))])
+  }
+  return found
 }
 
 /** Of lists of strikes and keys as plain values; until when they are kept may differ. */
@@ -107,6 +116,7 @@ async function quotasOf(source: CopySource) {
         counters,
         conducts: [...(conducts ?? [])],
         grants: grants?.each,
+        past: state.past,
         isKept: keepUntilMs > Date.now(),
       })
     }
@@ -158,6 +168,9 @@ async function filled(t: Test, settings: StoreSettings) {
   for (let i = 0; i < 8; i++) await decide('account:acme', ask(ofAccount))
   await new Promise((resolve) => setTimeout(resolve, 5))
   for (let i = 0; i < 2; i++) await decide('account:acme', ask(ofAccount))
+  // Its points are past, for the ledger.
+  await decide(`key:${expiring}`, ask(expiring, { cost: 2 }))
+  await stores.quota.reset(`key:${expiring}`)
   await stores.quota.ban(`key:${expiring}`, expiring, now + 3_600_000)
   await stores.quota.grant(`key:${plain}`, {
     perMinute: 0,
@@ -180,6 +193,10 @@ async function filled(t: Test, settings: StoreSettings) {
       peak('account:acme', { day: today - 4, minute: 9, used: 90, refusedByDay: 1 }),
     ],
   })
+  await stores.ledger.begin(today - 9)
+  await stores.ledger.close({ day: today - 2, chunks: [] })
+  const chunks = [Buffer.from([0, 10, 255]), Buffer.from('x')]
+  await stores.ledger.close({ day: today - 1, chunks })
   for (let i = 0; i < 3; i++) {
     const entry = { atMs: now - 3_000 + i, by: 'ops', subject: plain, before: null, after: { i } }
     await stores.audit.add({ what: 'keys.change', ...entry })
@@ -210,6 +227,7 @@ t.test(
     t.equal(before.tallies.length, 3)
     t.equal(before.peaks.length, 3)
     t.equal(before.audit.length, 3)
+    t.match(before.ledger, [[Number], [Number, '000aff', '78']])
     t.equal(readdirSync(folder).includes('first.db-wal'), true, 'while a gateway serves from it')
 
     const cluster = { cluster: (await startCluster(t)).nodes }
@@ -226,6 +244,7 @@ t.test(
         usage: 2,
         deprecatedCalls: 1,
         peaks: 2,
+        ledgerDays: 2,
       })
       t.strictSame(dry, copied, 'counting says the same')
       t.strictSame(await dump(to), before, `copy ${place}`)
@@ -507,7 +526,7 @@ t.test('of two counts the larger is right, and of two generations the later', (t
     ]),
   })
   for (const both of [mergedQuota(one, other), mergedQuota(other, one)]) {
-    t.match(both, { minuteUsed: 4, dayUsed: 9, dayGivenBack: 2 })
+    t.match(both, { minuteUsed: 4, dayUsed: 9, dayGivenBack: 2, past: undefined })
     const { conducts } = both
     t.strictSame(
       ['a', 'b', 'c'].map((key) => conducts?.get(key)),
@@ -521,12 +540,13 @@ t.test('of two counts the larger is right, and of two generations the later', (t
     day: 2,
     dayUsed: 1,
     dayGivenBack: 0,
+    past: '1,8;',
   })
   const reset = state({ generation: 1 })
   const given = { day: 1, minute: 5, perMinute: 0, perDay: 7 }
   for (const granted of [undefined, { ...given, each: [{ ...given, by: 'a' }] }]) {
     const before = { ...one, grants: granted }
-    const expected = { ...reset, grants: granted }
+    const expected = { ...reset, grants: granted, past: '1,8;' }
     t.strictSame(mergedQuota(before, reset), expected, 'a reset takes no grants away')
     t.strictSame(mergedQuota(reset, before), expected)
   }

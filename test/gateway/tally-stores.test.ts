@@ -35,6 +35,8 @@ import { embeddedAudit } from '../../gateway/stores/embedded/audit.ts'
 import { redisAudit } from '../../gateway/stores/redis/audit.ts'
 import { auditStoreContract } from '../contracts/audit.ts'
 import { fleetStoreContract, type MovableFleet } from '../contracts/fleet.ts'
+import { ledgerContract, type LedgerViews } from '../contracts/ledger.ts'
+import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
 import { lastUseStoreContract, type LastUseViews } from '../contracts/last-uses.ts'
 import { tallyStoreContract } from '../contracts/tallies.ts'
 import { startCluster, startRedis, until } from '../support/redis.ts'
@@ -101,6 +103,51 @@ void lastUseStoreContract(t, 'redis, a single server', async (t) =>
 
 void lastUseStoreContract(t, 'redis, a Cluster', async (t) =>
   lastUsesIn(t, { cluster: (await cluster).nodes }),
+)
+
+const settingsOf = (file: string): StoreSettings => {
+  return { file, redis: undefined, prefix: 'l:', timeoutMs: 5_000, whenUnreachable: 'local' }
+}
+
+void ledgerContract(t, 'embedded, in a SQLite file', (t) => {
+  let now = 0
+  const settings = settingsOf(join(t.testdir(), 'gateway.db'))
+  const first = openStores(settings, { clock: () => now })
+  const second = openStores(settings, { clock: () => now, forCommandLine: true })
+  t.teardown(() => Promise.all([first.close(), second.close()]))
+  // One process counts in a file; the other one closes days as well.
+  const closing = { ...first, ledger: second.ledger }
+  return Promise.resolve({ first, second: closing, setTime: (ms) => (now = ms) })
+})
+
+async function ledgerIn(t: Test, redis: RedisSettings): Promise<LedgerViews> {
+  let now = 0
+  const parts = { prefix: 'ledger:', timeoutMs: 2_000 }
+  const [first, second] = [0, 1].map(() => {
+    const stores = openStores({ ...settingsOf(''), ...parts, redis })
+    const connection = connect(redis, { timeoutMs: 2_000 })
+    t.teardown(async () => {
+      connection.disconnect()
+      await stores.close()
+    })
+    const quota = redisQuotas({ ...parts, connection, testClock: () => now })
+    return { connection, stores: { ...stores, quota } }
+  })
+  if (!first || !second) throw new Error('two were asked for')
+  for (const { connection, stores } of [first, second]) {
+    await stores.ready()
+    await until(() => connection.status === 'ready')
+    await until(() => isSettled(connection))
+  }
+  return { first: first.stores, second: second.stores, setTime: (ms) => (now = ms) }
+}
+
+void ledgerContract(t, 'redis, a single server', async (t) =>
+  ledgerIn(t, { url: (await startRedis(t)).url }),
+)
+
+void ledgerContract(t, 'redis, a Cluster', async (t) =>
+  ledgerIn(t, { cluster: (await cluster).nodes }),
 )
 
 t.test('times of uses are by Redis’ clock, however late a gateway’s own clock is', async (t) => {

@@ -8,6 +8,8 @@ export type Key = Readonly<{
   plan: string
   state: 'active' | 'disabled' | 'expired' | 'revoked'
   account?: string
+  /** Whether it may have refusals acted. */
+  test?: true
   /** The end of a plan that is for a time. */
   until?: string
   limits?: Limits & Readonly<{ until?: string }>

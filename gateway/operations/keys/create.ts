@@ -11,8 +11,8 @@ export const createKey = operation({
   changes: true,
   role: 'all',
   run: ({ desks }, given) => {
-    const { name, plan } = given
-    return desks().keys.create({ ...settingsFrom(given), name, plan })
+    const { name, plan, test } = given
+    return desks().keys.create({ ...settingsFrom(given), name, plan, test: test || undefined })
   },
   location: ({ key }) => `/admin/keys/${key.id}`,
   json: ({ key, token }) => ({ id: key.id, key: token, plan: key.plan }),

@@ -6,7 +6,8 @@ export const importKeys = operation({
   summary: 'Add the keys of another system, all or none',
   details:
     'FILE is CSV with a line of column names, or JSON lines. Columns: token or sha256 (hex or ' +
-    'base64url), plan, and, as needed, name, account, perMinute, perDay, expires, note.',
+    'base64url), plan, and, as needed, name, account, perMinute, perDay, expires, note, test (true or ' +
+    'false).',
   parameters: {
     file: {
       types: ['text/csv', 'application/x-ndjson', 'text/plain', 'application/json'],

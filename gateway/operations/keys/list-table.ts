@@ -46,6 +46,7 @@ function columnsOf(
     ['NAME', ({ name }) => name, true],
     ['PLAN', (key) => settingsAt(key, context.clock()).plan, true],
     ['ACCOUNT', ({ account = '' }) => account],
+    ['TEST', ({ test }) => (test ? 'yes' : '')],
     ['STATE', (key) => stateText(key, bans.get(key.id), context), true],
     ['LIMITS', (key) => limitsText(settingsAt(key, context.clock()))],
     ['UNTIL', (key) => untilText(settingsAt(key, context.clock()))],

@@ -1,7 +1,7 @@
-import type { KeySettings } from '../../keys/settings.ts'
+import type { KeyChanges } from '../../keys/settings.ts'
 import type { Ends } from '../../keys/temporary.ts'
 import { WrongInput } from '../operation.ts'
-import { anyText, limit, moment, ofText } from '../kinds.ts'
+import { anyText, limit, moment, ofText, yesOrNo } from '../kinds.ts'
 import type { Given } from '../parameter.ts'
 import { textOf } from '../parameters.ts'
 
@@ -53,6 +53,10 @@ const addresses = {
   help: 'allow this address or CIDR range only',
 } as const
 const note = textOf('TEXT', 'anything worth knowing')
+const test = {
+  kind: yesOrNo,
+  help: 'a test key, for good: with X-Gateway-Act it gets any refusal acted',
+} as const
 
 /** The parameters of a new key. A dot leads into a member of an object. */
 export const newKey = {
@@ -66,6 +70,7 @@ export const newKey = {
   paths,
   addresses,
   note,
+  test,
 } as const
 
 const until = {
@@ -116,7 +121,7 @@ export function endsFrom(given: Given<typeof keyChange>): Ends {
 type GivenSettings = Omit<Given<typeof keyChange>, 'until' | 'limits.until'>
 
 /** The settings of a key from given parameters; `null` takes a setting away. */
-export function settingsFrom(given: GivenSettings): Partial<KeySettings> {
+export function settingsFrom(given: GivenSettings): KeyChanges {
   const { 'limits.perMinute': perMinute, 'limits.perDay': perDay, expiresAt } = given
   const { plan, name, account, methods, paths, addresses, note } = given
   const others = { plan, name, account, methods, paths, addresses, note }

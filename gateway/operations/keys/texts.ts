@@ -12,7 +12,8 @@ export function issuedText(
   more: readonly string[] = [],
 ): string {
   const after = more.length > 0 ? `\n\n${more.map(printable).join('\n')}` : ''
-  const whose = `${key.id} (${printable(key.name)}, plan ${key.plan})`
+  const forTests = key.test ? ', for tests' : ''
+  const whose = `${key.id} (${printable(key.name)}, plan ${key.plan}${forTests})`
   return `${verb} the key ${whose}. Its token is shown this once:\n\n  ${token}${after}`
 }
 
@@ -30,13 +31,14 @@ export function keyText(
   nowMs: number,
   consequences: readonly string[] = [],
 ): string {
-  const { plan, account, limits, standing, bannedUntil, lastUsedAt, oldToken } = details
+  const { plan, account, test, limits, standing, bannedUntil, lastUsedAt, oldToken } = details
   const { quota, minute, day, strikes } = standing
   const ofWhom = (own: unknown) => (own === undefined ? `plan ${plan}` : 'its own limit')
   const rows = {
     ...details,
     state: stateText(details),
     why: bannedUntil === undefined ? undefined : banText(standing),
+    test: test && 'it may have refusals acted, with X-Gateway-Act',
     strikes: strikes > 0 ? strikes : undefined,
     minute: windowText(minute, ofWhom(limits?.perMinute), standing.offered),
     day: windowText(day, ofWhom(limits?.perDay), standing.offered),

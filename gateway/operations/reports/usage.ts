@@ -28,19 +28,24 @@ function table(usages: readonly Usage[]): string {
   if (usages.length === 0) return 'No key was used.'
   const sum = (counts: Readonly<Record<string, number>>): number =>
     Object.values(counts).reduce((all, count) => all + count, 0)
-  const rows = usages.map(({ day, key, name, admitted, points, refused, windows, answers }) => [
-    ...(day === undefined ? [key, name] : [day]),
-    String(admitted),
-    String(points),
-    String(sum(refused)),
-    ...answerClasses.map((each) => String(answers[each] ?? 0)),
-    Object.entries(refused)
-      .map(([code, count]) => `${count} ${code}${windowsText(code, windows)}`)
-      .join(', '),
-  ])
+  const hasTests = usages.some(({ day, test }) => day === undefined && test)
+  const rows = usages.map(
+    ({ day, key, name, test, admitted, points, refused, windows, answers }) => [
+      ...(day === undefined ? [key, name] : [day]),
+      ...(hasTests ? [test ? 'yes' : ''] : []),
+      String(admitted),
+      String(points),
+      String(sum(refused)),
+      ...answerClasses.map((each) => String(answers[each] ?? 0)),
+      Object.entries(refused)
+        .map(([code, count]) => `${count} ${code}${windowsText(code, windows)}`)
+        .join(', '),
+    ],
+  )
   const first = usages[0]?.day === undefined ? ['ID', 'NAME'] : ['DAY']
   const heads = [
     ...first,
+    ...(hasTests ? ['TEST'] : []),
     'ADMITTED',
     'POINTS',
     'REFUSED',

@@ -76,7 +76,7 @@ function storeAt(option: string, named: string, own: StoreSettings): StoreSettin
 
 function tableOf(copied: Copied): string {
   const { keys, alreadyThere, quotas, bans, usage, deprecatedCalls, audit, damaged } = copied
-  const { peaks, lastUses } = copied
+  const { peaks, ledgerDays, lastUses } = copied
   const rows: [number, string][] = [
     [keys, 'keys'],
     ...(alreadyThere > 0
@@ -86,6 +86,7 @@ function tableOf(copied: Copied): string {
     [usage, 'tallies of usage, by key and day'],
     [deprecatedCalls, 'tallies of deprecated calls'],
     [peaks, 'quotas with their highest use by day'],
+    [ledgerDays, 'closed days of the ledger'],
     [lastUses, 'keys with the time of their last use'],
     [audit, 'lines of audit'],
     ...(damaged > 0 ? [[damaged, 'damaged entries left out'] as [number, string]] : []),

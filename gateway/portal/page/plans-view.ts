@@ -60,6 +60,8 @@ export function refusedView(terms: Terms): Child {
               <dd>${line(advice)}</dd>`,
         )}
       </dl>
+      <h3>Try each with a test key</h3>
+      ${prose(testKeys)}
     </section>
   `
 }
@@ -68,6 +70,12 @@ const everyAnswer =
   'Every answer has `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` (Unix seconds) of the window that ' +
   'will stop you first, and `X-Request-Id`, which the API’s operator can look up. Every refusal has the body ' +
   '`{ "code", "message", "status" }`: decide by the code.'
+
+const testKeys =
+  'A test key, which the API’s operator makes, gets each of these at no cost: send `X-Gateway-Act: minute` with it, or `day`, `ban`, ' +
+  '`expired`, `forbidden`, `too_many_failed_attempts`, `too_many_at_once`, `sunset`, `brownout`, `bad_gateway`, `gateway_timeout`, ' +
+  '`unavailable`, and, for answers that aren’t refusals, `near_limit`, `deprecated` and `slow=3s`. The answer is the real one, with ' +
+  '`X-Gateway-Acted` beside it.'
 
 function notice(percent: number): string {
   return (

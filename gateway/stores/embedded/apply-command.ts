@@ -1,6 +1,7 @@
 import { withGrant, type NewGrant } from '../../limits/grants.ts'
 import {
   dayMs,
+  leaveDay,
   minuteMs,
   newConduct,
   roll,
@@ -20,8 +21,7 @@ export function applyCommand(
   state.generation = Math.max(state.generation + 1, nowMs)
   if (what === 'reset') {
     state.minuteUsed = 0
-    state.dayUsed = 0
-    state.dayGivenBack = 0
+    leaveDay(state, state.day)
   } else if (what === 'ban') {
     const conduct = state.conducts?.get(key) ?? newConduct()
     const banned = { ...conduct, bannedUntilMs: untilMs, refusedAtMs: 0, strikesMs: [] }

@@ -1,4 +1,5 @@
 import type { QuotaGrants } from '../../limits/grants.ts'
+import type { PastPoints } from '../../limits/past-points.ts'
 import {
   minuteMs,
   newQuota,
@@ -21,6 +22,7 @@ export class CachedQuota implements QuotaState {
   generation: number
   conducts: Map<string, Conduct> | undefined
   grants: QuotaGrants | undefined
+  past: PastPoints | undefined
   /** Whether the file lacks the latest counters. */
   isUnsaved = false
   /** Whether the file has counters in its journal that its table lacks. */
@@ -38,6 +40,7 @@ export class CachedQuota implements QuotaState {
     this.generation = state.generation
     this.conducts = state.conducts
     this.grants = state.grants
+    this.past = state.past
   }
 }
 
@@ -55,6 +58,11 @@ export class CachedQuotas {
 
   has(quota: string): boolean {
     return this.#byName.has(quota)
+  }
+
+  /** A quota that is in memory; it is read no more than that. */
+  inMemory(quota: string): CachedQuota | undefined {
+    return this.#byName.get(quota)
   }
 
   get(quota: string): CachedQuota {

@@ -5,6 +5,7 @@ import { recordOf } from '../../keys/record.ts'
 import type { StoredKey } from '../../keys/key.ts'
 import { daysOf, numbersPerDay, type QuotaPeaks } from '../../foresight/peak-store.ts'
 import { newQuota } from '../../limits/step.ts'
+import type { ClosedDay } from '../../ledger/store.ts'
 import { auditText, rememberedEntries, type AuditEntry } from '../../records/audit-store.ts'
 import type { CopyGoal, StoredQuota, StoredUses } from '../copy.ts'
 import { mergedAudit, mergedQuota } from '../merge.ts'
@@ -13,6 +14,7 @@ import { requireGatewayFile } from './gateway-file.ts'
 import { claim } from './claim.ts'
 import { inUseSentence, keyLookups, inspectGoal } from './inspect-goal.ts'
 import { openGatewayFile } from './database.ts'
+import { ledgerRows } from './ledger.ts'
 import { lastUseRows } from './last-uses.ts'
 import { linesIn } from './key-index.ts'
 import { newFile } from './new-file.ts'
@@ -78,6 +80,7 @@ function existingGoal(file: string, clock: Clock): CopyGoal {
     putQuotas: async (quotas) => (await begun()).putQuotas(quotas),
     putTallies: async (tallies) => (await begun()).putTallies(tallies),
     putPeaks: async (peaks) => (await begun()).putPeaks(peaks),
+    putLedger: async (day) => (await begun()).putLedger(day),
     putLastUses: async (uses) => (await begun()).putLastUses(uses),
     putAudit: async (entries) => (await begun()).putAudit(entries),
     finish: async () => (await begun()).finish(),
@@ -95,7 +98,7 @@ function existingGoal(file: string, clock: Clock): CopyGoal {
 
 type Puts = Pick<
   CopyGoal,
-  'putKeys' | 'putQuotas' | 'putTallies' | 'putPeaks' | 'putLastUses' | 'putAudit'
+  'putKeys' | 'putQuotas' | 'putTallies' | 'putPeaks' | 'putLedger' | 'putLastUses' | 'putAudit'
 >
 type Writing = Puts & Readonly<{ finish: () => Promise<void>; close: () => void }>
 
@@ -218,6 +221,12 @@ function puttersOf(database: Database, mostRows: number): Puts {
     },
     ({ numbers }) => numbers.length / numbersPerDay,
   )
+  const ledger = ledgerRows(database)
+  const putLedger = inSteps(([closed]: readonly ClosedDay[]) => {
+    if (!closed) return
+    ledger.begin(closed.day)
+    ledger.put(closed)
+  })
   const lastUses = lastUseRows(database)
   const putLastUses = inSteps((all: readonly StoredUses[]) => {
     for (const { key, uses } of all) lastUses.put(key, uses)
@@ -235,6 +244,7 @@ function puttersOf(database: Database, mostRows: number): Puts {
     putQuotas: (quotas) => Promise.resolve(putQuotas(quotas)),
     putTallies: (tallies) => Promise.resolve(putTallies(tallies)),
     putPeaks: (all) => Promise.resolve(putPeaks(all)),
+    putLedger: (day) => Promise.resolve(putLedger([day])),
     putLastUses: (uses) => Promise.resolve(putLastUses(uses)),
     putAudit: (entries) => Promise.resolve(putAudit(entries)),
   }

@@ -6,12 +6,14 @@ import { auditEntriesFrom } from '../../records/audit-store.ts'
 import { usesFrom } from '../../keys/last-use-store.ts'
 import type { CopySource, StoredQuota } from '../copy.ts'
 import { keepUntil } from '../keep-until.ts'
+import { closedDays } from '../closed-days.ts'
 import { rememberedDays, type Tally } from '../../records/tally-store.ts'
 import { isThere } from './add-keys.ts'
 import { requireGatewayFile } from './gateway-file.ts'
 import { breathe } from '../../../shared/breathe.ts'
 import { openGatewayFile } from './database.ts'
 import { applyCommand } from './apply-command.ts'
+import { embeddedLedger } from './ledger.ts'
 import { embeddedPeaks } from './peaks.ts'
 import { quotaFile, stateFrom } from './quota-file.ts'
 import { embeddedTallies } from './tallies.ts'
@@ -63,7 +65,7 @@ export function embeddedSource(file: string, clock: Clock): CopySource {
       const nowMs = clock()
       const pending = new Map(pendingIn(database, nowMs))
       const entries = [...pending].map(([quota, state]) => {
-        return { quota, state: withoutIds(state), keepUntilMs: keepUntil(state) }
+        return { quota, state: withoutIds(state), keepUntilMs: keepUntil(quota, state) }
       })
       yield entries.filter(({ keepUntilMs }) => keepUntilMs > nowMs)
       const { page } = quotaFile(database)
@@ -96,6 +98,8 @@ export function embeddedSource(file: string, clock: Clock): CopySource {
       const today = Math.floor(clock() / dayMs)
       yield* embeddedPeaks(database).list(today - rememberedDays + 1, today)
     },
+
+    ledger: () => closedDays(embeddedLedger(database), clock()),
 
     async *lastUses() {
       const page = database.prepare<string, { key: string; uses: string }>(

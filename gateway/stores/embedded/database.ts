@@ -110,6 +110,14 @@ export const migrations: readonly string[] = [
      counts TEXT NOT NULL,
      PRIMARY KEY (upstream, id, teller)
    ) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE ledgerDays (day INTEGER PRIMARY KEY, chunks INTEGER NOT NULL) STRICT;
+   CREATE TABLE ledgerChunks (
+     day INTEGER NOT NULL,
+     number INTEGER NOT NULL,
+     data BLOB NOT NULL,
+     PRIMARY KEY (day, number)
+   ) STRICT;
+   CREATE TABLE ledgerBegan (day INTEGER NOT NULL) STRICT;`,
   `CREATE TABLE notices (
      seq INTEGER PRIMARY KEY AUTOINCREMENT,
      address TEXT NOT NULL,

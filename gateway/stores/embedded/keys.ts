@@ -33,8 +33,8 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): Index
      WHERE secrets.hash = ? AND ${isThere}`,
   )
   const get = database.prepare<string, Row>(`SELECT * FROM keys WHERE id = ? AND ${isThere}`)
-  const nameOf = database.prepare<string, Named>(
-    `SELECT id, record ->> 'name' AS name FROM keys WHERE id = ? AND json_valid(record) AND ${isThere}`,
+  const nameOf = database.prepare<string, { id: string; name: string; test: 1 | 0 | null }>(
+    `SELECT id, record ->> 'name' AS name, record ->> 'test' AS test FROM keys WHERE id = ? AND json_valid(record) AND ${isThere}`,
   )
   const since = database.prepare<number, Row>(
     `SELECT * FROM keys WHERE version > ? ORDER BY version LIMIT ${batchSize}`,
@@ -98,7 +98,7 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): Index
     async *named(ids) {
       for (let start = 0; start < ids.length; start += idsAtOnce) {
         const some = ids.slice(start, start + idsAtOnce)
-        yield answerOf(() => some.flatMap((id) => nameOf.get(id) ?? []))
+        yield answerOf(() => some.flatMap((id) => namedFrom(nameOf.get(id))))
         await breathe()
       }
     },
@@ -219,4 +219,10 @@ function storedFrom(row: Row | undefined): StoredKey | undefined {
 
 function stored({ record, version }: Row): StoredKey {
   return { key: keyFrom(record), version }
+}
+
+function namedFrom(row: { id: string; name: string; test: 1 | 0 | null } | undefined): Named[] {
+  if (!row) return []
+  const { id, name, test } = row
+  return [test ? { id, name, test: true } : { id, name }]
 }

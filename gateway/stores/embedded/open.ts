@@ -8,6 +8,7 @@ import { openGatewayFile } from './database.ts'
 import { embeddedKeys } from './keys.ts'
 import { embeddedLastUses } from './last-uses.ts'
 import { embeddedNotices } from './notices.ts'
+import { embeddedLedger } from './ledger.ts'
 import { embeddedPeaks } from './peaks.ts'
 import { EmbeddedQuotas } from './quota.ts'
 import { embeddedSwaps } from './swaps.ts'
@@ -36,6 +37,7 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
     audit: withTemporaryEnds(embeddedAudit(database), clock),
     timeline: embeddedTimeline(usage),
     peaks: embeddedPeaks(usage),
+    ledger: embeddedLedger(database),
     swaps: embeddedSwaps(usage, clock),
     notices: embeddedNotices(usage, clock),
     questions: ownQuestions(),

@@ -101,7 +101,7 @@ export function quotaFile(database: Database): QuotaFile {
     if (appliedSeq !== undefined) setDone.run(appliedSeq)
   })
   const moveToTable = database.transaction((counted: readonly Counted[]) => {
-    for (const state of counted) put.run(state.quota, keepUntil(state), textOf(state))
+    for (const state of counted) put.run(state.quota, keepUntil(state.quota, state), textOf(state))
   })
   const forget = database.transaction((upToEntry: number, nowMs: number) => {
     forgetEntries.run(upToEntry)
@@ -157,15 +157,20 @@ function nameFromJournal(text: string): string {
   }
 }
 
-/** The counters of a quota, and the conduct of its keys if any key has strikes or bans. */
+/**
+ * The counters of a quota, and behind them the conduct of its keys, grants and past points, as far as there are any. Only
+ * conduct has a bracket, or what comes with a grant.
+ */
 export function textOf(state: QuotaState): string {
-  const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, conducts } = state
+  const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, conducts, past } = state
   const numbers = `${minute},${minuteUsed},${day},${dayUsed},${dayGivenBack},${generation}`
   // Grants end with their day.
   const grants = state.grants && state.grants.day >= day ? state.grants : undefined
-  if (!conducts && !grants) return numbers
-  const more = JSON.stringify([...(conducts ?? [])])
-  return grants ? `${numbers},${more},${JSON.stringify(grants)}` : `${numbers},${more}`
+  if (!conducts && !grants && !past) return numbers
+  const ofKeys = conducts || grants ? JSON.stringify([...(conducts ?? [])]) : 'null'
+  if (!grants && !past) return `${numbers},${ofKeys}`
+  const granted = grants ? JSON.stringify(grants) : 'null'
+  return `${numbers},${ofKeys},${granted}${past ? `,"${past}"` : ''}`
 }
 
 function entryFrom(quota: string, text: string): Entry[] {
@@ -174,12 +179,12 @@ function entryFrom(quota: string, text: string): Entry[] {
 }
 
 type Numbers = [number, number, number, number, number, number]
-type StoredState = [...Numbers, ([string, Conduct][] | undefined)?, unknown?]
+type StoredState = [...Numbers, ([string, Conduct][] | null)?, unknown?, unknown?]
 
 /** `undefined` for a damaged text: the quota then begins anew, and no other one suffers. */
 export function stateFrom(text: string): QuotaState | undefined {
   try {
-    const [minute, minuteUsed, day, dayUsed, dayGivenBack, generation, conducts, granted] =
+    const [minute, minuteUsed, day, dayUsed, dayGivenBack, generation, conducts, granted, past] =
       JSON.parse(`[${text}]`) as StoredState
     const counters = { minute, minuteUsed, day, dayUsed, dayGivenBack, generation }
     if (!Object.values(counters).every(Number.isSafeInteger)) return undefined
@@ -188,6 +193,7 @@ export function stateFrom(text: string): QuotaState | undefined {
       ...counters,
       conducts: conducts && conducts.length > 0 ? new Map(conducts) : undefined,
       ...(grants ? { grants } : {}),
+      ...(typeof past === 'string' ? { past } : {}),
     }
   } catch {
     return undefined

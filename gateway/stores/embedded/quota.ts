@@ -11,12 +11,13 @@ import {
   type QuotaState,
 } from '../../limits/step.ts'
 import { pollMs } from '../../keys/store.ts'
-import type { Ban, BanListener, QuotaStore } from '../../limits/store.ts'
+import { pointsOn } from '../../limits/past-points.ts'
+import type { Ban, BanListener, QuotaPoints, QuotaStore } from '../../limits/store.ts'
 import { answerOf, unavailable } from './answer.ts'
 import { claim } from './claim.ts'
 import { CachedQuotas, type CachedQuota } from './cached-quotas.ts'
 import { applyCommand } from './apply-command.ts'
-import { quotaFile, type OperatorCommand, type QuotaFile } from './quota-file.ts'
+import { quotaFile, stateFrom, type OperatorCommand, type QuotaFile } from './quota-file.ts'
 
 /** The time between two saves: a crash loses the counts since the last one. */
 const saveEveryMs = 500
@@ -29,6 +30,9 @@ const moveEveryMs = 10_000
 
 /** Counters per write: the gateway serves requests between two writes. */
 const batchSize = 250
+
+/** Quotas in memory whose points are told in one turn of the loop. */
+const pointsAtOnce = 2_000
 
 /** The size of the WAL at which SQLite makes a checkpoint, in pages of 4 KiB. */
 const checkpointPages = 4_000
@@ -162,6 +166,29 @@ export class EmbeddedQuotas implements QuotaStore {
       await breathe()
     }
     return bans
+  }
+
+  /** First what memory has, then bit by bit the rows of the table; of a quota in both, memory is right. */
+  async *points(day: number): AsyncGenerator<readonly QuotaPoints[]> {
+    answerOf(() => this.#applyCommands())
+    const all = [...this.#cache.all]
+    for (let start = 0; start < all.length; start += pointsAtOnce) {
+      yield withPointsOn(day, all.slice(start, start + pointsAtOnce))
+      await breathe()
+    }
+    for (let after: string | undefined = ''; after !== undefined && this.#database.open;) {
+      const from: string = after
+      const rows = answerOf(() => this.#file.page(from))
+      yield withPointsOn(
+        day,
+        rows.flatMap(({ quota, state: text }) => {
+          const state = this.#cache.inMemory(quota) ?? stateFrom(text)
+          return state ? [{ ...state, quota }] : []
+        }),
+      )
+      after = rows.at(-1)?.quota
+      await breathe()
+    }
   }
 
   /** Quotas with bans or strikes that are newer than the table: those in memory, or in the journal for a command line. */
@@ -332,6 +359,16 @@ export class EmbeddedQuotas implements QuotaStore {
     for (const cached of batch) cached.isJournaled = false
     return at
   }
+}
+
+function withPointsOn(
+  day: number,
+  states: readonly (QuotaState & Readonly<{ quota: string }>)[],
+): QuotaPoints[] {
+  return states.flatMap((state) => {
+    const points = pointsOn(state, day)
+    return points > 0 ? [{ quota: state.quota, points }] : []
+  })
 }
 
 function bansOf(entries: Iterable<readonly [string, QuotaState]>, nowMs: number): Ban[] {

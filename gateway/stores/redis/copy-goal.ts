@@ -10,10 +10,12 @@ import { mostTokens } from '../../keys/last-use-store.ts'
 import { rememberedDays } from '../../records/tally-store.ts'
 import type { QuotaPeaks } from '../../foresight/peak-store.ts'
 import { redisKeys } from './keys.ts'
-import { mastersOf, scanned, type RedisLocation } from './copy-source.ts'
+import type { RedisLocation } from './copy-source.ts'
 import { keepPeaksSeconds, peakHash, peaksText } from './peaks.ts'
 import { hashOfState } from './quota-hash.ts'
+import { redisLedger } from './ledger.ts'
 import { lastUsesName } from './last-uses.ts'
+import { mastersOf, scanned } from './scan.ts'
 import { keyedScript, script } from './script.ts'
 
 /** The most entries per script call, so that a call never delays decisions for long. */
@@ -37,6 +39,7 @@ export function redisGoal({ name, connection, prefix, clock }: RedisLocation): C
   // In the same slot of a Cluster as the audit, so that RENAME can replace it.
   const newAudit = prefix.includes('{') ? `${audit}:copy` : `{${audit}}:copy`
   const scripts = { connection, timeoutMs }
+  const ledger = redisLedger({ connection, prefix })
   const putKeys = script({ ...scripts, file: 'copy-keys.lua' }, [
     secrets,
     records,
@@ -140,6 +143,11 @@ export function redisGoal({ name, connection, prefix, clock }: RedisLocation): C
           await putPeaks(hash, rememberedDays, keepPeaksSeconds, ...args)
         })
       }
+    },
+
+    async putLedger(closed) {
+      await ledger.begin(closed.day)
+      await ledger.close(closed)
     },
 
     async putLastUses(all) {

@@ -26,14 +26,24 @@ local function areMore(given, stored)
   return lines1 > lines2
 end
 
+-- Adds the points of each day of a quota to a table: of two quotas the larger sum of each day stays.
+local function noteDays(most, past, counted, points)
+  local sums = { [counted] = points }
+  for d, p in string.gmatch(past or '', '(%d+),(%d+);') do sums[tonumber(d)] = (sums[tonumber(d)] or 0) + p end
+  for d, sum in pairs(sums) do most[d] = math.max(most[d] or 0, sum) end
+end
+
 local at = 1
 for _, hash in ipairs(KEYS) do
   local minute, minuteUsed, day, dayUsed, givenBack, generation = numbers(ARGV[at])
   local keepUntil, n = ARGV[at + 1], tonumber(ARGV[at + 2])
   local stored = redis.call('HGET', hash, 'c')
   local isOlder = false
+  local most, givenPast = {}, nil
+  local givenDay, givenPoints = day, dayUsed - givenBack
   if stored and string.match(stored, fields) then
     local m, mu, d, du, db, g = numbers(stored)
+    local storedPoints, areAlike = du - db, generation == g and day == d
     if generation < g then
       isOlder = true
       minute, minuteUsed, day, dayUsed, givenBack, generation = m, mu, d, du, db, g
@@ -47,6 +57,8 @@ for _, hash in ipairs(KEYS) do
       if d > day then day, dayUsed, givenBack = d, du, db
       elseif d == day then dayUsed, givenBack = math.max(dayUsed, du), math.max(givenBack, db) end
     end
+    if areAlike then storedPoints, givenPoints = dayUsed - givenBack, dayUsed - givenBack end
+    noteDays(most, redis.call('HGET', hash, 'p'), d, storedPoints)
   end
   local mark = stored and string.match(stored, ',k$') or ''
   -- A reset leaves grants as they are, so that an older generation may have more of them.
@@ -55,6 +67,7 @@ for _, hash in ipairs(KEYS) do
     local field, value = ARGV[i], ARGV[i + 1]
     if field == 'g' then sums = value
     elseif field == 'n' then grants = value
+    elseif field == 'p' then givenPast = value
     elseif not isOlder then
       local present = redis.call('HGET', hash, field)
       if not present or isWorse(field, value, present) then redis.call('HSET', hash, field, value) end
@@ -65,6 +78,16 @@ for _, hash in ipairs(KEYS) do
     redis.call('HSET', hash, 'g', sums, 'n', grants)
     mark = ',k'
   end
+  -- The points that the counters don't have.
+  noteDays(most, givenPast, givenDay, givenPoints)
+  most[day] = (most[day] or 0) - (dayUsed - givenBack)
+  local days, past = {}, ''
+  for d, points in pairs(most) do
+    if points > 0 and d >= day - 3 then days[#days + 1] = d end
+  end
+  table.sort(days)
+  for _, d in ipairs(days) do past = past .. string.format('%.0f,%.0f;', d, most[d]) end
+  if past ~= '' then redis.call('HSET', hash, 'p', past) else redis.call('HDEL', hash, 'p') end
   redis.call('HSET', hash, 'c', string.format('%.0f,%.0f,%.0f,%.0f,%.0f,%.0f',
     minute, minuteUsed, day, dayUsed, givenBack, generation) .. mark)
   local time = redis.call('TIME')

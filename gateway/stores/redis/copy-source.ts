@@ -1,5 +1,4 @@
 import type { Redis } from 'ioredis'
-import { isCluster } from './library.ts'
 import type { Clock } from '../../../shared/clock.ts'
 import { intactKeyFrom } from '../../keys/record.ts'
 import type { StoredKey } from '../../keys/key.ts'
@@ -8,12 +7,15 @@ import { auditEntriesFrom } from '../../records/audit-store.ts'
 import { usesFrom } from '../../keys/last-use-store.ts'
 import type { CopySource, StoredQuota } from '../copy.ts'
 import { keepUntil } from '../keep-until.ts'
+import { closedDays } from '../closed-days.ts'
 import { rememberedDays, type Tally } from '../../records/tally-store.ts'
 import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
+import { redisLedger } from './ledger.ts'
 import { lastUsesName } from './last-uses.ts'
 import { redisPeaks } from './peaks.ts'
 import { stateOfHash } from './quota-hash.ts'
+import { mastersOf, scanned } from './scan.ts'
 
 const batchSize = 1_000
 
@@ -99,6 +101,8 @@ export function redisSource({ name, connection, prefix, clock }: RedisLocation):
       yield* peaks.list(today - rememberedDays + 1, today)
     },
 
+    ledger: () => closedDays(redisLedger({ connection, prefix }), clock()),
+
     async *lastUses() {
       const name = lastUsesName(prefix)
       let cursor = '0'
@@ -148,27 +152,12 @@ export function redisSource({ name, connection, prefix, clock }: RedisLocation):
       const state = stateOfHash(fields)
       if (!state) damaged++
       const quota = (hashes[index] ?? '').slice(prefixLength)
-      const until = leftMs > 0 ? nowMs + leftMs : state && keepUntil(state)
+      const until = leftMs > 0 ? nowMs + leftMs : state && keepUntil(quota, state)
       return state && until !== undefined && until > nowMs
         ? [{ quota, state, keepUntilMs: until }]
         : []
     })
   }
-}
-
-export function mastersOf(connection: Connection): Redis[] {
-  return isCluster(connection) ? connection.nodes('master') : [connection]
-}
-
-/** The names of a server with a prefix, in batches. One may come twice. */
-export async function* scanned(server: Redis, prefix: string): AsyncGenerator<string[]> {
-  const pattern = `${prefix.replace(/[\\*?[\]^]/g, '\\$&')}*`
-  let cursor = '0'
-  do {
-    const [next, names] = await answerOf(server.scan(cursor, 'MATCH', pattern, 'COUNT', batchSize))
-    if (names.length > 0) yield names
-    cursor = next
-  } while (cursor !== '0')
 }
 
 async function* talliesOf(

@@ -171,8 +171,8 @@ function packedSeen(seen: Seen | undefined): string {
 }
 
 function packedOwed(owed: Owed): string {
-  const { minute, minuteUsed, day, dayUsed, generation, by, number } = owed
-  return [minute, minuteUsed, day, dayUsed, generation, by, number].join()
+  const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, by, number } = owed
+  return [minute, minuteUsed, day, dayUsed, dayGivenBack, generation, by, number].join()
 }
 
 /** The counters after admitting this request if no other gateway writes meanwhile; `undefined` if it can't be predicted. */

@@ -1,4 +1,5 @@
--- Reads the names of keys: one text of id, \0, name as in JSON, \0, id, ... without keys that aren't there.
+-- Reads the names of keys: one text of id, \0, name as in JSON, \0, 1 for a test key, \0, id, ... without keys that
+-- aren't there.
 -- Whole records would be ten times as much to send and to parse.
 -- KEYS: records, pending   ARGV: ids
 local call, find, sub = redis.call, string.find, string.sub
@@ -24,6 +25,8 @@ for i, record in ipairs(records) do
   if name then
     found[#found + 1] = ARGV[i]
     found[#found + 1] = name
+    -- A quote within a text has a backslash before it, so this is the member.
+    found[#found + 1] = find(record, '"test":true', 1, true) and '1' or ''
   end
 end
 return table.concat(found, '\0')

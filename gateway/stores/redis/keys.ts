@@ -237,9 +237,10 @@ async function* scan(
 function namedIn(text: string): Named[] {
   const words = text === '' ? [] : text.split('\0')
   const named: Named[] = []
-  for (let i = 0; i + 1 < words.length; i += 2) {
-    const [id = '', name = ''] = [words[i], words[i + 1]]
-    named.push({ id, name: name.includes('\\') ? String(JSON.parse(`"${name}"`)) : name })
+  for (let i = 0; i + 2 < words.length; i += 3) {
+    const [id = '', written = '', test] = [words[i], words[i + 1], words[i + 2]]
+    const name = written.includes('\\') ? String(JSON.parse(`"${written}"`)) : written
+    named.push(test ? { id, name, test: true } : { id, name })
   }
   return named
 }

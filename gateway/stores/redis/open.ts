@@ -13,6 +13,7 @@ import { redisLastUses } from './last-uses.ts'
 import { plainCause, redisName } from './name.ts'
 import { redisNotices } from './notices.ts'
 import { RedisQuestions } from './questions.ts'
+import { redisLedger } from './ledger.ts'
 import { redisPeaks } from './peaks.ts'
 import { redisQuotas } from './quota.ts'
 import { redisStrangers } from './strangers.ts'
@@ -70,6 +71,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     audit: withTemporaryEnds(redisAudit(connection, prefix), clock),
     timeline: redisTimeline(parts),
     peaks: redisPeaks(parts),
+    ledger: redisLedger(parts),
     swaps: redisSwaps({ connection, prefix, timeoutMs }),
     notices: redisNotices({ connection, prefix, timeoutMs }),
     strangers: forCommandLine ? undefined : redisStrangers(parts),

@@ -11,6 +11,16 @@ if now == '' then
 else
   now = tonumber(now)
 end
+-- Adds points to a day of past points, as gateway/limits/past-points.ts does.
+local function withPoints(past, day, points, today)
+  local kept, sum = '', points
+  for d, p in string.gmatch(past or '', '(%d+),(%d+);') do
+    if d + 0 == day then sum = sum + p
+    elseif d + 0 >= today - 3 then kept = kept .. d .. ',' .. p .. ';' end
+  end
+  return sum > 0 and kept .. string.format('%.0f,%.0f;', day, sum) or kept
+end
+
 local change = ARGV[1]
 local stored = redis.call('HGET', KEYS[1], 'c') or '0,0,0,0,0,0'
 local minute, minuteUsed, day, dayUsed, givenBack, generation, mark =
@@ -21,10 +31,19 @@ local function keep(used, usedOfDay, back, number)
     .. ',' .. back .. ',' .. number .. mark)
 end
 
+local function keepPast(day, points)
+  local past = redis.call('HGET', KEYS[1], 'p')
+  if points > 0 or past then
+    redis.call('HSET', KEYS[1], 'p', withPoints(past, tonumber(day), points, tonumber(day)))
+  end
+end
+
 if change == 'giveBack' then
-  if day ~= ARGV[3] then return 0 end
-  keep(minuteUsed, dayUsed, math.min(tonumber(dayUsed), givenBack + tonumber(ARGV[2])), generation)
-  return 1
+  local cost = tonumber(ARGV[2])
+  local counted = day == ARGV[3] and math.min(cost, dayUsed - givenBack) or 0
+  if counted > 0 then keep(minuteUsed, dayUsed, givenBack + counted, generation) end
+  if cost > counted then keepPast(ARGV[3], counted - cost) end
+  return counted
 end
 
 -- A generation that no gateway can have seen: counters seen before don't count any more.
@@ -62,6 +81,7 @@ if change == 'grant' then
 end
 
 if change == 'reset' then
+  if dayUsed ~= givenBack then keepPast(day, dayUsed - givenBack) end
   keep(0, 0, 0, nextGeneration)
   keepFor(2 * 86400000)
   return 1

@@ -30,6 +30,7 @@ export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaStat
     generation,
     conducts: conducts.size > 0 ? conducts : undefined,
     ...(grants ? { grants } : {}),
+    ...(fields['p'] ? { past: fields['p'] } : {}),
     ...(settled.size > 0 ? { settled } : {}),
   }
 }
@@ -48,6 +49,7 @@ export function hashOfState(state: QuotaState): { counters: string; fields: [str
     fields.push(['g', [day, perDay, minute, perMinute].join()])
     fields.push(['n', each.map(grantLine).join('\n')])
   }
+  if (state.past) fields.push(['p', state.past])
   return {
     counters: [minute, minuteUsed, day, dayUsed, dayGivenBack, generation].join(),
     fields,

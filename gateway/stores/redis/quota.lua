@@ -11,11 +11,12 @@
 --       ban rules: "strikes,within,grace,for,factor,atMost,memory" or nothing
 --       banned: the end of the ban that the gateway has seen, or 0
 --       owed: the points that it admitted without the store, or nothing:
---             "minute,used,day,used,generation,gateway,number"
+--             "minute,used,day,used,givenBack,generation,gateway,number"
 -- Fields: c: "minute,used,day,used,givenBack,generation", and ",k" if there are fields of keys;
 --         k:<key>: "refusedAt,bannedUntil,bans,strikes" of a key;
 --         s:<gateway>: the number of its last settled report
 --         g: "day,points,minute,points" that operators have granted, n: each grant; with them c has ",k"
+--         p: "day,points;" for each day that the counters have left, for the ledger
 -- Returns: "seconds,micros", and for each hash one of
 --          '': the counters are now the expected ones
 --          "minute,used,day,used,givenBack,generation": admitted, and the key has no strikes
@@ -35,6 +36,16 @@ else
 end
 local now = seconds * 1000 + floor(micros / 1000)
 local fields = '^(%d+),(%d+),(%d+),(%d+),(%d+),(%d+)(,?k?)$'
+
+-- Adds points to a day of past points, as gateway/limits/past-points.ts does.
+local function withPoints(past, day, points, today)
+  local kept, sum = '', points
+  for d, p in string.gmatch(past or '', '(%d+),(%d+);') do
+    if d + 0 == day then sum = sum + p
+    elseif d + 0 >= today - 3 then kept = kept .. d .. ',' .. p .. ';' end
+  end
+  return sum > 0 and kept .. string.format('%.0f,%.0f;', day, sum) or kept
+end
 
 local function decide(hash, ask)
   local seen, expected, ends, rest = match(ask, '^([^;]*);([^;]*);(%d+);()')
@@ -109,14 +120,22 @@ local function decide(hash, ask)
   end
 
   -- Settle: add the points that were admitted without the store, once for each report.
+  local past
   if owed ~= '' then
-    local m, mu, d, du, g, by, number =
-      match(owed, '^(%d+),(%d+),(%d+),(%d+),(%d+),([^,]+),(%d+)$')
+    local m, mu, d, du, db, g, by, number =
+      match(owed, '^(%d+),(%d+),(%d+),(%d+),(%d+),(%d+),([^,]+),(%d+)$')
     local settled = tonumber(call('HGET', hash, 's:' .. by) or 0)
-    if number + 0 > settled and g + 0 >= generation then
+    if number + 0 > settled then
       call('HSET', hash, 's:' .. by, number)
-      if tonumber(m) == minute then minuteUsed, healed = minuteUsed + tonumber(mu), true end
-      if tonumber(d) == day then dayUsed, healed = dayUsed + tonumber(du), true end
+      local counts = g + 0 >= generation
+      healed = true
+      if counts and m + 0 == minute then minuteUsed = minuteUsed + mu end
+      local left = du - db
+      if counts and d + 0 == day then
+        local back = math.min(db + 0, dayUsed + du - dayGivenBack)
+        dayUsed, dayGivenBack, left = dayUsed + du, dayGivenBack + back, back - db
+      end
+      if left ~= 0 then past = withPoints(call('HGET', hash, 'p'), d + 0, left, day) end
     end
   end
 
@@ -168,13 +187,22 @@ local function decide(hash, ask)
   local marked = conductChanged and mark == ''
   if marked then mark = ',k' end
   local changed = counted or healed or marked
-  if changed then call('HSET', hash, 'c', counters .. mark) end
+  if changed then
+    call('HSET', hash, 'c', counters .. mark)
+    -- A day that had points ends: they are kept for the ledger.
+    if rolledDay and stored and du ~= db then
+      past = withPoints(past or call('HGET', hash, 'p'), d + 0, du - db, day)
+    end
+    if past then call('HSET', hash, 'p', past) end
+  end
   if conductChanged then
     call('HSET', hash, conductField,
       format('%.0f,%.0f,%.0f,%s', refusedAt, bannedUntil, bans, strikes))
   end
   if conductChanged or rolled and changed then
     local lasts = (day + 1) * 86400000 - now
+    -- A caller's quota waits for the ledger; one that an app counts by a name of its own doesn't.
+    if string.sub(key, 1, 8) ~= 'limiter:' then lasts = lasts + 3 * 86400000 end
     if bannedUntil > 0 then lasts = math.max(lasts, bannedUntil + remembered - now) end
     if strikes ~= '' then lasts = math.max(lasts, remembered) end
     -- Never shorten the lifetime: it may be for another key of the same account.

@@ -5,7 +5,9 @@ import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
 import { decisionsIn } from './decisions.ts'
 import { mostGrants } from '../../limits/grants.ts'
-import { grantLines } from './quota-hash.ts'
+import { pointsOn } from '../../limits/past-points.ts'
+import { mastersOf, scanned } from './scan.ts'
+import { grantLines, stateOfHash } from './quota-hash.ts'
 import { keyedScript } from './script.ts'
 import { banMessage, watchBans } from './watch-bans.ts'
 
@@ -99,6 +101,21 @@ export function redisQuotas(options: QuotaOptions): QuotaStore {
         bans.push({ key, quota, untilMs: Number(flat[i + 1]) })
       }
       return bans
+    },
+
+    async *points(day) {
+      const names = `${prefix}quota:`
+      for (const server of mastersOf(connection)) {
+        for await (const hashes of scanned(server, names)) {
+          const fields = hashes.map((hash) => server.hmget(hash, 'c', 'p').catch(() => []))
+          const answers = await answerOf(Promise.all(fields))
+          yield answers.flatMap(([counters, past], i) => {
+            const state = stateOfHash({ c: counters ?? '', p: past ?? '' })
+            const points = state ? pointsOn(state, day) : 0
+            return points > 0 ? [{ quota: (hashes[i] ?? '').slice(names.length), points }] : []
+          })
+        }
+      }
     },
 
     watch(listener) {

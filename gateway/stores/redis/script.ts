@@ -6,7 +6,7 @@ import { unavailable } from './answer.ts'
 import type { Connection } from './connect.ts'
 import { AnswerTimeouts } from './answer-timeouts.ts'
 
-type Argument = string | number
+type Argument = string | number | Buffer
 
 /** A Lua script of this folder, run as one atomic step on the names that it is bound to. */
 export type Script = (...args: readonly Argument[]) => Promise<unknown>

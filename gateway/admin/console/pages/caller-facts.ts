@@ -15,6 +15,7 @@ export function factsOf(details: KeyDetails): Child {
     ['Id', html`<code>${id}</code>`],
     ['Plan', until === undefined ? plan : html`${plan} until ${time(until)}`],
     ['Account', account],
+    ['Test key', details.test && 'may have refusals acted, with X-Gateway-Act'],
     [
       'Limits of its own',
       limits?.until === undefined

@@ -94,9 +94,10 @@ export function Callers({ session }: { session: Session }) {
 const columns: readonly Column<KeyOnPage>[] = [
   {
     name: 'Name',
-    cell: ({ id, name, account }) => html`
+    cell: ({ id, name, account, test }) => html`
       <a href=${`#/callers/${id}`}>${name}</a>
       ${account !== undefined && html`<div class="quiet">account ${account}</div>`}
+      ${test && html`<div class="quiet">test key</div>`}
     `,
   },
   { name: 'Plan', cell: ({ plan }) => plan },

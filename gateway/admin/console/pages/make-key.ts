@@ -20,8 +20,11 @@ export function MakeKey({ made }: { made: () => void }) {
   const create = async (event: Event): Promise<void> => {
     event.preventDefault()
     if (!form.current) return
-    const given = [...new FormData(form.current)].filter(([, value]) => value !== '')
-    await run(async () => setKey(await ask<Made>('POST', '/admin/keys', Object.fromEntries(given))))
+    const { test, ...given } = Object.fromEntries(
+      [...new FormData(form.current)].filter(([, value]) => value !== ''),
+    )
+    const body = { ...given, ...(test === undefined ? {} : { test: true }) }
+    await run(async () => setKey(await ask<Made>('POST', '/admin/keys', body)))
   }
   const close = (): void => {
     if (key) made()
@@ -49,6 +52,10 @@ export function MakeKey({ made }: { made: () => void }) {
                   <input name="account" autocomplete="off"
                 /></label>
                 <label>Note <input name="note" autocomplete="off" /></label>
+                <label>
+                  <input type="checkbox" name="test" /> A test key, for good: it may have refusals
+                  acted
+                </label>
                 ${error !== undefined && failure({ message: error })}
                 <div class="buttons">
                   <button type="button" onClick=${() => dialog.current?.close()}>Cancel</button>

@@ -12,7 +12,7 @@ export type AnnounceOptions = Readonly<{ ietf: boolean; find: FindDeprecation; c
 export function announce({ ietf, find, cors }: AnnounceOptions): onSendHookHandler {
   return function announce(request, reply, payload, done): void {
     reply.header('x-request-id', request.id)
-    const { standing, terms } = request.tollgate ?? {}
+    const { standing, terms, act } = request.tollgate ?? {}
     if (standing) reply.headers(rateHeaders(standing, ietf))
     const notice = standing && noticeOf(standing, terms?.near)
     if (notice) reply.header('x-ratelimit-notice', noticeHeader(notice))
@@ -21,12 +21,14 @@ export function announce({ ietf, find, cors }: AnnounceOptions): onSendHookHandl
     if (corsHeaders) reply.headers(corsHeaders)
     // Also without an origin: a cache would give that answer to all origins.
     if (cors.varies) reply.header('vary', variedBy('Origin', reply.getHeader('vary')))
-    const deprecated = find(request.method, pathOf(request), request.tollgate?.caller)
+    const deprecated =
+      act?.deprecated ?? find(request.method, pathOf(request), request.tollgate?.caller)
     if (deprecated) {
       reply.headers(deprecated.headers)
       addLinks(reply, deprecated.links)
       if (deprecated.deprecation.extensions.length > 0) keepApart(reply, deprecated)
     }
+    if (act?.isActed) reply.header('x-gateway-acted', act.text)
     done(null, payload)
   }
 }

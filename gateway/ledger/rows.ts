@@ -1,0 +1,85 @@
+import { promisify } from 'node:util'
+import { deflateRaw, inflateRaw } from 'node:zlib'
+
+/** Counts of requests that were admitted and refused, and points less those that were given back. */
+export type Figures = { requests: number; points: number; refused: number }
+
+/** The figures of a key in an account, by the usage that gateways have written down. */
+export type KeyFigures = Readonly<Figures & { key: string }>
+
+/** A quota on one day. Its points are those that its counters have, the others what gateways have written down. */
+export type LedgerRow = Readonly<
+  Figures & {
+    quota: string
+    /** The plan of its keys at the end of the day; several, in their order, with commas between them. */
+    plan: string
+    /** Its keys that were used, by their ids. */
+    keys: readonly KeyFigures[]
+  }
+>
+
+/** Rows per chunk: some 3 ms to read. */
+const rowsPerChunk = 2_000
+
+const keyPrefix = 'key:'
+
+const [deflate, inflate] = [promisify(deflateRaw), promisify(inflateRaw)]
+
+/** Column by column: alike values side by side take half the space that rows take. */
+type Columns = [
+  quotas: string[],
+  plans: string[],
+  requests: number[],
+  points: number[],
+  refused: number[],
+  /** Key, requests, points and refused of each key of an account; nothing for a key’s own quota. */
+  keys: (readonly (readonly [string, number, number, number])[] | 0)[],
+]
+
+/** Rows in chunks for a store. */
+export async function packed(rows: readonly LedgerRow[]): Promise<Buffer[]> {
+  const chunks: Buffer[] = []
+  for (let start = 0; start < rows.length; start += rowsPerChunk) {
+    const some = rows.slice(start, start + rowsPerChunk)
+    const columns: Columns = [
+      some.map(({ quota }) => quota),
+      some.map(({ plan }) => plan),
+      some.map(({ requests }) => requests),
+      some.map(({ points }) => points),
+      some.map(({ refused }) => refused),
+      some.map(({ quota, keys }) => {
+        if (quota.startsWith(keyPrefix)) return 0
+        return keys.map(({ key, requests, points, refused }) => [key, requests, points, refused])
+      }),
+    ]
+    chunks.push(await deflate(JSON.stringify(columns), { level: 9 }))
+  }
+  return chunks
+}
+
+/** The rows of a chunk. */
+export async function unpacked(chunk: Buffer): Promise<LedgerRow[]> {
+  const text = (await inflate(chunk)).toString()
+  const [quotas, plans, requests, points, refused, keys] = JSON.parse(text) as Columns
+  return quotas.map((quota, i) => {
+    const figures = {
+      requests: requests[i] ?? 0,
+      points: points[i] ?? 0,
+      refused: refused[i] ?? 0,
+    }
+    const ofKeys = keys[i] || undefined
+    return {
+      quota,
+      plan: plans[i] ?? '',
+      ...figures,
+      keys:
+        ofKeys?.map(([key, requests, points, refused]) => ({ key, requests, points, refused })) ??
+        ownKey(quota, figures),
+    }
+  })
+}
+
+/** The key of a quota of its own, which has all of it. */
+export function ownKey(quota: string, figures: Figures): KeyFigures[] {
+  return quota.startsWith(keyPrefix) ? [{ key: quota.slice(keyPrefix.length), ...figures }] : []
+}

@@ -1,0 +1,45 @@
+import { dayMs } from '../../limits/step.ts'
+import { ledgerDays, type LedgerStore } from '../../ledger/store.ts'
+import { answerOf } from './answer.ts'
+import type { Connection } from './connect.ts'
+import { keyedScript } from './script.ts'
+
+/** The time limit for closing a day, which may be some MB. */
+const closeTimeoutMs = 10_000
+
+export type RedisLedgerOptions = Readonly<{ connection: Connection; prefix: string }>
+
+/** The ledger in Redis, a hash a day, each of which a Cluster may have elsewhere. */
+export function redisLedger({ connection, prefix }: RedisLedgerOptions): LedgerStore {
+  const closeDay = keyedScript({ connection, timeoutMs: closeTimeoutMs, file: 'ledger-close.lua' })
+  const hashOf = (day: number): string => `${prefix}{ledger:${day}}`
+  const began = `${prefix}ledger:began`
+  const countIn = (day: number): Promise<string | null> =>
+    answerOf(connection.hget(hashOf(day), 'n'))
+
+  return {
+    async begin(day) {
+      const noted = await answerOf(connection.get(began))
+      if (noted !== null) return Number(noted)
+      await answerOf(connection.setnx(began, day))
+      return Number(await answerOf(connection.get(began)))
+    },
+
+    async close({ day, chunks }) {
+      await closeDay(hashOf(day), (ledgerDays * dayMs) / 1_000, ...chunks)
+    },
+
+    isClosed: async (day) => (await countIn(day)) !== null,
+
+    async chunks(day) {
+      const count = await countIn(day)
+      if (count === null) return undefined
+      const chunks: Buffer[] = []
+      for (let i = 0; i < Number(count); i++) {
+        const chunk = await answerOf(connection.hgetBuffer(hashOf(day), String(i)))
+        if (chunk) chunks.push(chunk)
+      }
+      return chunks
+    },
+  }
+}
