@@ -52,9 +52,9 @@ export function endReason(key: Key, hash: string): EndReason {
 
 const accountPrefix = 'account:'
 
-/** The name under which a key's requests are counted. */
-export function quotaOf({ id, account }: Pick<Key, 'id' | 'account'>): string {
-  return account === undefined ? `key:${id}` : `${accountPrefix}${account}`
+/** The name under which a key's requests are counted. A test key uses nothing of its account up. */
+export function quotaOf({ id, account, test }: Pick<Key, 'id' | 'account' | 'test'>): string {
+  return account === undefined || test ? `key:${id}` : `${accountPrefix}${account}`
 }
 
 /** The account of a quota's name; `undefined` for a key's own quota. */

@@ -69,14 +69,15 @@ async function usageByKey({ tallies }: Sources, day: number): Promise<Map<string
 
 type Noting = Readonly<{
   day: number
-  points: ReadonlyMap<string, number>
+  points: Map<string, number>
   usage: ReadonlyMap<string, Figures>
   byQuota: Map<string, OfKeys>
 }>
 
-/** Notes a key with its quota at the end of the day, and with its own one if it left that within the day. */
+/** Notes a key, unless it is a test key, which nobody pays for: with its quota at the end of the day, and with its own one if it left that within the day. */
 function noteKey(key: Key, { day, points, usage, byQuota }: Noting): void {
   const [quota, own] = [quotaOf(key), `key:${key.id}`]
+  if (key.test) return void points.delete(own)
   const figures = usage.get(key.id)
   if (!figures && !points.has(quota) && !points.has(own)) return
   const { plan } = settingsAt(key, (day + 1) * dayMs - 1)

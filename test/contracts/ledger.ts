@@ -37,13 +37,14 @@ export function ledgerContract(
       (await exported(by)).map(({ id, points, requests, refused, plan, final }) =>
         [id.slice(11), points, requests, refused, plan, final ? 'final' : ''].join(' ').trimEnd(),
       )
-    const [one, two] = ['AAAAAAAAAAAA', 'BBBBBBBBBBBB']
+    const [one, two, trial] = ['AAAAAAAAAAAA', 'BBBBBBBBBBBB', 'EEEEEEEEEEEE']
     const alone = newKey({ id: 'CCCCCCCCCCCC', revokedAtMs: midnight - 5 })
     const temporaryPlan = { plan: 'pro', untilMs: midnight - 1 }
     await first.keys.add([
       newKey({ id: two, account: 'acme', plan: 'pro' }),
       newKey({ id: one, account: 'acme', temporaryPlan }),
       newKey({ id: 'DDDDDDDDDDDD', account: 'idle' }),
+      newKey({ id: trial, account: 'acme', test: true }),
       alone,
     ])
     const use = async (quota: string, cost: number) =>
@@ -58,10 +59,13 @@ export function ledgerContract(
     await use(`key:${alone.id}`, 3)
     await use(`key:${two}`, 2)
     await use('limiter:somebody', 9)
+    // What a test key uses is nobody's.
+    await use(`key:${trial}`, 50)
     await first.tallies.add('1', [
       ...[
         tally(one, 'admitted 2xx', 1),
         tally(one, 'points more', 4),
+        tally(trial, 'admitted 2xx', 1),
         tally(two, 'admitted 5xx', 1),
       ],
       ...[tally(two, 'points more', 4), tally(alone.id, 'refused expired', 7)],

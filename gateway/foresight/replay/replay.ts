@@ -20,7 +20,7 @@ export type LoggedKey = Readonly<{
 /** The facts of a key that a replay needs. */
 export type ReplayedKey = Pick<
   Key,
-  'name' | 'plan' | 'account' | 'limits' | 'temporaryPlan' | 'temporaryLimits'
+  'name' | 'plan' | 'account' | 'test' | 'limits' | 'temporaryPlan' | 'temporaryLimits'
 >
 
 /** The outcomes of the requests of a key, or of a plan. */

@@ -80,14 +80,14 @@ export async function simulation(ask: SimulationAsk): Promise<Simulation> {
 async function recordsOf(store: KeyStore | undefined): Promise<ReadonlyMap<string, ReplayedKey>> {
   const records = new Map<string, ReplayedKey>()
   if (!store) return records
-  for await (const { id, name, plan, account, limits, ...rest } of store.list()) {
+  for await (const { id, name, plan, account, test, limits, ...rest } of store.list()) {
     const { temporaryPlan, temporaryLimits } = rest
-    records.set(id, { name, plan, account, limits, temporaryPlan, temporaryLimits })
+    records.set(id, { name, plan, account, test, limits, temporaryPlan, temporaryLimits })
   }
   return records
 }
 
 function loggedKey(id: string, records: ReadonlyMap<string, ReplayedKey>): LoggedKey {
   const key = records.get(id)
-  return { id, quota: quotaOf({ id, account: key?.account }), key }
+  return { id, quota: quotaOf({ id, account: key?.account, test: key?.test }), key }
 }
