@@ -29,6 +29,7 @@ import { Mirrors } from './mirror/mirrors.ts'
 import { Tunnels } from './forwarding/tunnels.ts'
 import { Upstreams } from './forwarding/registry.ts'
 import { checkFor } from './forwarding/swap-check.ts'
+import { Notices } from './notices/notices.ts'
 import { Swaps } from './swaps/swaps.ts'
 import { Exporters } from './traces/exporters.ts'
 
@@ -68,6 +69,8 @@ export type Core = Readonly<{
   /** The part of this process in comparisons with a would-be backend. */
   mirrors: Mirrors
   comparisons: Comparisons
+  /** What addresses outside hear of. */
+  notices: Notices
   /** The ways of spans to collectors. */
   exporters: Exporters
   meters: Meters
@@ -94,6 +97,12 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       err
         ? log.error({ err, store: stores.waitsFor(err) }, what)
         : log.info({}, `no longer: ${what}`)
+  const storeOfFleet = storeName(config.store)
+  const member = () => self.memberOf(storeOfFleet)
+  const notices: Notices = new Notices({
+    ...{ stores, config, self: member, counts: meters.notices, clock, log },
+    targets: () => targetsAsTold(upstreams.all),
+  })
   const { whenUnreachable } = config.store
   const directory = new KeyDirectory({
     store: stores.keys,
@@ -109,6 +118,11 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     quotas: { isBanned: (caller) => quotas.isBanned(caller) },
     clock,
   })
+  const troubleOfQuotas = trouble(
+    stores.quota.isLocal
+      ? 'counters can’t be written down; they go on in memory'
+      : `the quota store is out of reach; until it is back: ${whenUnreachable}`,
+  )
   const quotas: Quotas = new Quotas({
     banned: (key) => tunnels.end(key),
     store: stores.quota,
@@ -116,11 +130,10 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     whenUnreachable,
     clock,
     meters,
-    trouble: trouble(
-      stores.quota.isLocal
-        ? 'counters can’t be written down; they go on in memory'
-        : `the quota store is out of reach; until it is back: ${whenUnreachable}`,
-    ),
+    trouble: (err) => {
+      notices.outage.trouble(err && stores.waitsFor(err))
+      troubleOfQuotas(err)
+    },
   })
   const strangers = new Strangers({
     ...{ limits: config.strangers, clock, store: stores.strangers },
@@ -143,8 +156,6 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     clock,
     missing: (key, err) => log.error({ key, err }, 'a ban is missing in the audit'),
   })
-  const storeOfFleet = storeName(config.store)
-  const member = () => self.memberOf(storeOfFleet)
   const swaps = new Swaps({
     store: stores.swaps,
     self: { id: member().id, name: self.name },
@@ -156,9 +167,14 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   })
   const upstreams = new Upstreams({
     log: {
-      out: (upstream, target, err) =>
-        log.error({ upstream, target, err }, 'a target is taken out: it failed too often'),
-      back: (upstream, target) => log.info({ upstream, target }, 'a target is let back in'),
+      out: (upstream, target, err) => {
+        notices.targets.out(upstream, target, err)
+        log.error({ upstream, target, err }, 'a target is taken out: it failed too often')
+      },
+      back: (upstream, target) => {
+        notices.targets.back(upstream, target)
+        log.info({ upstream, target }, 'a target is let back in')
+      },
     },
     meters,
     swaps,
@@ -204,6 +220,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     tunnels,
     mirrors,
     comparisons,
+    notices,
     exporters,
     meters,
     async close() {
@@ -220,6 +237,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       strangers.close()
       await tallying.close()
       await earnedBans.close()
+      await notices.close()
       directory.close()
       quotas.close()
       await leaveFleet()

@@ -11,7 +11,7 @@ import { createAdmin } from './admin/app.ts'
 import { createMetrics } from './admin/metrics.ts'
 import { adminTokensFrom, roleWarnings } from './admin/token.ts'
 import { noterFor, logChanges } from './records/audit.ts'
-import { changeOf } from './config/diff.ts'
+import { changeOf, differencesOf } from './config/diff.ts'
 import { ConfigError, configFile, readConfig, type Loaded } from './config/load.ts'
 import { Self } from './fleet/self.ts'
 import { Reloader } from './config/reload.ts'
@@ -121,8 +121,16 @@ async function main(): Promise<void> {
         })
       }
       if (result === 'changed') warnOf(loaded)
-      if (mistakes === undefined) gateway.log.info({ hash }, `the configuration is ${result}`)
-      else {
+      const news = gateway.core.notices.config
+      if (result === 'changed') {
+        const places = differencesOf(before, loaded.shown).map(({ place }) => place)
+        news.changed({ file, hash, by, places })
+      }
+      if (mistakes === undefined) {
+        news.sound()
+        gateway.log.info({ hash }, `the configuration is ${result}`)
+      } else {
+        news.refused(file, mistakes.split('\n'))
         const why = 'the configuration is refused, and the one before stays in force'
         gateway.log.error({ mistakes: mistakes.split('\n') }, why)
       }

@@ -151,6 +151,7 @@ export class Gateway {
     this.#generation = generation
     this.core.strangers.limits = config.strangers
     this.core.mirrors.change(config)
+    this.core.notices.change(config)
     this.#applyTimeLimits(config)
     void before.underWay.whenNone().then(() => before.app.close())
   }

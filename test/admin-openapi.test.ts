@@ -54,7 +54,10 @@ async function start(t: Test, options: AdminOptions = {}) {
   // To the same server by another name.
   const to = upstream.url.replace('127.0.0.1', 'localhost')
   const swap = `swap: { to: ["${to}"], steps: [50], every: 1h }`
-  const admin = await startAdmin(t, { upstreamMore: swap, ...options, upstream })
+  // Nobody listens there.
+  const hook = '{ to: http://127.0.0.1:1, secret: sixteen characters, about: [key.created] }'
+  const more = `${options.more ?? ''}\nnotices: [ ${hook} ]`
+  const admin = await startAdmin(t, { upstreamMore: swap, ...options, upstream, more })
   const ask = contract.held(t, admin.ask)
   const written = (version: string, lines: string): Call =>
     contract.held(t, writtenCall(admin.url, version, lines))
@@ -215,6 +218,9 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
     await ask('POST', `/admin/quota/${busy}/grant`, points)
   }
   await askOfPlans(t, ask, gateway)
+  await ask('POST', '/admin/keys', { name: 'Told', plan: 'free' })
+  const failed = async () => (await ask('GET', '/admin/notices?failed=true')).text
+  await until(async () => (await failed()).includes('"tries":1'))
   const swaps = async () => (await ask('GET', '/admin/swaps')).text
   await until(async () => (await swaps()).includes('"state":"moving"'))
   const changeSwap = (verb: string, name = 'animals') =>
@@ -536,7 +542,7 @@ async function askDamaged(t: Test, { ask, gateway, fresh }: Admin): Promise<void
   const id = await fresh()
   const other = openGatewayFile(gateway.config.store.file)
   t.teardown(() => other.close())
-  const tables = ['keys', 'quotas', 'tallies', 'audit', 'refusals', 'swaps']
+  const tables = ['keys', 'quotas', 'tallies', 'audit', 'refusals', 'swaps', 'notices']
   for (const table of tables) other.exec(`ALTER TABLE ${table} RENAME TO lost_${table}`)
   // An embedded gateway knows of itself without its file.
   const asked = stored.filter(({ path }) => path !== '/admin/gateways')

@@ -79,6 +79,7 @@ t.test('what is told of settings that are left out is what they are', (t) => {
       },
     ],
     portal: { openapi: 'config/openapi/animal-store.yaml' },
+    notices: [{ to: 'https://hooks.example', secret: 'sixteen characters' }],
   }
   const written = structuredClone(base) as Record<string, unknown>
   let count = 0

@@ -54,7 +54,7 @@ const floors: readonly (readonly string[])[] = [
   ['records/'],
   ['explain/', 'fleet/', 'foresight/', 'ledger/', 'swaps/', 'traces/'],
   ['live/'],
-  ['stores/', 'config/', 'forwarding/', 'mirror/', 'acts/'],
+  ['stores/', 'config/', 'forwarding/', 'mirror/', 'notices/', 'acts/'],
   ['stages/'],
   ['portal/'],
   ['core.ts', 'guard.ts', 'guarded-routes.ts', 'routes.ts', 'stranger.ts', 'way.ts', 'server.ts'],

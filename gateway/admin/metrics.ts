@@ -142,6 +142,13 @@ function addRequests(registry: Registry, gateway: Gateway): void {
       for (const [outcome, , count] of meters.strangers) yield [count, outcome]
     },
   })
+  counter(registry, 'tollgate_notices_total', {
+    help: 'Notices by event and result: delivered, failed (one try), given_up, dropped',
+    labels: ['type', 'result'],
+    *read() {
+      for (const [type, result, count] of meters.notices) yield [count, type, result]
+    },
+  })
   counter(registry, 'tollgate_deprecated_requests_total', {
     help: 'Calls of deprecated operations',
     labels: ['operation', 'plan'],

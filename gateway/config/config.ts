@@ -104,6 +104,15 @@ export type Route = Readonly<{
   bodyLimit: number
 }>
 
+/** An address that is told of events. */
+export type NoticeSettings = Readonly<{
+  to: string
+  secrets: readonly string[]
+  about: readonly string[]
+  /** The ranges of addresses outside the internet that it may have. */
+  allow: readonly string[]
+}>
+
 export type Address = Readonly<{ host: string; port: number }>
 
 /**
@@ -151,6 +160,7 @@ export type Config = Readonly<{
   nearPercents: readonly number[]
   routes: readonly Route[]
   deprecations: readonly Deprecation[]
+  notices: readonly NoticeSettings[]
   trustedProxies: readonly string[]
   cors: CorsSettings
   /** Where spans are sent, and of which share of requests: 0.05 is 5 %; `undefined` if none are made. */

@@ -157,6 +157,13 @@ export const descriptions: Readonly<Record<string, string>> = {
   'headers.ietf': 'Whether RateLimit and RateLimit-Policy (draft 11) are sent.',
   'headers.near':
     'The percentages of a day’s limit that count as near its end. From the lowest one on, answers carry X-RateLimit-Notice; [] ends that.',
+  notices: 'Where events are told, by signed webhooks.',
+  'notices[].to': 'The URL that gets them; http for this machine only.',
+  'notices[].secret':
+    'The key that signs them; two with a comma between them while it is changed. whsec_ marks one in base64.',
+  'notices[].about': 'The events to tell; without it, all.',
+  'notices[].allow':
+    'The addresses outside the internet that the URL may lead to. This machine by its own name is always allowed.',
   cors: 'Which web pages may call from browsers.',
   'cors.origins': "The origins of these pages; '*' for all.",
   traces: 'Spans of requests, for OpenTelemetry.',

@@ -33,6 +33,7 @@ const names: Readonly<Record<string, readonly string[]>> = {
   'deprecations[]': ['DeprecationSettings'],
   'deprecations[].brownouts[]': ['BrownoutSettings'],
   'deprecations[].extensions[]': ['KeyExtension', 'AccountExtension'],
+  'notices[]': ['NoticeSettings'],
   cors: ['CorsSettings'],
   traces: ['TraceSettings'],
 }

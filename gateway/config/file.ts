@@ -31,6 +31,8 @@ export interface ConfigFile {
   readonly routes: readonly RouteSettings[]
   /** Operations that callers should stop using. */
   readonly deprecations?: readonly DeprecationSettings[]
+  /** Where events are told, by signed webhooks. */
+  readonly notices?: readonly NoticeSettings[]
   /** Which web pages may call from browsers. */
   readonly cors?: CorsSettings
   /** Spans of requests, for OpenTelemetry. */
@@ -57,6 +59,44 @@ export interface TraceSettings {
 export interface CorsSettings {
   /** The origins of these pages; '*' for all. */
   readonly origins?: readonly string[]
+}
+
+export interface NoticeSettings {
+  /** The URL that gets them; http for this machine only. Write an https URL. */
+  readonly to: string
+  /** The key that signs them; two with a comma between them while it is changed. whsec_ marks one in base64. */
+  readonly secret: string
+  /** The events to tell; without it, all. */
+  readonly about?: readonly (
+    | '*'
+    | 'key.*'
+    | 'upstream.*'
+    | 'config.*'
+    | 'gateways.*'
+    | 'store.*'
+    | 'operation.*'
+    | 'key.near_limit'
+    | 'key.limit_reached'
+    | 'key.banned'
+    | 'key.ban_lifted'
+    | 'key.created'
+    | 'key.changed'
+    | 'key.rotated'
+    | 'key.revoked'
+    | 'key.expiring'
+    | 'upstream.target_out'
+    | 'upstream.target_back'
+    | 'upstream.swap_back'
+    | 'upstream.swapped'
+    | 'config.changed'
+    | 'config.refused'
+    | 'gateways.differ'
+    | 'store.out_of_reach'
+    | 'store.back'
+    | 'operation.sunset_near'
+  )[]
+  /** The addresses outside the internet that the URL may lead to. This machine by its own name is always allowed. */
+  readonly allow?: readonly string[]
 }
 
 export interface DeprecationSettings {

@@ -14,6 +14,7 @@ import type {
   UpstreamSettings,
 } from './config.ts'
 import { methodsOf, withHead } from '../http/methods.ts'
+import { secretsIn } from '../notices/signature.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../shared/units.ts'
 import type { CompleteFile } from './written.ts'
 
@@ -55,6 +56,10 @@ export function configFrom(file: CompleteFile, read: ReadFiles): Omit<Config, 'h
     nearPercents: [...file.headers.near].sort((one, other) => one - other),
     routes: routesFrom(file.routes),
     deprecations: file.deprecations.map(deprecationFrom),
+    notices: file.notices.map(({ secret, ...entry }) => ({
+      ...entry,
+      secrets: secretsIn(secret),
+    })),
     trustedProxies: file.trustedProxies,
     cors,
     traces: tracesFrom(file.traces),

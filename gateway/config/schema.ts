@@ -13,6 +13,7 @@ import {
   link,
   method,
   nodes,
+  noticeWord,
   operation,
   origin,
   ownFolder,
@@ -29,6 +30,7 @@ import {
   text,
   time,
   url,
+  webhook,
   weight,
   wholePercent,
   words,
@@ -223,6 +225,17 @@ export const fileSchema = section({
         ),
       }),
       { expected: 'a list of deprecations' },
+    ),
+  ),
+  notices: optional(
+    Type.Array(
+      section({
+        to: webhook,
+        secret: text,
+        about: optional(Type.Array(noticeWord, { minItems: 1, expected: 'a list of events' })),
+        allow: optional(Type.Array(text, { expected: 'a list of addresses or CIDR ranges' })),
+      }),
+      { expected: 'a list of { to: ..., secret: ... }' },
     ),
   ),
   cors: optional(

@@ -1,3 +1,4 @@
+import { noticeWords } from '../notices/types.ts'
 import { Type } from '../../shared/schema.ts'
 import { collectorForm, collectorPattern, isCollector } from '../../shared/spans/collector.ts'
 import {
@@ -135,6 +136,15 @@ export const nodes = Type.Array(
 )
 /** A text that may be empty. */
 export const words = Type.String({ expected: 'a text' })
+
+/** Where notices go. */
+export const webhook = Type.Refine(
+  Type.String({ pattern: '^https?://\\S+$', expected: 'an https URL' }),
+  (value) => URL.canParse(value),
+)
+export const noticeWord = Type.Enum([...noticeWords], {
+  expected: 'an event such as key.banned, or a group such as key.*',
+})
 
 /** A share in percent, of callers or of answers. */
 export const percent = Type.Number({

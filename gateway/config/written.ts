@@ -8,6 +8,7 @@ type Upstream = NonNullable<ConfigFile['upstreams']>[string]
 type Target = Upstream['targets'][number]
 type Route = ConfigFile['routes'][number]
 type Portal = NonNullable<ConfigFile['portal']>
+type Notices = NonNullable<ConfigFile['notices']>[number]
 type Deprecation = NonNullable<ConfigFile['deprecations']>[number]
 
 /**
@@ -47,6 +48,7 @@ export function completed(file: ConfigFile) {
     usage: { path: '/v1/usage', routes: false, ...file.usage },
     ...(file.portal === undefined ? {} : { portal: completePortal(file.portal) }),
     headers: { ietf: false, near: [80, 95], ...file.headers },
+    notices: (file.notices ?? []).map(completeNotices),
     traces: { to: '', sample: '5%', ...file.traces },
     workers: file.workers ?? 1,
     drain: file.drain ?? '3s',
@@ -96,6 +98,10 @@ function completeRoute(route: Route) {
 
 function completePortal(portal: Portal) {
   return { path: '/docs', rotate: 'off' as const, ...portal }
+}
+
+function completeNotices(notices: Notices) {
+  return { about: ['*' as const], allow: [], ...notices }
 }
 
 function completeDeprecation(deprecation: Deprecation) {

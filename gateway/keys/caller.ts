@@ -1,6 +1,7 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { CacheSlot } from '../limits/step.ts'
 import type { MinuteCount } from '../explain/timeline.ts'
+import type { NearSlot } from '../notices/near-limits.ts'
 import type { PeakSlot } from '../foresight/peaks.ts'
 import type { CountSlot, DayCount } from '../records/tallying.ts'
 import {
@@ -85,7 +86,7 @@ export type KeyOverrides = Pick<Key, 'limits' | 'methods' | 'paths' | 'addresses
  * The state that a caller's next request needs, without further look-ups: waiting for memory costs a request more
  * than any computation.
  */
-export class CallerState implements CacheSlot, PeakSlot {
+export class CallerState implements CacheSlot, PeakSlot, NearSlot {
   readonly token: string
   /** The version of the key, which rises with each change. */
   readonly version: number
@@ -114,6 +115,9 @@ export class CallerState implements CacheSlot, PeakSlot {
   peakUsed = 0
   refusedByMinute = 0
   refusedByDay = 0
+  /** The part of its quota's day that notices have told; a day of 0 is none. */
+  nearDay = 0
+  nearLevel = 0
 
   constructor(
     token: string,

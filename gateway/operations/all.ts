@@ -24,6 +24,8 @@ import { showKey } from './keys/show.ts'
 import { keyTimeline } from './keys/timeline.ts'
 import { explain } from './explain.ts'
 import { now } from './now.ts'
+import { listNotices } from './notices/list.ts'
+import { testNotices } from './notices/test.ts'
 import type { Operation } from './operation.ts'
 import { showDemand } from './plans/demand.ts'
 import { previewLimits } from './plans/preview.ts'
@@ -84,6 +86,8 @@ export const operations: readonly Operation[] = [
   finishSwap,
   listUpstreams,
   listGateways,
+  listNotices,
+  testNotices,
   reportDeprecations,
   deprecationDays,
   listExtensions,

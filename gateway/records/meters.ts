@@ -109,6 +109,8 @@ export class Meters {
   readonly strangers = new Counts()
   /** By operation and plan. */
   readonly deprecated = new Counts()
+  /** Notices by type and result: `delivered`, `failed` (a try), `given_up` or `dropped`. */
+  readonly notices = new Counts()
   /** The time until a request was sent on, or refused. */
   readonly own = new Durations(ownBounds)
   readonly store = new Durations()

@@ -44,6 +44,7 @@ export type Recorder = Readonly<{
 
 export function recorder(core: Core, { hash, byRoute, clock, log }: RecorderOptions): Recorder {
   const { meters, tallying, recentRefusals, timeline, liveCounts, peaks } = core
+  const { nearLimits } = core.notices
 
   function countUse(record: RequestRecord, caller: Caller, status: number): void {
     const use = useOf(record, status)
@@ -129,7 +130,9 @@ export function recorder(core: Core, { hash, byRoute, clock, log }: RecorderOpti
         const { standing, terms } = record
         if (!standing) return
         countNear(caller, standing)
-        peaks.note(caller, standing.decision, refusal && windowOf(refusal))
+        const refusedBy = refusal && windowOf(refusal)
+        peaks.note(caller, standing.decision, refusedBy)
+        nearLimits.note(caller, standing, refusedBy)
         if (terms?.shadow) countShadow(caller, terms.shadow, standing.decision)
       }
     },

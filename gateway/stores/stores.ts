@@ -9,6 +9,7 @@ import type { QuotaStore } from '../limits/store.ts'
 import type { AuditStore } from '../records/audit-store.ts'
 import type { StrangerStore } from '../limits/stranger-store.ts'
 import type { LastUseStore } from '../keys/last-use-store.ts'
+import type { NoticeStore } from '../notices/store.ts'
 import type { SwapStore } from '../swaps/store.ts'
 import type { TallyStore } from '../records/tally-store.ts'
 
@@ -23,6 +24,7 @@ export type Stores = Readonly<{
   peaks: PeakStore
   ledger: LedgerStore
   swaps: SwapStore
+  notices: NoticeStore
   /** The counts of strangers of a fleet; absent in the store of one gateway, and in a command. */
   strangers?: StrangerStore | undefined
   questions: FleetQuestions

@@ -117,7 +117,8 @@ export async function startCluster(t: Ends, ...more: string[]): Promise<RedisClu
   for (const { client } of servers) {
     await until(async () => {
       const info = String(await client.call('CLUSTER', 'INFO'))
-      return info.includes('cluster_state:ok') && info.includes('cluster_known_nodes:3')
+      // Without full coverage the state is ok before a node knows where all slots are.
+      return info.includes('cluster_slots_ok:16384') && info.includes('cluster_known_nodes:3')
     })
   }
   return {

@@ -5,6 +5,7 @@ import { addressRemarks, originRemarks, proxyRemarks } from './addresses.ts'
 import { certificateRemarks } from './certificates.ts'
 import { deprecationRemarks } from './deprecations.ts'
 import { costRemarks, limitRemarks, planRemarks, shadowRemarks } from './limits.ts'
+import { noticeRemarks } from './notices.ts'
 import { portalRemarks } from './portal.ts'
 import { routeRemarks } from './routes.ts'
 import { section, type Quote, type Remark } from './remarks.ts'
@@ -57,6 +58,7 @@ export function contradictionsIn(
     ...(areRoutesSound ? [...probeRemarks(file), ...unusedRemarks(file)] : []),
     ...restrictionRemarks(file, quote, areRoutesSound),
     ...deprecationRemarks(file, quote, areRoutesSound),
+    ...noticeRemarks(file, quote),
     ...proxyRemarks(file, quote),
     ...originRemarks(file, quote),
   ]

@@ -118,6 +118,41 @@ export const migrations: readonly string[] = [
      PRIMARY KEY (day, number)
    ) STRICT;
    CREATE TABLE ledgerBegan (day INTEGER NOT NULL) STRICT;`,
+  `CREATE TABLE notices (
+     seq INTEGER PRIMARY KEY AUTOINCREMENT,
+     address TEXT NOT NULL,
+     id TEXT NOT NULL,
+     addedAtMs INTEGER NOT NULL,
+     dueMs INTEGER,
+     item TEXT NOT NULL,
+     UNIQUE (address, id)
+   ) STRICT;
+   CREATE INDEX noticesByDue ON notices (address, dueMs);
+   CREATE INDEX noticesByAge ON notices (address);
+   CREATE TABLE noticesTold (
+     id TEXT PRIMARY KEY,
+     untilMs INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX noticesToldByEnd ON noticesTold (untilMs);
+   CREATE TABLE noticeStates (
+     subject TEXT PRIMARY KEY,
+     state TEXT NOT NULL,
+     teller TEXT NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE noticeAddresses (
+     address TEXT PRIMARY KEY,
+     queued INTEGER NOT NULL DEFAULT 0,
+     dropped INTEGER NOT NULL DEFAULT 0,
+     ended TEXT,
+     endedAtMs INTEGER
+   ) STRICT, WITHOUT ROWID;
+   CREATE TRIGGER noticeCameIn AFTER INSERT ON notices BEGIN
+     INSERT INTO noticeAddresses (address, queued) VALUES (new.address, 1)
+       ON CONFLICT DO UPDATE SET queued = queued + 1;
+   END;
+   CREATE TRIGGER noticeWentOut AFTER DELETE ON notices BEGIN
+     UPDATE noticeAddresses SET queued = queued - 1 WHERE address = old.address;
+   END;`,
 ]
 
 /** How long a change may wait for the lock of another process. */

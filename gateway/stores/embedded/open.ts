@@ -7,6 +7,7 @@ import { embeddedAudit } from './audit.ts'
 import { openGatewayFile } from './database.ts'
 import { embeddedKeys } from './keys.ts'
 import { embeddedLastUses } from './last-uses.ts'
+import { embeddedNotices } from './notices.ts'
 import { embeddedLedger } from './ledger.ts'
 import { embeddedPeaks } from './peaks.ts'
 import { EmbeddedQuotas } from './quota.ts'
@@ -38,6 +39,7 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
     peaks: embeddedPeaks(usage),
     ledger: embeddedLedger(database),
     swaps: embeddedSwaps(usage, clock),
+    notices: embeddedNotices(usage, clock),
     questions: ownQuestions(),
     fleet: fleetOfOne(clock),
     warnings,

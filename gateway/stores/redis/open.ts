@@ -11,6 +11,7 @@ import { redisFleet } from './fleet.ts'
 import { redisKeys } from './keys.ts'
 import { redisLastUses } from './last-uses.ts'
 import { plainCause, redisName } from './name.ts'
+import { redisNotices } from './notices.ts'
 import { RedisQuestions } from './questions.ts'
 import { redisLedger } from './ledger.ts'
 import { redisPeaks } from './peaks.ts'
@@ -72,6 +73,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     peaks: redisPeaks(parts),
     ledger: redisLedger(parts),
     swaps: redisSwaps({ connection, prefix, timeoutMs }),
+    notices: redisNotices({ connection, prefix, timeoutMs }),
     strangers: forCommandLine ? undefined : redisStrangers(parts),
     questions,
     fleet,
