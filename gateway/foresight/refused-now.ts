@@ -11,17 +11,25 @@ export async function refusedNow(
   quotas: readonly PlannedQuota[],
 ): Promise<ReadonlySet<string>> {
   const refused = new Set<string>()
-  for (let start = 0; start < quotas.length; start += atOnce) {
-    const some = quotas.slice(start, start + atOnce)
-    await Promise.all(
-      some.map(async ({ quota, key, then, isShutOut }) => {
-        if (isShutOut) return refused.add(quota)
-        const { minuteUsed, dayUsed } = await store.decide(quota, { key, cost: 0, limits: then })
-        if (minuteUsed >= then.perMinute || dayUsed >= then.perDay) refused.add(quota)
-        return refused
-      }),
-    )
-    await breathe()
+  const ask = (some: readonly PlannedQuota[]): Promise<unknown> => {
+    const asked = Promise.all(some.map(decide))
+    // If the batch before it fails, nobody takes its error.
+    asked.catch(() => undefined)
+    return asked
   }
+  const decide = async ({ quota, key, then, isShutOut }: PlannedQuota): Promise<void> => {
+    if (isShutOut) return void refused.add(quota)
+    const { minuteUsed, dayUsed } = await store.decide(quota, { key, cost: 0, limits: then })
+    if (minuteUsed >= then.perMinute || dayUsed >= then.perDay) refused.add(quota)
+  }
+  // The store answers for the next ones while these are read.
+  let before: Promise<unknown> = Promise.resolve()
+  for (let start = 0; start < quotas.length; start += atOnce) {
+    const asked = ask(quotas.slice(start, start + atOnce))
+    await before
+    await breathe()
+    before = asked
+  }
+  await before
   return refused
 }

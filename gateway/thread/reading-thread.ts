@@ -10,6 +10,9 @@ export const mostQuestions = 8
 /** The heap of the thread in MB. A preview of 100,000 quotas makes the whole process 70 MB larger. */
 const usualHeapMb = 512
 
+/** Its part for new objects: a report of 100,000 quotas takes 2.2 s in place of 2.45 with V8's 32 MB. */
+const youngMb = 96
+
 /** How long the thread stays without a question. */
 const usualIdleMs = 30_000
 
@@ -82,7 +85,9 @@ export class ReadingThread {
 
   #start(): Running {
     const { file, heapMb } = this.#options
-    const worker = new Worker(file, { resourceLimits: { maxOldGenerationSizeMb: heapMb } })
+    const worker = new Worker(file, {
+      resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: youngMb },
+    })
     // A thread doesn't keep the process.
     worker.unref()
     const death = new Promise<Refusal>((resolve) => {
