@@ -88,8 +88,7 @@ export async function openSpans(options: SpansOptions): Promise<SpanSink> {
     add(span: Span) {
       if (!counting.takesAnother()) return
       zeroMs = correctedZero(zeroMs)
-      const written: WrittenSpan = { ...blank, json: spanJson(span, zeroMs) }
-      batches.onEnd(written)
+      batches.onEnd(writtenSpan(blank, spanJson(span, zeroMs)))
     },
     close: () =>
       within(
@@ -101,6 +100,11 @@ export async function openSpans(options: SpansOptions): Promise<SpanSink> {
 
 /** A span that is written already. The processor of batches asks its context and its resource, and nobody the rest. */
 type WrittenSpan = ReadableSpan & Readonly<{ json: Buffer }>
+
+/** Inherits all members but one: a copy of them would take 1.5 µs. */
+function writtenSpan(blank: ReadableSpan, json: Buffer): WrittenSpan {
+  return Object.assign(Object.create(blank) as ReadableSpan, { json })
+}
 
 function blankSpan(resource: ReadableSpan['resource']): ReadableSpan {
   const context = { traceId: '', spanId: '', traceFlags: 1 }
