@@ -341,7 +341,7 @@ strangers: { perMinute: unlimited, perDay: unlimited }
 bans: { strikes: 7, within: 2m, grace: 0s, for: 7m, factor: 1.5, atMost: 2h, memory: 7d }
 keys: { cache: 7 }
 quota: { path: /me }
-usage: { path: /mine }
+usage: { path: /mine, routes: true }
 portal: { path: /help/me, openapi: config/openapi/admin.yaml, rotate: on }
 headers: { ietf: true, near: [ 50 ] }
 upstreams:
