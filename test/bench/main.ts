@@ -3,7 +3,6 @@ import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { benchBackend } from './backend.ts'
-import { benchConfig } from './config.ts'
 import { benchKeys } from './keys.ts'
 import { benchLatency } from './latency.ts'
 import { benchLimits } from './limits.ts'
@@ -19,7 +18,6 @@ const benches = {
   backend: benchBackend,
   keys: benchKeys,
   limits: benchLimits,
-  config: benchConfig,
   latency: benchLatency,
   stalls: benchStalls,
   reload: benchReload,

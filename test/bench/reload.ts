@@ -1,3 +1,4 @@
+import { parseConfig } from '../../gateway/config/load.ts'
 import { addKeys, get, newTokens } from './callers.ts'
 import { load } from './load.ts'
 import type { Say, Settings } from './measure.ts'
@@ -33,6 +34,7 @@ export async function benchReload(
   say: Say,
   progress: Say,
 ): Promise<readonly Reload[]> {
+  sayReading(say)
   let all: readonly Reload[] = []
   await withStage(async (stage) => {
     all = await reloads(stage, settings, progress)
@@ -58,6 +60,22 @@ export async function benchReload(
   )
   say(`\n${table}`)
   return all
+}
+
+/** Tells how long reading a file takes, alone. */
+function sayReading(say: Say): void {
+  for (const count of [10, 100, 1_000]) {
+    const paths = Array.from({ length: count }, (_, i) => `{ path: /r${i}/*, upstream: a }`)
+    const text = `plans: { p: { perMinute: 10, perDay: 100 } }
+upstreams: { a: { targets: ["http://127.0.0.1:9"] } }
+routes: [${paths.join()}]`
+    const times = Array.from({ length: 15 }, () => {
+      const began = performance.now()
+      parseConfig(text, {}, 'bench')
+      return performance.now() - began
+    })
+    say(`${count.toLocaleString('en')} routes are read in ${median(times).toFixed(1)} ms`)
+  }
 }
 
 async function reloads(stage: Stage, settings: Settings, progress: Say): Promise<Reload[]> {
