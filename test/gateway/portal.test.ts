@@ -181,6 +181,8 @@ for (const place of ['SQLite', 'Redis']) {
     const { key, headers } = await gateway.key({ account: 'acme', limits: { perMinute: 12 } })
     const other = await gateway.key({ account: 'acme', name: 'Other', limits: { perMinute: 12 } })
     for (const path of ['/v1/x', '/v1/dear', '/v1/old']) await ask(path, headers)
+    const trial = await gateway.key({ account: 'acme', name: 'Trial', test: true })
+    for (let i = 0; i < 3; i++) await ask('/v1/x', trial.headers)
     await ask('/v1/x', other.headers)
     for (let i = 0; i < 30; i++) await ask('/v1/dear', other.headers)
     time.nowMs -= 24 * hourMs
@@ -217,6 +219,8 @@ for (const place of ['SQLite', 'Redis']) {
         what,
       )
     }
+    const ofTrial = json((await ask('/v1/usage', trial.headers)).text)
+    t.match(ofTrial, { days: [{ admitted: 3 }], account: null }, 'a test key has its own alone')
     t.match(seen.deprecated, [
       { operation: 'GET /v1/old', calls: 2, sunset: '2099-01-01T00:00:00.000Z', replacement: null },
     ])

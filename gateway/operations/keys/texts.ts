@@ -38,7 +38,7 @@ export function keyText(
     ...details,
     state: stateText(details),
     why: bannedUntil === undefined ? undefined : banText(standing),
-    test: test && 'it may have refusals acted, with X-Gateway-Act',
+    test: test && 'it may have refusals acted, with X-Gateway-Act; its quota is its own',
     strikes: strikes > 0 ? strikes : undefined,
     minute: windowText(minute, ofWhom(limits?.perMinute), standing.offered),
     day: windowText(day, ofWhom(limits?.perDay), standing.offered),
