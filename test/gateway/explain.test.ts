@@ -52,7 +52,7 @@ type Found = Readonly<{
   gateways: { asked: number; answered: number }
 }>
 
-/** What `explain` says of one answer, when it is there. */
+/** The explanation of one answer, when it is there. */
 async function explanationOf(ask: Gateway['call'], answer: Answer): Promise<Explained> {
   const id = String(answer.headers['x-request-id'])
   let found: Answer | undefined

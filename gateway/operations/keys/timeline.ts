@@ -125,7 +125,7 @@ function rowOf(line: TimelineLine): string[] {
     : [when, line.what, `by ${line.by}${changeText(line)}`]
 }
 
-/** What a change was, in at most a line: a new key has nothing to compare with. */
+/** A change in at most a line; empty for a new key, which has nothing to compare with. */
 function changeText({ what, before, after }: Extract<TimelineLine, { by: string }>): string {
   if (what === 'keys.create' || what === 'keys.import') return ''
   const text = changesText(before, after)
