@@ -1,9 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { root } from './shared.mjs'
 
 /** Pages that run in browsers, each with a tsconfig.json of its own: those of operators, and those of callers. */
 export const pageFolders = [join('gateway', 'admin', 'console'), join('gateway', 'portal', 'page')]
+
+/** The sheet and the icon that all pages have. */
+const common = join(root, 'gateway', 'http', 'page')
 
 /** The packages that pages import by name, and the files of theirs that browsers get. */
 const packages = {
@@ -13,14 +16,15 @@ const packages = {
 }
 
 /**
- * Completes compiled pages: copies the packages that they import beside them, and writes relative paths in place of the
- * packages' names. Browsers know names only by import maps, which would be inline scripts.
+ * Completes compiled pages: copies what they have in common and the packages that they import beside them, and writes
+ * relative paths in place of the packages' names. Browsers know names only by import maps, which would be inline scripts.
  */
 export function completePages(target) {
   for (const folder of pageFolders) completeFolder(join(target, folder))
 }
 
 function completeFolder(pages) {
+  cpSync(common, pages, { recursive: true })
   const vendor = join(pages, 'vendor')
   mkdirSync(vendor, { recursive: true })
   for (const [name, file] of Object.entries(packages)) {

@@ -1,10 +1,10 @@
-import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
+import { AggregatorRegistry, collectDefaultMetrics, Counter, Registry } from 'prom-client'
 import type { Reloaded, Reloader } from '../config/reload.ts'
-import { answerClasses } from '../records/meters.ts'
+import { answerClasses, type Counts } from '../records/meters.ts'
 import type { Gateway } from '../server.ts'
 import type { Target } from '../forwarding/target.ts'
 import { beginnings } from './beginnings.ts'
-import { counter, histogram } from './series.ts'
+import { counter, gauge, histogram } from './series.ts'
 
 export type Metrics = Readonly<{
   /** The media type and the text for Prometheus, over all workers at the same port. */
@@ -42,25 +42,16 @@ export function createMetrics(
     registers: [registry],
   })
   for (const result of ['changed', 'unchanged', 'refused'] as const) reloads.inc({ result }, 0)
-  new Gauge({
-    name: 'tollgate_config_info',
+  gauge(registry, 'tollgate_config_info', {
     help: 'The configuration in force, by hash; always 1',
-    labelNames: ['hash'] as const,
+    labels: ['hash'],
     aggregator: 'first',
-    registers: [registry],
-    collect() {
-      this.reset()
-      this.set({ hash: state().hash }, 1)
-    },
+    read: () => [[1, state().hash]],
   })
-  new Gauge({
-    name: 'tollgate_config_refused',
+  gauge(registry, 'tollgate_config_refused', {
     help: '1 while the file has mistakes, and the configuration before them stays in force',
     aggregator: 'max',
-    registers: [registry],
-    collect() {
-      this.set(state().mistakes === undefined ? 0 : 1)
-    },
+    read: () => [[state().mistakes === undefined ? 0 : 1]],
   })
   const own = (): Promise<object[]> => registry.getMetricsAsJSON()
   const whole = async (): Promise<Registry> => {
@@ -106,102 +97,77 @@ function addRequests(registry: Registry, gateway: Gateway): void {
   })
   histogram(registry, 'tollgate_own_duration_seconds', {
     help: 'From a request’s headers until it was sent on, or refused',
-    *read() {
-      yield [meters.own]
-    },
+    read: () => [[meters.own]],
   })
   counter(registry, 'tollgate_near_limit_total', {
     help: 'Requests that were let in with 80 % or more of a limit used, by window',
     labels: ['plan', 'window'],
     begins: () => beginnings.near(gateway.config),
-    *read() {
-      for (const [plan, window, count] of meters.near) yield [count, plan, window]
-    },
+    read: () => counts(meters.near),
   })
   counter(registry, 'tollgate_shadow_refusals_total', {
     help: 'Requests that were let in and that the shadow of their plan would have refused, by window',
     labels: ['plan', 'window'],
     begins: () => beginnings.shadows(gateway.config),
-    *read() {
-      for (const [plan, window, count] of meters.shadows) yield [count, plan, window]
-    },
+    read: () => counts(meters.shadows),
   })
   counter(registry, 'tollgate_bans_total', {
     help: 'Keys that were banned for going on after refusals',
     labels: ['plan'],
     begins: () => beginnings.bans(gateway.config),
-    *read() {
-      for (const [plan, , count] of meters.bans) yield [count, plan]
-    },
+    read: () => counts(meters.bans),
   })
   counter(registry, 'tollgate_strangers_total', {
     help: 'Requests without a valid key, by the code of their answer',
     labels: ['outcome'],
     begins: beginnings.strangers,
-    *read() {
-      for (const [outcome, , count] of meters.strangers) yield [count, outcome]
-    },
+    read: () => counts(meters.strangers),
   })
   counter(registry, 'tollgate_notices_total', {
     help: 'Notices by event and result: delivered, failed (one try), given_up, dropped',
     labels: ['type', 'result'],
-    *read() {
-      for (const [type, result, count] of meters.notices) yield [count, type, result]
-    },
+    read: () => counts(meters.notices),
   })
   counter(registry, 'tollgate_deprecated_requests_total', {
     help: 'Calls of deprecated operations',
     labels: ['operation', 'plan'],
     begins: () => beginnings.deprecated(gateway.config),
-    *read() {
-      for (const [operation, plan, count] of meters.deprecated) yield [count, operation, plan]
-    },
+    read: () => counts(meters.deprecated),
   })
+}
+
+/** The numbers of a meter, each with the values of its labels. */
+function* counts(meter: Counts) {
+  for (const [first, second, count] of meter) yield [count, first, second] as const
 }
 
 function addStores(registry: Registry, { core: { meters, quotas } }: Gateway): void {
   histogram(registry, 'tollgate_store_duration_seconds', {
     help: 'Time of a decision in Redis; embedded: of writing counters to the file',
-    *read() {
-      yield [meters.store]
-    },
+    read: () => [[meters.store]],
   })
   counter(registry, 'tollgate_store_errors_total', {
     help: 'Decisions and look-ups that failed because the store was out of reach',
     labels: [],
-    *read() {
-      yield [meters.storeErrors]
-    },
+    read: () => [[meters.storeErrors]],
   })
-  new Gauge({
-    name: 'tollgate_store_fallback',
+  gauge(registry, 'tollgate_store_fallback', {
     help: '1 while limits are not decided by the store',
     aggregator: 'max',
-    registers: [registry],
-    collect() {
-      this.set(quotas.isReachable ? 0 : 1)
-    },
+    read: () => [[quotas.isReachable ? 0 : 1]],
   })
 }
 
 function addFleet(registry: Registry, { core: { quotas, stores } }: Gateway): void {
-  new Gauge({
-    name: 'tollgate_gateways',
+  gauge(registry, 'tollgate_gateways', {
     help: 'Gateways that count in this store: a limit’s share of each while it is out of reach',
     aggregator: 'max',
-    registers: [registry],
-    collect() {
-      this.set(quotas.gateways)
-    },
+    read: () => [[quotas.gateways]],
   })
-  new Gauge({
-    name: 'tollgate_configs_in_force',
+  gauge(registry, 'tollgate_configs_in_force', {
     help: 'Different configurations that the gateways of this store go by; 1 is well',
     aggregator: 'max',
-    registers: [registry],
-    collect() {
-      this.set(stores.fleet.configs)
-    },
+    read: () => [[stores.fleet.configs]],
   })
 }
 
@@ -244,30 +210,24 @@ function addUpstreams(registry: Registry, gateway: Gateway): void {
       }
     },
   })
-  new Gauge({
-    name: 'tollgate_upstream_healthy',
+  gauge(registry, 'tollgate_upstream_healthy', {
     help: 'Whether a target is fit to be asked',
-    labelNames: ['upstream', 'target'] as const,
+    labels: ['upstream', 'target'],
     aggregator: 'min',
-    registers: [registry],
-    collect() {
-      this.reset()
+    *read() {
       for (const [upstream, target] of targets()) {
-        this.set({ upstream, target: target.origin }, target.isFit ? 1 : 0)
+        yield [target.isFit ? 1 : 0, upstream, target.origin]
       }
     },
   })
-  new Gauge({
-    name: 'tollgate_swap_step',
+  gauge(registry, 'tollgate_swap_step', {
     help: 'The step of the swap of an upstream, from 1; 0 before it begins and after it went back',
-    labelNames: ['upstream'] as const,
+    labels: ['upstream'],
     aggregator: 'max',
-    registers: [registry],
-    collect() {
-      this.reset()
+    *read() {
       for (const [upstream, settings] of gateway.config.upstreams) {
         const swap = gateway.core.swaps.see(settings)
-        if (swap) this.set({ upstream }, swap.stepInForce + 1)
+        if (swap) yield [swap.stepInForce + 1, upstream]
       }
     },
   })

@@ -1,4 +1,4 @@
-import { Counter, Histogram, type Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Durations } from '../records/meters.ts'
 
 /** A counter whose numbers are counted elsewhere: `read` yields each number with the values of its labels. */
@@ -14,8 +14,6 @@ export function counter(
   }>,
 ): void {
   const { help, labels, begins, read } = options
-  const labelled = (values: readonly (string | number)[]) =>
-    Object.fromEntries(labels.map((label, i) => [label, values[i] ?? '']))
   new Counter({
     name,
     help,
@@ -23,10 +21,39 @@ export function counter(
     registers: [registry],
     collect() {
       this.reset()
-      for (const values of begins?.() ?? []) this.inc(labelled(values), 0)
-      for (const [count, ...values] of read()) this.inc(labelled(values), count)
+      for (const values of begins?.() ?? []) this.inc(labelled(labels, values), 0)
+      for (const [count, ...values] of read()) this.inc(labelled(labels, values), count)
     },
   })
+}
+
+/** A gauge whose numbers are kept elsewhere; of several workers, `aggregator` says whose number is the whole's. */
+export function gauge(
+  registry: Registry,
+  name: string,
+  options: Readonly<{
+    help: string
+    labels?: readonly string[]
+    aggregator: 'first' | 'min' | 'max'
+    read: () => Iterable<readonly [number, ...string[]]>
+  }>,
+): void {
+  const { help, labels = [], aggregator, read } = options
+  new Gauge({
+    name,
+    help,
+    labelNames: [...labels],
+    aggregator,
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [value, ...values] of read()) this.set(labelled(labels, values), value)
+    },
+  })
+}
+
+function labelled(names: readonly string[], values: readonly (string | number)[]) {
+  return Object.fromEntries(names.map((name, i) => [name, values[i] ?? '']))
 }
 
 type Measured = Readonly<{
@@ -65,7 +92,7 @@ class MeasuredHistogram extends Histogram {
 
   #lines({ bounds, counts, sum }: Durations, ...labelValues: string[]) {
     const { labels: names = [] } = this.#options
-    const labels = Object.fromEntries(names.map((name, i) => [name, labelValues[i] ?? '']))
+    const labels = labelled(names, labelValues)
     let count = 0
     const buckets = counts.map((more, i) => ({
       metricName: `${this.#name}_bucket`,

@@ -182,10 +182,6 @@ export class KeyDesk {
     return after
   }
 
-  change(id: string, changes: KeyChanges): Promise<Key> {
-    return this.edit(id, this.changing(changes))
-  }
-
   async #moveBan(id: string, before: string, after: string): Promise<void> {
     const bans = (await this.#quota?.bans()) ?? []
     const ban = bans.find(({ key, quota }) => key === id && quota === before)
@@ -219,14 +215,6 @@ export class KeyDesk {
       return { ...key, secrets }
     })
     return { key, token }
-  }
-
-  revoke(id: string): Promise<Key> {
-    return this.edit(id, this.revoking())
-  }
-
-  setDisabled(id: string, disabled: boolean): Promise<Key> {
-    return this.edit(id, this.disabling(disabled))
   }
 
   async #read(id: string): Promise<StoredKey> {

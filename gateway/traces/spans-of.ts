@@ -85,10 +85,10 @@ export function clientSpan({ request, reply, record, trace, endedAtMs }: Ended):
   const { method } = request
   const { sentAtMs, answeredAtMs, refusal } = record
   const attributes = methodAttributes(method)
-  const { protocol, hostname, port } = new URL(target)
+  const { address, port } = serverAt(target)
   attributes['url.full'] = target + loggable(path.split('?', 1)[0] ?? '')
-  attributes['server.address'] = hostname.replace(/^\[|\]$/g, '')
-  attributes['server.port'] = Number(port) || (protocol === 'https:' ? 443 : 80)
+  attributes['server.address'] = address
+  attributes['server.port'] = port
   if (tries > 1) attributes['http.request.resend_count'] = tries - 1
   const hasAnswered = !refusal && answeredAtMs > 0
   const status = hasAnswered ? statusOf(reply) : undefined
@@ -109,6 +109,23 @@ export function clientSpan({ request, reply, record, trace, endedAtMs }: Ended):
     event: undefined,
     isError: failure !== undefined,
   }
+}
+
+type Server = Readonly<{ address: string; port: number }>
+
+/** The targets that were asked so far, of which a configuration names a few. */
+const servers = new Map<string, Server>()
+
+function serverAt(target: string): Server {
+  const known = servers.get(target)
+  if (known) return known
+  const { protocol, hostname, port } = new URL(target)
+  const server = {
+    address: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port) || (protocol === 'https:' ? 443 : 80),
+  }
+  servers.set(target, server)
+  return server
 }
 
 /** Why a target's part failed; for those who ask, an answer from 400 on is a failure. */

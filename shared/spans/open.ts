@@ -2,7 +2,8 @@ import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base'
 import type { Log } from '../log.ts'
 import { optionalPackages, version } from '../version.ts'
 import { within } from '../within.ts'
-import { requestJson, spanJson } from './json.ts'
+import { requestFrame, spanJson } from './json.ts'
+import { listed, Pages, type Place } from './pages.ts'
 import type { Span, SpanCounts, SpanSink } from './span.ts'
 
 /** The most spans that wait for the collector; more are dropped. */
@@ -57,6 +58,7 @@ export async function openSpans(options: SpansOptions): Promise<SpanSink> {
   const { convertLegacyHttpOptions, createOtlpHttpExportDelegate } = http
   const url = `${to.replace(/\/+$/, '')}/v1/traces`
   const settings = { url, timeoutMillis: times.timeoutMs }
+  const [head, tail] = requestFrame(resource.attributes, version())
   const exporter = new OTLPExporterBase<ReadableSpan[]>(
     createOtlpHttpExportDelegate(
       convertLegacyHttpOptions(settings, 'TRACES', 'v1/traces', {
@@ -64,7 +66,7 @@ export async function openSpans(options: SpansOptions): Promise<SpanSink> {
       }),
       {
         serializeRequest: (spans: ReadableSpan[]) =>
-          requestJson(resource.attributes, version(), spans.flatMap(writtenIn)),
+          Buffer.concat([head, ...listed(spans.flatMap(placeOf)), tail]),
         deserializeResponse: () => undefined,
       },
       'otlp_http_json_span_exporter',
@@ -80,6 +82,7 @@ export async function openSpans(options: SpansOptions): Promise<SpanSink> {
     scheduledDelayMillis: times.everyMs,
     exportTimeoutMillis: 2 * times.timeoutMs,
   })
+  const pages = new Pages()
   const ids = new RandomIdGenerator()
   let zeroMs = performance.timeOrigin
   return {
@@ -88,7 +91,7 @@ export async function openSpans(options: SpansOptions): Promise<SpanSink> {
     add(span: Span) {
       if (!counting.takesAnother()) return
       zeroMs = correctedZero(zeroMs)
-      batches.onEnd(writtenSpan(blank, spanJson(span, zeroMs)))
+      batches.onEnd(writtenSpan(blank, pages.add(spanJson(span, zeroMs))))
     },
     close: () =>
       within(
@@ -99,11 +102,13 @@ export async function openSpans(options: SpansOptions): Promise<SpanSink> {
 }
 
 /** A span that is written already. The processor of batches asks its context and its resource, and nobody the rest. */
-type WrittenSpan = ReadableSpan & Readonly<{ json: Buffer }>
+type WrittenSpan = ReadableSpan & { place: Place }
 
 /** Inherits all members but one: a copy of them would take 1.5 µs. */
-function writtenSpan(blank: ReadableSpan, json: Buffer): WrittenSpan {
-  return Object.assign(Object.create(blank) as ReadableSpan, { json })
+function writtenSpan(blank: ReadableSpan, place: Place): WrittenSpan {
+  const span = Object.create(blank) as WrittenSpan
+  span.place = place
+  return span
 }
 
 function blankSpan(resource: ReadableSpan['resource']): ReadableSpan {
@@ -116,8 +121,8 @@ function blankSpan(resource: ReadableSpan['resource']): ReadableSpan {
   }
 }
 
-function writtenIn(span: ReadableSpan): Buffer[] {
-  return 'json' in span && Buffer.isBuffer(span.json) ? [span.json] : []
+function placeOf(span: ReadableSpan): Place[] {
+  return 'place' in span ? [(span as WrittenSpan).place] : []
 }
 
 /** Tells of a collector that begins to fail, and when it is back. */

@@ -21,15 +21,16 @@ export type Chart = Readonly<{
   longest: number
 }>
 
-const width = 960
+const width = 1040
 const names = { end: 336 }
 const bars = { from: 346, to: 576, height: 16 }
 const figures = { end: 634 }
 const notes = { from: 648, letters: 58, lineHeight: 13 }
 const rowHeight = 32
 
-// Colours for bright pages and for dark ones; a page's own ground shows through.
+// Colours for bright and for dark readers, each with its ground: a page may be dark where its reader's system isn't.
 const style = `
+  .ground { fill: #fff }
   text { font: 13px system-ui, sans-serif; fill: #1f2328 }
   .title { font-size: 16px; font-weight: 600 }
   .group { font-weight: 600 }
@@ -43,6 +44,7 @@ const style = `
   .mark { stroke: #59636e; stroke-dasharray: 2 3 }
   .cut { stroke: #99a1ab; stroke-width: 2; fill: none }
   @media (prefers-color-scheme: dark) {
+    .ground { fill: #0d1117 }
     text { fill: #f0f6fc }
     .quiet, .note { fill: #9198a1 }
     rect.ours { fill: #4aa3f0 }
@@ -70,6 +72,7 @@ export function drawn({ title, about, groups, mark, longest }: Chart): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escaped(title)}">
 <style>${style}
 </style>
+<rect class="ground" width="${width}" height="${height}" rx="6"/>
 ${text('title', 12, 22, title)}
 ${text('note', 12, 40, about)}
 ${parts.join('\n')}

@@ -70,9 +70,11 @@ function heart(stage: Stage): Line[] {
 }
 
 function others(stage: Stage): Line[] {
-  const { proxy, stack } = stage
+  const { proxy, stack, collector } = stage
   const redisPid = stage.redis.pid
   const copy = (...of: Parameters<typeof stage.embedded.copy>) => stage.embedded.copy(...of).server
+  const tracing = (sample: string) =>
+    copy(`traces${sample}`, { traces: `{ to: "${collector}", sample: ${sample} }` })
   const strangers = '{ perMinute: 1, perDay: 1 }'
   return [
     [
@@ -90,6 +92,8 @@ function others(stage: Stage): Line[] {
       copy('log', { env: { LOG_LEVEL: 'info' } }),
       { isVariant: true },
     ],
+    ['Tollgate, embedded, tracing 5 %', tracing('5%'), { isVariant: true }],
+    ['Tollgate, embedded, tracing each request', tracing('100%'), { isVariant: true }],
     [
       'node:http and undici, joined by hand',
       proxy('node'),

@@ -13,6 +13,7 @@ export type Parts = Readonly<{
   strangers?: string
   adminPort?: number
   perDay?: number
+  traces?: string
   env?: Readonly<Record<string, string>>
   isProbed?: boolean
 }>
@@ -67,6 +68,7 @@ export function gatewayAt(
 function yamlOf(upstream: string, parts: Parts): string {
   const { store = '', routes = 1, workers = 1, adminPort = 0, perDay = 1e9 } = parts
   const { strangers = '{ perMinute: unlimited, perDay: 1000000000 }' } = parts
+  const traces = parts.traces ? `traces: ${parts.traces}` : ''
   const moreRoutes = Array.from(
     { length: routes - 1 },
     (_, i) => `, { path: /r${i}/*, upstream: animals, cost: ${i % 5} }`,
@@ -82,6 +84,7 @@ upstreams: { animals: { targets: [ "${upstream}" ], health: { path: / } } }
 routes: [ { path: /v1/*, upstream: animals }${moreRoutes} ]
 deprecations: [ { operation: "GET /v1/old/{id}", since: 2025-12-05 } ]
 strangers: ${strangers}
+${traces}
 store: { ${store} }
 `
 }

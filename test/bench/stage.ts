@@ -5,13 +5,15 @@ import { gatewayAt, type BenchGateway, type Parts } from './gateways.ts'
 import { addLuaKeys, banLuaKey, caddy, haproxy, nginx, nginxLua } from './others.ts'
 import { withRedis, type BenchRedis } from './redis.ts'
 import type { Server } from './server.ts'
-import { startUpstream } from './upstream.ts'
+import { startCollector, startUpstream } from './upstream.ts'
 
 const keyCount = 10_000
 
 /** A backend, a Redis, keys in all stores, and the servers to put between load and backend. */
 export type Stage = Readonly<{
   upstream: string
+  /** A collector of spans. */
+  collector: string
   redis: BenchRedis
   tokens: Tokens
   /** Requests of all keys, of one whose minute is full, of one that is banned. */
@@ -32,15 +34,16 @@ export type Stage = Readonly<{
 
 /** Lends a stage for as long as a measurement takes. */
 export async function withStage(act: (stage: Stage) => Promise<void>): Promise<void> {
-  const upstream = await startUpstream()
+  const [upstream, collector] = await Promise.all([startUpstream(), startCollector()])
   try {
-    await withRedis(async (redis) => act(await stageOf(upstream.url, redis)))
+    await withRedis(async (redis) => act(await stageOf(upstream.url, collector.url, redis)))
   } finally {
     upstream.close()
+    collector.close()
   }
 }
 
-async function stageOf(upstream: string, redis: BenchRedis): Promise<Stage> {
+async function stageOf(upstream: string, collector: string, redis: BenchRedis): Promise<Stage> {
   const { folder, url, port, client } = redis
   const tokens = newTokens(keyCount)
   const [full = '', banned = ''] = newTokens(2)
@@ -60,7 +63,7 @@ async function stageOf(upstream: string, redis: BenchRedis): Promise<Stage> {
   await banLuaKey(client, banned)
   const stacks = process.env['BENCH_STACKS']
   return {
-    ...{ upstream, redis, tokens, embedded, inRedis, gateway },
+    ...{ upstream, collector, redis, tokens, embedded, inRedis, gateway },
     ...{ known: get(...tokens), full: get(full), banned: get(banned) },
     proxy: (kind) => ({
       program: 'test/bench/proxies.js',

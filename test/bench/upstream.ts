@@ -1,10 +1,13 @@
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer as createCollector } from 'node:http'
+import { createServer, type AddressInfo, type Server } from 'node:net'
+
+type Listening = Readonly<{ url: string; close: () => void }>
 
 /**
  * A backend that answers each request with 150 bytes of JSON. In this process, on bare sockets, because
  * it must cost little: on two processors, what is measured has the other one to itself.
  */
-export async function startUpstream(): Promise<{ url: string; close: () => void }> {
+export async function startUpstream(): Promise<Listening> {
   const body = JSON.stringify({ animals: ['x'.repeat(134)] })
   const head = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: keep-alive'
   const answer = `${head}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
@@ -21,6 +24,17 @@ export async function startUpstream(): Promise<{ url: string; close: () => void 
       }
     })
   })
+  return listening(server)
+}
+
+/** A collector of spans that takes whatever comes. */
+export function startCollector(): Promise<Listening> {
+  return listening(
+    createCollector((request, response) => request.resume().on('end', () => response.end('{}'))),
+  )
+}
+
+async function listening(server: Server): Promise<Listening> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

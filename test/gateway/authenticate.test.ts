@@ -112,8 +112,8 @@ t.test(
       t.equal((await ask(headers)).status, 200)
 
     now += minute
-    await desk.setDisabled(disabled.key.id, true)
-    await desk.revoke(revoked.key.id)
+    await desk.edit(disabled.key.id, desk.disabling(true))
+    await desk.edit(revoked.key.id, desk.revoking())
     const next = await desk.rotate(rotated.key.id, 0)
     const mistyped = rotated.token.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'))
     const invented = newToken(newKeyId())
@@ -138,7 +138,7 @@ t.test(
     isRefused(t, answers[0] as Answer, 401, 'invalid_api_key')
     t.equal(new Set(shapes).size, 1, 'byte for byte')
     t.equal((await ask({ authorization: `Bearer ${next.token}` })).status, 200)
-    await desk.setDisabled(disabled.key.id, false)
+    await desk.edit(disabled.key.id, desk.disabling(false))
     t.equal((await ask(disabled.headers)).status, 200, 'an enabled key is back at once')
   },
 )

@@ -154,8 +154,8 @@ for (const kind of ['embedded', 'redis'] as const) {
     const kept = await openTunnel(t, url, (await key(plenty)).token)
     t.match(kept.head, /^HTTP\/1\.1 101 /)
     const ways: Record<string, (id: string, quota: string) => Promise<unknown>> = {
-      revoked: (id) => desk.revoke(id),
-      disabled: (id) => desk.setDisabled(id, true),
+      revoked: (id) => desk.edit(id, desk.revoking()),
+      disabled: (id) => desk.edit(id, desk.disabling(true)),
       expired: () => Promise.resolve((now += 3_600_000)),
       banned: (id) => stores.quota.ban(`key:${id}`, id, now + 60_000),
       'rotated at once': (id) => desk.rotate(id, 0),

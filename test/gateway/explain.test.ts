@@ -120,8 +120,8 @@ deprecations:
   const [revoked, disabled] = [await key({ name: 'R' }), await key({ name: 'D' })]
   const rotated = await key({ name: 'O' })
   const expired = await key({ name: 'E', expiresAtMs: now + 1 })
-  await desk.revoke(revoked.key.id)
-  await desk.setDisabled(disabled.key.id, true)
+  await desk.edit(revoked.key.id, desk.revoking())
+  await desk.edit(disabled.key.id, desk.disabling(true))
   await desk.rotate(rotated.key.id, 0)
   now++
   const faulty = await key({ name: 'Faulty' })

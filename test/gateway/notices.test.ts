@@ -200,7 +200,8 @@ t.test('the end of a day is told at the exact request, once', async (t) => {
   t.match(got[2], { type: 'key.limit_reached', data: { percent: 100, used: 20 } })
 
   await t.test('a raised plan tells what is crossed anew, and nothing else', async (t) => {
-    for (const { key } of [one, other]) await gateway.desk.change(key.id, { plan: 'pro' })
+    for (const { key } of [one, other])
+      await gateway.desk.edit(key.id, gateway.desk.changing({ plan: 'pro' }))
     await ask(one.headers, 11)
     t.equal(got.length, 3, '31 of 40')
     await ask(other.headers, 1)
@@ -274,7 +275,7 @@ t.test('a receiver in trouble gets the same notice again, as long as it may take
 
   await t.test('one that hangs is left after five seconds, and holds up nobody', async (t) => {
     status = 'hang'
-    await noting.change(key.id, { name: 'Farm' })
+    await noting.edit(key.id, noting.changing({ name: 'Farm' }))
     await notices.tick()
     await until(() => got.length === 9 && calm.got.length === 2)
     await until(async () => (await view(true)).notices[0]?.why === 'no answer within 5 s')
@@ -286,7 +287,7 @@ t.test('a receiver in trouble gets the same notice again, as long as it may take
     move(10_000)
     await notices.tick()
     await until(async () => (await view(false)).addresses[0]?.endedAt !== null)
-    await noting.revoke(key.id)
+    await noting.edit(key.id, noting.revoking())
     await notices.tick()
     await until(() => calm.got.length === 3)
     t.equal(got.length, 10)

@@ -358,8 +358,8 @@ t.test('the log names the key of a token that is not valid any more, and why', a
   for (const { headers } of Object.values(made)) {
     t.equal((await call('GET', '/v1/x', undefined, headers)).status, 200)
   }
-  await desk.revoke(revoked.key.id)
-  await desk.setDisabled(disabled.key.id, true)
+  await desk.edit(revoked.key.id, desk.revoking())
+  await desk.edit(disabled.key.id, desk.disabling(true))
   await desk.rotate(rotated.key.id, 500)
   now += 1_000
   for (const [reason, { key, headers }] of Object.entries(made)) {

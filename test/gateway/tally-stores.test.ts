@@ -216,7 +216,7 @@ deprecations: [ { operation: GET /v1/old, since: 2020-01-01, sunset: 2020-02-01 
   t.equal(await ask(planless.headers), 403, 'its plan is gone')
   await flush()
   const usedMs = now
-  await gateway.desk.revoke(revoked.key.id)
+  await gateway.desk.edit(revoked.key.id, gateway.desk.revoking())
   now += 60_000
   await until(async () => (await ask(revoked.headers)) === 401)
   await flush()

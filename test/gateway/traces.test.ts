@@ -331,6 +331,34 @@ t.test('a collector that hangs costs spans and one line, until it is back', asyn
   t.equal(told.length, 3)
 })
 
+t.test('any text and any number arrives, in a span of any size', async (t) => {
+  const collector = await startCollector(t)
+  const counts = { sent: 0, failed: 0, dropped: 0 }
+  const spans = await openSpans({
+    ...{ to: collector.url, setting: 'traces.to', service: 'test', instance: 'here', counts },
+    trouble: (error) => t.error(error),
+    times: { everyMs: 20, timeoutMs: 5_000 },
+  })
+  const texts = [
+    '',
+    'a "b" \\',
+    'Häßliche Grüße, 猫 🐈',
+    '\ud800',
+    '\u0000\n\t\u007f\u2028',
+    'x'.repeat(100_000),
+  ]
+  // More of each than is kept, and more than a page holds.
+  const values = [...texts, ...Array.from({ length: 300 }, (_, i) => [`v${i}`, i, i + 0.5]).flat()]
+  for (const value of values) spans.add({ ...anySpan, name: 'GET /é', attributes: { value } })
+  await until(() => counts.sent === values.length)
+  const arrived = collector.spans.map(({ name, attributes }) => [name, attributes['value']])
+  t.strictSame(
+    arrived,
+    values.map((value) => ['GET /é', value]),
+  )
+  await spans.close()
+})
+
 /** A script that writes down, at the end of its process, the URLs of all code that was loaded. */
 const listing = `import { Session } from 'node:inspector'
 import { writeFileSync } from 'node:fs'

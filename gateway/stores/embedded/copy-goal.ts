@@ -176,7 +176,7 @@ function puttersOf(database: Database, mostRows: number): Puts {
     put: (items: readonly Item[]) => Result,
     rowsOf: (item: Item) => number = () => 1,
   ) {
-    return (items: readonly Item[]): Result => {
+    return (items: readonly Item[]): Promise<Result> => {
       if (!database.inTransaction) database.exec('BEGIN IMMEDIATE')
       const result = put(items)
       for (const item of items) rows += rowsOf(item)
@@ -184,7 +184,7 @@ function puttersOf(database: Database, mostRows: number): Puts {
         database.exec('COMMIT')
         rows = 0
       }
-      return result
+      return Promise.resolve(result)
     }
   }
 
@@ -222,11 +222,13 @@ function puttersOf(database: Database, mostRows: number): Puts {
     ({ numbers }) => numbers.length / numbersPerDay,
   )
   const ledger = ledgerRows(database)
-  const putLedger = inSteps(([closed]: readonly ClosedDay[]) => {
-    if (!closed) return
-    ledger.begin(closed.day)
-    ledger.put(closed)
+  const putDays = inSteps((days: readonly ClosedDay[]) => {
+    for (const day of days) {
+      ledger.begin(day.day)
+      ledger.put(day)
+    }
   })
+  const putLedger = (day: ClosedDay): Promise<void> => putDays([day])
   const lastUses = lastUseRows(database)
   const putLastUses = inSteps((all: readonly StoredUses[]) => {
     for (const { key, uses } of all) lastUses.put(key, uses)
@@ -239,13 +241,5 @@ function puttersOf(database: Database, mostRows: number): Puts {
     for (const entry of entries) insert.run(entry.atMs, entry.subject, auditText(entry))
   })
 
-  return {
-    putKeys: (keys) => Promise.resolve(putKeys(keys)),
-    putQuotas: (quotas) => Promise.resolve(putQuotas(quotas)),
-    putTallies: (tallies) => Promise.resolve(putTallies(tallies)),
-    putPeaks: (all) => Promise.resolve(putPeaks(all)),
-    putLedger: (day) => Promise.resolve(putLedger([day])),
-    putLastUses: (uses) => Promise.resolve(putLastUses(uses)),
-    putAudit: (entries) => Promise.resolve(putAudit(entries)),
-  }
+  return { putKeys, putQuotas, putTallies, putPeaks, putLedger, putLastUses, putAudit }
 }

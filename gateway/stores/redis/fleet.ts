@@ -10,7 +10,7 @@ import {
 } from '../../fleet/store.ts'
 import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
-import { keyedScript, script, type Script } from './script.ts'
+import { keyedScript, script, type RedisOptions, type Script } from './script.ts'
 
 /** The time between two beats of a gateway. */
 const beatMs = 1_000
@@ -27,15 +27,7 @@ const keptMs = 60_000
 /** Differences of clocks below this come from the way to Redis, and change no time that was told. */
 const clockNoiseMs = 250
 
-export type RedisFleetOptions = Readonly<{
-  connection: Connection
-  prefix: string
-  /** The longest that leaving waits for a silent Redis. */
-  timeoutMs: number
-  clock?: Clock | undefined
-  /** For tests. Without it Redis' own clock counts. */
-  testClock?: Clock | undefined
-}>
+export type RedisFleetOptions = RedisOptions & Readonly<{ clock?: Clock | undefined }>
 
 /** The gateways of one Redis, and for tests a beat of all that have joined here. */
 export type RedisFleet = FleetStore & Readonly<{ beat: () => Promise<void> }>

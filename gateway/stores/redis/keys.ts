@@ -5,22 +5,11 @@ import { intactKeyFrom, keyFrom, recordOf } from '../../keys/record.ts'
 import type { Key, StoredKey } from '../../keys/key.ts'
 import { lineOf } from '../../keys/line.ts'
 import type { Added, KeyListener, KeyStore, Named, Watch } from '../../keys/store.ts'
-import type { Breaker } from '../breaker.ts'
 import { lineOfRecord, pageBy, type KeyIndex } from '../key-index.ts'
 import { answerOf } from './answer.ts'
-import type { Connection } from './connect.ts'
 import { redisKeyIndex } from './key-index.ts'
-import { script } from './script.ts'
+import { script, type RedisOptions } from './script.ts'
 import { watchKeys } from './watch-keys.ts'
-
-export type RedisOptions = Readonly<{
-  connection: Connection
-  /** The prefix of all names. */
-  prefix: string
-  timeoutMs: number
-  breaker?: Breaker | undefined
-  clock?: Clock
-}>
 
 /** The most keys per script call, so that a call never delays decisions for long. */
 const batchSize = 500
@@ -53,7 +42,7 @@ export function redisKeys({
   timeoutMs,
   breaker,
   clock = Date.now,
-}: RedisOptions): IndexedKeys {
+}: RedisOptions & Readonly<{ clock?: Clock }>): IndexedKeys {
   const name = (what: string): string => `${prefix}{keys}:${what}`
   const [secrets, records, versions] = [name('secrets'), name('records'), name('versions')]
   const [pending, version, channel] = [name('pending'), name('version'), name('changed')]

@@ -5,23 +5,11 @@ import {
   type KeyUses,
   type LastUseStore,
 } from '../../keys/last-use-store.ts'
-import type { Breaker } from '../breaker.ts'
 import { answerOf } from './answer.ts'
-import type { Connection } from './connect.ts'
-import { script } from './script.ts'
-import type { Clock } from '../../../shared/clock.ts'
+import { script, type RedisOptions } from './script.ts'
 
 /** Keys that are read per command. */
 const idsAtOnce = 500
-
-export type RedisLastUseOptions = Readonly<{
-  connection: Connection
-  prefix: string
-  timeoutMs: number
-  breaker?: Breaker | undefined
-  /** For tests. Without it Redis' own clock counts. */
-  testClock?: Clock
-}>
 
 /** The name of the hash of last uses. */
 export function lastUsesName(prefix: string): string {
@@ -29,7 +17,7 @@ export function lastUsesName(prefix: string): string {
 }
 
 /** Last uses in a hash of Redis. Times are by Redis' clock. */
-export function redisLastUses(options: RedisLastUseOptions): LastUseStore {
+export function redisLastUses(options: RedisOptions): LastUseStore {
   const { connection, prefix, testClock } = options
   const hash = lastUsesName(prefix)
   const note = script({ ...options, file: 'last-uses-note.lua' }, [hash])

@@ -1,16 +1,15 @@
 import { dayMs } from '../../limits/step.ts'
 import { ledgerDays, type LedgerStore } from '../../ledger/store.ts'
 import { answerOf } from './answer.ts'
-import type { Connection } from './connect.ts'
-import { keyedScript } from './script.ts'
+import { keyedScript, type RedisOptions } from './script.ts'
 
 /** The time limit for closing a day, which may be some MB. */
 const closeTimeoutMs = 10_000
 
-export type RedisLedgerOptions = Readonly<{ connection: Connection; prefix: string }>
+type Options = Pick<RedisOptions, 'connection' | 'prefix'>
 
 /** The ledger in Redis, a hash a day, each of which a Cluster may have elsewhere. */
-export function redisLedger({ connection, prefix }: RedisLedgerOptions): LedgerStore {
+export function redisLedger({ connection, prefix }: Options): LedgerStore {
   const closeDay = keyedScript({ connection, timeoutMs: closeTimeoutMs, file: 'ledger-close.lua' })
   const hashOf = (day: number): string => `${prefix}{ledger:${day}}`
   const began = `${prefix}ledger:began`

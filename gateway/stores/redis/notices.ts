@@ -1,4 +1,3 @@
-import type { Clock } from '../../../shared/clock.ts'
 import { breathe } from '../../../shared/breathe.ts'
 import type { NewNotice } from '../../notices/notice.ts'
 import type { NoticeType } from '../../notices/types.ts'
@@ -15,21 +14,16 @@ import {
   type Turn,
 } from '../../notices/store.ts'
 import { answerOf } from './answer.ts'
-import type { Connection } from './connect.ts'
-import { keyedScript } from './script.ts'
+import { keyedScript, type RedisOptions } from './script.ts'
 
 /** Notices that are read per call. */
 const pageSize = 500
 
-export type RedisNoticeOptions = Readonly<{
-  connection: Connection
-  prefix: string
-  timeoutMs: number
-  /** The most notices of a queue. */
-  most?: number
-  /** For tests. Without it Redis' own clock counts. */
-  testClock?: Clock | undefined
-}>
+export type RedisNoticeOptions = RedisOptions &
+  Readonly<{
+    /** The most notices of a queue. */
+    most?: number
+  }>
 
 /**
  * Notices in Redis, all in one slot of a Cluster: of each queue a hash of the notices, and two sorted sets of their ids, by

@@ -6,9 +6,8 @@ import {
   type QuotaPeaks,
 } from '../../foresight/peak-store.ts'
 import { rememberedDays } from '../../records/tally-store.ts'
-import type { Breaker } from '../breaker.ts'
-import type { Connection } from './connect.ts'
-import { keyedScript } from './script.ts'
+import { fieldsAtOnce, fieldsOf, readTimeoutMs } from './scan.ts'
+import { keyedScript, type RedisOptions } from './script.ts'
 
 /** The number of hashes. A Cluster spreads them, and a call of a script is short for each. */
 const groups = 256
@@ -19,29 +18,11 @@ export const keepPeaksSeconds = (rememberedDays + 1) * 86_400
 /** Groups that are asked for at once: their answers may come in one turn of the loop, some 1.5 ms each. */
 const groupsAtOnce = 2
 
-/** Quotas that are read per call: Redis decides nothing for some 0.5 ms meanwhile. */
-const fieldsAtOnce = 400
-
-/** The time limit of a call for a report. It is long, because only an operator waits. */
-const readTimeoutMs = 1_000
-
-export type RedisPeakOptions = Readonly<{
-  connection: Connection
-  prefix: string
-  timeoutMs: number
-  breaker?: Breaker | undefined
-}>
-
 /**
  * Peaks in Redis: quotas in groups, a hash each, and all days of a quota in one text, because a name for each day would
  * take more memory than its numbers: 90 days of 100,000 quotas take 83 MB.
  */
-export function redisPeaks({
-  connection,
-  prefix,
-  timeoutMs,
-  breaker,
-}: RedisPeakOptions): PeakStore {
+export function redisPeaks({ connection, prefix, timeoutMs, breaker }: RedisOptions): PeakStore {
   const addTo = keyedScript({ connection, timeoutMs, breaker, file: 'peaks-add.lua' })
   const read = keyedScript({
     connection,
@@ -96,23 +77,14 @@ export function redisPeaks({
   async function quotasIn(group: number, fromDay: number, toDay: number): Promise<QuotaPeaks[]> {
     // A scan may give a quota twice, while its hash grows.
     const found = new Map<string, QuotaPeaks>()
-    let cursor = '0'
-    do {
-      const [next = '0', text = ''] = (await read(
-        hashOf(group),
-        fromDay,
-        cursor,
-        fieldsAtOnce,
-      )) as string[]
-      const flat = text === '' ? [] : text.split('\0')
-      for (let i = 0; i + 1 < flat.length; i += 2) {
-        const [quota = '', value = ''] = [flat[i], flat[i + 1]]
+    const readFrom = (cursor: string) => read(hashOf(group), fromDay, cursor, fieldsAtOnce)
+    for await (const fields of fieldsOf(readFrom)) {
+      for (const [quota, value] of fields) {
         const numbers = numbersIn(value, fromDay, toDay)
         if (numbers.length > 0) found.set(quota, { quota, numbers })
       }
-      cursor = next
       await breathe()
-    } while (cursor !== '0')
+    }
     return [...found.values()]
   }
 }

@@ -1,28 +1,15 @@
-import type { Clock } from '../../../shared/clock.ts'
 import type { Ban, QuotaStore } from '../../limits/store.ts'
-import type { Breaker } from '../breaker.ts'
 import { answerOf } from './answer.ts'
-import type { Connection } from './connect.ts'
 import { decisionsIn } from './decisions.ts'
 import { mostGrants } from '../../limits/grants.ts'
 import { pointsOn } from '../../limits/past-points.ts'
 import { mastersOf, scanned } from './scan.ts'
 import { grantLines, stateOfHash } from './quota-hash.ts'
-import { keyedScript } from './script.ts'
+import { keyedScript, type RedisOptions } from './script.ts'
 import { banMessage, watchBans } from './watch-bans.ts'
 
-export type QuotaOptions = Readonly<{
-  connection: Connection
-  /** The prefix of all names. */
-  prefix: string
-  timeoutMs: number
-  breaker?: Breaker | undefined
-  /** For tests. Without it Redis' own clock decides for all gateways. */
-  testClock?: Clock
-}>
-
 /** Counts in Redis, by Redis' clock. The opener of the connection closes it. */
-export function redisQuotas(options: QuotaOptions): QuotaStore {
+export function redisQuotas(options: RedisOptions): QuotaStore {
   const { connection, prefix, timeoutMs, breaker, testClock } = options
   const edit = keyedScript({ connection, timeoutMs, breaker, file: 'quota-edit.lua' })
   const hashOf = (quota: string): string => `${prefix}quota:${quota}`

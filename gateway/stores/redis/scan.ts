@@ -5,6 +5,12 @@ import { isCluster, type Connection } from './library.ts'
 /** Names per call. */
 const batchSize = 1_000
 
+/** Fields of a hash that are read per call for a report: Redis decides nothing for some 0.5 ms meanwhile. */
+export const fieldsAtOnce = 400
+
+/** The least time limit of such a call. It is long, because only an operator waits. */
+export const readTimeoutMs = 1_000
+
 /** The servers that together have all names. */
 export function mastersOf(connection: Connection): Redis[] {
   return isCluster(connection) ? connection.nodes('master') : [connection]
@@ -17,6 +23,22 @@ export async function* scanned(server: Redis, prefix: string): AsyncGenerator<st
   do {
     const [next, names] = await answerOf(server.scan(cursor, 'MATCH', pattern, 'COUNT', batchSize))
     if (names.length > 0) yield names
+    cursor = next
+  } while (cursor !== '0')
+}
+
+/** The fields of a hash with their values, by calls that each answer with the next cursor and a text of both. */
+export async function* fieldsOf(
+  read: (cursor: string) => Promise<unknown>,
+): AsyncGenerator<(readonly [field: string, value: string])[]> {
+  let cursor = '0'
+  do {
+    const [next = '0', text = ''] = (await read(cursor)) as string[]
+    const flat = text === '' ? [] : text.split('\0')
+    yield Array.from({ length: flat.length >> 1 }, (_, i) => [
+      flat[2 * i] ?? '',
+      flat[2 * i + 1] ?? '',
+    ])
     cursor = next
   } while (cursor !== '0')
 }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import type { Clock } from '../../../shared/clock.ts'
 import type { Breaker } from '../breaker.ts'
 import { StoreUnavailable } from '../unavailable.ts'
 import { unavailable } from './answer.ts'
@@ -17,13 +18,19 @@ export type KeyedScript = (
   ...args: readonly Argument[]
 ) => Promise<unknown>
 
-export type ScriptOptions = Readonly<{
+/** What the stores in Redis are made with. */
+export type RedisOptions = Readonly<{
   connection: Connection
+  /** The prefix of all names. */
+  prefix: string
   timeoutMs: number
   /** Ends waiting during an outage; without one, each call asks Redis. */
   breaker?: Breaker | undefined
-  file: string
+  /** For tests. Without it Redis' own clock counts. */
+  testClock?: Clock | undefined
 }>
+
+export type ScriptOptions = Omit<RedisOptions, 'prefix'> & Readonly<{ file: string }>
 
 /** Binds a script to its names, which must share one slot of a Cluster. */
 export function script(options: ScriptOptions, names: readonly string[]): Script {

@@ -2,11 +2,9 @@ import { hash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import type * as Flexible from 'rate-limiter-flexible'
 import type { StrangerPoints, StrangerStore } from '../../limits/stranger-store.ts'
-import type { Breaker } from '../breaker.ts'
 import { unavailable } from './answer.ts'
 import { AnswerTimeouts } from './answer-timeouts.ts'
-import type { Connection } from './connect.ts'
-import { within } from './script.ts'
+import { within, type RedisOptions } from './script.ts'
 
 /** How long a count outlives its window: for gateways whose clocks are late. */
 const graceSeconds = 5
@@ -14,20 +12,13 @@ const graceSeconds = 5
 /** The length of an address's name. 2^96 of them don't meet by chance. */
 const nameLength = 16
 
-export type RedisStrangerOptions = Readonly<{
-  connection: Connection
-  prefix: string
-  timeoutMs: number
-  breaker?: Breaker | undefined
-}>
-
 const require = createRequire(import.meta.url)
 
 /**
  * Counts of strangers, each a number of its own in Redis, added up by rate-limiter-flexible. Its windows begin with
  * their first point, so the number of the window is in the name, and the number ends with the window.
  */
-export function redisStrangers(options: RedisStrangerOptions): StrangerStore {
+export function redisStrangers(options: RedisOptions): StrangerStore {
   const { connection, prefix, timeoutMs, breaker } = options
   // Loaded here, because command lines count no strangers, and loading it takes 15 ms.
   const { RateLimiterRedis } = require('rate-limiter-flexible') as typeof Flexible

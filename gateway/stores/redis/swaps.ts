@@ -1,16 +1,9 @@
 import { courseFrom } from '../../swaps/course.ts'
 import { swapKeptMs, type SwapName, type SwapStore } from '../../swaps/store.ts'
-import type { Connection } from './connect.ts'
-import { keyedScript } from './script.ts'
-
-export type RedisSwapOptions = Readonly<{
-  connection: Connection
-  prefix: string
-  timeoutMs: number
-}>
+import { keyedScript, type RedisOptions } from './script.ts'
 
 /** Swaps in Redis: two names each, in one slot of a Cluster. */
-export function redisSwaps({ connection, prefix, timeoutMs }: RedisSwapOptions): SwapStore {
+export function redisSwaps({ connection, prefix, timeoutMs }: RedisOptions): SwapStore {
   const lookAt = keyedScript({ connection, timeoutMs, file: 'swap-look.lua' })
   const changeAt = keyedScript({ connection, timeoutMs, file: 'swap-change.lua' })
   const namesOf = ({ upstream, id }: SwapName): string[] => {

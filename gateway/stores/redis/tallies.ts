@@ -1,9 +1,8 @@
 import { breathe } from '../../../shared/breathe.ts'
 import { rememberedDays, type KeyCount, type TallyStore } from '../../records/tally-store.ts'
-import type { Breaker } from '../breaker.ts'
 import { answerOf } from './answer.ts'
-import type { Connection } from './connect.ts'
-import { keyedScript } from './script.ts'
+import { fieldsAtOnce, fieldsOf, readTimeoutMs } from './scan.ts'
+import { keyedScript, type RedisOptions } from './script.ts'
 
 /** The most tallies per script call, so that a call never delays decisions for long. */
 const batchSize = 200
@@ -16,26 +15,8 @@ const batchSeconds = 3_600
 /** Tallies that are given in one turn of the loop. */
 const givenAtOnce = 1_000
 
-/** Fields that are read per call: Redis decides nothing for some 0.4 ms meanwhile. */
-const fieldsAtOnce = 400
-
-/** The time limit of a call for a report. It is long, because only an operator waits. */
-const readTimeoutMs = 1_000
-
-export type RedisTallyOptions = Readonly<{
-  connection: Connection
-  prefix: string
-  timeoutMs: number
-  breaker?: Breaker | undefined
-}>
-
 /** Tallies in Redis, a hash a day. */
-export function redisTallies({
-  connection,
-  prefix,
-  timeoutMs,
-  breaker,
-}: RedisTallyOptions): TallyStore {
+export function redisTallies({ connection, prefix, timeoutMs, breaker }: RedisOptions): TallyStore {
   const addSome = keyedScript({ connection, timeoutMs, breaker, file: 'tallies-add.lua' })
   const read = keyedScript({
     connection,
@@ -95,22 +76,13 @@ export function redisTallies({
     const lasts: Numbers = new Map()
     // Ids of keys have no characters that are special in a pattern.
     const match = key === undefined ? '*' : `* ${key} *`
-    let cursor = '0'
-    do {
-      const [next = '0', text = ''] = (await read(
-        hashOf(day),
-        cursor,
-        match,
-        fieldsAtOnce,
-      )) as string[]
-      const flat = text === '' ? [] : text.split('\0')
-      for (let i = 0; i + 1 < flat.length; i += 2) {
-        const [field = '', value = ''] = [flat[i], flat[i + 1]]
+    const readFrom = (cursor: string) => read(hashOf(day), cursor, match, fieldsAtOnce)
+    for await (const fields of fieldsOf(readFrom)) {
+      for (const [field, value] of fields) {
         if (field.startsWith('count ')) counts.set(field.slice('count '.length), Number(value))
         else lasts.set(field.slice('last '.length), Number(value))
       }
-      cursor = next
-    } while (cursor !== '0')
+    }
     return { counts, lasts }
   }
 }

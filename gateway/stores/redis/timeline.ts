@@ -5,21 +5,12 @@ import {
   type RefusedMinute,
   type TimelineStore,
 } from '../../explain/timeline-store.ts'
-import type { Breaker } from '../breaker.ts'
 import { answerOf } from './answer.ts'
-import type { Connection } from './connect.ts'
-import { keyedScript } from './script.ts'
+import { keyedScript, type RedisOptions } from './script.ts'
 
 const hourMinutes = 60
 
 const keepSeconds = (keptMinutes + hourMinutes) * 60
-
-export type RedisTimelineOptions = Readonly<{
-  connection: Connection
-  prefix: string
-  timeoutMs: number
-  breaker?: Breaker | undefined
-}>
 
 /** Timelines in Redis: a hash a key, and in it a text an hour, because a field for each line takes twice the memory. */
 export function redisTimeline({
@@ -27,7 +18,7 @@ export function redisTimeline({
   prefix,
   timeoutMs,
   breaker,
-}: RedisTimelineOptions): TimelineStore {
+}: RedisOptions): TimelineStore {
   const addTo = keyedScript({ connection, timeoutMs, breaker, file: 'timeline-add.lua' })
   const hashOf = (key: string): string => `${prefix}{timeline:${key}}`
 

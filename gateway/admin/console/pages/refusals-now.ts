@@ -4,8 +4,8 @@ import { html, type Child } from '../html.ts'
 import { table } from '../parts.ts'
 import type { LiveRefusal, Picture, RefusedKey } from '../views.ts'
 
-/** The widths of bars in tables go in steps, because styles are by class. */
-const barSteps = 20
+/** The width of the longest bar in the table, in rem. */
+const longestBar = 6
 
 /** The keys that were refused most in the last minute. */
 export function refusedKeys({ refusedKeys: all }: Picture, plan: string | undefined): Child {
@@ -30,7 +30,8 @@ export function refusedKeys({ refusedKeys: all }: Picture, plan: string | undefi
           isNumber: true,
           cell: (row: RefusedKey) => html`
             <span
-              class=${`share part-${row.window ?? 'other'} of-${Math.ceil((barSteps * row.count) / most)}`}
+              class=${`share part-${row.window ?? 'other'}`}
+              style=${{ width: `${(longestBar * row.count) / most}rem` }}
             ></span>
             ${count(row.count)}
           `,
