@@ -69,7 +69,7 @@ export type Core = Readonly<{
   /** The part of this process in comparisons with a would-be backend. */
   mirrors: Mirrors
   comparisons: Comparisons
-  /** What addresses outside hear of. */
+  /** Events for receivers outside. */
   notices: Notices
   /** The ways of spans to collectors. */
   exporters: Exporters

@@ -29,7 +29,7 @@ export class RequestRecord {
   /** The decision and its limits, for the headers. For a stranger, those of its address. */
   standing: Standing | undefined = undefined
   refusal: Refusal | undefined = undefined
-  /** What a test key wishes to have acted. Such a request counts nowhere. */
+  /** The wish of a test key. A request with one counts nowhere. */
   act: Act | undefined = undefined
   /** Whether its points were given back to the day, because it could not be answered. */
   isGivenBack = false

@@ -35,9 +35,9 @@ const open = ofApi.filter(({ isOpen }) => isOpen)
 const guarded = ofApi.filter(({ isOpen }) => !isOpen)
 const single = guarded.filter(({ path }) => path.includes('{id}'))
 const bodied = guarded.filter(({ method }) => method !== 'GET' && method !== 'HEAD')
-/** What asks the store, as it is documented. */
+/** Documented operations that ask the store. */
 const stored = guarded.filter(({ path, responses }) => '503' in responses && path !== '/admin/live')
-/** What changes a key that is there. */
+/** Changes of a key that exists. */
 const edits = bodied.filter(({ path }) => path.startsWith('/admin/keys/{id}'))
 /** Saving the file needs a header that names its version. */
 const isSave = ({ method, path }: { method: string; path: string }): boolean =>
@@ -400,7 +400,7 @@ async function askOddly(t: Test, { ask, fresh }: Admin): Promise<void> {
     const said = (types.length > 0 ? types : ['application/json']).join(' or ')
     const xml = json(await ask(method, asked.target, '<x/>', { 'content-type': 'text/xml' }))
     t.match(xml, { message: `Send the body as ${said}.`, status: 415 }, `${method} ${path}`)
-    // What is checked is told to be unsound, which is an answer; a token can be imported once.
+    // A check answers that a text is unsound; a token can be imported once.
     const isChecked = path === '/admin/config/check' || isSave(operation)
     const isLong = path === '/admin/upstreams/compare'
     if (!isChecked) await holdBodies(t, asked, isLong || path === '/admin/keys/import')
@@ -467,7 +467,7 @@ async function askInRoles(t: Test): Promise<void> {
   ])
 }
 
-/** What is no operation of a path is 405, and `Allow` names those that are. */
+/** Other methods of a path get 405, and `Allow` names the path's own. */
 async function askOtherwise(t: Test, { url }: Admin): Promise<void> {
   const call = caller(url)
   for (const path of new Set(operations.map((each) => each.path))) {

@@ -25,8 +25,8 @@ const aside = join(root, '.cache', 'packages')
 const stampFile = join(packages, '.tollgate')
 
 /**
- * Whatever this checkout still lacks before it can run: its packages, SQLite's native part, a build.
- * What needs the packages alone may begin before the build.
+ * Makes all that this checkout still lacks before it can run: its packages, SQLite's native part, a build.
+ * Work that needs the packages alone may begin before the build.
  */
 export async function prepare(beginInstalled = () => undefined) {
   if (!isInstalled()) await install()

@@ -129,7 +129,7 @@ function urlsOf(config) {
 }
 
 /**
- * What the gateway signs with, made for this run if nobody has said: else whatever runs on this machine, a page in a
+ * The gateway's secret, made for this run if the environment has none: otherwise any program on this machine, a page in a
  * browser included, could change the animals without a key.
  */
 const secret = process.env.GATEWAY_SECRET || randomBytes(32).toString('hex')

@@ -49,7 +49,7 @@ export function optionsOf(operation: Operation): Options {
     ),
     ...(operation.hasCsv ? { csv: { help: 'print CSV' } } : {}),
     ...(operation.question ? { yes: { help: 'do not ask' } } : {}),
-    // What a running gateway changes is by the holder of the token that asks it.
+    // A running gateway takes the author of a change from the token.
     ...(operation.changes && operation.where !== 'gateway' ? { by } : {}),
     ...commonOptions,
   }

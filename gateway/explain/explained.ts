@@ -15,6 +15,7 @@ export function explained(kept: KeptRefusal, gateway: string) {
     name: caller?.name ?? null,
     plan: caller?.plan ?? null,
     account: caller?.account ?? null,
+    ...(caller?.isTest && { test: true as const }),
     route: kept.route,
     method: kept.method,
     path: shownPath(kept),

@@ -80,10 +80,26 @@ function ofWindow(
   const inWindow = name === 'minute' ? 'in this minute' : 'on this day'
   const points = kept.cost === 1 ? '' : ' points'
   const needs = kept.cost === 1 ? '' : `, and it costs ${count(kept.cost)}`
-  const { plan = '', account } = kept.caller ?? {}
-  const whose = account === undefined ? `plan ${plan}` : `plan ${plan}, account ${account}`
-  const sentence = `${count(used)} of ${count(limit)}${points} ${inWindow} were used${needs} (${whose}).`
+  const sentence = `${count(used)} of ${count(limit)}${points} ${inWindow} were used${needs} (${whoseText(kept.caller ?? {})}).`
   return `${sentence} ${again(resetMs, kept)}`
+}
+
+/** The plan and the account of a key. The quota of a test key isn't its account's. */
+export function whoseText({
+  plan = '',
+  account,
+  isTest = false,
+}: Readonly<{
+  plan?: string | null
+  account?: string | null | undefined
+  isTest?: boolean | undefined
+}>): string {
+  const parts = [
+    `plan ${plan}`,
+    ...(isTest ? ['test key'] : []),
+    ...(account === undefined || account === null ? [] : [`account ${account}`]),
+  ]
+  return parts.join(', ')
 }
 
 /** From when on it would have been let in; without its date on the same day. */

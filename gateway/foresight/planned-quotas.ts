@@ -1,4 +1,4 @@
-import { quotaOf, type Key } from '../keys/key.ts'
+import { accountOf, quotaOf, type Key } from '../keys/key.ts'
 import type { KeyStore } from '../keys/store.ts'
 import { stateOf } from '../keys/view.ts'
 import { effectiveLimits, type Limits, type Plan } from '../limits/limits.ts'
@@ -17,6 +17,7 @@ export type PlannedQuota = {
   /** Its key with the lowest id, and the number of its keys with this plan. */
   key: string
   name: string
+  /** The account of the quota. A test key has a quota of its own. */
   readonly account: string | undefined
   keys: number
   /** The limits of the plan that changes, as far as they hold for its keys: without those of the keys' own. */
@@ -73,8 +74,8 @@ export async function plannedQuotas(
     const quota = quotaOf(key)
     const known = quotas.get(quota)
     if (!known) {
-      const { id, name, account } = key
-      quotas.set(quota, { quota, key: id, name, account, keys: 1, ...change })
+      const { id, name } = key
+      quotas.set(quota, { quota, key: id, name, account: accountOf(quota), keys: 1, ...change })
       continue
     }
     known.keys++

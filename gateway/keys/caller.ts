@@ -4,15 +4,7 @@ import type { MinuteCount } from '../explain/timeline.ts'
 import type { NearSlot } from '../notices/near-limits.ts'
 import type { PeakSlot } from '../foresight/peaks.ts'
 import type { CountSlot, DayCount } from '../records/tallying.ts'
-import {
-  accountOf,
-  endReason,
-  quotaOf,
-  validUntil,
-  type EndReason,
-  type Key,
-  type StoredKey,
-} from './key.ts'
+import { endReason, quotaOf, validUntil, type EndReason, type Key, type StoredKey } from './key.ts'
 import { settingsAt } from './temporary.ts'
 import { hashOf } from './token.ts'
 
@@ -32,10 +24,12 @@ export class Caller {
   readonly id: string
   readonly name: string
   readonly plan: string
-  /** The name of the quota that its requests use up: its account's, or its own. */
+  /** The name of the quota that its requests use up: its account's, or its own. A test key has its own. */
   readonly quota: string
   /** Whether it may have refusals acted for it. */
   readonly isTest: boolean
+  /** Later sunsets of an account hold for its test keys, too, which don't use up its quota. */
+  readonly account: string | undefined
   /** The end of its token; 0 if the token isn't valid, `undefined` if it never ends. */
   readonly #endsAtMs: number | undefined
   readonly #state: CallerState
@@ -51,6 +45,7 @@ export class Caller {
     this.plan = plan
     this.quota = quotaOf(key)
     this.isTest = key.test === true
+    this.account = key.account
     const hash = hashOf(token)
     const endsAtMs = validUntil(key, hash)
     this.#endsAtMs = endsAtMs === Infinity ? undefined : endsAtMs
@@ -59,10 +54,6 @@ export class Caller {
     const overrides = overridesOf({ ...key, limits })
     this.#state = new CallerState(token, version, overrides, endReason(key, hash), change)
     Object.freeze(this)
-  }
-
-  get account(): string | undefined {
-    return accountOf(this.quota)
   }
 
   isValidAt(nowMs: number): boolean {

@@ -16,7 +16,7 @@ export type KeyFilter = Readonly<{
   all?: boolean | undefined
 }>
 
-/** What the line of a wanted key has. It takes accounts in another case too: `isWanted` decides. */
+/** The conditions for the lines of wanted keys. Accounts in another case meet them, too: `isWanted` decides. */
 export function lineFilterOf(filter: KeyFilter, nowMs: number): LineFilter {
   const { search = '', name = '', plan, account, state, all = false } = filter
   const { revoked, ...others } = stateLetters

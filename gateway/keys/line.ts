@@ -57,7 +57,7 @@ export function idIn(line: string): string {
   return line.slice(line.indexOf(toId) + 1, line.indexOf(toAccount))
 }
 
-/** What a line must have to be taken. All texts are folded, and an empty one takes every line. */
+/** The conditions for a line. All texts are folded, and every line meets an empty one. */
 export type LineFilter = Readonly<{
   /** Somewhere in name, account or note, or at the beginning of the id. */
   search: string

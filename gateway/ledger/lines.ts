@@ -2,7 +2,7 @@ import { accountOf } from '../keys/key.ts'
 import { dayText } from '../records/usage.ts'
 import type { Figures, LedgerRow } from './rows.ts'
 
-/** What a line of an export is about: an account or a key without one, each key, each route of these, or a plan. */
+/** The subject of a line: an account or a key without one, a key, a route of one of these, or a plan. */
 export const ledgerBys = ['account', 'key', 'route', 'plan'] as const
 
 export type LedgerBy = (typeof ledgerBys)[number]

@@ -101,7 +101,7 @@ export type Decision = Readonly<{
   seen: Seen
   /** The points that operators have added to the limits of the question. */
   granted?: Granted | undefined
-  /** What decided: the store, this gateway's memory of an earlier refusal, or this gateway alone during an outage. */
+  /** The place of the decision: the store, this gateway's memory of an earlier refusal, or this gateway alone during an outage. */
   decidedBy: 'store' | 'memory' | 'alone'
 }>
 

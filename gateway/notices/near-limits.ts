@@ -2,7 +2,7 @@ import type { Caller } from '../keys/caller.ts'
 import { stateOf } from '../keys/caller.ts'
 import type { Standing } from '../limits/headers.ts'
 import { dayMs } from '../limits/step.ts'
-import { noticeOf } from './notice.ts'
+import { noticedKey, noticeOf } from './notice.ts'
 import type { Outbox } from './outbox.ts'
 
 /** The whole limit, as a percentage. */
@@ -69,10 +69,10 @@ export class NearLimits {
    * to any notice of the same percentage and day.
    */
   #tell(caller: Caller, { decision, limits }: Standing, percent: number, crosses: boolean): void {
-    const { id, name, account, plan, quota } = caller
+    const { id, name, account, isTest: test, plan, quota } = caller
     const { day } = decision.seen
     const data = {
-      key: { id, name, account: account ?? null },
+      key: noticedKey({ id, name, account, test }),
       ...{ plan, window: 'day', percent, limit: limits.perDay, used: decision.dayUsed },
       resetsAt: new Date((day + 1) * dayMs).toISOString(),
     }

@@ -22,6 +22,18 @@ type Parts = readonly (string | number)[]
 
 type Event = Readonly<{ type: NoticeType; parts: Parts; atMs: number; data: object }>
 
+type NamedKey = Readonly<{
+  id: string
+  name?: string | undefined
+  account?: string | undefined
+  test?: boolean | undefined
+}>
+
+/** A key as notices name it. A test key says so, because its quota isn't its account's. */
+export function noticedKey({ id, name, account, test }: NamedKey): object {
+  return { id, name: name ?? null, account: account ?? null, ...(test && { test }) }
+}
+
 const usualMemoryMs = 2 * 86_400_000
 
 /** The notice of an event. Its id is made of the event's parts, so that gateways that see the same event make one notice. */

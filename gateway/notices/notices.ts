@@ -55,7 +55,7 @@ export type NoticesOptions = Readonly<{
   log: Log
 }>
 
-/** What came of a test at an address. */
+/** The outcome of a test at an address. */
 export type Tested = Readonly<{ to: string }> & Answer
 
 /**

@@ -1,14 +1,12 @@
+import type { Key } from '../keys/key.ts'
 import type { AuditEntry } from '../records/audit-store.ts'
 import { auditText } from '../records/audit-store.ts'
-import { noticeOf, type NewNotice } from './notice.ts'
+import { noticedKey, noticeOf, type NewNotice } from './notice.ts'
 import type { NoticeType } from './types.ts'
 
 /** The facts about a line of the audit that it doesn't have itself. */
 export type Facts = Readonly<{
-  /** The name and the account of a key. */
-  keyOf: (
-    id: string,
-  ) => Promise<Readonly<{ name: string; account?: string | undefined }> | undefined>
+  keyOf: (id: string) => Promise<Key | undefined>
   /** The number of steps of an upstream's swap. */
   stepsOf: (upstream: string) => number | undefined
 }>
@@ -52,8 +50,7 @@ async function dataOf(entry: AuditEntry, facts: Facts): Promise<object | undefin
     const isLast = what !== 'swap.step' || after['step'] === facts.stepsOf(subject)
     return isLast ? { upstream: subject, why: after['why'] ?? null, by } : undefined
   }
-  const { name, account } = (await facts.keyOf(subject)) ?? {}
-  const key = { id: subject, name: name ?? null, account: account ?? null }
+  const key = noticedKey((await facts.keyOf(subject)) ?? { id: subject })
   if (what.startsWith('bans.')) return { key, until: after['until'] ?? null, by }
   const plan = after['plan']
   const changed = what === 'keys.create' ? {} : { before, after }

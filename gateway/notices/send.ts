@@ -16,7 +16,7 @@ const mostRead = 16_384
 /** The answer that means that nothing is to come any more. */
 const gone = 410
 
-/** What came of a try. `status` is absent without an answer; `why` says what was wrong. */
+/** The outcome of a try. `status` is absent without an answer; `why` says what was wrong. */
 export type Answer = Readonly<{
   isDelivered: boolean
   isGone: boolean

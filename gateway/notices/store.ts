@@ -29,7 +29,7 @@ export type Outcome =
 /** Whether a notice is new, and the types of older ones that had to go. */
 export type Added = Readonly<{ isNew: boolean; dropped: readonly NoticeType[] }>
 
-/** What was told last of a subject, and the process that told it. */
+/** The latest state of a subject that was sent, and the process that sent it. */
 export type Turn = Readonly<{ subject: string; state: string; by: string }>
 
 /** The queue of an address in numbers. */

@@ -8,7 +8,7 @@ import { stateOf } from '../keys/view.ts'
 import { dayMs } from '../limits/step.ts'
 import { deprecatedCalls } from '../records/deprecated-calls.ts'
 import type { TallyStore } from '../records/tally-store.ts'
-import { noticeOf, type NewNotice } from './notice.ts'
+import { noticedKey, noticeOf, type NewNotice } from './notice.ts'
 
 /** The days before the end of a key, and before a sunset, on which they are told; the nearest first. */
 const expiryDays = [1, 7]
@@ -40,12 +40,12 @@ export async function* expiringKeys({
 }
 
 function expiryOf(key: Key, nowMs: number): NewNotice | undefined {
-  const { id, name, account, plan, expiresAtMs } = key
+  const { id, plan, expiresAtMs } = key
   if (expiresAtMs === undefined || stateOf(key, nowMs) !== 'active') return undefined
   const days = expiryDays.find((days) => expiresAtMs - nowMs <= days * dayMs)
   if (days === undefined) return undefined
   const data = {
-    key: { id, name, account: account ?? null },
+    key: noticedKey(key),
     ...{ plan, expiresAt: new Date(expiresAtMs).toISOString(), days },
   }
   return noticeOf(

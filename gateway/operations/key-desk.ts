@@ -135,7 +135,7 @@ export class KeyDesk {
     }
   }
 
-  /** The number of an account's keys, without revoked ones. They share one quota. */
+  /** The number of an account's keys, without revoked ones. */
   async countOf(account: string): Promise<number> {
     const all = await this.keysOf(account)
     return all.filter(({ revokedAtMs }) => revokedAtMs === undefined).length

@@ -31,7 +31,7 @@ export function usageAnswer({ config, core, clock }: OwnOptions): Answer {
       key: caller.id,
       name: caller.name,
       days: own.map(dayOf),
-      account: await accountUsage(stores, caller.account, { fromDay, toDay }, clock()),
+      account: await accountUsage(stores, caller, { fromDay, toDay }, clock()),
       deprecated: await deprecatedView(caller, fromDay, toDay),
     }
   }

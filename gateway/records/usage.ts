@@ -45,7 +45,7 @@ export function latestDays(count: number, nowMs: number): { fromDay: number; toD
   return { fromDay: toDay - count + 1, toDay }
 }
 
-/** What a tally of usage counts. `more` and `less` are points beside one for each admitted. */
+/** The kinds of tallies of usage. `more` and `less` are points beside one for each admitted request. */
 export type UsageKind = 'admitted' | 'refused' | 'more' | 'less'
 
 /** The kind of a tally of usage; `undefined` for another one. */

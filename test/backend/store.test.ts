@@ -227,7 +227,7 @@ t.test('a page at the end of 200,000 rows', async (t) => {
     t.equal(JSON.parse(last.text).length, 20)
   }
   t.match((await call('GET', '/v1/pets?limit=20&after=199900')).headers['link'], /after=199920/)
-  // What SQLite does, rather than how long it took: every list is a search by its index.
+  // SQLite's plan rather than a time: every list is a search by its index.
   const plans = database
     .prepare<unknown[], { detail: string }>(
       `EXPLAIN QUERY PLAN SELECT * FROM pets WHERE status = 'sold' AND id > 5 ORDER BY id LIMIT 20`,

@@ -14,7 +14,7 @@ export type Contestant = Readonly<{
   redisPid?: number | undefined
   /** The contestant that does the same in another way, by name. */
   rival?: string | undefined
-  /** What it does less than Tollgate, for readers. */
+  /** The abilities of Tollgate that it lacks, for readers. */
   lacks?: string | undefined
   /** Left out of the picture. */
   isVariant?: boolean

@@ -35,7 +35,7 @@ export function proxyPicture(rows: readonly Row[], about: string): string {
   })
 }
 
-/** What each adds to the latency of a direct call, for the README. */
+/** The latency that each adds to a direct call, for the README. */
 export function latencyPicture(rows: readonly LatencyRow[], about: string): string {
   const ours = rows.filter(({ name }) => isOurs(name))
   const levels = [...new Set(rows.map(({ level }) => level))]

@@ -25,7 +25,7 @@ export type Row = Readonly<{
   isVariant: boolean
 }>
 
-/** What one round of a contestant took. */
+/** The figures of one round of a contestant. */
 export type Round = Outcome & Readonly<{ cpuMicros: number; redisMicros: number }>
 
 /** The rows as a table; `named` says what the first column tells. */

@@ -63,7 +63,7 @@ export function ledgerContract(
     await use(`key:${alone.id}`, 3)
     await use(`key:${two}`, 2)
     await use('limiter:somebody', 9)
-    // What a test key uses is nobody's.
+    // The use of a test key is on no bill.
     await use(`key:${trial}`, 50)
     await first.tallies.add('1', [
       ...[

@@ -47,7 +47,7 @@ t.test('each alert says what happened, and which command of ours to run', (t) =>
   t.end()
 })
 
-/** What a rule says in a situation. */
+/** The labels and the sentence of a rule in a situation. */
 function expected({ labels: own, annotations }: Rule, { labels }: Situation) {
   const filled = Object.entries(annotations).map(([name, text]) => [
     name,

@@ -98,7 +98,7 @@ const variable = object(
   { datasource, regex: { type: 'string' }, sort: place, allValue: text },
 )
 
-/** What Grafana's dashboards may have (`@grafana/schema`, 13.2), as far as ours has it; no numbers of anybody's Grafana. */
+/** The part of Grafana's schema of dashboards (`@grafana/schema`, 13.2) that ours uses, without the ids of one Grafana. */
 export const dashboardSchema = object({
   ...{ uid: text, title: text, description: text, timezone: { enum: ['utc', 'browser'] } },
   tags: { type: 'array', items: text },

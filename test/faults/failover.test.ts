@@ -81,7 +81,7 @@ t.test('a fail-over to a replica that has lost writes', async (t) => {
 
 t.test('a Sentinel tells of a new master while it is asked for one', async (t) => {
   const { sentinel, name, servers } = await startSentinel(t)
-  // What it says comes late: so that it is being asked, or soon will be, when the news are on their way.
+  // Its answers come late, so that it is being asked, or soon will be, when the news are on their way.
   const wire = await startFaultProxy(t, Number(sentinel.split(':')[1]))
   const settings = { sentinels: [`127.0.0.1:${wire.port}`], name }
   const connections = Array.from({ length: 12 }, () => connect(settings, { timeoutMs: 1_000 }))

@@ -617,6 +617,11 @@ t.test('the commands on keys', async (t) => {
     await create('Three')
     const moved = await run('keys', 'change', 'Three', '--account', 'many')
     t.match(moved.out, /^It shares one quota with 2 other keys of the account many\.\n\n/)
+    const trial = await create('Trial', '--account', 'many', '--test')
+    t.match(trial.out, /As a test key of the account many it has a quota of its own\.\n/)
+    const seventh = await create('Seventh', '--account', 'many')
+    t.match(seventh.out, /It shares one quota with 3 other keys of/, 'test keys share nothing')
+    t.notMatch((await run('keys', 'change', 'Trial', '--no-account')).out, /no longer draws/)
     t.match(await run('quota', 'show', 'Three'), {
       out: /\(Three, plan pro\): active, shared by all keys of many\n\n.*\nminute +300 +0 +300 /,
     })

@@ -144,7 +144,7 @@ t.test('a request needs cookie, secret and the console’s own page, also for GE
       t.equal(got.status, status, `${path}: ${what}`)
       if (status !== 200) t.notOk(got.headers['set-cookie'], `${path}: ${what} renews nothing`)
     }
-    // Who sends a Bearer there is still asked for a session.
+    // The session's own path takes no Bearer.
     if (sent['authorization'] !== undefined) continue
     const session = await operate('GET', '/console/session', undefined, sent)
     t.equal(session.status, status, `GET /console/session: ${what}`)

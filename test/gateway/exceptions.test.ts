@@ -108,7 +108,10 @@ t.test('an extended sunset is that caller’s alone, to the millisecond', async 
     more: retired,
   })
   const [one, other] = [await key(), await key()]
-  const [first, second] = [await key({ account: 'acme' }), await key({ account: 'acme' })]
+  const [first, second] = [
+    await key({ account: 'acme' }),
+    await key({ account: 'acme', test: true }),
+  ]
   /** The key has an extension of its own and one by its account: its own counts. */
   const [operation] = config.deprecations
   const both = await key({ account: 'acme' })
@@ -138,6 +141,7 @@ t.test('an extended sunset is that caller’s alone, to the millisecond', async 
       [one, 200, sunsets.own],
       [both, 200, sunsets.own],
       [first, 200, sunsets.account],
+      [second, 200, sunsets.account],
       [other, 410, sunsets.usual],
       [undefined, 401, sunsets.usual],
     ] as const) {

@@ -52,7 +52,7 @@ type Found = Readonly<{
   gateways: { asked: number; answered: number }
 }>
 
-/** What `explain` says of one answer, when it is there. */
+/** The explanation of one answer, when it is there. */
 async function explanationOf(ask: Gateway['call'], answer: Answer): Promise<Explained> {
   const id = String(answer.headers['x-request-id'])
   let found: Answer | undefined
@@ -112,6 +112,7 @@ deprecations:
   const free = await key({ name: 'Free' })
   const minute = await key({ name: 'Minute', limits: { perMinute: 1 }, account: 'acme' })
   const day = await key({ name: 'Day', limits: { perDay: 1 } })
+  const trial = await key({ name: 'Trial', account: 'acme', test: true, limits: { perDay: 1 } })
   const get = await key({ name: 'Get', methods: ['GET'], paths: ['/v1/pets'] })
   const reader = await key({ name: 'Reader', plan: 'readers' })
   const elsewhere = await key({ name: 'Elsewhere', addresses: ['10.0.0.0/8'] })
@@ -180,6 +181,12 @@ deprecations:
       'day',
       async () => (await call('GET', '/v1/pets', day), call('GET', '/v1/pets', day)),
       'Day',
+    ],
+    [
+      'rate_limit_exceeded',
+      'day',
+      async () => (await call('GET', '/v1/pets', trial), call('GET', '/v1/pets', trial)),
+      'Trial',
     ],
     ['invalid_request', 'invalid_request', () => call('GET', '/v1//pets', free)],
     ['invalid_request', 'invalid_request', () => lines('GET /v1/x HTTP/1.1', host, 'bad header')],
@@ -251,6 +258,10 @@ deprecations:
     t.match(found, { code, reason, status: answer.status, name: who ?? null }, name)
     if (code !== null) t.equal(json(answer)['code'], code, name)
     t.match(found.sentence, /^[A-Z0-9].*\.$/, found.sentence)
+    if (who === 'Trial') {
+      t.match(found, { account: 'acme', test: true })
+      t.match(found.sentence, '1 of 1 on this day were used (plan free, test key, account acme).')
+    }
     if (reason === 'share')
       t.match(found.sentence, 'had 2 requests under way, and its share was 2.')
     t.equal(found.config, config.hash)

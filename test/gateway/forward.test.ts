@@ -479,7 +479,7 @@ t.test('bodies', async (t) => {
         })
         request.once('response', (response) => {
           resolve(response.statusCode ?? 0)
-          // What can't be sent any more is not written.
+          // The rest of the body is not written, because the socket closes.
           unread += size - (request.socket?.bytesWritten ?? 0)
           request.destroy()
         })

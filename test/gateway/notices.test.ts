@@ -209,13 +209,21 @@ t.test('the end of a day is told at the exact request, once', async (t) => {
     t.match(got[3]?.data, { percent: 80, limit: 40, used: 32 })
   })
 
+  await t.test('a test key of the account tells of its own quota, and says so', async (t) => {
+    const { key, headers } = await gateway.key({ account: 'zoo', test: true })
+    await ask(headers, 16)
+    await until(() => got.length === 5)
+    const data = { key: { id: key.id, account: 'zoo', test: true }, percent: 80, used: 16 }
+    t.match(got[4]?.data, data)
+  })
+
   await t.test('the next day begins anew', async (t) => {
     move(day)
     await ask(one.headers, 32)
-    await until(() => got.length === 5)
-    t.match(got[4]?.data, { percent: 80, used: 32 })
+    await until(() => got.length === 6)
+    t.match(got[5]?.data, { percent: 80, used: 32 })
   })
-  t.equal(new Set(got.map(({ id }) => id)).size, 5)
+  t.equal(new Set(got.map(({ id }) => id)).size, 6)
   t.notMatch(got.map(({ body }) => body).join(), /tg_/, 'no token')
 })
 

@@ -17,8 +17,8 @@ export type Contract = Readonly<{
   /** Every code that a documented refusal can have. */
   codes: ReadonlySet<string>
   /**
-   * What of an answer, and of the request that it answers, is not as documented: nothing if all is. A
-   * body of the request is JSON unless told.
+   * The differences of an answer and its request from the document; none if all is as documented. A body of the request
+   * is JSON unless `type` says otherwise.
    */
   check: (method: string, target: string, answer: Answer, body?: unknown, type?: string) => string[]
   /** A call that fails its test for each answer that is not as documented. */

@@ -21,7 +21,7 @@ export type RedisServer = Readonly<{
   restart: () => Promise<void>
 }>
 
-/** What ends a server: a test, or a measurement. */
+/** A test or a measurement, whose end is the server's. */
 export type Ends = Pick<Test, 'teardown'>
 
 /** A real redis-server of the test's own on a free port, which remembers nothing. */

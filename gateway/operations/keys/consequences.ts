@@ -7,12 +7,18 @@ import { temporaryText } from './texts.ts'
 const refusedSoon = 'Every gateway refuses it within a second, with 401.'
 
 /** Sentences about the keys that share a quota with this one; none for a key without an account. */
-export async function sharing({ account }: Key, keys: KeyDesk): Promise<string[]> {
+export async function sharing({ id, account, test }: Key, keys: KeyDesk): Promise<string[]> {
   if (account === undefined) return []
-  const others = (await keys.countOf(account)) - 1
+  if (test) return [`As a test key of the account ${account} it has a quota of its own.`]
+  const all = await keys.keysOf(account)
+  const others = all.filter((key) => key.id !== id && sharesQuota(key)).length
   if (others < 1) return [`It is the only key of the account ${account} so far.`]
   const many = others === 1 ? '1 other key' : `${others} other keys`
   return [`It shares one quota with ${many} of the account ${account}.`]
+}
+
+function sharesQuota({ test, revokedAtMs }: Key): boolean {
+  return !test && revokedAtMs === undefined
 }
 
 /** Sentences about the consequences of a change that its author didn't ask for. */
@@ -21,7 +27,7 @@ export function consequencesOf(before: KeyDetails, after: KeyDetails): string[] 
   // Nothing else about a revoked key matters.
   if (state === 'revoked') return state === before.state ? [] : [refusedSoon]
   const sentences: string[] = []
-  if (before.account !== undefined && before.account !== account) {
+  if (before.account !== undefined && before.account !== account && !before.test) {
     sentences.push(`It no longer draws on the quota of the account ${before.account}.`)
   }
   const limits = limitsText(standing)

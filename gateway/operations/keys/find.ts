@@ -42,7 +42,7 @@ export const findKey = operation({
   },
 })
 
-/** What a request with a valid token meets: the key may be refused all the same. */
+/** The outcome of a request with a valid token: its key may be refused all the same. */
 function outcomeText({ plan, bannedUntil, standing }: KeyDetails): string {
   if (!standing.offered) {
     return `It is valid, but its key is refused: the configuration has no limits for the plan ${plan}.`

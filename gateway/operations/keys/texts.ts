@@ -17,7 +17,7 @@ export function issuedText(
   return `${verb} the key ${whose}. Its token is shown this once:\n\n  ${token}${after}`
 }
 
-/** What to do about a token that was given on a command line. */
+/** Advice about a token that was given on a command line. */
 export function tokenWarning({ id }: Pick<Key, 'id'>): string {
   return (
     `a token is a secret, and this one is now in the history of your shell: if others can read that, rotate ` +
@@ -38,7 +38,7 @@ export function keyText(
     ...details,
     state: stateText(details),
     why: bannedUntil === undefined ? undefined : banText(standing),
-    test: test && 'it may have refusals acted, with X-Gateway-Act',
+    test: test && 'it may have refusals acted, with X-Gateway-Act; its quota is its own',
     strikes: strikes > 0 ? strikes : undefined,
     minute: windowText(minute, ofWhom(limits?.perMinute), standing.offered),
     day: windowText(day, ofWhom(limits?.perDay), standing.offered),

@@ -1,4 +1,5 @@
 import { printable } from '../../../shared/printable.ts'
+import { whoseText } from '../../explain/sentences.ts'
 import { keptMinutes, type RefusedMinute } from '../../explain/timeline-store.ts'
 import type { Key } from '../../keys/key.ts'
 import { minuteMs } from '../../limits/step.ts'
@@ -75,6 +76,7 @@ export async function timelineOf(
     name: key.name,
     plan: key.plan,
     account: key.account ?? null,
+    ...(key.test && { test: true as const }),
     sentence: standingSentence(details, clock()),
     from: iso(fromMs),
     to: iso(toMs),
@@ -98,8 +100,8 @@ function changeLine({ atMs, what, by, before, after }: AuditEntry): TimelineLine
 }
 
 /** How the key stands, its latest refusals in a sentence, and the lines. */
-export function timelineText({ id, plan, account, sentence, lines }: KeyTimeline): string {
-  const whose = account === null ? `plan ${plan}` : `plan ${plan}, account ${account}`
+export function timelineText({ id, plan, account, test, sentence, lines }: KeyTimeline): string {
+  const whose = whoseText({ plan, account, isTest: test })
   const latest = lines.filter((line) => 'count' in line).at(-1)
   const shown = lines.slice(-mostShown)
   const left = lines.length - shown.length
@@ -123,7 +125,7 @@ function rowOf(line: TimelineLine): string[] {
     : [when, line.what, `by ${line.by}${changeText(line)}`]
 }
 
-/** What a change was, in at most a line: a new key has nothing to compare with. */
+/** A change in at most a line; empty for a new key, which has nothing to compare with. */
 function changeText({ what, before, after }: Extract<TimelineLine, { by: string }>): string {
   if (what === 'keys.create' || what === 'keys.import') return ''
   const text = changesText(before, after)

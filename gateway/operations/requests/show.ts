@@ -2,6 +2,7 @@ import { loggable } from '../../../shared/log.ts'
 import { printable } from '../../../shared/printable.ts'
 import type { Explained } from '../../explain/explained.ts'
 import type { FoundRefusals } from '../../explain/refusals-of.ts'
+import { whoseText } from '../../explain/sentences.ts'
 import { KeyMistake } from '../../keys/mistake.ts'
 import { anyText } from '../kinds.ts'
 import { operation } from '../operation.ts'
@@ -69,13 +70,13 @@ export function requestsText({ answers, gateways }: FoundRefusals): string {
 function answerText(answer: Explained): string {
   const { status, code, time, sentence, upstream, target, upstreamMs } = answer
   const backend = [upstream, target, upstreamMs === null ? null : `${upstreamMs} ms`]
-  const { key, name, plan, account, decidedBy, minute, day, bannedUntil } = answer
-  const more = account === null ? '' : `, account ${account}`
+  const { key, name, plan, account, test, decidedBy, minute, day, bannedUntil } = answer
+  const whose = whoseText({ plan, account, isTest: test })
   const ofWhom = decidedBy === null ? ' (of the address, for requests without a valid key)' : ''
   const rows = [
     ['request:', `${answer.id}, ${answer.method} ${answer.path} (route ${answer.route})`],
     ['reason:', answer.reason],
-    ...(key === null ? [] : [['key:', `${key} (${name}, plan ${plan}${more})`]]),
+    ...(key === null ? [] : [['key:', `${key} (${name}, ${whose})`]]),
     ...(minute === null ? [] : [['minute:', windowText(minute) + ofWhom]]),
     ...(day === null ? [] : [['day:', windowText(day) + ofWhom]]),
     ...(answer.strikes > 0 ? [['strikes:', String(answer.strikes)]] : []),

@@ -1,4 +1,4 @@
-// What is compared and is no dependency of ours: stack.mjs KIND UPSTREAM REDIS
+// Starts a contestant that isn't a dependency of Tollgate: stack.mjs KIND UPSTREAM REDIS
 const [kind, upstream, redis] = process.argv.slice(2)
 
 const kinds = {

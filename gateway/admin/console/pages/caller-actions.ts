@@ -10,14 +10,14 @@ type ActionsProps = { details: KeyDetails; session: Session; done: () => void }
 
 /** The actions that a role allows: each tells what will happen before it does. */
 export function Actions({ details, session, done }: ActionsProps) {
-  const { id, name, state, bannedUntil, account } = details
+  const { id, name, state, bannedUntil, account, test } = details
   const path = `/admin/keys/${id}`
   const act = (method: string, target: string, body?: unknown) => async (): Promise<void> => {
     await ask(method, target, body)
     done()
   }
   const whose =
-    account === undefined
+    account === undefined || test
       ? 'its own counters'
       : `the counters of the account ${account}, which its other keys share`
   const support: Action[] = [

@@ -15,7 +15,10 @@ export function factsOf(details: KeyDetails): Child {
     ['Id', html`<code>${id}</code>`],
     ['Plan', until === undefined ? plan : html`${plan} until ${time(until)}`],
     ['Account', account],
-    ['Test key', details.test && 'may have refusals acted, with X-Gateway-Act'],
+    [
+      'Test key',
+      details.test && 'may have refusals acted, with X-Gateway-Act; its quota is its own',
+    ],
     [
       'Limits of its own',
       limits?.until === undefined
@@ -77,9 +80,9 @@ function grantText({ perDay, perMinute, by, note }: KeyDetails['standing']['gran
 export function Sharing({ account, id }: { account: string; id: string }) {
   const others = useData<KeyPage>(`/admin/keys${query({ account, limit: 20 })}`)
   return aged(others, ({ keys, next }) => {
-    const rest = keys.filter((key) => key.id !== id)
-    if (rest.length === 0)
-      return html`<p class="quiet">No other key has the account ${account}.</p>`
+    const rest = keys.filter((key) => key.id !== id && !key.test)
+    if (rest.length === 0 && next === null)
+      return html`<p class="quiet">No other key shares the quota of the account ${account}.</p>`
     return html`
       <p>
         Other keys of the account ${account}, which share its quota:

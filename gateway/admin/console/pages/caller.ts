@@ -36,7 +36,7 @@ export function Caller({ id, session }: { id: string; session: Session }) {
         ${windowsOf(details)}
         <${Actions} details=${details} session=${session} done=${again} />
         ${factsOf(details)}
-        ${details.account !== undefined && html`<${Sharing} account=${details.account} id=${id} />`}
+        ${details.account !== undefined && !details.test && html`<${Sharing} account=${details.account} id=${id} />`}
       `,
     ),
     html`<h2>What happened</h2>`,

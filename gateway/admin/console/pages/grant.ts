@@ -6,8 +6,9 @@ import type { KeyDetails } from '../views.ts'
 
 /** Adds points to this day or minute of a key's quota. */
 export function Grant({ details, done }: { details: KeyDetails; done: () => void }) {
-  const { id, account } = details
-  const whose = account === undefined ? 'It' : `The account ${account}, with all of its keys,`
+  const { id, account, test } = details
+  const whose =
+    account === undefined || test ? 'It' : `The account ${account}, with all of its keys,`
   const submit = async (form: FormData): Promise<void> => {
     await ask('POST', `/admin/quota/${id}/grant`, grantIn(form))
     done()
