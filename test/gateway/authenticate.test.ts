@@ -335,6 +335,8 @@ t.test('strangers', async (t) => {
       const limits = { store, clock: () => now, more: strangerLimits(20, 100) }
       const [first, second] = [await startOne(t, limits), await startOne(t, limits)]
       t.strictSame(await first.ask('2001:db8::1', 12), { 401: 12 })
+      // The second one learns with its own count what is there by then.
+      await until(async () => (await sumsIn(clients)).filter(({ sum }) => sum === 12).length === 2)
       t.strictSame(await second.ask('2001:db8::2', 1), { 401: 1 }, 'no answer waits for the others')
       await until(() => second.used('2001:db8::3') === 13)
       const before = await callsOf(clients)
