@@ -1,6 +1,9 @@
 /** The smallest share, whatever the number of quotas. */
 const leastShare = 2
 
+/** The most quotas without a request on its way that are kept. */
+const mostIdle = 1_000
+
 /** The requests that a quota has on their way, and its share. */
 export type ShareTaken = Readonly<{ underWay: number; share: number }>
 
@@ -11,7 +14,12 @@ export type ShareTaken = Readonly<{ underWay: number; share: number }>
  */
 export class FairShare {
   readonly #room: number
+  /**
+   * Quotas keep their entries for a while when they have no request on its way: if each request added and deleted one,
+   * the map would be made anew all the time, half of all memory that only full collections clean.
+   */
   readonly #countByQuota = new Map<string, number>()
+  #idle = 0
   #count = 0
 
   constructor(room: number) {
@@ -20,32 +28,43 @@ export class FairShare {
 
   /** Counts a request; `false` if its quota has its share already. */
   enter(quota: string): boolean {
-    const own = this.#countByQuota.get(quota) ?? 0
-    if ((this.#count + 1) * 2 > this.#room && own >= this.#share) return false
-    this.#countByQuota.set(quota, own + 1)
-    this.#count++
+    if ((this.#count + 1) * 2 > this.#room && this.#countOf(quota) >= this.#share) return false
+    this.add(quota)
     return true
   }
 
   /** Counts a WebSocket of a request that was counted before, whatever the share. */
   add(quota: string): void {
-    this.#countByQuota.set(quota, (this.#countByQuota.get(quota) ?? 0) + 1)
+    const own = this.#countByQuota.get(quota)
+    if (own === 0) this.#idle--
+    this.#countByQuota.set(quota, (own ?? 0) + 1)
     this.#count++
   }
 
   leave(quota: string): void {
-    const own = this.#countByQuota.get(quota) ?? 0
-    if (own > 1) this.#countByQuota.set(quota, own - 1)
-    else this.#countByQuota.delete(quota)
+    const left = this.#countOf(quota) - 1
+    this.#countByQuota.set(quota, left)
     this.#count--
+    if (left === 0 && ++this.#idle > mostIdle) this.#forgetIdle()
+  }
+
+  #forgetIdle(): void {
+    for (const [quota, count] of this.#countByQuota) {
+      if (count === 0) this.#countByQuota.delete(quota)
+    }
+    this.#idle = 0
   }
 
   /** The part of the room that a quota has, and the part that it may have. */
   takenBy(quota: string): ShareTaken {
-    return { underWay: this.#countByQuota.get(quota) ?? 0, share: this.#share }
+    return { underWay: this.#countOf(quota), share: this.#share }
+  }
+
+  #countOf(quota: string): number {
+    return this.#countByQuota.get(quota) ?? 0
   }
 
   get #share(): number {
-    return Math.max(leastShare, Math.floor(this.#room / (this.#countByQuota.size + 1)))
+    return Math.max(leastShare, Math.floor(this.#room / (this.#countByQuota.size - this.#idle + 1)))
   }
 }

@@ -50,6 +50,29 @@ t.test('a share', (t) => {
   t.end()
 })
 
+t.test('quotas without a request on its way take nothing from a share', (t) => {
+  const share = new FairShare(1_000)
+  for (const idle of [10, 900, 5_000]) {
+    const quotas = Array.from({ length: idle }, (_, i) => `${idle} ${i}`)
+    for (const quota of quotas.slice(0, 400)) t.ok(share.enter(quota))
+    for (const quota of quotas.slice(0, 400)) share.leave(quota)
+    for (const quota of quotas) {
+      t.ok(share.enter(quota))
+      t.strictSame(share.takenBy(quota), { underWay: 1, share: 500 })
+      share.leave(quota)
+    }
+    t.strictSame(share.takenBy(`${idle} 0`), { underWay: 0, share: 1_000 }, `${idle} left`)
+    t.equal(roomIn(share), 500)
+  }
+  share.add('a')
+  for (let i = 0; i < 3_000; i++) {
+    share.add(`${i}`)
+    share.leave(`${i}`)
+  }
+  t.strictSame(share.takenBy('a'), { underWay: 1, share: 500 }, 'one that is busy is not forgotten')
+  t.end()
+})
+
 for (const kind of ['embedded', 'redis'] as const) {
   t.test(`one caller leaves room for the others: ${kind}`, async (t) => {
     const { upstream, waiting, answerAll } = await startSlow(t)
