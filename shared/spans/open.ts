@@ -3,11 +3,8 @@ import type { Log } from '../log.ts'
 import { optionalPackages, version } from '../version.ts'
 import { within } from '../within.ts'
 import { requestFrame, spanJson } from './json.ts'
-import { listed, Pages, type Place } from './pages.ts'
 import type { Span, SpanCounts, SpanSink } from './span.ts'
-
-/** The most spans that wait for the collector; more are dropped. */
-const mostWaiting = 10_000
+import { WaitingSpans } from './waiting.ts'
 
 /** A batch is sent when it has this many spans, or this long after its first one. */
 const batchSize = 512
@@ -59,6 +56,7 @@ export async function openSpans(options: SpansOptions): Promise<SpanSink> {
   const url = `${to.replace(/\/+$/, '')}/v1/traces`
   const settings = { url, timeoutMillis: times.timeoutMs }
   const [head, tail] = requestFrame(resource.attributes, version())
+  const waiting = new WaitingSpans(blankSpan(resource))
   const exporter = new OTLPExporterBase<ReadableSpan[]>(
     createOtlpHttpExportDelegate(
       convertLegacyHttpOptions(settings, 'TRACES', 'v1/traces', {
@@ -66,7 +64,7 @@ export async function openSpans(options: SpansOptions): Promise<SpanSink> {
       }),
       {
         serializeRequest: (spans: ReadableSpan[]) =>
-          Buffer.concat([head, ...listed(spans.flatMap(placeOf)), tail]),
+          Buffer.concat([head, ...waiting.texts(spans), tail]),
         deserializeResponse: () => undefined,
       },
       'otlp_http_json_span_exporter',
@@ -74,24 +72,23 @@ export async function openSpans(options: SpansOptions): Promise<SpanSink> {
       undefined,
     ),
   )
-  const blank = blankSpan(resource)
-  const counting = new CountingExporter(exporter, counts, trouble)
+  const counting = new CountingExporter(exporter, waiting, counts, trouble)
   const batches = new BatchSpanProcessor(counting, {
-    maxQueueSize: mostWaiting,
+    maxQueueSize: Infinity,
     maxExportBatchSize: batchSize,
     scheduledDelayMillis: times.everyMs,
     exportTimeoutMillis: 2 * times.timeoutMs,
   })
-  const pages = new Pages()
   const ids = new RandomIdGenerator()
   let zeroMs = performance.timeOrigin
   return {
     newTraceId: ids.generateTraceId,
     newSpanId: ids.generateSpanId,
     add(span: Span) {
-      if (!counting.takesAnother()) return
       zeroMs = correctedZero(zeroMs)
-      batches.onEnd(writtenSpan(blank, pages.add(spanJson(span, zeroMs))))
+      const written = waiting.isFull ? undefined : waiting.add(spanJson(span, zeroMs))
+      if (written) batches.onEnd(written)
+      else counts.dropped++
     },
     close: () =>
       within(
@@ -101,16 +98,7 @@ export async function openSpans(options: SpansOptions): Promise<SpanSink> {
   }
 }
 
-/** A span that is written already. The processor of batches asks its context and its resource, and nobody the rest. */
-type WrittenSpan = ReadableSpan & { place: Place }
-
-/** Inherits all members but one: a copy of them would take 1.5 µs. */
-function writtenSpan(blank: ReadableSpan, place: Place): WrittenSpan {
-  const span = Object.create(blank) as WrittenSpan
-  span.place = place
-  return span
-}
-
+/** A span without its text. The processor of batches asks its context and its resource, and nobody the rest. */
 function blankSpan(resource: ReadableSpan['resource']): ReadableSpan {
   const context = { traceId: '', spanId: '', traceFlags: 1 }
   return {
@@ -121,40 +109,33 @@ function blankSpan(resource: ReadableSpan['resource']): ReadableSpan {
   }
 }
 
-function placeOf(span: ReadableSpan): Place[] {
-  return 'place' in span ? [(span as WrittenSpan).place] : []
-}
-
 /** Tells of a collector that begins to fail, and when it is back. */
 export function collectorTrouble(log: Log): SpansOptions['trouble'] {
   const what = 'the collector takes no spans; requests go on as ever'
   return (err) => (err ? log.error({ err }, what) : log.info({}, `no longer: ${what}`))
 }
 
-/** Counts the spans that wait, and what becomes of them. */
+/** Counts what becomes of the spans that wait. */
 class CountingExporter implements SpanExporter {
   readonly #exporter: SpanExporter
+  readonly #waiting: WaitingSpans
   readonly #counts: SpanCounts
   readonly #trouble: SpansOptions['trouble']
-  #waiting = 0
   #isFailing = false
 
-  constructor(exporter: SpanExporter, counts: SpanCounts, trouble: SpansOptions['trouble']) {
+  constructor(
+    exporter: SpanExporter,
+    waiting: WaitingSpans,
+    counts: SpanCounts,
+    trouble: SpansOptions['trouble'],
+  ) {
     this.#exporter = exporter
+    this.#waiting = waiting
     this.#counts = counts
     this.#trouble = trouble
   }
 
-  /** Counts one more that waits; `false` if there is no room for it. */
-  takesAnother(): boolean {
-    const hasRoom = this.#waiting < mostWaiting
-    if (hasRoom) this.#waiting++
-    else this.#counts.dropped++
-    return hasRoom
-  }
-
   export(spans: ReadableSpan[], done: Parameters<SpanExporter['export']>[1]): void {
-    this.#waiting -= spans.length
     this.#exporter.export(spans, (result) => {
       const hasFailed = Number(result.code) !== success
       this.#counts[hasFailed ? 'failed' : 'sent'] += spans.length
@@ -164,6 +145,8 @@ class CountingExporter implements SpanExporter {
       }
       done(result)
     })
+    // The request is written: the exporter does that before it waits for anything.
+    this.#waiting.remove(spans)
   }
 
   shutdown(): Promise<void> {

@@ -331,7 +331,7 @@ t.test('a collector that hangs costs spans and one line, until it is back', asyn
   t.equal(told.length, 3)
 })
 
-t.test('any text and any number arrives, in a span of any size', async (t) => {
+t.test('any text and any number arrives, in spans of up to a page', async (t) => {
   const collector = await startCollector(t)
   const counts = { sent: 0, failed: 0, dropped: 0 }
   const spans = await openSpans({
@@ -345,17 +345,41 @@ t.test('any text and any number arrives, in a span of any size', async (t) => {
     'Häßliche Grüße, 猫 🐈',
     '\ud800',
     '\u0000\n\t\u007f\u2028',
-    'x'.repeat(100_000),
+    'x'.repeat(50_000),
   ]
   // More of each than is kept, and more than a page holds.
   const values = [...texts, ...Array.from({ length: 300 }, (_, i) => [`v${i}`, i, i + 0.5]).flat()]
   for (const value of values) spans.add({ ...anySpan, name: 'GET /é', attributes: { value } })
+  spans.add({ ...anySpan, name: 'x'.repeat(65_536) })
+  t.equal(counts.dropped, 1, 'a span longer than a page finds no room')
   await until(() => counts.sent === values.length)
   const arrived = collector.spans.map(({ name, attributes }) => [name, attributes['value']])
   t.strictSame(
     arrived,
     values.map((value) => ['GET /é', value]),
   )
+  await spans.close()
+})
+
+t.test('spans wait in 16 MiB, which others use after them', async (t) => {
+  const collector = await startCollector(t)
+  const counts = { sent: 0, failed: 0, dropped: 0 }
+  const spans = await openSpans({
+    ...{ to: collector.url, setting: 'traces.to', service: 'test', instance: 'here', counts },
+    trouble: (error) => t.error(error),
+    times: { everyMs: 20, timeoutMs: 5_000 },
+  })
+  const long = 'x'.repeat(4_000)
+  for (let round = 1; round <= 4; round++) {
+    for (let i = 0; i < 3_000; i++) spans.add({ ...anySpan, name: `${round} ${i} ${long}` })
+    await until(() => counts.sent === round * 3_000)
+  }
+  t.equal(counts.dropped, 0, 'none of 50 MB is lost')
+  const names = new Set(collector.spans.map(({ name }) => name.replace(long, '')))
+  t.equal(names.size, 12_000)
+  for (let i = 0; i < 9_000; i++) spans.add({ ...anySpan, name: long })
+  t.ok(counts.dropped > 4_000 && counts.dropped < 6_000, `${counts.dropped} find no room`)
+  await until(() => counts.sent + counts.dropped === 12_000 + 9_000)
   await spans.close()
 })
 

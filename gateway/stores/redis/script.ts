@@ -18,7 +18,7 @@ export type KeyedScript = (
   ...args: readonly Argument[]
 ) => Promise<unknown>
 
-/** What the stores in Redis are made with. */
+/** The parts that every store in Redis is made of. */
 export type RedisOptions = Readonly<{
   connection: Connection
   /** The prefix of all names. */
