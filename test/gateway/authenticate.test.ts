@@ -243,6 +243,11 @@ async function sumsIn(clients: readonly Redis[]) {
   return (await Promise.all(sums)).flat()
 }
 
+/** Whether the minute and the day have come to this sum in Redis. */
+async function haveCome(clients: readonly Redis[], to: number) {
+  return (await sumsIn(clients)).filter(({ sum }) => sum === to).length === 2
+}
+
 t.test('strangers', async (t) => {
   t.test('over their limit get 429, keys from the same address go on', async (t) => {
     let now = 1_790_000_010_000
@@ -336,12 +341,12 @@ t.test('strangers', async (t) => {
       const [first, second] = [await startOne(t, limits), await startOne(t, limits)]
       t.strictSame(await first.ask('2001:db8::1', 12), { 401: 12 })
       // The second one learns with its own count what is there by then.
-      await until(async () => (await sumsIn(clients)).filter(({ sum }) => sum === 12).length === 2)
+      await until(() => haveCome(clients, 12))
       t.strictSame(await second.ask('2001:db8::2', 1), { 401: 1 }, 'no answer waits for the others')
       await until(() => second.used('2001:db8::3') === 13)
       const before = await callsOf(clients)
       t.strictSame(await second.ask('2001:db8::2', 300), { 401: 7, 429: 293 }, 'of one /64')
-      await until(async () => (await sumsIn(clients)).every(({ sum }) => sum === 20))
+      await until(() => haveCome(clients, 20))
       t.strictSame(await first.ask('2001:db8::1', 1), { 401: 1 }, 'nobody has told it yet')
       await until(() => first.used('2001:db8::1') === 21)
       const told = await callsOf(clients)
@@ -380,6 +385,7 @@ t.test('strangers', async (t) => {
     const limits = { store, clock: () => 1_790_000_010_000, more: strangerLimits(20, 1_000) }
     const [first, second] = [await startOne(t, limits), await startOne(t, limits)]
     t.strictSame(await first.ask('9.9.9.9', 5), { 401: 5 })
+    await until(() => haveCome([redis.client], 5))
     t.strictSame(await second.ask('9.9.9.9', 1), { 401: 1 })
     await until(() => second.used('9.9.9.9') === 6)
     await redis.kill()
@@ -387,7 +393,7 @@ t.test('strangers', async (t) => {
     t.strictSame(await second.ask('9.9.9.9', 25), { 401: 14, 429: 11 }, 'it knows of six')
     await redis.restart()
     // The points of the outage are told without another request of the address.
-    await until(async () => (await sumsIn([redis.client])).some(({ sum }) => sum === 15 + 14))
+    await until(() => haveCome([redis.client], 15 + 14))
     const third = await startOne(t, limits)
     t.strictSame(await third.ask('9.9.9.9', 1), { 401: 1 })
     await until(() => third.used('9.9.9.9') === 30)
