@@ -26,7 +26,7 @@ export async function runNpm(args, { folder = root, log, settings = {} }) {
       detached: true,
     })
     // npm leaves its compilers running when it is stopped, so that the whole group is ended.
-    const end = () => child.pid && process.kill(-child.pid, 'SIGKILL')
+    const end = () => child.pid && endGroup(child.pid)
     const stop = () => process.exit(130)
     // Before anything else that is to be done at the end, which is to find nobody at work.
     process.prependListener('exit', end)
@@ -42,6 +42,15 @@ export async function runNpm(args, { folder = root, log, settings = {} }) {
     throw new SetupError(
       `${explain(readFileSync(file, 'utf8'))} All of npm's output is in .cache/${log}.`,
     )
+  }
+}
+
+function endGroup(pid) {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch (error) {
+    // It may have ended a moment ago, which isn't heard any more by a process that is exiting.
+    if (error.code !== 'ESRCH') throw error
   }
 }
 

@@ -48,6 +48,8 @@ async function open(t: Test, settings: StoreSettings): Promise<Stores> {
   const stores = openStores(settings)
   t.teardown(() => stores.close().catch(() => undefined))
   await stores.ready()
+  // A gateway begins without a store that is slow to come, as a Cluster may be on a busy machine.
+  await until(() => stores.quota.bans().then(Boolean, () => false))
   return stores
 }
 
