@@ -11,7 +11,7 @@ import type { Sign } from '../shared/signature.ts'
 import { Ranges } from './http/address.ts'
 import type { Config, Route } from './config/config.ts'
 import type { Core } from './core.ts'
-import { noRoute, recorder } from './records/recorder.ts'
+import { recorder } from './records/recorder.ts'
 import { deprecationFinder } from './config/deprecations.ts'
 import { lenienceOf } from './http/lenience.ts'
 import { ConfiguredPlans } from './limits/terms.ts'
@@ -26,10 +26,10 @@ import { authenticate, letAnybodyIn } from './stages/4-authenticate.ts'
 import { admit } from './stages/5-admit.ts'
 import { retire } from './stages/6-retire.ts'
 import { act } from './stages/7-act.ts'
-import { addRoutes } from './routes.ts'
+import { addRoutes, type RouteSettings } from './routes.ts'
 import { announce } from './stages/9-announce.ts'
 import { addressFinder, strangerRefuser } from './stranger.ts'
-import type { RequestRecord } from './request-record.ts'
+import type { GuardedRoute, RequestRecord } from './request-record.ts'
 import type { UnderWay } from './forwarding/under-way.ts'
 import { inOrder, type StageName } from './way.ts'
 
@@ -46,6 +46,13 @@ export type GuardOptions = Readonly<{
   /** Hooks on answers after the stages. */
   finish?: readonly onSendHookHandler[]
 }>
+
+type GuardedSettings = Omit<RouteSettings, 'answer'> &
+  Readonly<{
+    /** Whether its requests count as no usage. */
+    isFree?: boolean
+    answer?: RouteSettings['answer']
+  }>
 
 type RouteStages = Readonly<
   Record<Exclude<StageName, 'forward' | 'announce'>, onRequestHookHandler | undefined> & {
@@ -113,21 +120,19 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
   const letAnybodyInAll = letAnybodyIn(strangers, addressOf)
   // Its path may fit a deprecated operation, which it isn't.
   const announceOpen = announce({ ietf: config.ietfHeaders, find: () => undefined, cors })
-  /** The stages of one route; `forward` is its handler, see routes.ts. */
+  const guardedRoute = (settings: GuardedSettings): GuardedRoute => {
+    const { label, cost, upstream = '', isFree = false, answer } = settings
+    const ended = record.answersOf({ path: label, upstream, isFree })
+    return { label, cost, share: upstreams.get(upstream)?.share, ended, answer }
+  }
+  /** The stages of one route; `forward` answers instead of its handler, see routes.ts. */
   const stagesFor = (settings: FastifyContextConfig, url: string): RouteStages => {
-    const { tollgate, cost = 1, label, upstream = '' } = settings
-    const share = upstreams.get(upstream)?.share
-    const route = label ?? url
+    const { tollgate, cost = 1, label = url, routeOf } = settings
     const asksOnly = tollgate === 'quota'
     const isFree = asksOnly || tollgate === 'open'
-    const isOfApp = !isFree && upstream === '' && route !== noRoute
+    const own = guardedRoute({ label, cost, isFree })
     const anyway = {
-      follow: follow({
-        route,
-        underWay,
-        tracer: traced?.tracer,
-        ended: record.answersOf({ path: route, upstream, isFree }),
-      }),
+      follow: follow({ routeOf: routeOf ?? (() => own), underWay, tracer: traced?.tracer }),
       screen: screenAll,
       preflight: preflightAll,
     }
@@ -138,9 +143,9 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     return {
       ...anyway,
       authenticate: authenticateAll,
-      admit: admit({ quotas, cost, asksOnly, share, banned: record.banned }),
+      admit: admit({ quotas, asksOnly, banned: record.banned }),
       retire: retireAll,
-      act: isOfApp ? act : undefined,
+      act: isFree || routeOf ? undefined : act,
       announce: announceAll,
     }
   }
@@ -159,6 +164,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     return forwardTo(forwarding, route, upstream)
   }
   await addRoutes(app, config, {
+    guardedRoute,
     forwardingOf,
     isAlone,
     own: ownAnswers({ config, core, clock, log: app.log }),

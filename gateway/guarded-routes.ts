@@ -81,8 +81,7 @@ export function guardRoutes(app: FastifyInstance, guard: (route: RouteOptions) =
   }
   app.addHook('onRoute', (route) => {
     if (!route.config?.tollgate) return
-    const { byUrl, ...settings } = route.config
-    route.config = { ...settings, ...byUrl?.get(route.url), [guarded]: true }
+    route.config = { ...route.config, [guarded]: true }
     route.onRequest = [route.onRequest ?? []].flat().filter((hook) => hook !== barrier)
     guard(route)
   })

@@ -17,6 +17,7 @@ import type { ConfigFile } from './config/file.ts'
 import { openCore } from './core.ts'
 import { Self } from './fleet/self.ts'
 import { guard } from './guard.ts'
+import type { GuardedRoute } from './request-record.ts'
 import type { Stores } from './stores/stores.ts'
 
 declare module 'fastify' {
@@ -32,12 +33,10 @@ declare module 'fastify' {
     cost?: number
     /** The name of a guarded route in logs and metrics: its URL by default. */
     label?: string
-    /** The upstream of a route that Tollgate forwards. */
-    upstream?: string
+    /** The route of the configuration that a request takes, for a route of the app through which many of them come. */
+    routeOf?: (request: FastifyRequest) => GuardedRoute
     /** Whether the path is one at which Tollgate itself answers callers: nothing is acted there, whatever the method. */
     isOwn?: boolean
-    /** The settings of routes that are declared together, by their URLs. */
-    byUrl?: ReadonlyMap<string, FastifyContextConfig>
   }
 }
 

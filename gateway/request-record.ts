@@ -11,10 +11,25 @@ import type { FairShare, ShareTaken } from './http/fair-share.ts'
 /** Why a request is forbidden: a restriction of its plan or its key, or a cost over the key's limits. */
 export type Forbidden = 'plan' | 'method' | 'path' | 'address' | 'cost'
 
+export type Answer = (request: FastifyRequest, reply: FastifyReply) => unknown
+
+/** A route as its requests know it. */
+export type GuardedRoute = Readonly<{
+  /** Its path in the configuration, in logs and metrics. */
+  label: string
+  /** The points that a request costs. */
+  cost: number
+  /** The shares of its upstream; `undefined` without one. */
+  share: FairShare | undefined
+  /** Called for each request when its answer has ended or its caller has left. */
+  ended: (request: FastifyRequest, reply: FastifyReply) => void
+  /** Answers requests that have passed the stages; `undefined` for a route with a handler of its own. */
+  answer: Answer | undefined
+}>
+
 /** The record of one guarded request. The stages fill it in; metrics, usage and log read it at the end. */
 export class RequestRecord {
-  /** The path of its route in the configuration. */
-  readonly route: string
+  readonly route: GuardedRoute
   /** The times of arrival, of sending to the backend, and of its answer, by `performance`; 0 is not yet. */
   readonly beganAtMs = performance.now()
   sentAtMs = 0
@@ -50,7 +65,7 @@ export class RequestRecord {
   /** Whether its answer has ended or its caller has left. A stage that waited takes nothing more then. */
   hasEnded = false
 
-  constructor(route: string) {
+  constructor(route: GuardedRoute) {
     this.route = route
   }
 }

@@ -53,6 +53,12 @@ const warmUps = 10
 /** The time limit for the arrival of a request, for a configuration without upstreams. */
 const requestTimeoutMs = 30_000
 
+/** The route of bytes that never became a request. */
+const noRouteAtAll = {
+  ...{ label: noRoute, cost: 1, share: undefined, answer: undefined },
+  ended: () => undefined,
+}
+
 /** An app that was built from one configuration, with its requests under way. */
 type Generation = Readonly<{
   app: FastifyInstance
@@ -246,7 +252,7 @@ function describe(line: LogLine, request: FastifyRequest): void {
     line['key'] = known.id
     line['plan'] = known.plan
   }
-  line['route'] = route
+  line['route'] = route.label
   line['decision'] = outcomeOf(record, request)
   if (act?.isActed) {
     line['acted'] = act.text
@@ -280,7 +286,7 @@ function malformedRefuser(core: Core, config: Config, trustedProxies: Ranges): M
     core.meters.route(noRoute).answers.add(noPlan, refusal.status)
     core.meters.refusals.add(noPlan, refusal.code)
     const id = requestIdFrom(undefined)
-    const record = Object.assign(new RequestRecord(noRoute), { refusal, standing })
+    const record = Object.assign(new RequestRecord(noRouteAtAll), { refusal, standing })
     const { status } = refusal
     const atMs = standing.decision.nowMs
     const origin = { upstream: '', config: config.hash }

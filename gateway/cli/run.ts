@@ -101,11 +101,8 @@ async function runCommand(
     by,
     clock: Date.now,
     examine: async (file) => {
-      // Loads Fastify and its proxy, which no other command needs.
-      const { requireServable } = await import('../routes.ts')
       const text = file.read()
       const preview = text === loaded.text ? loaded : loadedFrom(text, environment, file.name)
-      await requireServable(preview)
       return { preview, mistakes: [] }
     },
     inForce: undefined,

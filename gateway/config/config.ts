@@ -132,6 +132,9 @@ export type PortalSettings = Readonly<{
 
 export type TraceSettings = Readonly<{ to: string; sample: number }>
 
+/** The settings of the paths at which the gateway itself answers callers. */
+export type OwnPaths = 'quotaPath' | 'usagePath' | 'portal'
+
 /** The configuration as the gateway uses it: complete, checked and frozen. */
 export type Config = Readonly<{
   /** The short name of its text, by which operators tell two configurations apart. */

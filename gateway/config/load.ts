@@ -1,13 +1,12 @@
 import { hash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { atOnce, inPieces, type Pieces } from '../../shared/pieces.ts'
-import { isOf } from '../../shared/schema.ts'
 import { mistakesIn, nameOf } from './check.ts'
-import type { Config, PortalSettings, Route } from './config.ts'
+import type { Config } from './config.ts'
 import { contradictionsIn, type World } from './contradictions/contradictions.ts'
 import { ConfigDocument, type Mistake, type Path } from './document.ts'
 import { frozen } from './frozen.ts'
-import { configFrom, plansFrom, routesFrom } from './interpret.ts'
+import { configFrom, plansFrom } from './interpret.ts'
 import type { Plan } from '../limits/limits.ts'
 import type { ConfigFile } from './file.ts'
 import { maskedIn } from './masked.ts'
@@ -28,14 +27,6 @@ export class ConfigError extends Error {
   }
 }
 
-/** The paths that a gateway serves: its routes, and those at which it answers itself. */
-export type Served = Readonly<{
-  quotaPath: string | undefined
-  usagePath: string | undefined
-  portal: Pick<PortalSettings, 'path' | 'canRotate'> | undefined
-  routes: readonly Route[]
-}>
-
 /** A sentence about a setting, without its subject. */
 export type Fault = readonly [path: Path, sentence: string]
 type Remarks = readonly Fault[]
@@ -46,8 +37,6 @@ export type Preview = Readonly<{
   shown: unknown
   /** One line for each setting that works but makes no sense, with its place. */
   warnings: readonly string[]
-  /** The paths that one router must hold; routes that a variable decides are left out. */
-  served: Served
   /** Its plans; `variable` for one whose limits wait for a variable of the environment. */
   plans: ReadonlyMap<string, Plan | 'variable'>
   /** The keys and accounts that extensions of sunsets name, with the places of the names. */
@@ -165,17 +154,15 @@ function* load(
     ...{ files: true, openapi: readsDocument },
     ...{ configFile: name, adminToken },
   })
-  const value = document.value(document.root)
-  yield
-  // The preview has checked it already; this tells the compiler so.
-  if (!isOf(fileSchema, value)) throw new ConfigError(`${name} doesn’t match the schema`)
+  // The preview has checked it against the schema.
+  const value = document.value(document.root) as ConfigFile
   yield
   const settings = configFrom(completed(value), {
     certificates: (file) => readFileSync(file, 'utf8'),
     document: (file) => (readsDocument ? (readOpenapi(file, name).json ?? '{}') : '{}'),
   })
   const config = frozen({ ...settings, hash: hashOf(text) })
-  return { ...preview, served: config, config, text }
+  return { ...preview, config, text }
 }
 
 /** Checks a document; throws a `ConfigError` with all its mistakes. */
@@ -211,7 +198,6 @@ function* previewOf(document: ConfigDocument, name: string, world: World): Piece
   return {
     shown: frozen(shownFrom(file)),
     warnings,
-    served: servedIn(file),
     plans: plansOf(file),
     lineOf: (path) => document.lineOf(path),
     withNames: (text) => document.withNames(text),
@@ -222,19 +208,6 @@ function* previewOf(document: ConfigDocument, name: string, world: World): Piece
       return new ConfigError(lines.join('\n'), { mistakes: lines })
     },
     warningsOf: (remarks) => about(remarks, true),
-  }
-}
-
-function servedIn({ quota, usage, portal, routes }: CompleteFile): Served {
-  const known = (path: string): string | undefined => (hasVariable(path) ? undefined : path)
-  return {
-    quotaPath: known(quota.path),
-    usagePath: known(usage.path),
-    portal:
-      portal && !hasVariable(portal)
-        ? { path: portal.path, canRotate: portal.rotate === 'on' }
-        : undefined,
-    routes: routesFrom(routes).filter(hasNoVariable),
   }
 }
 
@@ -260,11 +233,6 @@ export function plansOf({ plans }: Pick<CompleteFile, 'plans'>): Preview['plans'
 /** A short name of a text: another text has another one. */
 export function hashOf(text: string): string {
   return hash('sha256', text).slice(0, 12)
-}
-
-/** Whether no variable decides a route's path, rewrite or methods. */
-function hasNoVariable({ path, methods, rewrite }: Route): boolean {
-  return !hasVariable([path, rewrite, methods])
 }
 
 function hasVariable(value: unknown): boolean {

@@ -153,7 +153,7 @@ export class RecentRefusals {
     block.codes[slot] = refusal?.code
     block.reasons[slot] = refusal?.reason
     block.callers[slot] = caller ?? turnedAway
-    block.routes[slot] = record.route
+    block.routes[slot] = record.route.label
     block.upstreams[slot] = from.upstream
     block.targets[slot] = record.target
     block.configs[slot] = from.config

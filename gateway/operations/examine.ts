@@ -7,9 +7,6 @@ import type { Content } from './parameter.ts'
 export async function examine(file: Content, environment: Environment): Promise<Examined> {
   try {
     const preview = previewConfig(file.read(), environment, file.name)
-    // Loads Fastify and its proxy, which a thread without a server has no other use for.
-    const { requireServable } = await import('../routes.ts')
-    await requireServable(preview)
     return { preview, mistakes: [] }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error

@@ -6,9 +6,8 @@ import type {
   FastifyRequest,
 } from 'fastify'
 import type { Clock } from '../../shared/clock.ts'
-import type { Config } from '../config/config.ts'
-import type { Served } from '../config/load.ts'
-import { keyPaths, pagePaths } from '../http/own-paths.ts'
+import type { Config, OwnPaths } from '../config/config.ts'
+import { keyPaths } from '../http/own-paths.ts'
 import type { Core } from '../core.ts'
 import { quotaView } from '../stages/5-admit.ts'
 import { pageAnswers } from './pages.ts'
@@ -38,7 +37,7 @@ export type OwnEndpoint = Readonly<{
 
 /** All endpoints at which the gateway itself answers callers. None costs anything. */
 export function ownEndpoints(
-  { quotaPath, usagePath, portal }: Served,
+  { quotaPath, usagePath, portal }: Pick<Config, OwnPaths>,
   answers: OwnAnswers,
 ): OwnEndpoint[] {
   const ofCallers = (url: string | undefined, handler: Answer, ...methods: string[]) =>
@@ -74,17 +73,6 @@ export function ownAnswers(options: OwnOptions): OwnAnswers {
     usage: usageAnswer(options),
     rotate: rotation(options),
     pages: config.portal ? pageAnswers(config, config.portal) : new Map(),
-  }
-}
-
-/** Answers for a router that is only tried out. */
-export function silentAnswers({ portal }: Served, silent: Answer): OwnAnswers {
-  const paths = portal ? pagePaths(portal.path) : []
-  return {
-    quota: silent,
-    usage: silent,
-    rotate: silent,
-    pages: new Map(paths.map((path) => [path, silent])),
   }
 }
 

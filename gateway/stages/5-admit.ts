@@ -19,19 +19,14 @@ import type { Quotas } from '../limits/quotas.ts'
 import type { Decision } from '../limits/step.ts'
 import type { Terms } from '../limits/terms.ts'
 import { refuse, type Forbidden, type RequestRecord } from '../request-record.ts'
-import type { FairShare } from '../http/fair-share.ts'
 import { standingView } from '../limits/views.ts'
 
 const secondsUntilBack = '5'
 
 export type AdmitOptions = Readonly<{
   quotas: Quotas
-  /** The points that a request of the route costs. */
-  cost: number
   /** Whether the route only shows the caller's limits, and so is open to banned callers, too. */
   asksOnly: boolean
-  /** The shares of the route's upstream. */
-  share: FairShare | undefined
   /** Called when a request has banned its key. */
   banned: (caller: Caller, terms: Terms, untilMs: number) => void
 }>
@@ -41,7 +36,7 @@ export type AdmitOptions = Readonly<{
  * that the key isn't allowed, or that costs more than its limit, gets 403 and isn't counted.
  */
 export function admit(options: AdmitOptions): onRequestHookHandler {
-  const { quotas, cost, asksOnly, share, banned } = options
+  const { quotas, asksOnly, banned } = options
 
   return function admit({ tollgate: record }, reply, done): void {
     const { caller, terms } = record ?? {}
@@ -49,6 +44,7 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
     // Its caller left while the key was looked up. Nothing would count it down in the share.
     if (record.hasEnded) return
     const { act } = record
+    const { cost, share } = record.route
     if (act?.name === 'too_many_at_once') return holdBack(record, caller, terms, reply, done)
     if (share) {
       if (!share.enter(caller.quota)) {
@@ -121,7 +117,7 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
     const real = (record.standing = { decision, limits: limitsIn(decision, terms.limits) })
     const acted =
       record.act && isHeard(record.act, real, refusal)
-        ? actedStanding(record.act, real, terms, cost)
+        ? actedStanding(record.act, real, terms, record.route.cost)
         : real
     if (acted instanceof Refusal) return void refuse(reply, acted)
     const standing = (record.standing = acted)

@@ -30,7 +30,7 @@ export function serverSpan(ended: Ended): Span {
   const { request, reply, record, trace, endedAtMs } = ended
   const { method, protocol: scheme } = request
   const status = statusOf(reply)
-  const route = record.route === noRoute ? undefined : record.route
+  const route = record.route.label === noRoute ? undefined : record.route.label
   const exchange = { method, path: pathOf(request), scheme, route, status }
   const attributes = serverAttributes(exchange)
   addDecision(attributes, ended)

@@ -20,8 +20,8 @@ import { nearest } from '../../shared/near.ts'
 import { fileSchema } from '../../gateway/config/schema.ts'
 import { configText } from '../../gateway/config/show.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../shared/units.ts'
-import { requireServable } from '../../gateway/routes.ts'
 import { startAdmin } from '../support/admin.ts'
+import { appOfCosts } from '../support/routes.ts'
 import { runCommand } from '../support/command.ts'
 import { root, startProcess } from '../support/process.ts'
 import { settingsOf } from '../support/settings.ts'
@@ -536,19 +536,12 @@ t.test('what is sound can be served', async (t) => {
       })
       if (messagesOf(text).length > 0) return
       count++
-      await requireServable(previewConfig(text, {}, 'x'))
+      const config = parseConfig(text, {}, 'x')
+      for (const isAlone of [true, false]) await appOfCosts(t, config, isAlone)
     }),
     { seed: 7, numRuns: 150 },
   )
   t.ok(count > 40, `${count} of them`)
-  // If that weren't so, it would be told in a sentence.
-  const preview = previewConfig(shipped, {}, 'x')
-  const [entry] = preview.served.routes
-  if (!entry) throw new Error('there is a route')
-  await t.rejects(
-    requireServable({ ...preview, served: { ...preview.served, routes: [entry, entry] } }),
-    { message: /^x:\d+:\d+: routes can't be served: [^\n]*'\/v1\/\*'[^\n]*$/ },
-  )
 })
 
 t.test('a certificate is a file of a size that is looked at before it is read', (t) => {

@@ -74,6 +74,11 @@ function windowIn({ headers }: Answer) {
   return { limit, remaining, reset }
 }
 
+const someRoute = {
+  ...{ label: '/v1/*', cost: 1, share: undefined, answer: undefined },
+  ended: () => undefined,
+}
+
 t.test('for every code, explain says what the answer said, and why', async (t) => {
   let now = Date.UTC(2026, 5, 15, 12, 0, 30)
   const upstream = await startUpstream(t, ({ url = '', method }, response) => {
@@ -542,7 +547,7 @@ t.test('a million refusals leave nothing behind but their slots', (t) => {
   const before = heap()
   const refusals = new RecentRefusals(0)
   const keep = (i: number): void => {
-    const record = new RequestRecord('/v1/*')
+    const record = new RequestRecord(someRoute)
     record.refusal = new Refusal('missing_api_key', 'No.').because('no_header')
     const about = {
       id: `request-${i}`,
@@ -573,7 +578,7 @@ t.test('a key that is refused without end keeps nothing else from being written'
     if (typeof found === 'string' || found instanceof Promise) throw new Error('it is there')
     return found
   }
-  const record = new RequestRecord('/v1/*')
+  const record = new RequestRecord(someRoute)
   const refuse = (who: Caller, reason: 'method' | 'path'): void => {
     record.refusal = new Refusal('forbidden', 'No.').because(reason)
     timeline.count(who, record, 1_000)

@@ -4,6 +4,7 @@ import { fileSchema } from '../schema.ts'
 import { addressRemarks, originRemarks, proxyRemarks } from './addresses.ts'
 import { certificateRemarks } from './certificates.ts'
 import { deprecationRemarks } from './deprecations.ts'
+import { entriesIn } from './entries.ts'
 import { costRemarks, limitRemarks, planRemarks, shadowRemarks } from './limits.ts'
 import { noticeRemarks } from './notices.ts'
 import { portalRemarks } from './portal.ts'
@@ -41,8 +42,10 @@ export function contradictionsIn(
     sentence: `${nameOf(path)} ${sentence}`,
     isWarning,
   })
-  const ofRoutes = [...routeRemarks(file, quote)].map(at)
+  const entries = entriesIn(file)
+  const ofRoutes = [...routeRemarks(file, entries, quote)].map(at)
   const areRoutesSound = !document.hasOneIn(['routes'], [...others, ...ofRoutes])
+  const soundEntries = areRoutesSound ? entries : undefined
   const remarks = [
     ...addressRemarks(file, quote, world.adminToken),
     ...workerRemarks(file),
@@ -55,9 +58,11 @@ export function contradictionsIn(
     ...(world.openapi ? portalRemarks(file, quote, world.configFile) : []),
     ...costRemarks(file, quote),
     ...swapRemarks(file, quote),
-    ...(areRoutesSound ? [...probeRemarks(file), ...unusedRemarks(file)] : []),
-    ...restrictionRemarks(file, quote, areRoutesSound),
-    ...deprecationRemarks(file, quote, areRoutesSound),
+    ...(soundEntries
+      ? [...probeRemarks(file, soundEntries), ...unusedRemarks(file, soundEntries)]
+      : []),
+    ...restrictionRemarks(file, quote, soundEntries),
+    ...deprecationRemarks(file, quote, soundEntries),
     ...noticeRemarks(file, quote),
     ...proxyRemarks(file, quote),
     ...originRemarks(file, quote),

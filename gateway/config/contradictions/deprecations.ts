@@ -2,7 +2,7 @@ import { nameOf } from '../check.ts'
 import type { Path } from '../document.ts'
 import { operationPattern } from '../values.ts'
 import { instantFrom } from '../../../shared/units.ts'
-import { entriesIn, leadsTo, methodFault, pathFault } from './entries.ts'
+import { leadsTo, methodFault, pathFault, type KnownEntry } from './entries.ts'
 import { list, mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'
 
 const operations = new RegExp(operationPattern)
@@ -10,9 +10,8 @@ const operations = new RegExp(operationPattern)
 export function* deprecationRemarks(
   file: Section,
   quote: Quote,
-  areRoutesSound: boolean,
+  entries: readonly KnownEntry[] | undefined,
 ): Generator<Remark> {
-  const entries = entriesIn(file)
   const listed = new Set<string>()
   for (const [i, deprecation] of list(file['deprecations']).entries()) {
     const { operation, since, sunset, brownouts, extensions } = section(deprecation)
@@ -22,9 +21,8 @@ export function* deprecationRemarks(
       const shown = quote([...setting, 'operation'])
       const fault = operationFault(written, shown)
       const [method = '', path = ''] = written.split(' ')
-      const hasRoute = leadsTo(entries, method, path).length > 0
       if (fault !== undefined) yield mistake([...setting, 'operation'], fault)
-      else if (areRoutesSound && !hasRoute) {
+      else if (entries && leadsTo(entries, method, path).length === 0) {
         yield mistake([...setting, 'operation'], `matches no route: ${shown}`)
       } else if (listed.has(written)) {
         yield mistake([...setting, 'operation'], `is listed twice: ${shown}`)

@@ -40,7 +40,10 @@ export function leadsTo(
 ): readonly KnownEntry[] {
   return entries.filter(({ path: pattern, own, isOpen }) => {
     if (pattern === '') return true
-    return (isOpen || own.includes(method)) && pathExpression(pattern).test(path)
+    if (!isOpen && !own.includes(method)) return false
+    // Most differ at their beginning already, and need no expression: it takes 7 µs.
+    const [beginning = ''] = pattern.split(/[{*]/, 1)
+    return path.startsWith(beginning) && pathExpression(pattern).test(path)
   })
 }
 

@@ -1,6 +1,6 @@
 import type { Path } from '../document.ts'
 import { pathPattern } from '../values.ts'
-import { entriesIn, methodFault, pathFault } from './entries.ts'
+import { methodFault, pathFault, type KnownEntry } from './entries.ts'
 import {
   list,
   mistake,
@@ -18,9 +18,9 @@ const paths = new RegExp(pathPattern)
 export function* restrictionRemarks(
   file: Section,
   quote: Quote,
-  areRoutesSound: boolean,
+  entries: readonly KnownEntry[] | undefined,
 ): Generator<Remark> {
-  const routed = coveredPaths(file)
+  const routed = entries && coveredPaths(file, entries)
   for (const [name, plan] of Object.entries(section(file['plans']))) {
     const setting = ['plans', name] as const
     yield* methodRemarks([...setting, 'methods'], list(section(plan)['methods']), quote)
@@ -30,7 +30,7 @@ export function* restrictionRemarks(
       const place = [...setting, 'paths', i]
       const fault = pathFault(written, quote(place))
       if (fault !== undefined) yield mistake(place, fault)
-      else if (areRoutesSound && routed && !routed.some((each) => canMeet(each, written))) {
+      else if (routed && !routed.some((each) => canMeet(each, written))) {
         yield warning(place, `is covered by no route: ${quote(place)}`)
       }
     }
@@ -55,8 +55,11 @@ function* methodRemarks(
  * The paths that requests can have: those of the routes, and the quota path. `undefined` if they are unknown, as in an
  * app that has its own routes alone.
  */
-function coveredPaths(file: Section): readonly string[] | undefined {
-  const routed = entriesIn(file).map(({ path }) => path)
+function coveredPaths(
+  file: Section,
+  entries: readonly KnownEntry[],
+): readonly string[] | undefined {
+  const routed = entries.map(({ path }) => path)
   if (routed.length === 0 || routed.includes('')) return undefined
   const { path = '/v1/quota' } = section(file['quota'])
   return [...routed, text(path) ?? '/v1/quota']

@@ -3,13 +3,17 @@ import { nameOf } from '../check.ts'
 import { withHead } from '../../http/methods.ts'
 import { nearest } from '../../../shared/near.ts'
 import { pathPattern } from '../values.ts'
-import { entriesIn, methodFault, pathFault, type KnownEntry } from './entries.ts'
+import { methodFault, pathFault, type KnownEntry } from './entries.ts'
 import { ownPathRemarks, ownPathsIn } from './own-paths.ts'
 import { list, mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'
 
 const paths = new RegExp(pathPattern)
 
-export function* routeRemarks(file: Section, quote: Quote): Generator<Remark> {
+export function* routeRemarks(
+  file: Section,
+  entries: readonly KnownEntry[],
+  quote: Quote,
+): Generator<Remark> {
   const ownPaths = ownPathsIn(file)
   yield* ownPathRemarks(file, quote)
   for (const [i, route] of list(file['routes']).entries()) {
@@ -32,7 +36,6 @@ export function* routeRemarks(file: Section, quote: Quote): Generator<Remark> {
       yield mistake(setting, sentence)
     }
   }
-  const entries = entriesIn(file)
   yield* methodRemarks(entries, quote)
   yield* restRemarks(entries, quote)
 }

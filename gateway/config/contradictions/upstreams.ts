@@ -1,5 +1,5 @@
 import { decoded } from '../../http/paths.ts'
-import { entriesIn, leadsTo, methodFault } from './entries.ts'
+import { leadsTo, methodFault, type KnownEntry } from './entries.ts'
 import {
   list,
   mistake,
@@ -11,8 +11,7 @@ import {
   type Section,
 } from './remarks.ts'
 
-export function* probeRemarks(file: Section): Generator<Remark> {
-  const entries = entriesIn(file)
+export function* probeRemarks(file: Section, entries: readonly KnownEntry[]): Generator<Remark> {
   for (const [name, upstream] of Object.entries(section(file['upstreams']))) {
     for (const [i, probe] of list(section(upstream)['probes']).entries()) {
       const [method = '', target = ''] = (text(section(probe)['request']) ?? '').split(' ')
@@ -68,8 +67,8 @@ function originOf(target: unknown): string | undefined {
 }
 
 /** Warns of upstreams that no route names: their author most likely believes them to be in use. */
-export function* unusedRemarks(file: Section): Generator<Remark> {
-  const used = entriesIn(file).map(({ upstream }) => upstream)
+export function* unusedRemarks(file: Section, entries: readonly KnownEntry[]): Generator<Remark> {
+  const used = entries.map(({ upstream }) => upstream)
   if (used.includes(undefined)) return
   for (const name of Object.keys(section(file['upstreams']))) {
     if (!used.includes(name)) yield warning(['upstreams', name], 'isn’t used by any route')

@@ -1,11 +1,11 @@
-import type { Config } from '../../config/config.ts'
+import type { Config, OwnPaths } from '../../config/config.ts'
 import type { Key } from '../../keys/key.ts'
 import { settingsAt } from '../../keys/temporary.ts'
 import { decisiveWindow } from '../../limits/headers.ts'
 import { effectiveLimits } from '../../limits/limits.ts'
 import { giveBack, newQuota, step, type Decision, type QuotaState } from '../../limits/step.ts'
 import type { LoggedRequest } from './logged-request.ts'
-import { costsBy, type CostOf, type OwnPaths } from './route-costs.ts'
+import { costsBy, type CostOf } from './route-costs.ts'
 
 /** The configuration that a replay goes by. */
 export type ReplayRules = Pick<Config, 'plans' | 'bans' | 'routes' | OwnPaths>

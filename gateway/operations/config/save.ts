@@ -2,7 +2,6 @@ import { ConfigError, loadedFrom, type Loaded } from '../../config/load.ts'
 import { replaceFile, writtenText } from '../../config/replace-file.ts'
 import { variablesIn } from '../../config/variables-in.ts'
 import { KeyMistake } from '../../keys/mistake.ts'
-import { requireServable } from '../../routes.ts'
 import type { GatewayContext } from '../context.ts'
 import { entityTag } from '../kinds.ts'
 import { ofGateway } from '../operation.ts'
@@ -81,7 +80,6 @@ async function requireGood({ reloader }: GatewayContext, text: string): Promise<
   try {
     const loaded = loadedFrom(text, reloader.environment, 'body')
     reloader.requireChangeable(loaded)
-    await requireServable(loaded)
     return loaded
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error

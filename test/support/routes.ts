@@ -1,0 +1,29 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import type { Test } from 'tap'
+import type { Config } from '../../gateway/config/config.ts'
+import type { Answer } from '../../gateway/request-record.ts'
+import { addRoutes } from '../../gateway/routes.ts'
+
+const silent: Answer = (_request, reply) => reply
+
+/** An app with the routes of a configuration, which answers each request with the cost of the route that it takes. */
+export async function appOfCosts(
+  t: Test,
+  config: Config,
+  isAlone: boolean,
+): Promise<FastifyInstance> {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  app.addHook('onRequest', (request, reply) => {
+    const { routeOf, cost = 1 } = request.routeOptions.config
+    void reply.send(String(routeOf?.(request).cost ?? cost))
+  })
+  await addRoutes(app, config, {
+    guardedRoute: (settings) => ({ ...settings, share: undefined, ended: () => undefined }),
+    forwardingOf: () => (_request, reply) => reply,
+    own: { quota: silent, usage: silent, rotate: silent, pages: new Map() },
+    isAlone,
+  })
+  await app.ready()
+  return app
+}
