@@ -11,7 +11,7 @@ import { createAdmin } from './admin/app.ts'
 import { createMetrics } from './admin/metrics.ts'
 import { adminTokensFrom, roleWarnings } from './admin/token.ts'
 import { noterFor, logChanges } from './records/audit.ts'
-import { changeOf, differencesOf } from './config/diff.ts'
+import { changeOf } from './config/diff.ts'
 import { ConfigError, configFile, readConfig, type Loaded } from './config/load.ts'
 import { Self } from './fleet/self.ts'
 import { Reloader } from './config/reload.ts'
@@ -123,8 +123,7 @@ async function main(): Promise<void> {
       if (result === 'changed') warnOf(loaded)
       const news = gateway.core.notices.config
       if (result === 'changed') {
-        const places = differencesOf(before, loaded.shown).map(({ place }) => place)
-        news.changed({ file, hash, by, places })
+        news.changed({ file, hash, by, places: Object.keys(change?.after ?? {}) })
       }
       if (mistakes === undefined) {
         news.sound()

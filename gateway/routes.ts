@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { METHODS } from 'node:http'
+import { breathe } from '../shared/breathe.ts'
 import type { Refusal } from '../shared/refusal.ts'
 import { pathOf } from '../shared/service.ts'
 import { nothingThere } from '../shared/unknown-routes.ts'
@@ -37,6 +38,9 @@ export type RouteOptions = Readonly<{
   isAlone: boolean
 }>
 
+/** The paths that are added in one piece, before requests go on. */
+const pathsAtOnce = 250
+
 /** The routes of one path, by method. */
 type PathRoutes = Readonly<{ path: string; routeOf: (method: string) => GuardedRoute }>
 
@@ -54,7 +58,11 @@ export async function addRoutes(
     addEndpoints(scope, endpoints, methods)
     done()
   })
-  const paths = byShape(config.routes).map((routes) => routesOf(routes, app.prefix, options))
+  const paths: PathRoutes[] = []
+  for (const routes of byShape(config.routes)) {
+    paths.push(routesOf(routes, app.prefix, options))
+    if (paths.length % pathsAtOnce === 0) await breathe()
+  }
   const doors = isAlone ? [doorOfAll(paths, endpoints, options)] : paths.map(doorOf)
   await app.register(forward, { doors })
 }

@@ -67,7 +67,7 @@ export function read(body: unknown, schema: TSchema): unknown {
   }
   if (isOf(schema, value)) return value
   // JSON is YAML, so the check of configurations works for bodies.
-  const mistakes = mistakesIn(atOnce(ConfigDocument.read(text)), schema)
+  const mistakes = atOnce(mistakesIn(atOnce(ConfigDocument.read(text)), schema))
   const faults = mistakes.map((each) => each.sentence.replace(/^the file/, 'the body'))
   throw new Refusal('invalid_request', sentence(`this body can’t be taken: ${faults.join('; ')}`))
 }

@@ -1,4 +1,5 @@
 import { isMap, isScalar, isSeq, type Node } from 'yaml'
+import type { Pieces } from '../../shared/pieces.ts'
 import { isOf, type TSchema } from '../../shared/schema.ts'
 import type { ConfigDocument, Mistake, Path } from './document.ts'
 import { isSecretName } from './mask.ts'
@@ -18,9 +19,18 @@ type Rule = Readonly<{
   enum?: readonly unknown[]
 }>
 
+/** The items of lists that are checked in one piece. */
+const itemsAtOnce = 100
+
 /** All mistakes of a file against its schema, each at its offset. */
-export function mistakesIn(document: ConfigDocument, schema: TSchema): Mistake[] {
-  return [...faults(document, schema, document.root, [], 0)]
+export function* mistakesIn(document: ConfigDocument, schema: TSchema): Pieces<Mistake[]> {
+  const mistakes: Mistake[] = []
+  let checked = 0
+  for (const found of faults(document, schema, document.root, [], 0)) {
+    if (found !== 'an item is checked') mistakes.push(found)
+    else if (++checked % itemsAtOnce === 0) yield
+  }
+  return mistakes
 }
 
 function* faults(
@@ -30,7 +40,7 @@ function* faults(
   path: Path,
   /** The offset of the section around it, for a setting that isn't written. */
   sectionOffset: number,
-): Generator<Mistake> {
+): Generator<Mistake | 'an item is checked'> {
   const node = document.resolve(written)
   const offset = written?.range?.[0] ?? sectionOffset
   const passes = (rule: Rule): boolean =>
@@ -53,6 +63,7 @@ function* faults(
     else
       for (const [i, item] of node.items.entries()) {
         yield* faults(document, chosen.items, item, [...path, i], offset)
+        yield 'an item is checked'
       }
   } else if (!passes(chosen)) yield wrong()
 }
@@ -87,7 +98,7 @@ function* sectionFaults(
   node: Node & { items: readonly Pair[] },
   path: Path,
   offset: number,
-): Generator<Mistake> {
+): ReturnType<typeof faults> {
   const { properties = {}, required = [] } = rule
   const [pattern = ''] = Object.keys(rule.patternProperties ?? {})
   const rest = rule.patternProperties?.[pattern]

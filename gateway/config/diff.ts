@@ -62,6 +62,7 @@ export function changeOf(file: string, before: unknown, after: unknown): Change 
 type Compared = Readonly<{ path: Path; before: unknown; after: unknown }>
 
 function* compare(before: unknown, after: unknown, path: Path): Generator<Compared> {
+  if (before === after) return
   if (isSection(before) && isSection(after)) {
     for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
       const step = Array.isArray(before) ? Number(name) : name

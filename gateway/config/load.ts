@@ -170,9 +170,10 @@ function* previewOf(document: ConfigDocument, name: string, world: World): Piece
   const mistakes = [...document.mistakes]
   if (document.isSound) {
     yield
-    const faults = [...mistakes, ...mistakesIn(document, fileSchema), ...maskedIn(document)]
+    const ofSchema = yield* mistakesIn(document, fileSchema)
+    const faults = [...mistakes, ...ofSchema, ...maskedIn(document)]
     yield
-    const more = [...faults, ...contradictionsIn(document, faults, world)]
+    const more = [...faults, ...(yield* contradictionsIn(document, faults, world))]
     // A missing variable causes further mistakes at its offset, which aren't worth reporting.
     const reported = new Set(mistakes.map(({ offset }) => offset))
     mistakes.push(...more.filter(({ offset }) => !reported.has(offset)))

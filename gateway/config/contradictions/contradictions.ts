@@ -1,3 +1,4 @@
+import type { Pieces } from '../../../shared/pieces.ts'
 import { nameOf } from '../check.ts'
 import type { ConfigDocument, Mistake } from '../document.ts'
 import { fileSchema } from '../schema.ts'
@@ -30,11 +31,11 @@ export type World = Readonly<{
  * no sense. Settings that break their own rule, or that a variable decides, are passed over. If the routes have
  * mistakes, checks that depend on routes are left out.
  */
-export function contradictionsIn(
+export function* contradictionsIn(
   document: ConfigDocument,
   others: readonly Mistake[],
   world: World,
-): Mistake[] {
+): Pieces<Mistake[]> {
   const file = section(document.knownValues())
   const quote: Quote = (path) => document.wordAt(path) ?? ''
   const at = ({ path, sentence, isWarning = false }: Remark): Mistake => ({
@@ -42,8 +43,10 @@ export function contradictionsIn(
     sentence: `${nameOf(path)} ${sentence}`,
     isWarning,
   })
+  yield
   const entries = entriesIn(file)
   const ofRoutes = [...routeRemarks(file, entries, quote)].map(at)
+  yield
   const areRoutesSound = !document.hasOneIn(['routes'], [...others, ...ofRoutes])
   const soundEntries = areRoutesSound ? entries : undefined
   const remarks = [

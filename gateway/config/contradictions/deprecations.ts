@@ -42,7 +42,7 @@ export function* deprecationRemarks(
 function operationFault(operation: string, shown: string): string | undefined {
   const [method = '', path = ''] = operation.split(' ')
   if (method === 'HEAD') return `must name GET, which includes HEAD, got "${shown}"`
-  return methodFault(method, shown) ?? pathFault(path, shown)
+  return methodFault(method, () => shown) ?? pathFault(path, () => shown)
 }
 
 function* brownoutRemarks(

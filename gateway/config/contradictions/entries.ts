@@ -47,26 +47,28 @@ export function leadsTo(
   })
 }
 
-/** Why no request can have a method; `undefined` if it can. `shown` is the text that messages quote. */
-export function methodFault(method: string, shown: string): string | undefined {
+/** Why no request can have a method; `undefined` if it can. `quoted` gives the text that messages quote. */
+export function methodFault(method: string, quoted: () => string): string | undefined {
   if (method === 'CONNECT' || method === 'TRACE') {
-    return `names a method that is never forwarded, got "${shown}"`
+    return `names a method that is never forwarded, got "${quoted()}"`
   }
   if (METHODS.includes(method)) return undefined
+  const shown = quoted()
   // The value of a variable is never shown, so nothing made of it is.
   const near = shown.includes(method) ? nearest(method, METHODS) : undefined
   const hint = near === undefined ? '' : `; did you mean ${near}?`
   return `names a method that Node.js doesn't know, got "${shown}"${hint}`
 }
 
-/** Why no request can have a path; `undefined` if it can. `shown` is the text that messages quote. */
-export function pathFault(path: string, shown: string): string | undefined {
+/** Why no request can have a path; `undefined` if it can. `quoted` gives the text that messages quote. */
+export function pathFault(path: string, quoted: () => string): string | undefined {
   if (plainTarget(path) === undefined) {
-    return `can be read in two ways, and is always refused, got "${shown}"`
+    return `can be read in two ways, and is always refused, got "${quoted()}"`
   }
   // The path of a request is decoded before it is matched.
   const plain = decoded(path)
   if (plain === path) return undefined
+  const shown = quoted()
   const hint = shown.includes(path) && !/\s/.test(plain) ? `; did you mean ${plain}?` : ''
   return `must be written without escapes, got "${shown}"${hint}`
 }

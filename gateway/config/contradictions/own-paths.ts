@@ -40,7 +40,8 @@ export function* ownPathRemarks(file: Section, quote: Quote): Generator<Remark> 
     const other = settings.get(path)
     // A path that isn't written has no text to quote.
     const shown = quote(setting) || path
-    const fault = other === undefined || other === setting ? pathFault(path, shown) : undefined
+    const fault =
+      other === undefined || other === setting ? pathFault(path, () => shown) : undefined
     if (fault !== undefined && other === undefined) yield mistake(setting, fault)
     else if (other !== undefined) yield mistake(setting, `is ${nameOf(other)} as well: ${shown}`)
     settings.set(path, setting)

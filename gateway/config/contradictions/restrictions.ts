@@ -28,7 +28,7 @@ export function* restrictionRemarks(
       const written = text(path)
       if (written === undefined || !paths.test(written)) continue
       const place = [...setting, 'paths', i]
-      const fault = pathFault(written, quote(place))
+      const fault = pathFault(written, () => quote(place))
       if (fault !== undefined) yield mistake(place, fault)
       else if (routed && !routed.some((each) => canMeet(each, written))) {
         yield warning(place, `is covered by no route: ${quote(place)}`)
@@ -46,7 +46,7 @@ function* methodRemarks(
     const place = [...setting, i]
     const written = text(method)
     const isMethod = written !== undefined && /^[A-Z-]+$/.test(written)
-    const fault = isMethod ? methodFault(written, quote(place)) : undefined
+    const fault = isMethod ? methodFault(written, () => quote(place)) : undefined
     if (fault !== undefined) yield mistake(place, fault)
   }
 }

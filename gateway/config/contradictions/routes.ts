@@ -22,7 +22,7 @@ export function* routeRemarks(
     const written = text(path)
     if (written === undefined || !paths.test(written)) continue
     const setting = ['routes', i, 'path'] as const
-    const fault = pathFault(written, quote(setting))
+    const fault = pathFault(written, () => quote(setting))
     if (fault !== undefined) yield mistake(setting, fault)
     if (rewrite !== undefined && !written.endsWith('/*')) {
       yield mistake(['routes', i, 'rewrite'], 'needs a path that ends in /*')
@@ -58,7 +58,7 @@ function* methodRemarks(entries: readonly KnownEntry[], quote: Quote): Generator
     const shape = shapeOf(path)
     for (const [j, method] of methods.entries()) {
       const setting = ['routes', i, 'methods', j] as const
-      const fault = /^[A-Z-]+$/.test(method) ? methodFault(method, quote(setting)) : undefined
+      const fault = /^[A-Z-]+$/.test(method) ? methodFault(method, () => quote(setting)) : undefined
       // GET includes HEAD.
       const both = methods.includes('HEAD') ? [method] : withHead([method])
       const double = both.find((each) => path !== '' && entryByMethod.has(`${each} ${shape}`))

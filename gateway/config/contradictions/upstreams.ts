@@ -46,7 +46,7 @@ export function* swapRemarks(file: Section, quote: Quote): Generator<Remark> {
     for (const [i, method] of list(methods).entries()) {
       const place = [...at, 'methods', i]
       const isMethod = typeof method === 'string' && /^[A-Z-]+$/.test(method)
-      const fault = isMethod ? methodFault(method, quote(place)) : undefined
+      const fault = isMethod ? methodFault(method, () => quote(place)) : undefined
       if (fault !== undefined) yield mistake(place, fault)
     }
     const present = list(targets).map(originOf)
