@@ -130,9 +130,9 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     const { tollgate, cost = 1, label = url, routeOf } = settings
     const asksOnly = tollgate === 'quota'
     const isFree = asksOnly || tollgate === 'open'
-    const own = guardedRoute({ label, cost, isFree })
+    const find = routeOf ?? always(guardedRoute({ label, cost, isFree }))
     const anyway = {
-      follow: follow({ routeOf: routeOf ?? (() => own), underWay, tracer: traced?.tracer }),
+      follow: follow({ routeOf: find, underWay, tracer: traced?.tracer }),
       screen: screenAll,
       preflight: preflightAll,
     }
@@ -169,6 +169,10 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     isAlone,
     own: ownAnswers({ config, core, clock, log: app.log }),
   })
+}
+
+function always<Value>(value: Value): () => Value {
+  return () => value
 }
 
 /** The settings of a route; throws a sentence for invalid ones. */

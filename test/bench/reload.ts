@@ -23,6 +23,7 @@ type Reload = Readonly<{
   cpuMs: number
   loopMs: number
   longestMs: number
+  longestPieceMs: number
   longestBeforeMs: number
   p99Ms: number
   p99BeforeMs: number
@@ -48,6 +49,7 @@ export async function benchReload(
     [
       ['work: processor time of all threads, ms', spread(({ cpuMs }) => cpuMs)],
       ['work: time of the loop, ms', spread(({ loopMs }) => loopMs)],
+      ['longest piece of its work, processor ms', spread(({ longestPieceMs }) => longestPieceMs)],
       ['longest stall of the loop, ms', spread(({ longestMs }) => longestMs)],
       ['the same without a reload, ms', spread(({ longestBeforeMs }) => longestBeforeMs)],
       ['p99 of requests meanwhile, ms', spread(({ p99Ms }) => p99Ms)],
@@ -117,6 +119,7 @@ function reloadOf(before: Window, during: Window): Reload {
     cpuMs: during.cpuMs - before.cpuMs,
     loopMs: during.loopMs - before.loopMs,
     longestMs: Math.max(...during.stallsMs),
+    longestPieceMs: Math.max(...during.piecesMs),
     longestBeforeMs: Math.max(...before.stallsMs),
     p99Ms: during.p99Ms,
     p99BeforeMs: before.p99Ms,

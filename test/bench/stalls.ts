@@ -23,6 +23,9 @@ type Situation = Readonly<{
   /** The median of all quarters of a second, and the worst. */
   usualMs: number
   worstMs: number
+  /** The longest piece of its own work: in a usual quarter of a second, and in the worst one. */
+  usualPieceMs: number
+  worstPieceMs: number
   fullCollections: number
   longestCollectionMs: number
   p999Ms: number
@@ -104,11 +107,13 @@ async function situation(
   running: Started,
   act: () => Promise<{ p999Ms: number }>,
 ): Promise<Situation> {
-  const [{ p999Ms }, { stallsMs, fullCollectionsMs }] = await running.observe(act)
+  const [{ p999Ms }, { stallsMs, piecesMs, fullCollectionsMs }] = await running.observe(act)
   return {
     name,
     usualMs: median(stallsMs),
     worstMs: Math.max(...stallsMs),
+    usualPieceMs: median(piecesMs),
+    worstPieceMs: Math.max(...piecesMs),
     fullCollections: fullCollectionsMs.length,
     longestCollectionMs: Math.max(0, ...fullCollectionsMs),
     p999Ms,
@@ -133,6 +138,8 @@ function stallTable(all: readonly Situation[]): string {
     ['the loop stands still', ({ name }) => name],
     ['in a usual 250 ms, ms', ({ usualMs }) => usualMs.toFixed(1)],
     ['worst ms', ({ worstMs }) => worstMs.toFixed(1)],
+    ['its own work at once, usual ms', ({ usualPieceMs }) => usualPieceMs.toFixed(1)],
+    ['worst ms of it', ({ worstPieceMs }) => worstPieceMs.toFixed(1)],
     ['full collections', ({ fullCollections }) => String(fullCollections)],
     ['the longest, ms', ({ longestCollectionMs }) => longestCollectionMs.toFixed(1)],
     ['p99.9 of requests, ms', ({ p999Ms }) => p999Ms.toFixed(1)],

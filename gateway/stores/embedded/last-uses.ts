@@ -17,10 +17,19 @@ const idsAtOnce = 200
 /** Last uses in a SQLite file, which several processes may have open. */
 export function embeddedLastUses(database: Database): LastUseStore {
   const { read, put } = lastUseRows(database)
+  // Nearly all keys have one token. In one step, a use takes half the time that reading and putting together takes.
+  const renew = database.prepare(
+    `UPDATE lastUses SET uses = ? WHERE key = ?
+     AND length(uses) = ? AND substr(uses, 1, 9) = ? AND uses <= ?`,
+  )
   const begin = database.prepare('INSERT OR IGNORE INTO lastUses VALUES (?, ?)')
   const noteAll = database.transaction((uses: readonly TokenUse[], nowMs: number) => {
     begin.run(beginning.key, usesText(new Map([[beginning.mark, nowMs]])))
-    for (const { key, mark, atMs } of uses) put(key, new Map([[mark, atMs]]))
+    for (const { key, mark, atMs } of uses) {
+      const text = usesText(new Map([[mark, atMs]]))
+      if (renew.run(text, key, text.length, `${mark} `, text).changes === 0)
+        put(key, new Map([[mark, atMs]]))
+    }
   })
 
   return {

@@ -79,29 +79,30 @@ export function peakRows(database: Database) {
   const find = database.prepare<string, QuotaRow>(
     'SELECT id, lastDay FROM peakQuotas WHERE quota = ?',
   )
-  const insert = database
-    .prepare<[string, number], number>(
-      'INSERT INTO peakQuotas (quota, lastDay) VALUES (?, ?) RETURNING id',
-    )
-    .pluck()
+  const insert = database.prepare('INSERT INTO peakQuotas (quota, lastDay) VALUES (?, ?)')
   const prolong = database.prepare('UPDATE peakQuotas SET lastDay = ? WHERE id = ?')
-  const idOf = (quota: string, day: number): number => {
+  const keepUntil = (quota: string, day: number): void => {
     const found = find.get(quota)
-    if (!found) return insert.get(quota, day) ?? 0
-    if (found.lastDay < day) prolong.run(day, found.id)
-    return found.id
+    if (!found) insert.run(quota, day)
+    else if (found.lastDay < day) prolong.run(day, found.id)
   }
   const merging = (refusals: (one: string) => string) =>
     database.prepare(
-      `INSERT INTO peaks VALUES (@day, @id, @minute, @used, @refusedByMinute, @refusedByDay)
-       ON CONFLICT DO UPDATE SET minute = max(minute, @minute), used = max(used, @used),
+      `INSERT INTO peaks SELECT ?, id, ?, ?, ?, ? FROM peakQuotas WHERE quota = ? AND lastDay >= ?
+       ON CONFLICT DO UPDATE SET minute = max(minute, excluded.minute), used = max(used, excluded.used),
          refusedByMinute = ${refusals('refusedByMinute')}, refusedByDay = ${refusals('refusedByDay')}`,
     )
-  const adding = merging((name) => `${name} + @${name}`)
-  const raising = merging((name) => `max(${name}, @${name})`)
-  const withId = ({ quota, ...peak }: QuotaDay) => ({ ...peak, id: idOf(quota, peak.day) })
+  const putBy = (refusals: (one: string) => string) => {
+    const merge = merging(refusals)
+    return ({ quota, day, minute, used, refusedByMinute, refusedByDay }: QuotaDay): void => {
+      const put = () => merge.run(day, minute, used, refusedByMinute, refusedByDay, quota, day)
+      if (put().changes > 0) return
+      keepUntil(quota, day)
+      put()
+    }
+  }
   return {
-    add: (peak: QuotaDay): void => void adding.run(withId(peak)),
-    raise: (peak: QuotaDay): void => void raising.run(withId(peak)),
+    add: putBy((name) => `${name} + excluded.${name}`),
+    raise: putBy((name) => `max(${name}, excluded.${name})`),
   }
 }

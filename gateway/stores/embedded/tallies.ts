@@ -11,8 +11,8 @@ const rememberedBatches = 1_000
 /** Tallies in a SQLite file, which several processes may have open. */
 export function embeddedTallies(database: Database): TallyStore {
   const upsert = database.prepare(
-    `INSERT INTO tallies VALUES (@day, @key, @what, @count, @lastMs)
-     ON CONFLICT DO UPDATE SET count = count + @count, lastMs = max(lastMs, @lastMs)`,
+    `INSERT INTO tallies VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET count = count + excluded.count, lastMs = max(lastMs, excluded.lastMs)`,
   )
   const forget = database.prepare('DELETE FROM tallies WHERE day <= ?')
   const page = database.prepare<[number, string, string, number], Tally>(
@@ -28,7 +28,8 @@ export function embeddedTallies(database: Database): TallyStore {
     const { changes, lastInsertRowid } = note.run(batch)
     if (changes === 0) return
     forgetBatches.run(Number(lastInsertRowid) - rememberedBatches)
-    for (const tally of tallies) upsert.run(tally)
+    for (const { day, key, what, count, lastMs } of tallies)
+      upsert.run(day, key, what, count, lastMs)
     forget.run(Math.max(...tallies.map(({ day }) => day)) - rememberedDays)
   })
 
