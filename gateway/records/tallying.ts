@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { breathe } from '../../shared/breathe.ts'
 import type { Clock } from '../../shared/clock.ts'
+import { sortedBy } from '../../shared/in-order.ts'
 import { dayMs } from '../limits/step.ts'
 import type { Tally, TallyStore } from './tally-store.ts'
 
@@ -113,9 +114,6 @@ export class Tallying {
   *#batches(): Generator<Batch> {
     // The store may have added it already, so it is repeated unchanged, with the same id.
     if (this.#unconfirmed) yield this.#unconfirmed
-    // V8 sorts this in one pass: a sorted part, and the additions since.
-    if (!this.#isSorted) this.#all.sort(byKey)
-    this.#isSorted = true
     const isLong = this.#all.length > mostCounts
     const today = Math.floor(this.#options.clock() / dayMs)
     let someForgotten = false
@@ -137,8 +135,19 @@ export class Tallying {
     if (someForgotten) this.#all = this.#all.filter(({ day }) => day !== forgotten)
   }
 
+  /** Sorts them by key. Additions meanwhile follow unsorted. */
+  async #sort(): Promise<void> {
+    if (this.#isSorted) return
+    const before = this.#all
+    const count = before.length
+    this.#isSorted = true
+    const sorted = await sortedBy(before.slice(), ({ key }) => key)
+    this.#all = sorted.concat(before.slice(count))
+  }
+
   async #add(): Promise<void> {
     try {
+      await this.#sort()
       for (const batch of this.#batches()) {
         this.#unconfirmed = batch
         await this.#options.store.add(batch.id, batch.tallies)
@@ -154,8 +163,4 @@ export class Tallying {
       this.#isFailing = true
     }
   }
-}
-
-function byKey(a: DayCount, b: DayCount): number {
-  return a.key < b.key ? -1 : a.key > b.key ? 1 : 0
 }

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { pathFinder } from '../../gateway/http/path-finder.ts'
 import { pathMatcher, plainTarget } from '../../gateway/http/paths.ts'
 import { raw } from '../support/http.ts'
 import { startGateway } from '../support/gateway.ts'
@@ -120,4 +121,33 @@ t.test('what has no one meaning is refused before anybody looks at it, and count
     '/v1/pets/1?a=%70//..&b=1',
     'decoded once, the query byte for byte',
   )
+})
+
+t.test('of the paths that fit a request, the one with the more exact segment is its route', (t) => {
+  const paths = ['/', '/a', '/a/', '/a/*', '/a/{x}', '/a/b', '/a/{x}/c', '/a/b/*', '/{y}/d', '/e/*']
+  const find = pathFinder(paths.map((path) => ({ path })))
+  for (const [path, expected] of [
+    ['/', '/'],
+    ['/a', '/a'],
+    ['/a/', '/a/'],
+    ['/a/b', '/a/b'],
+    ['/a/%62', '/a/b'],
+    ['/a/z', '/a/{x}'],
+    ['/a/d', '/a/{x}'],
+    ['/z/d', '/{y}/d'],
+    ['/a/z/c', '/a/{x}/c'],
+    ['/a/b/c', '/a/b/*'],
+    ['/a/b/', '/a/b/*'],
+    ['/a/z/z', '/a/*'],
+    ['/a/z/c/z', '/a/*'],
+    ['/e/', '/e/*'],
+    ['/e', undefined],
+    ['/z/', undefined],
+    ['/a//', '/a/*'],
+    ['/__proto__', undefined],
+    ['/constructor/d', '/{y}/d'],
+  ] as const) {
+    t.equal(find(path)?.path, expected, path)
+  }
+  t.end()
 })

@@ -132,7 +132,7 @@ t.test('embedded, a stop waits for who has the file locked', async (t) => {
   t.equal(again.decide('q', { key: 'k', cost: 0, limits }).dayUsed, 3)
 })
 
-t.test('embedded, what pauses leaves memory, but not what the file lacks', (t) => {
+t.test('embedded, what pauses leaves memory, but not what the file lacks', async (t) => {
   const written = newQuota()
   written.dayUsed = 7
   const held = new CachedQuotas((quota) => (quota === 'key:5' ? written : undefined))
@@ -159,12 +159,11 @@ t.test('embedded, what pauses leaves memory, but not what the file lacks', (t) =
   t.match(held.get('key:5'), written, 'what has left is read again')
   held.get('key:10')
   held.get('key:4')
-  held.sort()
+  await held.sort()
   t.strictSame(
     held.all.map(({ quota }) => quota),
     ['key:1', 'key:10', 'key:2', 'key:3', 'key:4', 'key:5', 'key:6'],
   )
-  t.end()
 })
 
 t.test('embedded, thousands of quotas come through a stop and a crash', async (t) => {

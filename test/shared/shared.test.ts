@@ -7,6 +7,7 @@ import Value from 'typebox/value'
 import t from 'tap'
 import { checkerOf, isOf, Type as own } from '../../shared/schema.ts'
 import { hmacBy } from '../../shared/hmac.ts'
+import { sortedBy } from '../../shared/in-order.ts'
 import { int64From } from '../../shared/int64.ts'
 import { parseJsonObject } from '../../shared/json.ts'
 import { loggable, loggerOptions, standardLog } from '../../shared/log.ts'
@@ -21,6 +22,7 @@ import {
   signatureChecker,
   signer,
 } from '../../shared/signature.ts'
+import { seeded } from '../support/seeded.ts'
 
 t.test('int64', (t) => {
   for (const text of [
@@ -428,4 +430,28 @@ t.test('schemas are those that TypeBox makes', (t) => {
     t.equal(Value.Check(theirSchema, value), isSound, told)
   }
   t.end()
+})
+
+t.test('sorting bit by bit gives what sorting at once gives, while the loop runs', async (t) => {
+  const random = seeded(3)
+  for (const count of [0, 1, 2, 1_999, 2_000, 2_001, 10_007]) {
+    for (const tail of [0, 1, 50, count]) {
+      const items = Array.from({ length: count }, () => ({ name: String(random(1_000_000)) }))
+      const order = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1)
+      const head = items.slice(0, Math.max(0, count - tail)).sort(order)
+      const given = [...head, ...items.slice(head.length)]
+      const before = [...given]
+      const names = (await sortedBy(given, ({ name }) => name)).map(({ name }) => name)
+      const expected = items.map(({ name }) => name).sort()
+      t.strictSame(names, expected, `${count} items, ${tail} of them in no order`)
+      t.strictSame(given, before, 'and leaves the given ones')
+    }
+  }
+  const many = Array.from({ length: 100_000 }, () => ({ name: String(random(1_000_000)) }))
+  let turns = 0
+  const count = (): void => void (turns++, (timer = setImmediate(count)))
+  let timer = setImmediate(count)
+  await sortedBy(many, ({ name }) => name)
+  clearImmediate(timer)
+  t.ok(turns > 100, `the loop ran ${turns} times meanwhile`)
 })

@@ -1,3 +1,4 @@
+import { sortedBy } from '../../../shared/in-order.ts'
 import type { QuotaGrants } from '../../limits/grants.ts'
 import type { PastPoints } from '../../limits/past-points.ts'
 import {
@@ -88,11 +89,14 @@ export class CachedQuotas {
     return this.#all
   }
 
-  /** Sorts them in the order of the file's table. Later additions follow unsorted. */
-  sort(): void {
-    // V8 sorts this in one pass: a sorted part, and the additions since.
-    if (!this.#isSorted) this.#all.sort((a, b) => (a.quota < b.quota ? -1 : 1))
+  /** Sorts them in the order of the file's table. Additions meanwhile and later follow unsorted. */
+  async sort(): Promise<void> {
+    if (this.#isSorted) return
+    const before = this.#all
+    const count = before.length
     this.#isSorted = true
+    const sorted = await sortedBy(before.slice(), ({ quota }) => quota)
+    this.#all = sorted.concat(before.slice(count))
   }
 
   /** Evicts quotas without requests in this minute or the last that the file's table has, if there are many. */

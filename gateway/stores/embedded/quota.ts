@@ -335,7 +335,7 @@ export class EmbeddedQuotas implements QuotaStore {
   async #moveJournal(): Promise<void> {
     const upTo = this.#file.lastEntry()
     if (upTo > 0) {
-      this.#cache.sort()
+      await this.#cache.sort()
       for (let at = 0; at < Infinity && this.#database.open;) {
         at = this.#moveSome(at)
         await breathe()
