@@ -100,7 +100,7 @@ async function runCommand(
     hasVariable: (variable) => Boolean(environment[variable]),
     by,
     clock: Date.now,
-    examine: async (file) => {
+    examine: (file) => {
       const text = file.read()
       const preview = text === loaded.text ? loaded : loadedFrom(text, environment, file.name)
       return { preview, mistakes: [] }

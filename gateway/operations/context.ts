@@ -28,7 +28,7 @@ export type Context = Readonly<{
   secret: string | undefined
   clock: Clock
   /** Checks a configuration. A command throws mistakes, a gateway returns them. */
-  examine: (file: Content) => Promise<Examined>
+  examine: (file: Content) => Examined
   /** The configuration in force in a running gateway, in its shown form; `undefined` in a command. */
   inForce: Pick<Preview, 'shown' | 'lineOf'> | undefined
   /** Asks all gateways for the refused and failed answers with an id. */

@@ -4,7 +4,7 @@ import type { Examined } from './context.ts'
 import type { Content } from './parameter.ts'
 
 /** Checks a configuration without the values of the environment, which may hold others' tokens. */
-export async function examine(file: Content, environment: Environment): Promise<Examined> {
+export function examine(file: Content, environment: Environment): Examined {
   try {
     const preview = previewConfig(file.read(), environment, file.name)
     return { preview, mistakes: [] }

@@ -29,7 +29,7 @@ export const checkConfig = operation({
   readsMuch: () => true,
   run: async (context, { file, impact: days }) => {
     const { config, examine, inForce, stores, clock, flush } = context
-    const { preview, mistakes } = await examine(file)
+    const { preview, mistakes } = examine(file)
     const unknown = preview ? await unknownExtensions(context, preview) : []
     const warnings = [...(preview?.warnings ?? []), ...unknown]
     if (preview === undefined || inForce === undefined) {

@@ -1,4 +1,4 @@
-import { ConfigError, loadedFrom, type Loaded } from '../../config/load.ts'
+import { ConfigError, loadedFrom } from '../../config/load.ts'
 import { replaceFile, writtenText } from '../../config/replace-file.ts'
 import { variablesIn } from '../../config/variables-in.ts'
 import { KeyMistake } from '../../keys/mistake.ts'
@@ -63,7 +63,7 @@ async function write(context: GatewayContext, text: string, over: string): Promi
       'precondition_failed',
     )
   }
-  await requireGood(context, text)
+  requireGood(context, text)
   const kept = variablesIn(text)
   const lost = [...variablesIn(before.text)].filter((name) => !kept.has(name))
   if (lost.length > 0) {
@@ -76,11 +76,10 @@ async function write(context: GatewayContext, text: string, over: string): Promi
 }
 
 /** Throws what a reload would refuse, with every mistake. */
-async function requireGood({ reloader }: GatewayContext, text: string): Promise<Loaded> {
+function requireGood({ reloader }: GatewayContext, text: string): void {
   try {
     const loaded = loadedFrom(text, reloader.environment, 'body')
     reloader.requireChangeable(loaded)
-    return loaded
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     const why = error.mistakes.length > 0 ? error.mistakes.join('; ') : error.message
