@@ -1,4 +1,4 @@
-import { breathe } from './breathe.ts'
+import { setTimeout } from 'node:timers/promises'
 
 /** Work that is done in pieces: each `yield` ends one. */
 export type Pieces<Result> = Generator<void, Result>
@@ -11,11 +11,15 @@ export function atOnce<Result>(pieces: Pieces<Result>): Result {
   }
 }
 
-/** Does one piece after the other, and lets the event loop serve requests between two of them. */
+/**
+ * Does one piece after the other, and rests as long as each took: the requests that have waited for it are answered before
+ * the next one begins.
+ */
 export async function inPieces<Result>(pieces: Pieces<Result>): Promise<Result> {
   for (;;) {
+    const beganAtMs = performance.now()
     const { done, value } = pieces.next()
     if (done) return value
-    await breathe()
+    await setTimeout(performance.now() - beganAtMs)
   }
 }
