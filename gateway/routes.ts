@@ -157,9 +157,3 @@ function urlOf(path: string): string {
 function withoutRest(path: string): string {
   return path.slice(0, -'/*'.length)
 }
-
-/** The message of an error in one line. */
-export function inOneLine(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error)
-  return text.replace(/\s+/g, ' ').trim()
-}

@@ -24,7 +24,6 @@ import { wouldRefuse } from './limits/shadow.ts'
 import type { Decision } from './limits/step.ts'
 import { windowOf } from './records/use.ts'
 import { addTimes, outcomeOf, RequestRecord } from './request-record.ts'
-import { inOneLine } from './routes.ts'
 import { LogThrottle } from './records/log-throttle.ts'
 import { stalledMs } from './forwarding/target-attempt.ts'
 import { Self } from './fleet/self.ts'
@@ -295,4 +294,10 @@ function malformedRefuser(core: Core, config: Config, trustedProxies: Ranges): M
     core.liveCounts.malformed(record, endedAtMs)
     return refusal.with({ ...rateHeaders(standing, config.ietfHeaders), 'x-request-id': id })
   }
+}
+
+/** The message of an error in one line. */
+function inOneLine(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return text.replace(/\s+/g, ' ').trim()
 }

@@ -16,8 +16,14 @@ export async function sortedBy<Item extends object>(
 ): Promise<Item[]> {
   const isBefore = (a: Item, b: Item): boolean => textOf(a) < textOf(b)
   let runs: Item[][] = []
-  for (let start = 0; start < items.length; start += atOnce) {
-    runs.push(items.slice(start, start + atOnce).sort((a, b) => (isBefore(a, b) ? -1 : 1)))
+  // Others may be added meanwhile.
+  const { length } = items
+  for (let start = 0; start < length; start += atOnce) {
+    runs.push(
+      items
+        .slice(start, Math.min(start + atOnce, length))
+        .sort((a, b) => (isBefore(a, b) ? -1 : 1)),
+    )
     await breathe()
   }
   while (runs.length > 1) {

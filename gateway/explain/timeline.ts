@@ -18,9 +18,6 @@ export type MinuteCount = { -readonly [Member in keyof RefusedKey]: RefusedKey[M
   readonly next: MinuteCount | undefined
 }
 
-/** The slot that keeps the latest count of a caller between refusals: mostly the next one continues it. */
-export type MinuteSlot = { minuteCount: MinuteCount | undefined }
-
 /** Counts by minute why keys were refused, in memory; its counts are written together with the tallies of usage. */
 export class Timeline {
   readonly #store: TimelineStore

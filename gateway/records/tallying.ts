@@ -135,19 +135,15 @@ export class Tallying {
     if (someForgotten) this.#all = this.#all.filter(({ day }) => day !== forgotten)
   }
 
-  /** Sorts them by key. Additions meanwhile follow unsorted. */
-  async #sort(): Promise<void> {
-    if (this.#isSorted) return
-    const before = this.#all
-    const count = before.length
-    this.#isSorted = true
-    const sorted = await sortedBy(before.slice(), ({ key }) => key)
-    this.#all = sorted.concat(before.slice(count))
-  }
-
   async #add(): Promise<void> {
     try {
-      await this.#sort()
+      if (!this.#isSorted) {
+        this.#isSorted = true
+        const { length } = this.#all
+        const sorted = await sortedBy(this.#all, ({ key }) => key)
+        // Additions meanwhile follow unsorted.
+        this.#all = sorted.concat(this.#all.slice(length))
+      }
       for (const batch of this.#batches()) {
         this.#unconfirmed = batch
         await this.#options.store.add(batch.id, batch.tallies)

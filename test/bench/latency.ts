@@ -53,25 +53,26 @@ async function measureAll(
 ): Promise<LatencyRow[]> {
   const running: Started[] = []
   try {
-    const capacities: number[] = []
-    for (const contestant of contestants) {
-      progress(contestant.name)
-      const one = await started(contestant.server)
+    for (const { name, server, request } of contestants) {
+      progress(name)
+      const one = await started(server)
       running.push(one)
-      capacities.push(await capacityOf(one, contestant, settings))
+      const { connections } = settings
+      await load({ url: one.url, connections, seconds: 0.2, atLeast: warmUp, request })
     }
     const rounds: LatencyRow[][] = []
     for (let round = 0; round < settings.rounds; round++) {
       progress(`round ${round + 1} of ${settings.rounds}`)
-      const rows: LatencyRow[] = []
-      for (const level of levels) {
-        for (const [i, contestant] of contestants.entries()) {
-          const perSecond = (capacities[i] ?? 0) * level
-          const url = running[i]?.url ?? ''
-          rows.push(await rowOf(contestant, { url, level, perSecond }, stage, settings))
+      const byLevel = levels.map((): LatencyRow[] => [])
+      for (const [i, contestant] of contestants.entries()) {
+        const url = running[i]?.url ?? ''
+        const capacity = await capacityOf(url, contestant, settings)
+        for (const [j, level] of levels.entries()) {
+          const at = { url, level, perSecond: capacity * level }
+          byLevel[j]?.push(await rowOf(contestant, at, stage, settings))
         }
       }
-      rounds.push(rows)
+      rounds.push(byLevel.flat())
     }
     const roundsOf = (i: number): LatencyRow[] => rounds.flatMap((rows) => rows[i] ?? [])
     return (rounds[0] ?? []).map((row, i) => medians(row, roundsOf(i)))
@@ -80,14 +81,16 @@ async function measureAll(
   }
 }
 
-/** How many requests a second it takes, warm, on connections that are always busy. */
+/**
+ * How many requests a second it takes on connections that are always busy. It is measured in each round: a machine that is
+ * shared has other speeds at other times, and half of yesterday's capacity may be more than all of today's.
+ */
 async function capacityOf(
-  { url }: Started,
+  url: string,
   { request }: Contestant,
-  { connections }: Settings,
+  { connections, seconds }: Settings,
 ): Promise<number> {
-  await load({ url, connections, seconds: 0.2, atLeast: warmUp, request })
-  const { perSecond } = await load({ url, connections, seconds: 2, request })
+  const { perSecond } = await load({ url, connections, seconds: seconds * 2, request })
   return perSecond
 }
 
@@ -110,6 +113,7 @@ function medians(first: LatencyRow, rounds: readonly LatencyRow[]): LatencyRow {
   const of = (pick: (row: LatencyRow) => number): number => median(rounds.map(pick))
   return {
     ...first,
+    perSecond: of(({ perSecond }) => perSecond),
     direct: byQuantile((each) => of(({ direct }) => direct[each])),
     added: byQuantile((each) => of(({ added }) => added[each])),
     lateMs: of(({ lateMs }) => lateMs),

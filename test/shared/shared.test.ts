@@ -447,6 +447,10 @@ t.test('sorting bit by bit gives what sorting at once gives, while the loop runs
       t.strictSame(given, before, 'and leaves the given ones')
     }
   }
+  const growing = Array.from({ length: 5_000 }, () => ({ name: String(random(1_000_000)) }))
+  const sorting = sortedBy(growing, ({ name }) => name)
+  growing.push({ name: 'added meanwhile' })
+  t.equal((await sorting).length, 5_000)
   const many = Array.from({ length: 100_000 }, () => ({ name: String(random(1_000_000)) }))
   let turns = 0
   const count = (): void => void (turns++, (timer = setImmediate(count)))

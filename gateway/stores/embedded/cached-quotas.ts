@@ -92,11 +92,10 @@ export class CachedQuotas {
   /** Sorts them in the order of the file's table. Additions meanwhile and later follow unsorted. */
   async sort(): Promise<void> {
     if (this.#isSorted) return
-    const before = this.#all
-    const count = before.length
     this.#isSorted = true
-    const sorted = await sortedBy(before.slice(), ({ quota }) => quota)
-    this.#all = sorted.concat(before.slice(count))
+    const { length } = this.#all
+    const sorted = await sortedBy(this.#all, ({ quota }) => quota)
+    this.#all = sorted.concat(this.#all.slice(length))
   }
 
   /** Evicts quotas without requests in this minute or the last that the file's table has, if there are many. */
