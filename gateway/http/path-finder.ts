@@ -1,4 +1,4 @@
-import { decoded, shapeOf } from './paths.ts'
+import { shapeOf } from './paths.ts'
 
 /** Anything that has a path of the configuration. */
 type Placed = Readonly<{ path: string }>
@@ -61,5 +61,15 @@ export function pathFinder<Item extends Placed>(
     if (hasRest) branch.rest = item
     else branch.item = item
   }
-  return (path) => root.find(decoded(path), 1)
+  return (path) => (path.startsWith('/') ? root.find(routed(path), 1) : undefined)
+}
+
+/** A path as Fastify's router reads it: escapes of characters such as `@` and `,` stay. */
+function routed(path: string): string {
+  if (!path.includes('%')) return path
+  try {
+    return decodeURI(path)
+  } catch {
+    return path
+  }
 }

@@ -3,7 +3,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } fro
 import type { GuardedRoute } from '../request-record.ts'
 
 /** A route of the app, through which requests come to the routes of the configuration. */
-export type Door = Readonly<{ url: string; routeOf: (request: FastifyRequest) => GuardedRoute }>
+export type Door = Readonly<{
+  url: string
+  /** Methods that the app must support; it answers with all others that it supports as well. */
+  methods: readonly string[]
+  routeOf: (request: FastifyRequest) => GuardedRoute
+}>
 
 /** Keeps a route out of the description that @fastify/swagger makes of an app. */
 export const hidden: FastifySchema & { hide: true } = { hide: true }
@@ -22,11 +27,11 @@ export async function forward(
   app.addHook('onRoute', (route) => {
     route.schema = hidden
   })
-  for (const { url, routeOf } of doors) {
+  for (const { url, methods, routeOf } of doors) {
     await app.register(proxy, {
       upstream: someUpstream,
       routes: [url],
-      httpMethods: [...app.supportedMethods],
+      httpMethods: [...new Set([...app.supportedMethods, ...methods])],
       proxyPayloads: false,
       globalAgent: true,
       preHandler: answer,

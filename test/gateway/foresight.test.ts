@@ -563,7 +563,9 @@ t.test('a replay finds the cost of a request where the router finds it', async (
   let compared = 0
   for (let table = 0; table < 15; table++) {
     const written = Array.from({ length: 1 + random(7) }, (_, i) => {
-      const parts = Array.from({ length: 1 + random(3) }, () => pick(['a', 'b', 'a', '{x}', '{y}']))
+      const parts = Array.from({ length: 1 + random(3) }, () =>
+        pick(['a', 'b', 'a', 'a@b', '{x}', '{y}']),
+      )
       const path = `/${parts.join('/')}${pick(['', '', '/*'])}`
       const methods = pick([undefined, undefined, ['GET'], ['POST', 'PUT']])
       return { path, upstream: 'u', cost: i, ...(methods ? { methods } : {}) }
@@ -584,9 +586,10 @@ t.test('a replay finds the cost of a request where the router finds it', async (
     for (let i = 0; i < 80; i++) {
       const path = pick([
         ...Array.from({ length: 5 }, () =>
-          Array.from({ length: 1 + random(4) }, () => `/${pick(['a', 'b', 'c', 'x%20y'])}`).join(
-            '',
-          ),
+          Array.from(
+            { length: 1 + random(4) },
+            () => `/${pick(['a', 'b', 'c', 'x%20y', 'a@b', 'a%40b'])}`,
+          ).join(''),
         ),
         ...['/', '/a/', '/v1/quota', '/v1/usage'],
       ])

@@ -146,6 +146,9 @@ t.test('of the paths that fit a request, the one with the more exact segment is 
     ['/a//', '/a/*'],
     ['/__proto__', undefined],
     ['/constructor/d', '/{y}/d'],
+    ['/e%2Ff', undefined],
+    ['*', undefined],
+    ['http://host/a', undefined],
   ] as const) {
     t.equal(find(path)?.path, expected, path)
   }

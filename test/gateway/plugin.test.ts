@@ -522,3 +522,20 @@ t.test('with serverOptions WebSockets go through the stages of an app', async (t
   await app.close()
   await closed
 })
+
+t.test('a method that the app doesn’t support keeps it from starting', async (t) => {
+  const config = {
+    store: { file: join(t.testdir(), 'gateway.db') },
+    plans: { free: { perMinute: 60, perDay: 1_000 } },
+    upstreams: { files: { targets: ['http://127.0.0.1:1'] } },
+    routes: [{ path: '/dav/*', upstream: 'files', methods: ['PROPFIND'] }],
+  }
+  for (const isTaught of [false, true]) {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    if (isTaught) app.addHttpMethod('PROPFIND')
+    const started = Promise.resolve(app.register(tollgate, { config })).then(() => app.ready())
+    if (isTaught) await t.resolves(started)
+    else await t.rejects(started, { message: /PROPFIND method is not supported/ })
+  }
+})

@@ -14,6 +14,9 @@ export async function appOfCosts(
 ): Promise<FastifyInstance> {
   const app = Fastify()
   t.teardown(() => app.close())
+  for (const method of config.routes.flatMap(({ methods }) => methods)) {
+    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
+  }
   app.addHook('onRequest', (request, reply) => {
     const { routeOf, cost = 1 } = request.routeOptions.config
     void reply.send(String(routeOf?.(request).cost ?? cost))
