@@ -5,6 +5,9 @@ import type { Target } from './target.ts'
 /** The time limit of a check. */
 const checkTimeoutMs = 2_000
 
+/** The bytes of an answer to a check that are read. */
+const mostRead = 131_072
+
 /** The longest time between checks of a target that is out or suspected. */
 const soonMs = 500
 
@@ -89,7 +92,7 @@ export class HealthWatch {
 async function ask(target: Target, path: string): Promise<void> {
   const signal = AbortSignal.timeout(checkTimeoutMs)
   const answer = await target.pool.request({ method: 'GET', path, signal })
-  await answer.body.dump()
+  await answer.body.dump({ limit: mostRead, signal })
   if (answer.statusCode < 200 || answer.statusCode > 299) {
     throw new Error(`GET ${path} answered ${answer.statusCode}`)
   }

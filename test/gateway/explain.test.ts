@@ -1,6 +1,4 @@
 import { join } from 'node:path'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
 import { RecentRefusals } from '../../gateway/explain/recent-refusals.ts'
 import type { Explained } from '../../gateway/explain/explained.ts'
@@ -17,6 +15,7 @@ import { Refusal, statusByCode } from '../../shared/refusal.ts'
 import { startAdmin } from '../support/admin.ts'
 import { runCommand } from '../support/command.ts'
 import { timelineStoreContract } from '../contracts/timeline.ts'
+import { collectGarbage } from '../support/garbage.ts'
 import { startUpstream, type Gateway } from '../support/gateway.ts'
 import { answerFrom, json, raw, type Answer } from '../support/http.ts'
 import { token } from '../support/operator.ts'
@@ -537,10 +536,8 @@ t.test('of many answers with one id the newest are told', async (t) => {
 })
 
 t.test('a million refusals leave nothing behind but their slots', (t) => {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
   const heap = (): number => {
-    collect()
+    collectGarbage()
     const { heapUsed, arrayBuffers } = process.memoryUsage()
     return (heapUsed + arrayBuffers) / 2 ** 20
   }

@@ -643,6 +643,19 @@ t.test('targets', async (t) => {
     await until(async () => (await get('/v1/x')).status === 200, 2_000)
   })
 
+  t.test('must end their answers to checks', async (t) => {
+    const endless = await startUpstream(t, (request, response) => {
+      if (request.url === '/healthz') response.write('well')
+      else response.end('{}')
+    })
+    const { get } = await startFor(t, {
+      upstream: endless,
+      upstreamMore: 'health: { path: /healthz, every: 20ms, unhealthyAfter: 1 }',
+    })
+    t.equal((await get('/v1/x')).status, 200)
+    await until(async () => (await get('/v1/x')).status === 503, 10_000)
+  })
+
   t.test('without a path to ask for are back when they can be connected to', async (t) => {
     const closing = await startRawUpstream(t, (socket) => socket.destroy())
     const well = await startUpstream(t, named('well'))

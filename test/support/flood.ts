@@ -1,5 +1,4 @@
 import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { KeyDirectory } from '../../gateway/keys/directory.ts'
 import { hashOf, newKeyId, newToken } from '../../gateway/keys/token.ts'
 import { Strangers } from '../../gateway/limits/strangers.ts'
@@ -9,15 +8,14 @@ import { redisStrangers } from '../../gateway/stores/redis/strangers.ts'
 import { breathe } from '../../shared/breathe.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { embeddedKeys } from '../../gateway/stores/embedded/keys.ts'
+import { collectGarbage } from './garbage.ts'
 
 // A quarter of a million well-formed tokens of keys that don't exist, in a process of its own, whose memory is
 // then its own too; with the URL of a Redis, strangers are counted there as well. Prints what came of it as JSON.
 
-setFlagsFromString('--expose-gc')
 // V8 lets its half-spaces grow with the load and never shrinks them: by 16 MB on Node 22, 112 on Node 24, whatever
 // the flood leaves behind. Here they stay as they are.
 setFlagsFromString('--semi-space-growth-factor=1')
-const collectGarbage = runInNewContext('gc') as () => void
 
 const store = embeddedKeys(openGatewayFile(':memory:'))
 const id = newKeyId()
