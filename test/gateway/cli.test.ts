@@ -14,7 +14,7 @@ import { configFor, startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
 import { modesIn, startProcess } from '../support/process.ts'
 import { bound } from '../support/promises.ts'
-import { freePort, startRedis, until } from '../support/redis.ts'
+import { freePort, startRedis, until, watchCommands } from '../support/redis.ts'
 
 /** The command line on a store of its own; `store` as in the configuration. */
 async function commandLine(t: Test, store: string) {
@@ -225,10 +225,7 @@ t.test('a store that was written by somebody else does nothing to a terminal', a
 for (const kind of ['embedded', 'redis'] as const) {
   t.test(`whose a token is leaves no trace of the token: ${kind}`, async (t) => {
     const redis = kind === 'redis' ? await startRedis(t) : undefined
-    const monitored: string[] = []
-    const monitor = await redis?.client.monitor()
-    monitor?.on('monitor', (_time, args: string[]) => monitored.push(args.join(' ')))
-    t.teardown(() => monitor?.disconnect())
+    const monitored = redis ? await watchCommands(t, redis) : []
     const store = redis ? `redis: "${redis.url}"` : 'file: $DIR/gateway.db'
     const { ask, admin, gateway, file, runJson } = await startOperator(t, {
       upstream: 'http://127.0.0.1:1',

@@ -15,7 +15,7 @@ import { startFleet } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { json } from '../support/http.ts'
 import { token } from '../support/operator.ts'
-import { startRedis, until } from '../support/redis.ts'
+import { startRedis, until, watchCommands } from '../support/redis.ts'
 
 const startMs = Date.UTC(2026, 5, 15, 12, 0, 30)
 const place = (name: (typeof outcomes)[number]): number => outcomes.indexOf(name)
@@ -314,12 +314,9 @@ t.test('a fleet is told exactly, and nobody is asked while nobody watches', asyn
   const fleet = await startFleet(t, { upstream: one.gateway.upstream.url, store })
   const { headers } = await one.gateway.key({ plan: 'pro' })
   await until(() => one.gateway.stores.fleet.size === 3)
-  const monitor = await redis.client.monitor()
-  t.teardown(() => monitor.disconnect())
-  let published = 0
-  monitor.on('monitor', (_time: string, [command = '']: string[]) => {
-    if (command.toLowerCase() === 'publish') published++
-  })
+  const commands = await watchCommands(t, redis)
+  const count = (name: string) =>
+    commands.filter((command) => command.toLowerCase().startsWith(`${name} `)).length
   const send = async (count: number) => {
     const [url = ''] = fleet.urls
     for (let i = 0; i < count; i++) {
@@ -330,17 +327,14 @@ t.test('a fleet is told exactly, and nobody is asked while nobody watches', asyn
   }
   await send(5)
   // Two beats of all gateways.
-  let beats = 0
-  monitor.on('monitor', (_time: string, [command = '']: string[]) => {
-    if (command.toLowerCase() === 'zadd') beats++
-  })
-  await until(() => beats >= 6)
-  t.equal(published, 0, 'nobody watches')
+  const beatsBefore = count('zadd')
+  await until(() => count('zadd') >= beatsBefore + 6)
+  t.equal(count('publish'), 0, 'nobody watches')
 
   const watcher = await watch(t, one.url)
   const second = await watch(t, other.url, '?range=day')
   await until(() => watcher.events.length > 0 && second.events.length > 0)
-  t.ok(published > 0)
+  t.ok(count('publish') > 0)
   await send(15)
   await until(
     () => sumOf(watcher.rows(), 'admitted') === 60 && sumOf(second.rows(), 'admitted') === 60,
@@ -363,10 +357,10 @@ t.test('a fleet is told exactly, and nobody is asked while nobody watches', asyn
   watcher.leave()
   const leftAtMs = performance.now()
   const streamsAreOver = async () => {
-    const before = published
-    const beatsBefore = beats
-    await until(() => beats >= beatsBefore + 4)
-    return published === before
+    const before = count('publish')
+    const beatsBefore = count('zadd')
+    await until(() => count('zadd') >= beatsBefore + 4)
+    return count('publish') === before
   }
   await until(streamsAreOver)
   t.ok(performance.now() - leftAtMs < 6_000, 'publishing ends with the last watcher')

@@ -1,9 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { Redis } from 'ioredis'
 import type { Test } from 'tap'
 import { root } from './process.ts'
@@ -47,6 +48,28 @@ export async function startRedis(t: Ends, ...more: string[]): Promise<RedisServe
     child = await launch(args)
   }
   return { url: `redis://127.0.0.1:${port}`, port, child: () => child, client, kill, restart }
+}
+
+/**
+ * All commands that a Redis gets from now on, each as its words. Not by ioredis' `monitor`, which throws when the first
+ * command comes in one piece with the answer.
+ */
+export async function watchCommands(
+  t: Ends,
+  { port }: Pick<RedisServer, 'port'>,
+): Promise<string[]> {
+  const commands: string[] = []
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  t.teardown(() => socket.destroy())
+  socket.write('MONITOR\r\n')
+  const lines = createInterface(socket)
+  await once(lines, 'line')
+  lines.on('line', (line) => {
+    const words = line.matchAll(/"((?:[^"\\]|\\.)*)"/g)
+    commands.push([...words].map(([, word]) => word).join(' '))
+  })
+  return commands
 }
 
 /** The password that a server's options require. */
