@@ -392,6 +392,7 @@ async function explainsTheFleet(t: Test, store: string): Promise<string> {
   const options = { store, clock: Date.now }
   const one = await startAdmin(t, options)
   const { gateway: other } = await startAdmin(t, options)
+  await until(() => one.gateway.stores.fleet.size === 2 && other.stores.fleet.size === 2)
   const { key: named, token: secret, headers } = await other.key({ limits: { perMinute: 1 } })
   const { id } = named
   await rename(other, id, 'One\u001b[2J')
@@ -401,7 +402,6 @@ async function explainsTheFleet(t: Test, store: string): Promise<string> {
       'x-request-id': id,
       'x-canary': secret,
     })
-  await until(() => one.gateway.stores.fleet.size === 2)
   await until(async () => (await send('order.66_x-1')).status === 429)
   const began = performance.now()
   const answer = await one.ask('GET', '/admin/requests/order.66_x-1')
