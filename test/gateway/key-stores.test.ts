@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect as tcpConnect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
@@ -8,7 +10,7 @@ import type { Key } from '../../gateway/keys/key.ts'
 import { recordOf } from '../../gateway/keys/record.ts'
 import { migrations, openGatewayFile } from '../../gateway/stores/embedded/database.ts'
 import { embeddedKeys } from '../../gateway/stores/embedded/keys.ts'
-import { connect } from '../../gateway/stores/redis/connect.ts'
+import { connect, duplicate } from '../../gateway/stores/redis/connect.ts'
 import { redisKeys } from '../../gateway/stores/redis/keys.ts'
 import { keyStoreContract, newKey, pagesOf, type TwoViews } from '../contracts/keys.ts'
 import { selfSigned, type Certificate } from '../support/certificate.ts'
@@ -91,6 +93,39 @@ async function isClosed(settings: RedisSettings): Promise<boolean> {
     connection.disconnect()
   }
 }
+
+t.test('a listener whose connection ends as it is ready ends nothing else', async (t) => {
+  const { port, client } = await startRedis(t)
+  let ends = 0
+  const wire = createServer((near) => {
+    const far = tcpConnect(port, '127.0.0.1')
+    near.on('error', () => far.destroy()).pipe(far)
+    far.on('error', () => near.destroy())
+    far.on('data', (piece: Buffer) => {
+      if (ends > 0 && piece.includes('redis_version') && ends-- > 0) near.end(piece)
+      else near.write(piece)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(wire, 'listening')
+  t.teardown(() => wire.close())
+  const url = `redis://127.0.0.1:${(wire.address() as AddressInfo).port}`
+  const connection = connect({ url }, { timeoutMs: 500 })
+  const listener = duplicate(connection)
+  t.teardown(() => [connection, listener].forEach((each) => each.disconnect()))
+  const heard: string[] = []
+  listener.on('ready', () => void listener.subscribe('news').catch(() => undefined))
+  listener.on('message', (_channel: string, text: string) => heard.push(text))
+  const hears = (text: string) =>
+    until(async () => {
+      await client.publish('news', text)
+      return heard.includes(text)
+    })
+  await hears('before')
+  ends = 20
+  listener.disconnect(true)
+  await until(() => ends <= 0)
+  await hears('after')
+})
 
 t.test('a fleet proves itself to a Redis that takes nobody else', { jobs: 4 }, async (t) => {
   const dir = t.testdir()

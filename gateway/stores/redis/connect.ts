@@ -156,9 +156,14 @@ function accessFrom({ username, password, tls }: RedisAccess): {
   }
 }
 
-/** A second connection with the same options, for subscriptions. */
+/**
+ * A second connection with the same options, for subscriptions: who listens subscribes each time it is `ready`. ioredis does
+ * so as well for a single server, and leaves a failure to nobody, which would end the process.
+ */
 export function duplicate(connection: Connection): Connection {
-  const second = isCluster(connection) ? connection.duplicate() : connection.duplicate()
+  const second = isCluster(connection)
+    ? connection.duplicate()
+    : connection.duplicate({ autoResubscribe: false })
   second.on('error', () => undefined)
   reconnectForever(second)
   return second
