@@ -315,7 +315,7 @@ t.test('a fleet is told exactly, and nobody is asked while nobody watches', asyn
   const { headers } = await one.gateway.key({ plan: 'pro' })
   await until(() => one.gateway.stores.fleet.size === 3)
   const commands = await watchCommands(t, redis)
-  const count = (name: string) =>
+  const calls = (name: string) =>
     commands.filter((command) => command.toLowerCase().startsWith(`${name} `)).length
   const send = async (count: number) => {
     const [url = ''] = fleet.urls
@@ -327,14 +327,14 @@ t.test('a fleet is told exactly, and nobody is asked while nobody watches', asyn
   }
   await send(5)
   // Two beats of all gateways.
-  const beatsBefore = count('zadd')
-  await until(() => count('zadd') >= beatsBefore + 6)
-  t.equal(count('publish'), 0, 'nobody watches')
+  const beatsBefore = calls('zadd')
+  await until(() => calls('zadd') >= beatsBefore + 6)
+  t.equal(calls('publish'), 0, 'nobody watches')
 
   const watcher = await watch(t, one.url)
   const second = await watch(t, other.url, '?range=day')
   await until(() => watcher.events.length > 0 && second.events.length > 0)
-  t.ok(count('publish') > 0)
+  t.ok(calls('publish') > 0)
   await send(15)
   await until(
     () => sumOf(watcher.rows(), 'admitted') === 60 && sumOf(second.rows(), 'admitted') === 60,
@@ -357,10 +357,10 @@ t.test('a fleet is told exactly, and nobody is asked while nobody watches', asyn
   watcher.leave()
   const leftAtMs = performance.now()
   const streamsAreOver = async () => {
-    const before = count('publish')
-    const beatsBefore = count('zadd')
-    await until(() => count('zadd') >= beatsBefore + 4)
-    return count('publish') === before
+    const before = calls('publish')
+    const beatsBefore = calls('zadd')
+    await until(() => calls('zadd') >= beatsBefore + 4)
+    return calls('publish') === before
   }
   await until(streamsAreOver)
   t.ok(performance.now() - leftAtMs < 6_000, 'publishing ends with the last watcher')

@@ -62,13 +62,13 @@ export async function watchCommands(
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => undefined)
   t.teardown(() => socket.destroy())
-  socket.write('MONITOR\r\n')
   const lines = createInterface(socket)
-  await once(lines, 'line')
   lines.on('line', (line) => {
     const words = line.matchAll(/"((?:[^"\\]|\\.)*)"/g)
-    commands.push([...words].map(([, word]) => word).join(' '))
+    if (line !== '+OK') commands.push([...words].map(([, word]) => word).join(' '))
   })
+  socket.write('MONITOR\r\n')
+  await once(lines, 'line')
   return commands
 }
 
