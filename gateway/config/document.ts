@@ -8,6 +8,7 @@ import {
   type Node,
   type Pair,
   type Scalar,
+  type YAMLParseError,
 } from 'yaml'
 import { withoutTokens } from '../../shared/log.ts'
 import type { Pieces } from '../../shared/pieces.ts'
@@ -30,6 +31,10 @@ type Source = Readonly<{
   lines: LineCounter
   environment: Environment | undefined
   reading: Reading
+  /** The first error of YAML: it shifts everything after it, so further errors would mislead. */
+  broken: YAMLParseError | undefined
+  orphans: readonly Mistake[]
+  isBomb: boolean
 }>
 
 /** A configuration file as it is written: its values, and the offset of each. */
@@ -62,31 +67,35 @@ export class ConfigDocument {
     const lines = new LineCounter()
     const document = yield* yamlDocument(environment ? guardedText(text) : text, lines)
     yield
-    return new ConfigDocument(document, { text, lines, environment, reading })
+    const [broken] = document.errors
+      .filter(({ code }) => code !== 'DUPLICATE_KEY')
+      .sort((a, b) => a.pos[0] - b.pos[0])
+    const orphans = broken ? [] : aliasesOfNothing(document)
+    yield
+    const isReadable = !broken && orphans.length === 0
+    const isBomb = isReadable && !canUnfold(() => document.toJS())
+    yield
+    const about = { broken, orphans, isBomb }
+    return new ConfigDocument(document, { text, lines, environment, reading, ...about })
   }
 
-  private constructor(document: Document.Parsed, { text, lines, environment, reading }: Source) {
+  private constructor(document: Document.Parsed, source: Source) {
+    const { text, lines, environment, reading, broken, orphans, isBomb } = source
     this.#lines = lines
     this.#reading = reading
-    const broken = document.errors.filter(({ code }) => code !== 'DUPLICATE_KEY')
-    const [first] = broken.sort((a, b) => a.pos[0] - b.pos[0])
     this.root = document.contents
     this.value = (node) => (node === null ? null : node.toJS(document))
     this.resolve = (node) =>
       node !== null && 'resolve' in node ? (node.resolve(document) ?? null) : node
-    // The first YAML error shifts everything after it, so further errors would mislead.
-    const mistakes = first
-      ? [{ offset: first.pos[0], sentence: yamlSentence(first, text) }]
+    const mistakes = broken
+      ? [{ offset: broken.pos[0], sentence: yamlSentence(broken, text) }]
       : [
           ...document.errors.map(({ pos }) => this.#twice(text, pos[0])),
           ...this.#fillAll(document, environment),
         ]
-    const orphans = first ? [] : aliasesOfNothing(document)
-    const isReadable = first === undefined && orphans.length === 0
-    const isBomb = isReadable && !canUnfold(() => document.toJS())
     if (isBomb) mistakes.push({ offset: 0, sentence: 'YAML aliases expand to too much data' })
     this.mistakes = [...mistakes, ...orphans]
-    this.isSound = isReadable && !isBomb
+    this.isSound = !broken && orphans.length === 0 && !isBomb
   }
 
   /** A part of the file as plain values. */

@@ -157,10 +157,13 @@ function* load(
   // The preview has checked it against the schema.
   const value = document.value(document.root) as ConfigFile
   yield
-  const settings = configFrom(completed(value), {
+  const file = completed(value)
+  yield
+  const settings = configFrom(file, {
     certificates: (file) => readFileSync(file, 'utf8'),
     document: (file) => (readsDocument ? (readOpenapi(file, name).json ?? '{}') : '{}'),
   })
+  yield
   const config = frozen({ ...settings, hash: hashOf(text) })
   return { ...preview, config, text }
 }
@@ -196,8 +199,11 @@ function* previewOf(document: ConfigDocument, name: string, world: World): Piece
   yield
   // `shown` has the form that was just checked.
   const file = completed(document.shown() as ConfigFile)
+  yield
+  const shown = frozen(shownFrom(file))
+  yield
   return {
-    shown: frozen(shownFrom(file)),
+    shown,
     warnings,
     plans: plansOf(file),
     lineOf: (path) => document.lineOf(path),

@@ -71,7 +71,7 @@ function yamlOf(upstream: string, parts: Parts): string {
   const traces = parts.traces ? `traces: ${parts.traces}` : ''
   const moreRoutes = Array.from(
     { length: routes - 1 },
-    (_, i) => `, { path: /r${i}/*, upstream: animals, cost: ${i % 5} }`,
+    (_, i) => `  - { path: /r${i}/*, upstream: animals, cost: ${i % 5} }\n`,
   ).join('')
   return `
 plans:
@@ -81,8 +81,9 @@ listen: { host: 127.0.0.1, port: 0 }
 admin: { host: 127.0.0.1, port: ${adminPort} }
 workers: ${workers}
 upstreams: { animals: { targets: [ "${upstream}" ], health: { path: / } } }
-routes: [ { path: /v1/*, upstream: animals }${moreRoutes} ]
-deprecations: [ { operation: "GET /v1/old/{id}", since: 2025-12-05 } ]
+routes:
+  - { path: /v1/*, upstream: animals }
+${moreRoutes}deprecations: [ { operation: "GET /v1/old/{id}", since: 2025-12-05 } ]
 strangers: ${strangers}
 ${traces}
 store: { ${store} }

@@ -1,10 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync, mkdirSync, chmodSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import t from 'tap'
-import { isMap, isScalar, parseDocument, visit, type Node } from 'yaml'
+import { isMap, isScalar, LineCounter, parseDocument, visit, type Document, type Node } from 'yaml'
 import { descriptions } from '../../gateway/config/descriptions.ts'
 import { changeOf, differencesOf } from '../../gateway/config/diff.ts'
 import {
@@ -19,6 +20,8 @@ import { withoutPasswords } from '../../gateway/config/mask.ts'
 import { nearest } from '../../shared/near.ts'
 import { fileSchema } from '../../gateway/config/schema.ts'
 import { configText } from '../../gateway/config/show.ts'
+import { yamlDocument } from '../../gateway/config/yaml-document.ts'
+import { atOnce } from '../../shared/pieces.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../shared/units.ts'
 import { startAdmin } from '../support/admin.ts'
 import { appOfCosts } from '../support/routes.ts'
@@ -28,6 +31,7 @@ import { settingsOf } from '../support/settings.ts'
 import { selfSigned } from '../support/certificate.ts'
 import { token } from '../support/operator.ts'
 import { bound } from '../support/promises.ts'
+import { seeded } from '../support/seeded.ts'
 
 const folder = join(root, 'test/gateway/configs')
 const shipped = readFileSync(join(root, 'config/gateway.yaml'), 'utf8')
@@ -665,6 +669,74 @@ t.test('what can’t be read is a sentence', async (t) => {
   t.equal(output().trim().split('\n').length, 5, 'but tells all of it')
   for (const line of output().trim().split('\n')) t.match(line, /^\/.*several\.yaml:\d+:\d+: /)
   mkdirSync(join(dir, 'more'))
+})
+
+t.test('a long list, which is read in parts, is read as the library reads it at once', (t) => {
+  const random = seeded(28)
+  const entries = [
+    '{ path: /a/*, upstream: u }',
+    'path: /b\n    upstream: *u',
+    '&n { path: /c }',
+    '*u',
+  ]
+  const others = ['# a remark', '"text"', '|\n    lines\n    of text', '- a list\n    - in it']
+  const slips = [
+    '\n',
+    '- ',
+    '*',
+    '&',
+    '{',
+    ']',
+    ': ',
+    ',',
+    '"',
+    '\t',
+    '!',
+    '---\n',
+    '...\n',
+    '? ',
+    '\r\n',
+  ]
+  const oneOf = (texts: readonly string[]): string => texts[random(texts.length)] ?? ''
+  const sums = (document: Document.Parsed) => {
+    const nodes: unknown[] = []
+    visit(document, { Node: (_key, node) => void nodes.push([node.constructor.name, node.range]) })
+    const [first] = document.errors
+      .filter(({ code }) => code !== 'DUPLICATE_KEY')
+      .sort((one, other) => one.pos[0] - other.pos[0])
+    // A file with a mistake of YAML is refused by the first one, whatever its nodes are.
+    return first ? [first.code, first.pos[0], first.message] : [nodes, document.toJS()]
+  }
+  const counts = { sound: 0, broken: 0 }
+  for (let run = 0; run < 150; run++) {
+    const indent = oneOf(['', '  '])
+    const items = Array.from(
+      { length: 90 + random(250) },
+      () => `${indent}- ${oneOf([...entries, ...others])}`,
+    )
+    let text = `u: &u { a: 1 }\nroutes:\n${items.join('\n')}\nplans: [a, b]\n`
+    for (let slip = random(3); slip > 0; slip--) {
+      const at = random(text.length)
+      text = text.slice(0, at) + oneOf(slips) + text.slice(at + random(3))
+    }
+    const ours = sums(atOnce(yamlDocument(text, new LineCounter())))
+    const library = parseDocument(text, { prettyErrors: false, logLevel: 'error' })
+    if (!isDeepStrictEqual(ours, sums(library)))
+      t.strictSame(ours, sums(library), `run ${run}: ${text}`)
+    counts[library.errors.length > 0 ? 'broken' : 'sound']++
+  }
+  t.ok(counts.sound > 30 && counts.broken > 30, `both kinds: ${JSON.stringify(counts)}`)
+
+  const routes = Array.from({ length: 1_000 }, (_, i) => `  - { path: /r${i}/*, upstream: a }`)
+  const lists = [
+    `routes:\n${routes.join('\n')}`,
+    `routes: [${routes.join(',').replaceAll('- ', '')}]`,
+  ]
+  const [asList = 0, inLine = 0] = lists.map((text) => {
+    return [...yamlDocument(text, new LineCounter())].length
+  })
+  t.ok(asList >= inLine + 9, `1,000 routes become nodes in ten pieces: ${asList}, ${inLine}`)
+  t.end()
 })
 
 t.test('a configuration is never changed', (t) => {
