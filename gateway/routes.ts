@@ -153,9 +153,10 @@ function doorOfAll(
   }
 }
 
-/** Refusals are made when they are needed: a thousand, with their stacks, take 3 ms of a reload. */
-function refusing(refusal: () => Refusal): Answer {
-  return (_request, reply) => refuse(reply, refusal())
+/** Makes its refusal when the first request needs it: a thousand, with their stacks, take 3 ms of a reload. */
+function refusing(make: () => Refusal): Answer {
+  let refusal: Refusal | undefined
+  return (_request, reply) => refuse(reply, (refusal ??= make()))
 }
 
 /** Forwards a path of a route, rewritten where the route says so. `skipped` is the length of the prefix of the app. */
