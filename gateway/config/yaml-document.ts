@@ -37,7 +37,9 @@ export function* yamlDocument(text: string, lineCounter: LineCounter): Pieces<Do
     const composer = new Composer({ lineCounter, prettyErrors: false, logLevel: 'error' })
     return [...composer.compose(tokens, true, text.length)]
   }
-  const beginnings = tokens.flatMap(cutLists)
+  // Directives hold for a whole document, and a part would be read without them.
+  const isDirected = tokens.some(({ type }) => type === 'directive')
+  const beginnings = isDirected ? [] : tokens.flatMap(cutLists)
   const [document, another] = compose(tokens)
   if (!document) throw new Error('the library makes a document of every text')
   for (const { list, items } of beginnings) {
