@@ -143,6 +143,15 @@ test('the keyboard alone is enough', async (t, open) => {
   await dialog.waitFor()
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'hidden' })
+  await page.keyboard.press('?')
+  await dialog.waitFor()
+  await page.evaluate(
+    'document.querySelector("dialog[open]").close(), document.querySelector(".who button").click()',
+  )
+  await dialog.waitFor()
+  t.equal(await page.locator('dialog[open]').count(), 1, 'it opens in the moment when it closes')
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'hidden' })
   await page.getByRole('button', { name: 'Keys' }).press('Enter')
   await dialog.getByRole('checkbox').press(' ')
   await page.keyboard.press('Escape')

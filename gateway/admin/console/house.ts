@@ -3,7 +3,7 @@ import { signOut, type Session } from './api.ts'
 import { useComparison, type KeptComparison } from './comparison.ts'
 import { useDraft, type KeptDraft } from './editor/draft.ts'
 import { html, type Child } from './html.ts'
-import { Keys, useShortcuts } from './keys.ts'
+import { Keys } from './keys.ts'
 import { Backends } from './pages/backends.ts'
 import { Caller } from './pages/caller.ts'
 import { Callers } from './pages/callers.ts'
@@ -57,13 +57,11 @@ export function House({ session }: { session: Session }) {
   const [place = '', id] = useRoute()
   const main = useRef<HTMLElement>(null)
   const kept = { draft: useDraft(), comparison: useComparison() }
-  const [isHelpOpen, setHelpOpen] = useState(false)
   useEffect(() => {
     // A page may have put it into its own field.
     if (!main.current?.contains(document.activeElement)) focusHeading(main.current)
   }, [place, id])
   useStay()
-  useShortcuts(() => setHelpOpen((before) => !before))
   return html`
     <a
       class="skip"
@@ -94,12 +92,11 @@ export function House({ session }: { session: Session }) {
       </nav>
       <div class="who">
         <span>${session.name} <span class="quiet">(${session.role})</span></span>
-        <button type="button" onClick=${() => setHelpOpen(true)}>Keys</button>
+        <${Keys} />
         <button type="button" onClick=${() => void signOut()}>Sign out</button>
       </div>
     </header>
     <main id="main" ref=${main}>${contentOf(place, id, session, kept)}</main>
-    ${isHelpOpen && html`<${Keys} close=${() => setHelpOpen(false)} />`}
   `
 }
 

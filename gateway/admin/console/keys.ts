@@ -9,7 +9,7 @@ function areOff(): boolean {
 }
 
 /** `/` searches, `?` lists the keys; both only outside of fields, and unless they are turned off. */
-export function useShortcuts(help: () => void): void {
+function useShortcuts(help: () => void): void {
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
       const isTyping =
@@ -26,11 +26,19 @@ export function useShortcuts(help: () => void): void {
   }, [])
 }
 
-/** The keys of the console. People who speak to their computer, or whose hands shake, can turn single keys off. */
-export function Keys({ close }: { close: () => void }) {
+/**
+ * The keys of the console, and the button that shows them. People who speak to their computer, or
+ * whose hands shake, can turn single keys off.
+ */
+export function Keys() {
   const dialog = useRef<HTMLDialogElement>(null)
   const [isOff, setOff] = useState(areOff)
-  useEffect(() => dialog.current?.showModal(), [])
+  const open = (): void => {
+    // Another tab may have turned them.
+    setOff(areOff())
+    dialog.current?.showModal()
+  }
+  useShortcuts(open)
   const turn = (event: Event): void => {
     const isOn = (event.target as HTMLInputElement).checked
     if (isOn) localStorage.removeItem(offName)
@@ -38,7 +46,8 @@ export function Keys({ close }: { close: () => void }) {
     setOff(!isOn)
   }
   return html`
-    <dialog ref=${dialog} onClose=${close} aria-label="Keys">
+    <button type="button" onClick=${open}>Keys</button>
+    <dialog ref=${dialog} aria-label="Keys">
       <h2>Keys</h2>
       <dl class="facts">
         <dt><kbd>/</kbd></dt>
