@@ -1,7 +1,9 @@
 import { stat } from 'node:fs/promises'
 import type { Config } from './config.ts'
 import { fixedSections } from './diff.ts'
-import { ConfigError, readConfigInPieces, type Fault, type Loaded } from './load.ts'
+import { ConfigError } from './config-error.ts'
+import { readConfigInPieces, type Loaded } from './load.ts'
+import type { Fault } from './preview.ts'
 import type { Environment } from './variables.ts'
 
 /** The state of the configuration, for the admin API and the metrics. */

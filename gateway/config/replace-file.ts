@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
 import { access, lstat, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { hashOf } from './load.ts'
+import { hashOf } from './file-text.ts'
 
 /** A file that can't be read or written as it is. The sentence says why. */
 export class FileFault extends Error {}

@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { Config } from '../config/config.ts'
-import type { Preview } from '../config/load.ts'
+import type { Preview } from '../config/preview.ts'
 import type { FoundRefusals } from '../explain/refusals-of.ts'
 import type { Reloader } from '../config/reload.ts'
 import type { Gateway } from '../server.ts'

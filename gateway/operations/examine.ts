@@ -1,4 +1,5 @@
-import { ConfigError, previewConfig } from '../config/load.ts'
+import { ConfigError } from '../config/config-error.ts'
+import { previewConfig } from '../config/preview.ts'
 import type { Environment } from '../config/variables.ts'
 import type { Examined } from './context.ts'
 import type { Content } from './parameter.ts'

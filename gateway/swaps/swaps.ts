@@ -1,5 +1,5 @@
 import type { AuditStore } from '../records/audit-store.ts'
-import type { Fault } from '../config/load.ts'
+import type { Fault } from '../config/preview.ts'
 import type { Config, TargetSettings, UpstreamSettings } from '../config/config.ts'
 import {
   checked,

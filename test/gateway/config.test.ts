@@ -8,13 +8,9 @@ import t from 'tap'
 import { isMap, isScalar, LineCounter, parseDocument, visit, type Document, type Node } from 'yaml'
 import { descriptions } from '../../gateway/config/descriptions.ts'
 import { changeOf, differencesOf } from '../../gateway/config/diff.ts'
-import {
-  ConfigError,
-  loadConfig,
-  parseConfig,
-  previewConfig,
-  readConfig,
-} from '../../gateway/config/load.ts'
+import { ConfigError } from '../../gateway/config/config-error.ts'
+import { loadConfig, parseConfig, readConfig } from '../../gateway/config/load.ts'
+import { previewConfig } from '../../gateway/config/preview.ts'
 import { jsonSchema } from '../../gateway/config/json-schema.ts'
 import { withoutPasswords } from '../../gateway/config/mask.ts'
 import { nearest } from '../../shared/near.ts'

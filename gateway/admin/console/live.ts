@@ -3,7 +3,7 @@ import { ApiError, refusalOf, send } from './api.ts'
 import type { Loaded } from './data.ts'
 import { eventsIn } from './events-in.ts'
 import { gatewayNowMs } from './gateway-clock.ts'
-import type { LiveRow, Picture } from './views.ts'
+import type { LiveRow, Picture } from './answers/live.ts'
 
 export type LiveRange = '15m' | 'day'
 

@@ -1,5 +1,5 @@
 import type { Deprecation } from './charts/retirement.ts'
-import type { ConfigInForce } from './views.ts'
+import type { ConfigInForce } from './answers/configuration.ts'
 
 /** The settings of a configuration in its shown form: pages read only what they show. */
 type Settings = ConfigInForce['config']

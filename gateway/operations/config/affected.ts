@@ -1,6 +1,6 @@
 import type { Difference } from '../../config/diff.ts'
 import type { KeyStore } from '../../keys/store.ts'
-import type { Preview } from '../../config/load.ts'
+import type { Preview } from '../../config/preview.ts'
 import { settingsFrom } from '../../keys/temporary.ts'
 import { effectiveLimits, type LimitSettings, type Plan } from '../../limits/limits.ts'
 

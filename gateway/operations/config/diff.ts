@@ -1,6 +1,7 @@
 import { differencesOf, type LineOf } from '../../config/diff.ts'
 import { nameOf } from '../../config/check.ts'
-import { plansOf, readConfig } from '../../config/load.ts'
+import { readConfig } from '../../config/load.ts'
+import { plansOf } from '../../config/preview.ts'
 import type { CompleteFile } from '../../config/written.ts'
 import { impactOf, type Plans } from '../../foresight/impact.ts'
 import type { CommandContext } from '../context.ts'

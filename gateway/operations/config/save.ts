@@ -1,4 +1,5 @@
-import { ConfigError, loadedFrom } from '../../config/load.ts'
+import { ConfigError } from '../../config/config-error.ts'
+import { loadedFrom } from '../../config/load.ts'
 import { replaceFile, writtenText } from '../../config/replace-file.ts'
 import { variablesIn } from '../../config/variables-in.ts'
 import { KeyMistake } from '../../keys/mistake.ts'

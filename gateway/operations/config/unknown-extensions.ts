@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { Preview } from '../../config/load.ts'
+import type { Preview } from '../../config/preview.ts'
 import type { Context } from '../context.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { count } from '../format.ts'
 import { html, type Child } from '../html.ts'
 import { table } from '../parts.ts'
-import type { Curve } from '../views.ts'
+import type { Curve } from '../answers/plans.ts'
 import { roundSteps, useWidth } from './scale.ts'
 
 const height = 190

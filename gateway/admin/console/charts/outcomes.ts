@@ -1,4 +1,4 @@
-import type { Sums } from '../views.ts'
+import type { Sums } from '../answers/live.ts'
 
 /** The parts of the traffic, from the bottom of its chart to the top. Each has a colour of its own in `style.css`. */
 export const parts: readonly Readonly<{

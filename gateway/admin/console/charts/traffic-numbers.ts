@@ -2,7 +2,7 @@ import { count } from '../format.ts'
 import { html, type Child } from '../html.ts'
 import type { LiveRange } from '../live.ts'
 import { table } from '../parts.ts'
-import type { LiveRow, Sums } from '../views.ts'
+import type { LiveRow, Sums } from '../answers/live.ts'
 import { parts, percent, refusedOf } from './outcomes.ts'
 
 /** Requests a second in one column of the chart, by part. */

@@ -1,7 +1,7 @@
 import { html, type Child } from '../html.ts'
 import { failure, table } from '../parts.ts'
 import { shown } from '../settings.ts'
-import type { ConfigCheck } from '../views.ts'
+import type { ConfigCheck } from '../answers/configuration.ts'
 import type { Place } from './lined-text.ts'
 import type { Checked } from './use-check.ts'
 

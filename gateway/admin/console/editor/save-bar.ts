@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { ActionButton } from '../action-button.ts'
 import { html } from '../html.ts'
-import type { ConfigInForce, ConfigText } from '../views.ts'
+import type { ConfigInForce, ConfigText } from '../answers/configuration.ts'
 import { SaveFile } from './save-file.ts'
 import type { Checked } from './use-check.ts'
 

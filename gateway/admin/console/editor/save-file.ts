@@ -3,7 +3,7 @@ import { ActionButton } from '../action-button.ts'
 import { refusalOf, send } from '../api.ts'
 import { useData } from '../data.ts'
 import { html } from '../html.ts'
-import type { ConfigInForce, Fleet } from '../views.ts'
+import type { ConfigInForce, Fleet } from '../answers/configuration.ts'
 
 type Props = Readonly<{
   file: string

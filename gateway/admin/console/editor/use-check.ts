@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ask } from '../api.ts'
-import type { ConfigCheck } from '../views.ts'
+import type { ConfigCheck } from '../answers/configuration.ts'
 
 /** How long a check waits after the last key. */
 const pauseMs = 400

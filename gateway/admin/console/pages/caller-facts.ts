@@ -4,7 +4,8 @@ import { ago, count } from '../format.ts'
 import { html, type Child } from '../html.ts'
 import { aged, table, time } from '../parts.ts'
 import { shown } from '../settings.ts'
-import type { DeprecatedCalls, KeyDetails, KeyPage } from '../views.ts'
+import type { KeyDetails, KeyPage } from '../answers/callers.ts'
+import type { DeprecatedCalls } from '../answers/retirements.ts'
 
 /** The settings of a key, in words. */
 export function factsOf(details: KeyDetails): Child {

@@ -3,7 +3,7 @@ import { DayBars } from '../charts/days.ts'
 import { count } from '../format.ts'
 import { html, type Child } from '../html.ts'
 import { table, time } from '../parts.ts'
-import type { TimelineLine, Usage } from '../views.ts'
+import type { TimelineLine, Usage } from '../answers/callers.ts'
 import { differences } from './changes.ts'
 
 /** The lines of the timeline that are shown at first. */

@@ -4,7 +4,8 @@ import { useData } from '../data.ts'
 import { FormDialog } from '../form-dialog.ts'
 import { html } from '../html.ts'
 import { plansIn } from '../settings.ts'
-import type { ConfigInForce, KeyDetails } from '../views.ts'
+import type { KeyDetails } from '../answers/callers.ts'
+import type { ConfigInForce } from '../answers/configuration.ts'
 
 /** Changes the plan or the limits of a key, for good or until a time, and its note. */
 export function ChangeKey({ details, done }: { details: KeyDetails; done: () => void }) {

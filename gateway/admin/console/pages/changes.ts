@@ -5,7 +5,7 @@ import { useData } from '../data.ts'
 import { html, type Child } from '../html.ts'
 import { aged, page, table, time } from '../parts.ts'
 import { membersOf, shown } from '../settings.ts'
-import type { Change } from '../views.ts'
+import type { Change } from '../answers/changes.ts'
 
 /** The audit. */
 export function Changes() {

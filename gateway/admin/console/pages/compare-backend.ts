@@ -4,7 +4,7 @@ import { fieldText } from '../controls.ts'
 import { count } from '../format.ts'
 import { html, type Child } from '../html.ts'
 import { failure, table } from '../parts.ts'
-import type { Comparison, ComparedRoute } from '../views.ts'
+import type { Comparison, ComparedRoute } from '../answers/backends.ts'
 
 type Props = Readonly<{
   session: Session

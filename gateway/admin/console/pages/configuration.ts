@@ -5,7 +5,7 @@ import type { KeptDraft } from '../editor/draft.ts'
 import { Editor } from '../editor/editor.ts'
 import { html, type Child } from '../html.ts'
 import { aged, page, table, time } from '../parts.ts'
-import type { ConfigInForce, Fleet } from '../views.ts'
+import type { ConfigInForce, Fleet } from '../answers/configuration.ts'
 
 /** The configuration in force on each gateway, the mistakes of its file, and an editor. */
 export function Configuration({ session, draft }: { session: Session; draft: KeptDraft }) {

@@ -3,7 +3,7 @@ import { ApiError, ask, type Session } from '../api.ts'
 import { SaveFile } from '../editor/save-file.ts'
 import { html, type Child } from '../html.ts'
 import { failure } from '../parts.ts'
-import type { Edited } from '../views.ts'
+import type { Edited } from '../answers/configuration.ts'
 
 type Props = Readonly<{
   /** New values by their places, such as `plans.free.perMinute`. */

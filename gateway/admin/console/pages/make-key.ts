@@ -4,7 +4,7 @@ import { useData } from '../data.ts'
 import { html } from '../html.ts'
 import { failure } from '../parts.ts'
 import { plansIn } from '../settings.ts'
-import type { ConfigInForce } from '../views.ts'
+import type { ConfigInForce } from '../answers/configuration.ts'
 import { useWork } from '../work.ts'
 
 type Made = Readonly<{ id: string; key: string }>

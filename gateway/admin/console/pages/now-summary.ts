@@ -1,7 +1,7 @@
 import { percent, refusedOf } from '../charts/outcomes.ts'
 import { count } from '../format.ts'
 import { html, type Child } from '../html.ts'
-import type { Picture, Sums } from '../views.ts'
+import type { Picture, Sums } from '../answers/live.ts'
 
 /** The troubles of this moment, each with a way to more of it. */
 export function troublesOf({ gateways, store, configs }: Picture): Child {

@@ -6,7 +6,7 @@ import { html, type Child } from '../html.ts'
 import { aged } from '../parts.ts'
 import { SaveCsv } from '../save-csv.ts'
 import type { Loaded } from '../data.ts'
-import type { PlanLimits, Preview } from '../views.ts'
+import type { PlanLimits, Preview } from '../answers/plans.ts'
 import { Edit } from './edit.ts'
 import { previewOf } from './preview-tables.ts'
 

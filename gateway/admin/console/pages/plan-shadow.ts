@@ -5,7 +5,7 @@ import { useData } from '../data.ts'
 import { count } from '../format.ts'
 import { html, type Child } from '../html.ts'
 import { aged, table, time } from '../parts.ts'
-import type { PlanLimits, ShadowedKey, ShadowReport } from '../views.ts'
+import type { PlanLimits, ShadowedKey, ShadowReport } from '../answers/plans.ts'
 import { Edit } from './edit.ts'
 
 /** The shadow limits of a plan that has some, and the requests that they would have refused. */

@@ -6,7 +6,7 @@ import { count } from '../format.ts'
 import { gatewayNowMs } from '../gateway-clock.ts'
 import { html, type Child } from '../html.ts'
 import { aged, page, table } from '../parts.ts'
-import type { DayOfPlan, PlanDemand, PlanLimits } from '../views.ts'
+import type { DayOfPlan, PlanDemand, PlanLimits } from '../answers/plans.ts'
 import { PlanPreview } from './plan-preview.ts'
 import { PlanShadow } from './plan-shadow.ts'
 

@@ -2,7 +2,7 @@ import { useData } from '../data.ts'
 import { html } from '../html.ts'
 import { aged, page, table } from '../parts.ts'
 import { plansIn, type Plan } from '../settings.ts'
-import type { ConfigInForce } from '../views.ts'
+import type { ConfigInForce } from '../answers/configuration.ts'
 
 /** The plans in force, as the file has them. */
 export function Plans() {

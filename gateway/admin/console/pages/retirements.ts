@@ -8,7 +8,8 @@ import { html, type Child } from '../html.ts'
 import { aged, page, table, time } from '../parts.ts'
 import { SaveCsv } from '../save-csv.ts'
 import { deprecationsIn } from '../settings.ts'
-import type { CallsOfDay, ConfigInForce, DeprecatedCalls } from '../views.ts'
+import type { ConfigInForce } from '../answers/configuration.ts'
+import type { CallsOfDay, DeprecatedCalls } from '../answers/retirements.ts'
 import { Extend } from './extend.ts'
 
 /** Each deprecated operation: its way to the sunset, its calls, and the keys that still call it. */

@@ -6,7 +6,7 @@ import { useData } from '../data.ts'
 import { count } from '../format.ts'
 import { html, type Child } from '../html.ts'
 import { aged, failure, table } from '../parts.ts'
-import type { Swap, SwapSide } from '../views.ts'
+import type { Swap, SwapSide } from '../answers/backends.ts'
 import { useWork } from '../work.ts'
 import { Edit } from './edit.ts'
 

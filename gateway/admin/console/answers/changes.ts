@@ -1,0 +1,8 @@
+export type Change = Readonly<{
+  at: string
+  by: string
+  what: string
+  subject: string
+  before: unknown
+  after: unknown
+}>
