@@ -1,4 +1,5 @@
-import { run, type Surroundings } from '../../gateway/cli/run.ts'
+import { run } from '../../gateway/cli/run.ts'
+import type { Surroundings } from '../../gateway/cli/surroundings.ts'
 
 export type Ran = Readonly<{ code: number; out: string; stdout: string }>
 

@@ -1,6 +1,5 @@
-import { breathe } from '../../../shared/breathe.ts'
 import type { Clock } from '../../../shared/clock.ts'
-import { isBusy, type Database } from '../../../shared/sqlite.ts'
+import type { Database } from '../../../shared/sqlite.ts'
 import { mostGrants, type Grant, type NewGrant } from '../../limits/grants.ts'
 import {
   dayMs,
@@ -11,28 +10,14 @@ import {
   type QuotaState,
 } from '../../limits/step.ts'
 import { pollMs } from '../../keys/store.ts'
-import { pointsOn } from '../../limits/past-points.ts'
 import type { Ban, BanListener, QuotaPoints, QuotaStore } from '../../limits/store.ts'
 import { answerOf, unavailable } from './answer.ts'
 import { claim } from './claim.ts'
-import { CachedQuotas, type CachedQuota } from './cached-quotas.ts'
+import { CachedQuotas } from './cached-quotas.ts'
 import { applyCommand } from './apply-command.ts'
-import { quotaFile, stateFrom, type OperatorCommand, type QuotaFile } from './quota-file.ts'
-
-/** The time between two saves: a crash loses the counts since the last one. */
-const saveEveryMs = 500
-
-/** The longest that `close` waits for another process's lock on the file. */
-const closeTimeoutMs = 5_000
-
-/** The time between two moves of the journal into the table. */
-const moveEveryMs = 10_000
-
-/** Counters per write: the gateway serves requests between two writes. */
-const batchSize = 250
-
-/** Quotas in memory whose points are told in one turn of the loop. */
-const pointsAtOnce = 2_000
+import { quotaFile, type OperatorCommand, type QuotaFile } from './quota-file.ts'
+import { bansIn, pointsIn, type Table } from './quota-reports.ts'
+import { QuotaWriter } from './quota-writer.ts'
 
 /** The size of the WAL at which SQLite makes a checkpoint, in pages of 4 KiB. */
 const checkpointPages = 4_000
@@ -53,17 +38,14 @@ export class EmbeddedQuotas implements QuotaStore {
   readonly #clock: Clock
   readonly #forCommandLine: boolean
   readonly #cache: CachedQuotas
-  #unsaved: CachedQuota[] = []
-  readonly #timers: NodeJS.Timeout[]
+  readonly #polling: NodeJS.Timeout | undefined
   readonly #listeners = new Set<BanListener>()
   readonly #file: QuotaFile
+  readonly #table: Table
+  readonly #writer: QuotaWriter
   readonly #claim: Database | undefined
   #fileVersion: unknown
   #appliedSeq: number
-  #saving: Promise<void> | undefined
-  #isMoving = false
-  #moveAtMs = performance.now() + moveEveryMs
-  #isFailing = false
 
   constructor(
     database: Database,
@@ -82,13 +64,13 @@ export class EmbeddedQuotas implements QuotaStore {
     // The journal that a killed gateway left.
     for (const [quota, state] of this.#file.journal())
       this.#cache.add(quota, state).isJournaled = true
-    this.#timers = forCommandLine
-      ? []
-      : [
-          setInterval(() => void this.#write().then(this.#onSaved, this.#onSaved), saveEveryMs),
-          setInterval(() => this.#poll(), pollMs),
-        ]
-    for (const timer of this.#timers) timer.unref()
+    this.#table = { file: this.#file, isOpen: () => database.open }
+    this.#writer = new QuotaWriter({
+      ...{ database, file: this.#file, cache: this.#cache, clock, listeners: this.#listeners },
+      appliedSeq: () => this.#appliedSeq,
+      isReader: forCommandLine,
+    })
+    if (!forCommandLine) this.#polling = setInterval(() => this.#poll(), pollMs).unref()
     this.#applyCommands()
   }
 
@@ -103,14 +85,14 @@ export class EmbeddedQuotas implements QuotaStore {
     const decision = step(cached, ask, this.#clock())
     // A question of cost 0 counts nothing, and must not create a row.
     const isLook = ask.cost === 0 && !ask.seen && !ask.owed
-    if (!isLook && (decision.verdict !== 'banned' || decision.bans)) this.#markUnsaved(cached)
+    if (!isLook && (decision.verdict !== 'banned' || decision.bans)) this.#writer.mark(cached)
     return decision
   }
 
   giveBack(quota: string, cost: number, day: number): void {
     const cached = this.#cache.get(quota)
     giveBack(cached, cost, day)
-    this.#markUnsaved(cached)
+    this.#writer.mark(cached)
   }
 
   async reset(quota: string): Promise<void> {
@@ -149,52 +131,23 @@ export class EmbeddedQuotas implements QuotaStore {
     return ran
   }
 
-  /** Reads bit by bit, because a gateway serves meanwhile: 100,000 quotas at once took 700 ms. */
   async bans(): Promise<readonly Ban[]> {
-    const now = this.#clock()
     const newer = answerOf(() => {
       this.#applyCommands()
       return this.#newerThanTable()
     })
-    const bans = bansOf(newer, now)
-    for (let after: string | undefined = ''; after !== undefined && this.#database.open;) {
-      const from: string = after
-      const { entries, end } = answerOf(() => this.#file.conducts(from))
-      const others = entries.filter(([quota]) => !newer.has(quota) && !this.#isInMemory(quota))
-      bans.push(...bansOf(others, now))
-      after = end
-      await breathe()
-    }
-    return bans
+    return bansIn(this.#table, newer, (quota) => this.#isInMemory(quota), this.#clock())
   }
 
-  /** First what memory has, then bit by bit the rows of the table; of a quota in both, memory is right. */
   async *points(day: number): AsyncGenerator<readonly QuotaPoints[]> {
     answerOf(() => this.#applyCommands())
-    const all = [...this.#cache.all]
-    for (let start = 0; start < all.length; start += pointsAtOnce) {
-      yield withPointsOn(day, all.slice(start, start + pointsAtOnce))
-      await breathe()
-    }
-    for (let after: string | undefined = ''; after !== undefined && this.#database.open;) {
-      const from: string = after
-      const rows = answerOf(() => this.#file.page(from))
-      yield withPointsOn(
-        day,
-        rows.flatMap(({ quota, state: text }) => {
-          const state = this.#cache.inMemory(quota) ?? stateFrom(text)
-          return state ? [{ ...state, quota }] : []
-        }),
-      )
-      after = rows.at(-1)?.quota
-      await breathe()
-    }
+    yield* pointsIn(this.#table, this.#cache, day)
   }
 
   /** Quotas with bans or strikes that are newer than the table: those in memory, or in the journal for a command line. */
   #newerThanTable(): ReadonlyMap<string, QuotaState> {
     const newer = new Map<string, QuotaState>(this.#forCommandLine ? this.#file.journal() : [])
-    const quotas = this.#forCommandLine ? this.#unsaved : this.#cache.all
+    const quotas = this.#forCommandLine ? this.#writer.unsaved : this.#cache.all
     for (const each of quotas) if (each.conducts) newer.set(each.quota, each)
     return newer
   }
@@ -206,7 +159,7 @@ export class EmbeddedQuotas implements QuotaStore {
 
   async flush(): Promise<void> {
     try {
-      await this.#save()
+      await this.#writer.save()
     } catch (error) {
       throw unavailable(error)
     }
@@ -219,42 +172,20 @@ export class EmbeddedQuotas implements QuotaStore {
 
   /** Writes all unsaved counters, even during a background save, and while the file is locked for some time. */
   async close(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer)
-    const giveUpAt = performance.now() + closeTimeoutMs
+    clearInterval(this.#polling)
     try {
-      for (let at = 0, isDone = this.#forCommandLine; !isDone;) {
-        try {
-          // Saved counters must be in the table before the journal is emptied.
-          if (this.#saveSome()) at = 0
-          else if (at < Infinity) at = this.#moveSome(at)
-          else {
-            this.#file.forget(this.#file.lastEntry(), this.#clock())
-            isDone = true
-          }
-        } catch (error) {
-          if (!isBusy(error) || performance.now() > giveUpAt) throw error
-          // A background save or move may have gone on meanwhile: begin again.
-          at = 0
-          await new Promise((resolve) => setTimeout(resolve, 50))
-        }
-      }
+      await this.#writer.close()
     } finally {
       this.#claim?.close()
       this.#database.close()
     }
   }
 
-  #markUnsaved(quota: CachedQuota): void {
-    if (quota.isUnsaved) return
-    quota.isUnsaved = true
-    this.#unsaved.push(quota)
-  }
-
   async #run(command: Omit<OperatorCommand, 'seq'>): Promise<void> {
     try {
       this.#file.enqueue(command, this.#clock())
       this.#applyCommands()
-      await this.#save()
+      await this.#writer.save()
     } catch (error) {
       throw unavailable(error)
     }
@@ -266,7 +197,7 @@ export class EmbeddedQuotas implements QuotaStore {
     for (const command of commands) {
       const cached = this.#cache.get(command.quota)
       applyCommand(cached, command, this.#clock())
-      this.#markUnsaved(cached)
+      this.#writer.mark(cached)
       this.#appliedSeq = command.seq
     }
     if (commands.length > 0) this.#listeners.forEach(({ forgiven }) => forgiven())
@@ -281,102 +212,4 @@ export class EmbeddedQuotas implements QuotaStore {
       // The next tick tries again.
     }
   }
-
-  /** Reports once when writing begins to fail, and once when it works again. A lock isn't a failure. */
-  readonly #onSaved = (error?: unknown): void => {
-    const isFailing = error !== undefined && !isBusy(error)
-    if (isFailing === this.#isFailing) return
-    this.#isFailing = isFailing
-    const cause = isFailing ? (error as Error) : undefined
-    this.#listeners.forEach(({ trouble }) => trouble?.(cause))
-  }
-
-  /** Saves, and from time to time moves the journal into the table. After a failure the next tick tries again. */
-  async #write(): Promise<void> {
-    await this.#save()
-    if (this.#isMoving || performance.now() < this.#moveAtMs) return
-    this.#isMoving = true
-    try {
-      await this.#moveJournal()
-      this.#moveAtMs = performance.now() + moveEveryMs
-    } finally {
-      this.#isMoving = false
-    }
-  }
-
-  /** A save that is under way writes also what is counted meanwhile. */
-  #save(): Promise<void> {
-    return (this.#saving ??= this.#saveAll().finally(() => (this.#saving = undefined)))
-  }
-
-  async #saveAll(): Promise<void> {
-    while (this.#saveSome() && this.#unsaved.length > 0) await breathe()
-  }
-
-  /** Writes some unsaved counters to the journal; `false` if there were none. */
-  #saveSome(): boolean {
-    if (this.#forCommandLine || this.#unsaved.length === 0 || !this.#database.open) return false
-    const batch = this.#unsaved.slice(-batchSize)
-    const left = this.#unsaved.length - batch.length
-    const began = performance.now()
-    // Commands count as applied only when all their changes are written.
-    this.#file.append(batch, left === 0 ? this.#appliedSeq : undefined)
-    const milliseconds = performance.now() - began
-    this.#listeners.forEach(({ took }) => took?.(milliseconds))
-    this.#unsaved.length = left
-    for (const cached of batch) {
-      cached.isUnsaved = false
-      cached.isJournaled = true
-    }
-    return true
-  }
-
-  /** Moves the journal into the table, bit by bit, in the order of the table. */
-  async #moveJournal(): Promise<void> {
-    const upTo = this.#file.lastEntry()
-    if (upTo > 0) {
-      await this.#cache.sort()
-      for (let at = 0; at < Infinity && this.#database.open;) {
-        at = this.#moveSome(at)
-        await breathe()
-      }
-      if (this.#database.open) this.#file.forget(upTo, this.#clock())
-    }
-    this.#cache.evictIdle(this.#clock())
-  }
-
-  /** Moves some journaled counters from an index on; returns the index to go on from, `Infinity` at the end. */
-  #moveSome(from: number): number {
-    const { all } = this.#cache
-    const batch: CachedQuota[] = []
-    let at = from
-    for (; at < all.length && batch.length < batchSize; at++) {
-      const cached = all[at]
-      if (cached?.isJournaled) batch.push(cached)
-    }
-    if (batch.length === 0) return Infinity
-    this.#file.moveToTable(batch)
-    for (const cached of batch) cached.isJournaled = false
-    return at
-  }
-}
-
-function withPointsOn(
-  day: number,
-  states: readonly (QuotaState & Readonly<{ quota: string }>)[],
-): QuotaPoints[] {
-  return states.flatMap((state) => {
-    const points = pointsOn(state, day)
-    return points > 0 ? [{ quota: state.quota, points }] : []
-  })
-}
-
-function bansOf(entries: Iterable<readonly [string, QuotaState]>, nowMs: number): Ban[] {
-  const bans: Ban[] = []
-  for (const [quota, { conducts }] of entries) {
-    for (const [key, { bannedUntilMs }] of conducts ?? []) {
-      if (bannedUntilMs > nowMs) bans.push({ key, quota, untilMs: bannedUntilMs })
-    }
-  }
-  return bans
 }
