@@ -1,7 +1,8 @@
-import { isMap, isScalar, isSeq, type Node } from 'yaml'
+import { isMap, isNode, isScalar, isSeq, type Node } from 'yaml'
 import type { Pieces } from '../../shared/pieces.ts'
 import { isOf, type TSchema } from '../../shared/schema.ts'
-import type { ConfigDocument, Mistake, Path } from './document.ts'
+import type { ConfigDocument } from './document.ts'
+import type { Mistake, Path } from './mistake.ts'
 import { isSecretName } from './mask.ts'
 import { nearest } from '../../shared/near.ts'
 
@@ -47,11 +48,11 @@ function* faults(
     document.passes(node, (value) => isOf(rule as TSchema, value))
   const wrong = (): Mistake => {
     const got = shownValue(document, rule, node, String(path.at(-1)))
-    const hint = document.isFilled(node) ? '' : hintFor(rule, document.value(node))
+    const hint = document.filled.has(node) ? '' : hintFor(rule, document.value(node))
     return { offset, sentence: `${nameOf(path)} must be ${expectation(rule)}, got ${got}${hint}` }
   }
   const chosen = rule.anyOf ? choice(rule.anyOf, node) : rule
-  if (document.isUnknown(node)) {
+  if (document.filled.isUnknown(node)) {
     if (!mayBeScalar(rule)) yield wrong()
   } else if (!chosen) {
     if (!passes(rule)) yield wrong()
@@ -59,7 +60,9 @@ function* faults(
     if (isMap<Node, Node>(node)) yield* sectionFaults(document, chosen, node, path, offset)
     else yield wrong()
   } else if (chosen.items) {
-    if (!isSeq<Node>(node) || node.items.length < (chosen.minItems ?? 0)) yield wrong()
+    const { minItems = 0 } = chosen
+    // The items of YAML's ordered maps are pairs.
+    if (!isSeq(node) || !node.items.every(isNode) || node.items.length < minItems) yield wrong()
     else
       for (const [i, item] of node.items.entries()) {
         yield* faults(document, chosen.items, item, [...path, i], offset)
@@ -74,7 +77,7 @@ function* faults(
  */
 function shownValue(document: ConfigDocument, rule: Rule, node: Node | null, name: string): string {
   const quoted = document.quote(node, name)
-  const variables = document.variablesOf(node)
+  const variables = document.filled.variablesOf(node)
   if (variables.length === 0) return quoted
   const value = String(document.value(node))
   const isSecret = [name, ...variables].some(isSecretName)

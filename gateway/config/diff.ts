@@ -1,6 +1,6 @@
 import type { Change } from '../records/audit-store.ts'
 import { nameOf } from './check.ts'
-import type { Path } from './document.ts'
+import type { Path } from './mistake.ts'
 
 /** Sections that can't be changed while a gateway runs. */
 export const fixedSections = ['name', 'listen', 'admin', 'store', 'keys', 'workers'] as const

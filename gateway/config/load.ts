@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { atOnce, inPieces, type Pieces } from '../../shared/pieces.ts'
 import type { Config } from './config.ts'
 import { ConfigError } from './config-error.ts'
@@ -6,7 +5,7 @@ import { ConfigDocument } from './document.ts'
 import type { ConfigFile } from './file.ts'
 import { frozen } from './frozen.ts'
 import { configFrom } from './interpret.ts'
-import { readOpenapi } from './openapi-file.ts'
+import { NamedFiles } from './named-files.ts'
 import { hasToken, previewOf, type Preview } from './preview.ts'
 import { hashOf, mostBytes, textOf } from './file-text.ts'
 import type { Environment } from './variables.ts'
@@ -77,20 +76,23 @@ function* load(
   const document = yield* ConfigDocument.read(text, environment)
   // A program that brings an object guards its admin address itself.
   const adminToken = environment === undefined || hasToken(environment)
-  const preview = yield* previewOf(document, name, {
-    ...{ files: true, openapi: readsDocument },
-    ...{ configFile: name, adminToken },
-  })
+  const files = new NamedFiles(name, { readsDocument })
+  const preview = yield* previewOf(document, name, { files, adminToken })
   // The preview has checked it against the schema.
   const value = document.value(document.root) as ConfigFile
   yield
   const file = completed(value)
   yield
   const settings = configFrom(file, {
-    certificates: (file) => readFileSync(file, 'utf8'),
-    document: (file) => (readsDocument ? (readOpenapi(file, name).json ?? '{}') : '{}'),
+    certificates: (file) => checked(files.certificates(file).text),
+    document: (file) => checked(files.openapi(file).json),
   })
   yield
   const config = frozen({ ...settings, hash: hashOf(text) })
   return { ...preview, config, text }
+}
+
+function checked(text: string | undefined): string {
+  if (text === undefined) throw new Error('a file that the configuration names was not checked')
+  return text
 }

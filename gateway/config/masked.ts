@@ -1,6 +1,7 @@
 import { isMap, isScalar, isSeq, type Node } from 'yaml'
 import { nameOf } from './check.ts'
-import type { ConfigDocument, Mistake, Path } from './document.ts'
+import type { ConfigDocument } from './document.ts'
+import type { Mistake, Path } from './mistake.ts'
 import { isMasked } from './mask.ts'
 
 /** Values in a file that were copied from masked output: each has lost its secret. */

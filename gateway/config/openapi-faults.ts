@@ -1,5 +1,5 @@
 import { nameOf } from './check.ts'
-import type { Path } from './document.ts'
+import type { Path } from './mistake.ts'
 
 /** A mistake in an OpenAPI document. */
 export type Fault = Readonly<{ path: Path; sentence: string }>

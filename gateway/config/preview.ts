@@ -3,7 +3,8 @@ import { atOnce, type Pieces } from '../../shared/pieces.ts'
 import { mistakesIn, nameOf } from './check.ts'
 import { ConfigError } from './config-error.ts'
 import { contradictionsIn, type World } from './contradictions/contradictions.ts'
-import { ConfigDocument, type Mistake, type Path } from './document.ts'
+import { ConfigDocument } from './document.ts'
+import type { Mistake, Path } from './mistake.ts'
 import type { ConfigFile } from './file.ts'
 import { frozen } from './frozen.ts'
 import { plansFrom } from './interpret.ts'
@@ -15,7 +16,6 @@ import { completed, type CompleteFile } from './written.ts'
 
 /** A sentence about a setting, without its subject. */
 export type Fault = readonly [path: Path, sentence: string]
-type Remarks = readonly Fault[]
 
 /** A file without mistakes, and the places of its settings. */
 export type Preview = Readonly<{
@@ -34,9 +34,9 @@ export type Preview = Readonly<{
   /** The text at a path as it is written, with `${NAME}`; `undefined` if no text is there. */
   wordAt: (path: Path) => string | undefined
   /** An error about settings, each with its place in the file. */
-  fault: (remarks: Remarks) => ConfigError
+  fault: (remarks: readonly Fault[]) => ConfigError
   /** Warnings of settings, as one line each with its place. */
-  warningsOf: (remarks: Remarks) => readonly string[]
+  warningsOf: (remarks: readonly Fault[]) => readonly string[]
 }>
 
 /** A key or an account with a later sunset, and its place in the file. */
@@ -53,37 +53,23 @@ export function previewConfig(text: string, environment: Environment, name: stri
 function* previewed(text: string, environment: Environment, name: string): Pieces<Preview> {
   const document = yield* ConfigDocument.read(text, environment, 'names')
   return yield* previewOf(document, name, {
-    files: false,
-    openapi: false,
-    configFile: name,
+    files: undefined,
     adminToken: hasToken(environment),
   })
 }
 
 /** Checks a document; throws a `ConfigError` with all its mistakes. */
 export function* previewOf(document: ConfigDocument, name: string, world: World): Pieces<Preview> {
-  const mistakes = [...document.mistakes]
-  if (document.isSound) {
-    yield
-    const ofSchema = yield* mistakesIn(document, fileSchema)
-    const faults = [...mistakes, ...ofSchema, ...maskedIn(document)]
-    yield
-    const more = [...faults, ...(yield* contradictionsIn(document, faults, world))]
-    // A missing variable causes further mistakes at its offset, which aren't worth reporting.
-    const reported = new Set(mistakes.map(({ offset }) => offset))
-    mistakes.push(...more.filter(({ offset }) => !reported.has(offset)))
+  const found = yield* mistakesOf(document, world)
+  const lines = (isWarning: boolean): string[] => {
+    const those = found.filter((each) => Boolean(each.isWarning) === isWarning)
+    return linesOf(document, name, those)
   }
-  const lines = (isWarning: boolean): string[] =>
-    linesOf(
-      document,
-      name,
-      mistakes.filter((each) => Boolean(each.isWarning) === isWarning),
-    )
   const [wrong, warnings] = [lines(false), lines(true)]
   if (wrong.length > 0) throw new ConfigError(wrong.join('\n'), { mistakes: wrong })
-  const about = (remarks: Remarks, isWarning: boolean): string[] => {
+  const about = (remarks: readonly Fault[], isWarning: boolean): string[] => {
     const faults = remarks.map(([path, sentence]) => {
-      const offset = document.offsetOf(path)
+      const offset = document.places.offsetOf(path)
       return { offset, sentence: `${nameOf(path)} ${sentence}`, isWarning }
     })
     return linesOf(document, name, faults)
@@ -98,8 +84,8 @@ export function* previewOf(document: ConfigDocument, name: string, world: World)
     shown,
     warnings,
     plans: plansOf(file),
-    lineOf: (path) => document.lineOf(path),
-    withNames: (text) => document.withNames(text),
+    lineOf: (path) => document.places.lineOf(path),
+    withNames: (text) => document.filled.withNames(text),
     wordAt: (path) => document.wordAt(path),
     extended: extendedIn(file),
     fault: (remarks) => {
@@ -108,6 +94,20 @@ export function* previewOf(document: ConfigDocument, name: string, world: World)
     },
     warningsOf: (remarks) => about(remarks, true),
   }
+}
+
+/** All mistakes of a document, with its warnings. */
+function* mistakesOf(document: ConfigDocument, world: World): Pieces<readonly Mistake[]> {
+  const { mistakes, isSound } = document
+  if (!isSound) return mistakes
+  yield
+  const ofSchema = yield* mistakesIn(document, fileSchema)
+  const faults = [...mistakes, ...ofSchema, ...maskedIn(document)]
+  yield
+  const more = [...faults, ...(yield* contradictionsIn(document, faults, world))]
+  // A missing variable causes further mistakes at its offset, which aren't worth reporting.
+  const reported = new Set(mistakes.map(({ offset }) => offset))
+  return [...mistakes, ...more.filter(({ offset }) => !reported.has(offset))]
 }
 
 function extendedIn({ deprecations }: ReturnType<typeof completed>): Extended[] {
@@ -133,7 +133,7 @@ export function plansOf({ plans }: Pick<CompleteFile, 'plans'>): Preview['plans'
 function linesOf(document: ConfigDocument, name: string, mistakes: readonly Mistake[]): string[] {
   const sorted = [...mistakes].sort((a, b) => a.offset - b.offset)
   const lines = sorted.map(({ offset, sentence, isWarning = false }) => {
-    return `${name}:${document.position(offset)}: ${isWarning ? 'warning: ' : ''}${sentence}`
+    return `${name}:${document.places.position(offset)}: ${isWarning ? 'warning: ' : ''}${sentence}`
   })
   return [...new Set(lines)]
 }

@@ -52,6 +52,7 @@ export class Reloader {
   /** The file's stamp at the last look. */
   #stamp = ''
   #isSettling = false
+  #isClosed = false
   #timer: NodeJS.Timeout | undefined
   #last: Promise<unknown> = Promise.resolve()
 
@@ -81,15 +82,17 @@ export class Reloader {
   async watch(): Promise<void> {
     this.#stamp = await stampOf(this.#options.file)
     const next = (): void => {
+      if (this.#isClosed) return
       this.#timer = setTimeout(() => void this.#look().finally(next), lookEveryMs)
       this.#timer.unref()
     }
     next()
   }
 
+  /** Follows the file no longer. A reload that is under way puts nothing in force any more. */
   close(): void {
+    this.#isClosed = true
     clearTimeout(this.#timer)
-    this.#look = () => Promise.resolve()
   }
 
   /** Reads the file now and puts it in force if it has no mistakes. Reloads run one at a time. */
@@ -126,7 +129,7 @@ export class Reloader {
     if (faults.length > 0) throw fault(faults)
   }
 
-  #look = async (): Promise<void> => {
+  async #look(): Promise<void> {
     const stamp = await stampOf(this.#options.file)
     const isMoving = stamp !== this.#stamp
     this.#stamp = stamp
@@ -150,6 +153,7 @@ export class Reloader {
       loaded = await readConfigInPieces(file, environment)
       // Somebody may have undone a mistake: nothing changes, but the mistakes are gone.
       if (isSame(loaded, this.#loaded)) return report('unchanged', { mistakes: undefined })
+      if (this.#isClosed) return 'unchanged'
       const { config } = loaded
       this.requireChangeable(loaded)
       await change(config)

@@ -48,10 +48,11 @@ export function* yamlDocument(text: string, lineCounter: LineCounter): Pieces<Do
       yield
       const value = { ...list, items: items.splice(0, itemsAtOnce) }
       const [part] = compose([{ type: 'document', offset: list.offset, start: [], value }])
-      document.errors.push(...(part?.errors ?? []))
+      for (const error of part?.errors ?? []) document.errors.push(error)
       if (isSeq(part?.contents)) nodes.push(...part.contents.items)
     }
-    listAt(document, list.offset)?.items.unshift(...nodes)
+    const whole = listAt(document, list.offset)
+    if (whole) whole.items = [...nodes, ...whole.items]
   }
   if (another) {
     const [start, end] = another.range
@@ -68,11 +69,16 @@ export function* yamlDocument(text: string, lineCounter: LineCounter): Pieces<Do
  */
 function cutLists(token: CST.Token): Beginning[] {
   if (token.type !== 'document' || token.value?.type !== 'block-map') return []
-  return token.value.items.flatMap(({ value: list }) =>
-    list?.type === 'block-seq' && list.items.length > itemsAtOnce
-      ? [{ list, items: list.items.splice(0, list.items.length - itemsAtOnce) }]
-      : [],
-  )
+  return token.value.items.flatMap(({ sep = [], value: list }) => {
+    if (list?.type !== 'block-seq' || list.items.length <= itemsAtOnce) return []
+    // A tag is about the whole list, and a line that is no item is told at the end of the item before.
+    const isPlain = !sep.some(({ type }) => type === 'tag') && list.items.every(isItem)
+    return isPlain ? [{ list, items: list.items.splice(0, list.items.length - itemsAtOnce) }] : []
+  })
+}
+
+function isItem({ start, value }: CST.BlockSequence['items'][number]): boolean {
+  return value === undefined || start.some(({ type }) => type === 'seq-item-ind')
 }
 
 /** The list of a section that begins at an offset; `undefined` if mistakes have made something else of it. */

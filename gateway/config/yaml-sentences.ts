@@ -1,5 +1,5 @@
 import { isAlias, visit, type Document, type YAMLParseError } from 'yaml'
-import type { Mistake } from './document.ts'
+import type { Mistake } from './mistake.ts'
 import { baredText } from './variables.ts'
 
 /** A message about invalid YAML: our own where the library's doesn't say what to do. */

@@ -223,7 +223,10 @@ test('a browser whose clock is wrong by two days shows the ages and days of the 
     await page.clock.setFixedTime(Date.now() + days * 86_400_000)
     await go(page, 'changes')
     await go(page, `callers/${key.id}`)
-    t.match(await page.locator('.facts').first().innerText(), /Token last used\s+\d+ (?:s|min) ago/)
+    t.match(
+      await page.locator('main .facts').first().innerText(),
+      /Token last used\s+\d+ (?:s|min) ago/,
+    )
     const today = new Date().toISOString().slice(0, 10)
     await page.getByText('The same as a table').first().click()
     t.match(await page.locator('main details').first().textContent(), today, `${days} days`)
@@ -260,7 +263,7 @@ test('changes are filtered by key and by operator', async (t, open) => {
   const page = await open(url, { place: 'changes' })
   const rows = page.getByRole('row').filter({ hasText: 'keys.disable' })
   await until(async () => (await rows.count()) === 2)
-  await page.getByLabel('Key').fill('Acme')
+  await page.getByLabel('Key', { exact: true }).fill('Acme')
   await page.keyboard.press('Enter')
   await until(async () => (await rows.count()) === 1)
   t.match(await page.locator('.same').innerText(), 'tollgate audit --key Acme')

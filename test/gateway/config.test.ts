@@ -10,7 +10,9 @@ import { descriptions } from '../../gateway/config/descriptions.ts'
 import { changeOf, differencesOf } from '../../gateway/config/diff.ts'
 import { ConfigError } from '../../gateway/config/config-error.ts'
 import { loadConfig, parseConfig, readConfig } from '../../gateway/config/load.ts'
+import { NamedFiles } from '../../gateway/config/named-files.ts'
 import { previewConfig } from '../../gateway/config/preview.ts'
+import { Reloader } from '../../gateway/config/reload.ts'
 import { jsonSchema } from '../../gateway/config/json-schema.ts'
 import { withoutPasswords } from '../../gateway/config/mask.ts'
 import { nearest } from '../../shared/near.ts'
@@ -716,6 +718,12 @@ t.test('a long list, which is read in parts, is read as the library reads it at 
     }
   }
   const counts = { sound: 0, broken: 0 }
+  const compare = (text: string, name: string): void => {
+    const ours = sums(atOnce(yamlDocument(text, new LineCounter())))
+    const library = parseDocument(text, { prettyErrors: false, logLevel: 'error' })
+    if (!isDeepStrictEqual(ours, sums(library))) t.strictSame(ours, sums(library), name)
+    counts[library.errors.length > 0 ? 'broken' : 'sound']++
+  }
   for (let run = 0; run < 150; run++) {
     const indent = oneOf(['', '  '])
     const items = Array.from(
@@ -729,11 +737,22 @@ t.test('a long list, which is read in parts, is read as the library reads it at 
       const at = random(text.length)
       text = text.slice(0, at) + oneOf(slips) + text.slice(at + random(3))
     }
-    const ours = sums(atOnce(yamlDocument(text, new LineCounter())))
-    const library = parseDocument(text, { prettyErrors: false, logLevel: 'error' })
-    if (!isDeepStrictEqual(ours, sums(library)))
-      t.strictSame(ours, sums(library), `run ${run}: ${text}`)
-    counts[library.errors.length > 0 ? 'broken' : 'sound']++
+    compare(text, `run ${run}: ${text}`)
+  }
+  const item = '  - { path: /a }\n'
+  for (const tag of ['', ' !!pairs', ' !!omap', ' &a']) {
+    for (const stray of [
+      '',
+      '    methods: [GET]\n',
+      '    *a\n',
+      '    # a remark\n',
+      '  methods: [GET]\n',
+    ]) {
+      for (const before of [1, 99, 100, 101, 150, 199, 200]) {
+        const text = `routes:${tag}\n${item.repeat(before)}${stray}${item.repeat(250 - before)}`
+        compare(text, `after ${before} items of a list${tag}: ${stray}`)
+      }
+    }
   }
   t.ok(counts.sound > 30 && counts.broken > 30, `both kinds: ${JSON.stringify(counts)}`)
 
@@ -747,6 +766,63 @@ t.test('a long list, which is read in parts, is read as the library reads it at 
   })
   t.ok(asList >= inLine + 9, `1,000 routes become nodes in ten pieces: ${asList}, ${inLine}`)
   t.end()
+})
+
+t.test('lists of YAML that are none, and very long ones, are refused with a sentence', (t) => {
+  const mistakeOf = (text: string): string => {
+    try {
+      parseConfig(text, {}, 'x')
+    } catch (error) {
+      if (error instanceof ConfigError) return error.message.slice(0, 1_000)
+      throw error
+    }
+    return ''
+  }
+  for (const tag of ['!!pairs', '!!omap'])
+    t.match(
+      mistakeOf(`routes: ${tag}\n  - { path: /a }\n`),
+      'x:2:3: routes must be a list of routes',
+    )
+  t.match(mistakeOf(`routes:\n${'-\n'.repeat(130_000)}`), 'routes[0] must be a section')
+  const commas = `routes:\n  - [${','.repeat(130_000)}]\n${'  - a\n'.repeat(150)}`
+  t.match(mistakeOf(commas), 'Unexpected , in flow sequence')
+  t.end()
+})
+
+t.test(
+  'a file that a configuration names is used as it was checked, whoever writes to it meanwhile',
+  (t) => {
+    const folder = t.testdir({ 'document.json': '{}', 'ca.pem': 'a certificate' })
+    const files = new NamedFiles(join(folder, 'gateway.yaml'), { readsDocument: true })
+    const [document, certificates] = [join(folder, 'document.json'), join(folder, 'ca.pem')]
+    const before = [files.openapi(document), files.certificates(certificates)]
+    writeFileSync(document, '')
+    writeFileSync(certificates, '')
+    t.strictSame([files.openapi(document), files.certificates(certificates)], before)
+    t.equal(files.certificates(certificates).text, 'a certificate')
+    t.end()
+  },
+)
+
+t.test('a reload that is under way when the gateway stops puts nothing in force', async (t) => {
+  const folder = t.testdir({ 'gateway.yaml': shipped })
+  const file = join(folder, 'gateway.yaml')
+  const loaded = readConfig(file, {})
+  const changed: unknown[] = []
+  const reloader = new Reloader({
+    file,
+    environment: {},
+    loaded,
+    change: (config) => Promise.resolve(void changed.push(config)),
+    hindrances: () => [],
+    onAttempt: () => changed.push('an attempt'),
+  })
+  await reloader.watch()
+  writeFileSync(file, shipped.replace('perMinute: 60', 'perMinute: 61'))
+  const reloading = reloader.reload('a test')
+  reloader.close()
+  t.equal(await reloading, 'unchanged')
+  t.strictSame([changed, reloader.loaded], [[], loaded])
 })
 
 t.test('a configuration is never changed', (t) => {

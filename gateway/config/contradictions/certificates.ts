@@ -1,12 +1,9 @@
 import { X509Certificate } from 'node:crypto'
-import { accessSync, constants, readFileSync, statSync } from 'node:fs'
-import type { Path } from '../document.ts'
+import type { Path } from '../mistake.ts'
+import type { NamedFiles } from '../named-files.ts'
 import { mistake, section, text, type Remark, type Section } from './remarks.ts'
 
-/** The longest file of certificates that is read: all that a system trusts take a quarter of it. */
-const mostBytes = 2 ** 20
-
-export function* certificateRemarks(file: Section): Generator<Remark> {
+export function* certificateRemarks(file: Section, files: NamedFiles): Generator<Remark> {
   const { redis } = section(file['store'])
   const settings: [Path, unknown][] = [[['store', 'redis', 'tls', 'ca'], section(redis)['tls']]]
   for (const [name, upstream] of Object.entries(section(file['upstreams']))) {
@@ -14,29 +11,21 @@ export function* certificateRemarks(file: Section): Generator<Remark> {
   }
   for (const [setting, tls] of settings) {
     const ca = text(section(tls)['ca'])
-    const why = ca === undefined ? undefined : faultOf(ca)
-    if (why !== undefined) yield mistake(setting, why)
+    if (ca === undefined) continue
+    const { text: pem, why } = files.certificates(ca)
+    // The name isn't told: it may come from the environment.
+    if (pem === undefined) yield mistake(setting, `can't be read: ${why}`)
+    else if (!isCertificate(pem)) {
+      yield mistake(setting, 'must be a file that begins with a certificate in PEM')
+    }
   }
 }
 
-/** Why a file can't be used; `undefined` if it can. The name isn't in it: it may come from the environment. */
-function faultOf(file: string): string | undefined {
+function isCertificate(pem: string): boolean {
   try {
-    const entry = statSync(file)
-    if (!entry.isFile()) return "can't be read: it isn't a file"
-    if (entry.size > mostBytes) {
-      return `can't be read: it has ${entry.size} bytes; at most ${mostBytes} are allowed`
-    }
-    accessSync(file, constants.R_OK)
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    const why = code === 'ENOENT' ? 'there is no such file' : `the system says ${String(code)}`
-    return `can't be read: ${why}`
-  }
-  try {
-    new X509Certificate(readFileSync(file))
-    return undefined
+    new X509Certificate(pem)
+    return true
   } catch {
-    return 'must be a file that begins with a certificate in PEM'
+    return false
   }
 }

@@ -1,6 +1,8 @@
 import type { Pieces } from '../../../shared/pieces.ts'
 import { nameOf } from '../check.ts'
-import type { ConfigDocument, Mistake } from '../document.ts'
+import type { ConfigDocument } from '../document.ts'
+import type { Mistake } from '../mistake.ts'
+import type { NamedFiles } from '../named-files.ts'
 import { fileSchema } from '../schema.ts'
 import { addressRemarks, originRemarks, proxyRemarks } from './addresses.ts'
 import { certificateRemarks } from './certificates.ts'
@@ -16,12 +18,8 @@ import { restrictionRemarks } from './restrictions.ts'
 import { probeRemarks, swapRemarks, unusedRemarks } from './upstreams.ts'
 
 export type World = Readonly<{
-  /** Whether this machine's files are checked: not for somebody who may not see them. */
-  files: boolean
-  /** Whether the OpenAPI document is checked as well. */
-  openapi: boolean
-  /** The name of the configuration file, from which relative paths may start. */
-  configFile: string
+  /** The files of this machine that the configuration names; `undefined` for somebody who may not see them. */
+  files: NamedFiles | undefined
   /** Whether operators have a token. */
   adminToken: boolean
 }>
@@ -39,7 +37,7 @@ export function* contradictionsIn(
   const file = section(document.knownValues())
   const quote: Quote = (path) => document.wordAt(path) ?? ''
   const at = ({ path, sentence, isWarning = false }: Remark): Mistake => ({
-    offset: document.offsetOf(path),
+    offset: document.places.offsetOf(path),
     sentence: `${nameOf(path)} ${sentence}`,
     isWarning,
   })
@@ -47,7 +45,7 @@ export function* contradictionsIn(
   const entries = entriesIn(file)
   const ofRoutes = [...routeRemarks(file, entries, quote)].map(at)
   yield
-  const areRoutesSound = !document.hasOneIn(['routes'], [...others, ...ofRoutes])
+  const areRoutesSound = !document.places.hasOneIn(['routes'], [...others, ...ofRoutes])
   const soundEntries = areRoutesSound ? entries : undefined
   const remarks = [
     ...addressRemarks(file, quote, world.adminToken),
@@ -57,8 +55,8 @@ export function* contradictionsIn(
     ...shadowRemarks(file, quote),
     ...banRemarks(file, quote),
     ...stopRemarks(file, quote),
-    ...(world.files ? certificateRemarks(file) : []),
-    ...(world.openapi ? portalRemarks(file, quote, world.configFile) : []),
+    ...(world.files ? certificateRemarks(file, world.files) : []),
+    ...(world.files ? portalRemarks(file, quote, world.files) : []),
     ...costRemarks(file, quote),
     ...swapRemarks(file, quote),
     ...(soundEntries

@@ -1,5 +1,5 @@
 import { nameOf } from '../check.ts'
-import type { Path } from '../document.ts'
+import type { Path } from '../mistake.ts'
 import { operationPattern } from '../values.ts'
 import { instantFrom } from '../../../shared/units.ts'
 import { leadsTo, methodFault, pathFault, type KnownEntry } from './entries.ts'

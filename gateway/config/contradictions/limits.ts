@@ -1,4 +1,4 @@
-import type { Path } from '../document.ts'
+import type { Path } from '../mistake.ts'
 import {
   list,
   mistake,

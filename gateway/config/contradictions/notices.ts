@@ -2,7 +2,7 @@ import { Ranges } from '../../http/address.ts'
 import { isInternalName, isThisMachine, unbracketed, whyInternal } from '../../notices/networks.ts'
 import { areSecrets } from '../../notices/signature.ts'
 import { isMasked } from '../mask.ts'
-import type { Path } from '../document.ts'
+import type { Path } from '../mistake.ts'
 import { list, mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'
 
 /** Notices go to the internet encrypted, to this machine, or where their entry allows it; and nowhere twice. */

@@ -1,6 +1,6 @@
 import { keyPaths, pagePaths } from '../../http/own-paths.ts'
 import { nameOf } from '../check.ts'
-import type { Path } from '../document.ts'
+import type { Path } from '../mistake.ts'
 import { pathPattern } from '../values.ts'
 import { pathFault } from './entries.ts'
 import { mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'

@@ -1,16 +1,16 @@
-import { readOpenapi } from '../openapi-file.ts'
+import type { NamedFiles } from '../named-files.ts'
 import { mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'
 
 const setting = ['portal', 'openapi'] as const
 
 /** Mistakes of the OpenAPI document, each with its line and column in that document. */
-export function* portalRemarks(file: Section, quote: Quote, configFile: string): Generator<Remark> {
+export function* portalRemarks(file: Section, quote: Quote, files: NamedFiles): Generator<Remark> {
   const path = text(section(file['portal'])['openapi'])
   if (path === undefined || path === '') return
   const written = quote(setting)
   // A variable's value isn't shown; a long name is, because its end is needed.
   const name = written.includes('${') ? written : path
-  for (const { at, sentence } of readOpenapi(path, configFile).faults) {
+  for (const { at, sentence } of files.openapi(path).faults) {
     const place = at === undefined ? name : `${name}:${at}`
     yield mistake(setting, `can't be shown: ${place}: ${sentence}`)
   }

@@ -1,4 +1,4 @@
-import type { Path } from '../document.ts'
+import type { Path } from '../mistake.ts'
 import { durationFrom } from '../../../shared/units.ts'
 
 /** A sentence about a setting, without its subject: messages put the setting's path before it. */

@@ -1,4 +1,4 @@
-import type { Path } from '../document.ts'
+import type { Path } from '../mistake.ts'
 import { pathPattern } from '../values.ts'
 import { methodFault, pathFault, type KnownEntry } from './entries.ts'
 import {

@@ -1,6 +1,6 @@
 import { parseDocument, type Document } from 'yaml'
 import { nameOf } from '../check.ts'
-import type { Path } from '../document.ts'
+import type { Path } from '../mistake.ts'
 import { baredText, guardedText } from '../variables.ts'
 import { EditMistake } from './mistake.ts'
 import { insertion, removal, replacement, type Splice, type Spot } from './splice.ts'

@@ -1,5 +1,5 @@
 import { isMap, isPair, isScalar, isSeq, type Node, type YAMLMap, type YAMLSeq } from 'yaml'
-import type { Path } from '../document.ts'
+import type { Path } from '../mistake.ts'
 import { flowText, type Quotes } from './flow.ts'
 import { EditMistake } from './mistake.ts'
 

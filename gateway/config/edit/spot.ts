@@ -1,6 +1,6 @@
 import { isAlias, isMap, isScalar, isSeq, visit, type Document, type Node } from 'yaml'
 import { nameOf } from '../check.ts'
-import type { Path } from '../document.ts'
+import type { Path } from '../mistake.ts'
 import { EditMistake } from './mistake.ts'
 import type { Spot } from './splice.ts'
 

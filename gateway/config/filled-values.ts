@@ -1,0 +1,104 @@
+import { visit, type Document, type Node, type Scalar } from 'yaml'
+import type { Mistake } from './mistake.ts'
+import { baredText, filledIn, type Environment } from './variables.ts'
+
+/** How much of the environment a document reads: the values of variables, or only their names. */
+export type Reading = 'values' | 'names'
+
+/** The values of a document that variables are part of. Making it fills the variables in. */
+export class FilledValues {
+  /** Variables that are missing. */
+  readonly mistakes: readonly Mistake[]
+  /** The text of each value with variables, before they were filled in. */
+  readonly #sources = new Map<unknown, string>()
+  /** The values that come from the environment, as they are shown: with `${NAME}`. */
+  readonly #placeholders = new Map<Scalar, string>()
+  /** The variables that are part of each value. */
+  readonly #variables = new Map<unknown, readonly string[]>()
+  /** The name of each variable that was filled in, by its value. */
+  readonly #nameByValue = new Map<string, string>()
+  readonly #reading: Reading
+
+  constructor(document: Document, environment: Environment | undefined, reading: Reading) {
+    this.#reading = reading
+    const mistakes: Mistake[] = []
+    this.mistakes = mistakes
+    if (!environment) return
+    visit(document, {
+      Scalar: (key, node) => {
+        if (typeof node.value !== 'string') return
+        const written = baredText(node.value)
+        node.value = written
+        // Variables aren't filled into names: names of plans and upstreams are shown where values are masked.
+        if (key === 'key' || !written.includes('${')) return
+        mistakes.push(...this.#fill(node, written, environment))
+      },
+    })
+  }
+
+  /** Whether a value contains variables, filled in from the environment or with their defaults. */
+  has(node: Node | null): boolean {
+    return this.#sources.has(node)
+  }
+
+  /** The text of a value before variables were filled in, or their defaults; `undefined` if none were. */
+  sourceOf(node: Node | null): string | undefined {
+    return this.#sources.get(node)
+  }
+
+  /** The variables whose values are part of a value. */
+  variablesOf(node: Node | null): readonly string[] {
+    return this.#variables.get(node) ?? []
+  }
+
+  /** Whether only another environment decides a value. */
+  isUnknown(node: Node | null): boolean {
+    return this.#reading === 'names' && this.#variables.has(node)
+  }
+
+  /** A foreign text, such as an error message, with `${NAME}` in place of the variables' values. */
+  withNames(text: string): string {
+    const longestFirst = [...this.#nameByValue].sort(([one], [other]) => other.length - one.length)
+    // Values under four characters aren't secrets, and would match inside ordinary words.
+    return longestFirst
+      .filter(([value]) => value.length >= 4)
+      .reduce((masked, [value, name]) => masked.replaceAll(value, () => `\${${name}}`), text)
+  }
+
+  /** Reads while `${NAME}` stands in place of values from the environment. */
+  withPlaceholders<Read>(read: () => Read): Read {
+    return standingIn(this.#placeholders, read)
+  }
+
+  /** Reads while values that only another environment decides are missing. */
+  withoutUnknown<Read>(read: () => Read): Read {
+    if (this.#reading === 'values') return read()
+    return standingIn(new Map([...this.#placeholders].map(([node]) => [node, undefined])), read)
+  }
+
+  /** Fills the variables into a value, and reports a missing one. */
+  *#fill(node: Scalar, written: string, environment: Environment): Generator<Mistake> {
+    this.#sources.set(node, written)
+    const { text, withPlaceholders, nameByValue, missing } = filledIn(written, environment)
+    if (missing !== undefined) {
+      const sentence = `the environment variable ${missing} is not set; set it, or write \${${missing}:-default}`
+      yield { offset: node.range?.[0] ?? 0, sentence }
+      return
+    }
+    if (nameByValue.size > 0) {
+      this.#placeholders.set(node, withPlaceholders)
+      this.#variables.set(node, [...new Set(nameByValue.values())])
+    }
+    for (const [value, name] of nameByValue) this.#nameByValue.set(value, name)
+    node.value = nameByValue.size > 0 && this.#reading === 'names' ? withPlaceholders : text
+  }
+}
+
+/** Reads while other values stand in a document, then puts the former ones back. */
+function standingIn<Read>(values: ReadonlyMap<Scalar, unknown>, read: () => Read): Read {
+  const before = [...values.keys()].map((node) => [node, node.value] as const)
+  for (const [node, value] of values) node.value = value
+  const result = read()
+  for (const [node, value] of before) node.value = value
+  return result
+}
