@@ -1,5 +1,5 @@
 import { loggable } from '../../shared/log.ts'
-import type { KeptRefusal, KeptWindow } from './recent-refusals.ts'
+import type { KeptRefusal, KeptWindow } from './refusal-block.ts'
 import { sentenceOf, whyOf } from './sentences.ts'
 
 /** A refused or failed answer as operators are told of it; `gateway` is the name of the one that gave it. */

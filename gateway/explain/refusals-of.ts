@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { FleetQuestions } from '../fleet/questions.ts'
 import { explained, type Explained } from './explained.ts'
-import { hashOf, mostFound, type RecentRefusals } from './recent-refusals.ts'
+import { mostFound, type RecentRefusals } from './recent-refusals.ts'
+import { hashOf } from './refusal-block.ts'
 
 /** The kind of the question for the refusals with one id. */
 const kind = 'refusals'

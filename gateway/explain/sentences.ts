@@ -1,5 +1,5 @@
 import type { Reason, RefusalCode } from '../../shared/refusal.ts'
-import type { KeptRefusal, KeptWindow } from './recent-refusals.ts'
+import type { KeptRefusal, KeptWindow } from './refusal-block.ts'
 
 /** Why an answer was refused or failed: the reason, the code if that says all, or `backend` for the backend's own. */
 export type Why = Reason | RefusalCode | 'backend'

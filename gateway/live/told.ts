@@ -1,5 +1,6 @@
 import { whyOf, type Why } from '../explain/sentences.ts'
-import type { KeptRefusal, RecentRefusals } from '../explain/recent-refusals.ts'
+import type { RecentRefusals } from '../explain/recent-refusals.ts'
+import type { KeptRefusal } from '../explain/refusal-block.ts'
 import type { FleetQuestions } from '../fleet/questions.ts'
 import type { Member } from '../fleet/store.ts'
 import type { LiveCounts } from './live-counts.ts'

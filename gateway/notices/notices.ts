@@ -1,6 +1,5 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { Log } from '../../shared/log.ts'
-import { breathe } from '../../shared/breathe.ts'
 import type { Config } from '../config/config.ts'
 import type { FleetStore } from '../fleet/store.ts'
 import type { KeyStore } from '../keys/store.ts'
@@ -19,16 +18,10 @@ import { Outbox } from './outbox.ts'
 import type { Answer } from './send.ts'
 import type { NoticeStore, Turn } from './store.ts'
 import { TargetNews } from './targets.ts'
-import { expiringKeys, nearSunsets } from './walk.ts'
+import { Walks } from './walks.ts'
 
 /** The time between two looks for what is due. */
 const tickMs = 1_000
-
-/** The time between two walks through all keys. */
-const walkEveryMs = 3_600_000
-
-/** The time from the start to the first walk. */
-const firstWalkMs = 60_000
 
 /** The place in the fleet of the one gateway that sends. */
 const place = 'notices'
@@ -68,16 +61,13 @@ export class Notices {
   readonly targets: TargetNews
   readonly outage: StoreOutage
   readonly config: ConfigNews
+  readonly walks: Walks
   readonly #options: NoticesOptions
   readonly #deliveries: Deliveries
   #config: Config
   #timer: NodeJS.Timeout | undefined
   #ticking: Promise<void> | undefined
-  #walking: Promise<void> | undefined
   #isSender = false
-  #walkedAtMs: number
-  /** The notices of sunsets that were added: counting their callers takes long. */
-  readonly #sunsets = new Set<string>()
 
   constructor(options: NoticesOptions) {
     const { stores, counts, clock, log, self, config } = options
@@ -87,8 +77,8 @@ export class Notices {
     this.outbox = new Outbox({ store, counts })
     this.nearLimits = new NearLimits(this.outbox)
     this.#deliveries = new Deliveries({ store, counts, clock, log })
-    this.#walkedAtMs = clock() - walkEveryMs + firstWalkMs
     const { outbox } = this
+    this.walks = new Walks({ stores, config: () => this.#config, outbox, clock })
     const { id } = self()
     this.targets = new TargetNews({ outbox, clock, id })
     this.config = new ConfigNews({ outbox, clock, id })
@@ -121,13 +111,6 @@ export class Notices {
     return (this.#ticking ??= this.#tick().finally(() => (this.#ticking = undefined)))
   }
 
-  /** Looks at all keys and sunsets, and adds the notices of those whose end is near. */
-  walk(): Promise<void> {
-    return (this.#walking ??= this.#walk()
-      .catch(() => undefined)
-      .finally(() => (this.#walking = undefined)))
-  }
-
   /** Sends a test to each address now. One that takes it gets notices again, if it had ended. */
   async test(): Promise<readonly Tested[]> {
     const { clock, self, stores } = this.#options
@@ -152,7 +135,7 @@ export class Notices {
     this.#end()
     this.#deliveries.close()
     await this.#ticking
-    await this.#walking
+    await this.walks.ended()
     await this.outbox.flush()
     await this.#leave()
   }
@@ -198,10 +181,7 @@ export class Notices {
     await followAudit({ audit, outbox, facts, clock, id: self().id }, turns)
     const members = async () => (await fleet.list()).members.map(({ id }) => id)
     await this.targets.mend(turns, members, targets())
-    if (clock() - this.#walkedAtMs >= walkEveryMs) {
-      this.#walkedAtMs = clock()
-      void this.walk()
-    }
+    this.walks.beginIfDue()
     await Promise.all(outbox.addresses.map((address) => this.#pump(address)))
   }
 
@@ -210,23 +190,6 @@ export class Notices {
     const { stores } = this.#options
     const { endedAtMs } = await stores.notices.stateOf(address.queue)
     if (endedAtMs === undefined) void this.#deliveries.pump(address).catch(() => undefined)
-  }
-
-  async #walk(): Promise<void> {
-    const { stores, clock } = this.#options
-    const { outbox } = this
-    if (outbox.wants('operation.sunset_near')) {
-      const walked = { stores, config: this.#config, clock }
-      for (const notice of await nearSunsets(walked, (id) => this.#sunsets.has(id))) {
-        await outbox.addNow(notice)
-        this.#sunsets.add(notice.id)
-      }
-    }
-    if (!outbox.wants('key.expiring')) return
-    for await (const notice of expiringKeys({ stores, clock })) {
-      await outbox.addNow(notice)
-      await breathe()
-    }
   }
 
   #end(): void {

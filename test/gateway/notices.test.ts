@@ -439,20 +439,20 @@ deprecations:
   const rotated = await ask('POST', `/admin/keys/${id}/rotate`)
   t.match(await told('key.rotated'), { key })
   await ask('PATCH', `/admin/keys/${id}`, { expiresAt: new Date(clock() + 6 * day).toISOString() })
-  await notices.walk()
+  await notices.walks.walk()
   t.match(await told('key.expiring'), { key, days: 7 })
   t.notOk(types().includes('operation.sunset_near'), 'a far sunset is not told')
   await core.tallying.flush()
   move(5.5 * day)
-  await notices.walk()
-  await notices.walk()
+  await notices.walks.walk()
+  await notices.walks.walk()
   t.match(await told('key.expiring', 1), { key, days: 1 })
   t.match(await told('operation.sunset_near'), {
     ...{ operation: 'GET /v1/old', days: 30, keys: 1, replacement: '/v1/new' },
   })
   await ask('POST', `/admin/keys/${id}/revoke`)
   t.match(await told('key.revoked'), { key })
-  await notices.walk()
+  await notices.walks.walk()
 
   const audit = { atMs: clock(), by: 'gateway g', subject: 'animals', before: null }
   for (const step of [1, 2])

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { Durations } from '../records/meters.ts'
+import type { Durations } from '../../records/meters.ts'
 
 /** A counter whose numbers are counted elsewhere: `read` yields each number with the values of its labels. */
 export function counter(

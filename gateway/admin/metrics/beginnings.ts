@@ -1,7 +1,7 @@
-import type { RefusalCode } from '../../shared/refusal.ts'
-import type { RefusalName } from '../records/use.ts'
-import type { Config } from '../config/config.ts'
-import { noPlan } from '../records/recorder.ts'
+import type { RefusalCode } from '../../../shared/refusal.ts'
+import type { RefusalName } from '../../records/use.ts'
+import type { Config } from '../../config/config.ts'
+import { noPlan } from '../../records/recorder.ts'
 
 /** The most series of a metric that begin at 0. Where there would be more, each begins with its first event. */
 const mostSeries = 1_000

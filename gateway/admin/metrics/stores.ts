@@ -1,0 +1,33 @@
+import type { Registry } from 'prom-client'
+import type { Gateway } from '../../server.ts'
+import { counter, gauge, histogram } from './series.ts'
+
+export function addStores(registry: Registry, { core: { meters, quotas } }: Gateway): void {
+  histogram(registry, 'tollgate_store_duration_seconds', {
+    help: 'Time of a decision in Redis; embedded: of writing counters to the file',
+    read: () => [[meters.store]],
+  })
+  counter(registry, 'tollgate_store_errors_total', {
+    help: 'Decisions and look-ups that failed because the store was out of reach',
+    labels: [],
+    read: () => [[meters.storeErrors]],
+  })
+  gauge(registry, 'tollgate_store_fallback', {
+    help: '1 while limits are not decided by the store',
+    aggregator: 'max',
+    read: () => [[quotas.isReachable ? 0 : 1]],
+  })
+}
+
+export function addFleet(registry: Registry, { core: { quotas, stores } }: Gateway): void {
+  gauge(registry, 'tollgate_gateways', {
+    help: 'Gateways that count in this store: a limit’s share of each while it is out of reach',
+    aggregator: 'max',
+    read: () => [[quotas.gateways]],
+  })
+  gauge(registry, 'tollgate_configs_in_force', {
+    help: 'Different configurations that the gateways of this store go by; 1 is well',
+    aggregator: 'max',
+    read: () => [[stores.fleet.configs]],
+  })
+}
