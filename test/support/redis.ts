@@ -131,7 +131,8 @@ export async function startCluster(t: Ends, ...more: string[]): Promise<RedisClu
       await startRedis(
         t,
         ...['--cluster-enabled', 'yes', '--cluster-port', String(await freePort())],
-        ...['--cluster-node-timeout', '2000', '--cluster-require-full-coverage', 'no'],
+        // On a busy machine a node may be silent for seconds, and isn't down then.
+        ...['--cluster-node-timeout', '10000', '--cluster-require-full-coverage', 'no'],
         ...(await withPorts(more)),
       ),
     )
@@ -151,7 +152,8 @@ export async function startCluster(t: Ends, ...more: string[]): Promise<RedisClu
     await until(async () => {
       const info = String(await client.call('CLUSTER', 'INFO'))
       // Without full coverage the state is ok before a node knows where all slots are.
-      return info.includes('cluster_slots_ok:16384') && info.includes('cluster_known_nodes:3')
+      const wanted = ['cluster_state:ok', 'cluster_slots_ok:16384', 'cluster_known_nodes:3']
+      return wanted.every((line) => info.includes(line))
     })
   }
   return {
