@@ -32,7 +32,10 @@ type Here = Exclude<Operation, { where: 'gateway' }>
 type There = Extract<Operation, { where: 'gateway' }>
 
 /** Has the running gateway do it. */
-async function askFor(operation: There, { given, input, context, surroundings }: Call) {
+async function askFor(
+  operation: There,
+  { given, input, context, surroundings }: Call,
+): Promise<number> {
   const [endpoint] = operation.at
   if (!endpoint) return 1
   const { stdout, stderr } = surroundings
@@ -48,7 +51,10 @@ async function askFor(operation: There, { given, input, context, surroundings }:
 }
 
 /** Finds the key that is meant, and asks for secrets, which no command line should hold. */
-async function completeGiven(operation: Here, { given, input, context, surroundings }: Call) {
+async function completeGiven(
+  operation: Here,
+  { given, input, context, surroundings }: Call,
+): Promise<void> {
   const { ask, askSecret, warn } = surroundings
   const key = keyWord(operation, input)
   if (key) {
@@ -61,7 +67,10 @@ async function completeGiven(operation: Here, { given, input, context, surroundi
 }
 
 /** Asks whether what can't be undone is to be done; throws if it isn't. */
-async function mustBeWanted(operation: Here, { given, context, surroundings }: Call) {
+async function mustBeWanted(
+  operation: Here,
+  { given, context, surroundings }: Call,
+): Promise<void> {
   const question = await operation.question?.(given, context)
   if (!question) return
   const answer = await surroundings.confirm(printable(question.text))
@@ -71,7 +80,7 @@ async function mustBeWanted(operation: Here, { given, context, surroundings }: C
   }
 }
 
-/** Prints an outcome in the form that was asked for; what can be long, piece by piece. */
+/** Prints an outcome in the form that was asked for. Long outcomes are printed piece by piece. */
 async function print(outcome: Outcome, { input, context, surroundings }: Call): Promise<void> {
   const { stdout } = surroundings
   const output = await shown(outcome, input, context)

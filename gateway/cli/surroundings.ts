@@ -19,5 +19,5 @@ export type Surroundings = Readonly<{
   interrupted: () => AbortSignal
 }>
 
-/** Says a sentence that is no answer, on standard error. */
+/** Prints a remark on standard error. */
 export type Warn = Readonly<{ warn: (sentence: string) => void }>

@@ -106,7 +106,10 @@ export class ConfigDocument {
   quote(node: Node | null, name = ''): string {
     const written = this.filled.sourceOf(node)
     if (written !== undefined) return shortened(String(maskedJson(name, written)))
-    const value = this.filled.withPlaceholders(() => this.value(node))
+    // A single value without variables is no part of what has placeholders.
+    const value = isScalar(node)
+      ? this.value(node)
+      : this.filled.withPlaceholders(() => this.value(node))
     return shortened(
       value === null ? 'nothing' : JSON.stringify(maskedJson(name, value), maskedJson),
     )

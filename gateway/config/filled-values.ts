@@ -67,6 +67,8 @@ export class FilledValues {
 
   /** Reads while `${NAME}` stands in place of values from the environment. */
   withPlaceholders<Read>(read: () => Read): Read {
+    // With `names`, it stands there anyway.
+    if (this.#reading === 'names') return read()
     return standingIn(this.#placeholders, read)
   }
 

@@ -6,9 +6,9 @@ import type { ConfigFile } from './file.ts'
 import { frozen } from './frozen.ts'
 import { configFrom } from './interpret.ts'
 import { NamedFiles } from './named-files.ts'
-import { hasToken, previewOf, type Preview } from './preview.ts'
+import { previewOf, type Preview } from './preview.ts'
 import { hashOf, mostBytes, textOf } from './file-text.ts'
-import type { Environment } from './variables.ts'
+import { hasToken, type Environment } from './variables.ts'
 import { completed } from './written.ts'
 
 /** A file that can be used. */

@@ -9,7 +9,7 @@ const mostBytesOfCertificates = 2 ** 20
 const mostBytesOfDocument = 2 ** 21
 
 /** A file's text, or why it can't be read. */
-export type ReadText =
+type ReadText =
   Readonly<{ text: string; why?: undefined }> | Readonly<{ text?: undefined; why: string }>
 
 /** The document that was read last: each reload reads the same one again. */
@@ -17,7 +17,7 @@ let latest: Readonly<{ text: string; read: ReadOpenapi }> | undefined
 
 /**
  * The files that one configuration names. Each is read once: what is used is what was checked, also if somebody writes
- * to it meanwhile.
+ * to it meanwhile. Only the certificates of Redis are read again, at each connection.
  */
 export class NamedFiles {
   readonly #configFile: string

@@ -11,7 +11,7 @@ import { plansFrom } from './interpret.ts'
 import { maskedIn } from './masked.ts'
 import { fileSchema } from './schema.ts'
 import { shownFrom } from './show.ts'
-import type { Environment } from './variables.ts'
+import { hasToken, type Environment } from './variables.ts'
 import { completed, type CompleteFile } from './written.ts'
 
 /** A sentence about a setting, without its subject. */
@@ -140,8 +140,4 @@ function linesOf(document: ConfigDocument, name: string, mistakes: readonly Mist
 
 function hasVariable(value: unknown): boolean {
   return JSON.stringify(value).includes('${')
-}
-
-export function hasToken(environment: Environment): boolean {
-  return Boolean(environment['ADMIN_TOKEN'])
 }

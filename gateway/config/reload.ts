@@ -89,7 +89,7 @@ export class Reloader {
     next()
   }
 
-  /** Follows the file no longer. A reload that is under way puts nothing in force any more. */
+  /** Follows the file no longer. Whoever asks for a reload still gets one. */
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#timer)
@@ -134,7 +134,7 @@ export class Reloader {
     const isMoving = stamp !== this.#stamp
     this.#stamp = stamp
     if (isMoving) this.#isSettling = true
-    else if (this.#isSettling) {
+    else if (this.#isSettling && !this.#isClosed) {
       this.#isSettling = false
       await this.reload(watcher)
     }
@@ -153,7 +153,6 @@ export class Reloader {
       loaded = await readConfigInPieces(file, environment)
       // Somebody may have undone a mistake: nothing changes, but the mistakes are gone.
       if (isSame(loaded, this.#loaded)) return report('unchanged', { mistakes: undefined })
-      if (this.#isClosed) return 'unchanged'
       const { config } = loaded
       this.requireChangeable(loaded)
       await change(config)

@@ -1,6 +1,11 @@
 /** Variables by name. An empty variable counts as not set. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
+/** Whether operators have a token. */
+export function hasToken(environment: Environment): boolean {
+  return Boolean(environment['ADMIN_TOKEN'])
+}
+
 /** A text with its variables filled in. */
 export type Filled = Readonly<{
   text: string

@@ -12,7 +12,6 @@ import { ConfigError } from '../../gateway/config/config-error.ts'
 import { loadConfig, parseConfig, readConfig } from '../../gateway/config/load.ts'
 import { NamedFiles } from '../../gateway/config/named-files.ts'
 import { previewConfig } from '../../gateway/config/preview.ts'
-import { Reloader } from '../../gateway/config/reload.ts'
 import { jsonSchema } from '../../gateway/config/json-schema.ts'
 import { withoutPasswords } from '../../gateway/config/mask.ts'
 import { nearest } from '../../shared/near.ts'
@@ -803,27 +802,6 @@ t.test(
     t.end()
   },
 )
-
-t.test('a reload that is under way when the gateway stops puts nothing in force', async (t) => {
-  const folder = t.testdir({ 'gateway.yaml': shipped })
-  const file = join(folder, 'gateway.yaml')
-  const loaded = readConfig(file, {})
-  const changed: unknown[] = []
-  const reloader = new Reloader({
-    file,
-    environment: {},
-    loaded,
-    change: (config) => Promise.resolve(void changed.push(config)),
-    hindrances: () => [],
-    onAttempt: () => changed.push('an attempt'),
-  })
-  await reloader.watch()
-  writeFileSync(file, shipped.replace('perMinute: 60', 'perMinute: 61'))
-  const reloading = reloader.reload('a test')
-  reloader.close()
-  t.equal(await reloading, 'unchanged')
-  t.strictSame([changed, reloader.loaded], [[], loaded])
-})
 
 t.test('a configuration is never changed', (t) => {
   const config = parseConfig(shipped, {}, 'x')

@@ -36,7 +36,7 @@ export function Keys() {
   const open = (): void => {
     // Another tab may have turned them.
     setOff(areOff())
-    dialog.current?.showModal()
+    if (!dialog.current?.open) dialog.current?.showModal()
   }
   useShortcuts(open)
   const turn = (event: Event): void => {

@@ -59,6 +59,7 @@ export async function* pointsIn(
     await breathe()
   }
 }
+
 function withPointsOn(
   day: number,
   states: readonly (QuotaState & Readonly<{ quota: string }>)[],

@@ -17,7 +17,7 @@ const moveEveryMs = 10_000
 /** Counters per write: the gateway serves requests between two writes. */
 const batchSize = 250
 
-type Of = Readonly<{
+export type QuotaWriterOptions = Readonly<{
   database: Database
   file: QuotaFile
   cache: CachedQuotas
@@ -31,17 +31,17 @@ type Of = Readonly<{
 
 /** Writes counters: changed ones to a journal, twice a second, and from time to time the journal into the table. */
 export class QuotaWriter {
-  readonly #of: Of
+  readonly #options: QuotaWriterOptions
   readonly #unsaved: CachedQuota[] = []
   #saving: Promise<void> | undefined
   #isMoving = false
   #moveAtMs = performance.now() + moveEveryMs
   #isFailing = false
-  #timer: NodeJS.Timeout | undefined
+  readonly #timer: NodeJS.Timeout | undefined
 
-  constructor(of: Of) {
-    this.#of = of
-    if (of.isReader) return
+  constructor(options: QuotaWriterOptions) {
+    this.#options = options
+    if (options.isReader) return
     const write = (): void => void this.#write().then(this.#onSaved, this.#onSaved)
     this.#timer = setInterval(write, saveEveryMs).unref()
   }
@@ -66,8 +66,8 @@ export class QuotaWriter {
   /** Writes all unsaved counters, even during a background save, and while the file is locked for some time. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
-    if (this.#of.isReader) return
-    const { file, clock } = this.#of
+    if (this.#options.isReader) return
+    const { file, clock } = this.#options
     const giveUpAt = performance.now() + closeTimeoutMs
     for (let at = 0, isDone = false; !isDone;) {
       try {
@@ -93,7 +93,7 @@ export class QuotaWriter {
     if (isFailing === this.#isFailing) return
     this.#isFailing = isFailing
     const cause = isFailing ? (error as Error) : undefined
-    this.#of.listeners.forEach(({ trouble }) => trouble?.(cause))
+    this.#options.listeners.forEach(({ trouble }) => trouble?.(cause))
   }
 
   /** Saves, and from time to time moves the journal into the table. After a failure the next tick tries again. */
@@ -115,14 +115,15 @@ export class QuotaWriter {
 
   /** Writes some unsaved counters to the journal; `false` if there were none. */
   #saveSome(): boolean {
-    if (this.#of.isReader || this.#unsaved.length === 0 || !this.#of.database.open) return false
+    if (this.#options.isReader || this.#unsaved.length === 0 || !this.#options.database.open)
+      return false
     const batch = this.#unsaved.slice(-batchSize)
     const left = this.#unsaved.length - batch.length
     const began = performance.now()
     // Commands count as applied only when all their changes are written.
-    this.#of.file.append(batch, left === 0 ? this.#of.appliedSeq() : undefined)
+    this.#options.file.append(batch, left === 0 ? this.#options.appliedSeq() : undefined)
     const milliseconds = performance.now() - began
-    this.#of.listeners.forEach(({ took }) => took?.(milliseconds))
+    this.#options.listeners.forEach(({ took }) => took?.(milliseconds))
     this.#unsaved.length = left
     for (const cached of batch) {
       cached.isUnsaved = false
@@ -133,21 +134,21 @@ export class QuotaWriter {
 
   /** Moves the journal into the table, bit by bit, in the order of the table. */
   async #moveJournal(): Promise<void> {
-    const upTo = this.#of.file.lastEntry()
+    const upTo = this.#options.file.lastEntry()
     if (upTo > 0) {
-      await this.#of.cache.sort()
-      for (let at = 0; at < Infinity && this.#of.database.open;) {
+      await this.#options.cache.sort()
+      for (let at = 0; at < Infinity && this.#options.database.open;) {
         at = this.#moveSome(at)
         await breathe()
       }
-      if (this.#of.database.open) this.#of.file.forget(upTo, this.#of.clock())
+      if (this.#options.database.open) this.#options.file.forget(upTo, this.#options.clock())
     }
-    this.#of.cache.evictIdle(this.#of.clock())
+    this.#options.cache.evictIdle(this.#options.clock())
   }
 
   /** Moves some journaled counters from an index on; returns the index to go on from, `Infinity` at the end. */
   #moveSome(from: number): number {
-    const { all } = this.#of.cache
+    const { all } = this.#options.cache
     const batch: CachedQuota[] = []
     let at = from
     for (; at < all.length && batch.length < batchSize; at++) {
@@ -155,7 +156,7 @@ export class QuotaWriter {
       if (cached?.isJournaled) batch.push(cached)
     }
     if (batch.length === 0) return Infinity
-    this.#of.file.moveToTable(batch)
+    this.#options.file.moveToTable(batch)
     for (const cached of batch) cached.isJournaled = false
     return at
   }

@@ -132,11 +132,12 @@ export class EmbeddedQuotas implements QuotaStore {
   }
 
   async bans(): Promise<readonly Ban[]> {
+    const nowMs = this.#clock()
     const newer = answerOf(() => {
       this.#applyCommands()
       return this.#newerThanTable()
     })
-    return bansIn(this.#table, newer, (quota) => this.#isInMemory(quota), this.#clock())
+    return bansIn(this.#table, newer, (quota) => this.#isInMemory(quota), nowMs)
   }
 
   async *points(day: number): AsyncGenerator<readonly QuotaPoints[]> {
