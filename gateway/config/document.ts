@@ -106,7 +106,7 @@ export class ConfigDocument {
   quote(node: Node | null, name = ''): string {
     const written = this.filled.sourceOf(node)
     if (written !== undefined) return shortened(String(maskedJson(name, written)))
-    // A single value without variables is no part of what has placeholders.
+    // A single value without variables has no placeholder.
     const value = isScalar(node)
       ? this.value(node)
       : this.filled.withPlaceholders(() => this.value(node))

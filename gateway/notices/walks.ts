@@ -1,8 +1,8 @@
 import { breathe } from '../../shared/breathe.ts'
 import type { Clock } from '../../shared/clock.ts'
 import type { Config } from '../config/config.ts'
+import { expiringKeys, nearSunsets, type NearEndsOptions } from './near-ends.ts'
 import type { Outbox } from './outbox.ts'
-import { expiringKeys, nearSunsets, type WalkOptions } from './walk.ts'
 
 /** The time between two walks. */
 const everyMs = 3_600_000
@@ -11,7 +11,7 @@ const everyMs = 3_600_000
 const firstMs = 60_000
 
 export type WalksOptions = Readonly<{
-  stores: WalkOptions['stores']
+  stores: NearEndsOptions['stores']
   /** The configuration in force. */
   config: () => Config
   outbox: Outbox

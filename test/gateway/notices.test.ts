@@ -443,13 +443,14 @@ deprecations:
   t.match(await told('key.expiring'), { key, days: 7 })
   t.notOk(types().includes('operation.sunset_near'), 'a far sunset is not told')
   await core.tallying.flush()
+  // A tick begins the walk of the hour.
   move(5.5 * day)
-  await notices.walks.walk()
-  await notices.walks.walk()
   t.match(await told('key.expiring', 1), { key, days: 1 })
   t.match(await told('operation.sunset_near'), {
     ...{ operation: 'GET /v1/old', days: 30, keys: 1, replacement: '/v1/new' },
   })
+  await notices.walks.walk()
+  await notices.walks.walk()
   await ask('POST', `/admin/keys/${id}/revoke`)
   t.match(await told('key.revoked'), { key })
   await notices.walks.walk()

@@ -55,8 +55,9 @@ export function* contradictionsIn(
     ...shadowRemarks(file, quote),
     ...banRemarks(file, quote),
     ...stopRemarks(file, quote),
-    ...(world.files ? certificateRemarks(file, world.files) : []),
-    ...(world.files ? portalRemarks(file, quote, world.files) : []),
+    ...(world.files
+      ? [...certificateRemarks(file, world.files), ...portalRemarks(file, quote, world.files)]
+      : []),
     ...costRemarks(file, quote),
     ...swapRemarks(file, quote),
     ...(soundEntries

@@ -20,7 +20,7 @@ const recentDays = 30
 /** Keys that are looked at in one turn of the loop. */
 const keysAtOnce = 200
 
-export type WalkOptions = Readonly<{
+export type NearEndsOptions = Readonly<{
   stores: Readonly<{ keys: KeyStore; tallies: TallyStore }>
   config: Config
   clock: Clock
@@ -30,7 +30,7 @@ export type WalkOptions = Readonly<{
 export async function* expiringKeys({
   stores,
   clock,
-}: Omit<WalkOptions, 'config'>): AsyncGenerator<NewNotice, void> {
+}: Omit<NearEndsOptions, 'config'>): AsyncGenerator<NewNotice, void> {
   let count = 0
   for await (const key of stores.keys.list()) {
     const notice = expiryOf(key, clock())
@@ -56,7 +56,7 @@ function expiryOf(key: Key, nowMs: number): NewNotice | undefined {
 
 /** The notices of operations that end soon, with the number of keys that still call. */
 export async function nearSunsets(
-  { stores, config, clock }: WalkOptions,
+  { stores, config, clock }: NearEndsOptions,
   isTold: (id: string) => boolean,
 ): Promise<readonly NewNotice[]> {
   const nowMs = clock()
