@@ -24,7 +24,7 @@ async function startWorkers(t: Test) {
   const gateway = await start(t, {
     upstream: upstream.url,
     store: `redis: "${redis.url}"`,
-    more: `${plans}\nworkers: ${size}\ndrain: 1s\nshutdown: 15s`,
+    more: `${plans}\nworkers: ${size}\ndrain: 3s\nshutdown: 15s`,
   })
   return { ...gateway, upstream }
 }

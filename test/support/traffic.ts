@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { Pool } from 'undici'
+import { Client } from 'undici'
 import { isLong } from './promises.ts'
 
 export type Asked = Readonly<{ atMs: number; ms: number; status: string }>
@@ -12,32 +12,35 @@ export type Traffic = Readonly<{
   stop: () => Promise<void>
 }>
 
-/** Asks again and again over some connections, with a short pause, and notes what comes of it; ends with its test. */
+/**
+ * Asks again and again over some connections, with a short pause, and notes what comes of it; ends with its test. Each
+ * connection is in use all the time: one that rests could be closed by a gateway that stops just as it sends again.
+ */
 export function startTraffic(
   t: Test,
   url: string,
   headers: Record<string, string>,
   { connections = 16, pauseMs = isLong ? 4 : 40, path = '/v1/x' } = {},
 ): Traffic {
-  const pool = new Pool(url, { connections, pipelining: 1 })
   const asked: Asked[] = []
   let isOn = true
   const ask = async (): Promise<void> => {
+    const client = new Client(url, { pipelining: 1 })
     while (isOn) {
       const atMs = performance.now()
-      const status = await pool.request({ method: 'GET', path, headers }).then(
+      const status = await client.request({ method: 'GET', path, headers }).then(
         async ({ statusCode, body }) => body.dump().then(() => String(statusCode)),
         (error: Error) => error.message,
       )
       asked.push({ atMs, ms: performance.now() - atMs, status })
-      await new Promise((go) => setTimeout(go, pauseMs))
+      await pause(pauseMs)
     }
+    await client.close()
   }
   const asking = Array.from({ length: connections }, ask)
   const stop = async (): Promise<void> => {
     isOn = false
     await Promise.all(asking)
-    if (!pool.closed) await pool.close()
   }
   t.teardown(stop)
   return {
