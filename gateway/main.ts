@@ -1,5 +1,6 @@
 // Before any other: V8 looks at its flags while it runs code.
 import { keepLittleGarbage } from '../shared/node/v8-flags.ts'
+import { sizeYoungGeneration } from '../shared/node/young-generation.ts'
 import cluster from 'node:cluster'
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -97,6 +98,7 @@ async function main(): Promise<void> {
   const log = { level, target, name }
   const descriptors = mostDescriptors()
   const gateway = await Gateway.open({ config, secret, log, descriptors, self, siblings: link })
+  sizeYoungGeneration(() => gateway.underWay)
   // Workers ignore the signal, which may reach the whole process group: their overseer handles it.
   if (!link) replace = () => gateway.log.warn(noWorkers)
   const weakness = secretWarning(secret)

@@ -134,6 +134,11 @@ export class Gateway {
     return this.#generation.config
   }
 
+  /** The number of requests that it has not answered yet. */
+  get underWay(): number {
+    return this.#generation.underWay.count
+  }
+
   async listen({ host, port }: Readonly<{ host: string; port: number }>): Promise<string> {
     await warmUp(this.core)
     return new Promise((resolve, reject) => {

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 
-const [major = ''] = process.versions.node.split('.')
+/** The major version of Node. */
+export const [major = ''] = process.versions.node.split('.')
 
 /**
  * The major versions of Node on which flags for speed were measured to pay; others run without them. On Node 24 they
@@ -27,6 +28,13 @@ const inliningInAll = '--max-inlined-bytecode-size-cumulative=2000'
 // They concern code from its first run on, so a process imports this file before any other.
 if (speedMeasuredOn.has(major)) {
   for (const flag of [noPretenuring, inlining, inliningInAll]) setFlagsFromString(flag)
+}
+// V8 would let it grow while modules are loaded, and never shrink it.
+if (memoryMeasuredOn.has(major)) letYoungGenerationGrow(false)
+
+/** Lets collections enlarge the young generation, or keeps its size. `young-generation.ts` decides. */
+export function letYoungGenerationGrow(may: boolean): void {
+  setFlagsFromString(`--semi-space-growth-factor=${may ? 2 : 1}`)
 }
 
 /**

@@ -15,6 +15,7 @@ import { selfSigned } from '../support/certificate.ts'
 import { startGateway } from '../support/gateway.ts'
 import { json, raw } from '../support/http.ts'
 import { bound } from '../support/promises.ts'
+import { startProcess } from '../support/process.ts'
 import { startRedis, until } from '../support/redis.ts'
 
 /** A backend that echoes short frames of WebSockets, and refuses those for /v1/no. */
@@ -224,6 +225,15 @@ t.test('a stop answers those who have come, however many wait at the door', asyn
   })
   await drain(app, 5_000, 10_000)
   t.strictSame(new Set(await Promise.all(answers)), new Set(['200']))
+})
+
+t.test('V8’s young generation grows only when many requests are under way', async (t) => {
+  const young = startProcess(t, 'test/support/young.js')
+  t.equal((await young.ended).code, 0, young.output())
+  const { idle, busy } = json(young.stdout())
+  t.comment(`${Number(idle).toFixed(1)} MB, then ${Number(busy).toFixed(1)}`)
+  t.ok(Number(idle) < 17)
+  t.ok(Number(busy) >= 1.9 * Number(idle))
 })
 
 t.test('a backend’s certificate is believed if it is known, and else not', async (t) => {

@@ -1,0 +1,38 @@
+import { getHeapSpaceStatistics } from 'node:v8'
+import { letYoungGenerationGrow, major } from './v8-flags.ts'
+
+/**
+ * What a request under way needs of the young generation. One of 8 MB costs nothing while 200 requests wait for a
+ * backend, and 1.4 times the processor time while 400 do, because what doesn't fit in is moved to the old generation.
+ */
+const requestBytes = 40 * 1_024
+
+/**
+ * The size, in MB, that costs a gateway with a quick backend nothing. Node 24 and 26 take 5 % longer with 8, and with 16
+ * no longer than with the 64 that they would take.
+ */
+const leastMb: Readonly<Record<string, number>> = { 20: 8, 22: 8, 24: 16, 26: 16 }
+
+const lookEveryMs = 500
+/** V8 grows it twofold, as often as it collects: a late look lets it grow once more. */
+const lookEveryMsWhileItGrows = 20
+
+/**
+ * Lets V8's young generation, the half that new objects take, grow as far as the requests under way need it. V8 itself
+ * grows it to 16 MB, on Node 24 to 64, whatever waits: twice that is memory of the process.
+ */
+export function sizeYoungGeneration(underWay: () => number): void {
+  const least = (leastMb[major] ?? Infinity) * 1_000_000
+  const look = (): void => {
+    const isTooSmall = youngBytes() < Math.max(least, underWay() * requestBytes)
+    letYoungGenerationGrow(isTooSmall)
+    setTimeout(look, isTooSmall ? lookEveryMsWhileItGrows : lookEveryMs).unref()
+  }
+  look()
+}
+
+/** The size of the young generation. */
+export function youngBytes(): number {
+  const space = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')
+  return space ? space.space_used_size + space.space_available_size : 0
+}

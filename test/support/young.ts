@@ -1,0 +1,28 @@
+import { sizeYoungGeneration, youngBytes } from '../../shared/node/young-generation.ts'
+
+// Allocates much and keeps some, first with no requests under way and then with many, in a process of its own. Prints
+// the size of V8's young generation after each, in MB.
+
+let underWay = 0
+sizeYoungGeneration(() => underWay)
+
+/** Allocates until the young generation has some size, or for a second. */
+async function allocate(untilMb = Infinity): Promise<number> {
+  const kept: object[] = []
+  const until = performance.now() + (untilMb === Infinity ? 1_000 : 30_000)
+  while (performance.now() < until && mb() < untilMb) {
+    for (let i = 0; i < 200_000; i++) kept[i % 100_000] = { i }
+    await new Promise((go) => setTimeout(go, 5))
+  }
+  return mb()
+}
+
+function mb(): number {
+  return youngBytes() / 1_000_000
+}
+
+const idle = await allocate()
+underWay = 2_000
+const busy = await allocate(1.9 * idle)
+process.stdout.write(JSON.stringify({ idle, busy }))
+process.exit(0)
