@@ -134,7 +134,7 @@ export class Gateway {
     return this.#generation.config
   }
 
-  /** The number of requests that it has not answered yet. */
+  /** The number of requests under the configuration in force that it has not answered yet. */
   get underWay(): number {
     return this.#generation.underWay.count
   }

@@ -29,7 +29,7 @@ const inliningInAll = '--max-inlined-bytecode-size-cumulative=2000'
 if (speedMeasuredOn.has(major)) {
   for (const flag of [noPretenuring, inlining, inliningInAll]) setFlagsFromString(flag)
 }
-// V8 would let it grow while modules are loaded, and never shrink it.
+// Loading modules would make the young generation grow to its full size, and V8 doesn't shrink it under load.
 if (memoryMeasuredOn.has(major)) letYoungGenerationGrow(false)
 
 /** Lets collections enlarge the young generation, or keeps its size. `young-generation.ts` decides. */
