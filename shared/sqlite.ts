@@ -1,7 +1,6 @@
-import type Sqlite from 'better-sqlite3'
+import Sqlite from 'better-sqlite3'
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { connect, UnfitSqlite } from './sqlite-pair.ts'
 
 export type { Database, Statement } from 'better-sqlite3'
 
@@ -30,8 +29,8 @@ export function openSqlite(file: string, options: SqliteOptions): Sqlite.Databas
         sleep(10 + Math.random() * 20)
         continue
       }
-      if (error instanceof UnfitSqlite) throw error
-      const reason = error instanceof Error ? error.message : String(error)
+      // A binary that can't be loaded is told by many lines.
+      const [reason] = String(error instanceof Error ? error.message : error).split('\n')
       throw new Error(`the database ${file} can't be used: ${reason}`, { cause: error })
     }
   }
@@ -79,7 +78,7 @@ export function rowOf<Row>(row: Row | undefined): Row {
 
 function open(file: string, { migrations, busyTimeoutMs }: SqliteOptions): Sqlite.Database {
   if (file !== ':memory:') makePrivate(file)
-  const database = connect(file, { timeout: openTimeoutMs })
+  const database = new Sqlite(file, { timeout: openTimeoutMs })
   try {
     requireKnownVersion(database, migrations)
     database.pragma('journal_mode = WAL')

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 
 type Package = Readonly<{ version: string; optionalDependencies: Readonly<Record<string, string>> }>
 
@@ -13,6 +13,6 @@ export function optionalPackages(): string[] {
 }
 
 function ownPackage(): Package {
-  const file = new URL('../../package.json', import.meta.url)
-  return JSON.parse(readFileSync(file, 'utf8')) as Package
+  // By its name, because a compiled file lies deeper than this one.
+  return createRequire(import.meta.url)('tollgate/package.json') as Package
 }

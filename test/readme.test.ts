@@ -113,7 +113,7 @@ t.test('every code of a refusal is told with its status, and no other', (t) => {
 })
 
 t.test('every command is told as its help tells it', async (t) => {
-  const lines = (await helpOf(t, 'gateway/cli/main.js')).split('\n')
+  const lines = (await helpOf(t, 'gateway/cli/main.ts')).split('\n')
   const commands = lines
     .filter((line) => /^ {2}\S/.test(line))
     .map((line) => (/^ {2}(.*?) {2,}(.*)$/.exec(line) ?? []).slice(1, 3))
@@ -123,7 +123,7 @@ t.test('every command is told as its help tells it', async (t) => {
 
 t.test('every variable of the environment is told, and no other', async (t) => {
   const helps = await Promise.all(
-    ['gateway/main.js', 'backend/main.js'].map((file) => helpOf(t, file)),
+    ['gateway/main.ts', 'backend/main.ts'].map((file) => helpOf(t, file)),
   )
   const names = helps.flatMap((help) => help.match(/^ {2}[A-Z][A-Z_]+/gm) ?? [])
   const shipped = textOf('config/gateway.yaml')

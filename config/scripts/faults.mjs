@@ -1,5 +1,3 @@
-import './check-node.mjs'
-
 // The faults in their long form, and a table of what was promised, seen and held.
 const { prepareOrExit } = await import('./prepare.mjs')
 const { spawnSync } = await import('node:child_process')
@@ -8,7 +6,7 @@ const { join } = await import('node:path')
 const { findFaketime, findRedis } = await import('./redis.mjs')
 const { root } = await import('./shared.mjs')
 
-process.env.REDIS_SERVER_BIN = await prepareOrExit(findRedis)
+process.env.REDIS_SERVER_BIN = await prepareOrExit({ forTests: true }, findRedis)
 process.env.LIBFAKETIME = await findFaketime()
 const file = join(root, '.cache', 'faults.jsonl')
 mkdirSync(join(root, '.cache'), { recursive: true })
@@ -25,7 +23,7 @@ const { status } = spawnSync(
       'backend/process',
       'faults/failover',
       'faults/store',
-    ].map((name) => `build/test/${name}.test.js`),
+    ].map((name) => `test/${name}.test.ts`),
   ],
   { cwd: root, stdio: 'inherit', env: { ...process.env, FAULTS: 'long', FAULTS_FILE: file } },
 )

@@ -10,5 +10,5 @@ export const lanes = {
 }
 
 function files(names) {
-  return names.match(/\S+/g).map((name) => `build/test/${name}.test.js`)
+  return names.match(/\S+/g).map((name) => `test/${name}.test.ts`)
 }

@@ -1,59 +1,20 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { build } from './build.mjs'
 import { runNpm } from './npm.mjs'
 import { digestOf, root, SetupError, showProgress } from './shared.mjs'
-import {
-  compilation,
-  hasOwnSqlite,
-  installedSqlite,
-  placeSqlite,
-  trySqlite,
-  wantedSqlite,
-} from './sqlite.mjs'
 
 const packages = join(root, 'node_modules')
 const aside = join(root, '.cache', 'packages')
 const stampFile = join(packages, '.tollgate')
 
 /**
- * Makes all that this checkout still lacks before it can run: its packages, SQLite's native part, a build.
- * Work that needs the packages alone may begin before the build.
+ * Installs the packages that this checkout still lacks: those that running needs, or all, which tests need. A script of
+ * package.json ends with one sentence and exit code 1 if they can't be had.
  */
-export async function prepare(beginInstalled = () => undefined) {
-  if (!isInstalled()) await install()
-  beginInstalled()
-  await build()
-}
-
-/**
- * Removes packages that only building and testing need. The build still runs, and the next `npm test` installs them again.
- * Not with `npm prune`: it would ask its registry for the SQLite that is not for this Node.
- */
-export function withoutDevelopment() {
-  rmSync(stampFile, { force: true })
-  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
-  const unneeded = Object.entries(lock.packages).filter(([, { dev }]) => dev)
-  for (const [place] of unneeded) rmSync(join(root, place), { recursive: true, force: true })
-  const programs = join(packages, '.bin')
-  for (const name of existsSync(programs) ? readdirSync(programs) : []) {
-    if (!existsSync(join(programs, name))) rmSync(join(programs, name))
-  }
-  trySqlite()
-}
-
-/** The set-up for a script of package.json: one sentence and exit code 1 if it can't be had. */
-export async function prepareOrExit(more = () => undefined, beginInstalled = () => undefined) {
+export async function prepareOrExit({ forTests = false } = {}, more = () => undefined) {
   try {
-    await prepare(beginInstalled)
+    if (!isInstalled(forTests)) await install(forTests)
     return await more()
   } catch (error) {
     if (!(error instanceof SetupError)) throw error
@@ -62,42 +23,42 @@ export async function prepareOrExit(more = () => undefined, beginInstalled = () 
   }
 }
 
-/** The same for all Nodes that take the same SQLite: nothing else in node_modules depends on them. */
-function stamp() {
+/** What was installed: nothing in node_modules depends on the version of Node. */
+function stampOf(withAll) {
   const lock = digestOf([join(root, 'package-lock.json')])
-  return `${lock} ${process.platform} ${process.arch} better-sqlite3 ${wantedSqlite()}`
+  return `${lock} ${process.platform} ${process.arch}${withAll ? ' all' : ''}`
 }
 
-function isInstalled() {
-  return (
-    existsSync(stampFile) &&
-    readFileSync(stampFile, 'utf8') === stamp() &&
-    installedSqlite() === wantedSqlite()
-  )
+function isInstalled(withAll) {
+  const stamp = existsSync(stampFile) ? readFileSync(stampFile, 'utf8') : ''
+  return stamp === stampOf(true) || (!withAll && stamp === stampOf(false))
 }
 
-async function install() {
-  const compile = compilation()
-  const done = showProgress(() =>
-    compile
-      ? 'Installing packages and compiling SQLite (one to four minutes, once)'
-      : 'Installing packages (up to a minute the first time)',
-  )
+async function install(withAll) {
+  const done = showProgress(() => 'Installing packages (up to a minute the first time)')
   try {
     putAside()
     // No package of the lock file has a script that has to run.
-    const packed = runNpm(['ci', '--ignore-scripts'], { log: 'setup.log' })
-    // Compiling takes longer, and leaves a second processor idle.
-    await Promise.all([packed, compile?.()])
-    if (hasOwnSqlite) placeSqlite()
+    const args = ['ci', '--ignore-scripts', ...(withAll ? [] : ['--omit=dev'])]
+    await runNpm(args, { log: 'setup.log' })
     trySqlite()
-    writeFileSync(stampFile, stamp())
+    writeFileSync(stampFile, stampOf(withAll))
   } catch (error) {
     done(false)
     throw error
   }
   rmSync(aside, { recursive: true, force: true })
   done(true)
+}
+
+/** Its native part may not fit this machine, and may end its process by a signal: it is tried in one of its own. */
+function trySqlite() {
+  const script = `new (require('better-sqlite3'))(':memory:')`
+  const options = { cwd: root, encoding: 'utf8' }
+  const { status, signal, stderr } = spawnSync(process.execPath, ['-e', script], options)
+  if (status === 0) return
+  const reason = /^\w*Error: (.*)/m.exec(stderr)?.[1] ?? `it ended by ${signal ?? status}`
+  throw new SetupError(`better-sqlite3 was installed but does not work here: ${reason}.`)
 }
 
 /**

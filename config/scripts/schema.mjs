@@ -1,16 +1,14 @@
-import './check-node.mjs'
-
 // Writes config/gateway.schema.json and gateway/config/file.ts anew from the schema in gateway/config/schema.ts.
 const { prepareOrExit } = await import('./prepare.mjs')
 const { writeFileSync } = await import('node:fs')
 const { join } = await import('node:path')
 const { root } = await import('./shared.mjs')
 
-await prepareOrExit()
-const { jsonSchema } = await import('../../build/gateway/config/json-schema.js')
+await prepareOrExit({ forTests: true })
+const { jsonSchema } = await import('../../gateway/config/json-schema.ts')
 const text = `${JSON.stringify(jsonSchema(), null, 2)}\n`
 writeFileSync(join(root, 'config/gateway.schema.json'), text)
-const { fileTypes } = await import('../../build/gateway/config/file-types.js')
+const { fileTypes } = await import('../../gateway/config/file-types.ts')
 const { format, resolveConfig } = await import('prettier')
 const types = join(root, 'gateway/config/file.ts')
 const style = await resolveConfig(types)

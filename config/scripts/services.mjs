@@ -84,7 +84,7 @@ const quiet = process.stdout.isTTY && !process.env.LOG_LEVEL ? { LOG_LEVEL: 'war
 
 /** One key for each plan if the store has none yet: somebody is trying Tollgate for the first time. */
 async function firstKeys({ plans, store }) {
-  const { desksFor, openStores } = await import('../../build/gateway/index.js')
+  const { desksFor, openStores } = await import('../../gateway/index.ts')
   const issued = []
   let stores
   try {
@@ -107,7 +107,7 @@ const configFile = process.env.TOLLGATE_CONFIG || 'config/gateway.yaml'
 
 /** The configuration as the gateway reads it; nothing if it can't be read, which the gateway tells. */
 async function configuration() {
-  const { ConfigError, loadConfig } = await import('../../build/gateway/index.js')
+  const { ConfigError, loadConfig } = await import('../../gateway/index.ts')
   try {
     return loadConfig(configFile)
   } catch (error) {
@@ -136,7 +136,7 @@ const secret = process.env.GATEWAY_SECRET || randomBytes(32).toString('hex')
 
 /** In a process group of its own, so that Ctrl-C reaches it through this process alone, once. */
 function startService(name, more = {}) {
-  const child = spawn(process.execPath, [join(root, 'build', name, 'main.js')], {
+  const child = spawn(process.execPath, [join(root, name, 'main.ts')], {
     cwd: root,
     detached: true,
     env: { ...process.env, GATEWAY_SECRET: secret, ...more },

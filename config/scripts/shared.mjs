@@ -6,6 +6,9 @@ import { fileURLToPath } from 'node:url'
 /** The folder of the checkout. */
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
+/** Pages that run in browsers, each with a tsconfig.json of its own: those of operators, and those of callers. */
+export const pageFolders = ['gateway/admin/console', 'gateway/portal/page']
+
 /** A failure of the set-up, in one sentence that says what to do. */
 export class SetupError extends Error {}
 

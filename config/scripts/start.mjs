@@ -1,5 +1,3 @@
-import './check-node.mjs'
-
 const help = `Sets up what is missing, then runs the animal store and a gateway in front of it until Ctrl-C.
 
   npm start              everything

@@ -1,5 +1,3 @@
-import './check-node.mjs'
-
 // The tests on another Node: npm run test:on -- 24, or 24.21.0; what follows goes to npm test.
 const { spawnSync } = await import('node:child_process')
 const { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } =

@@ -5,17 +5,13 @@ import { findPrometheus } from './prometheus.mjs'
 import { findFaketime, findRedis } from './redis.mjs'
 import { findReference } from './references.mjs'
 
-/** Prepares the checkout, and finds the programs that tests run; `begun` is called when packages are there. */
-export async function prepareTests(begun = () => undefined) {
+/** Finds the programs that tests run, and fetches those that aren't here. */
+export async function findTestTools() {
   // A run that needs to fetch nothing clears up, too.
   removeLeftovers()
-  let chromium
-  const begin = () => {
-    // Fetching takes as long as building, and needs the network more than the processor.
-    chromium = findChromium()
-    begun()
-  }
-  process.env.REDIS_SERVER_BIN = await prepareOrExit(findRedis, begin)
+  // It takes longest.
+  const chromium = findChromium()
+  process.env.REDIS_SERVER_BIN = await prepareOrExit({ forTests: true }, findRedis)
   process.env.LIBFAKETIME = await findFaketime()
   process.env.NGINX_BIN = await findReference('nginx')
   process.env.HAPROXY_BIN = await findReference('haproxy')

@@ -1,5 +1,4 @@
 import { progressBar } from '../../shared/progress.ts'
-import { UnfitSqlite } from '../../shared/sqlite-pair.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { loadedFrom } from '../config/load.ts'
 import { isLine } from '../keys/settings.ts'
@@ -33,8 +32,7 @@ export async function run(words: string[], surroundings: Surroundings): Promise<
     // Editors and other programs expect `file:line:column` at the beginning of a line.
     const isPlaced = error instanceof ConfigError && error.mistakes.length > 0
     stderr.write(remark(sentenceOf(error), isPlaced ? '' : 'tollgate: '))
-    const mustChange = [WrongInput, ConfigError, UnfitSqlite]
-    return mustChange.some((kind) => error instanceof kind) ? 2 : 1
+    return error instanceof WrongInput || error instanceof ConfigError ? 2 : 1
   }
 }
 

@@ -63,6 +63,8 @@ export class Target {
       // Each attempt keeps its time limits exactly; undici's own are coarse.
       headersTimeout: 0,
       bodyTimeout: 0,
+      // By TLS it would offer HTTP/2.
+      allowH2: false,
       connect: {
         timeout: timeouts.connectMs,
         rejectUnauthorized: true,

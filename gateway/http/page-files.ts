@@ -2,8 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
+import { forBrowsers, isScript, nameOfScript, packageFiles } from './page-scripts.ts'
+import { stripTypes } from './strip-types.ts'
 
 /** The headers of pages: nothing from elsewhere, nothing inline, and no other page may frame or include them. */
 export const pageHeaders = {
@@ -25,28 +28,30 @@ const types: Readonly<Record<string, string>> = {
 }
 
 type Encoding = 'br' | 'gzip' | 'identity'
-type Pack = (bytes: Buffer) => Promise<Buffer>
 
 /** Packing in the thread pool, off the loop that serves callers. */
 const brotli = promisify(brotliCompress)
-const packBy: Readonly<Record<Encoding, Pack>> = {
-  br: (bytes) => brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+const packBy = {
+  br: (bytes: Buffer) => brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
   gzip: promisify(gzip),
-  identity: (bytes) => Promise.resolve(bytes),
 }
 
-/** A file in memory. Each encoding of it is made once, when it is asked for first. */
+/** A file in memory. It, and each encoding of it, is made once, when it is asked for first. */
 export class PageFile {
-  readonly bytes: Buffer
+  readonly #make: () => Promise<Buffer>
   readonly #type: string
   readonly #etag: string | undefined
   readonly #packed = new Map<Encoding, Promise<Buffer>>()
 
-  /** `isFinal`: the path changes with the content, so that it may be kept for ever. Otherwise nobody keeps it. */
-  constructor(name: string, bytes: Buffer, isFinal: boolean) {
-    this.bytes = bytes
+  /** `tag`: the path changes with the content, so that it may be kept for ever. Otherwise nobody keeps it. */
+  constructor(name: string, make: Buffer | (() => Promise<Buffer>), tag?: string) {
+    this.#make = Buffer.isBuffer(make) ? () => Promise.resolve(make) : make
     this.#type = typeOf(name) ?? 'application/octet-stream'
-    this.#etag = isFinal ? digestOf([bytes]) : undefined
+    this.#etag = tag
+  }
+
+  bytes(): Promise<Buffer> {
+    return this.#in('identity')
   }
 
   async answer({ headers }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -63,29 +68,45 @@ export class PageFile {
   }
 
   #in(encoding: Encoding): Promise<Buffer> {
-    const packed = this.#packed.get(encoding) ?? packBy[encoding](this.bytes)
+    const packed =
+      this.#packed.get(encoding) ??
+      (encoding === 'identity' ? this.#make() : this.bytes().then(packBy[encoding]))
     this.#packed.set(encoding, packed)
+    // A failure isn't kept.
+    packed.catch(() => this.#packed.delete(encoding))
     return packed
   }
 }
 
+/** What all pages have in common: a sheet and an icon. */
+const common = fileURLToPath(new URL('./page', import.meta.url))
+
 /**
- * A folder of built files. A page (`.html`) has the path that its server gives it. All other files are below a digest of
- * the whole folder, which pages are made to name: modules find each other by relative names, and a new version has new
- * paths. A folder that isn't there has no files.
+ * A folder of pages and their files. A page (`.html`) has the path that its server gives it. All other files are below a
+ * digest of the whole folder, which pages are made to name: modules find each other by relative names, and a new version
+ * has new paths. Scripts are TypeScript in a checkout and JavaScript in a package, and the same bytes to browsers. A folder
+ * that isn't there has no files.
  */
 export class PageFolder {
   /** All files but pages, by their paths. */
   readonly files: ReadonlyMap<string, PageFile>
   readonly #contents: ReadonlyMap<string, Buffer>
   readonly #digest: string
+  /** The scripts without types, once one of them was asked for. */
+  #scripts: Promise<ReadonlyMap<string, string>> | undefined
 
   constructor(folder: string) {
-    this.#contents = contentsOf(folder)
+    const own = contentsOf(folder)
+    const withOthers = [...own, ...contentsOf(common), ...packageFiles()]
+    this.#contents = own.size === 0 ? own : new Map(withOthers)
     this.#digest = digestOf([...this.#contents].flat())
-    const others = [...this.#contents].filter(([name]) => extname(name) !== '.html')
     this.files = new Map(
-      others.map(([name, bytes]) => [this.#pathOf(name), new PageFile(name, bytes, true)]),
+      [...this.#contents].flatMap(([name, bytes]) => {
+        if (extname(name) === '.html') return []
+        const make = isScript(name) ? () => this.#script(name) : bytes
+        const path = this.#pathOf(nameOfScript(name))
+        return [[path, new PageFile(path, make, digestOf([path, bytes]))]]
+      }),
     )
   }
 
@@ -95,9 +116,15 @@ export class PageFolder {
     const text = bytes
       ?.toString()
       .replace(/\b(src|href)="(?:\.\/)?([^"]+)"/g, (all: string, kind: string, to: string) =>
-        this.#contents.has(to) ? `${kind}="${below}${this.#pathOf(to)}"` : all,
+        this.files.has(this.#pathOf(to)) ? `${kind}="${below}${this.#pathOf(to)}"` : all,
       )
-    return text === undefined ? undefined : new PageFile(name, Buffer.from(text), false)
+    return text === undefined ? undefined : new PageFile(name, Buffer.from(text))
+  }
+
+  async #script(name: string): Promise<Buffer> {
+    this.#scripts ??= withoutTypes(this.#contents)
+    this.#scripts.catch(() => (this.#scripts = undefined))
+    return Buffer.from(forBrowsers(name, (await this.#scripts).get(name) ?? ''))
   }
 
   #pathOf(name: string): string {
@@ -105,12 +132,28 @@ export class PageFolder {
   }
 }
 
+async function withoutTypes(
+  contents: ReadonlyMap<string, Buffer>,
+): Promise<ReadonlyMap<string, string>> {
+  const all = [...contents].map(([name, bytes]) => [name, bytes.toString()] as const)
+  const scripts = all.filter(([name]) => isScript(name))
+  const typed = scripts.filter(([name]) => name.endsWith('.ts'))
+  if (typed.length === 0) return new Map(scripts)
+  const stripped = await stripTypes(typed.map(([, text]) => text))
+  return new Map([...scripts, ...typed.map(([name], i) => [name, stripped[i] ?? ''] as const)])
+}
+
 function contentsOf(folder: string): ReadonlyMap<string, Buffer> {
   if (!existsSync(folder)) return new Map()
   const names = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && typeOf(entry.name) !== undefined)
+    .filter((entry) => entry.isFile() && isShown(entry.name))
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
   return new Map(names.sort().map((name) => [name, readFileSync(join(folder, name))]))
+}
+
+/** Whether it is a page or a file of one: not a README, types or a compiler's settings. */
+function isShown(name: string): boolean {
+  return isScript(name) || (typeOf(name) !== undefined && extname(name) !== '.json')
 }
 
 function typeOf(name: string): string | undefined {

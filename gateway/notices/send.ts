@@ -59,10 +59,9 @@ async function post(options: SendOptions): Promise<number> {
   const isOwn = isThisMachine(hostname)
   if (isIP(host) !== 0 && !isOwn) requireAllowed([host], host, settings.allow)
   const late = AbortSignal.timeout(tryMs)
-  // Kept by this listener: Node 20 drops a timeout to which only `any` refers, and a receiver that hangs would never be left.
-  late.addEventListener('abort', () => undefined)
   const signal = AbortSignal.any([options.signal, late])
   const client = new Client(origin, {
+    allowH2: false,
     connect: { timeout: tryMs, ...(isOwn ? {} : { lookup: guarded(lookup, settings.allow) }) },
   })
   try {

@@ -26,7 +26,7 @@ export function pageAnswers(config: Config, portal: PortalSettings): ReadonlyMap
   // Relative, so that it leads back to the page below any prefix that a proxy or an app has put before it.
   answers.set(`${path}/`, (_request, reply) => reply.redirect(`../${basename(path)}`, 308))
   const json = (name: string, text: string): void =>
-    add(`${path}/${name}`, new PageFile(name, Buffer.from(text), false))
+    add(`${path}/${name}`, new PageFile(name, Buffer.from(text)))
   json(pageDocuments.openapi, document)
   json(pageDocuments.terms, JSON.stringify(termsOf(config, portal)))
   for (const [name, file] of files.files) add(`${path}/${name}`, file)

@@ -1,3 +1,4 @@
+import { extname } from 'node:path'
 import type { Readable } from 'node:stream'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import { Refusal } from '../../shared/refusal.ts'
@@ -44,7 +45,8 @@ export class ReadingThread {
   #isClosed = false
 
   constructor(options: ReadingThreadOptions) {
-    const file = new URL('./main.js', import.meta.url)
+    // TypeScript in a checkout, JavaScript in a package, as this file is.
+    const file = new URL(`./main${extname(import.meta.url)}`, import.meta.url)
     this.#options = { file, heapMb: usualHeapMb, idleMs: usualIdleMs, ...options }
   }
 

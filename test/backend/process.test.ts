@@ -8,7 +8,7 @@ import { caller, json } from '../support/http.ts'
 import { bound, held, isLong } from '../support/promises.ts'
 import { modesIn, startProcess } from '../support/process.ts'
 
-const program = 'backend/main.js'
+const program = 'backend/main.ts'
 const pet = { name: 'Rex', categoryId: 1 }
 
 function integrity(file: string): unknown {

@@ -206,7 +206,7 @@ t.test('files of other versions', (t) => {
 t.test('several processes that make the same new file at once all get it', async (t) => {
   for (let round = 0; round < 2; round++) {
     const env = { PORT: '0', DATABASE: join(t.testdir(), `${round}.db`), LOG_LEVEL: 'silent' }
-    const services = Array.from({ length: 4 }, () => startProcess(t, 'backend/main.js', { env }))
+    const services = Array.from({ length: 4 }, () => startProcess(t, 'backend/main.ts', { env }))
     t.equal((await Promise.all(services.map(({ url }) => url))).length, 4)
     for (const { child } of services) child.kill('SIGKILL')
   }

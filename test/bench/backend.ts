@@ -7,7 +7,7 @@ import { measure, type Contestant, type Say, type Settings } from './measure.ts'
 import { table } from './rows.ts'
 import { bytes } from './wire.ts'
 
-const program = 'test/bench/store.js'
+const program = 'test/bench/store.ts'
 const json = { 'Content-Type': 'application/json' }
 const insert = bytes('POST', '/v1/pets', json, '{"name":"Rex","categoryId":9007199254740993}')
 

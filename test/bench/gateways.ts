@@ -45,7 +45,7 @@ export function gatewayAt(
   const { store: settings } = parseConfig(yamlOf(upstream, { ...parts, store }), {}, name)
   return {
     server: {
-      program: 'gateway/main.js',
+      program: 'gateway/main.ts',
       env: { TOLLGATE_CONFIG: config, LOG_LEVEL: 'warn', ...env },
       isProbed,
     },

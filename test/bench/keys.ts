@@ -19,7 +19,7 @@ export async function benchKeys(settings: Settings, say: Say, progress: Say): Pr
     bytes('GET', '/', { Authorization: `Bearer ${token}` })
   const ask = (name: string, kind: string, token: string, status: number) => ({
     name,
-    server: { program: 'test/bench/guarded.js', args: [kind, token] },
+    server: { program: 'test/bench/guarded.ts', args: [kind, token] },
     request: authorized(kind === 'guarded' && status === 200 ? token : `${token}x`),
     status,
   })

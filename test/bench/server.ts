@@ -26,7 +26,7 @@ export type Started = Readonly<{
   end: () => Promise<void>
 }>
 
-const probe = fileURLToPath(new URL('probe.js', import.meta.url))
+const probe = fileURLToPath(new URL('probe.ts', import.meta.url))
 
 /** Starts a server; `end` ends it at once. */
 export async function started(about: Server): Promise<Started> {

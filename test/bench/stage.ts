@@ -66,7 +66,7 @@ async function stageOf(upstream: string, collector: string, redis: BenchRedis): 
     ...{ upstream, collector, redis, tokens, embedded, inRedis, gateway },
     ...{ known: get(...tokens), full: get(full), banned: get(banned) },
     proxy: (kind) => ({
-      program: 'test/bench/proxies.js',
+      program: 'test/bench/proxies.ts',
       args: [kind, upstream, tokenFile, url],
     }),
     stack: (kind) =>

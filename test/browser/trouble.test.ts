@@ -61,7 +61,7 @@ async function startAgain(t: Test, tokens = token) {
   }
   const again = async (ADMIN_TOKEN = tokens): Promise<void> => {
     const env = { TOLLGATE_CONFIG: one.file, LOG_LEVEL: 'warn', ADMIN_TOKEN }
-    await startProcess(t, 'gateway/main.js', { env }).url
+    await startProcess(t, 'gateway/main.ts', { env }).url
   }
   return { ...one, end, again }
 }

@@ -11,17 +11,12 @@ import { freePort, startRedis, until } from '../support/redis.ts'
 
 const dockerfile = join(root, 'config/deploy/Dockerfile')
 
-/** Node 20 needs another SQLite than the lock file's, so that images can't be built for it; this checkout has it. */
-const sqlite = process.versions.node.startsWith('20.')
-  ? `rm -r node_modules/better-sqlite3 && cp -R '${join(root, 'node_modules/better-sqlite3')}' node_modules`
-  : ':'
-
 /** Replacements for two commands. The packages of the second one are here already. */
 const instead: Readonly<Record<string, string>> = {
-  'npm ci --omit=dev': `npm ci --omit=dev --prefer-offline && ${sqlite}`,
+  'npm ci --omit=dev': 'npm ci --omit=dev --prefer-offline',
   'npm ci --ignore-scripts': `ln -s '${join(root, 'node_modules')}' node_modules`,
-  // Types were checked when these tests were built.
-  'mkdir test && npm run build': `sed -i 's/"skipLibCheck": true/&, "noCheck": true/' tsconfig.json && mkdir test && npm run build`,
+  // Types are checked beside these tests.
+  'npm run build': `sed -i 's/"skipLibCheck": true/&, "noCheck": true/' tsconfig.json && npm run build`,
 }
 
 /** The lock file's entries, by the packages' folders. */

@@ -38,7 +38,7 @@ async function startMember(t: Test, name: string, text: string): Promise<Member>
   const admin = `127.0.0.1:${await freePort()}`
   const ADMIN_PORT = admin.split(':')[1] ?? ''
   const env = { TOLLGATE_CONFIG: file, ADMIN_TOKEN: token, ADMIN_PORT, LOG_LEVEL: 'warn' }
-  const process = startProcess(t, 'gateway/main.js', { env })
+  const process = startProcess(t, 'gateway/main.ts', { env })
   const url = await process.url
   const operate = caller(`http://${admin}`)
   const ask: Call = (method, path, body, headers) =>

@@ -63,22 +63,26 @@ for (const service of services) {
   const said = (name: string) => settings.get(`Service.${name}`) ?? []
   const is = (name: string, value: string) => [name, said(name), [value]] as const
 
-  t.test(`${service}: the unit runs what is built, with an environment that it reads`, (t) => {
+  t.test(`${service}: the unit runs the checkout, with an environment that it reads`, (t) => {
     const [program, file = '', ...more] = said('ExecStart')[0]?.split(' ') ?? []
     t.strictSame([program, more], ['/usr/bin/node', []])
-    t.match(file, /^\/opt\/tollgate\/build\//)
     t.ok(existsSync(join(root, file.replace('/opt/tollgate/', ''))), file)
-    const known = namesReadBy(service)
+    const known = [...namesReadBy(service), 'NODE_COMPILE_CACHE']
     for (const pair of said('Environment')) t.ok(known.includes(pair.split('=')[0] ?? ''), pair)
     const state = `tollgate-${service}`
     for (const [name, got, expected] of [
       is('EnvironmentFile', `/etc/tollgate/${service}.env`),
       is('StateDirectory', state),
       is('WorkingDirectory', `%S/${state}`),
+      is('CacheDirectory', state),
     ])
       t.strictSame(got, expected, name)
-    if (service === 'backend')
-      t.strictSame(said('Environment'), [`DATABASE=%S/${state}/animals.db`])
+    t.strictSame(said('Environment'), [
+      service === 'backend'
+        ? `DATABASE=%S/${state}/animals.db`
+        : 'TOLLGATE_CONFIG=/etc/tollgate/gateway.yaml',
+      `NODE_COMPILE_CACHE=%C/${state}`,
+    ])
     t.end()
   })
 
@@ -140,10 +144,11 @@ t.test('the command line runs as the gateway does, with its environment', (t) =>
     `--property=EnvironmentFile=${of('EnvironmentFile')}`,
     `--setenv=${of('Environment')}`,
     '--setenv=TOLLGATE_BY=alice',
+    '--setenv=NODE_COMPILE_CACHE=/var/cache/tollgate-gateway',
   ])
     t.ok(words.includes(word), word)
   t.strictSame(words.slice(words.indexOf('/usr/bin/node')), [
-    ...['/usr/bin/node', '/opt/tollgate/build/gateway/cli/main.js', 'keys', 'import'],
+    ...['/usr/bin/node', '/opt/tollgate/gateway/cli/main.ts', 'keys', 'import'],
     ...[join(bin, 'id'), 'a b', '--name', "it's"],
   ])
   t.end()

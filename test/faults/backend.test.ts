@@ -13,7 +13,7 @@ const plan = 'plans: { free: { perMinute: unlimited, perDay: 100000000 } }'
 t.test('a backend is killed and comes back', async (t) => {
   const port = await freePort()
   const env = { PORT: String(port), DATABASE: join(t.testdir(), 'animals.db'), LOG_LEVEL: 'silent' }
-  const start = () => startProcess(t, 'backend/main.js', { env })
+  const start = () => startProcess(t, 'backend/main.ts', { env })
   let backend = start()
   const upstream = await backend.url
   const { call, key } = await startGateway(t, {

@@ -102,7 +102,7 @@ t.test('rolling restarts lose no request', async (t) => {
         `listen: { host: 127.0.0.1, port: ${port} }`,
       ),
     )
-    return startProcess(t, 'gateway/main.js', { env: { TOLLGATE_CONFIG: file, LOG_LEVEL: 'warn' } })
+    return startProcess(t, 'gateway/main.ts', { env: { TOLLGATE_CONFIG: file, LOG_LEVEL: 'warn' } })
   }
   const { key } = await startFleet(t, {
     ...{ upstream, store: `redis: "${redis.url}"`, more: plan, environments: [] },
@@ -188,7 +188,7 @@ t.test('out of file descriptors: it lives, and is well again when there are some
   const file = join(folder, 'gateway.yaml')
   writeFileSync(file, configFor(upstream, `file: ${join(folder, 'gateway.db')}`, { more: plan }))
   const env = { TOLLGATE_CONFIG: file, LOG_LEVEL: 'silent' }
-  const gateway = startProcess(t, 'gateway/main.js', { env, shell: 'ulimit -n 256' })
+  const gateway = startProcess(t, 'gateway/main.ts', { env, shell: 'ulimit -n 256' })
   const url = await gateway.url
   const { hostname, port } = new URL(url)
   const sockets = Array.from({ length: 400 }, () =>
@@ -272,7 +272,7 @@ async function endsWith(t: Test, program: string, env: Record<string, string>) {
 t.test('a damaged file is refused with a sentence, and left as it is', async (t) => {
   const folder = t.testdir()
   const garbage = Buffer.alloc(8_192, 'not a database ')
-  for (const program of ['gateway/main.js', 'backend/main.js']) {
+  for (const program of ['gateway/main.ts', 'backend/main.ts']) {
     const database = join(folder, `${program.slice(0, 4)}.db`)
     writeFileSync(database, garbage)
     const file = join(folder, 'gateway.yaml')
@@ -297,7 +297,7 @@ t.test('a gateway whose file may not grow goes on', async (t) => {
   const file = join(folder, 'gateway.yaml')
   writeFileSync(file, configFor(upstream, `file: ${database}`, { more: plan }))
   const env = { TOLLGATE_CONFIG: file, LOG_LEVEL: 'info' }
-  const create = startProcess(t, 'gateway/cli/main.js', {
+  const create = startProcess(t, 'gateway/cli/main.ts', {
     env,
     args: ['keys', 'create', '--plan', 'p', '--name', 'x', '--json'],
   })
@@ -305,7 +305,7 @@ t.test('a gateway whose file may not grow goes on', async (t) => {
   const { key: token } = json(create.stdout()) as { key: string }
   // Room for the present file, and for a small journal.
   const blocks = Math.ceil(statSync(database).size / 512) + 4
-  const gateway = startProcess(t, 'gateway/main.js', { env, shell: `ulimit -S -f ${blocks}` })
+  const gateway = startProcess(t, 'gateway/main.ts', { env, shell: `ulimit -S -f ${blocks}` })
   const url = await gateway.url
   const traffic = startTraffic(t, url, { authorization: `Bearer ${token}` }, { connections: 4 })
   await until(() => gateway.output().includes('can’t be written down'))
@@ -327,7 +327,7 @@ t.test('an embedded gateway is killed again and again', async (t) => {
   const file = join(folder, 'gateway.yaml')
   writeFileSync(file, configFor(upstream, `file: ${join(folder, 'gateway.db')}`, { more: plan }))
   const env = { TOLLGATE_CONFIG: file, LOG_LEVEL: 'silent' }
-  const create = startProcess(t, 'gateway/cli/main.js', {
+  const create = startProcess(t, 'gateway/cli/main.ts', {
     env,
     args: ['keys', 'create', '--plan', 'p', '--name', 'x', '--json'],
   })
@@ -338,7 +338,7 @@ t.test('an embedded gateway is killed again and again', async (t) => {
   let worst = 0
   let before = 0
   for (let i = 0; i < rounds; i++) {
-    const gateway = startProcess(t, 'gateway/main.js', { env })
+    const gateway = startProcess(t, 'gateway/main.ts', { env })
     const call = caller(await gateway.url)
     const { day } = json(await call('GET', '/v1/quota', undefined, headers)) as {
       day: { limit: number; remaining: number }

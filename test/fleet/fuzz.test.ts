@@ -11,7 +11,7 @@ import { startGateway, startUpstream } from '../support/gateway.ts'
 import { until } from '../support/redis.ts'
 import { rawRequests } from './raw-requests.ts'
 
-// FUZZ_SECONDS=600 FUZZ_SEED=7 npm test -- build/test/fleet/fuzz.test.js
+// FUZZ_SECONDS=600 FUZZ_SEED=7 npm test -- test/fleet/fuzz.test.ts
 
 const seconds = Number(process.env['FUZZ_SECONDS'] ?? 5)
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_120)

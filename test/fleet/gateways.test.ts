@@ -26,7 +26,7 @@ async function startNamed(t: Test, name: string, store: string, more = {}): Prom
     targets: '[ "${UPSTREAM}" ]',
   })
   writeFileSync(file, text)
-  const process = startProcess(t, 'gateway/main.js', {
+  const process = startProcess(t, 'gateway/main.ts', {
     env: {
       ...env,
       ...more,

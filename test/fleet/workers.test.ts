@@ -239,7 +239,7 @@ workers: 2
 `,
   })
   const env = { TOLLGATE_CONFIG: `${folder}/gateway.yaml` }
-  const gateway = startProcess(t, 'gateway/main.js', { env })
+  const gateway = startProcess(t, 'gateway/main.ts', { env })
   t.strictSame(await gateway.ended, { code: 2, signal: null })
   t.match(gateway.output(), 'set another port with listen.port in the configuration')
 })
@@ -265,7 +265,7 @@ workers: auto
 `,
   })
   const env = { TOLLGATE_CONFIG: `${folder}/gateway.yaml` }
-  const gateway = startProcess(t, 'gateway/main.js', { env })
+  const gateway = startProcess(t, 'gateway/main.ts', { env })
   t.strictSame(await gateway.ended, { code: 2, signal: null })
   t.match(gateway.output(), 'workers needs a store in Redis')
 })

@@ -483,7 +483,7 @@ trustedProxies: [ "\${${part}}" ]
     ['audit'],
   ]) {
     const command = [...args, '--config', file]
-    const { ended, output } = startProcess(t, 'gateway/cli/main.js', {
+    const { ended, output } = startProcess(t, 'gateway/cli/main.ts', {
       args: command,
       env: environment,
     })

@@ -24,7 +24,7 @@ async function commandLine(t: Test, store: string) {
   const env = { TOLLGATE_CONFIG: file }
   const run = (...args: string[]): Promise<Ran> => runCommand(args, env)
   const runJson = async (...args: string[]) => json((await run(...args, '--json')).stdout)
-  const gateway = () => startProcess(t, 'gateway/main.js', { env: { ...env, LOG_LEVEL: 'trace' } })
+  const gateway = () => startProcess(t, 'gateway/main.ts', { env: { ...env, LOG_LEVEL: 'trace' } })
   return { env, run, runJson, gateway, folder: t.testdirName, upstream }
 }
 
@@ -1091,10 +1091,10 @@ t.test('nobody else may read the file of keys, nor what is beside it', async (t)
   writeFileSync(file, configFor('http://127.0.0.1:1', `file: ${join(folder, 'gateway.db')}`))
   const env = { TOLLGATE_CONFIG: file }
   const shell = 'umask 000'
-  const { url } = startProcess(t, 'gateway/main.js', { env, shell })
+  const { url } = startProcess(t, 'gateway/main.ts', { env, shell })
   await url
   const args = ['keys', 'create', '--plan', 'free', '--name', 'Me']
-  t.match(await startProcess(t, 'gateway/cli/main.js', { args, env, shell }).ended, { code: 0 })
+  t.match(await startProcess(t, 'gateway/cli/main.ts', { args, env, shell }).ended, { code: 0 })
   t.strictSame(modesIn(folder), {
     '.': '700',
     'gateway.db': '600',
@@ -1109,7 +1109,7 @@ t.test('a secret that can be guessed is warned of, and not told', async (t) => {
   const file = join(t.testdir(), 'gateway.yaml')
   writeFileSync(file, configFor('http://127.0.0.1:1', `file: ${join(t.testdirName, 'gateway.db')}`))
   const env = { TOLLGATE_CONFIG: file, GATEWAY_SECRET: 'hunter2' }
-  const { child, url, ended, output } = startProcess(t, 'gateway/main.js', { env })
+  const { child, url, ended, output } = startProcess(t, 'gateway/main.ts', { env })
   await url
   child.kill('SIGTERM')
   t.match(await ended, { code: 0 })
@@ -1121,7 +1121,7 @@ t.test('a gateway that cannot start says why', async (t) => {
   const start = async (config: string, env = {}) => {
     const file = join(t.testdir(), 'gateway.yaml')
     writeFileSync(file, config)
-    const service = startProcess(t, 'gateway/main.js', { env: { TOLLGATE_CONFIG: file, ...env } })
+    const service = startProcess(t, 'gateway/main.ts', { env: { TOLLGATE_CONFIG: file, ...env } })
     return { ...(await service.ended), output: service.output() }
   }
   const sound = configFor('http://127.0.0.1:1', `file: ${join(t.testdirName, 'gateway.db')}`)

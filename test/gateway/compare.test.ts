@@ -213,7 +213,7 @@ t.test(
       summary: `${present.url} can serve the upstream animals: 3 requests on 1 route, nothing breaks. Nothing was compared on 2 of 3 routes.`,
     })
 
-    const command = startProcess(t, 'gateway/cli/main.js', {
+    const command = startProcess(t, 'gateway/cli/main.ts', {
       args: ['upstream', 'compare', wouldBe.url, '--share', allRequests, '--config', file],
       env: { ADMIN_TOKEN: token },
     })

@@ -475,7 +475,7 @@ t.test('a command saves, the audit has its author, and no log has the text', asy
 
 /** A program that saves two texts over a file by turns, as long as it is let. */
 const savesByTurns = (file: string, texts: readonly string[]) =>
-  `import('${join(root, 'build/gateway/config/replace-file.js')}').then(async ({ replaceFile }) => {
+  `import('${join(root, 'gateway/config/replace-file.ts')}').then(async ({ replaceFile }) => {
     const texts = ${JSON.stringify(texts)}.map((each) => each.repeat(20_000))
     process.stdout.write('ready')
     for (let i = 0; ; i++) await replaceFile(${JSON.stringify(file)}, texts[i % 2])

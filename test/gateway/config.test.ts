@@ -214,7 +214,7 @@ drain: 30s
   t.notMatch(withToken.join(), /ADMIN_TOKEN/)
   t.equal(withToken.length, lines.length - 1)
   const run = async (...args: string[]) => {
-    const { ended, output } = startProcess(t, 'gateway/cli/main.js', { args })
+    const { ended, output } = startProcess(t, 'gateway/cli/main.ts', { args })
     return { code: (await ended).code, out: output() }
   }
   const sound = `${file} is sound: 3 plans, 2 routes, 2 upstreams.`
@@ -657,7 +657,7 @@ t.test('what can’t be read is a sentence', async (t) => {
   writeFileSync(locked, shipped)
   chmodSync(locked, 0)
   if (process.getuid?.() !== 0) t.throws(() => loadConfig(locked), { message: /EACCES/ })
-  const { ended, output } = startProcess(t, 'gateway/main.js', {
+  const { ended, output } = startProcess(t, 'gateway/main.ts', {
     env: { TOLLGATE_CONFIG: join(folder, 'several.yaml') },
   })
   const begun = performance.now()

@@ -228,7 +228,7 @@ t.test('a stop answers those who have come, however many wait at the door', asyn
 })
 
 t.test('V8’s young generation grows only when many requests are under way', async (t) => {
-  const young = startProcess(t, 'test/support/young.js')
+  const young = startProcess(t, 'test/support/young.ts')
   t.equal((await young.ended).code, 0, young.output())
   const { idle, busy } = json(young.stdout())
   t.comment(`${Number(idle).toFixed(1)} MB, then ${Number(busy).toFixed(1)}`)

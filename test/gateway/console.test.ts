@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import t from 'tap'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
@@ -19,7 +20,7 @@ const tokens = `alice:${aliceToken},bob/support:${bobToken}`
 
 /** The header that browsers send with requests of a page at the same origin. */
 const own = { 'sec-fetch-site': 'same-origin' }
-const source = join(root, 'build', 'gateway/admin/console')
+const source = join(root, 'gateway/admin/console')
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
@@ -436,6 +437,19 @@ const typeByEnd: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
+/** What browsers get of a file: a script without its types. */
+function servedOf(name: string): string {
+  const folders = [source, join(root, 'gateway/http/page')]
+  const files = folders.map((folder) => join(folder, name.replace(/js$/, 'ts')))
+  const text = readFileSync(files.find((file) => existsSync(file)) ?? '', 'utf8')
+  if (!name.endsWith('.js')) return text
+  const named = stripTypeScriptTypes(text).replace(/'(\.[^']+)\.ts'/g, "'$1.js'")
+  return named.replace(
+    /'(preact[^']*)'/g,
+    (_all, to: string) => `'./vendor/${to.replace('/', '-')}.js'`,
+  )
+}
+
 t.test('the page and its files are served from memory, and nothing beside them', async (t) => {
   const { operate, url } = await startAdmin(t, { tokens })
   t.match(await operate('GET', '/console'), { status: 308, headers: { location: '/console/' } })
@@ -456,7 +470,7 @@ t.test('the page and its files are served from memory, and nothing beside them',
       ...{ 'cache-control': 'public, max-age=31536000, immutable', vary: 'Accept-Encoding' },
       'content-type': typeByEnd[name.slice(name.lastIndexOf('.'))],
     })
-    t.equal(plain.text, readFileSync(join(source, name.slice(17)), 'utf8'), name)
+    t.equal(plain.text, servedOf(name.slice(17)), name)
     t.match(await operate('HEAD', path), { status: 200, text: '', headers: { etag } })
     const kept = await operate('GET', path, undefined, { 'if-none-match': `"x", ${String(etag)}` })
     t.match(kept, { status: 304, text: '', headers: { etag } })
@@ -507,23 +521,29 @@ async function rawBody(url: string, path: string, accepted: string): Promise<Buf
   return Buffer.from(text.slice(text.indexOf('\r\n\r\n') + 4), 'latin1')
 }
 
-t.test('files have new paths when one of them changes, and a folder may be missing', (t) => {
+t.test('files have new paths when one of them changes, and a folder may be missing', async (t) => {
   const index = '<script src="./pages/a.js"></script><a href="https://x/a.js">a.js</a>'
   const folder = (script: string) =>
     t.testdir({ 'index.html': index, 'a.js.map': '', 'a.d.ts': '', pages: { 'a.js': script } })
   const paths = (script: string) => [...new PageFolder(folder(script)).files.keys()]
-  const [one = ''] = paths('1')
+  const [one = '', ...others] = paths('1')
   t.match(one, /^[0-9a-f]{16}\/pages\/a\.js$/)
-  t.strictSame(paths('1'), [one])
-  t.notSame(paths('2'), [one])
-  const textOf = (below?: string) =>
-    new PageFolder(folder('1')).page('index.html', below)?.bytes.toString()
-  t.equal(textOf(), index.replace('./pages/a.js', one))
-  t.equal(textOf('docs/'), index.replace('./pages/a.js', `docs/${one}`))
+  const digest = one.slice(0, 17)
+  const shared = ['common.css', 'icon.svg', 'preact.js', 'preact-hooks.js', 'htm.js']
+  t.strictSame(
+    others,
+    shared.map((name) => `${digest}${name.endsWith('.js') ? 'vendor/' : ''}${name}`),
+    'what all pages share',
+  )
+  t.equal(paths('1')[0], one)
+  t.not(paths('2')[0], one)
+  const textOf = async (below?: string) =>
+    String(await new PageFolder(folder('1')).page('index.html', below)?.bytes())
+  t.equal(await textOf(), index.replace('./pages/a.js', one))
+  t.equal(await textOf('docs/'), index.replace('./pages/a.js', `docs/${one}`))
   const none = new PageFolder(join(folder('1'), 'none'))
   t.equal(none.files.size, 0)
   t.equal(none.page('index.html'), undefined)
-  t.end()
 })
 
 t.test('without ADMIN_TOKEN the page says how to set one, and nothing else is there', async (t) => {

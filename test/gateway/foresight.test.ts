@@ -661,7 +661,7 @@ t.test('logs of another system are replayed by named columns, and wrong lines na
     t.ok(code > 0 && stdout === '', sentence.source)
     t.match(out, sentence)
   }
-  const piped = await startProcess(t, 'gateway/cli/main.js', {
+  const piped = await startProcess(t, 'gateway/cli/main.ts', {
     args: ['simulate', '-', '--plan', 'free', '--without-store', '--config', join(dir, 'a.yaml')],
     shell: `exec < ${join(dir, 'late.jsonl')}`,
   }).ended

@@ -168,7 +168,7 @@ t.test('the filter denies nothing that was added, and most of what was not', (t)
 })
 
 t.test('invented tokens, from one address and from many, fill no memory', async (t) => {
-  const flood = startProcess(t, 'test/support/flood.js')
+  const flood = startProcess(t, 'test/support/flood.ts')
   t.equal((await flood.ended).code, 0, flood.output())
   const { grownMb, recalled, keys } = json(flood.stdout())
   t.comment(`memory grew by ${Number(grownMb).toFixed()} MB`)
@@ -183,7 +183,7 @@ t.test(
   async (t) => {
     const { url, client } = await startRedis(t)
     const before = await memoryOf(client)
-    const flood = startProcess(t, 'test/support/flood.js', { args: [url] })
+    const flood = startProcess(t, 'test/support/flood.ts', { args: [url] })
     t.equal((await flood.ended).code, 0, flood.output())
     const { grownMb, lastedMs } = json(flood.stdout())
     const names = await client.keys('tollgate:strangers:*')

@@ -457,7 +457,7 @@ async function both(t: Test, level = 'info') {
   // The gateway's own folder is made anew when it starts.
   const folder = mkdtempSync(join(tmpdir(), 'animals-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
-  const backend = startProcess(t, 'backend/main.js', {
+  const backend = startProcess(t, 'backend/main.ts', {
     env: { PORT: '0', DATABASE: join(folder, 'animals.db'), LOG_LEVEL: level },
   })
   const operated = await start(t, {

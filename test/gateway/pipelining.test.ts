@@ -175,10 +175,7 @@ async function usualWait(
   return waits.sort((a, b) => a - b)[Math.floor(times / 2)] ?? NaN
 }
 
-/**
- * The memory of a gateway in MB without its young generation, which grows to 32 MB under any load on Node 20 and to 128 MB
- * on Node 24, and stays there.
- */
+/** The memory of a gateway in MB without its young generation, which grows under any load and stays so. */
 async function keptMb(pid: number | undefined, admin: string): Promise<number> {
   const { text } = await caller(admin)('GET', '/metrics')
   const young = /^nodejs_heap_space_size_total_bytes\{space="new"\} (\d+)$/m.exec(text)?.[1]
@@ -192,7 +189,7 @@ async function during<T>(
   args: readonly string[],
   act: () => Promise<T>,
 ): Promise<{ result: T; answers: number }> {
-  const file = fileURLToPath(new URL('../support/pipeliner.js', import.meta.url))
+  const file = fileURLToPath(new URL('../support/pipeliner.ts', import.meta.url))
   const child = spawn(process.execPath, [file, ...args], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })

@@ -306,7 +306,7 @@ t.test('in CommonJS, and where it is imported after the app was made', async (t)
     ['early', '401 401 401 200\n'],
     ['late', '500 500 401 200\n'],
   ] as const) {
-    const args = [join(folder, 'app.cjs'), join(root, 'build/gateway/index.js'), when]
+    const args = [join(folder, 'app.cjs'), join(root, 'gateway/index.ts'), when]
     t.equal(
       execFileSync(process.execPath, args, { env, encoding: 'utf8', stdio: 'pipe' }),
       statuses,

@@ -191,7 +191,7 @@ t.test('embedded, thousands of quotas come through a stop and a crash', async (t
 
 t.test('embedded, a save in the middle of placing loses nothing to a crash', async (t) => {
   const file = join(t.testdir(), 'gateway.db')
-  const placing = startProcess(t, 'test/support/placing.js', { args: [file] })
+  const placing = startProcess(t, 'test/support/placing.ts', { args: [file] })
   t.equal((await placing.ended).code, 0, placing.output())
   t.strictSame(json(placing.stdout()), { quotas: 102_001, lost: 0 })
 })

@@ -38,7 +38,7 @@ t.test('idle connections of one stranger lock nobody out', { timeout: 120_000 },
   })
   const headers = await fleet.key()
   // The same configuration and store, in a process that may have few files and connections open.
-  const few = startProcess(t, 'gateway/main.js', {
+  const few = startProcess(t, 'gateway/main.ts', {
     shell: 'ulimit -n 256',
     env: { TOLLGATE_CONFIG: fleet.file, LOG_LEVEL: 'warn' },
   })

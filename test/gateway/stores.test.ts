@@ -602,7 +602,7 @@ t.test('the commands copy and back up, and a gateway serves from what they wrote
   const run = (config: string, ...args: string[]) => runCommand([...args, '--config', config], {})
   const gateway = async (config: string) => {
     const env = { TOLLGATE_CONFIG: config, LOG_LEVEL: 'info' }
-    const service = startProcess(t, 'gateway/main.js', { env })
+    const service = startProcess(t, 'gateway/main.ts', { env })
     return { service, call: caller(await service.url) }
   }
   const stop = async ({ service }: Awaited<ReturnType<typeof gateway>>) => {
@@ -716,7 +716,7 @@ t.test('a gateway says what it waits for, and is ready when its store has answer
   const redis = `redis://:hush@127.0.0.1:${port}`
   writeFileSync(config, configFor(upstream.url, `file: ${join(folder, 'x.db')}, redis: "${redis}"`))
   const env = { TOLLGATE_CONFIG: config, LOG_LEVEL: 'info' }
-  const gateway = startProcess(t, 'gateway/main.js', { env })
+  const gateway = startProcess(t, 'gateway/main.ts', { env })
   await until(() => gateway.output().includes('waiting for'))
   t.match(
     gateway.output().split('\n')[0],

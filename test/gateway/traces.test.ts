@@ -38,7 +38,7 @@ function one(t: Test, spans: readonly SeenSpan[], service: string, kind: string)
 
 t.test('one trace leads from the caller through the gateway and the animal store', async (t) => {
   const collector = await startCollector(t)
-  const store = startProcess(t, 'backend/main.js', {
+  const store = startProcess(t, 'backend/main.ts', {
     env: {
       ...{ PORT: '0', DATABASE: join(t.testdir(), 'animals.db'), LOG_LEVEL: 'info' },
       OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`,
@@ -419,7 +419,7 @@ t.test('nothing of OpenTelemetry is loaded where no spans are made', async (t) =
     await service.ended
     const urls = readFileSync(list, 'utf8').split('\n')
     t.ok(
-      urls.some((url) => url.endsWith('/shared/service.js')),
+      urls.some((url) => url.endsWith('/shared/service.ts')),
       `${name} has listed its code`,
     )
     // prom-client loads the API, which is nothing but interfaces, for its exemplars.
@@ -429,10 +429,10 @@ t.test('nothing of OpenTelemetry is loaded where no spans are made', async (t) =
     const file = join(folder, `${name}.yaml`)
     const store = `file: ${join(folder, `${name}.db`)}`
     writeFileSync(file, configFor('http://127.0.0.1:1', store, { more: `${more}\ndrain: 0s` }))
-    return loadedBy(name, 'gateway/main.js', { TOLLGATE_CONFIG: file })
+    return loadedBy(name, 'gateway/main.ts', { TOLLGATE_CONFIG: file })
   }
   const backend = (name: string, env: Record<string, string>) =>
-    loadedBy(name, 'backend/main.js', { PORT: '0', DATABASE: join(folder, `${name}.db`), ...env })
+    loadedBy(name, 'backend/main.ts', { PORT: '0', DATABASE: join(folder, `${name}.db`), ...env })
   t.equal(await gateway('without', ''), 0)
   t.equal(await gateway('none', `traces: { to: "${collector.url}", sample: 0 }`), 0)
   t.ok((await gateway('some', `traces: { to: "${collector.url}", sample: 0.001% }`)) > 20)
@@ -446,10 +446,10 @@ t.test('where spans can’t be made, a process says why and doesn’t start', as
   const file = join(folder, 'gateway.yaml')
   const more = 'traces: { to: "http://127.0.0.1:4318" }'
   writeFileSync(file, configFor('http://127.0.0.1:1', `file: ${join(folder, 'g.db')}`, { more }))
-  const gateway = startProcess(t, 'gateway/main.js', { env: { TOLLGATE_CONFIG: file }, shell })
+  const gateway = startProcess(t, 'gateway/main.ts', { env: { TOLLGATE_CONFIG: file }, shell })
   const sayingOf = async (to: string, shell = ':') => {
     const env = { PORT: '0', DATABASE: join(folder, 'a.db'), OTEL_EXPORTER_OTLP_ENDPOINT: to }
-    const { ended, output } = startProcess(t, 'backend/main.js', { env, shell })
+    const { ended, output } = startProcess(t, 'backend/main.ts', { env, shell })
     t.match(await ended, { code: 2 })
     return output()
   }

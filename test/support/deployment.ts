@@ -27,7 +27,7 @@ export function gatewayStops(config: string): number {
 
 /** The names that a service says it takes from its environment. */
 export function namesReadBy(service: string): string[] {
-  const { stdout } = spawnSync(process.execPath, [join(root, 'build', service, 'main.js'), '-h'], {
+  const { stdout } = spawnSync(process.execPath, [join(root, service, 'main.ts'), '-h'], {
     env: {},
     encoding: 'utf8',
   })

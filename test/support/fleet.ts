@@ -35,7 +35,7 @@ export async function startFleet(t: Test, options: FleetOptions): Promise<Fleet>
   const yaml = configFor(upstream, store.replace('$DIR', folder), options)
   writeFileSync(file, yaml)
   const processes = environments.map((env) =>
-    startProcess(t, 'gateway/main.js', {
+    startProcess(t, 'gateway/main.ts', {
       env: { TOLLGATE_CONFIG: file, LOG_LEVEL: 'warn', ...env },
     }),
   )

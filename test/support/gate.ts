@@ -14,7 +14,7 @@ export function newGate() {
   const gate = new Int32Array(new SharedArrayBuffer(16))
   setEnvironmentData(gateName, gate.buffer)
   return {
-    file: new URL('./held-thread.js', import.meta.url),
+    file: new URL('./held-thread.ts', import.meta.url),
     /** Says what a look at peaks does from now on. */
     let(what: keyof typeof acts): void {
       Atomics.store(gate, goOn, 0)

@@ -1,5 +1,5 @@
 import { closeSync, fsyncSync, openSync, statSync } from 'node:fs'
-import { connect } from '../../../shared/sqlite-pair.ts'
+import Sqlite from 'better-sqlite3'
 import { requireGatewayFile } from './gateway-file.ts'
 import { newFile } from './new-file.ts'
 
@@ -11,7 +11,7 @@ export function backupFile(file: string, to: string): number {
   requireGatewayFile(file)
   const written = newFile(to)
   try {
-    const database = connect(file, { readonly: true, fileMustExist: true })
+    const database = new Sqlite(file, { readonly: true, fileMustExist: true })
     try {
       database.prepare('VACUUM INTO ?').run(written.path)
     } finally {

@@ -1,11 +1,11 @@
-import { connect } from '../../../shared/sqlite-pair.ts'
+import Sqlite from 'better-sqlite3'
 import { isBusy, makePrivate, type Database } from '../../../shared/sqlite.ts'
 
 /** Locks a file beside the database until closed or until the process ends; `undefined` if another process holds the lock. */
 export function claim(database: Database): Database | undefined {
   const file = database.memory ? ':memory:' : `${database.name}-counting`
   if (!database.memory) makePrivate(file)
-  const lock = connect(file, { timeout: 0 })
+  const lock = new Sqlite(file, { timeout: 0 })
   try {
     lock.exec('BEGIN EXCLUSIVE')
     return lock

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { connect } from '../../../shared/sqlite-pair.ts'
+import Sqlite from 'better-sqlite3'
 import type { Database } from '../../../shared/sqlite.ts'
 import { permissionFault } from './permission.ts'
 
@@ -21,7 +21,7 @@ export function requireGatewayFile(file: string): void {
  * write: one that may only read would leave an empty journal beside the file.
  */
 export function openToInspect(file: string): Database {
-  const database = connect(file, { readonly: existsSync(`${file}-wal`), fileMustExist: true })
+  const database = new Sqlite(file, { readonly: existsSync(`${file}-wal`), fileMustExist: true })
   database.pragma('query_only = ON')
   return database
 }

@@ -1,23 +1,39 @@
 import { spawn } from 'node:child_process'
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
-import { root } from './shared.mjs'
+import { pageFolders, root } from './shared.mjs'
 
-const checks = {
+const compiler = 'typescript/bin/tsc'
+
+const types = {
+  types: [compiler],
+  ...Object.fromEntries(
+    pageFolders.map((folder) => [`types of ${folder}`, [compiler, '-p', folder]]),
+  ),
+}
+const style = {
   eslint: ['eslint/bin/eslint.js', '.'],
-  // By content, so that a checkout that git has made anew is known as well. ESLint's own cache doesn't
-  // know that a file's types come from others.
+  // By content, so that a checkout that git has made anew is known as well.
   prettier: [
     ...['prettier/bin/prettier.cjs', '--check', '--log-level', 'warn'],
     ...['--cache', '--cache-strategy', 'content', '.'],
   ],
 }
+/** For a quick look: ESLint's cache doesn't know that a file's types come from others. */
+const quickStyle = {
+  ...style,
+  eslint: [
+    ...style.eslint,
+    ...['--cache', '--cache-strategy', 'content', '--cache-location', '.cache/eslint'],
+  ],
+}
 
 /**
- * Begins to check the style of all files, beside what else is done. Gives what waits until that has
+ * Begins to check types and style of all files, beside what else is done. Gives what waits until that has
  * ended, prints what was found, and tells whether it was nothing.
  */
-export function checkStyle() {
+export function beginChecks({ isQuick }) {
+  const checks = { ...types, ...(isQuick ? quickStyle : style) }
   const running = Object.entries(checks).map(([name, [file, ...args]]) => outcome(name, file, args))
   return async () => {
     const outcomes = await Promise.all(running)
@@ -36,7 +52,7 @@ function outcome(name, file, args) {
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => (output += text))
     }
-    // Only what the build and the tests leave over, which would be late otherwise.
+    // Only what the tests leave over, which would be late otherwise.
     if (child.pid !== undefined) setPriority(child.pid, 19)
     // Whoever ends the tests ends this too.
     process.once('exit', () => child.kill())

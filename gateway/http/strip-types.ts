@@ -1,0 +1,18 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+
+/** In plain JavaScript, because a thread runs it as it stands. */
+const code = `const { stripTypeScriptTypes } = require('node:module')
+const { parentPort, workerData } = require('node:worker_threads')
+parentPort.postMessage(workerData.map((text) => stripTypeScriptTypes(text)))`
+
+/**
+ * Strips the types of TypeScript files, by Node itself. In a thread of its own, which ends with the work: the first file
+ * takes 40 ms and 30 MB, and Node warns of an experiment.
+ */
+export async function stripTypes(texts: readonly string[]): Promise<string[]> {
+  const execArgv = ['--disable-warning=ExperimentalWarning']
+  const worker = new Worker(code, { eval: true, workerData: texts, execArgv })
+  const [stripped] = (await once(worker, 'message')) as [string[]]
+  return stripped
+}
