@@ -7,7 +7,8 @@ import { PageFolder } from '../gateway/http/page-files.ts'
 import { startUpstream } from './support/gateway.ts'
 import { caller, json } from './support/http.ts'
 import { root } from './support/process.ts'
-import { freePort, until } from './support/redis.ts'
+import { atSomePort } from './support/redis.ts'
+import { until } from './support/until.ts'
 
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 const tsc = join(root, 'node_modules/typescript/bin/tsc')
@@ -127,13 +128,20 @@ t.test('the package works where it is installed: command, plugin and types', asy
     ],
   ])
 
-  const port = await freePort()
-  const app = spawn(process.execPath, ['out/app.js'], {
-    ...{ cwd: folder, env: { ...env, PORT: String(port) }, stdio: 'ignore' },
+  const call = await atSomePort(async (port) => {
+    const app = spawn(process.execPath, ['out/app.js'], {
+      ...{ cwd: folder, env: { ...env, PORT: String(port) }, stdio: ['ignore', 'ignore', 'pipe'] },
+    })
+    t.teardown(() => app.kill('SIGKILL'))
+    let output = ''
+    app.stderr.on('data', (text: Buffer) => (output += text.toString()))
+    const call = caller(`http://localhost:${port}`)
+    await until(async () => {
+      if (app.exitCode !== null) throw new Error(output)
+      return (await call('GET', '/open').catch(() => undefined))?.status === 200
+    })
+    return call
   })
-  t.teardown(() => app.kill('SIGKILL'))
-  const call = caller(`http://localhost:${port}`)
-  await until(async () => (await call('GET', '/open').catch(() => undefined))?.status === 200)
   const headers = { authorization: `Bearer ${key}` }
   t.match(await call('GET', '/mine', undefined, headers), { status: 200, text: '{"you":"Me"}' })
   t.match(await call('GET', '/mine'), { status: 401 })

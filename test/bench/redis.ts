@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Redis } from 'ioredis'
-import { startRedis, until, type Ends } from '../support/redis.ts'
+import { startRedis, type Ends } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 export type BenchRedis = Readonly<{
   url: string

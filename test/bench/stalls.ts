@@ -1,5 +1,5 @@
 import { get as ask } from 'node:http'
-import { freePort } from '../support/redis.ts'
+import { somePort } from '../support/redis.ts'
 import { addKeys, get, newTokens } from './callers.ts'
 import type { BenchGateway } from './gateways.ts'
 import { load } from './load.ts'
@@ -39,7 +39,7 @@ export async function benchStalls(
 ): Promise<readonly Situation[]> {
   const all: Situation[] = []
   await withStage(async (stage) => {
-    const adminPort = await freePort()
+    const adminPort = somePort()
     const parts = { adminPort, isProbed: true, env: { ADMIN_TOKEN: adminToken } }
     const store = `redis: "${stage.redis.url}"`
     const gateways = {

@@ -17,7 +17,7 @@ import {
 import { runCommand } from '../support/command.ts'
 import { plans, startUpstream } from '../support/gateway.ts'
 import { token } from '../support/operator.ts'
-import { until } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const { test } = await startBrowser(t)
 

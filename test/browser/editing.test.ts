@@ -5,7 +5,8 @@ import { startAdmin } from '../support/admin.ts'
 import { go, picture, saving, startBrowser } from '../support/browser.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { token } from '../support/operator.ts'
-import { startRedis, until } from '../support/redis.ts'
+import { startRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const { test } = await startBrowser(t)
 

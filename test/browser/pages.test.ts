@@ -18,7 +18,7 @@ import {
   violations,
 } from '../support/browser.ts'
 import type { Gateway } from '../support/gateway.ts'
-import { until } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const { browser, test } = await startBrowser(t)
 

@@ -7,7 +7,7 @@ import { axe, isNarrow, picture, startBrowser, violations, type Open } from '../
 import { startStore } from '../support/backend.ts'
 import { startGateway, type GatewayOptions } from '../support/gateway.ts'
 import { root } from '../support/process.ts'
-import { until } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const { test } = await startBrowser(t)
 

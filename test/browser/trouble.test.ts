@@ -9,7 +9,8 @@ import { startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
 import { start, token } from '../support/operator.ts'
 import { startProcess } from '../support/process.ts'
-import { startRedis, until } from '../support/redis.ts'
+import { startRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const { browser, test } = await startBrowser(t)
 

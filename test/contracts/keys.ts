@@ -4,7 +4,7 @@ import { hashOf, newKeyId, newToken } from '../../gateway/keys/token.ts'
 import type { KeyFilter } from '../../gateway/keys/filter.ts'
 import type { KeyStore } from '../../gateway/keys/store.ts'
 import { bound } from '../support/promises.ts'
-import { until } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 /** Two views of one store, as two processes have them. */
 export type TwoViews = Readonly<{ first: KeyStore; second: KeyStore }>

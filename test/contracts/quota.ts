@@ -14,7 +14,7 @@ import type { Limits } from '../../gateway/limits/limits.ts'
 import type { Ask, BanRules, Decision } from '../../gateway/limits/step.ts'
 import { QuotaLimiter } from '../../gateway/limits/limiter.ts'
 import type { QuotaStore } from '../../gateway/limits/store.ts'
-import { until } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 /** A store with a clock that tests move, and a way to forget all that is in its process's memory. */
 export type MovableStore = Readonly<{

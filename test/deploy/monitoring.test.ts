@@ -7,10 +7,11 @@ import { read } from '../support/deployment.ts'
 import { configFor, startUpstream, type Upstream } from '../support/gateway.ts'
 import { caller, json, type Call } from '../support/http.ts'
 import { token } from '../support/operator.ts'
-import { root, startProcess, type Service } from '../support/process.ts'
+import { type Service, adminOf, root, startProcess } from '../support/process.ts'
 import { startPrometheus, type Prometheus } from '../support/prometheus.ts'
 import { groupsIn, labelsIn, selectorsIn } from '../support/promql.ts'
-import { freePort, startRedis, until, type RedisServer } from '../support/redis.ts'
+import { startRedis, type RedisServer } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 import { panelsOf } from './dashboard.ts'
 
 const alertsFile = join(root, 'config/deploy/alerts.yaml')
@@ -35,11 +36,10 @@ type Member = Readonly<{
 async function startMember(t: Test, name: string, text: string): Promise<Member> {
   const file = join(t.testdirName, `${name}.yaml`)
   writeFileSync(file, text)
-  const admin = `127.0.0.1:${await freePort()}`
-  const ADMIN_PORT = admin.split(':')[1] ?? ''
-  const env = { TOLLGATE_CONFIG: file, ADMIN_TOKEN: token, ADMIN_PORT, LOG_LEVEL: 'warn' }
+  const env = { TOLLGATE_CONFIG: file, ADMIN_TOKEN: token, LOG_LEVEL: 'info' }
   const process = startProcess(t, 'gateway/main.ts', { env })
   const url = await process.url
+  const admin = new URL(await adminOf(process)).host
   const operate = caller(`http://${admin}`)
   const ask: Call = (method, path, body, headers) =>
     operate(method, path, body, { authorization: `Bearer ${token}`, ...headers })
@@ -68,7 +68,6 @@ async function startPlace(t: Test): Promise<Place> {
   const [first, second, next] = [await start(), await start(), await start()]
   const receiver = await start()
   const text = configFor('', `redis: "${redis.url}", timeout: 300ms`, {
-    admin: '{ host: 127.0.0.1, port: "${ADMIN_PORT}" }',
     targets: `[ "${first.url}", "${second.url}" ]`,
     upstreamMore:
       'health: { path: /healthz, every: 100ms, unhealthyAfter: 1 }, ' +

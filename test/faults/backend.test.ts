@@ -1,20 +1,20 @@
 import { Agent, createServer, request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { startGateway, startUpstream } from '../support/gateway.ts'
 import { caller } from '../support/http.ts'
 import { startProcess } from '../support/process.ts'
 import { bound, held, heldQuick, isLong, usualWait } from '../support/promises.ts'
-import { freePort, until } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 import { pause, startTraffic, statusesOf } from '../support/traffic.ts'
 
 const plan = 'plans: { free: { perMinute: unlimited, perDay: 100000000 } }'
 
 t.test('a backend is killed and comes back', async (t) => {
-  const port = await freePort()
-  const env = { PORT: String(port), DATABASE: join(t.testdir(), 'animals.db'), LOG_LEVEL: 'silent' }
-  const start = () => startProcess(t, 'backend/main.ts', { env })
-  let backend = start()
+  const env = { DATABASE: join(t.testdir(), 'animals.db'), LOG_LEVEL: 'silent' }
+  const start = (PORT: string) => startProcess(t, 'backend/main.ts', { env: { ...env, PORT } })
+  let backend = start('0')
   const upstream = await backend.url
   const { call, key } = await startGateway(t, {
     targets: `[ "${upstream}" ]`,
@@ -40,7 +40,7 @@ t.test('a backend is killed and comes back', async (t) => {
     [...statuses].join(),
   )
   held(t, 'backend killed: refused at once', `${worst.toFixed(1)} ms at worst`, worst < bound(100))
-  backend = start()
+  backend = start(new URL(upstream).port)
   await backend.url
   const started = performance.now()
   await until(async () => (await call('GET', '/v1/pets', undefined, headers)).status === 200, 5_000)
@@ -110,8 +110,8 @@ t.test(
         response.end('{}')
       })
     })
-    const port = await freePort()
-    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
     t.teardown(() => {
       server.close()
       server.closeAllConnections()

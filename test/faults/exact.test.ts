@@ -12,13 +12,13 @@ import { startFleet as startGateways, type Fleet } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
 import {
-  startCluster,
   startRedis,
+  startCluster,
   startSentinel,
-  until,
-  type RedisCluster,
   type RedisServer,
+  type RedisCluster,
 } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 /** How often each is stormed; `EXACT_RUNS=20` for a proof. */
 const runs = Number(process.env['EXACT_RUNS'] ?? 1)

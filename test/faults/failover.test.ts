@@ -5,7 +5,8 @@ import { startFleet } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { caller } from '../support/http.ts'
 import { bound, held, isLong } from '../support/promises.ts'
-import { startSentinel, until } from '../support/redis.ts'
+import { startSentinel } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 import { pause, startTraffic, statusesOf } from '../support/traffic.ts'
 
 t.test('a fail-over to a replica that has lost writes', async (t) => {

@@ -7,7 +7,8 @@ import { configFor, startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
 import { startProcess, type Service } from '../support/process.ts'
 import { bound, held, heldQuick, isLong, usualWait } from '../support/promises.ts'
-import { freePort, startRedis, until } from '../support/redis.ts'
+import { startRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 import { pause, startTraffic, statusesOf } from '../support/traffic.ts'
 
 const plan = 'plans: { p: { perMinute: unlimited, perDay: 100000000, bans: off } }'
@@ -89,26 +90,20 @@ class LoyalClient {
 t.test('rolling restarts lose no request', async (t) => {
   const redis = await startRedis(t)
   const { url: upstream } = await startUpstream(t)
-  const ports = [await freePort(), await freePort()]
   const folder = t.testdir()
-  const start = (port: number): Service => {
-    const file = join(folder, `${port}.yaml`)
-    const store = `redis: "${redis.url}"`
-    const yaml = configFor(upstream, store, { more: plan })
-    writeFileSync(
-      file,
-      yaml.replace(
-        'listen: { host: 127.0.0.1, port: 0 }',
-        `listen: { host: 127.0.0.1, port: ${port} }`,
-      ),
-    )
-    return startProcess(t, 'gateway/main.ts', { env: { TOLLGATE_CONFIG: file, LOG_LEVEL: 'warn' } })
-  }
+  const yaml = configFor(upstream, `redis: "${redis.url}"`, { more: plan })
+  const file = join(folder, 'gateway.yaml')
+  writeFileSync(file, yaml.replace('port: 0', 'port: "${PORT:-0}"'))
+  const env = { TOLLGATE_CONFIG: file, LOG_LEVEL: 'warn' }
+  const start = (url?: string): Service =>
+    startProcess(t, 'gateway/main.ts', {
+      env: url === undefined ? env : { ...env, PORT: new URL(url).port },
+    })
   const { key } = await startFleet(t, {
     ...{ upstream, store: `redis: "${redis.url}"`, more: plan, environments: [] },
   })
   const { authorization } = await key()
-  const services = ports.map(start)
+  const services = [start(), start()]
   const urls = await Promise.all(services.map(({ url }) => url))
   const clients = Array.from({ length: 64 }, (_, i) => new LoyalClient(urls, authorization, i))
   const running = clients.map((client) => client.run())
@@ -117,12 +112,12 @@ t.test('rolling restarts lose no request', async (t) => {
   const times: number[] = []
   const codes = new Set<number | null>()
   for (let round = 0; round < (isLong ? 5 : 1); round++) {
-    for (const [i, port] of ports.entries()) {
+    for (const [i, url] of urls.entries()) {
       const started = performance.now()
       services[i]?.child.kill('SIGTERM')
       codes.add((await services[i]?.ended)?.code ?? null)
       times.push(performance.now() - started)
-      services[i] = start(port)
+      services[i] = start(url)
       await services[i]?.url
       await pause(300)
     }

@@ -4,7 +4,8 @@ import { gatewaysSeenBy, startFleet, type FleetOptions } from '../support/fleet.
 import { startUpstream } from '../support/gateway.ts'
 import { caller, type Call } from '../support/http.ts'
 import { bound, held, heldQuick, isLong, usualWait } from '../support/promises.ts'
-import { startRedis, until, type RedisServer } from '../support/redis.ts'
+import { startRedis, type RedisServer } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 import { pause, startTraffic, statusesOf, type Traffic } from '../support/traffic.ts'
 
 const plan = 'plans: { p: { perMinute: 1000000, perDay: 1000000, bans: off } }'

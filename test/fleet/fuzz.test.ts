@@ -8,7 +8,7 @@ import { headersForBackend } from '../../gateway/forwarding/headers.ts'
 import { signatureChecker, signatureHeader } from '../../shared/signature.ts'
 import { peakMemory, startFleet } from '../support/fleet.ts'
 import { startGateway, startUpstream } from '../support/gateway.ts'
-import { until } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 import { rawRequests } from './raw-requests.ts'
 
 // FUZZ_SECONDS=600 FUZZ_SEED=7 npm test -- test/fleet/fuzz.test.ts

@@ -7,7 +7,8 @@ import { caller, json } from '../support/http.ts'
 import { token } from '../support/operator.ts'
 import { bound, held } from '../support/promises.ts'
 import { startProcess, type Service } from '../support/process.ts'
-import { freePort, startCluster, until } from '../support/redis.ts'
+import { atSomePort, startCluster } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 import { configFor, startUpstream } from '../support/gateway.ts'
 
 type Place = Readonly<{ name: string; file: string; admin: number; process: Service; url: string }>
@@ -18,7 +19,6 @@ const headers = { authorization: `Bearer ${token}` }
 /** Starts a gateway with a file and an admin address of its own. */
 async function startNamed(t: Test, name: string, store: string, more = {}): Promise<Place> {
   const upstream = await startUpstream(t)
-  const admin = await freePort()
   const file = join(t.testdirName, `${name}.yaml`)
   const text = configFor(upstream.url, store, {
     more: 'name: "${NAME}"\nworkers: "${WORKERS:-1}"\ndrain: 0ms',
@@ -26,14 +26,13 @@ async function startNamed(t: Test, name: string, store: string, more = {}): Prom
     targets: '[ "${UPSTREAM}" ]',
   })
   writeFileSync(file, text)
-  const process = startProcess(t, 'gateway/main.ts', {
-    env: {
-      ...env,
-      ...more,
-      ...{ NAME: name, ADMIN_PORT: String(admin), UPSTREAM: upstream.url, TOLLGATE_CONFIG: file },
-    },
+  return atSomePort(async (admin) => {
+    const own = { NAME: name, ADMIN_PORT: String(admin), UPSTREAM: upstream.url }
+    const process = startProcess(t, 'gateway/main.ts', {
+      env: { ...env, ...more, ...own, TOLLGATE_CONFIG: file },
+    })
+    return { name, file, admin, process, url: await process.url }
   })
-  return { name, file, admin, process, url: await process.url }
 }
 
 async function fleetAt({ admin }: Place): Promise<FleetView> {

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { startGateway } from '../support/gateway.ts'
 import { raw } from '../support/http.ts'
-import { freePort, until } from '../support/redis.ts'
+import { atSomePort } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 import { rawRequests } from './raw-requests.ts'
 import { laxer, stricter } from './differences.ts'
 
@@ -44,7 +45,12 @@ async function startBackend(t: Test) {
   return { url: `http://127.0.0.1:${port}`, port, take, seen: [] }
 }
 
-async function startReference(t: Test, binary: string, args: (folder: string) => string[]) {
+async function startReference(
+  t: Test,
+  port: number,
+  binary: string,
+  args: (folder: string) => string[],
+): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-reference-'))
   const child = spawn(binary, args(folder), { stdio: ['ignore', 'ignore', 'pipe'] })
   let errors = ''
@@ -55,17 +61,23 @@ async function startReference(t: Test, binary: string, args: (folder: string) =>
     await ended
     rmSync(folder, { recursive: true, force: true })
   })
-  return { errors: () => errors }
+  const url = `http://127.0.0.1:${port}`
+  await until(async () => {
+    if (child.exitCode !== null) throw new Error(`${binary} ended: ${errors}`)
+    const text = await raw(url, 'GET /x HTTP/1.0\r\n\r\n', 500).catch(() => '')
+    return text.length > 0
+  })
+  return url
 }
 
-async function startNginx(t: Test, binary: string, backend: number): Promise<string> {
-  const port = await freePort()
-  await startReference(t, binary, (folder) => {
-    const file = join(folder, 'nginx.conf')
-    const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-    writeFileSync(
-      file,
-      `daemon off; master_process off; pid ${folder}/pid; error_log /dev/null;
+function startNginx(t: Test, binary: string, backend: number): Promise<string> {
+  return atSomePort((port) =>
+    startReference(t, port, binary, (folder) => {
+      const file = join(folder, 'nginx.conf')
+      const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+      writeFileSync(
+        file,
+        `daemon off; master_process off; pid ${folder}/pid; error_log stderr crit;
        events {}
        http {
          access_log off;
@@ -75,19 +87,19 @@ async function startNginx(t: Test, binary: string, backend: number): Promise<str
            location / { proxy_pass http://127.0.0.1:${backend}; proxy_http_version 1.1; }
          }
        }`,
-    )
-    return ['-p', folder, '-c', file, '-e', '/dev/null']
-  })
-  return isUp(port)
+      )
+      return ['-p', folder, '-c', file, '-e', '/dev/stderr']
+    }),
+  )
 }
 
-async function startHaproxy(t: Test, binary: string, backend: number): Promise<string> {
-  const port = await freePort()
-  await startReference(t, binary, (folder) => {
-    const file = join(folder, 'haproxy.cfg')
-    writeFileSync(
-      file,
-      `defaults
+function startHaproxy(t: Test, binary: string, backend: number): Promise<string> {
+  return atSomePort((port) =>
+    startReference(t, port, binary, (folder) => {
+      const file = join(folder, 'haproxy.cfg')
+      writeFileSync(
+        file,
+        `defaults
   mode http
   timeout connect 1s
   timeout client 5s
@@ -98,21 +110,10 @@ frontend in
 backend out
   server one 127.0.0.1:${backend}
 `,
-    )
-    return ['-db', '-q', '-f', file]
-  })
-  return isUp(port)
-}
-
-async function isUp(port: number): Promise<string> {
-  const url = `http://127.0.0.1:${port}`
-  await until(async () =>
-    raw(url, 'GET /x HTTP/1.0\r\n\r\n', 500).then(
-      (text) => text.length > 0,
-      () => false,
-    ),
+      )
+      return ['-db', '-q', '-f', file]
+    }),
   )
-  return url
 }
 
 const servers = { nginx: process.env['NGINX_BIN'], haproxy: process.env['HAPROXY_BIN'] }

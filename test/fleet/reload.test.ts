@@ -1,16 +1,17 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { connect } from 'node:net'
+import { connect, type AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { Pool, request } from 'undici'
 import { peakMemory, startFleet, type Fleet } from '../support/fleet.ts'
 import { start, token } from '../support/operator.ts'
 import { startUpstream } from '../support/gateway.ts'
-import { startProcess } from '../support/process.ts'
+import { adminOf, startProcess } from '../support/process.ts'
 import { caller, json } from '../support/http.ts'
 import { bound, isLong } from '../support/promises.ts'
-import { freePort, startRedis, until } from '../support/redis.ts'
+import { startRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 import { pause } from '../support/traffic.ts'
 
 /** Requests over some connections, until told to stop; gives the statuses and failures. */
@@ -117,8 +118,8 @@ t.test('a WebSocket outlives what it began with', async (t) => {
         socket.on('data', (bytes) => socket.write(bytes))
       })
   })
-  const port = await freePort()
-  await new Promise<void>((resolve) => echo.listen(port, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => echo.listen(0, '127.0.0.1', resolve))
+  const { port } = echo.address() as AddressInfo
   t.teardown(() => echo.close())
   const { url, key, write, reload } = await start(t, { upstream: `http://127.0.0.1:${port}` })
   const { authorization } = await key()
@@ -338,11 +339,10 @@ t.test('the admin address is for those who have the token', async (t) => {
     const asOperator = { authorization: `Bearer ${token}` }
     t.equal((await call('GET', path, undefined, asOperator)).status, 401, 'nor with the token')
   }
-  const { operate: other } = await (async () => {
-    const admin = `http://127.0.0.1:${await freePort()}`
-    await startFleet(t, { upstream, admin: `{ host: 127.0.0.1, port: ${new URL(admin).port} }` })
-    return { operate: caller(admin) }
-  })()
+  const { processes } = await startFleet(t, { upstream, environments: [{ LOG_LEVEL: 'info' }] })
+  const [closed] = processes
+  if (!closed) throw new Error('one was asked for')
+  const other = caller(await adminOf(closed))
   t.match(
     await other('GET', '/admin/config', undefined, { authorization: 'Bearer ' }),
     { status: 403 },

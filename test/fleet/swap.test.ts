@@ -5,9 +5,10 @@ import type { SwapView } from '../../gateway/swaps/view.ts'
 import { startFleet, type Fleet } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { caller, json, type Answer } from '../support/http.ts'
-import type { Service } from '../support/process.ts'
-import { freePort, startRedis, until } from '../support/redis.ts'
+import { anyPort, startRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 import { pause } from '../support/traffic.ts'
+import { adminOf } from '../support/process.ts'
 
 const admin = { authorization: 'Bearer token-of-the-operator' }
 const plans = 'plans: { free: { perMinute: unlimited, perDay: unlimited, bans: off } }'
@@ -77,11 +78,6 @@ async function startCallers(t: Test, { urls, key }: Fleet, size = 40) {
   return { asked, dead, state, stop }
 }
 
-/** The admin address of a gateway whose log is at info. */
-function adminOf({ output }: Service): string {
-  return /Server listening at ([^"]+)/.exec(output())?.[1] ?? ''
-}
-
 /** Callers that were at the new side and then at the old one. */
 function flips(asked: readonly Asked[]): number[] {
   const atNew = new Set<number>()
@@ -97,11 +93,11 @@ for (const [name, environments, workers] of [
 ] as const) {
   t.test(`another backend under load, by ${name}`, async (t) => {
     const [old, next] = [await startBackend(t, 'old'), await startBackend(t, 'new')]
-    const [redis, adminPort] = [await startRedis(t), await freePort()]
+    const redis = await startRedis(t)
     const fleet = await startFleet(t, {
       ...{ upstream: old.url, store: `redis: "${redis.url}"`, more: `${plans}${workers}` },
       // Workers share a port by its number.
-      ...(workers === '' ? {} : { admin: `{ host: 127.0.0.1, port: ${adminPort} }` }),
+      ...(workers === '' ? {} : { admin: `{ host: 127.0.0.1, port: ${anyPort} }` }),
       upstreamMore: 'probes: [ { request: GET /v1/0 } ]',
       environments: environments.map((environment) => ({
         ...environment,
@@ -110,10 +106,12 @@ for (const [name, environments, workers] of [
     })
     const [first] = fleet.processes
     if (!first) throw new Error('there is a gateway')
-    const address = workers === '' ? adminOf : () => `http://127.0.0.1:${adminPort}`
-    await until(() => fleet.processes.every((each) => address(each) !== ''))
+    const addresses =
+      workers === ''
+        ? await Promise.all(fleet.processes.map(adminOf))
+        : [`http://127.0.0.1:${fleet.port}`]
     const ask = (method: string, path: string, body?: object): Promise<Answer> =>
-      caller(address(first))(method, path, body, admin)
+      caller(addresses[0] ?? '')(method, path, body, admin)
     const seen = async (): Promise<SwapView> =>
       json(await ask('GET', '/admin/swaps'))['animals'] as SwapView
     const original = readFileSync(fleet.file, 'utf8')

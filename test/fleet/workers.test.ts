@@ -10,7 +10,8 @@ import { startUpstream } from '../support/gateway.ts'
 import { json } from '../support/http.ts'
 import { start, unlimited } from '../support/operator.ts'
 import { startProcess, type Service } from '../support/process.ts'
-import { freePort, startRedis, until } from '../support/redis.ts'
+import { anyPort, startRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 import { pause, startTraffic, statusesOf } from '../support/traffic.ts'
 
 const size = 3
@@ -171,11 +172,10 @@ t.test('strangers get no more guesses from four crews than from one gateway', as
   const redis = await startRedis(t)
   const upstream = await startUpstream(t)
   // The workers of one crew take any port that they ask for to be the same one, an admin address' too.
-  const ports = await Promise.all([freePort(), freePort(), freePort(), freePort()])
   const { urls, key } = await startFleet(t, {
     upstream: upstream.url,
     store: `redis: "${redis.url}"`,
-    environments: ports.map((port) => ({ ADMIN_PORT: String(port) })),
+    environments: Array.from({ length: 4 }, () => ({ ADMIN_PORT: anyPort })),
     admin: '{ host: 127.0.0.1, port: "${ADMIN_PORT}" }',
     more: `${unlimited}\nworkers: 2\nstrangers: { perMinute: 60, perDay: 100000 }`,
   })

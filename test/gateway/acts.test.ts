@@ -17,7 +17,8 @@ import {
 } from '../support/gateway.ts'
 import { caller, json, type Answer } from '../support/http.ts'
 import { root } from '../support/process.ts'
-import { freePort, startRedis, until } from '../support/redis.ts'
+import { startRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const noon = Date.UTC(2026, 5, 15, 12)
 const deprecations = `
@@ -73,7 +74,7 @@ const reals: Readonly<Record<ActName, Real>> = {
   brownout: { provoke: (ask) => ask('/v1/brown') },
   deprecated: { provoke: (ask) => ask('/v1/old') },
   bad_gateway: {
-    options: async () => ({ targets: `[ "http://127.0.0.1:${await freePort()}" ]` }),
+    options: async () => ({ targets: '[ "http://127.0.0.1:1" ]' }),
     provoke: (ask) => ask(),
   },
   gateway_timeout: {
@@ -85,7 +86,7 @@ const reals: Readonly<Record<ActName, Real>> = {
   },
   unavailable: {
     options: async () => ({
-      targets: `[ "http://127.0.0.1:${await freePort()}" ]`,
+      targets: '[ "http://127.0.0.1:1" ]',
       upstreamMore: 'health: { path: /up, every: 100ms, unhealthyAfter: 1 }',
     }),
     provoke: async (ask, { app }) => {

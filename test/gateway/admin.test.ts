@@ -10,7 +10,8 @@ import { plans, startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
 import { start, token } from '../support/operator.ts'
 import { startProcess } from '../support/process.ts'
-import { startRedis, until } from '../support/redis.ts'
+import { startRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 /** A file in which nothing is wrong. */
 const sound = { sound: true, mistakes: [], warnings: [] }

@@ -7,7 +7,8 @@ import { newKey } from '../contracts/keys.ts'
 import { latestDays } from '../../gateway/records/usage.ts'
 import type { Stores } from '../../gateway/stores/stores.ts'
 import { startGateway, startUpstream } from '../support/gateway.ts'
-import { freePort, startRedis, until } from '../support/redis.ts'
+import { startRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const noon = Date.UTC(2026, 5, 15, 12, 0, 10)
 const inOneMinute = noon / 1000 + 50
@@ -499,9 +500,8 @@ t.test('a banned key without limits is told when its ban ends', async (t) => {
 
 t.test('a store that is out of reach', async (t) => {
   const broken = async (whenUnreachable: string) => {
-    const port = await freePort()
     const gateway = await startGateway(t, {
-      store: `redis: "redis://127.0.0.1:${port}", whenUnreachable: ${whenUnreachable}`,
+      store: `redis: "redis://127.0.0.1:1", whenUnreachable: ${whenUnreachable}`,
       clock: () => noon,
     })
     gateway.stores.keys.find = () => ({ key: found, version: 1 })

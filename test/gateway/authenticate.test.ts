@@ -13,7 +13,8 @@ import { newKeyId, newToken } from '../../gateway/keys/token.ts'
 import { json, raw, type Answer } from '../support/http.ts'
 import { startStore } from '../support/backend.ts'
 import { startGateway, startUpstream, type GatewayOptions } from '../support/gateway.ts'
-import { startCluster, startRedis, until } from '../support/redis.ts'
+import { startRedis, startCluster } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const minute = 60_000
 

@@ -26,7 +26,8 @@ import { startGateway, startUpstream } from '../support/gateway.ts'
 import { json } from '../support/http.ts'
 import { start, token } from '../support/operator.ts'
 import { root } from '../support/process.ts'
-import { startRedis, until } from '../support/redis.ts'
+import { startRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const shipped = readFileSync(join(root, 'config/gateway.yaml'), 'utf8')
 

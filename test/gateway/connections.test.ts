@@ -16,7 +16,8 @@ import { startGateway } from '../support/gateway.ts'
 import { json, raw } from '../support/http.ts'
 import { bound } from '../support/promises.ts'
 import { startProcess } from '../support/process.ts'
-import { startRedis, until } from '../support/redis.ts'
+import { startRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 /** A backend that echoes short frames of WebSockets, and refuses those for /v1/no. */
 async function startEcho(t: Test) {

@@ -11,8 +11,9 @@ import { startAdmin } from '../support/admin.ts'
 import { startFleet } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { caller, json, raw, type Answer, type Call } from '../support/http.ts'
-import { root } from '../support/process.ts'
-import { freePort, startRedis, until } from '../support/redis.ts'
+import { adminOf, root } from '../support/process.ts'
+import { startRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const aliceToken = 'canary-token-of-alice-0123456789'
 const bobToken = 'canary-token-of-bob-9876543210'
@@ -233,18 +234,19 @@ t.test(
   async (t) => {
     const redis = await startRedis(t)
     const { url: upstream } = await startUpstream(t)
-    const names = ['one', 'two'] as const
-    const ports = await Promise.all(names.map(() => freePort()))
     const eveToken = 'canary-token-of-eve-5555555555'
     const environments = [
-      { ADMIN_TOKEN: `${tokens},eve:${eveToken}`, ADMIN_PORT: String(ports[0]), LOG_LEVEL: 'info' },
-      { ADMIN_TOKEN: `alice:${aliceToken},bob/read:${bobToken}`, ADMIN_PORT: String(ports[1]) },
+      { ADMIN_TOKEN: `${tokens},eve:${eveToken}`, LOG_LEVEL: 'info' },
+      { ADMIN_TOKEN: `alice:${aliceToken},bob/read:${bobToken}`, LOG_LEVEL: 'info' },
     ]
     const { processes } = await startFleet(t, {
       ...{ upstream, environments, store: `redis: "${redis.url}"` },
-      admin: '\n  host: 0.0.0.0\n  port: ${ADMIN_PORT}\n  hosts: [ ops.example ]',
+      admin: '\n  host: 0.0.0.0\n  port: 0\n  hosts: [ ops.example ]',
     })
-    const [one, two] = ports.map((port) => caller(`http://127.0.0.1:${port}`))
+    const addresses = await Promise.all(processes.map(adminOf))
+    const [one, two] = addresses.map((address) =>
+      caller(`http://127.0.0.1:${new URL(address).port}`),
+    )
     if (!one || !two) throw new Error('two were asked for')
     const status = async (call: Call, token: string) => {
       const { headers } = await signIn(one, token)

@@ -8,7 +8,8 @@ import { startAdmin } from '../support/admin.ts'
 import { runCommand } from '../support/command.ts'
 import { startGateway, startUpstream, type Gateway } from '../support/gateway.ts'
 import { json, type Answer } from '../support/http.ts'
-import { startRedis, until as untilTrue } from '../support/redis.ts'
+import { startRedis } from '../support/redis.ts'
+import { until as untilTrue } from '../support/until.ts'
 
 const noon = Date.UTC(2026, 5, 15, 12)
 

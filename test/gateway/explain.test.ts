@@ -19,7 +19,8 @@ import { collectGarbage } from '../support/garbage.ts'
 import { startUpstream, type Gateway } from '../support/gateway.ts'
 import { answerFrom, json, raw, type Answer } from '../support/http.ts'
 import { token } from '../support/operator.ts'
-import { freePort, startCluster, startRedis, until, watchCommands } from '../support/redis.ts'
+import { startRedis, startCluster, watchCommands } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 async function redisTimelines(t: Test, settings: RedisSettings) {
   const connections = [1, 2].map(() => connect(settings, { timeoutMs: 2_000 }))
@@ -312,7 +313,7 @@ t.test('the sentence is that of the example', async (t) => {
 })
 
 t.test('backends that can’t be asked, and stores, are named', async (t) => {
-  const nowhere = { url: `http://127.0.0.1:${await freePort()}`, seen: [] }
+  const nowhere = { url: 'http://127.0.0.1:1', seen: [] }
   const { gateway, ask } = await startAdmin(t, {
     upstream: nowhere,
     upstreamMore: 'health: { path: /healthz, every: 20ms, unhealthyAfter: 40 }',
@@ -490,7 +491,7 @@ async function rename({ stores }: Gateway, id: string, name: string): Promise<vo
 
 t.test('a gateway that is alone is asked at its admin address', async (t) => {
   const { gateway, ask, url, write, file } = await startAdmin(t, {
-    admin: `{ host: 127.0.0.1, port: ${await freePort()} }`,
+    admin: `{ host: 127.0.0.1, port: 1 }`,
   })
   const answer = await gateway.call('GET', '/v1/pets', undefined, { 'x-request-id': 'alone' })
   t.equal(answer.status, 401)

@@ -6,7 +6,8 @@ import { bodyChecker } from '../../shared/signature.ts'
 import { FairShare } from '../../gateway/http/fair-share.ts'
 import { startGateway, startRawUpstream, startUpstream } from '../support/gateway.ts'
 import { json, raw } from '../support/http.ts'
-import { startRedis, until } from '../support/redis.ts'
+import { startRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 import { pause } from '../support/traffic.ts'
 
 const plenty = { limits: { perMinute: 10_000, perDay: 100_000 } }

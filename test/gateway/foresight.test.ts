@@ -27,7 +27,8 @@ import { runCommand } from '../support/command.ts'
 import { configFor, startGateway, startUpstream } from '../support/gateway.ts'
 import { startProcess } from '../support/process.ts'
 import { appOfCosts } from '../support/routes.ts'
-import { startCluster, startRedis, until } from '../support/redis.ts'
+import { startRedis, startCluster } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 import { seeded } from '../support/seeded.ts'
 
 /** Whether names of all slots are answered: a new Cluster may still be settling. */

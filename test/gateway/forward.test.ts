@@ -14,7 +14,7 @@ import {
   type GatewayOptions,
 } from '../support/gateway.ts'
 import { bound } from '../support/promises.ts'
-import { until } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 import { pause } from '../support/traffic.ts'
 
 const plenty = { limits: { perMinute: 100_000, perDay: 1_000_000 } }

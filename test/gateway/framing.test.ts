@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { startGateway, startUpstream, type GatewayOptions } from '../support/gateway.ts'
 import { raw } from '../support/http.ts'
 import { bound } from '../support/promises.ts'
-import { until } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 async function startFor(t: Test, options: GatewayOptions = {}) {
   const gateway = await startGateway(t, {

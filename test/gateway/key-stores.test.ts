@@ -16,14 +16,14 @@ import { keyStoreContract, newKey, pagesOf, type TwoViews } from '../contracts/k
 import { selfSigned, type Certificate } from '../support/certificate.ts'
 import { root } from '../support/process.ts'
 import {
-  freePort,
-  startCluster,
+  anyPort,
   startRedis,
+  startCluster,
   startSentinel,
   tlsPortOf,
-  until,
   type RedisServer,
 } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 import { seeded } from '../support/seeded.ts'
 
 /** Connections as a gateway makes them, once they are made: a gateway doesn't wait for a store. */
@@ -175,8 +175,8 @@ t.test('a fleet proves itself to a Redis that takes nobody else', { jobs: 4 }, a
   })
 
   t.test('a connection given up within its handshake ends nothing else', async (t) => {
-    const port = await freePort()
-    await startRedis(t, ...protectedBy, ...options, '--tls-port', String(port))
+    const { client } = await startRedis(t, ...protectedBy, ...options, '--tls-port', anyPort)
+    const port = await tlsPortOf(client)
     const url = `rediss://:${access.password}@127.0.0.1:${port}`
     for (let round = 0; round < 20; round++) {
       await Promise.all(
@@ -205,16 +205,15 @@ t.test('a fleet proves itself to a Redis that takes nobody else', { jobs: 4 }, a
   })
 
   t.test('a Sentinel with TLS, as its master', async (t) => {
-    const port = await freePort()
-    const { name } = await startSentinel(t, {
+    const { name, tlsPort } = await startSentinel(t, {
       more: [...protectedBy, ...options],
       sentinelMore: [
-        `tls-port ${port}`,
+        `tls-port ${anyPort}`,
         ...lines,
         `sentinel auth-pass gw ${access.password}\n`,
       ].join('\n'),
     })
-    const found = { sentinels: [`localhost:${port}`], name }
+    const found = { sentinels: [`localhost:${tlsPort}`], name }
     await holdKey(t, { ...found, ...access, tls: { ca } })
     t.ok(await isClosed({ ...found, ...access }), 'nothing is said in the clear')
     t.ok(await isClosed({ ...found, ...access, tls: { ca: others } }))

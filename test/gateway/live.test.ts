@@ -15,7 +15,8 @@ import { startFleet } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { json } from '../support/http.ts'
 import { token } from '../support/operator.ts'
-import { startRedis, until, watchCommands } from '../support/redis.ts'
+import { startRedis, watchCommands } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const startMs = Date.UTC(2026, 5, 15, 12, 0, 30)
 const place = (name: (typeof outcomes)[number]): number => outcomes.indexOf(name)

@@ -32,7 +32,8 @@ import { caller, json } from '../support/http.ts'
 import { token as operatorToken } from '../support/operator.ts'
 import { bound } from '../support/promises.ts'
 import { root } from '../support/process.ts'
-import { startCluster, startRedis, until } from '../support/redis.ts'
+import { startRedis, startCluster } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 void noticeStoreContract(t, 'embedded, in a SQLite file', (t, clock) => {
   const file = join(t.testdir(), 'gateway.db')

@@ -9,7 +9,8 @@ import { plans, startGateway, startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
 import { start } from '../support/operator.ts'
 import { root, startProcess } from '../support/process.ts'
-import { startRedis, until } from '../support/redis.ts'
+import { startRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const deprecations = `
 deprecations:

@@ -5,7 +5,7 @@ import { drain } from '../../shared/serve.ts'
 import { startGateway, startRawUpstream, startUpstream } from '../support/gateway.ts'
 import { json, raw } from '../support/http.ts'
 import { bound } from '../support/promises.ts'
-import { until } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 // Events in an unexpected order. A failure here would end the process.
 

@@ -7,8 +7,9 @@ import t, { type Test } from 'tap'
 import { startFleet } from '../support/fleet.ts'
 import { startGateway, startUpstream, type GatewayOptions } from '../support/gateway.ts'
 import { caller, raw } from '../support/http.ts'
-import { freePort, until } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 import { pause } from '../support/traffic.ts'
+import { adminOf } from '../support/process.ts'
 
 const plenty = { limits: { perMinute: 100_000, perDay: 1_000_000 } }
 const host = 'Host: x\r\n'
@@ -208,10 +209,9 @@ async function during<T>(
 
 t.test('who pipelines holds up nobody but itself', { timeout: 300_000 }, async (t) => {
   const upstream = await startUpstream(t)
-  const adminPort = await freePort()
   const { urls, processes, key } = await startFleet(t, {
     upstream: upstream.url,
-    admin: `{ host: 127.0.0.1, port: ${adminPort} }`,
+    environments: [{ LOG_LEVEL: 'info' }],
     more: 'plans: { p: { perMinute: unlimited, perDay: 100000000, bans: off }, small: { perMinute: 60, perDay: 1000 } }',
   })
   const [url = ''] = urls
@@ -219,7 +219,10 @@ t.test('who pipelines holds up nobody but itself', { timeout: 300_000 }, async (
   const headers = await key()
   const greedy = (await key({ plan: 'small' })).authorization
   const ask = () => usualWait(url, headers, 40)
-  const memoryNow = () => keptMb(processes[0]?.child.pid, `http://127.0.0.1:${adminPort}`)
+  const [gateway] = processes
+  if (!gateway) throw new Error('one was asked for')
+  const admin = await adminOf(gateway)
+  const memoryNow = () => keptMb(gateway.child.pid, admin)
   await ask()
   for (const [name, ...who] of [['a stranger'], ['a key over its limit', greedy]]) {
     const control = await during(t, [port, '20', '1', ...who], ask)

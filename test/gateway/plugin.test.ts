@@ -16,7 +16,7 @@ import { tollgate, type Refused, type TollgateOptions } from '../../gateway/plug
 import { openStores } from '../../gateway/stores/open.ts'
 import { caller, json, raw } from '../support/http.ts'
 import { startGateway, startUpstream } from '../support/gateway.ts'
-import { root } from '../support/process.ts'
+import { root, withoutHooks } from '../support/process.ts'
 
 const mine = { config: { tollgate: true } } as const
 const serve = () => 'OPEN'
@@ -307,10 +307,8 @@ t.test('in CommonJS, and where it is imported after the app was made', async (t)
     ['late', '500 500 401 200\n'],
   ] as const) {
     const args = [join(folder, 'app.cjs'), join(root, 'gateway/index.ts'), when]
-    t.equal(
-      execFileSync(process.execPath, args, { env, encoding: 'utf8', stdio: 'pipe' }),
-      statuses,
-    )
+    const command = withoutHooks([process.execPath, ...args])
+    t.equal(execFileSync(...command, { env, encoding: 'utf8', stdio: 'pipe' }), statuses)
   }
 })
 

@@ -21,13 +21,8 @@ import { startFaultProxy } from '../support/fault-proxy.ts'
 import { json } from '../support/http.ts'
 import { root, startProcess } from '../support/process.ts'
 import { bound } from '../support/promises.ts'
-import {
-  startCluster,
-  startRedis,
-  startSentinel,
-  until,
-  type RedisServer,
-} from '../support/redis.ts'
+import { startRedis, startCluster, startSentinel, type RedisServer } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 import { seeded } from '../support/seeded.ts'
 
 const at = (url: string) => {

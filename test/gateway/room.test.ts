@@ -6,7 +6,7 @@ import { startFleet } from '../support/fleet.ts'
 import { startGateway, startUpstream } from '../support/gateway.ts'
 import { answerFrom, json, raw } from '../support/http.ts'
 import { startProcess } from '../support/process.ts'
-import { until } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 import { pause } from '../support/traffic.ts'
 
 /** Connections from an address of this machine that ask once, and stay. */

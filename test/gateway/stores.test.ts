@@ -25,15 +25,9 @@ import { newKey } from '../contracts/keys.ts'
 import { runCommand } from '../support/command.ts'
 import { configFor, startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
-import { startProcess } from '../support/process.ts'
-import {
-  freePort,
-  launch,
-  startCluster,
-  startRedis,
-  until,
-  type RedisServer,
-} from '../support/redis.ts'
+import { adminOf, startProcess } from '../support/process.ts'
+import { startRedis, startCluster, type RedisServer } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const at = (place: string | RedisSettings, prefix = 'test:'): StoreSettings => {
   const [file, redis] = typeof place === 'string' ? [place, undefined] : ['', place]
@@ -711,7 +705,9 @@ t.test('a copy that can’t be meant is refused with a sentence', async (t) => {
 t.test('a gateway says what it waits for, and is ready when its store has answered', async (t) => {
   const folder = t.testdir()
   const upstream = await startUpstream(t)
-  const port = await freePort()
+  const ended = await startRedis(t)
+  const { port } = ended
+  await ended.kill()
   const config = join(folder, 'gateway.yaml')
   const redis = `redis://:hush@127.0.0.1:${port}`
   writeFileSync(config, configFor(upstream.url, `file: ${join(folder, 'x.db')}, redis: "${redis}"`))
@@ -724,13 +720,12 @@ t.test('a gateway says what it waits for, and is ready when its store has answer
     'before anything else',
   )
   await gateway.url
-  const [, admin = ''] = /"admin","msg":"Server listening at ([^"]*)"/.exec(gateway.output()) ?? []
+  const admin = await adminOf(gateway)
   const readyz = () => caller(admin)('GET', '/readyz')
   const before = await readyz()
   t.equal(before.status, 503)
   t.match(json(before), { ready: false, stopping: false, store: 'out of reach' })
-  const server = await launch(['--port', String(port), '--bind', '127.0.0.1', '--save', ''])
-  t.teardown(() => server.kill('SIGKILL'))
+  await ended.restart()
   await until(async () => (await readyz()).status === 200)
   await until(async () => json(await readyz()).store === 'reachable')
   await until(() => gateway.output().includes('"the store is there"'))

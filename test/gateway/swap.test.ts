@@ -17,7 +17,8 @@ import { swapStoreContract } from '../contracts/swaps.ts'
 import { startAdmin } from '../support/admin.ts'
 import { configFor, startGateway, startUpstream, type Gateway } from '../support/gateway.ts'
 import { json, type Call } from '../support/http.ts'
-import { startCluster, startRedis, until } from '../support/redis.ts'
+import { startRedis, startCluster } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 void swapStoreContract(t, 'embedded, in a SQLite file', (t) => {
   const file = join(t.testdir(), 'gateway.db')

@@ -39,7 +39,8 @@ import { ledgerContract, type LedgerViews } from '../contracts/ledger.ts'
 import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
 import { lastUseStoreContract, type LastUseViews } from '../contracts/last-uses.ts'
 import { tallyStoreContract } from '../contracts/tallies.ts'
-import { startCluster, startRedis, until } from '../support/redis.ts'
+import { startRedis, startCluster } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 /** Whether names of all slots are answered: a new Cluster may still be settling. */
 async function isSettled(connection: Connection): Promise<boolean> {

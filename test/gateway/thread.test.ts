@@ -14,7 +14,8 @@ import { newGate } from '../support/gate.ts'
 import { json, type Answer } from '../support/http.ts'
 import { start, token } from '../support/operator.ts'
 import { startUpstream } from '../support/gateway.ts'
-import { startRedis, until } from '../support/redis.ts'
+import { startRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const plans = `plans:
   free: { perMinute: 60, perDay: 1000, shadow: { perMinute: 2, perDay: 2 } }

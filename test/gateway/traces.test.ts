@@ -14,7 +14,7 @@ import { startFleet } from '../support/fleet.ts'
 import { configFor, startGateway } from '../support/gateway.ts'
 import { caller } from '../support/http.ts'
 import { startProcess } from '../support/process.ts'
-import { until } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const callersSpan = '00f067aa0ba902b7'

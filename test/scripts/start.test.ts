@@ -8,7 +8,8 @@ import { runNode } from '../support/checkout.ts'
 import { configFor } from '../support/gateway.ts'
 import { caller } from '../support/http.ts'
 import { root } from '../support/process.ts'
-import { freePort, until } from '../support/redis.ts'
+import { atSomePort, somePort } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 /** The last step of `npm start`, with a configuration in the test's own folder. */
 function startServices(t: Test, env: Record<string, string>) {
@@ -34,25 +35,29 @@ t.test(
   'npm start has the animals changed through the gateway alone, wherever they are',
   async (t) => {
     const dir = t.testdir()
-    const [port, file] = [await freePort(), join(dir, 'gateway.yaml')]
+    const file = join(dir, 'gateway.yaml')
     const shipped = readFileSync(join(root, 'config/gateway.yaml'), 'utf8')
     // The backend is that of the shipped file; ports and store are replaced.
     const config = shipped
       .replace(/^listen: .*$/m, 'listen: { host: 127.0.0.1, port: 0 }')
-      .replace(/^admin: .*$/m, `admin: { host: 127.0.0.1, port: ${await freePort()} }`)
       .replace('data/gateway.db', join(dir, 'gateway.db'))
-    writeFileSync(file, config)
-    const { output } = startServices(t, {
-      ...{ PORT: String(port), DATABASE: join(dir, 'animals.db'), TOLLGATE_CONFIG: file },
+    const said = await atSomePort(async (port) => {
+      writeFileSync(
+        file,
+        config.replace(/^admin: .*$/m, `admin: { host: 127.0.0.1, port: ${port} }`),
+      )
+      const env = { PORT: '0', DATABASE: join(dir, 'animals.db'), TOLLGATE_CONFIG: file }
+      const { output } = startServices(t, env)
+      await until(() => {
+        if (output().includes('ended by itself')) throw new Error(output())
+        return /enterprise +curl \S+ .*"$/m.test(output())
+      }, 30_000)
+      return output()
     })
-    await until(() => /enterprise +curl \S+ .*"$/m.test(output()), 30_000)
-    const said = output()
     t.notMatch(said, 'keys.create', 'what it makes itself is no news')
     t.match(said, /free +curl .*\n.*\n.*\n +enterprise +curl [^\n]+\n$/, 'the welcome comes last')
-    t.match(
-      said,
-      `in a second terminal, before commands,\n    export ANIMALS_URL=http://127.0.0.1:${port}\n`,
-    )
+    const [, backend = ''] = /^ {2}backend {2}(http:\S+) /m.exec(said) ?? []
+    t.match(said, `in a second terminal, before commands,\n    export ANIMALS_URL=${backend}\n`)
     const [, url = '', key = ''] =
       /free +curl (http:\S+?)\/v1\/pets -H "Authorization: (.*)"$/m.exec(said) ?? []
     const rex = { name: 'Rex', categoryId: 3 }
@@ -65,7 +70,7 @@ t.test(
     t.match((await caller(url)('GET', pages)).text, '<!doctype html>', 'the pages for callers')
     const bearer = { authorization: `Bearer ${token}` }
     t.equal((await caller(admin)('GET', '/admin/keys', undefined, bearer)).status, 200)
-    const direct = caller(`http://127.0.0.1:${port}`)
+    const direct = caller(backend)
     t.equal((await direct('GET', '/healthz')).status, 200)
     t.equal((await direct('POST', '/v1/pets', rex)).status, 403)
     t.equal((await direct('GET', '/v1/pets')).status, 403)
@@ -77,7 +82,7 @@ t.test(
 
 t.test('npm start names no variable where commands need none', async (t) => {
   const dir = t.testdir()
-  const [port, file] = [await freePort(), join(dir, 'gateway.yaml')]
+  const [port, file] = [somePort(), join(dir, 'gateway.yaml')]
   const backend = `http://127.0.0.1:${port}`
   for (const [target, env] of [
     [`\${ANIMALS_URL:-${backend}}`, {}],

@@ -8,7 +8,8 @@ import { readOperations } from './openapi-document.ts'
 import { token as usualToken } from './operator.ts'
 import { root } from './process.ts'
 import { bound } from './promises.ts'
-import { startRedis, until } from './redis.ts'
+import { startRedis } from './redis.ts'
+import { until } from './until.ts'
 
 /** The pages of the menu, by their places. */
 export const places = [

@@ -7,13 +7,16 @@ import type { KeySettings } from '../../gateway/keys/settings.ts'
 import { openStores } from '../../gateway/stores/open.ts'
 import { configFor, type Written } from './gateway.ts'
 import { caller } from './http.ts'
-import { startProcess, type Service } from './process.ts'
+import { adminOf, startProcess, type Service } from './process.ts'
+import { anyPort, atSomePort, somePort } from './redis.ts'
 
 export type Fleet = Readonly<{
   urls: readonly string[]
   processes: readonly Service[]
   /** The configuration that all of them read. */
   file: string
+  /** What stands in it for `anyPort`. */
+  port: number
   /** Makes a key of the first plan, and gives the header that its caller sends. */
   key: (settings?: Partial<KeySettings>) => Promise<{ authorization: string }>
 }>
@@ -23,7 +26,10 @@ export type FleetOptions = Written &
     upstream: string
     /** The members of the configuration's `store`; $DIR is a folder of the test's own. */
     store?: string
-    /** Additional environment of each gateway; one gateway by default. */
+    /**
+     * Additional environment of each gateway; one gateway by default. A value `anyPort` is a port of its own; in the
+     * configuration it is one for all. Workers need that: they take all ports that they ask for as 0 to be the same one.
+     */
     environments?: readonly Record<string, string>[]
   }>
 
@@ -32,15 +38,25 @@ export async function startFleet(t: Test, options: FleetOptions): Promise<Fleet>
   const { upstream, store = 'file: $DIR/gateway.db', environments = [{}] } = options
   const folder = t.testdir()
   const file = join(folder, 'gateway.yaml')
-  const yaml = configFor(upstream, store.replace('$DIR', folder), options)
-  writeFileSync(file, yaml)
-  const processes = environments.map((env) =>
-    startProcess(t, 'gateway/main.ts', {
-      env: { TOLLGATE_CONFIG: file, LOG_LEVEL: 'warn', ...env },
-    }),
-  )
-  const urls = await Promise.all(processes.map(({ url }) => url))
-  const { store: settings, plans } = parseConfig(yaml, environments[0] ?? {}, 'fleet.yaml')
+  const written = configFor(upstream, store.replace('$DIR', folder), options)
+  const { yaml, port, own, processes, urls } = await atSomePort(async (port) => {
+    const yaml = written.replaceAll(anyPort, String(port))
+    writeFileSync(file, yaml)
+    const own = environments.map(withPorts)
+    const processes = own.map((env) =>
+      startProcess(t, 'gateway/main.ts', {
+        env: { TOLLGATE_CONFIG: file, LOG_LEVEL: 'warn', ...env },
+      }),
+    )
+    try {
+      const urls = await Promise.all(processes.map(({ url }) => url))
+      return { yaml, port, own, processes, urls }
+    } catch (error) {
+      for (const { child } of processes) child.kill('SIGKILL')
+      throw error
+    }
+  })
+  const { store: settings, plans } = parseConfig(yaml, own[0] ?? {}, 'fleet.yaml')
   const stores = openStores(settings, { forCommandLine: true })
   t.teardown(() => stores.close())
   const desk = new KeyDesk({ store: stores.keys, plans, clock: Date.now })
@@ -48,7 +64,16 @@ export async function startFleet(t: Test, options: FleetOptions): Promise<Fleet>
   const key: Fleet['key'] = async (settings) => ({
     authorization: `Bearer ${(await desk.create({ name: 'x', plan, ...settings })).token}`,
   })
-  return { urls, processes, file, key }
+  return { urls, processes, file, port, key }
+}
+
+function withPorts(environment: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).map(([name, value]) => [
+      name,
+      value === anyPort ? String(somePort()) : value,
+    ]),
+  )
 }
 
 /** The most memory that a process has had so far, in MB. */
@@ -58,8 +83,7 @@ export function peakMemory({ child }: Service): number {
 }
 
 /** How many gateways count in the store, as one of them sees it; its log is at info. */
-export async function gatewaysSeenBy({ output }: Service): Promise<number> {
-  const [, admin = ''] = /Server listening at ([^"]+)/.exec(output()) ?? []
-  const { text } = await caller(admin)('GET', '/metrics')
+export async function gatewaysSeenBy(service: Service): Promise<number> {
+  const { text } = await caller(await adminOf(service))('GET', '/metrics')
   return Number(/^tollgate_gateways (\d+)$/m.exec(text)?.[1])
 }

@@ -1,5 +1,5 @@
 import { setEnvironmentData } from 'node:worker_threads'
-import { until } from './redis.ts'
+import { until } from './until.ts'
 
 /** The name of the gate's memory in threads. */
 export const gateName = 'gate'

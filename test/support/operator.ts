@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { runCommand } from './command.ts'
 import { startFleet, type FleetOptions } from './fleet.ts'
 import { caller, json } from './http.ts'
-import { freePort } from './redis.ts'
+import { anyPort } from './redis.ts'
 
 export const token = 'the-token-of-an-operator'
 export const unlimited = 'plans: { p: { perMinute: unlimited, perDay: 1000000 } }'
@@ -13,17 +13,17 @@ export async function start(
   t: Test,
   { adminMore = '', ...options }: FleetOptions & Readonly<{ adminMore?: string }>,
 ) {
-  const admin = `http://127.0.0.1:${await freePort()}`
   const [environment] = options.environments ?? []
   const fleet = await startFleet(t, {
     more: unlimited,
     ...options,
     environments: [{ ADMIN_TOKEN: token, LOG_LEVEL: 'info', ...environment }],
-    admin: `{ host: 127.0.0.1, port: ${new URL(admin).port}${adminMore} }`,
+    admin: `{ host: 127.0.0.1, port: ${anyPort}${adminMore} }`,
   })
   const [url = ''] = fleet.urls
   const [gateway] = fleet.processes
   if (!gateway) throw new Error('one was asked for')
+  const admin = `http://127.0.0.1:${fleet.port}`
   const headers = { authorization: `Bearer ${token}` }
   const operate = caller(admin)
   /** Asks the admin address with the token. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { until } from './until.ts'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -36,11 +37,9 @@ export function startProcess(
 ): Service {
   const { env = {}, args = [], cwd, shell = ':' } = options
   const program = [process.execPath, fileURLToPath(new URL(`../../${file}`, import.meta.url))]
-  // tap puts hooks of its own into every child through NODE_OPTIONS; one of them turns SIGXFSZ deadly.
-  const script = `unset NODE_OPTIONS; ${shell}; exec "$@"`
   let output = ''
   let stdout = ''
-  const child = spawn('/bin/sh', ['-c', script, 'sh', ...program, ...args], {
+  const child = spawn(...withoutHooks([...program, ...args], shell), {
     env: { PATH: process.env['PATH'] ?? '', ...forNode, ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     ...(cwd ? { cwd } : {}),
@@ -71,6 +70,21 @@ export function startProcess(
     clearTimeout(killing)
   })
   return { child, url, ended, output: () => output, stdout: () => stdout }
+}
+
+/** Where the admin address of a gateway listens, as its log tells at the level info. */
+export async function adminOf({ output }: Service): Promise<string> {
+  const told = () => /"admin","msg":"Server listening at ([^"]+)"/.exec(output())?.[1]
+  await until(() => told() !== undefined)
+  return told() ?? ''
+}
+
+/**
+ * A command as arguments of `spawn`. tap puts hooks of its own into every child through NODE_OPTIONS, whatever its
+ * environment: one turns SIGXFSZ deadly, one has `require` read TypeScript in its own way.
+ */
+export function withoutHooks(command: readonly string[], shell = ':'): [string, string[]] {
+  return ['/bin/sh', ['-c', `unset NODE_OPTIONS; ${shell}; exec "$@"`, 'sh', ...command]]
 }
 
 /** The modes of a folder and of the files in it, in octal digits. */

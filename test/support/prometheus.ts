@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { caller, json } from './http.ts'
 import { root } from './process.ts'
-import { freePort, until } from './redis.ts'
+import { atSomePort } from './redis.ts'
+import { until } from './until.ts'
 
 /** One series of an answer: its labels, and its value now. */
 export type Sample = Readonly<{ metric: Record<string, string>; value: readonly [number, string] }>
@@ -44,7 +45,6 @@ export async function startPrometheus(
   t: Test,
   { folder, rules, targets }: { folder: string; rules: string; targets: readonly string[] },
 ): Promise<Prometheus> {
-  const port = await freePort()
   mkdirSync(folder, { recursive: true })
   const file = join(folder, 'prometheus.json')
   const config = {
@@ -53,28 +53,30 @@ export async function startPrometheus(
     scrape_configs: [{ job_name: 'tollgate', static_configs: [{ targets }] }],
   }
   writeFileSync(file, JSON.stringify(config))
-  const address = `127.0.0.1:${port}`
-  const child = spawn(
-    binaryOf('prometheus'),
-    [
-      ...[`--config.file=${file}`, `--storage.tsdb.path=${join(folder, 'data')}`],
-      ...[`--web.listen-address=${address}`, '--log.level=error'],
-    ],
-    { stdio: ['ignore', 'ignore', 'inherit'] },
-  )
-  t.teardown(async () => {
-    child.kill('SIGKILL')
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  const call = await atSomePort(async (port) => {
+    const address = `127.0.0.1:${port}`
+    const child = spawn(
+      binaryOf('prometheus'),
+      [
+        ...[`--config.file=${file}`, `--storage.tsdb.path=${join(folder, 'data')}`],
+        ...[`--web.listen-address=${address}`, '--log.level=error'],
+      ],
+      { stdio: ['ignore', 'ignore', 'pipe'] },
+    )
+    t.teardown(async () => {
+      child.kill('SIGKILL')
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    })
+    let output = ''
+    child.stderr.on('data', (text: Buffer) => (output += text.toString()))
+    const call = caller(`http://${address}`)
+    await until(async () => {
+      if (child.exitCode !== null) throw new Error(`prometheus ended: ${output}`)
+      const answer = await call('GET', '/-/ready').catch(() => undefined)
+      return answer?.status === 200
+    }, 30_000)
+    return call
   })
-  const call = caller(`http://${address}`)
-  await until(
-    () =>
-      call('GET', '/-/ready').then(
-        ({ status }) => status === 200,
-        () => false,
-      ),
-    30_000,
-  )
   const query: Prometheus['query'] = async (promql) => {
     const { status, text } = await call('GET', `/api/v1/query?query=${encodeURIComponent(promql)}`)
     if (status !== 200) throw new Error(`${promql}: ${text}`)

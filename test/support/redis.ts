@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { Redis } from 'ioredis'
 import type { Test } from 'tap'
 import { root } from './process.ts'
-import { bound } from './promises.ts'
+import { until } from './until.ts'
 
 export type RedisServer = Readonly<{
   url: string
@@ -25,12 +25,23 @@ export type RedisServer = Readonly<{
 /** A test or a measurement, whose end is the server's. */
 export type Ends = Pick<Test, 'teardown'>
 
-/** A real redis-server of the test's own on a free port, which remembers nothing. */
+/** Stands for any port in the options of a program that takes no 0 for that, as Redis, or that needs to know it before. */
+export const anyPort = 'any-port'
+
+/** A real redis-server of the test's own, which remembers nothing. */
 export async function startRedis(t: Ends, ...more: string[]): Promise<RedisServer> {
-  const port = await freePort()
   const dir = mkdtempSync(join(tmpdir(), 'tollgate-redis-'))
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir, ...more]
-  let child = await launch(args)
+  const own = ['--bind', '127.0.0.1', '--save', '', '--dir', dir]
+  const {
+    port,
+    args,
+    child: first,
+  } = await atSomePort(async (port) => {
+    const others = more.map((word) => (word === anyPort ? String(somePort()) : word))
+    const args = ['--port', String(port), ...own, ...others]
+    return { port, args, child: await launch(args) }
+  })
+  let child = first
   const password = passwordIn(more)
   const client = new Redis(port, { maxRetriesPerRequest: null, ...password })
   client.on('error', () => undefined)
@@ -103,22 +114,23 @@ function serverBinary(): string {
 }
 
 /**
- * A port that nobody listens at, below those that the system gives to outgoing connections: one of these would be taken
- * now and then before its server comes.
+ * Starts a program that has to be told its port, at another one if that is taken: `start` then throws what the program
+ * says of it.
  */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 11_000 + Math.floor(Math.random() * 21_000)
-    const server = createServer().listen(port, '127.0.0.1')
+export async function atSomePort<T>(start: (port: number) => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
     try {
-      await once(server, 'listening')
-    } catch {
-      continue
+      return await start(somePort())
+    } catch (error) {
+      const isTaken = /in use|EADDRINUSE|cannot bind|Failed listening/i.test(String(error))
+      if (!isTaken || tries === 10) throw error
     }
-    server.close()
-    await once(server, 'close')
-    return port
   }
+}
+
+/** A port below those that the system gives to outgoing connections. */
+export function somePort(): number {
+  return 11_000 + Math.floor(Math.random() * 21_000)
 }
 
 export type RedisCluster = Readonly<{ nodes: string[]; clients: Redis[] }>
@@ -130,10 +142,10 @@ export async function startCluster(t: Ends, ...more: string[]): Promise<RedisClu
     servers.push(
       await startRedis(
         t,
-        ...['--cluster-enabled', 'yes', '--cluster-port', String(await freePort())],
+        ...['--cluster-enabled', 'yes', '--cluster-port', anyPort],
         // On a busy machine a node may be silent for seconds, and isn't down then.
         ...['--cluster-node-timeout', '10000', '--cluster-require-full-coverage', 'no'],
-        ...(await withPorts(more)),
+        ...withPorts(more),
       ),
     )
   }
@@ -163,9 +175,9 @@ export async function startCluster(t: Ends, ...more: string[]): Promise<RedisClu
 }
 
 /** The same options with a port of its own for each server's TLS, if they have TLS. */
-async function withPorts(options: readonly string[]): Promise<string[]> {
+function withPorts(options: readonly string[]): string[] {
   const isEncrypted = options.includes('--tls-cert-file')
-  return [...options, ...(isEncrypted ? ['--tls-port', String(await freePort())] : [])]
+  return [...options, ...(isEncrypted ? ['--tls-port', anyPort] : [])]
 }
 
 /** A server's port for TLS; 0 if it has none. */
@@ -173,30 +185,39 @@ export async function tlsPortOf(client: Redis): Promise<number> {
   return Number(valueOf(await client.config('GET', 'tls-port')))
 }
 
-export type RedisSentinel = Readonly<{ sentinel: string; name: string; servers: RedisServer[] }>
+export type RedisSentinel = Readonly<{
+  sentinel: string
+  /** Its port for TLS, if `sentinelMore` names `anyPort` as that. */
+  tlsPort: number
+  name: string
+  servers: RedisServer[]
+}>
 
 /** A master, a replica, and a Sentinel that watches them; `sentinelMore` is more of the Sentinel's own file. */
 export async function startSentinel(
   t: Test,
   { more = [], sentinelMore = '' }: { more?: readonly string[]; sentinelMore?: string } = {},
 ): Promise<RedisSentinel> {
-  const options = await withPorts(more)
+  const options = withPorts(more)
   const master = await startRedis(t, '--repl-diskless-sync-delay', '0', ...options)
   const masterPort = (await tlsPortOf(master.client)) || master.port
   const follows = ['--replicaof', '127.0.0.1', String(masterPort)]
-  const replica = await startRedis(t, ...follows, ...(await withPorts(more)))
+  const replica = await startRedis(t, ...follows, ...withPorts(more))
   // A sentinel asks its master for replicas when it starts, and then every ten seconds.
   const isJoined = async () => (await master.client.info('replication')).includes('state=online')
   await until(isJoined, 30_000)
-  const port = await freePort()
   const dir = mkdtempSync(join(tmpdir(), 'tollgate-sentinel-'))
   const file = join(dir, 'sentinel.conf')
-  writeFileSync(
-    file,
-    `port ${port}\nbind 127.0.0.1\ndir ${dir}\nsentinel monitor gw 127.0.0.1 ${masterPort} 1\n` +
-      `sentinel down-after-milliseconds gw 500\nsentinel failover-timeout gw 2000\n${sentinelMore}`,
-  )
-  const child = await launch([file, '--sentinel'])
+  const { port, tlsPort, child } = await atSomePort(async (port) => {
+    const tlsPort = somePort()
+    writeFileSync(
+      file,
+      `port ${port}\nbind 127.0.0.1\ndir ${dir}\nsentinel monitor gw 127.0.0.1 ${masterPort} 1\n` +
+        `sentinel down-after-milliseconds gw 500\nsentinel failover-timeout gw 2000\n` +
+        sentinelMore.replace(anyPort, String(tlsPort)),
+    )
+    return { port, tlsPort, child: await launch([file, '--sentinel']) }
+  })
   const [, password] = /^requirepass (\S+)$/m.exec(sentinelMore) ?? []
   const client = new Redis(port, password === undefined ? {} : { password })
   t.teardown(async () => {
@@ -209,22 +230,9 @@ export async function startSentinel(
     const replicas = await client.call('SENTINEL', 'REPLICAS', 'gw')
     return Array.isArray(replicas) && replicas.length === 1
   }, 30_000)
-  return { sentinel: `127.0.0.1:${port}`, name: 'gw', servers: [master, replica] }
+  return { sentinel: `127.0.0.1:${port}`, tlsPort, name: 'gw', servers: [master, replica] }
 }
 
 function valueOf(config: unknown): unknown {
   return Array.isArray(config) ? config[1] : Object.values(config as object)[0]
-}
-
-/** Waits until something has become true; fails after ten seconds, or as many as a shared machine may need. */
-export async function until(
-  holds: () => boolean | Promise<boolean>,
-  waitMs = 10_000,
-): Promise<void> {
-  const end = performance.now() + bound(waitMs)
-  while (!(await holds())) {
-    if (performance.now() > end)
-      throw new Error(`after ${waitMs} ms it is still not so: ${holds.toString()}`)
-    await new Promise((go) => setTimeout(go, 10))
-  }
 }
