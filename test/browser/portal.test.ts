@@ -1,190 +1,13 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import type { Page } from 'playwright-core'
-import t, { type Test } from 'tap'
-import { parse, stringify } from 'yaml'
-import { axe, isNarrow, picture, startBrowser, violations, type Open } from '../support/browser.ts'
-import { startStore } from '../support/backend.ts'
-import { startGateway, type GatewayOptions } from '../support/gateway.ts'
-import { root } from '../support/process.ts'
+import t from 'tap'
+import { stringify } from 'yaml'
+import { axe, isNarrow, picture, startBrowser, violations } from '../support/browser.ts'
+import { enterKey, startPages, unfold, visit } from '../support/portal-page.ts'
 import { until } from '../support/until.ts'
 
 const { test } = await startBrowser(t)
 
-const animals = join(root, 'config/openapi/animal-store.yaml')
-
-type Options = GatewayOptions & Readonly<{ text?: string }>
-
-type Section = Record<string, unknown>
-
-const section = (value: unknown): Section =>
-  (typeof value === 'object' && value ? value : {}) as Section
-
-/** A part of the animal store's document: a browser, and axe more so, looks at every element of a page. */
-function littleDocument(): string {
-  const { paths, ...rest } = parse(readFileSync(animals, 'utf8')) as Section
-  const { get, post } = section(section(paths)['/v1/pets'])
-  const { parameters, get: getOne } = section(section(paths)['/v1/pets/{petId}'])
-  const few = { '/v1/pets': { get, post }, '/v1/pets/{petId}': { parameters, get: getOne } }
-  return stringify({ ...rest, paths: few })
-}
-
-/** A gateway with the pages of a document, in front of a real animal store. */
-async function start(t: Test, { text = littleDocument(), more = '', ...options }: Options = {}) {
-  const folder = t.testdir({ 'document.yaml': text })
-  const store = await startStore(t, { file: join(folder, 'animals.db') })
-  return startGateway(t, {
-    store: `file: ${join(folder, 'gateway.db')}`,
-    ...options,
-    upstream: { url: store.url, seen: [] },
-    more: `portal: { path: /docs, openapi: ${join(folder, 'document.yaml')}, rotate: on }\n${more}`,
-  })
-}
-
-/** Opens the page and waits for its content. */
-async function visit(open: Open, url: string, options: Parameters<Open>[1] = {}): Promise<Page> {
-  const page = await open(url, { at: '/docs', ...options })
-  await page.locator('h1').waitFor()
-  return page
-}
-
-async function enterKey(page: Page, token: string): Promise<void> {
-  await page.getByLabel('Your API key').fill(token)
-  await page.keyboard.press('Enter')
-  await page.getByText('This minute').waitFor()
-}
-
-/** Opens an operation by its method and path. */
-async function unfold(page: Page, operation: string) {
-  const place = page.locator(`[data-operation="${operation}"]`)
-  await page.evaluate(
-    `document.querySelector('[data-operation=' + ${JSON.stringify(JSON.stringify(operation))} + ']').open = true`,
-  )
-  return place
-}
-
-/** The members of a schema and of all that it contains, without those behind references to the components. */
-function membersOf(document: Section, value: unknown): string[] {
-  if (typeof value !== 'object' || value === null) return []
-  const at = section(value)
-  const { $ref } = at
-  if (typeof $ref === 'string') {
-    return $ref.startsWith('#/components/schemas/')
-      ? []
-      : membersOf(document, targetOf(document, $ref))
-  }
-  const own = Object.entries(section(at['properties'])).flatMap(([name, each]) => [
-    name,
-    ...membersOf(document, each),
-  ])
-  const inner = ['items', 'additionalProperties', 'not'].map((name) => at[name])
-  const lists = ['allOf', 'oneOf', 'anyOf', 'prefixItems'].flatMap(
-    (name) => (at[name] ?? []) as unknown[],
-  )
-  return [...own, ...[...inner, ...lists].flatMap((each) => membersOf(document, each))]
-}
-
-function targetOf(document: Section, reference: string): Section {
-  const steps = reference
-    .slice(2)
-    .split('/')
-    .map((step) => step.replaceAll('~1', '/'))
-  return steps.reduce((at, step) => section(at[step]), document)
-}
-
-/** All that a document has, and all that a page shows, in the same form. */
-function contentsOf(document: Section) {
-  const resolve = (value: unknown): Section => {
-    const { $ref } = section(value)
-    return typeof $ref === 'string' ? resolve(targetOf(document, $ref)) : section(value)
-  }
-  const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
-  const operations = Object.entries(section(document['paths'])).flatMap(([path, item]) =>
-    methods
-      .filter((method) => section(item)[method])
-      .map((method) => {
-        const operation = section(section(item)[method])
-        const parameters = [section(item)['parameters'] ?? [], operation['parameters'] ?? []]
-          .flat()
-          .map((each) => resolve(each))
-        const responses = Object.entries(section(operation['responses'])).map(
-          ([status, each]) => [status, resolve(each)] as const,
-        )
-        const contents = [resolve(operation['requestBody']), ...responses.map(([, each]) => each)]
-        const schemas = contents.flatMap(({ content }) =>
-          Object.values(section(content)).map((media) => section(media)['schema']),
-        )
-        return {
-          operation: `${method.toUpperCase()} ${path}`,
-          parameters: parameters.map(({ in: place, name }) => `${String(place)} ${String(name)}`),
-          statuses: responses.map(([status]) => status),
-          headers: responses.flatMap(([, { headers }]) => Object.keys(section(headers))),
-          members: [...schemas, ...parameters.map(({ schema }) => schema)].flatMap((schema) =>
-            membersOf(document, schema),
-          ),
-        }
-      }),
-  )
-  const schemas = Object.entries(section(section(document['components'])['schemas']))
-  return {
-    operations,
-    schemas: schemas.map(([name, schema]) => ({ name, members: membersOf(document, schema) })),
-  }
-}
-
-/** Reads the same from the page. */
-const shown = `(() => {
-  const all = (at, name) => [...at.querySelectorAll('[data-' + name + ']')].map((each) => each.dataset[name])
-  return {
-    operations: [...document.querySelectorAll('[data-operation]')].map((at) => ({
-      operation: at.dataset.operation,
-      parameters: all(at, 'parameter'),
-      statuses: all(at, 'status'),
-      headers: all(at, 'header'),
-      members: all(at, 'member'),
-    })),
-    schemas: [...document.querySelectorAll('[data-schema]')].map((at) => ({
-      name: at.dataset.schema,
-      members: all(at, 'member'),
-    })),
-  }
-})()`
-
-/** The same in one order, whatever the order of the operations on the page. */
-function sorted({ operations, schemas }: ReturnType<typeof contentsOf>) {
-  const inOrder = (names: readonly string[]): string[] => [...names].sort()
-  return {
-    operations: operations
-      .map((each) => ({
-        ...each,
-        statuses: inOrder(each.statuses),
-        headers: inOrder(each.headers),
-        members: inOrder(each.members),
-      }))
-      .sort((one, other) => (one.operation < other.operation ? -1 : 1)),
-    schemas: schemas.map(({ name, members }) => ({ name, members: inOrder(members) })),
-  }
-}
-
-for (const name of ['animal-store', 'admin']) {
-  test(`everything of ${name}.yaml is on the page`, async (t, open) => {
-    const text = readFileSync(join(root, `config/openapi/${name}.yaml`), 'utf8')
-    const { url } = await start(t, { text })
-    const page = await visit(open, url)
-    const expected = contentsOf(parse(text) as Section)
-    t.ok(expected.operations.length > 10)
-    t.ok(expected.schemas.some(({ members }) => members.length > 3))
-    await until(
-      async () =>
-        (await page.locator('[data-operation] form').count()) === expected.operations.length,
-    )
-    const seen = await page.evaluate<ReturnType<typeof contentsOf>>(shown)
-    t.strictSame(sorted(seen), sorted(expected))
-  })
-}
-
 test('a stranger gets from the page to a call, and to a 429 that says what to do', async (t, open) => {
-  const gateway = await start(t)
+  const gateway = await startPages(t)
   const { token } = await gateway.key({ limits: { perMinute: 2 } })
   const page = await visit(open, gateway.url, { expected: /^(?:401 GET|429 POST|401 POST) / })
   await picture(page, 'portal')
@@ -222,7 +45,7 @@ test('a stranger gets from the page to a call, and to a 429 that says what to do
 })
 
 test('the keyboard alone sends a POST and reads its 201', async (t, open) => {
-  const gateway = await start(t)
+  const gateway = await startPages(t)
   const { token } = await gateway.key({ limits: { perDay: 1 } })
   const page = await visit(open, gateway.url)
   const tabTo = async (name: RegExp): Promise<void> => {
@@ -257,7 +80,7 @@ test('the keyboard alone sends a POST and reads its 201', async (t, open) => {
 
 test('the key is nowhere after it was forgotten, nor ever in an address or a store', async (t, open) => {
   const logged: string[] = []
-  const gateway = await start(t, {
+  const gateway = await startPages(t, {
     log: { level: 'info', target: { write: (line: string) => void logged.push(line) } },
   })
   const { token } = await gateway.key()
@@ -292,7 +115,7 @@ deprecations:
 `
 
 test('the page shows how a key stands, and rotates it', async (t, open) => {
-  const gateway = await start(t, { more: retiring })
+  const gateway = await startPages(t, { more: retiring })
   const { token, key, headers } = await gateway.key({ account: 'acme' })
   for (const path of ['/v1/pets', '/v1/pets/1', '/v1/pets/2']) {
     await gateway.call('GET', path, undefined, headers)
@@ -354,7 +177,7 @@ test('what somebody else has written is text', async (t, open) => {
   const paths = { [`/${hostile}`]: { post: operation } }
   const components = { schemas: { [hostile]: schema } }
   const text = stringify({ openapi: '3.1.0', info, servers, paths, components })
-  const { url } = await start(t, { text })
+  const { url } = await startPages(t, { text })
   const page = await visit(open, url)
   page.on('dialog', () => t.fail('nothing was run'))
   await page.locator('form.try').waitFor({ state: 'attached' })
@@ -368,7 +191,7 @@ test('what somebody else has written is text', async (t, open) => {
 })
 
 test('axe finds nothing on it, in light and dark, empty and full', async (t, open) => {
-  const gateway = await start(t, { more: retiring })
+  const gateway = await startPages(t, { more: retiring })
   const { token, headers } = await gateway.key({ account: 'acme' })
   await gateway.call('GET', '/v1/pets/1', undefined, headers)
   await gateway.app.core.tallying.flush()
@@ -394,7 +217,7 @@ test('axe finds nothing on it, in light and dark, empty and full', async (t, ope
 })
 
 test('nothing scrolls sideways at 320 px or at 200 %', async (t, open) => {
-  const gateway = await start(t, { more: retiring })
+  const gateway = await startPages(t, { more: retiring })
   const sizes = {
     320: { viewport: { width: 320, height: 800 } },
     'of 200 %': { viewport: { width: 640, height: 450 }, deviceScaleFactor: 2 },

@@ -1,0 +1,130 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { parse } from 'yaml'
+import { startBrowser } from '../support/browser.ts'
+import { section, startPages, visit, type Section } from '../support/portal-page.ts'
+import { root } from '../support/process.ts'
+import { until } from '../support/until.ts'
+
+const { test } = await startBrowser(t)
+
+/** The members of a schema and of all that it contains, without those behind references to the components. */
+function membersOf(document: Section, value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const at = section(value)
+  const { $ref } = at
+  if (typeof $ref === 'string') {
+    return $ref.startsWith('#/components/schemas/')
+      ? []
+      : membersOf(document, targetOf(document, $ref))
+  }
+  const own = Object.entries(section(at['properties'])).flatMap(([name, each]) => [
+    name,
+    ...membersOf(document, each),
+  ])
+  const inner = ['items', 'additionalProperties', 'not'].map((name) => at[name])
+  const lists = ['allOf', 'oneOf', 'anyOf', 'prefixItems'].flatMap(
+    (name) => (at[name] ?? []) as unknown[],
+  )
+  return [...own, ...[...inner, ...lists].flatMap((each) => membersOf(document, each))]
+}
+
+function targetOf(document: Section, reference: string): Section {
+  const steps = reference
+    .slice(2)
+    .split('/')
+    .map((step) => step.replaceAll('~1', '/'))
+  return steps.reduce((at, step) => section(at[step]), document)
+}
+
+/** All that a document has, and all that a page shows, in the same form. */
+function contentsOf(document: Section) {
+  const resolve = (value: unknown): Section => {
+    const { $ref } = section(value)
+    return typeof $ref === 'string' ? resolve(targetOf(document, $ref)) : section(value)
+  }
+  const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
+  const operations = Object.entries(section(document['paths'])).flatMap(([path, item]) =>
+    methods
+      .filter((method) => section(item)[method])
+      .map((method) => {
+        const operation = section(section(item)[method])
+        const parameters = [section(item)['parameters'] ?? [], operation['parameters'] ?? []]
+          .flat()
+          .map((each) => resolve(each))
+        const responses = Object.entries(section(operation['responses'])).map(
+          ([status, each]) => [status, resolve(each)] as const,
+        )
+        const contents = [resolve(operation['requestBody']), ...responses.map(([, each]) => each)]
+        const schemas = contents.flatMap(({ content }) =>
+          Object.values(section(content)).map((media) => section(media)['schema']),
+        )
+        return {
+          operation: `${method.toUpperCase()} ${path}`,
+          parameters: parameters.map(({ in: place, name }) => `${String(place)} ${String(name)}`),
+          statuses: responses.map(([status]) => status),
+          headers: responses.flatMap(([, { headers }]) => Object.keys(section(headers))),
+          members: [...schemas, ...parameters.map(({ schema }) => schema)].flatMap((schema) =>
+            membersOf(document, schema),
+          ),
+        }
+      }),
+  )
+  const schemas = Object.entries(section(section(document['components'])['schemas']))
+  return {
+    operations,
+    schemas: schemas.map(([name, schema]) => ({ name, members: membersOf(document, schema) })),
+  }
+}
+
+/** Reads the same from the page. */
+const shown = `(() => {
+  const all = (at, name) => [...at.querySelectorAll('[data-' + name + ']')].map((each) => each.dataset[name])
+  return {
+    operations: [...document.querySelectorAll('[data-operation]')].map((at) => ({
+      operation: at.dataset.operation,
+      parameters: all(at, 'parameter'),
+      statuses: all(at, 'status'),
+      headers: all(at, 'header'),
+      members: all(at, 'member'),
+    })),
+    schemas: [...document.querySelectorAll('[data-schema]')].map((at) => ({
+      name: at.dataset.schema,
+      members: all(at, 'member'),
+    })),
+  }
+})()`
+
+/** The same in one order, whatever the order of the operations on the page. */
+function sorted({ operations, schemas }: ReturnType<typeof contentsOf>) {
+  const inOrder = (names: readonly string[]): string[] => [...names].sort()
+  return {
+    operations: operations
+      .map((each) => ({
+        ...each,
+        statuses: inOrder(each.statuses),
+        headers: inOrder(each.headers),
+        members: inOrder(each.members),
+      }))
+      .sort((one, other) => (one.operation < other.operation ? -1 : 1)),
+    schemas: schemas.map(({ name, members }) => ({ name, members: inOrder(members) })),
+  }
+}
+
+for (const name of ['animal-store', 'admin']) {
+  test(`everything of ${name}.yaml is on the page`, async (t, open) => {
+    const text = readFileSync(join(root, `config/openapi/${name}.yaml`), 'utf8')
+    const { url } = await startPages(t, { text })
+    const page = await visit(open, url)
+    const expected = contentsOf(parse(text) as Section)
+    t.ok(expected.operations.length > 10)
+    t.ok(expected.schemas.some(({ members }) => members.length > 3))
+    await until(
+      async () =>
+        (await page.locator('[data-operation] form').count()) === expected.operations.length,
+    )
+    const seen = await page.evaluate<ReturnType<typeof contentsOf>>(shown)
+    t.strictSame(sorted(seen), sorted(expected))
+  })
+}
