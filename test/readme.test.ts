@@ -125,6 +125,7 @@ t.test('every variable of the environment is told, and no other', async (t) => {
   const helps = await Promise.all(
     ['gateway/main.ts', 'backend/main.ts'].map((file) => helpOf(t, file)),
   )
+  t.match(helps[0], /^The gateway: /, 'no flag for V8 is unknown to this Node')
   const names = helps.flatMap((help) => help.match(/^ {2}[A-Z][A-Z_]+/gm) ?? [])
   const shipped = textOf('config/gateway.yaml')
   const substituted = [...shipped.matchAll(/\$\{([A-Z_]+)(?::-|\})/g)].map(([, name = '']) => name)

@@ -1,9 +1,14 @@
 /** Named parts of the tests, for `npm test -- NAME`. */
 export const lanes = {
-  /** Without Redis, and without processes of its own. */
+  /** Every stage, keys, limits, configuration and forwarding, as far as they need no Redis, process or browser. */
   quick: files(`
-    shared/shared  support/openapi  support/openapi-requests  backend/interface  walls
-    gateway/paths  gateway/way  gateway/advisories  gateway/deprecation  gateway/forward  gateway/odd-answers
+    shared/values  shared/requests  shared/log  support/openapi  support/openapi-requests  walls
+    backend/interface/animals
+    gateway/way  gateway/paths  gateway/advisories  gateway/deprecation  gateway/odd-answers  gateway/acts/as-real
+    gateway/authenticate/keys  gateway/authenticate/strangers  gateway/keys/import  gateway/keys/directory
+    gateway/admit/bans  gateway/stores/in-a-file  gateway/exceptions/operations
+    gateway/config/variables  gateway/config/mistakes  gateway/config/edit
+    gateway/forward/answers  gateway/forward/bodies  gateway/forward/routes-and-targets
   `),
   /** Those that fail when a Node changes its private parts (shared/node/README.md). */
   seams: files('gateway/connections  gateway/framing  gateway/odd-orders  gateway/pipelining'),

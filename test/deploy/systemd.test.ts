@@ -67,7 +67,7 @@ for (const service of services) {
     const [program, file = '', ...more] = said('ExecStart')[0]?.split(' ') ?? []
     t.strictSame([program, more], ['/usr/bin/node', []])
     t.ok(existsSync(join(root, file.replace('/opt/tollgate/', ''))), file)
-    const known = [...namesReadBy(service), 'NODE_COMPILE_CACHE']
+    const known = [...namesReadBy(service), 'NODE_COMPILE_CACHE', 'MALLOC_ARENA_MAX']
     for (const pair of said('Environment')) t.ok(known.includes(pair.split('=')[0] ?? ''), pair)
     const state = `tollgate-${service}`
     for (const [name, got, expected] of [
@@ -82,6 +82,7 @@ for (const service of services) {
         ? `DATABASE=%S/${state}/animals.db`
         : 'TOLLGATE_CONFIG=/etc/tollgate/gateway.yaml',
       `NODE_COMPILE_CACHE=%C/${state}`,
+      ...(service === 'gateway' ? ['MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=131072'] : []),
     ])
     t.end()
   })

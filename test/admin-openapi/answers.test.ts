@@ -1,0 +1,293 @@
+import t, { type Test } from 'tap'
+import { mostStreams } from '../../gateway/admin/events.ts'
+import { pathExpression } from '../../gateway/http/paths.ts'
+import {
+  bodied,
+  contract,
+  edits,
+  guarded,
+  isSave,
+  nobody,
+  ofApi,
+  operations,
+  single,
+  start,
+  withSave,
+  type Admin,
+} from '../support/admin-contract.ts'
+import {
+  askConsole,
+  askDamaged,
+  askInRedis,
+  askInRoles,
+  askToSave,
+  askUnallowed,
+  askUncompared,
+  askUnreadably,
+  askUnsoundly,
+} from '../support/admin-trouble.ts'
+import { startUpstream } from '../support/gateway.ts'
+import { caller, json, type Answer, type Call } from '../support/http.ts'
+import { askAll, examplesOf, targetOf } from '../support/openapi-asks.ts'
+import { holdBodies, holdQueries } from '../support/openapi-requests.ts'
+import { token } from '../support/operator.ts'
+import { pause } from '../support/traffic.ts'
+import { until } from '../support/until.ts'
+
+/** An operation that takes seconds: one at a time. */
+const comparison = '/admin/upstreams/compare'
+
+t.test('the admin address answers all that is documented, and nothing else', async (t) => {
+  const admin = await start(t, {
+    more: `usage: { routes: true }
+plans:
+  free: { perMinute: 60, perDay: 1000, shadow: { perMinute: 1 } }
+  pro: { perMinute: 300, perDay: 10000 }
+  tiny: { perMinute: 1, perDay: 1 }
+  enterprise: custom
+deprecations:
+  - operation: GET /v1/old
+    since: 2025-12-05
+    sunset: 2099-01-01
+    extensions: [ { account: extended, until: 2100-01-01 } ]
+strangers: { perMinute: 1000, perDay: 1000 }
+bans: { strikes: 1, grace: 1ms }`,
+    admin: withSave,
+  })
+  await t.test('to what is asked well', (t) => askWell(t, admin))
+  await t.test('to what is asked badly', (t) => askBadly(t, admin))
+  await t.test('to what is asked oddly', (t) => askOddly(t, admin))
+  await t.test('to whoever may not ask', (t) => askUnallowed(t, admin))
+  await t.test('to operators of each role', askInRoles)
+  await t.test('to what cannot be read', (t) => askUnreadably(t, admin))
+  await t.test('to who saves the file', (t) => askToSave(t, admin))
+  await t.test('of a file that is unsound, and while it stops', (t) => askUnsoundly(t, admin))
+  await t.test('while its own file is damaged', (t) => askDamaged(t, admin))
+  await t.test('where others change the same, and when the store is gone', askInRedis)
+  await t.test('while the present backend is gone', askUncompared)
+  await t.test('by the console’s page', askConsole)
+  t.strictSame(contract.unseen(), [])
+})
+
+async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<void> {
+  const busy = await busyKey(gateway)
+  await ask('PUT', `/admin/bans/${busy}`, { for: '1m' })
+  for (const points of [{ perDay: 5 }, { perMinute: 5, note: 'n' }]) {
+    await ask('POST', `/admin/quota/${busy}/grant`, points)
+  }
+  await askOfPlans(t, ask, gateway)
+  const earned = await bannedKey(gateway)
+  // It takes seconds; from here on, only its own callers are let in.
+  const comparing = askToCompare(t, ask, gateway)
+  await ask('POST', '/admin/keys', { name: 'Told', plan: 'free' })
+  const failed = async () => (await ask('GET', '/admin/notices?failed=true')).text
+  await until(async () => (await failed()).includes('"tries":1'))
+  const swaps = async () => (await ask('GET', '/admin/swaps')).text
+  await until(async () => (await swaps()).includes('"state":"moving"'))
+  const changeSwap = (verb: string, name = 'animals') =>
+    ask('POST', `/admin/upstreams/${name}/swap/${verb}`)
+  t.equal((await changeSwap('resume')).status, 409)
+  for (const operation of ofApi) {
+    const { method, path } = operation
+    if (isSave(operation) || path === comparison) continue
+    const isRead = method === 'GET' || method === 'HEAD'
+    const id = isRead ? busy : await fresh()
+    if (method === 'DELETE') await ask('PUT', `/admin/bans/${id}`, { for: '1m' })
+    const examples = examplesOf(operation)
+    if (examples.length === 0) {
+      const { status, text } = await ask(method, targetOf(operation, id))
+      t.ok(status < 300, `${method} ${path}: ${status}`)
+      if (method === 'GET') t.not(text, '[]', `${path} tells of something`)
+    }
+    for (const { type, value } of examples) {
+      const target = targetOf(operation, id)
+      const { status, text } = await ask(method, target, value, { 'content-type': type })
+      t.ok(status < 300, `${method} ${path} takes the examples of what it takes: ${text}`)
+    }
+  }
+  t.match(json(await ask('POST', `/admin/keys/${busy}/rotate`)), { oldTokenUntil: /Z$/ })
+  for (const verb of ['pause', 'finish', 'back']) {
+    t.equal((await changeSwap(verb)).status, 409, `${verb}, of a swap that is back`)
+  }
+  for (const verb of ['pause', 'resume', 'finish', 'back']) {
+    t.equal((await changeSwap(verb, 'nobody')).status, 404)
+  }
+  t.equal((await ask('GET', '/admin/swaps?upstream=nobody')).status, 404)
+  t.equal((await ask('HEAD', '/admin/swaps?upstream=nobody')).status, 404)
+  await until(async () => {
+    const { text } = await ask('GET', `/admin/quota/${earned}`)
+    return /"ban":\{"by":"gateway","since":"[^"]+","strikes":1\}/.test(text)
+  })
+  t.match(json(await ask('GET', `/admin/keys/${earned}`)), { bannedUntil: /Z$/ })
+  await comparing
+  const events = { accept: 'text/event-stream' }
+  await ask('HEAD', '/admin/live', undefined, events)
+  const watch = contract.held(t, () => askEvents(t, url))
+  for (let i = 0; i < mostStreams; i++) {
+    t.equal((await watch('GET', '/admin/live')).status, 200)
+  }
+  t.equal((await ask('HEAD', '/admin/live', undefined, events)).status, 503)
+  t.equal((await ask('GET', '/admin/live', undefined, events)).status, 503)
+  const csv = { accept: 'text/csv' }
+  for (const method of ['GET', 'HEAD']) {
+    t.equal((await ask(method, '/admin/ledger?by=key', undefined, csv)).status, 200)
+  }
+  for (const method of ['GET', 'HEAD']) {
+    await ask(method, '/admin/keys?all=true')
+    await ask(method, '/admin/keys?limit=1')
+    t.equal((await ask(method, '/admin/deprecations', undefined, csv)).status, 200)
+  }
+}
+
+/** Compares a backend that would break something, while callers ask. */
+async function askToCompare(t: Test, ask: Call, { call, key }: Admin['gateway']): Promise<void> {
+  const other = await startUpstream(t, (_request, response) => {
+    response.setHeader('content-type', 'application/json').end('{}')
+  })
+  const { headers } = await key({ plan: 'pro' })
+  let isOver = false
+  const compared = ask('POST', comparison, { url: other.url, share: '100%', for: '1s' }).finally(
+    () => (isOver = true),
+  )
+  while (!isOver) {
+    await call('GET', '/v1/pets', undefined, headers)
+    await pause(10)
+  }
+  t.match(json(await compared), { fit: false, routes: [{ breaks: [{ what: '.up is missing' }] }] })
+  const compares = operations.filter(({ path }) => path === comparison)
+  const [first, ...others] = compares.flatMap(examplesOf)
+  const two = [1, 2].map(() => ask('POST', comparison, first?.value))
+  const [taken, refused] = (await Promise.all(two)).sort((a, b) => a.status - b.status)
+  t.strictSame([taken?.status, refused?.status], [200, 409])
+  t.match(taken && json(taken), { ended: 'time', requests: { compared: 0 } })
+  const events = { accept: 'text/event-stream' }
+  for (const { value } of others) {
+    const { status, text } = await ask('POST', comparison, value, events)
+    t.equal(status, 200, `${comparison} takes the examples of what it takes: ${text}`)
+    t.match(text, 'event: end\n')
+  }
+}
+
+/** Asks for previews of quotas that would be hit, and that were refused. */
+async function askOfPlans(t: Test, ask: Call, { call, key }: Admin['gateway']): Promise<void> {
+  for (const plan of ['free', 'tiny']) {
+    const { headers } = await key({ plan, account: `acme ${plan}` })
+    for (let i = 0; i < 2; i++) await call('GET', '/v1/pets', undefined, headers)
+  }
+  const json = { 'content-type': 'application/json' }
+  const csv = { ...json, accept: 'text/csv' }
+  const lower = { perMinute: 1, perDay: 1 }
+  t.match((await ask('POST', '/admin/plans/free/preview', lower, json)).text, '"acme free"')
+  t.match((await ask('POST', '/admin/plans/free/preview', lower, csv)).text, '"acme free"')
+  t.match((await ask('POST', '/admin/plans/tiny/preview', { perDay: 2 })).text, '"acme tiny"')
+  const changed = 'plans: { free: { perMinute: 1, perDay: 1 } }\nroutes: []'
+  const yaml = { 'content-type': 'application/yaml' }
+  const checked = await ask('POST', '/admin/config/check?impact=14', changed, yaml)
+  t.match(checked.text, /"impact":.*"acme free"/)
+  t.equal((await ask('POST', '/admin/config/check?impact=0', changed, yaml)).status, 400)
+  t.equal((await ask('POST', '/admin/plans/gone/preview', lower, json)).status, 404)
+  for (const method of ['GET', 'HEAD']) {
+    t.equal((await ask(method, '/admin/plans/gone/demand')).status, 404)
+    t.equal((await ask(method, '/admin/shadow?plan=gone')).status, 404)
+    t.equal((await ask(method, '/admin/shadow', undefined, { accept: 'text/csv' })).status, 200)
+  }
+}
+
+/** Begins to watch; gives the beginning of the answer, and leaves with its test. */
+async function askEvents(t: Test, url: string): Promise<Answer> {
+  const leaving = new AbortController()
+  t.teardown(() => leaving.abort())
+  const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream' }
+  const answer = await fetch(`${url}/admin/live`, { headers, signal: leaving.signal })
+  const { value } = (await answer.body?.getReader().read()) ?? {}
+  const text = new TextDecoder().decode(value)
+  return { status: answer.status, headers: Object.fromEntries(answer.headers), text }
+}
+
+/** A key that has done what can be told of: it was let in, and refused. */
+async function busyKey({ call, key, desk }: Admin['gateway']): Promise<string> {
+  const { key: one, headers } = await key({
+    ...{ limits: { perMinute: 1, perDay: 9 }, account: 'extended', test: true },
+  })
+  await call('GET', '/v1/old', undefined, headers)
+  await call('GET', '/v1/pets', undefined, { ...headers, 'x-request-id': one.id })
+  await desk.rotate(one.id, 60_000)
+  const untilMs = Date.now() + 3_600_000
+  const ends = { plan: untilMs, limits: untilMs }
+  await desk.edit(one.id, desk.changing({ plan: 'pro', limits: { perMinute: 2, perDay: 8 } }, ends))
+  return one.id
+}
+
+/** A key that went on after it was refused. */
+async function bannedKey({ call, key }: Admin['gateway']): Promise<string> {
+  const { key: one, headers } = await key({ limits: { perMinute: 1 } })
+  await until(async () => {
+    const { text } = await call('GET', '/v1/pets', undefined, headers)
+    return text.includes('key_banned')
+  })
+  return one.id
+}
+
+async function askBadly(t: Test, admin: Admin): Promise<void> {
+  const { ask, written, fresh } = admin
+  const twoHosts = written('HTTP/1.1', 'Host: x\r\nHost: y\r\n\r\n')
+  t.strictSame(await askAll(twoHosts, operations), [400])
+  const lines = `Host: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`
+  const large = written('HTTP/1.1', `${lines}Content-Length: ${64 * 2 ** 20 + 1}\r\n\r\n`)
+  t.strictSame(await askAll(large, bodied), [413])
+  t.strictSame(await askAll(ask, single, { id: nobody }), [404])
+  t.equal((await ask('POST', '/admin/keys/find', { token: 'nobodys-token' })).status, 404)
+  for (const method of ['GET', 'HEAD']) {
+    t.equal((await ask(method, `/admin/deprecations?key=${nobody}`)).status, 404)
+  }
+  const account = 'nobodys'
+  t.equal((await ask('PATCH', '/admin/keys', { account, plan: 'pro' })).status, 404)
+  for (const what of ['disable', 'enable', 'revoke']) {
+    t.equal((await ask('POST', `/admin/keys/${what}`, { account })).status, 404)
+  }
+  const revoked = await fresh()
+  t.equal((await ask('POST', `/admin/keys/${revoked}/revoke`)).status, 200)
+  t.strictSame(await askAll(ask, edits, { id: revoked }), [200, 409], 'only revoking it goes on')
+  await askOtherwise(t, admin)
+}
+
+async function askOddly(t: Test, { ask, fresh }: Admin): Promise<void> {
+  const id = await fresh()
+  const parameters = new Set(operations.flatMap((each) => each.parameters))
+  const known = [...parameters]
+    .filter((each) => each.in === 'query')
+    .map((each) => (each.example === 'k3yVb0TQnW8d' ? { ...each, example: id } : each))
+  for (const operation of guarded) {
+    const { method, path, content } = operation
+    const asked = { ask, operation, target: targetOf(operation, id) }
+    if (!bodied.includes(operation)) {
+      await holdQueries(t, asked, known)
+      continue
+    }
+    const types = Object.keys(content)
+    const said = (types.length > 0 ? types : ['application/json']).join(' or ')
+    const xml = json(await ask(method, asked.target, '<x/>', { 'content-type': 'text/xml' }))
+    t.match(xml, { message: `Send the body as ${said}.`, status: 415 }, `${method} ${path}`)
+    // A check answers that a text is unsound; a token can be imported once.
+    const isChecked = path === '/admin/config/check' || isSave(operation)
+    const isLong = path === comparison
+    if (!isChecked) await holdBodies(t, asked, isLong || path === '/admin/keys/import')
+  }
+  t.strictSame(await askAll(ask, bodied, { id, query: '?all=true' }), [400])
+}
+
+/** Other methods of a path get 405, and `Allow` names the path's own. */
+async function askOtherwise(t: Test, { url }: Admin): Promise<void> {
+  const call = caller(url)
+  for (const path of new Set(operations.map((each) => each.path))) {
+    const target = path.replace('{id}', nobody)
+    const fitting = operations.filter((each) => pathExpression(each.path).test(target))
+    const documented = fitting.map(({ method }) => method).sort()
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      if (documented.includes(method)) continue
+      const { status, headers } = await call(method, target)
+      t.equal(status, 405, `${method} ${path} is no operation`)
+      t.equal(headers['allow'], documented.join(', '), `${path} allows what is documented`)
+    }
+  }
+}

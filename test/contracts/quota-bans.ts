@@ -1,0 +1,128 @@
+import type { Test } from 'tap'
+import { dayMs, minuteMs } from '../../gateway/limits/step.ts'
+import { until } from '../support/until.ts'
+import { rules, start, type TriedStore } from './tried-quotas.ts'
+
+/** The part of the contract of `QuotaStore` about strikes and bans. */
+export function bansContract(t: Test, tried: TriedStore): void {
+  const { setTime, newName, ask, verdicts } = tried
+  t.test('strikes and bans', async (t) => {
+    const bans = { bans: rules, limits: { perMinute: 1, perDay: 1_000 } }
+    t.test('what comes within the grace is no strike; then three are a ban', async (t) => {
+      const quota = newName()
+      setTime(start)
+      t.match(await verdicts(quota, 51, bans), /^admitted( refused){50}$/)
+      setTime(start + 1_000)
+      t.match(
+        await ask(quota, bans),
+        { verdict: 'refused', strikes: 0 },
+        'to the last millisecond of it',
+      )
+      setTime(start + 1_001)
+      t.equal(await verdicts(quota, 2, bans), 'refused refused')
+      const banned = await ask(quota, bans)
+      t.match(banned, {
+        verdict: 'banned',
+        bans: true,
+        bannedUntilMs: start + 1_001 + rules.forMs,
+      })
+      setTime(start + 200_000)
+      const again = await ask(quota, bans)
+      t.match(
+        again,
+        { verdict: 'banned', bans: false, bannedUntilMs: banned.bannedUntilMs },
+        'it is not extended',
+      )
+      setTime(banned.bannedUntilMs - 1)
+      t.match(await ask(quota, bans), { verdict: 'banned' })
+      setTime(banned.bannedUntilMs)
+      t.match(
+        await ask(quota, bans),
+        { verdict: 'admitted', dayUsed: 2 },
+        'then the key works, and its counters stand',
+      )
+    })
+    t.test(
+      'an admitted request ends an episode; strikes that are too old do not count',
+      async (t) => {
+        const quota = newName()
+        for (let i = 0; i < 6; i++) {
+          setTime(start + i * minuteMs)
+          t.equal(await verdicts(quota, 2, bans), 'admitted refused')
+          setTime(start + i * minuteMs + 2_000)
+          t.match(await ask(quota, bans), { verdict: 'refused' }, 'one strike a minute is no ban')
+        }
+      },
+    )
+    t.test('each further ban lasts longer, up to the most, until it is forgotten', async (t) => {
+      const quota = newName()
+      let now = start
+      const lasts = async () => {
+        setTime(now)
+        await verdicts(quota, 2, bans)
+        setTime((now += 1_001))
+        await verdicts(quota, 2, bans)
+        const { bannedUntilMs } = await ask(quota, bans)
+        const lasted = bannedUntilMs - now
+        now = Math.ceil(bannedUntilMs / minuteMs) * minuteMs
+        return lasted
+      }
+      t.strictSame(
+        [await lasts(), await lasts(), await lasts(), await lasts()],
+        [300_000, 600_000, 1_000_000, 1_000_000],
+      )
+      now += rules.memoryMs
+      t.equal(await lasts(), 300_000)
+    })
+    t.test('are a key’s, not its account’s', async (t) => {
+      const quota = newName()
+      setTime(start)
+      await verdicts(quota, 2, bans)
+      setTime(start + 1_001)
+      t.equal(await verdicts(quota, 3, bans), 'refused refused banned')
+      t.equal((await ask(quota, { ...bans, key: 'other' })).verdict, 'refused')
+      t.equal(
+        (await ask(quota, { ...bans, key: 'other', limits: { perMinute: 9, perDay: 9 } })).verdict,
+        'admitted',
+      )
+    })
+    t.test('can be set, listed and lifted', async (t) => {
+      const quota = newName()
+      setTime(start)
+      let forgiven = 0
+      const end = tried.store.watch({ banned: () => undefined, forgiven: () => forgiven++ })
+      await tried.store.ban(quota, 'bad', start + 5_000)
+      t.match(await ask(quota, { key: 'bad' }), {
+        verdict: 'banned',
+        bannedUntilMs: start + 5_000,
+      })
+      await tried.store.ban(quota, 'bad', start + 9_000)
+      const listed = (await tried.store.bans()).filter((ban) => ban.quota === quota)
+      t.strictSame(listed, [{ key: 'bad', quota, untilMs: start + 9_000 }])
+      t.equal(await tried.store.lift(quota, 'bad'), true)
+      t.equal(await tried.store.lift(quota, 'bad'), false)
+      await until(() => forgiven > 0, 1_000)
+      end()
+      t.strictSame(
+        (await tried.store.bans()).filter((ban) => ban.quota === quota),
+        [],
+      )
+      t.match(await ask(quota, { key: 'bad' }), { verdict: 'admitted' })
+    })
+  })
+
+  t.test('a ban outlasts what sister keys do, however long it is', async (t) => {
+    const quota = newName()
+    setTime(start)
+    const years = start + 3_600 * dayMs
+    await tried.store.ban(quota, 'bad', years)
+    for (let day = 0; day < 5; day++) {
+      setTime(start + day * dayMs)
+      t.match(await ask(quota, { key: 'good' }), { verdict: 'admitted' })
+    }
+    t.match(await ask(quota, { key: 'bad' }), { verdict: 'banned', bannedUntilMs: years })
+    await tried.reopen()
+    t.match(await ask(quota, { key: 'bad' }), { verdict: 'banned', bannedUntilMs: years })
+    await tried.store.lift(quota, 'bad')
+  })
+}

@@ -1,0 +1,91 @@
+import type { Test } from 'tap'
+import { dayMs, minuteMs } from '../../gateway/limits/step.ts'
+import { start, type TriedStore } from './tried-quotas.ts'
+
+/** The part of the contract of `QuotaStore` about what gateways tell a store: what they have seen, and admitted without it. */
+export function seenContract(t: Test, tried: TriedStore): void {
+  const { setTime, newName, ask, verdicts } = tried
+  t.test('what was admitted without the store comes on top, while its windows run', async (t) => {
+    const quota = newName()
+    setTime(start)
+    const wide = { limits: { perMinute: 100, perDay: 1_000 } }
+    const { seen } = await ask(quota, wide)
+    const owed = { ...seen, minuteUsed: 10, dayUsed: 30, dayGivenBack: 0, by: 'one', number: 1 }
+    t.match(await ask(quota, { ...wide, owed }), { minuteUsed: 12, dayUsed: 32 })
+    t.match(await ask(quota, { ...wide, owed }), { minuteUsed: 13, dayUsed: 33 }, 'once')
+    const past = { ...owed, minute: owed.minute - 1, number: 2 }
+    t.match(await ask(quota, { ...wide, owed: past }), { minuteUsed: 14, dayUsed: 64 })
+    await tried.store.reset(quota)
+    const late = { ...owed, number: 3 }
+    t.match(await ask(quota, { ...wide, owed: late }), { dayUsed: 1 }, 'but not past a reset')
+  })
+
+  t.test('what a gateway has seen is believed where the store knows less', async (t) => {
+    setTime(start)
+    const known = newName()
+    await verdicts(known, 2)
+    const { seen } = await ask(known)
+    const lost = newName()
+    t.match(
+      await ask(lost, { seen }),
+      { verdict: 'refused', minuteUsed: 3, dayUsed: 3 },
+      'the larger of both',
+    )
+    t.match(await ask(lost), { minuteUsed: 3 }, 'and it is kept')
+    t.match(await ask(known, { seen: { ...seen, minuteUsed: 1, dayUsed: 1 } }), { minuteUsed: 3 })
+    const banned = { ...seen, minuteUsed: 0, dayUsed: 0, bannedUntilMs: start + 5_000 }
+    t.match(await ask(newName(), { seen: banned }), {
+      verdict: 'banned',
+      bannedUntilMs: start + 5_000,
+    })
+    t.match(
+      await ask(newName(), { seen: { ...seen, minute: seen.minute - 1, day: seen.day - 1 } }),
+      { minuteUsed: 1, dayUsed: 1 },
+      'but not of windows that have ended',
+    )
+    await tried.store.reset(known)
+    t.match(
+      await ask(known, { seen }),
+      { verdict: 'admitted', minuteUsed: 1 },
+      'nor of before a reset',
+    )
+    await tried.store.ban(known, 'k', start + 9_000)
+    const carried = { ...(await ask(known)).seen, bannedUntilMs: start + 9_000 }
+    await tried.store.lift(known, 'k')
+    t.match(await ask(known, { seen: carried }), { verdict: 'admitted' }, 'nor of before a lift')
+  })
+
+  t.test(
+    'a generation that is newer elsewhere ends what the store had, bans included',
+    async (t) => {
+      const quota = newName()
+      setTime(start)
+      await tried.store.ban(quota, 'k', start + 9_000)
+      const { seen } = await ask(quota, { cost: 0 })
+      const newer = {
+        ...seen,
+        generation: seen.generation + 5,
+        minuteUsed: 1,
+        dayUsed: 1,
+        bannedUntilMs: 0,
+      }
+      t.match(await ask(quota, { seen: newer }), { verdict: 'admitted', minuteUsed: 2 })
+      t.equal(await verdicts(quota, 2), 'admitted refused', 'and stays ended')
+    },
+  )
+
+  t.test('nor is what a gateway has seen of one minute counted in another', async (t) => {
+    for (const [afterMs, minuteUsed, dayUsed] of [
+      [-50, 2, 2],
+      [-2 * minuteMs, 1, 2],
+      [minuteMs, 1, 2],
+      [dayMs, 1, 1],
+    ] as const) {
+      const quota = newName()
+      setTime(start)
+      const { seen } = await ask(quota)
+      setTime(start + afterMs)
+      t.match(await ask(quota, { seen }), { minuteUsed, dayUsed }, `${afterMs} ms later`)
+    }
+  })
+}

@@ -1,0 +1,68 @@
+import type { Limits } from '../../gateway/limits/limits.ts'
+import type { Ask, BanRules, Decision } from '../../gateway/limits/step.ts'
+import type { QuotaStore } from '../../gateway/limits/store.ts'
+
+/** A store with a clock that tests move, and a way to forget all that is in its process's memory. */
+export type MovableStore = Readonly<{
+  store: QuotaStore
+  /** Sets the time of the store. */
+  setTime: (ms: number) => void
+  /** Restarts the gateway: opens the same store again. */
+  reopen: () => Promise<QuotaStore>
+}>
+
+/** The noon at which each part of the contract begins. */
+export const start = Date.UTC(2026, 5, 15, 12, 0, 0)
+
+/** The rules of bans in the contract. */
+export const rules: BanRules = {
+  strikes: 3,
+  withinMs: 60_000,
+  graceMs: 1_000,
+  forMs: 300_000,
+  factor: 2,
+  atMostMs: 1_000_000,
+  memoryMs: 3_600_000,
+}
+
+/** The limits of who asks without any of its own. */
+export const limits: Limits = { perMinute: 3, perDay: 5 }
+
+/** A store under test, as all parts of the contract use it. */
+export class TriedStore {
+  store: QuotaStore
+  readonly setTime: (ms: number) => void
+  readonly #reopen: () => Promise<QuotaStore>
+  #names = 0
+
+  constructor({ store, setTime, reopen }: MovableStore) {
+    this.store = store
+    this.setTime = setTime
+    this.#reopen = reopen
+  }
+
+  /** Goes on with the same store, opened again. */
+  readonly reopen = async (): Promise<void> => void (this.store = await this.#reopen())
+
+  /** The name of a quota that nobody has used. */
+  readonly newName = (): string => `q${++this.#names}`
+
+  readonly ask = async (quota: string, more: Partial<Ask> = {}): Promise<Decision> =>
+    this.store.decide(quota, { key: 'k', cost: 1, limits, ...more })
+
+  /** Asks one after the other, and gives the verdicts in one line. */
+  readonly verdicts = async (quota: string, times: number, more: Partial<Ask> = {}) => {
+    const all: string[] = []
+    for (let i = 0; i < times; i++) all.push((await this.ask(quota, more)).verdict)
+    return all.join(' ')
+  }
+
+  /** The points of a quota on a day. */
+  readonly pointsOf = async (quota: string, day: number): Promise<number> => {
+    let found = 0
+    for await (const some of this.store.points(day)) {
+      for (const each of some) if (each.quota === quota) found = each.points
+    }
+    return found
+  }
+}

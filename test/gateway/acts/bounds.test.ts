@@ -1,0 +1,231 @@
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { actNames } from '../../../gateway/acts/act.ts'
+import { startAdmin } from '../../support/admin.ts'
+import { deprecations, noon, startStage, strict, wishOf } from '../../support/acts.ts'
+import { json } from '../../support/http.ts'
+import { root } from '../../support/process.ts'
+import { startRedis } from '../../support/redis.ts'
+import { until } from '../../support/until.ts'
+
+t.test('a wish that nobody can act is refused, and says why', async (t) => {
+  const { call, key, upstream } = await startStage(t, { more: `headers: { near: [] }\n${strict}` })
+  const limits = { perMinute: 'unlimited', perDay: 'unlimited' } as const
+  const { headers } = await key({ limits, test: true })
+  const ask = (wish: string, path = '/v1/pets') =>
+    call('GET', path, undefined, { ...headers, 'x-gateway-act': wish })
+  const all = `${actNames.slice(0, -1).join(', ')}, slow=3s (up to 10s)`
+  for (const wish of [
+    'hour',
+    '',
+    'minute, day',
+    'minute=3',
+    'slow',
+    'slow=11s',
+    'slow=0s',
+    '__proto__',
+  ]) {
+    const { status, headers, text } = await ask(wish)
+    t.match([status, json(text)['message']], [400, `X-Gateway-Act can be ${all}.`], wish)
+    t.equal(headers['x-gateway-acted'], undefined)
+  }
+  for (const [wish, why] of [
+    ['minute', /no limit a minute/],
+    ['day', /no limit a day/],
+    ['near_limit', /never told/],
+  ] as const) {
+    t.match(json(await ask(wish)), { code: 'invalid_request', message: why })
+  }
+  t.equal((await ask('minute', '/v1/quota')).status, 200, 'nothing is acted at /v1/quota')
+  t.equal((await ask('expired', '/v1/quota')).status, 200)
+  t.strictSame(upstream.seen, [])
+})
+
+t.test('at the gateway’s own paths nothing is acted, with any method', async (t) => {
+  const { call, key } = await startStage(t, {
+    more: `portal: { path: /docs, rotate: on, openapi: ${join(root, 'config/openapi/animal-store.yaml')} }\n${strict}`,
+  })
+  const { headers } = await key({ test: true })
+  for (const [method, path] of [
+    ['POST', '/v1/quota'],
+    ['DELETE', '/v1/usage'],
+    ['GET', '/v1/key/rotate'],
+  ] as const) {
+    const plain = await call(method, path, undefined, headers)
+    t.equal(plain.status, 405, path)
+    for (const name of actNames) {
+      const more = { 'x-gateway-act': wishOf(name) }
+      const {
+        status,
+        text,
+        headers: told,
+      } = await call(method, path, undefined, {
+        ...headers,
+        ...more,
+      })
+      t.strictSame([status, text], [405, plain.text], `${path}: ${name}`)
+      t.equal(told['x-gateway-acted'], undefined)
+    }
+  }
+})
+
+t.test('on any other key the header does nothing, and no backend sees it', async (t) => {
+  const { call, key, upstream } = await startStage(t)
+  const { headers } = await key({ limits: { perMinute: 9 } })
+  for (const name of ['X-Gateway-Act', 'x_gateway_act', 'X-Gateway-Acted']) {
+    const answer = await call('GET', '/v1/pets', undefined, { ...headers, [name]: 'minute' })
+    t.match([answer.status, answer.text], [200, '{"up":"stream"}'])
+    t.equal(answer.headers['x-gateway-acted'], undefined)
+  }
+  t.equal(upstream.seen.length, 3)
+  t.notMatch(JSON.stringify(upstream.seen.map(({ headers }) => headers)), /gateway.act/i)
+  t.match(json(await call('GET', '/v1/quota', undefined, headers)), { minute: { remaining: 6 } })
+})
+
+t.test('what is real comes before what is acted', async (t) => {
+  const { call, key, pass, server } = await startStage(t, {
+    routes: '[ { path: /v1/*, upstream: animals, methods: [ GET, POST ], bodyLimit: 1B } ]',
+  })
+  const { headers } = await key({ limits: { perMinute: 1 }, paths: ['/v1/*'], test: true })
+  const ask = (path: string, wish: string, method = 'GET', body?: string) =>
+    call(method, path, body, { ...headers, 'x-gateway-act': wish })
+  const cases = [
+    [404, await ask('/nowhere', 'minute')],
+    [405, await ask('/v1/pets', 'bad_gateway', 'PUT')],
+    [410, await ask('/v1/gone', 'bad_gateway')],
+    [413, await ask('/v1/pets', 'bad_gateway', 'POST', 'long')],
+  ] as const
+  for (const [status, answer] of cases.slice(1)) {
+    t.equal(answer.status, status)
+    t.equal(answer.headers['x-gateway-acted'], undefined, String(status))
+  }
+  t.equal(cases[0][1].status, 403, 'a path that the key may not use')
+  for (let i = 0; i < 3; i++) await call('GET', '/v1/pets', undefined, (pass(1), headers))
+  const banned = await ask('/v1/pets', 'minute')
+  t.match(json(banned), { code: 'key_banned' })
+  t.equal(banned.headers['x-gateway-acted'], undefined)
+  server.closeAllConnections()
+})
+
+t.test('slow takes room until it ends, and a caller that leaves gives it back', async (t) => {
+  const { call, key, app, url } = await startStage(t, { upstreamMore: 'maxInFlight: 2, fair: off' })
+  const { headers } = await key({ test: true })
+  const ask = (wish: string) =>
+    call('GET', '/v1/pets', undefined, { ...headers, 'x-gateway-act': wish })
+  const [upstream] = app.core.upstreams.all
+  const leave = new AbortController()
+  const held = [1, 2].map(() =>
+    fetch(`${url}/v1/pets`, {
+      headers: { ...headers, 'x-gateway-act': 'slow=10s' },
+      signal: leave.signal,
+    }).catch(() => 'gone'),
+  )
+  await until(() => upstream?.underWay.count === 2)
+  t.match(json(await ask('slow=5ms')), { code: 'service_unavailable' }, 'there is no more room')
+  leave.abort()
+  t.strictSame(await Promise.all(held), ['gone', 'gone'])
+  await until(() => upstream?.underWay.count === 0)
+  t.equal((await ask('slow=5ms')).status, 200)
+  t.equal(upstream?.underWay.count, 0)
+})
+
+t.test('slow takes of the fair share of its key until it ends', async (t) => {
+  const { key, app, url, call } = await startStage(t, { upstreamMore: 'maxInFlight: 6' })
+  const [{ headers }, other] = [await key({ test: true }), await key({ test: true })]
+  const ask = (wish: string, by = headers) =>
+    call('GET', '/v1/pets', undefined, { ...by, 'x-gateway-act': wish })
+  const [upstream] = app.core.upstreams.all
+  const leave = new AbortController()
+  const held = [1, 2, 3].map(() =>
+    fetch(`${url}/v1/pets`, {
+      headers: { ...headers, 'x-gateway-act': 'slow=10s' },
+      signal: leave.signal,
+    }).catch(() => 'gone'),
+  )
+  await until(() => upstream?.underWay.count === 3)
+  const over = await ask('slow=5ms')
+  t.match([over.status, json(over)], [429, { code: 'too_many_at_once' }], 'half of the room is its')
+  t.equal(over.headers['x-gateway-acted'], undefined, 'a real one')
+  t.equal((await ask('slow=5ms', other.headers)).status, 200, 'others have room')
+  leave.abort()
+  t.strictSame(await Promise.all(held), ['gone', 'gone', 'gone'])
+  await until(() => upstream?.underWay.count === 0)
+  t.equal((await ask('slow=5ms')).status, 200)
+})
+
+/** Asks for all acts again and again on one connection, without waiting for answers, and checks what is acted. */
+async function actOften(t: Test, url: string, authorization: string, rounds: number) {
+  // A connection ends with its hundredth unanswered request.
+  const acts = [1, 2, 3, 4].flatMap(() => wishes)
+  const requests = acts.map(
+    (wish) =>
+      `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\nX-Gateway-Act: ${wish}\r\n\r\n`,
+  )
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname).setEncoding('latin1')
+  socket.write(requests.join(''))
+  let text = ''
+  let sent = 1
+  for await (const some of socket) {
+    text += String(some)
+    const acted = [...text.matchAll(/^x-gateway-acted: (.*)\r$/gm)].map(([, act]) => act)
+    if (acted.length < acts.length) continue
+    if (acted.join() !== acts.join()) t.fail(text)
+    text = ''
+    if (sent === rounds) break
+    sent++
+    socket.write(requests.join(''))
+  }
+  t.equal(sent, rounds)
+}
+
+const wishes = actNames.map((name) => (name === 'slow' ? 'slow=1ms' : name))
+
+for (const kind of ['embedded', 'redis'] as const) {
+  t.test(`ten thousand acts change nothing but the metrics of test keys: ${kind}`, async (t) => {
+    const redis = kind === 'redis' && (await startRedis(t))
+    const clock = () => noon
+    const { gateway, ask } = await startAdmin(t, {
+      ...{ clock, more: `${deprecations}${strict}` },
+      ...(redis ? { store: `redis: "${redis.url}"`, storeClock: clock } : {}),
+    })
+    const { call, key, app, stores, upstream } = gateway
+    const { headers, key: one } = await key({ test: true, account: 'tests' })
+    t.equal((await call('GET', '/v1/pets', undefined, headers)).status, 200)
+    const state = async () => {
+      await app.core.tallying.flush()
+      const day = Math.floor(noon / 86_400_000)
+      const listed = async <Item>(items: AsyncIterable<Item>) => {
+        const all: Item[] = []
+        for await (const item of items) all.push(item)
+        return all
+      }
+      const { text } = await ask('GET', '/metrics')
+      return {
+        quota: json(await ask('GET', `/admin/quota/${one.id}`)),
+        bans: await stores.quota.bans(),
+        tallies: await listed(stores.tallies.list(day, day)),
+        peaks: await listed(stores.peaks.list(day, day)),
+        timeline: await stores.timeline.list(one.id, 0, noon),
+        strangers: app.core.strangers.stand('127.0.0.1'),
+        metrics: text
+          .split('\n')
+          .filter((line) =>
+            /^tollgate_(?:requests|refusals|strangers|bans|shadow|deprecated|request_d)/.test(line),
+          )
+          .filter((line) => !line.includes('plan="test"')),
+      }
+    }
+    const before = await state()
+    const connections = Array.from({ length: 8 }, () =>
+      actOften(t, gateway.url, headers.authorization, Math.ceil(10_000 / (8 * 4 * wishes.length))),
+    )
+    await Promise.all(connections)
+    t.strictSame(await state(), before)
+    t.equal(upstream.seen.length, 1)
+    const { text } = await ask('GET', '/metrics')
+    t.match(text, /tollgate_refusals_total\{plan="test",reason="bad_gateway",window=""\} 6\d\d/)
+    t.notMatch(text, /plan="free".*\} [1-9]/, 'its real requests are those of a test key, too')
+  })
+}

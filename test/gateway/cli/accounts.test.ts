@@ -1,0 +1,170 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { readConfig } from '../../../gateway/config/load.ts'
+import { openStores } from '../../../gateway/stores/open.ts'
+import { commandLine } from '../../support/command-line.ts'
+import { startRedis } from '../../support/redis.ts'
+import { until } from '../../support/until.ts'
+
+t.test('the commands on keys', async (t) => {
+  const { run, runWith, runJson, folder } = await commandLine(t, 'file: $DIR/gateway.db')
+
+  t.test('list a page, and how to get the next one', async (t) => {
+    const names = ['Page c', 'page A', 'PAGE b']
+    for (const name of names) await run('keys', 'create', '--plan', 'free', '--name', name)
+    const list = ['keys', 'list', '--search', 'pAgE ']
+    const first = await run(...list, '--limit', '2')
+    t.match(first.stdout, /page A[^]*PAGE b[^]*The next page: the same command with --after \S+\n$/)
+    const [, cursor = ''] = /--after (\S+)\n$/.exec(first.stdout) ?? []
+    t.match(await runJson(...list, '--after', cursor), { keys: [{ name: 'Page c' }], next: null })
+    const { out } = await run(...list, '--after', cursor)
+    t.match(out, /Page c/)
+    t.notMatch(out, /--after|page A/)
+    t.match(await run('keys', 'list', '--limit', '1', '--search', 'none'), {
+      out: /No key matches/,
+    })
+    t.match(await runJson('keys', 'list', '--search', 'page a'), [{ name: 'page A' }])
+    await run('keys', 'disable', 'page A')
+    t.match(await runJson('keys', 'list', '--search', 'page', '--state', 'disabled'), [
+      { name: 'page A', state: 'disabled' },
+    ])
+  })
+
+  t.test('work on all keys of an account', async (t) => {
+    const made = async (name: string, account: string) =>
+      String((await runJson(...create, '--name', name, '--account', account))['id'])
+    const create = ['keys', 'create', '--plan', 'free']
+    for (const name of ['M One', 'M Two', 'M Three']) await made(name, 'ACME')
+    const other = await made('Other', 'acme')
+    await run('keys', 'revoke', 'M Three', '--yes')
+    const states = async () =>
+      (await runJson('keys', 'list', '--account', 'ACME', '--all', '--limit', '9'))['keys']
+    const [many, account] = [
+      ['keys', 'disable'],
+      ['--account', 'ACME'],
+    ]
+    const lines = async () => ((await runJson('audit')) as unknown as unknown[]).length
+    const before = await lines()
+    const dry = await runJson(...many, ...account, '--dry-run')
+    t.match(dry, {
+      ...{ account: 'ACME', dryRun: true, left: [] },
+      changed: [{ name: 'M One', before: { state: 'active' }, after: { state: 'disabled' } }, {}],
+      skipped: [{ name: 'M Three', why: 'it is revoked already' }],
+    })
+    t.match(await run(...many, ...account, '--dry-run'), {
+      out: /^2 keys would change:\n\w{12} +M One +state: "active" → "disabled"\n[^]*1 key stays as it is:/,
+    })
+    const answered = (answer: boolean | undefined, words: string[]) => {
+      const asked: string[] = []
+      const confirm = (question: string) => {
+        asked.push(question)
+        return Promise.resolve(answer)
+      }
+      return runWith({ confirm }, ...words).then((ran) => ({ ...ran, asked }))
+    }
+    const question = 'Disable 2 keys of the account ACME?'
+    t.match(await answered(undefined, [...many, ...account]), {
+      ...{ code: 1, asked: [question] },
+      out: `tollgate: ${question} Say so by --yes; nothing was changed\n`,
+    })
+    t.match(await answered(false, [...many, ...account]), { code: 1, asked: [question] })
+    t.match(await states(), [{ state: 'active' }, { state: 'revoked' }, { state: 'active' }])
+    t.equal(await lines(), before, 'and nothing is in the audit')
+    t.match(await answered(true, [...many, ...account]), { code: 0, asked: [question] })
+    t.match(await states(), [{ state: 'disabled' }, { state: 'revoked' }, { state: 'disabled' }])
+    t.equal(await lines(), before + 2, 'a line for each key')
+    t.match(await answered(undefined, [...many, ...account]), {
+      ...{ code: 0, asked: [], out: /^3 keys stay as they are:[^]*it is so already/ },
+    })
+    await run('keys', 'enable', ...account, '--yes')
+    const changed = ['keys', 'change', ...account, '--yes', '--plan', 'pro', '--note', 'moved']
+    t.match(await runJson(...changed), {
+      changed: [
+        { after: { plan: 'pro', note: 'moved' }, before: { plan: 'free', note: null } },
+        {},
+      ],
+    })
+    t.match(await runJson('keys', 'show', other), { plan: 'free', account: 'acme' })
+    await run('keys', 'revoke', 'M One', '--dry-run')
+    t.match(await runJson('keys', 'show', 'M One'), { state: 'active' })
+    for (const [words, code, out] of [
+      [['disable'], 2, /name a key, or an account to mean all of its keys\n$/],
+      [['revoke', '--account', '', '--yes'], 2, /name a key, or an account/],
+      [['revoke', 'M One', ...account, '--yes'], 2, /either a key or an account, not both/],
+      [['enable', '--account', 'nobodys', '--yes'], 1, /no key belongs to the account "nobodys"/],
+      [['change', ...account, '--yes'], 2, /no change was given/],
+      [['change', '--no-account', '--plan', 'pro'], 2, /name a key, or an account/],
+      [['change', ...account, '--yes', '--plan', 'gold'], 1, /there is no plan "gold"/],
+      [['change', ...account, '--dry-run', '--plan', 'enterprise'], 1, /is custom/],
+    ] as const) {
+      const ran = await run('keys', ...words)
+      t.match(ran, { code, out }, words.join(' '))
+    }
+    t.match(await runJson('keys', 'change', 'M One', '--account', 'zoo'), { account: 'zoo' })
+    const gone = await runJson('keys', 'revoke', ...account, '--yes')
+    t.match(gone, { changed: [{ name: 'M Two' }], skipped: [{ name: 'M Three' }], left: [] })
+    t.match(await runJson('keys', 'show', 'M One'), { state: 'active' })
+  })
+
+  t.test('import', async (t) => {
+    const file = join(folder, 'keys.csv')
+    writeFileSync(file, 'token,plan,name\nold-token-1,free,One\nold-token-2,free,Two\n')
+    t.strictSame(await runJson('keys', 'import', file), { imported: 2 })
+    t.match(await run('keys', 'import', file), {
+      code: 1,
+      out: /line 2: this token is in the store already/,
+    })
+  })
+})
+
+t.test(
+  'a change of many keys that is broken off says what is left, and goes on later',
+  async (t) => {
+    const redis = await startRedis(t)
+    const { run, runJson, folder } = await commandLine(t, `redis: "${redis.url}"`)
+    const file = join(folder, 'keys.csv')
+    const rows = Array.from({ length: 300 }, (_, i) => `token-number-${i},free,ACME`)
+    writeFileSync(file, ['token,plan,account', ...rows].join('\n'))
+    t.match(await run('keys', 'import', file), { code: 0 })
+    const disabling = run('keys', 'disable', '--account', 'ACME', '--yes')
+    await until(async () => (await redis.client.xlen('tollgate:audit')) > 20)
+    await redis.client.config('SET', 'min-replicas-to-write', '1')
+    const { code, stdout } = await disabling
+    t.equal(code, 1)
+    const [, done = '', left = ''] =
+      /^(\d+) keys are changed:[^]*\n(\d+) keys are left:\n/.exec(stdout) ?? []
+    t.equal(Number(done) + Number(left), 300)
+    t.match(
+      stdout,
+      /(?:NOREPLICAS|to the audit)[^]*\n\nThe same command again goes on with those that are left\.\n$/,
+    )
+    t.match(await run('keys', 'disable', '--account', 'ACME', '--yes'), {
+      code: 1,
+      out: /NOREPLICAS/,
+    })
+    await redis.client.config('SET', 'min-replicas-to-write', '0')
+    const again = await runJson('keys', 'disable', '--account', 'ACME', '--yes')
+    const rest = again as unknown as Record<'changed' | 'skipped' | 'left', unknown[]>
+    t.equal(rest.left.length, 0)
+    t.equal(rest.changed.length + rest.skipped.length, 300)
+    t.ok(Math.abs(rest.skipped.length - Number(done)) <= 1, 'those that were done stay')
+    const { keys } = await runJson('keys', 'list', '--state', 'disabled', '--limit', '1000')
+    t.match(keys, { length: 300 })
+
+    const stores = openStores(readConfig(join(folder, 'gateway.yaml'), {}).config.store)
+    t.teardown(() => stores.close())
+    const last = (keys as { id: string }[]).at(-1)?.id ?? ''
+    const lines = await redis.client.xlen('tollgate:audit')
+    const enabling = runJson('keys', 'enable', '--account', 'ACME', '--yes')
+    await until(async () => (await redis.client.xlen('tollgate:audit')) > lines + 5)
+    const { key, version = 0 } = (await stores.keys.get(last)) ?? {}
+    if (!key) throw new Error('it was imported')
+    t.ok(await stores.keys.replace({ ...key, account: 'other' }, version))
+    const enabled = (await enabling) as unknown as typeof rest
+    t.match(enabled.changed, { length: 299 })
+    t.strictSame(enabled.left, [])
+    t.match(enabled.skipped, [{ id: last, why: 'it has left the account' }])
+    t.match((await stores.keys.get(last))?.key, { account: 'other', disabled: true })
+  },
+)

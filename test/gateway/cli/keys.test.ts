@@ -1,0 +1,274 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import t from 'tap'
+import { keyChange } from '../../../gateway/operations/keys/settings.ts'
+import { endText } from '../../../gateway/operations/table.ts'
+import { commandLine } from '../../support/command-line.ts'
+
+t.test('the commands on keys', async (t) => {
+  const { file, run, runWith, runJson } = await commandLine(t, 'file: $DIR/gateway.db')
+
+  t.test('create, list, show, change, disable, enable, rotate, revoke', async (t) => {
+    t.match(await run('keys', 'list'), { code: 0, out: /There are no keys yet/ })
+    const made = await run(
+      'keys',
+      'create',
+      '--plan',
+      'free',
+      '--name',
+      'Acme Inc',
+      '--expires',
+      '2099-01-01',
+    )
+    t.equal(made.code, 0)
+    t.match(
+      made.out,
+      /Made the key \w{12} \(Acme Inc, plan free\)\. Its token is shown this once:\n\n {2}tg_/,
+    )
+    const created = await runJson(
+      'keys',
+      'create',
+      '--plan',
+      'enterprise',
+      '--name',
+      'Big',
+      '--per-minute',
+      '5',
+      '--per-day',
+      'unlimited',
+    )
+    t.strictSame(Object.keys(created), ['id', 'key', 'plan'])
+    const id = String(created['id'])
+    t.match(await run('keys', 'list'), {
+      out: /^ID +NAME +PLAN +STATE +LIMITS +EXPIRES +CREATED\n\w{12} +Acme Inc +free +active +2099-01-01 /,
+    })
+    t.match(await runJson('keys', 'show', id), {
+      id,
+      state: 'active',
+      limits: { perMinute: 5, perDay: 'unlimited' },
+    })
+    t.match(
+      await runJson(
+        'keys',
+        'change',
+        id,
+        '--plan',
+        'pro',
+        '--per-minute',
+        'plan',
+        '--account',
+        'big',
+      ),
+      {
+        plan: 'pro',
+        account: 'big',
+        limits: { perDay: 'unlimited' },
+      },
+    )
+    t.match(await runJson('keys', 'disable', id), { state: 'disabled' })
+    t.match(await runJson('keys', 'enable', id), { state: 'active' })
+    const rotated = await runJson('keys', 'rotate', id, '--overlap', '1h')
+    t.equal(rotated['id'], id)
+    t.not(rotated['key'], created['key'])
+    t.match(await run('keys', 'show', id), { out: /oldTokenUntil: +20/ })
+    t.match(await runJson('keys', 'revoke', id), { state: 'revoked' })
+    t.match(await run('keys', 'change', id, '--name', 'x'), {
+      code: 1,
+      out: /is revoked, which is for good/,
+    })
+    t.notMatch((await run('keys', 'list')).out, id)
+    t.match((await run('keys', 'list', '--all', '--account', 'big')).out, id)
+  })
+
+  t.test('take a name, a token or a line where an id is meant', async (t) => {
+    const create = (name: string, ...more: string[]) =>
+      runJson('keys', 'create', '--plan', 'free', '--name', name, ...more)
+    const { id, key } = await create('Zoo of Bern')
+    t.match(await runJson('keys', 'show', 'zoo OF bern'), { id, name: 'Zoo of Bern' })
+    const shown = await run('keys', 'show', String(key))
+    t.match(shown, { code: 0, stdout: /name: +Zoo of Bern/, out: /a token is a secret/ })
+    t.notMatch(shown.out, String(key).slice(16), 'it is not repeated')
+    t.match(await runJson('keys', 'show', `tg_${String(id)}_…`), { id }, 'as the log has it')
+    for (const lost of [`${String(key)}x`, 'tg_123456789012_34', 'tg_x']) {
+      const { code, out } = await run('keys', 'disable', lost)
+      t.equal(code, lost.startsWith(String(key)) ? 0 : 1)
+      t.notMatch(out, lost.slice(20) || 'tg_x')
+    }
+    const asked = await runWith({ line: String(key) }, 'keys', 'enable', '-')
+    t.equal(asked.code, 0)
+    t.notMatch(asked.out, 'tg_', 'neither repeated nor warned of')
+    t.match(await runJson('keys', 'show', String(id)), { state: 'active' })
+
+    const twins = [await create('Twin'), await create('twin'), await create('TWIN')]
+    await run('keys', 'revoke', String(twins[2]?.['id']))
+    t.match(await runJson('keys', 'show', 'Twin'), { id: twins[0]?.['id'] }, 'spelled the same')
+    for (const args of [
+      ['keys', 'change', 'tWIN', '--plan', 'pro'],
+      ['keys', 'revoke', 'tWIN'],
+      ['quota', 'reset', 'tWIN'],
+      ['bans', 'set', 'tWIN', '--for', '1h'],
+      ['usage', 'tWIN'],
+    ]) {
+      const { code, out } = await run(...args)
+      t.equal(code, 1, args.join(' '))
+      t.match(out, /"tWIN" is the name of 2 keys: \w{12} \(\w+, plan free\), \w{12} .* Give the id/)
+    }
+    t.match(await run('keys', 'show', 'zoo'), {
+      code: 1,
+      out: `no key with the id or name "zoo"; similar names: ${String(id)} (Zoo of Bern, plan free)`,
+    })
+    t.match(await runJson('keys', 'list', '--name', 'OO OF'), [{ id }])
+    t.match(await run('keys', 'list', '--name', 'nobody'), { out: /No key matches/ })
+    t.match(await run('audit', '--key', 'Zoo of Bern', '--limit', '1'), { out: /keys\.enable/ })
+  })
+
+  t.test('take away whatever can be given, as the admin API does', async (t) => {
+    const all = {
+      ...{ name: 'Full', plan: 'pro', account: 'full', expires: '2099-01-01', note: 'n' },
+      ...{ 'per-minute': '5', 'per-day': '6', method: 'get', path: '/v1/*', address: '10.0.0.0/8' },
+    }
+    const taken = Object.keys(all).filter((name) => name !== 'name' && name !== 'plan')
+    const options = (some: Record<string, string>) =>
+      Object.entries(some).flatMap(([name, value]) => [`--${name}`, value])
+    const { id } = await runJson('keys', 'create', ...options(all))
+    const full = await runJson('keys', 'show', String(id))
+    t.match(full, { account: 'full', methods: ['GET'], limits: { perMinute: 5, perDay: 6 } })
+    // An end is no setting of its own.
+    const names = Object.keys(keyChange).filter((name) => !name.endsWith('until'))
+    t.equal(names.length, Object.keys(all).length, 'all that can be changed is given')
+    for (const name of names) t.ok(String(name.split('.')[0]) in full, name)
+    for (const name of taken) {
+      const { code, out } = await run('keys', 'change', String(id), `--${name}`, '')
+      t.equal(code, 2)
+      t.match(out, `--${name} is empty; --no-${name} takes away what the key has`)
+    }
+    const away = taken.map((name) => `--no-${name}`)
+    const { code, out } = await run('keys', 'change', String(id), ...away)
+    t.equal(code, 0)
+    t.match(out, /It no longer draws on the quota of the account full\.\nIts limits are now 300 a /)
+    const bare = await runJson('keys', 'show', String(id))
+    t.strictSame(Object.keys(bare), [
+      'id',
+      'name',
+      'plan',
+      'state',
+      'createdAt',
+      'lastUsedAt',
+      'standing',
+    ])
+    t.match(await run('keys', 'change', String(id), '--account', 'x', '--no-account'), {
+      ...{ code: 2, out: '--account and --no-account contradict each other' },
+    })
+    t.match(await run('keys', 'change', String(id), '--method', 'any'), {
+      ...{
+        code: 2,
+        out: /--method must be one method such as GET; without one, all are allowed, got "any"/,
+      },
+    })
+  })
+
+  t.test('tell what a change leads to', async (t) => {
+    const create = (name: string, ...more: string[]) =>
+      run('keys', 'create', '--plan', 'pro', '--name', name, ...more)
+    t.match(await create('One', '--account', 'many'), {
+      out: /only key of the account many so far/,
+    })
+    t.match(await create('Two', '--account', 'many'), { out: /shares one quota with 1 other key / })
+    await create('Three')
+    const moved = await run('keys', 'change', 'Three', '--account', 'many')
+    t.match(moved.out, /^It shares one quota with 2 other keys of the account many\.\n\n/)
+    const trial = await create('Trial', '--account', 'many', '--test')
+    t.match(trial.out, /As a test key of the account many it has a quota of its own\.\n/)
+    const seventh = await create('Seventh', '--account', 'many')
+    t.match(seventh.out, /It shares one quota with 3 other keys of/, 'test keys share nothing')
+    t.notMatch((await run('keys', 'change', 'Trial', '--no-account')).out, /no longer draws/)
+    t.match(await run('quota', 'show', 'Three'), {
+      out: /\(Three, plan pro\): active, shared by all keys of many\n\n.*\nminute +300 +0 +300 /,
+    })
+    t.match(await run('keys', 'change', 'Three', '--plan', 'free'), {
+      out: /^Its limits are now 60 a minute and 1000 a day\.\n/,
+    })
+    t.match(await run('keys', 'disable', 'Three'), { out: /refuses it within a second, with 401/ })
+    t.match(await run('keys', 'rotate', 'Three'), { out: /It is disabled; .* lets it in again/ })
+    const never = /Its limit per minute \(100\) is never reached: its limit per day is 10\.\n/
+    const own = ['--per-minute', '100', '--per-day', '10']
+    t.match(await create('Four', ...own), { out: never })
+    t.notMatch(await create('Five', '--per-day', '300'), { out: /never reached/ })
+    t.match(await run('keys', 'change', 'Five', ...own), { out: never })
+    await run('keys', 'change', 'Five', '--name', 'Six')
+    const end = '20\\d\\d-\\d\\d-\\d\\d \\d\\d:\\d\\d(?::\\d\\d)?Z'
+    const first = await run('keys', 'rotate', 'Six', '--overlap', '2h')
+    t.notMatch(first.out, 'The one before it')
+    const until = new RegExp(`The old one works until (${end})`).exec(first.out)?.[1] ?? 'none'
+    t.match(await run('keys', 'rotate', 'Six'), {
+      out: `\nThe one before it works no longer: it would have worked until ${until}, but a key has two`,
+    })
+    t.notMatch((await run('keys', 'change', 'Six', '--name', 'Seven')).out, 'within a second')
+    t.match(await run('keys', 'revoke', 'Seven'), {
+      out: /^Every gateway refuses it within a second, with 401\.\n\nid: /,
+    })
+  })
+
+  t.test('tell an end to the second, and never too early', (t) => {
+    const at = (time: string) => endText(Date.parse(`2026-11-23T${time}Z`))
+    t.equal(at('02:10:26.001'), '2026-11-23 02:10:27Z')
+    t.equal(at('02:10:27.000'), '2026-11-23 02:10:27Z')
+    t.equal(at('02:10:59.999'), '2026-11-23 02:11Z')
+    t.equal(at('02:11:00.000'), '2026-11-23 02:11Z')
+    t.end()
+  })
+
+  t.test('no answer about a key that is refused looks well', async (t) => {
+    const { id } = await runJson('keys', 'create', '--plan', 'free', '--name', 'Banned')
+    await run('bans', 'set', 'Banned', '--for', '1h', '--by', 'Eve')
+    t.match((await run('keys', 'list')).out, /Banned +free +banned until \d\d:\d\d(?::\d\d)?Z /)
+    t.match(await runJson('keys', 'list', '--name', 'banned'), [{ bannedUntil: /Z$/ }])
+    const shown = await run('keys', 'show', 'Banned')
+    t.match(shown.out, /state: +banned until 20/)
+    t.match(shown.out, /why: +banned by Eve since 20/)
+    t.match(shown.out, /minute: +0 of 60 used \(plan free\), until 20/)
+    const { out } = await run('quota', 'show', 'Banned')
+    t.match(out, /^\w{12} \(Banned, plan free\): banned until 20.*\nWhy: banned by Eve since/)
+    t.match(out, /WINDOW +LIMIT +USED +LEFT +RESET\nminute +60 +0 +0, banned +20/)
+    t.match(await runJson('quota', 'show', 'Banned'), {
+      ...{ id, name: 'Banned', plan: 'free', offered: true, ban: { by: 'Eve' } },
+    })
+    for (const args of [
+      ['quota', 'reset', 'Banned'],
+      ['keys', 'enable', 'Banned'],
+      ['keys', 'rotate', 'Banned'],
+    ]) {
+      t.match((await run(...args)).out, /Its ban goes on until 20.*bans lift \w{12} ends it\./)
+    }
+    await run('bans', 'set', 'Banned', '--for', '7d')
+    t.match((await run('keys', 'list')).out, /Banned +free +banned until 20\d\d-\d\d-\d\d /)
+    t.match(await run('bans', 'lift', 'Banned'), { out: /\(Banned\) is lifted/ })
+    t.match(await run('keys', 'show', 'Banned'), { out: /state: +active\n/ })
+
+    const text = readFileSync(file, 'utf8')
+    writeFileSync(file, text.replace(/\bfree:/, 'gone:'))
+    t.match(await run('keys', 'list', '--name', 'Banned'), { out: /free +refused: no limits/ })
+    t.match(await run('keys', 'show', 'Banned'), {
+      out: /state: +active; refused: the configuration has no limits for the plan free/,
+    })
+    t.match(await run('quota', 'show', 'Banned'), { out: /minute +none +- +- +-\n/ })
+    t.match(await runJson('quota', 'show', 'Banned'), { offered: false, minute: null })
+    writeFileSync(file, text)
+  })
+
+  t.test('revoke asks whoever sits at a terminal', async (t) => {
+    const { id } = await runJson('keys', 'create', '--plan', 'free', '--name', 'Dear')
+    const asked: string[] = []
+    const confirming = (answer: boolean) => (question: string) => {
+      asked.push(question)
+      return Promise.resolve(answer)
+    }
+    const revoke = (answer: boolean, ...more: string[]) =>
+      runWith({ confirm: confirming(answer) }, 'keys', 'revoke', 'Dear', '--json', ...more)
+    t.match(await revoke(false), { code: 1, out: 'tollgate: nothing was changed\n' })
+    t.strictSame(asked, [`End the key ${String(id)} (Dear, plan free) for good?`])
+    t.match(await runJson('keys', 'show', String(id)), { state: 'active' })
+    t.match(await revoke(false, '--yes'), { code: 0, out: /"state":"revoked"/ })
+    t.match(await revoke(false), { code: 0 }, 'nothing more can be lost')
+    t.equal(asked.length, 1)
+  })
+})

@@ -1,0 +1,270 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Ajv } from 'ajv'
+import fc from 'fast-check'
+import t from 'tap'
+import { parseDocument, visit } from 'yaml'
+import { descriptions } from '../../../gateway/config/descriptions.ts'
+import { changeOf, differencesOf } from '../../../gateway/config/diff.ts'
+import { jsonSchema } from '../../../gateway/config/json-schema.ts'
+import { parseConfig, readConfig } from '../../../gateway/config/load.ts'
+import { NamedFiles } from '../../../gateway/config/named-files.ts'
+import { previewConfig } from '../../../gateway/config/preview.ts'
+import { fileSchema } from '../../../gateway/config/schema.ts'
+import { configText } from '../../../gateway/config/show.ts'
+import { selfSigned } from '../../support/certificate.ts'
+import {
+  environment,
+  everySetting,
+  filled,
+  messagesOf,
+  shipped,
+} from '../../support/configuration.ts'
+import { root } from '../../support/process.ts'
+import { appOfCosts } from '../../support/routes.ts'
+import { settingsOf } from '../../support/settings.ts'
+
+t.test('what is shown of a file is a file that changes nothing', async (t) => {
+  const dir = t.testdir({ 'cert.pem': selfSigned().cert })
+  const every = everySetting.map((text) => text.replaceAll('CERT', join(dir, 'cert.pem')))
+  const written = every.map((text) => parseDocument(text).toJS() as unknown)
+  const missing = [...settingsOf(fileSchema).keys()].filter(
+    (place) => !written.some((file) => isWritten(file, place)),
+  )
+  t.strictSame(missing, [], 'each setting is tried')
+  const texts = {
+    shipped,
+    deployed: readFileSync(join(root, 'config/deploy/etc/gateway.yaml'), 'utf8'),
+    ...Object.fromEntries(every.entries()),
+    filled,
+  }
+  const said = { ...environment, REDIS_URL: 'redis://:hunter2@redis:6379' }
+  for (const [name, text] of Object.entries(texts)) {
+    const [file, copy] = [join(dir, `${name}.yaml`), join(dir, `${name}-shown.yaml`)]
+    writeFileSync(file, text)
+    const before = readConfig(file, said)
+    const yaml = configText(before.shown)
+    t.notMatch(yaml, /hunter2/)
+    writeFileSync(copy, yaml)
+    if (yaml.includes('…')) {
+      const lost = yaml.split('\n').filter((line) => line.includes('…'))
+      const told = messagesOf(yaml, 'x', said)
+      t.equal(told.length, lost.length, `each secret that ${name} has lost is told`)
+      for (const each of told)
+        t.match(each, / has … in place of a secret, as config show prints it: write the secret/)
+      continue
+    }
+    const after = readConfig(copy, said)
+    t.strictSame(differencesOf(before.shown, after.shown), [], name)
+    t.strictSame(after.config, { ...before.config, hash: after.config.hash }, name)
+  }
+  t.end()
+})
+
+function isWritten(value: unknown, place: string): boolean {
+  if (place === '') return value !== undefined
+  const [, first = '', rest = ''] = /^(\[\]|[^.[]+)\.?(.*)$/.exec(place) ?? []
+  if (typeof value !== 'object' || value === null) return false
+  const within = ['[]', 'NAME'].includes(first) ? Object.values(value) : [Reflect.get(value, first)]
+  return within.some((each) => isWritten(each, rest))
+}
+
+t.test('differences are named and told as one writes them', (t) => {
+  const before = previewConfig(shipped, {}, 'x').shown
+  const changed = shipped
+    .replace('perMinute: 60, perDay: 1000 }', 'perMinute: 90, perDay: 1000, bans: off }')
+    .replace('timeout: 50ms', 'timeout: 70ms')
+    .replace('grace: 1s', 'grace: 2s')
+    .replace('/v1/quota', '/me')
+    .replace('enterprise: custom', 'enterprise: { limits: custom }\n  gold: custom')
+    .replace(/^ {2}business: .*\n/m, '')
+  const differences = differencesOf(before, previewConfig(changed, {}, 'x').shown)
+  t.strictSame(differences, [
+    { place: 'store.timeout', before: '50ms', after: '70ms', needsRestart: true },
+    { place: 'plans.free.perMinute', before: 60, after: 90 },
+    { place: 'plans.free.bans', before: 'on', after: 'off' },
+    {
+      place: 'plans.business',
+      before: { perMinute: 1_000, perDay: 100_000, bans: 'on' },
+      after: null,
+    },
+    { place: 'plans.gold', before: null, after: { limits: 'custom', bans: 'on' } },
+    { place: 'bans.grace', before: '1s', after: '2s' },
+    { place: 'quota.path', before: '/v1/quota', after: '/me' },
+  ])
+  t.equal(changeOf('x', before, before), undefined, 'nothing is nothing to write down')
+  t.end()
+})
+
+t.test('editors take what the gateway takes, and tell what each setting is for', (t) => {
+  const validate = new Ajv({ strict: false }).compile(jsonSchema())
+  const isFine = (text: string): boolean => {
+    const fine = validate(parseDocument(text).toJS())
+    if (!fine) t.comment(validate.errors)
+    return fine
+  }
+  const dir = join(root, 'config')
+  for (const file of ['gateway.yaml', 'deploy/etc/gateway.yaml']) {
+    t.ok(isFine(readFileSync(join(dir, file), 'utf8')), file)
+  }
+  for (const text of everySetting) t.ok(isFine(text), 'one of each setting')
+  for (const text of everySetting) {
+    const document = parseDocument(text)
+    let count = 0
+    visit(document, {
+      Scalar: (key, node) => {
+        if (key === 'key') return
+        count++
+        node.value = '${NAME:-x}'
+      },
+    })
+    t.ok(count > 60, `${count} of them`)
+    t.ok(isFine(String(document)), 'a variable in each place')
+  }
+  for (const wrong of [
+    'drain: 5 minutes',
+    'drain: 30',
+    'store: { timeout: 0s }',
+    'routes: [ { path: /v1/*, upstream: x, bodyLimit: 1MB } ]',
+    'deprecations: [ { operation: GET /x, since: 5 Dec 2025 } ]',
+  ]) {
+    const text = `plans: { free: custom }\n${/^routes/.test(wrong) ? '' : 'routes: []\n'}${wrong}`
+    t.notOk(validate(parseDocument(text).toJS()), wrong)
+    t.not(messagesOf(text).length, 0)
+  }
+  const described = JSON.stringify(jsonSchema())
+  const sections =
+    /^(?:[^.[]+|plans\.NAME(?:\.shadow)?|upstreams\.NAME(?:\.\w+){0,2}(?:\[\])?|deprecations\[\]\.(?:brownouts|extensions))$/
+  for (const place of settingsOf(fileSchema).keys()) t.ok(descriptions[place], place)
+  for (const [place, text] of Object.entries(descriptions)) {
+    t.ok(settingsOf(fileSchema).has(place) || sections.test(place), `${place} is a setting`)
+    t.ok(described.includes(JSON.stringify(text).slice(1, -1)), `${place} is told`)
+  }
+  t.end()
+})
+
+t.test('what is sound can be served', async (t) => {
+  const paths = ['/*', '/v1/*', '/v1/x', '/v1/{a}', '/v1/{b}', '/v1/{a}/*', '/v1/x/', '/', '/me']
+  const methods = [undefined, ['GET'], ['POST', 'PUT'], ['HEAD'], ['GET', 'PURGE'], ['DELETE']]
+  const route = fc.record({
+    path: fc.constantFrom(...paths),
+    methods: fc.constantFrom(...methods),
+    upstream: fc.constant('animals'),
+  })
+  let count = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(route, { maxLength: 5 }), async (routes) => {
+      const text = JSON.stringify({
+        plans: { free: 'custom' },
+        upstreams: { animals: { targets: ['http://127.0.0.1:1'] } },
+        quota: { path: '/me' },
+        routes,
+      })
+      if (messagesOf(text).length > 0) return
+      count++
+      const config = parseConfig(text, {}, 'x')
+      for (const isAlone of [true, false]) await appOfCosts(t, config, isAlone)
+    }),
+    { seed: 7, numRuns: 100 },
+  )
+  t.ok(count > 40, `${count} of them`)
+})
+
+t.test('a certificate is a file of a size that is looked at before it is read', (t) => {
+  const { cert } = selfSigned()
+  const dir = t.testdir({
+    ...{ 'huge.pem': 'x'.repeat(2 ** 20 + 1), 'sound.pem': cert },
+    ...{ 'other.pem': 'x', 'half.pem': cert.slice(0, 200) },
+  })
+  execFileSync('mkfifo', [join(dir, 'pipe')])
+  const told = (ca: string): string[] =>
+    messagesOf(shipped.replace('targets:', `tls: { ca: ${ca} }\n    targets:`))
+  t.strictSame(told(join(dir, 'sound.pem')), [])
+  for (const [ca, why] of [
+    [join(dir, 'pipe'), "can't be read: it isn't a file"],
+    [dir, "can't be read: it isn't a file"],
+    ['/dev/zero', "can't be read: it isn't a file"],
+    [join(dir, 'huge.pem'), "can't be read: it has 1048577 bytes; at most 1048576 are allowed"],
+    [join(dir, 'none.pem'), "can't be read: there is no such file"],
+    [join(dir, 'other.pem'), 'must be a file that begins with a certificate in PEM'],
+    [join(dir, 'half.pem'), 'must be a file that begins with a certificate in PEM'],
+  ] as const) {
+    t.match(told(ca), [new RegExp(`upstreams\\.animals\\.tls\\.ca ${why}$`)], ca)
+  }
+  t.end()
+})
+
+t.test(
+  'a file that a configuration names is used as it was checked, whoever writes to it meanwhile',
+  (t) => {
+    const folder = t.testdir({ 'document.json': '{}', 'ca.pem': 'a certificate' })
+    const files = new NamedFiles(join(folder, 'gateway.yaml'), { readsDocument: true })
+    const [document, certificates] = [join(folder, 'document.json'), join(folder, 'ca.pem')]
+    const before = [files.openapi(document), files.certificates(certificates)]
+    writeFileSync(document, '')
+    writeFileSync(certificates, '')
+    t.strictSame([files.openapi(document), files.certificates(certificates)], before)
+    t.equal(files.certificates(certificates).text, 'a certificate')
+    t.end()
+  },
+)
+
+t.test('a configuration is never changed', (t) => {
+  const config = parseConfig(shipped, {}, 'x')
+  t.throws(() => Object.assign(config.listen, { port: 1 }), TypeError)
+  t.throws(() => (config.plans as Map<string, unknown>).set('x', 1), TypeError)
+  t.throws(() => Object.assign(config.plans.get('free')?.limits ?? {}, { perDay: 1 }), TypeError)
+  t.throws(() => (config.routes as unknown[]).push(1), TypeError)
+  t.end()
+})
+
+t.test('the schema for editors is the one that the gateway goes by', (t) => {
+  const file = JSON.parse(readFileSync(join(root, 'config/gateway.schema.json'), 'utf8')) as unknown
+  t.strictSame(file, JSON.parse(JSON.stringify(jsonSchema())), 'else run: npm run schema')
+  t.match(shipped, /^# yaml-language-server: \$schema=gateway\.schema\.json\n/)
+  t.end()
+})
+
+t.test('so are the types for programs', async (t) => {
+  const { fileTypes } = await import('../../../gateway/config/file-types.ts')
+  const { format, resolveConfig } = await import('prettier')
+  const file = join(root, 'gateway/config/file.ts')
+  const style = await resolveConfig(file)
+  const types = await format(fileTypes(), { ...style, parser: 'typescript' })
+  t.equal(readFileSync(file, 'utf8'), types, 'else run: npm run schema')
+})
+
+t.test('the compiler says the right thing for a typo', (t) => {
+  const folder = t.testdir({
+    'typo.ts': `
+      import type { ConfigFile } from ${JSON.stringify(join(root, 'gateway/config/file.ts'))}
+      const route = { path: '/v1/*', upstream: 'a' }
+      export const words: ConfigFile = { plans: { free: { perMinute: '60', perDay: 1 } }, routes: [route] }
+      export const name: ConfigFile = { plans: {}, routes: [{ path: '/v1/*', upsteam: 'a' }] }
+      export const fine: ConfigFile = { plans: { free: { perMinute: 60, perDay: 'unlimited' } }, routes: [route] }
+    `,
+  })
+  const language = ['--strict', '--allowImportingTsExtensions', '--target', 'es2022']
+  // Without the types of packages and browsers, which are most of the compiler's work.
+  const options = ['--noEmit', ...language, '--lib', 'es2022', '--typeRoots', folder]
+  const { stdout } = spawnSync(
+    process.execPath,
+    [
+      join(root, 'node_modules/typescript/bin/tsc'),
+      ...options,
+      '--module',
+      'nodenext',
+      join(folder, 'typo.ts'),
+    ],
+    { encoding: 'utf8' },
+  )
+  const errors = stdout.split('\n').filter((line) => line.includes('error TS'))
+  t.equal(errors.length, 2, stdout)
+  t.match(
+    errors[0],
+    /Type 'string' is not assignable to type 'number \| "unlimited"'|'"60"'|not assignable/,
+  )
+  t.match(errors[1], /'upsteam' does not exist in type 'RouteSettings'.* Did you mean.*'upstream'/)
+  t.end()
+})

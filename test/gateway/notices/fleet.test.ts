@@ -1,0 +1,146 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import t from 'tap'
+import type { Notices } from '../../../gateway/notices/notices.ts'
+import { noticesView } from '../../../gateway/notices/view.ts'
+import { startFleet } from '../../support/fleet.ts'
+import { startGateway, startUpstream } from '../../support/gateway.ts'
+import { caller } from '../../support/http.ts'
+import { startProcess } from '../../support/process.ts'
+import { bound } from '../../support/promises.ts'
+import { entry, few, movable, startReceiver } from '../../support/receiver.ts'
+import { startRedis } from '../../support/redis.ts'
+import { until } from '../../support/until.ts'
+
+t.test('an outage of the store is told while it lasts, and its end', async (t) => {
+  const redis = await startRedis(t)
+  const { clock, move } = movable()
+  const { got, types, url } = await startReceiver(t)
+  const more = `notices: [ ${entry(url, ', about: [store.*, upstream.*]')} ]`
+  const store = `redis: "${redis.url}", timeout: 200ms`
+  const gateways = [
+    await startGateway(t, { more, clock, store }),
+    await startGateway(t, { more, clock, store }),
+  ]
+  const each = (what: (notices: Notices) => Promise<unknown>) =>
+    Promise.all(gateways.map(({ app }) => what(app.core.notices)))
+  const tick = () => each((notices) => notices.tick())
+  await tick()
+  await tick()
+  const key = await gateways[0]?.key()
+  const ask = () =>
+    Promise.all(gateways.map(({ call }) => call('GET', '/v1/x', undefined, key?.headers)))
+  await ask()
+  await redis.kill()
+  await until(async () => {
+    await ask()
+    return gateways.every(({ app }) => !app.core.quotas.isReachable)
+  })
+  await tick()
+  t.strictSame(types(), [], 'a short one is none')
+  move(5_000)
+  for (const { app } of gateways) {
+    app.core.notices.targets.out('animals', 'http://10.0.0.1', undefined)
+  }
+  await until(async () => {
+    await tick()
+    return got.length > 0
+  })
+  await tick()
+  t.strictSame(types(), ['store.out_of_reach'])
+  await redis.restart()
+  await until(() => gateways.every(({ app }) => app.core.quotas.isReachable))
+  await until(async () => {
+    await tick()
+    return got.length >= 3
+  })
+  move(7_000)
+  await tick()
+  await tick()
+  t.strictSame(types().sort(), ['store.back', 'store.out_of_reach', 'upstream.target_out'])
+})
+
+t.test('four gateways tell of one key exactly twice', async (t) => {
+  const redis = await startRedis(t)
+  const { got, url } = await startReceiver(t, (nth) => (nth <= 2 ? 500 : 200))
+  const more = `plans: { free: { perMinute: unlimited, perDay: 200 } }
+notices: [ ${entry(url, ', about: [key.near_limit]')} ]`
+  const store = `redis: "${redis.url}"`
+  const gateways = await Promise.all([1, 2, 3, 4].map(() => startGateway(t, { more, store })))
+  const [first] = gateways
+  if (!first) throw new Error('there are four')
+  const { headers } = await first.key()
+  await Promise.all(
+    Array.from({ length: 49 }).flatMap(() =>
+      gateways.map(({ call }) => call('GET', '/v1/x', undefined, headers)),
+    ),
+  )
+  const tick = () =>
+    Promise.all(
+      gateways.map(async ({ app: { core } }) => {
+        await core.notices.outbox.flush()
+        await core.notices.tick()
+      }),
+    )
+  await until(async () => {
+    await tick()
+    return got.length >= 2
+  })
+  t.equal(new Set(got.map(({ id }) => id)).size, 2)
+  t.strictSame(got.map(({ data }) => data['percent']).sort(), [80, 95])
+  // Gateways that have restarted see the same once more.
+  const again = await startGateway(t, { more, store })
+  for (let i = 0; i < 2; i++) await again.call('GET', '/v1/x', undefined, headers)
+  await again.app.core.notices.outbox.flush()
+  await tick()
+  const { stores, config } = first
+  const view = await noticesView({
+    ...{ notices: config.notices, store: stores.notices, isFailed: false, limit: 9 },
+  })
+  t.strictSame(
+    view.notices.map(({ tries }) => tries),
+    [1, 1],
+    'both wait for their second try',
+  )
+})
+
+t.test(
+  'a gateway that is killed loses no notice, and a hanging address slows no request',
+  async (t) => {
+    const redis = await startRedis(t)
+    let status: number | 'hang' = 'hang'
+    const { got, url } = await startReceiver(t, () => status)
+    const upstream = await startUpstream(t)
+    const more = `${few}\nnotices: [ ${entry(url, ', about: [key.*, config.*]')} ]`
+    const options = { upstream: upstream.url, store: `redis: "${redis.url}"`, more }
+    const fleet = await startFleet(t, options)
+    // The first one sends, because it was there before the other.
+    await until(async () => (await redis.client.exists('tollgate:{fleet}:place:notices')) === 1)
+    const env = { TOLLGATE_CONFIG: fleet.file, LOG_LEVEL: 'warn' }
+    const service = startProcess(t, 'gateway/main.ts', { env })
+    const [one, other] = [...fleet.urls, await service.url].map(caller)
+    const headers = await fleet.key()
+    for (let i = 0; i < 16; i++) await one?.('GET', '/v1/x', undefined, headers)
+    await until(() => got.length === 1)
+    t.equal(got[0]?.type, 'key.near_limit')
+    fleet.processes[0]?.child.kill('SIGKILL')
+    await fleet.processes[0]?.ended
+    const beganAtMs = performance.now()
+    t.equal((await other?.('GET', '/v1/x', undefined, headers))?.status, 200)
+    t.ok(performance.now() - beganAtMs < bound(1_000), 'no request waits for it')
+    status = 204
+    await redis.client.eval(
+      "for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZADD', KEYS[1], 0, id) end",
+      1,
+      String((await redis.client.keys('*{notices}:due:*'))[0]),
+    )
+    await until(() => got.length === 2, 15_000)
+    t.equal(got[1]?.id, got[0]?.id, 'under the same id')
+
+    const written = readFileSync(fleet.file, 'utf8')
+    writeFileSync(fleet.file, written.replace('perDay: 20 ', 'perDay: 30 '))
+    await until(() => got.some(({ type }) => type === 'config.changed'), 15_000)
+    t.match(got.at(-1)?.data, { changed: ['plans.free.perDay'], by: 'the file' })
+    writeFileSync(fleet.file, written.replace('perDay: 20 ', 'perDay: twenty '))
+    await until(() => got.some(({ type }) => type === 'config.refused'), 15_000)
+  },
+)

@@ -1,0 +1,186 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { runCommand } from '../../support/command.ts'
+import { configFor, startGateway, startUpstream } from '../../support/gateway.ts'
+import { json, type Answer } from '../../support/http.ts'
+import { hourMs, noon, portal, start } from '../../support/portal.ts'
+import { startRedis } from '../../support/redis.ts'
+
+/** A line of `tollgate usage`. */
+type Day = Readonly<{ key: string; name: string; admitted: number; points: number }>
+
+const threeHeaders = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
+
+for (const place of ['SQLite', 'Redis']) {
+  t.test(`usage is that of "tollgate usage", with its account’s sum: ${place}`, async (t) => {
+    const folder = t.testdir()
+    const store =
+      place === 'Redis'
+        ? `redis: "${(await startRedis(t)).url}"`
+        : `file: ${join(folder, 'gateway.db')}`
+    const more =
+      'deprecations: [ { operation: GET /v1/old, since: 2026-01-01, sunset: 2099-01-01 } ]'
+    const { gateway, time, ask } = await start(t, {
+      store,
+      more,
+      routes:
+        '[ { path: /v1/dear, upstream: animals, cost: 5 }, { path: /v1/*, upstream: animals } ]',
+    })
+    time.nowMs = Date.now()
+    const { key, headers } = await gateway.key({ account: 'acme', limits: { perMinute: 12 } })
+    const other = await gateway.key({ account: 'acme', name: 'Other', limits: { perMinute: 12 } })
+    for (const path of ['/v1/x', '/v1/dear', '/v1/old']) await ask(path, headers)
+    const trial = await gateway.key({ account: 'acme', name: 'Trial', test: true })
+    for (let i = 0; i < 3; i++) await ask('/v1/x', trial.headers)
+    await ask('/v1/x', other.headers)
+    for (let i = 0; i < 30; i++) await ask('/v1/dear', other.headers)
+    time.nowMs -= 24 * hourMs
+    await ask('/v1/old', headers)
+    time.nowMs += 24 * hourMs
+    await gateway.app.core.tallying.flush()
+
+    const { status, text, headers: told } = await ask('/v1/usage?days=90', headers)
+    t.equal(status, 200)
+    t.equal(told['cache-control'], 'no-store')
+    for (const name of threeHeaders) t.ok(told[name], name)
+    const seen = json(text) as {
+      key: string
+      days: object[]
+      account: { name: string; keys: number; days: { admitted: number; points: number }[] }
+      deprecated: object[]
+    }
+    const file = join(folder, 'config.yaml')
+    writeFileSync(file, configFor(gateway.upstream.url, store, { more }))
+    const { stdout } = await runCommand(['usage', key.id, '--json', '--config', file], {})
+    const days = JSON.parse(stdout) as Day[]
+    t.equal(seen.key, key.id)
+    t.equal(days.length, 2)
+    const whose = { key: key.id, name: key.name }
+    const named = seen.days.map((day) => ({ ...whose, ...day }))
+    t.strictSame(named, days)
+    const own = await runCommand(['usage', other.key.id, '--json', '--config', file], {})
+    const today = [...days.slice(1), ...(JSON.parse(own.stdout) as Day[])]
+    t.match(seen.account, { name: 'acme', keys: 2 })
+    for (const what of ['admitted', 'points'] as const) {
+      t.equal(
+        seen.account.days.at(-1)?.[what],
+        today.reduce((sum, each) => sum + each[what], 0),
+        what,
+      )
+    }
+    const ofTrial = json((await ask('/v1/usage', trial.headers)).text)
+    t.match(ofTrial, { days: [{ admitted: 3 }], account: null }, 'a test key has its own alone')
+    t.match(seen.deprecated, [
+      { operation: 'GET /v1/old', calls: 2, sunset: '2099-01-01T00:00:00.000Z', replacement: null },
+    ])
+  })
+}
+
+t.test('usage can be asked for once a second, which is no strike, and costs nothing', async (t) => {
+  const { gateway, time, ask } = await start(t, { more: 'bans: { strikes: 1, grace: 0s }' })
+  const { headers } = await gateway.key()
+  const mate = await gateway.key({ name: 'Mate' })
+  t.equal((await ask('/v1/usage', headers)).status, 200)
+  for (const passedMs of [0, 500, 499]) {
+    time.nowMs += passedMs
+    const { status, headers: told, text } = await ask('/v1/usage', headers)
+    t.equal(status, 429, `${passedMs} ms later`)
+    t.equal(told['retry-after'], '1')
+    t.match(json(text), { code: 'rate_limit_exceeded', status: 429 })
+    t.equal(told['x-ratelimit-remaining'], '60')
+  }
+  t.equal((await ask('/v1/usage', mate.headers)).status, 200, 'another key has its own second')
+  time.nowMs += 1
+  t.equal((await ask('/v1/usage', headers)).status, 200, 'a second after the last answer')
+  t.match(json((await ask('/v1/quota', headers)).text), {
+    minute: { remaining: 60 },
+    strikes: 0,
+    bannedUntil: null,
+  })
+  for (const query of ['?days=0', '?days=91', '?days=x', '?month=1']) {
+    t.equal((await ask(`/v1/usage${query}`, headers)).status, 400, query)
+  }
+  t.equal((await ask('/v1/usage')).status, 401)
+  t.match(await gateway.call('POST', '/v1/usage', '{}', headers), {
+    status: 405,
+    headers: { allow: 'GET, HEAD' },
+  })
+  t.equal(gateway.upstream.seen.length, 0, 'the route /v1/* swallows none of it')
+  const restricted = await gateway.key({ name: 'Narrow', paths: ['/v1/pets'] })
+  t.equal((await ask('/v1/usage', restricted.headers)).status, 200, 'a restricted key sees its own')
+  const { key, headers: theirs } = await gateway.key({ name: 'Banned' })
+  await gateway.stores.quota.ban(`key:${key.id}`, key.id, noon + hourMs)
+  t.equal((await ask('/v1/usage', theirs)).status, 200, 'so does a banned one')
+})
+
+t.test('a caller gives its own key a new token, and can’t lock anybody out with it', async (t) => {
+  const redis = await startRedis(t)
+  const store = `redis: "${redis.url}"`
+  const { gateway, time } = await start(t, { store })
+  time.nowMs = Date.now()
+  const upstream = await startUpstream(t)
+  const second = await startGateway(t, { store, upstream, clock: () => time.nowMs, more: portal })
+  const rotate = (headers: Record<string, string>, body?: string): Promise<Answer> =>
+    gateway.call('POST', '/v1/key/rotate', body, {
+      'content-type': 'application/json',
+      ...headers,
+    })
+  const { key, headers } = await gateway.key()
+  for (const body of ['{"overlap":"59m"}', '{"overlap":"8d"}', '{"over":"2h"}', '[]', 'x']) {
+    t.match(await rotate(headers, body), { status: 400 }, body)
+  }
+  const first = await rotate(headers, '{"overlap":"2h"}')
+  t.equal(first.status, 201, first.text)
+  t.equal(first.headers['cache-control'], 'no-store')
+  const made = json(first.text) as { id: string; key: string; oldTokenUntil: string }
+  t.equal(made.id, key.id)
+  t.equal(made.oldTokenUntil, new Date(time.nowMs + 2 * hourMs).toISOString())
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+  for (const at of [gateway, second]) {
+    for (const each of [headers, bearer(made.key)]) {
+      t.equal((await at.call('GET', '/v1/x', undefined, each)).status, 200)
+    }
+  }
+  for (const each of [headers, bearer(made.key)]) {
+    const again = await rotate(each)
+    t.match(json(again.text), { code: 'conflict', status: 409 })
+    t.match(again.text, made.oldTokenUntil)
+  }
+  const [entry] = await gateway.stores.audit.list({ fromMs: 0, limit: 1, subject: key.id })
+  t.match(entry, { what: 'keys.rotate', by: `key ${key.id}` })
+  t.notMatch(JSON.stringify(entry), made.key)
+
+  // The first midnight may come before the old token's end.
+  const day = Math.floor(time.nowMs / (24 * hourMs)) + 2
+  time.nowMs = day * 24 * hourMs
+  let token = made.key
+  for (let i = 0; i < 3; i++) {
+    const { status, text } = await rotate(bearer(token), '{"overlap":"1h"}')
+    t.equal(status, 201, text)
+    token = (json(text) as { key: string }).key
+    time.nowMs += hourMs
+  }
+  const fourth = await rotate(bearer(token))
+  t.match(json(fourth.text), { code: 'rate_limit_exceeded', status: 429 })
+  t.equal(fourth.headers['retry-after'], String((21 * hourMs) / 1_000))
+  time.nowMs += 21 * hourMs
+  t.equal((await rotate(bearer(token))).status, 201, 'a client that waits as long is let in')
+  t.equal(upstream.seen.length + gateway.upstream.seen.length, 4)
+})
+
+t.test('a restricted or banned key doesn’t rotate itself', async (t) => {
+  const { gateway } = await start(t)
+  const rotate = (headers: Record<string, string>): Promise<Answer> =>
+    gateway.call('POST', '/v1/key/rotate', undefined, headers)
+  const narrow = await gateway.key({ paths: ['/v1/pets'] })
+  const reading = await gateway.key({ name: 'Reading', methods: ['GET'] })
+  const allowed = await gateway.key({ name: 'Allowed', paths: ['/v1/key/rotate'] })
+  const banned = await gateway.key({ name: 'Banned' })
+  await gateway.stores.quota.ban(`key:${banned.key.id}`, banned.key.id, noon + hourMs)
+  for (const { headers } of [narrow, reading, banned]) {
+    t.match(json((await rotate(headers)).text), { code: 'forbidden', status: 403 })
+  }
+  t.equal((await rotate(allowed.headers)).status, 201)
+  t.equal((await rotate({})).status, 401)
+})

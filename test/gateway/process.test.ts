@@ -1,0 +1,97 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { commandLine } from '../support/command-line.ts'
+import { configFor } from '../support/gateway.ts'
+import { caller, json, type Call } from '../support/http.ts'
+import { modesIn, root, startProcess } from '../support/process.ts'
+import { bound } from '../support/promises.ts'
+
+t.test('an embedded gateway that is killed has lost a second of counting at most', async (t) => {
+  const { runJson, gateway, gatewayProcess } = await commandLine(
+    t,
+    'file: $DIR/gateway.db',
+    'drain: 0s',
+  )
+  const { key } = await runJson('keys', 'create', '--plan', 'pro', '--name', 'Acme')
+  const headers = { authorization: `Bearer ${String(key)}` }
+  const left = async (call: Call) => {
+    const { day } = json(await call('GET', '/v1/quota', undefined, headers))
+    return (day as { remaining: number }).remaining
+  }
+  let used = 0
+  for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+    const service = gatewayProcess()
+    const call = caller(await service.url)
+    t.equal(await left(call), 10_000 - used, 'nothing that is a second old is forgotten')
+    for (let i = 0; i < 25; i++) await call('GET', '/v1/pets', undefined, headers)
+    used += 25
+    if (signal === 'SIGKILL') await new Promise((go) => setTimeout(go, 1_000))
+    service.child.kill(signal)
+    await service.ended
+  }
+  const { call } = await gateway()
+  t.equal(await left(call), 10_000 - used, 'and nothing at all after a stop')
+})
+
+t.test('nobody else may read the file of keys, nor what is beside it', async (t) => {
+  const umask = process.umask(0)
+  t.teardown(() => process.umask(umask))
+  const { run, gateway, folder } = await commandLine(t, 'file: $DIR/made/gateway.db')
+  await gateway()
+  t.match(await run('keys', 'create', '--plan', 'free', '--name', 'Me'), { code: 0 })
+  t.strictSame(modesIn(join(folder, 'made')), {
+    '.': '700',
+    'gateway.db': '600',
+    'gateway.db-counting': '600',
+    'gateway.db-counting-journal': '600',
+    'gateway.db-shm': '600',
+    'gateway.db-wal': '600',
+  })
+})
+
+t.test('a gateway that cannot start says why', async (t) => {
+  const folder = t.testdir()
+  const own = join(folder, 'gateway.yaml')
+  const startBy = async (file: string, env = {}) => {
+    const service = startProcess(t, 'gateway/main.ts', { env: { TOLLGATE_CONFIG: file, ...env } })
+    return { ...(await service.ended), output: service.output() }
+  }
+  const start = (config: string, env = {}) => {
+    writeFileSync(own, config)
+    return startBy(own, env)
+  }
+  const sound = configFor('http://127.0.0.1:1', `file: ${join(folder, 'gateway.db')}`)
+
+  const begun = performance.now()
+  const { code, output } = await startBy(join(root, 'test/gateway/configs/several.yaml'))
+  t.equal(code, 2)
+  t.ok(performance.now() - begun < bound(2_000))
+  const lines = output.trim().split('\n')
+  t.equal(lines.length, 5, 'it tells all mistakes of a configuration')
+  for (const line of lines) t.match(line, /^\/.*several\.yaml:\d+:\d+: /)
+
+  t.match(await start(sound.replace(/file: \S+/, 'file: /dev/null/x.db')), {
+    code: 2,
+    output: /can't be used/,
+  })
+  t.match(await start(sound, { LOG_LEVEL: 'loud' }), {
+    code: 2,
+    output: /LOG_LEVEL must be one of/,
+  })
+  const GATEWAY_SECRET = 'between the two,'
+  const faulty = await start(sound, { GATEWAY_SECRET })
+  t.match(faulty, { code: 2, output: /^gateway: GATEWAY_SECRET has an empty part[^\n]*\n$/ })
+  const store = 'store: { redis: "redis://127.0.0.1:1" }\nworkers: 2'
+  const workers = sound.replace(/store: .*/, store)
+  t.strictSame(await start(workers, { GATEWAY_SECRET }), faulty, 'nor do workers')
+
+  const open = sound.replace('admin: { host: 127.0.0.1', 'admin: { host: 0.0.0.0')
+  t.match(await start(open, { ADMIN_TOKEN: ' ' }), {
+    code: 2,
+    output: /admin\.host is 0\.0\.0\.0, which others can reach: set ADMIN_TOKEN/,
+  })
+  const wrong = await start(sound, { ADMIN_TOKEN: 'alice:a-token:of-alice' })
+  t.match(wrong, { code: 2, output: /^gateway: ADMIN_TOKEN has .*\n$/ }, 'in one sentence')
+  t.notMatch(wrong.output, /of-alice/)
+})

@@ -1,0 +1,219 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { inForceText, toldApart } from '../../../gateway/fleet/in-force.ts'
+import { noticeDifferences } from '../../../gateway/fleet/notice.ts'
+import { fleetOfOne } from '../../../gateway/fleet/of-one.ts'
+import { Self } from '../../../gateway/fleet/self.ts'
+import type { FleetNews, SeenMember } from '../../../gateway/fleet/store.ts'
+import { openGatewayFile } from '../../../gateway/stores/embedded/database.ts'
+import { embeddedAudit } from '../../../gateway/stores/embedded/audit.ts'
+import { openStores } from '../../../gateway/stores/open.ts'
+import type { RedisFleet } from '../../../gateway/stores/redis/fleet.ts'
+import { storeAt } from '../../support/filled-store.ts'
+import { fleetViews } from '../../support/redis-stores.ts'
+import { startRedis } from '../../support/redis.ts'
+import { until } from '../../support/until.ts'
+
+const { url, client } = await startRedis(t)
+
+t.test(
+  'gateways that differ for two minutes are news, once, and so is their agreement',
+  async (t) => {
+    const { fleets, setTime } = await fleetViews(t, { url }, 3)
+    const startMs = 1_900_000_000_000
+    let now = startMs
+    setTime(now)
+    const heard: [name: string, news: FleetNews][] = []
+    const hashes = ['old', 'old', 'old']
+    const selves = fleets.map((fleet, i) => {
+      const self = new Self({ name: `edge-${i}`, clock: () => startMs - 3_600_000 })
+      const loadedAtMs = startMs - 3_600_000
+      self.fileState = () => ({ hash: hashes[i] ?? '', loadedAtMs, mistakes: undefined })
+      fleet.join(
+        () => self.memberOf('redis'),
+        (news) => heard.push([self.name, news]),
+      )
+      return self
+    })
+    const [first] = fleets
+    if (!first) throw new Error('three were asked for')
+    const pass = async (seconds: number, except?: RedisFleet): Promise<void> => {
+      for (let s = 0; s < seconds; s += 4) {
+        setTime((now += 4_000))
+        for (const fleet of fleets) if (fleet !== except) await fleet.beat()
+      }
+    }
+    await pass(8)
+    t.equal(first.size, 3)
+    t.equal(first.configs, 1)
+    t.equal((await first.list()).differSinceMs, undefined)
+    const { members } = await first.list()
+    t.strictSame(
+      members.map(({ sinceMs }) => sinceMs),
+      [startMs, startMs, startMs],
+      'times are by Redis’ clock, whatever those of the gateways are',
+    )
+
+    for (const i of hashes.keys()) {
+      hashes[i] = 'new'
+      await pass(28)
+    }
+    t.strictSame(heard, [], 'a rolling change of a minute makes no news')
+    t.equal((await first.list()).differSinceMs, undefined)
+
+    hashes[2] = 'other'
+    await pass(120)
+    t.strictSame(heard, [], 'not yet')
+    t.equal(first.configs, 2)
+    await pass(8)
+    t.equal(heard.length, 1, 'one gateway hears it')
+    t.match(heard, [[/^edge-/, 'differ']])
+    await pass(40)
+    t.equal(heard.length, 1, 'once')
+    hashes[2] = 'new'
+    await pass(8)
+    t.match(
+      heard,
+      [
+        ['', 'differ'],
+        [/^edge-/, 'agree'],
+      ].map(([, news]) => [/./, news]),
+    )
+    t.equal(heard.length, 2)
+    await pass(8)
+    t.equal(heard.length, 2)
+
+    // The third is killed: it beats no more.
+    const third = fleets[2]
+    await pass(4, third)
+    t.equal((await first.list()).members.length, 3, 'after 4 s of silence it may still come')
+    await pass(4, third)
+    const left = await first.list()
+    t.strictSame(left.members.map(({ name }) => name).sort(), ['edge-0', 'edge-1'])
+    t.equal(left.silent, 0)
+
+    // A gateway of the former version beats in the one set only, and tells nothing of itself.
+    await client.zadd('fleet:gateways', now, 'a-gateway-of-the-former-version')
+    t.equal((await first.list()).silent, 1)
+    await first.beat()
+    t.equal(first.size, 3)
+    // A later version writes what this one can't read.
+    await client.hset('fleet:{fleet}:lines', 'later', 'abc {"v":2}')
+    await client.zadd('fleet:{fleet}:beats', now, 'later')
+    await client.zadd('fleet:gateways', now, 'later')
+    t.equal((await first.list()).silent, 2)
+    t.equal(selves.length, 3)
+
+    const names = (await client.keys('fleet:*')).filter((name) => name.includes('{fleet}'))
+    for (const name of names) t.ok((await client.pttl(name)) > 0, `${name} is forgotten one day`)
+  },
+)
+
+t.test(
+  'a difference is a warning in the log and a line in the audit, and so is its end',
+  async (t) => {
+    const database = openGatewayFile(join(t.testdir(), 'gateway.db'))
+    t.teardown(() => database.close())
+    const audit = embeddedAudit(database)
+    const fleet = fleetOfOne()
+    const hashes = ['529981b2c0aa', '1c0f77d2e4ab']
+    for (const [i, name] of ['edge-1', 'edge-2'].entries()) {
+      const self = new Self({ name })
+      self.fileState = () => {
+        return { hash: hashes[i] ?? '', loadedAtMs: Date.now(), mistakes: undefined }
+      }
+      fleet.join(
+        () => self.memberOf('a store'),
+        () => undefined,
+      )
+    }
+    const lines: [level: string, about: object, message: string][] = []
+    const at = (level: string) => (about: object, message: string) =>
+      void lines.push([level, about, message])
+    const log = { info: at('info'), warn: at('warn'), error: at('error') }
+    const tell = noticeDifferences({ fleet, audit, log, clock: Date.now })
+    tell('differ')
+    await until(async () => (await audit.list({ fromMs: 0, limit: 9 })).length === 1)
+    hashes[1] = '529981b2c0aa'
+    tell('agree')
+    await until(async () => (await audit.list({ fromMs: 0, limit: 9 })).length === 2)
+    t.match(lines, [
+      ['warn', { notice: 'gateways.differ' }, /different configurations: 1 of 2 goes by /],
+      ['info', { notice: 'gateways.agree', inForce: [{ gateways: ['edge-1', 'edge-2'] }] }],
+    ])
+    const found = await audit.list({ fromMs: 0, limit: 9 })
+    t.match(found, [
+      { what: 'gateways.agree', by: 'gateway', after: { inForce: [{}] } },
+      { what: 'gateways.differ', after: { inForce: [{ gateways: [/^edge-/] }, {}] } },
+    ])
+    const unreachable = { list: () => Promise.reject(new Error('out of reach')) }
+    noticeDifferences({ fleet: unreachable, audit, log, clock: Date.now })('differ')
+    await until(() => lines.length === 3)
+    t.match(lines[2], ['error', { err: { message: 'out of reach' } }, /could not be told/])
+  },
+)
+
+t.test('one sentence says which configurations are in force', (t) => {
+  const nowMs = 1_900_000_000_000
+  const minutes = (count: number): number => nowMs - count * 60_000
+  const member = (name: string, hash: string, since: number, refusal?: string): SeenMember => ({
+    ...{ id: `${name}-id-of-a-process`, name, host: 'web', pid: 7, version: '1', store: 'r' },
+    ...{
+      sinceMs: minutes(500),
+      seenAtMs: nowMs,
+      config: { hash, sinceMs: minutes(since), refusal },
+    },
+  })
+  const text = (...members: SeenMember[]): string => {
+    return inForceText(toldApart({ nowMs, members, silent: 0 }))
+  }
+  const refusal = 'c.yaml:14:22: plans.free.perMinute must be a whole number'
+  const [a, b] = ['529981b2c0aa', '1c0f77d2e4ab']
+  t.equal(text(), 'No gateway tells of its configuration.')
+  t.equal(text(member('x', a, 1)), 'The gateway goes by 5299…')
+  t.equal(text(member('x', a, 1), member('y', a, 9)), 'All 2 gateways go by 5299…')
+  t.equal(
+    text(member('g-1', a, 12), member('g-2', a, 11), member('g-3', b, 300, refusal)),
+    '2 of 3 go by 5299…; g-3 by 1c0f… for 12 minutes, and refuses its file: line 14',
+  )
+  t.equal(
+    text(member('g-1', a, 12, refusal), member('g-2', b, 0.5)),
+    '1 of 2 goes by 1c0f…; g-1 by 5299… for 30 seconds, and refuses its file: line 14',
+    'of equally many the newer one comes first',
+  )
+  t.equal(
+    text(member('g', a, 12, refusal), member('h', a, 3, 'the file is gone')),
+    'All 2 gateways go by 5299…; g and h refuse their files',
+  )
+  t.equal(
+    text(member('g', a, 12), member('h', a, 3, 'the file is gone')),
+    'All 2 gateways go by 5299…; h refuses its file: the file is gone',
+  )
+  const alike = { ...member('g', '5299999', 1), id: 'another', pid: 8 }
+  t.equal(
+    text(member('g', a, 5), member('h', a, 5), alike),
+    '2 of 3 go by 52998…; g (web:8) by 52999… for 1 minute',
+    'hashes and names that begin alike are told apart',
+  )
+  t.end()
+})
+
+t.test('redis, a gateway that stops is gone from the fleet at once', async (t) => {
+  const settings = storeAt({ url })
+  const [one, other] = [openStores(settings), openStores(settings)]
+  t.teardown(() => other.close())
+  for (const { fleet, ready } of [one, other]) {
+    await ready()
+    const self = new Self()
+    fleet.join(
+      () => self.memberOf('redis'),
+      () => undefined,
+    )
+  }
+  await until(async () => (await client.zcard('test:gateways')) === 2)
+  await until(() => other.fleet.size === 2)
+  await one.close()
+  t.equal(await client.zcard('test:gateways'), 1)
+  t.equal((await other.fleet.list()).members.length, 1)
+  await t.rejects(Promise.resolve(one.keys.get('x')), 'and its connection is closed')
+})

@@ -1,0 +1,100 @@
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { fleetOfOne } from '../../../gateway/fleet/of-one.ts'
+import { embeddedAudit } from '../../../gateway/stores/embedded/audit.ts'
+import { openGatewayFile } from '../../../gateway/stores/embedded/database.ts'
+import { embeddedKeys } from '../../../gateway/stores/embedded/keys.ts'
+import { embeddedLastUses } from '../../../gateway/stores/embedded/last-uses.ts'
+import { embeddedNotices } from '../../../gateway/stores/embedded/notices.ts'
+import { embeddedPeaks } from '../../../gateway/stores/embedded/peaks.ts'
+import { EmbeddedQuotas } from '../../../gateway/stores/embedded/quota.ts'
+import { embeddedTallies } from '../../../gateway/stores/embedded/tallies.ts'
+import { openStores } from '../../../gateway/stores/open.ts'
+import { auditStoreContract } from '../../contracts/audit.ts'
+import { fleetStoreContract } from '../../contracts/fleet.ts'
+import { keyStoreContract } from '../../contracts/keys.ts'
+import { lastUseStoreContract } from '../../contracts/last-uses.ts'
+import { ledgerContract } from '../../contracts/ledger.ts'
+import { mostOfTest, noticeStoreContract } from '../../contracts/notices.ts'
+import { peakStoreContract } from '../../contracts/peaks.ts'
+import { quotaStoreContract } from '../../contracts/quota.ts'
+import { tallyStoreContract } from '../../contracts/tallies.ts'
+
+const name = 'embedded, in a SQLite file'
+
+/** One file as two processes have it open. What isn't about the disk needn't wait for it. */
+function openTwice(t: Test) {
+  const file = join(t.testdir(), 'gateway.db')
+  const [one, two] = [openGatewayFile(file), openGatewayFile(file)]
+  for (const database of [one, two]) database.pragma('synchronous = OFF')
+  t.teardown(() => [one, two].forEach((database) => database.close()))
+  return [one, two] as const
+}
+
+keyStoreContract(t, name, async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const [first, second] = [embeddedKeys(openGatewayFile(file)), embeddedKeys(openGatewayFile(file))]
+  t.teardown(() => Promise.all([first.close(), second.close()]))
+  return { first, second }
+})
+
+quotaStoreContract(t, 'embedded, in memory and a SQLite file', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  let now = 0
+  const open = () => new EmbeddedQuotas(openGatewayFile(file), { clock: () => now })
+  let store = open()
+  t.teardown(() => store.close())
+  const reopen = async () => {
+    await store.close()
+    return (store = open())
+  }
+  return { store, setTime: (ms) => (now = ms), reopen }
+})
+
+tallyStoreContract(t, name, async (t) => {
+  const [one, two] = openTwice(t)
+  return { first: embeddedTallies(one), second: embeddedTallies(two) }
+})
+
+lastUseStoreContract(t, name, async (t) => {
+  const [one, two] = openTwice(t)
+  const [first, second] = [embeddedLastUses(one), embeddedLastUses(two)]
+  return { first, second, setTime: () => undefined }
+})
+
+ledgerContract(t, name, async (t) => {
+  let now = 0
+  const file = join(t.testdir(), 'gateway.db')
+  const settings = { file, redis: undefined, prefix: 'l:', timeoutMs: 5_000 } as const
+  const open = (forCommandLine: boolean) =>
+    openStores({ ...settings, whenUnreachable: 'local' }, { clock: () => now, forCommandLine })
+  const [first, second] = [open(false), open(true)]
+  t.teardown(() => Promise.all([first.close(), second.close()]))
+  // One process counts in a file; the other one closes days as well.
+  const closing = { ...first, ledger: second.ledger }
+  return { first, second: closing, setTime: (ms) => (now = ms) }
+})
+
+auditStoreContract(t, name, async (t) => {
+  const [one, two] = openTwice(t)
+  return { first: embeddedAudit(one), second: embeddedAudit(two) }
+})
+
+peakStoreContract(t, name, async (t) => {
+  const [one, two] = openTwice(t)
+  return { first: embeddedPeaks(one), second: embeddedPeaks(two) }
+})
+
+noticeStoreContract(t, name, async (t, clock) => {
+  const [one, two] = openTwice(t)
+  return {
+    first: embeddedNotices(one, clock, mostOfTest),
+    second: embeddedNotices(two, clock, mostOfTest),
+  }
+})
+
+fleetStoreContract(t, 'embedded, of one gateway', async () => {
+  let now = 0
+  const fleet = fleetOfOne(() => now)
+  return { fleet, beat: () => Promise.resolve(), setTime: (ms) => (now = ms) }
+})

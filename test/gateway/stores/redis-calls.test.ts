@@ -1,0 +1,262 @@
+import { Redis } from 'ioredis'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { dayMs, type Ask } from '../../../gateway/limits/step.ts'
+import { desksFor } from '../../../gateway/operations/desks.ts'
+import { deprecatedCall, deprecatedCalls } from '../../../gateway/records/deprecated-calls.ts'
+import { usage } from '../../../gateway/records/usage.ts'
+import { openGatewayFile } from '../../../gateway/stores/embedded/database.ts'
+import { embeddedTallies } from '../../../gateway/stores/embedded/tallies.ts'
+import { openStores } from '../../../gateway/stores/open.ts'
+import { redisAudit } from '../../../gateway/stores/redis/audit.ts'
+import { redisQuotas } from '../../../gateway/stores/redis/quota.ts'
+import { keyedScript } from '../../../gateway/stores/redis/script.ts'
+import { redisTallies } from '../../../gateway/stores/redis/tallies.ts'
+import { newKey } from '../../contracts/keys.ts'
+import { startFaultProxy } from '../../support/fault-proxy.ts'
+import { json } from '../../support/http.ts'
+import { bound } from '../../support/promises.ts'
+import { connectionTo } from '../../support/redis-stores.ts'
+import { startRedis } from '../../support/redis.ts'
+import { until } from '../../support/until.ts'
+
+/** One Redis for all tests of this file. Each has names of its own in it. */
+const { url, port, client, child } = await startRedis(t)
+
+/** The number of times that Redis has been given a command. */
+async function callsOf(command: string): Promise<number> {
+  const found = new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(
+    await client.info('commandstats'),
+  )
+  return Number(found?.[1] ?? 0)
+}
+
+/** Quotas with the same limit for a minute and a day, by Redis' own clock. */
+async function quotasAt(t: Test, prefix: string, { at = url, limit = 10 } = {}) {
+  const connection = await connectionTo(t, { url: at })
+  const store = redisQuotas({ connection, prefix, timeoutMs: 2_000 })
+  t.teardown(() => store.close())
+  const limits = { perMinute: limit, perDay: limit }
+  const ask = async (quota: string) => store.decide(quota, { key: 'k', cost: 1, limits })
+  return { store, ask }
+}
+
+t.test('redis, what was given up is not done after all', async (t) => {
+  const connection = new Redis(url)
+  t.teardown(() => connection.disconnect())
+  const run = keyedScript({ connection, timeoutMs: 50, file: 'quota.lua' })
+  const ask = () => run('given-up', '', ';;0;1,10,10,;0;;k')
+  await client.script('FLUSH')
+  // It has lost its scripts, and says so only after the time limit.
+  child().kill('SIGSTOP')
+  await t.rejects(ask(), /did not answer within 50 ms/)
+  child().kill('SIGCONT')
+  // This answer comes after the one that says so.
+  await connection.ping()
+  t.equal(await connection.exists('given-up'), 0, 'it is not counted later')
+  t.match(await ask(), [/^\d+,\d+$/, /,1,\d+,1,0,0$/], 'and the next one is')
+})
+
+t.test('redis, a gateway that is late itself takes no answer for late', async (t) => {
+  const [connection, other] = [new Redis(url), new Redis(url)]
+  t.teardown(() => [connection, other].forEach((each) => each.disconnect()))
+  const run = keyedScript({ connection, timeoutMs: 50, file: 'quota.lua' })
+  const ask = () => run('late', '', ';;0;1,100,100,;0;;k')
+  await ask()
+  let turnMs = 0
+  /** A loop that comes to look for answers only now and then. */
+  const turn = (): void => {
+    for (const end = performance.now() + turnMs; performance.now() < end;);
+    if (turnMs > 0) setImmediate(turn)
+  }
+  const busy = (ms: number): void => {
+    if (turnMs === 0 && ms > 0) setImmediate(turn)
+    turnMs = ms
+  }
+  const wait = async () => {
+    const began = performance.now()
+    const outcome = await ask().then(
+      () => 'answered',
+      (error: Error) => error.message,
+    )
+    return { outcome, ms: performance.now() - began }
+  }
+  const givenUp = 'Redis did not answer within 50 ms'
+  child().kill('SIGSTOP')
+  const idle = [await wait()]
+  // Where processors are short it is late, however idle: then it waits for longer.
+  while (idle.length < 20 && idle.every(({ ms }) => ms >= bound(70))) idle.push(await wait())
+  child().kill('SIGCONT')
+  for (const { outcome } of idle) t.equal(outcome, givenUp, 'the control: it is not busy')
+  const fastestMs = Math.min(...idle.map(({ ms }) => ms))
+  t.ok(fastestMs >= 49 && fastestMs < bound(70), `${fastestMs} ms`)
+  await other.ping()
+  await other.call('CLIENT', 'PAUSE', 200, 'ALL')
+  busy(60)
+  t.equal((await wait()).outcome, 'answered')
+  child().kill('SIGSTOP')
+  busy(20)
+  const hung = await wait()
+  busy(0)
+  child().kill('SIGCONT')
+  t.equal(hung.outcome, givenUp, 'one that hangs is given up nevertheless')
+  t.ok(hung.ms < 7_000, `${hung.ms} ms`)
+})
+
+t.test('redis, a damaged quota hurts none that are asked with it', async (t) => {
+  const { ask } = await quotasAt(t, 'damaged:')
+  await ask('before')
+  await client.set('damaged:quota:string', 'x')
+  await client.hset('damaged:quota:nonsense', 'c', 'x')
+  const before = await callsOf('evalsha')
+  const names = ['sound', 'string', 'nonsense', 'sound', 'other']
+  const answers = await Promise.allSettled(names.map(ask))
+  t.equal(await callsOf('evalsha'), before + 1, 'all in one call')
+  t.match(answers, [
+    { value: { dayUsed: 1 } },
+    { reason: /WRONGTYPE/ },
+    { reason: /arithmetic/ },
+    { value: { dayUsed: 2 } },
+    { value: { dayUsed: 1 } },
+  ])
+  await client.config('SET', 'maxmemory', '1')
+  const full = await Promise.allSettled(names.map(ask))
+  t.match(full, Array(5).fill({ reason: /^ReplyError: OOM|OOM command not allowed/ }))
+  await client.config('SET', 'maxmemory', '0')
+  t.match(await ask('other'), { dayUsed: 2 }, 'what was refused as a whole counts nothing')
+  const many = await Promise.all(Array.from({ length: 200 }, () => ask('many')))
+  t.equal(
+    many.filter(({ verdict }) => verdict === 'admitted').length,
+    10,
+    'more than one call takes',
+  )
+})
+
+t.test('redis, what can’t be asked hurts none that are asked with it', async (t) => {
+  const { store, ask } = await quotasAt(t, 'odd:')
+  // As an app that is not written in TypeScript might.
+  const bad = async () => store.decide('bad', json('{"key":"k","cost":1}') as unknown as Ask)
+  await t.rejects(bad())
+  const [first, refused, second, other] = await Promise.allSettled([
+    ...[ask('alice'), bad(), ask('alice'), ask('bob')],
+  ])
+  t.match(
+    [first, second, other],
+    [{ value: { dayUsed: 1 } }, { value: { dayUsed: 2 } }, { value: { dayUsed: 1 } }],
+  )
+  t.match(refused, { status: 'rejected' })
+  t.strictSame((await client.keys('odd:quota:*')).sort(), ['odd:quota:alice', 'odd:quota:bob'])
+})
+
+t.test('redis, a server of a Cluster that is not named as one', async (t) => {
+  const { url, client } = await startRedis(t, '--cluster-enabled', 'yes')
+  await client.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+  await until(async () =>
+    ((await client.call('CLUSTER', 'INFO')) as string).includes('cluster_state:ok'),
+  )
+  const { ask } = await quotasAt(t, 'one-node:', { at: url })
+  for (const used of [1, 2]) {
+    const decisions = await Promise.all(['a', 'b', 'c'].map(ask))
+    t.strictSame(
+      decisions.map(({ dayUsed }) => dayUsed),
+      [used, used, used],
+    )
+  }
+})
+
+t.test('redis is asked in one piece for all that comes at once', async (t) => {
+  const wire = await startFaultProxy(t, port)
+  const at = `redis://127.0.0.1:${wire.port}`
+  const { ask } = await quotasAt(t, 'pieces:', { at, limit: 1_000 })
+  await ask('q')
+  const before = wire.pieces()
+  const decisions = await Promise.all(Array.from({ length: 64 }, () => ask('q')))
+  t.equal(new Set(decisions.map(({ dayUsed }) => dayUsed)).size, 64)
+  // Besides, a gateway tells that it is there.
+  t.ok(wire.pieces() - before <= 4, `${wire.pieces() - before} pieces`)
+})
+
+t.test('a list of the audit reads no further back than its first moment', async (t) => {
+  const audit = redisAudit(await connectionTo(t, { url }), 'list:')
+  const change = { by: 'me', what: 'keys.change', subject: 'another', before: null, after: null }
+  for (let atMs = 0; atMs < 2_000; atMs++) {
+    void client.xadd('list:audit', '*', 'entry', JSON.stringify({ atMs, ...change }))
+  }
+  const reads = async (fromMs: number): Promise<number> => {
+    const before = await callsOf('xrevrange')
+    t.strictSame(await audit.list({ fromMs, limit: 9, subject: 'one' }), [])
+    return (await callsOf('xrevrange')) - before
+  }
+  t.equal(await reads(1_900), 1)
+  t.ok((await reads(0)) >= 4)
+})
+t.test('days that are too old are forgotten', async (t) => {
+  const database = openGatewayFile(join(t.testdir(), 'gateway.db'))
+  t.teardown(() => database.close())
+  const store = embeddedTallies(database)
+  const tally = { key: 'a', what: 'x', count: 1, lastMs: 1 }
+  for (const day of [100, 189, 190]) await store.add(String(day), [{ day, ...tally }])
+  const days: number[] = []
+  for await (const { day } of store.list(0, 1_000)) days.push(day)
+  t.strictSame(days, [189, 190])
+
+  const inRedis = { connection: await connectionTo(t, { url }), prefix: 'days:', timeoutMs: 2_000 }
+  await redisTallies(inRedis).add('1', [{ day: 1, ...tally }])
+  const twice = redisTallies(inRedis)
+  await twice.add('1', [{ day: 1, ...tally }])
+  t.equal(
+    await client.hget('days:{tallies:1}', 'count a x'),
+    '1',
+    'a batch that is handed in again',
+  )
+  const left = await client.ttl('days:{tallies:1}')
+  t.ok(left > 90 * 86_400 && left <= 91 * 86_400, `Redis drops a day by itself, after ${left} s`)
+})
+t.test('reports on 5,000 keys leave Redis to those who decide', async (t) => {
+  const settings = { file: '', redis: { url }, prefix: 'many:', whenUnreachable: 'local' } as const
+  const stores = openStores({ ...settings, timeoutMs: 2_000 })
+  t.teardown(() => stores.close())
+  await stores.ready()
+  const keys = Array.from({ length: 5_000 }, (_, i) => newKey({ name: `Customer ${i}` }))
+  await stores.keys.add(keys)
+  const [day, nowMs] = [Math.floor(Date.now() / dayMs), Date.now()]
+  const called = { day, what: deprecatedCall('GET /x'), count: 1, lastMs: nowMs }
+  for (const [i, { id: key }] of keys.entries()) {
+    if (i % 1_000 > 0) continue
+    const some = keys.slice(i, i + 1_000).flatMap(({ id: key }) => [
+      { ...called, key },
+      { ...called, key, what: 'admitted 2xx' },
+    ])
+    await stores.tallies.add(key, some)
+  }
+  await Promise.all(
+    keys.map(({ id }) =>
+      client.zadd('many:bans', nowMs + 60_000, JSON.stringify([id, `key:${id}`])),
+    ),
+  )
+  const { quotas } = desksFor({
+    ...{ stores, clock: Date.now, by: 'me' },
+    plans: new Map(),
+  })
+  const limits = { perMinute: 1e6, perDay: 1e6 }
+  const reports = [
+    () => usage(stores, { fromDay: day, toDay: day }),
+    () => deprecatedCalls(stores, day, day),
+    () => quotas.bans(),
+  ]
+  for (const report of reports) {
+    const before = await callsOf('evalsha')
+    let [isOver, decided] = [false, 0]
+    const told = report().finally(() => (isOver = true))
+    while (!isOver) {
+      await stores.quota.decide('q', { key: 'k', cost: 1, limits })
+      decided++
+    }
+    const found = await told
+    t.equal(found.length, 5_000)
+    t.ok(found.every(({ name }) => name.startsWith('Customer ')))
+    const calls = (await callsOf('evalsha')) - before - decided
+    t.ok(calls > 0 && calls <= 90, `${calls} calls for 5,000 names, with their tallies`)
+    t.ok(decided > 0, `${decided} decisions meanwhile`)
+  }
+})

@@ -1,0 +1,225 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { QuotaLimiter } from '../../../gateway/limits/limiter.ts'
+import { dayMs, minuteMs, newQuota } from '../../../gateway/limits/step.ts'
+import { CachedQuotas } from '../../../gateway/stores/embedded/cached-quotas.ts'
+import { openGatewayFile } from '../../../gateway/stores/embedded/database.ts'
+import { EmbeddedQuotas } from '../../../gateway/stores/embedded/quota.ts'
+import { json } from '../../support/http.ts'
+import { startProcess } from '../../support/process.ts'
+import { until } from '../../support/until.ts'
+
+t.test('embedded, a stop amid a saving of many counters leaves none behind', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const limits = { perMinute: 1_000, perDay: 1_000 }
+  const store = new EmbeddedQuotas(openGatewayFile(file))
+  const quotas = Array.from({ length: 5_000 }, (_, i) => `q${i}`)
+  for (const quota of quotas) store.decide(quota, { key: 'k', cost: 1, limits })
+  // A reset saves, in the background, and the stop comes in the midst of it.
+  const reset = store.reset('q1')
+  await store.close()
+  await reset
+  const again = new EmbeddedQuotas(openGatewayFile(file))
+  t.teardown(() => again.close())
+  const used = quotas.map((quota) => again.decide(quota, { key: 'k', cost: 0, limits }).dayUsed)
+  t.equal(
+    used.reduce((sum, each) => sum + each),
+    4_999,
+    'all but the one that was reset',
+  )
+})
+
+t.test('embedded, a damaged row is a quota that begins anew, and hurts no other', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const limits = { perMinute: 10, perDay: 10 }
+  const store = new EmbeddedQuotas(openGatewayFile(file))
+  for (const quota of ['good', 'bad', 'worse']) store.decide(quota, { key: 'k', cost: 3, limits })
+  await store.close()
+  const database = openGatewayFile(file)
+  database.prepare(`UPDATE quotas SET state = 'garbage' WHERE quota = 'bad'`).run()
+  database
+    .prepare(`UPDATE quotas SET state = '{"day":"x","conducts":[]}' WHERE quota = 'worse'`)
+    .run()
+  database.close()
+  const again = new EmbeddedQuotas(openGatewayFile(file))
+  t.teardown(() => again.close())
+  const used = (quota: string) => again.decide(quota, { key: 'k', cost: 0, limits }).dayUsed
+  t.strictSame([used('good'), used('bad'), used('worse')], [3, 0, 0])
+  await again.ban('bad', 'k', Date.now() + 60_000)
+  t.match(await again.bans(), [{ quota: 'bad' }])
+})
+
+t.test('embedded, a stop waits for who has the file locked', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const limits = { perMinute: 10, perDay: 10 }
+  const store = new EmbeddedQuotas(openGatewayFile(file))
+  const other = openGatewayFile(file)
+  other.exec('BEGIN IMMEDIATE')
+  store.decide('q', { key: 'k', cost: 3, limits })
+  setTimeout(() => other.exec('ROLLBACK'), 300)
+  await store.close()
+  other.close()
+  const again = new EmbeddedQuotas(openGatewayFile(file))
+  t.teardown(() => again.close())
+  t.equal(again.decide('q', { key: 'k', cost: 0, limits }).dayUsed, 3)
+})
+
+t.test('embedded, what pauses leaves memory, but not what the file lacks', async (t) => {
+  const written = newQuota()
+  written.dayUsed = 7
+  const held = new CachedQuotas((quota) => (quota === 'key:5' ? written : undefined))
+  for (let i = 0; i < 100_003; i++) held.get(`key:${i}`)
+  t.match(held.get('key:5'), written, 'read from the file')
+  const [slot, other] = [{}, {}]
+  const left = held.getVia(other, 'key:6')
+  held.evictIdle(2 * minuteMs - 1)
+  t.equal(held.all.length, 100_003, 'what was asked for lately stays')
+  const used = held.getVia(slot, 'key:1')
+  used.minute = 1
+  const unsaved = held.all.find(({ quota }) => quota === 'key:2')
+  const journaled = held.all.find(({ quota }) => quota === 'key:3')
+  if (!unsaved || !journaled) return t.fail('it is not held')
+  unsaved.isUnsaved = true
+  journaled.isJournaled = true
+  held.evictIdle(2 * minuteMs)
+  t.strictSame(new Set(held.all), new Set([used, unsaved, journaled]))
+  t.equal(held.getVia(slot, 'key:1'), used)
+  t.not(held.getVia(other, 'key:6'), left, 'what has left is asked for anew')
+  t.equal(held.getVia(other, 'key:6'), held.get('key:6'), 'and there is one of it')
+  t.equal(held.getVia(other, 'key:1'), used, 'a slot that was taken along to another quota')
+  t.equal(held.get('key:1'), used)
+  t.match(held.get('key:5'), written, 'what has left is read again')
+  held.get('key:10')
+  held.get('key:4')
+  await held.sort()
+  t.strictSame(
+    held.all.map(({ quota }) => quota),
+    ['key:1', 'key:10', 'key:2', 'key:3', 'key:4', 'key:5', 'key:6'],
+  )
+})
+
+t.test('embedded, thousands of quotas come through a stop and a crash', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const limits = { perMinute: 10, perDay: 10 }
+  const names = Array.from({ length: 2_003 }, (_, i) => `key:${i}`)
+  const ask = (store: EmbeddedQuotas, cost: number) =>
+    names.map((name) => store.decide(name, { key: name, cost, limits }).dayUsed)
+  const first = new EmbeddedQuotas(openGatewayFile(file))
+  ask(first, 1)
+  await first.close()
+  const database = openGatewayFile(file)
+  t.equal(database.prepare('SELECT count(*) FROM quotas').pluck().get(), 2_003, 'all in place')
+  t.equal(database.prepare('SELECT count(*) FROM journal').pluck().get(), 0, 'and none in between')
+  const second = new EmbeddedQuotas(openGatewayFile(file))
+  t.teardown(() => second.close())
+  ask(second, 1)
+  await until(() => database.prepare('SELECT count(*) FROM journal').pluck().get() === 9)
+  database.close()
+  // The running one counts as killed: counters that it hasn't written are lost.
+  const third = new EmbeddedQuotas(openGatewayFile(file))
+  t.teardown(() => third.close())
+  t.ok(ask(third, 0).every((used) => used === 2))
+})
+
+t.test('embedded, a save in the middle of placing loses nothing to a crash', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const placing = startProcess(t, 'test/support/placing.ts', { args: [file] })
+  t.equal((await placing.ended).code, 0, placing.output())
+  t.strictSame(json(placing.stdout()), { quotas: 102_001, lost: 0 })
+})
+
+t.test('embedded, after a crash a name in the journal is a name and nothing else', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const now = Date.UTC(2026, 5, 15, 12)
+  const open = () => {
+    const store = new EmbeddedQuotas(openGatewayFile(file), { clock: () => now })
+    t.teardown(() => store.close())
+    return store
+  }
+  const numbers = (used: number) =>
+    `${now / minuteMs},${used},${Math.floor(now / dayMs)},${used},0,0`
+  const names = [
+    `mallory\nkey:VICTIM\t${numbers(60)}\nx`,
+    ...['"key:VICTIM"', 'key:VICTIM', 'a\tb', '"', '\\"\n', 'plain', ''],
+  ]
+  const limits = { perMinute: 10, perDay: 10 }
+  const limiter = new QuotaLimiter(open(), { limits })
+  const first = open()
+  for (const name of names) await limiter.consume(name)
+  // As an app might count that has the store itself.
+  for (const name of names.slice(3)) first.decide(name, { key: 'k', cost: 2, limits })
+  const database = openGatewayFile(file)
+  t.teardown(() => database.close())
+  const entries = () => database.prepare('SELECT states FROM journal ORDER BY seq').pluck().all()
+  await until(() => entries().length === 2)
+  t.match(entries().join('\n'), `\nplain\t${numbers(2)}\n`, 'an older version reads plain names')
+
+  // The ones that still run are as good as dead: this one has the journal alone.
+  const again = open()
+  const used = (store: EmbeddedQuotas, quota: string) =>
+    store.decide(quota, { key: 'k', cost: 0, limits }).minuteUsed
+  t.equal(used(again, 'key:VICTIM'), 0)
+  t.strictSame(
+    names.map((name) => used(again, `limiter:${name}`)),
+    names.map(() => 1),
+  )
+  t.strictSame(
+    names.slice(3).map((name) => used(again, name)),
+    names.slice(3).map(() => 2),
+  )
+
+  const older = [`key:A1\t${numbers(3)}`, `account:B b "c\t${numbers(4)}`, `"odd\t${numbers(5)}`]
+  database.prepare('INSERT INTO journal (states) VALUES (?)').run(older.join('\n'))
+  const upgraded = open()
+  t.strictSame(
+    ['key:A1', 'account:B b "c', '"odd'].map((quota) => used(upgraded, quota)),
+    [3, 4, 5],
+    'what a version before has left in the journal is read',
+  )
+})
+
+t.test('who only looks leaves no quota behind', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const limits = { perMinute: 10, perDay: 10 }
+  const store = new EmbeddedQuotas(openGatewayFile(file))
+  store.decide('nobody', { key: 'nobody', cost: 0, limits })
+  store.decide('q', { key: 'q', cost: 1, limits })
+  await store.close()
+  const database = openGatewayFile(file)
+  t.teardown(() => database.close())
+  t.strictSame(database.prepare('SELECT quota FROM quotas').pluck().all(), ['q'])
+})
+
+t.test('embedded, bans among very many quotas are found bit by bit', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const database = openGatewayFile(file)
+  const day = Math.floor(Date.now() / dayMs)
+  const put = database.prepare('INSERT INTO quotas VALUES (?, ?, ?)')
+  const banned = JSON.stringify([
+    ['k', { refusedAtMs: 0, strikesMs: [], bannedUntilMs: Date.now() + 60_000, bans: 0 }],
+  ])
+  database.transaction(() => {
+    for (let i = 0; i < 20_000; i++) {
+      const more = i % 4_000 === 1_999 ? `,${banned}` : ''
+      put.run(`q${String(i).padStart(5, '0')}`, (day + 1) * dayMs, `1,0,${day},1,0,0${more}`)
+    }
+  })()
+  database.close()
+  const store = new EmbeddedQuotas(openGatewayFile(file))
+  t.teardown(() => store.close())
+  let turns = 0
+  const timer = setInterval(() => undefined, 1_000)
+  const count = (): void => {
+    turns++
+    if (timer.hasRef()) setImmediate(count)
+  }
+  setImmediate(count)
+  const names = (await store.bans()).map(({ quota }) => quota)
+  t.ok(turns >= 10, `${turns} turns of the loop meanwhile`)
+  t.strictSame(names, ['q01999', 'q05999', 'q09999', 'q13999', 'q17999'])
+  t.equal(await store.lift('q05999', 'k'), true)
+  t.equal(await store.lift('q05999', 'k'), false)
+  t.equal((await store.bans()).length, 4, 'a ban that is lifted in memory is none of the table')
+  clearInterval(timer)
+  timer.unref()
+})

@@ -1,0 +1,133 @@
+import t, { type Test } from 'tap'
+import { Agent, request } from 'undici'
+import { readingThreadOf } from '../../../gateway/thread/hand.ts'
+import { mostQuestions } from '../../../gateway/thread/reading-thread.ts'
+import { errorFrom, told } from '../../../gateway/thread/told-error.ts'
+import { Refusal } from '../../../shared/refusal.ts'
+import { startAdmin, type AdminOptions } from '../../support/admin.ts'
+import { newGate } from '../../support/gate.ts'
+import type { Answer } from '../../support/http.ts'
+import { token } from '../../support/operator.ts'
+import { startRedis } from '../../support/redis.ts'
+import { until } from '../../support/until.ts'
+
+/** A caller's requests, so that there is something to report. */
+async function send(call: (path: string) => Promise<unknown>): Promise<void> {
+  for (const path of ['/v1/pets', '/v1/old', '/v1/pets', '/v1/pets']) await call(path)
+}
+
+/** A gateway whose thread a gate holds up, with a key that was used. */
+async function startGated(t: Test, options: AdminOptions = {}) {
+  const gate = newGate()
+  const at = await startAdmin(t, { ...options, thread: { file: gate.file, ...options.thread } })
+  const { headers } = await at.gateway.key({ name: 'Acme' })
+  const call = (path = '/v1/pets') => at.gateway.call('GET', path, undefined, headers)
+  await send(call)
+  const preview = () => at.ask('POST', '/admin/plans/free/preview', { perDay: 2 })
+  return { ...at, gate, call, preview }
+}
+
+t.test('requests are answered while a report stands still', async (t) => {
+  const { gate, call, preview, ask, url } = await startGated(t)
+  gate.let('wait')
+  const held = preview()
+  await gate.hasArrived()
+  t.equal((await call()).status, 200)
+  t.equal((await ask('GET', '/admin/quota/Acme')).status, 200, 'of operators as well')
+  const others = Array.from({ length: mostQuestions }, () => preview())
+  const refused = await Promise.race([held, ...others])
+  t.equal(refused.status, 503, 'one of them is too many')
+  t.equal(refused.headers['retry-after'], '5')
+  t.match(refused.text, `${mostQuestions} others ask for reports already. Try again later.`)
+  gate.open()
+  const all = [await held, ...(await Promise.all(others))]
+  t.equal(all.filter(({ text }) => text.includes('"hitQuotas":1')).length, mostQuestions)
+
+  gate.let('wait')
+  const dispatcher = new Agent()
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const asked = { method: 'POST', headers, body: '{"perDay":2}', dispatcher } as const
+  const left = Array.from({ length: mostQuestions + 1 }, () =>
+    request(`${url}/admin/plans/free/preview`, asked),
+  )
+  t.equal((await Promise.race(left)).statusCode, 503, 'the others have come')
+  await dispatcher.destroy()
+  t.equal((await Promise.allSettled(left)).filter(({ status }) => status === 'rejected').length, 8)
+  gate.open()
+  await until(async () => (await preview()).status === 200)
+  t.equal(gate.threads, 1, 'one thread has done all of it')
+})
+
+t.test('a thread that dies is told of, and the next question starts another', async (t) => {
+  const { gate, preview, call } = await startGated(t, { thread: { heapMb: 128 } })
+  gate.let('fail')
+  const failed = await preview()
+  t.equal(failed.status, 500)
+  t.match(failed.text, 'The thread of this report has ended before it was done. Ask for it again.')
+  gate.let('fill')
+  const full = await preview()
+  t.equal(full.status, 503)
+  t.match(full.text, 'This report needs more than 128 MB of memory. Ask for fewer days')
+  t.equal((await call()).status, 200)
+  gate.open()
+  t.match((await preview()).text, '"hitQuotas":1')
+  t.equal(gate.threads, 3)
+})
+
+t.test('a stop ends a report, and an idle thread ends by itself', async (t) => {
+  const { gate, preview, stop, ask } = await startGated(t, { thread: { idleMs: 0 } })
+  t.equal((await preview()).status, 200)
+  await until(async () => (await preview()).status === 200 && gate.threads > 1)
+  gate.let('wait')
+  const [held, waiting] = [preview(), preview()]
+  await gate.hasArrived()
+  stop()
+  for (const { status, text, headers } of [await held, await waiting, await preview()]) {
+    t.equal(status, 503)
+    t.match(text, 'The gateway stops. Try again later.')
+    t.equal(headers['retry-after'], '5')
+  }
+  t.equal((await ask('GET', '/admin/quota/Acme')).status, 200, 'other answers still come')
+})
+
+t.test('mistakes and outages are told as they are without a thread', async (t) => {
+  const redis = await startRedis(t)
+  const store = `redis: '${redis.url}'`
+  const [apart, here] = [
+    await startAdmin(t, { store, thread: {} }),
+    await startAdmin(t, { store: `${store}, prefix: "here:"` }),
+  ]
+  const same = async (...asked: Parameters<typeof apart.ask>): Promise<Answer> => {
+    const [one, other] = [await apart.ask(...asked), await here.ask(...asked)]
+    t.equal(one.text, other.text)
+    t.equal(one.status, other.status)
+    return one
+  }
+  t.equal((await same('POST', '/admin/plans/free/preview', {})).status, 400)
+  t.equal((await same('POST', '/admin/plans/enterprise/preview', { perDay: 1 })).status, 400)
+  t.equal((await same('GET', '/admin/plans/gone/demand')).status, 404)
+  t.equal((await same('GET', '/admin/shadow?days=0')).status, 400)
+  const yaml = { 'content-type': 'application/yaml' }
+  t.match((await same('POST', '/admin/config/check', 'plans: 1', yaml)).text, 'must be')
+  await redis.kill()
+  const out = await same('GET', '/admin/plans/free/demand')
+  t.equal(out.status, 503)
+  t.equal(out.headers['retry-after'], '5')
+  await redis.restart()
+  await until(async () => (await apart.ask('GET', '/admin/plans/free/demand')).status === 200)
+})
+
+t.test('a store in memory is read where it is', async (t) => {
+  const { ask, gateway } = await startAdmin(t, { store: 'file: ":memory:"', thread: {} })
+  const reloader = { environment: {} } as Parameters<typeof readingThreadOf>[0]['reloader']
+  t.equal(readingThreadOf({ gateway: gateway.app, reloader, secret: undefined }), undefined)
+  await gateway.key({ name: 'Acme' })
+  t.match((await ask('GET', '/admin/keys')).text, '"Acme"')
+})
+
+t.test('errors keep their class', (t) => {
+  const refusal = errorFrom(told(new Refusal('conflict', 'no', { 'retry-after': '1' })))
+  t.match(refusal, { code: 'conflict', status: 409, headers: { 'retry-after': '1' } })
+  t.match(errorFrom(told('a text')), { message: 'a text' })
+  t.end()
+})

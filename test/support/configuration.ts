@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ConfigError } from '../../gateway/config/config-error.ts'
+import { parseConfig } from '../../gateway/config/load.ts'
+import { root } from './process.ts'
+
+/** The text of the configuration that comes with the gateway. */
+export const shipped = readFileSync(join(root, 'config/gateway.yaml'), 'utf8')
+
+/** What is wrong with the text of a configuration, a line for each mistake. */
+export function messagesOf(text: string, name = 'x.yaml', environment = {}): string[] {
+  try {
+    parseConfig(text, environment, name)
+    return []
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.message.split('\n')
+  }
+}
+
+/** A file that takes from the environment wherever a value may stand. */
+export const filled = `
+plans:
+  free: { perMinute: 60, perDay: "unlimited", bans: "\${BANS}" }
+  dear: "\${PLAN}"
+store:
+  file: "\${FOLDER:-data}/gateway.db"
+  prefix: "\${PREFIX}"
+  timeout: "\${TIMEOUT}"
+  redis: { sentinels: [ "\${HOST}:26379" ], name: gw, password: "\${PASSWORD}", sentinelPassword: in-the-file }
+strangers: { perMinute: 60, perDay: "\${DAY:-unlimited}" }
+upstreams:
+  animals:
+    targets: [ "http://\${HOST}:8090" ]
+    timeout: { connect: "\${TIMEOUT}" }
+    probes: [ { request: "GET /v1/\${WORD}" } ]
+routes:
+  - { path: "/v1/\${WORD}", upstream: "\${NAME}", methods: [ "\${METHOD}", GET ], bodyLimit: "\${SIZE}" }
+deprecations:
+  - { operation: "\${METHOD} /v1/\${WORD}", since: "\${SINCE}", docs: "https://x/?token=\${WORD}" }
+trustedProxies: [ "\${PROXY}" ]
+drain: "\${TIMEOUT}"
+`
+
+/** The variables of `filled`, of which canaries must not be shown. */
+export const environment = {
+  ...{ BANS: 'off', PLAN: 'custom', PREFIX: 'canary-prefix', TIMEOUT: '7s', HOST: 'canary-host' },
+  ...{ PASSWORD: 'canary-password', WORD: 'canary-word', NAME: 'animals', METHOD: 'DELETE' },
+  ...{ SIZE: '7MiB', SINCE: '2007-07-07', PROXY: '77.77.77.77' },
+}
+
+/** One of each setting, some of which can't be there together. */
+export const everySetting = [
+  'redis: { cluster: [ "127.0.0.1:7000" ]',
+  'redis: { sentinels: [ "[::1]:26379" ], name: gw, sentinelUsername: s, sentinelPassword: p',
+].map(
+  (redis) => `
+name: edge-1.eu_2:7
+listen: { host: "::1", port: 0 }
+admin: { host: localhost, port: 9001, hosts: [ gateway.internal ], save: true }
+store:
+  file: some/where.db
+  ${redis}, username: u, password: p, tls: { ca: CERT } }
+  prefix: "60"
+  timeout: 70ms
+  whenUnreachable: deny
+plans:
+  free: { perMinute: 7, perDay: unlimited, shadow: { perMinute: 5, perDay: 900 }, bans: off, methods: [ GET, M-SEARCH ] }
+  dear: { limits: custom, bans: off, paths: [ /v1/*, '/v1/{a}' ] }
+strangers: { perMinute: unlimited, perDay: unlimited }
+bans: { strikes: 7, within: 2m, grace: 0s, for: 7m, factor: 1.5, atMost: 2h, memory: 7d }
+keys: { cache: 7 }
+quota: { path: /me }
+usage: { path: /mine, routes: true }
+portal: { path: /help/me, openapi: config/openapi/admin.yaml, rotate: on }
+headers: { ietf: true, near: [ 50 ] }
+upstreams:
+  animals:
+    targets: [ { url: "https://10.0.0.1:8443", weight: 9 }, "https://10.0.0.2/" ]
+    swap: { to: [ { url: "https://10.0.0.3:8443", weight: 2 } ], steps: [ 5, 50 ], every: 7m, methods: [ GET ], back: { errors: 2%, slower: 3, after: 70, callers: 4 } }
+    timeout: { connect: 2s, response: 3s, idle: 4s, request: 5s }
+    health: { path: /well, every: 7s, unhealthyAfter: 7 }
+    maxInFlight: 7
+    fair: off
+    tls: { ca: CERT }
+    probes: [ { request: HEAD /v1/x?y=1, status: 204 } ]
+routes:
+  - { path: "/v1/{a}", upstream: animals, cost: 5, methods: [ GET, M-SEARCH ], bodyLimit: 64KiB }
+  - { path: "/v1/{b}", upstream: animals, cost: 0 }
+  - { path: /old/*, upstream: animals, rewrite: /api/* }
+deprecations:
+  - operation: DELETE /v1/{a}
+    since: 2025-12-05T10:00+01:00
+    sunset: 2030-12-05
+    replacement: /v2/x?y=true&z=1
+    docs: https://docs.example/?token=hunter2
+    afterSunset: serve
+    brownouts: [ { from: 2026-01-01, to: 2026-01-02 } ]
+    extensions:
+      - { key: k3yVb0TQnW8d, until: 2031-03-01, spare: true }
+      - { account: acme, until: 2031-04-01T08:00Z }
+cors: { origins: [ "*", "http://localhost:3000" ] }
+traces: { to: "https://collector.example/otlp", sample: 0.5% }
+notices: [ { to: "https://10.0.0.9/x", secret: sixteen characters, about: [ key.*, store.back ], allow: [ 10.0.0.0/8 ] } ]
+workers: auto
+drain: 1s
+shutdown: 1m
+trustedProxies: [ 10.0.0.0/8, "::1" ]
+`,
+)

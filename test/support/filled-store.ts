@@ -1,0 +1,192 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import type { RedisSettings, StoreSettings } from '../../gateway/config/config.ts'
+import { daysOf, type QuotaDay } from '../../gateway/foresight/peak-store.ts'
+import { dayMs, type Ask } from '../../gateway/limits/step.ts'
+import { deprecatedCall } from '../../gateway/records/deprecated-calls.ts'
+import { copyStore, type CopyOptions, type CopySource } from '../../gateway/stores/copy.ts'
+import { openGoal, openSource } from '../../gateway/stores/open-copy.ts'
+import { openStores } from '../../gateway/stores/open.ts'
+import type { Stores } from '../../gateway/stores/stores.ts'
+import { newKey } from '../contracts/keys.ts'
+import { until } from './until.ts'
+
+/** The settings of a store in a file or a Redis. */
+export function storeAt(place: string | RedisSettings, prefix = 'test:'): StoreSettings {
+  const [file, redis] = typeof place === 'string' ? [place, undefined] : ['', place]
+  return { file, redis, prefix, timeoutMs: 5_000, whenUnreachable: 'local' }
+}
+
+/** The rules of bans by which a filled store has strikes and no ban of its own. */
+export const bans = {
+  ...{ strikes: 50, withinMs: 60_000, graceMs: 0, forMs: 300_000, factor: 2 },
+  ...{ atMostMs: 3_600_000, memoryMs: dayMs },
+}
+
+/** The limits of all who ask a filled store. */
+export const limits = { perMinute: 5, perDay: 100 }
+
+/** Opens a store until the end of a test, once it answers. */
+export async function open(t: Test, settings: StoreSettings): Promise<Stores> {
+  const stores = openStores(settings)
+  t.teardown(() => stores.close().catch(() => undefined))
+  await stores.ready()
+  // A gateway begins without a store that is slow to come, as a Cluster may be on a busy machine.
+  await until(() => stores.quota.bans().then(Boolean, () => false))
+  return stores
+}
+
+/** Copies a store to another, as the command does. */
+export async function copy(
+  from: StoreSettings,
+  to: StoreSettings,
+  more: Partial<CopyOptions> = {},
+): Promise<Awaited<ReturnType<typeof copyStore>>> {
+  const source = await openSource(from, Date.now)
+  try {
+    const goal = await openGoal(to, Date.now, more.isDryRun ?? false)
+    try {
+      return await copyStore(source, goal, { nowMs: Date.now(), by: 'me', ...more })
+    } finally {
+      await goal.close()
+    }
+  } finally {
+    await source.close()
+  }
+}
+
+/** All that is in a store, in an order of its own. */
+export async function dump(settings: StoreSettings) {
+  const source = await openSource(settings, Date.now)
+  const gathered = async <Item>(batches: AsyncIterable<readonly Item[]>): Promise<Item[]> => {
+    const all: Item[] = []
+    for await (const batch of batches) all.push(...batch)
+    return all
+  }
+  const sorted = <Item>(items: Item[], text: (item: Item) => string) =>
+    items.sort((a, b) => (text(a) < text(b) ? -1 : 1))
+  try {
+    return {
+      keys: await gathered(source.keys()),
+      quotas: sorted(await quotasOf(source), ({ quota }) => quota),
+      tallies: sorted(await gathered(source.tallies()), (tally) => JSON.stringify(tally)),
+      peaks: sorted((await gathered(source.peaks())).flatMap(daysOf), ({ quota, day }) => {
+        return `${quota} ${day}`
+      }),
+      ledger: await inHex(source.ledger()),
+      audit: (await gathered(source.audit())).filter(({ what }) => what !== 'store.copy'),
+    }
+  } finally {
+    await source.close()
+  }
+}
+
+async function inHex(days: ReturnType<CopySource['ledger']>) {
+  const found = []
+  for await (const { day, chunks } of days) {
+    found.push([day, ...chunks.map((chunk) => chunk.toString('hex'))])
+  }
+  return found
+}
+
+/** Of lists of strikes and keys as plain values; until when they are kept may differ. */
+async function quotasOf(source: CopySource) {
+  const found = []
+  for await (const batch of source.quotas()) {
+    for (const { quota, state, keepUntilMs } of batch) {
+      const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, conducts } = state
+      const { grants } = state
+      const counters = { minute, minuteUsed, day, dayUsed, dayGivenBack, generation }
+      found.push({
+        quota,
+        counters,
+        conducts: [...(conducts ?? [])],
+        grants: grants?.each,
+        past: state.past,
+        isKept: keepUntilMs > Date.now(),
+      })
+    }
+  }
+  return found
+}
+
+/** A day of a quota that hardly used it. */
+export function peak(quota: string, more: Partial<QuotaDay>): QuotaDay {
+  return { quota, day: 0, minute: 0, used: 0, refusedByMinute: 0, refusedByDay: 0, ...more }
+}
+
+/** A store with something of everything, which a gateway has open and has not put in order. */
+export async function filled(t: Test, settings: StoreSettings) {
+  const stores = await open(t, settings)
+  const now = Date.now()
+  const restricted = { methods: ['GET'], paths: ['/v1/pets/*'], addresses: ['10.0.0.0/8'] }
+  const keys = [
+    newKey({ name: 'plain' }),
+    newKey({
+      name: 'Ünï "quoted"',
+      account: 'acme',
+      limits: { perMinute: 5, perDay: 'unlimited' },
+    }),
+    newKey({ name: 'expiring', expiresAtMs: now + dayMs, note: 'soon', ...restricted }),
+    newKey({ name: 'disabled', disabled: true }),
+    newKey({ name: 'revoked', revokedAtMs: now - 5 }),
+    newKey({ secrets: [{ hash: `new${now}` }, { hash: `old${now}`, untilMs: now + 3_600_000 }] }),
+  ]
+  await stores.keys.add(keys)
+  const [plain, ofAccount, expiring, disabled] = keys.map(({ id }) => id)
+  if (!plain || !ofAccount || !expiring || !disabled) throw new Error('they were made')
+  const changed = await stores.keys.get(plain)
+  await stores.keys.replace(
+    { ...keys[0], ...changed?.key, name: 'changed' } as never,
+    changed?.version ?? 0,
+  )
+  const ask = (key: string, more: Partial<Ask> = {}): Ask => ({
+    key,
+    cost: 1,
+    limits,
+    bans,
+    ...more,
+  })
+  const decide = (quota: string, one: Ask) => stores.quota.decide(quota, one)
+  await decide(`key:${plain}`, ask(plain, { cost: 3 }))
+  const { day } = (await decide(`key:${plain}`, ask(plain, { cost: 2 }))).seen
+  await stores.quota.giveBack(`key:${plain}`, 1, day)
+  // Some strikes, and no ban.
+  for (let i = 0; i < 8; i++) await decide('account:acme', ask(ofAccount))
+  await sleep(5)
+  for (let i = 0; i < 2; i++) await decide('account:acme', ask(ofAccount))
+  // Its points are past, for the ledger.
+  await decide(`key:${expiring}`, ask(expiring, { cost: 2 }))
+  await stores.quota.reset(`key:${expiring}`)
+  await stores.quota.ban(`key:${expiring}`, expiring, now + 3_600_000)
+  await stores.quota.grant(`key:${plain}`, {
+    perMinute: 0,
+    perDay: 500,
+    by: 'ops',
+    note: 'a "job"',
+  })
+  const today = Math.floor(now / dayMs)
+  const tally = { day: today, key: plain, what: 'admitted 2xx', count: 7, lastMs: 0 }
+  await stores.tallies.add('1', [
+    tally,
+    { ...tally, day: today - 89, count: 1 },
+    { ...tally, what: deprecatedCall('GET /v1/pets/{petId}'), lastMs: now },
+  ])
+  await stores.peaks.add({
+    ...{ by: 'one', number: 1 },
+    peaks: [
+      peak(`key:${plain}`, { day: today - 89, minute: 3, used: 30 }),
+      peak(`key:${plain}`, { day: today, minute: 5, used: 50, refusedByMinute: 2 }),
+      peak('account:acme', { day: today - 4, minute: 9, used: 90, refusedByDay: 1 }),
+    ],
+  })
+  await stores.ledger.begin(today - 9)
+  await stores.ledger.close({ day: today - 2, chunks: [] })
+  const chunks = [Buffer.from([0, 10, 255]), Buffer.from('x')]
+  await stores.ledger.close({ day: today - 1, chunks })
+  for (let i = 0; i < 3; i++) {
+    const entry = { atMs: now - 3_000 + i, by: 'ops', subject: plain, before: null, after: { i } }
+    await stores.audit.add({ what: 'keys.change', ...entry })
+  }
+  return { stores, keys, plain, ofAccount, expiring, disabled }
+}
