@@ -6,6 +6,7 @@ import { startGateway, startUpstream } from '../support/gateway.ts'
 import { caller } from '../support/http.ts'
 import { startProcess } from '../support/process.ts'
 import { bound, held, heldQuick, isLong, usualWait } from '../support/promises.ts'
+import { atSomePort } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 import { pause, startTraffic, statusesOf } from '../support/traffic.ts'
 
@@ -14,7 +15,11 @@ const plan = 'plans: { free: { perMinute: unlimited, perDay: 100000000 } }'
 t.test('a backend is killed and comes back', async (t) => {
   const env = { DATABASE: join(t.testdir(), 'animals.db'), LOG_LEVEL: 'silent' }
   const start = (PORT: string) => startProcess(t, 'backend/main.ts', { env: { ...env, PORT } })
-  let backend = start('0')
+  let backend = await atSomePort(async (port) => {
+    const service = start(String(port))
+    await service.url
+    return service
+  })
   const upstream = await backend.url
   const { call, key } = await startGateway(t, {
     targets: `[ "${upstream}" ]`,

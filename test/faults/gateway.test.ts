@@ -7,7 +7,7 @@ import { configFor, startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
 import { startProcess, type Service } from '../support/process.ts'
 import { bound, held, heldQuick, isLong, usualWait } from '../support/promises.ts'
-import { startRedis } from '../support/redis.ts'
+import { atSomePort, startRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 import { pause, startTraffic, statusesOf } from '../support/traffic.ts'
 
@@ -95,15 +95,19 @@ t.test('rolling restarts lose no request', async (t) => {
   const file = join(folder, 'gateway.yaml')
   writeFileSync(file, yaml.replace('port: 0', 'port: "${PORT:-0}"'))
   const env = { TOLLGATE_CONFIG: file, LOG_LEVEL: 'warn' }
-  const start = (url?: string): Service =>
-    startProcess(t, 'gateway/main.ts', {
-      env: url === undefined ? env : { ...env, PORT: new URL(url).port },
+  const start = (url: string): Service =>
+    startProcess(t, 'gateway/main.ts', { env: { ...env, PORT: new URL(url).port } })
+  const startAnywhere = () =>
+    atSomePort(async (port) => {
+      const service = start(`http://127.0.0.1:${port}`)
+      await service.url
+      return service
     })
   const { key } = await startFleet(t, {
     ...{ upstream, store: `redis: "${redis.url}"`, more: plan, environments: [] },
   })
   const { authorization } = await key()
-  const services = [start(), start()]
+  const services = await Promise.all([startAnywhere(), startAnywhere()])
   const urls = await Promise.all(services.map(({ url }) => url))
   const clients = Array.from({ length: 64 }, (_, i) => new LoyalClient(urls, authorization, i))
   const running = clients.map((client) => client.run())

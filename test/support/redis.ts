@@ -128,7 +128,10 @@ export async function atSomePort<T>(start: (port: number) => Promise<T>): Promis
   }
 }
 
-/** A port below those that the system gives to outgoing connections. */
+/**
+ * A port below those that the system gives to outgoing connections: one of these may be taken while its server restarts,
+ * and a client that asks for it meanwhile may be connected with itself.
+ */
 export function somePort(): number {
   return 11_000 + Math.floor(Math.random() * 21_000)
 }
