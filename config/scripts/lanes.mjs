@@ -3,12 +3,12 @@ export const lanes = {
   /** Every stage, keys, limits, configuration and forwarding, as far as they need no Redis, process or browser. */
   quick: files(`
     shared/values  shared/requests  shared/log  support/openapi  support/openapi-requests  walls
-    backend/interface/animals
+    backend/interface/animals  backend/interface/requests
     gateway/way  gateway/paths  gateway/advisories  gateway/deprecation  gateway/odd-answers  gateway/acts/as-real
     gateway/authenticate/keys  gateway/authenticate/strangers  gateway/keys/import  gateway/keys/directory
     gateway/admit/bans  gateway/stores/in-a-file  gateway/exceptions/operations
     gateway/config/variables  gateway/config/mistakes  gateway/config/edit
-    gateway/forward/answers  gateway/forward/bodies  gateway/forward/routes-and-targets
+    gateway/forward/answers  gateway/forward/bodies  gateway/forward/headers  gateway/forward/routes-and-targets
   `),
   /** Those that fail when a Node changes its private parts (shared/node/README.md). */
   seams: files('gateway/connections  gateway/framing  gateway/odd-orders  gateway/pipelining'),

@@ -146,7 +146,7 @@ async function askToCompare(t: Test, ask: Call, { call, key }: Admin['gateway'])
   })
   const { headers } = await key({ plan: 'pro' })
   let isOver = false
-  const compared = ask('POST', comparison, { url: other.url, share: '100%', for: '1s' }).finally(
+  const compared = ask('POST', comparison, { url: other.url, share: '100%', for: '3s' }).finally(
     () => (isOver = true),
   )
   while (!isOver) {

@@ -85,7 +85,7 @@ deprecations:
     )
   }
   const ended = new Set(ends.map(([stage]) => stage))
-  // Only test keys meet `act`: acts.test.ts.
+  // Only test keys meet `act`: acts/as-real.test.ts.
   const never: readonly StageName[] = ['follow', 'act', 'announce']
   t.strictSame(
     way.filter((name) => !ended.has(name)),

@@ -66,7 +66,7 @@ export async function startCallers(t: Test, gateways: readonly Gateway[], count 
     for (let turn = loop; isOn; turn += 8) {
       const key = keys[turn % keys.length]
       if (key) await ask(key, Math.floor(turn / keys.length) + turn)
-      await new Promise((go) => setTimeout(go, 16))
+      await new Promise((go) => setTimeout(go, 24))
     }
   })
   const stop = async (): Promise<void> => {

@@ -9,6 +9,9 @@ import { root } from '../../support/process.ts'
 import { startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
 
+/** All acts, none of which takes long. */
+const wishes = actNames.map((name) => (name === 'slow' ? 'slow=1ms' : name))
+
 t.test('a wish that nobody can act is refused, and says why', async (t) => {
   const { call, key, upstream } = await startStage(t, { more: `headers: { near: [] }\n${strict}` })
   const limits = { perMinute: 'unlimited', perDay: 'unlimited' } as const
@@ -179,8 +182,6 @@ async function actOften(t: Test, url: string, authorization: string, rounds: num
   }
   t.equal(sent, rounds)
 }
-
-const wishes = actNames.map((name) => (name === 'slow' ? 'slow=1ms' : name))
 
 for (const kind of ['embedded', 'redis'] as const) {
   t.test(`ten thousand acts change nothing but the metrics of test keys: ${kind}`, async (t) => {

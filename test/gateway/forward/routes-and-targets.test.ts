@@ -241,26 +241,28 @@ t.test('targets', async (t) => {
     const attacked = async (path: string): Promise<void> => {
       const gateway = await startForCaller(t, {
         upstream,
-        upstreamMore: `timeout: { response: 300ms }, health: { ${path}, unhealthyAfter: 3 }`,
+        upstreamMore: `timeout: { response: 1s }, health: { ${path}, unhealthyAfter: 3 }`,
         store: 'file: ":memory:"',
         log: { level: 'silent', target: { write: () => undefined } },
       })
       const { headers } = await gateway.key(plenty)
       for (const poison of ['/v1/reset', '/v1/late']) {
         let isOver = false
+        let rows = 0
         // In one turn, so that no honest answer in between ends the row.
         const attack = async (): Promise<void> => {
           while (!isOver) {
             await Promise.all([1, 2, 3, 4, 5, 6].map(() => gateway.get(poison)))
+            rows++
             await pause(25)
           }
         }
         const attacking = attack()
         const refused: number[] = []
-        for (let i = 0; i < 50; i++) {
+        for (let i = 0; i < 40 || rows < 2; i++) {
           const { status } = await gateway.call('GET', '/v1/x', undefined, headers)
           if (status !== 200) refused.push(status)
-          await pause(12)
+          await pause(25)
         }
         isOver = true
         await attacking

@@ -23,7 +23,7 @@ t.test('a collector that hangs costs spans and one line, until it is back', asyn
   const spans = await openSpans({
     ...{ to: collector.url, setting: 'traces.to', service: 'test', instance: 'here', counts },
     trouble: (error) => told.push(error?.message),
-    times: { everyMs: 20, timeoutMs: 200 },
+    times: { everyMs: 20, timeoutMs: 600 },
   })
   collector.answer(() => undefined)
   // The first batch is under way at once; 10,000 others find room.
