@@ -92,8 +92,7 @@ t.test('rolling restarts lose no request', async (t) => {
   const { url: upstream } = await startUpstream(t)
   const folder = t.testdir()
   const yaml = configFor(upstream, `redis: "${redis.url}"`, { more: plan })
-  const file = join(folder, 'gateway.yaml')
-  writeFileSync(file, yaml.replace('port: 0', 'port: "${PORT:-0}"'))
+  const file = join(folder, 'restarting.yaml')
   const env = { TOLLGATE_CONFIG: file, LOG_LEVEL: 'warn' }
   const start = (url: string): Service =>
     startProcess(t, 'gateway/main.ts', { env: { ...env, PORT: new URL(url).port } })
@@ -107,6 +106,8 @@ t.test('rolling restarts lose no request', async (t) => {
     ...{ upstream, store: `redis: "${redis.url}"`, more: plan, environments: [] },
   })
   const { authorization } = await key()
+  // After the fleet, which begins with an empty folder.
+  writeFileSync(file, yaml.replace('port: 0', 'port: "${PORT}"'))
   const services = await Promise.all([startAnywhere(), startAnywhere()])
   const urls = await Promise.all(services.map(({ url }) => url))
   const clients = Array.from({ length: 64 }, (_, i) => new LoyalClient(urls, authorization, i))
