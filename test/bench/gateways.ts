@@ -18,6 +18,9 @@ export type Parts = Readonly<{
   isProbed?: boolean
 }>
 
+/** What images and units set for the allocator (config/deploy/Dockerfile). */
+const memory = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072' }
+
 /** A gateway as it is deployed: the program, a file for its configuration, and its store. */
 export type BenchGateway = Readonly<{
   server: Server
@@ -46,7 +49,7 @@ export function gatewayAt(
   return {
     server: {
       program: 'gateway/main.ts',
-      env: { TOLLGATE_CONFIG: config, LOG_LEVEL: 'warn', ...env },
+      env: { TOLLGATE_CONFIG: config, LOG_LEVEL: 'warn', ...memory, ...env },
       isProbed,
     },
     within: async (act) => {

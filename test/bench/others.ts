@@ -34,7 +34,7 @@ export function nginxLua(
 export async function haproxy(upstream: string, folder: string): Promise<Server | undefined> {
   const command = process.env['BENCH_HAPROXY']
   if (!command) return undefined
-  const port = somePort()
+  const port = await somePort()
   const file = filled('haproxy.cfg', folder, { port, upstream: new URL(upstream).host })
   return { command, args: ['-db', '-q', '-f', file], url: `http://127.0.0.1:${port}` }
 }
@@ -43,7 +43,7 @@ export async function haproxy(upstream: string, folder: string): Promise<Server 
 export async function caddy(upstream: string): Promise<Server | undefined> {
   const command = process.env['BENCH_CADDY']
   if (!command) return undefined
-  const url = `http://127.0.0.1:${somePort()}`
+  const url = `http://127.0.0.1:${await somePort()}`
   const args = ['reverse-proxy', '--from', url, '--to', new URL(upstream).host]
   return { command, args, url }
 }
@@ -72,7 +72,7 @@ async function nginxWith(
   if (!command) return undefined
   const home = join(folder, name)
   mkdirSync(home)
-  const port = somePort()
+  const port = await somePort()
   const of = { home, port, upstream: new URL(upstream).host, folder: templates, ...places }
   const args = ['-p', home, '-c', filled(`${name}.conf`, home, of), '-e', '/dev/null']
   return { command, args, url: `http://127.0.0.1:${port}` }

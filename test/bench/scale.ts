@@ -103,7 +103,7 @@ async function roundsOf(
   settings: Settings,
 ): Promise<Round[]> {
   // Workers share each port that they ask for as 0, the leader's admin port with the others' own.
-  const adminPort = workers > 1 ? somePort() : 0
+  const adminPort = workers > 1 ? await somePort() : 0
   const { server } = gateway(`${storeName}, ${name}`, { store, workers, adminPort })
   const running: Started[] = []
   const rounds: Round[] = []

@@ -39,7 +39,7 @@ export async function benchStalls(
 ): Promise<readonly Situation[]> {
   const all: Situation[] = []
   await withStage(async (stage) => {
-    const adminPort = somePort()
+    const adminPort = await somePort()
     const parts = { adminPort, isProbed: true, env: { ADMIN_TOKEN: adminToken } }
     const store = `redis: "${stage.redis.url}"`
     const gateways = {

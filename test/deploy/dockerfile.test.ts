@@ -110,7 +110,7 @@ t.test(
     })
 
     const redis = await startRedis(t)
-    const [port, admin, store] = [somePort(), somePort(), somePort()]
+    const [port, admin, store] = [await somePort(), await somePort(), await somePort()]
     const file = join(gateway.root, gateway.env['TOLLGATE_CONFIG'] ?? '')
     const moved = (text: string): string =>
       text

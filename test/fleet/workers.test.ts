@@ -266,6 +266,7 @@ workers: auto
   })
   const env = { TOLLGATE_CONFIG: `${folder}/gateway.yaml` }
   const gateway = startProcess(t, 'gateway/main.ts', { env })
-  t.strictSame(await gateway.ended, { code: 2, signal: null })
+  const listened = gateway.url.then(() => 'it listens')
+  t.strictSame(await Promise.race([gateway.ended, listened]), { code: 2, signal: null })
   t.match(gateway.output(), 'workers needs a store in Redis')
 })

@@ -82,12 +82,15 @@ t.test(
 
 t.test('npm start names no variable where commands need none', async (t) => {
   const dir = t.testdir()
-  const [port, file] = [somePort(), join(dir, 'gateway.yaml')]
+  const [port, file] = [await somePort(), join(dir, 'gateway.yaml')]
   const backend = `http://127.0.0.1:${port}`
-  for (const [target, env] of [
-    [`\${ANIMALS_URL:-${backend}}`, {}],
-    ['${ANIMALS_URL}', { ANIMALS_URL: backend }],
-  ] as const) {
+  for (const [i, [target, env]] of (
+    [
+      [`\${ANIMALS_URL:-${backend}}`, {}],
+      ['${ANIMALS_URL}', { ANIMALS_URL: backend }],
+      ['http://127.0.0.1:1', {}],
+    ] as const
+  ).entries()) {
     writeFileSync(file, configFor(target, `file: "${join(dir, 'gateway.db')}"`))
     const { ended, output, stop } = startServices(t, {
       ...{ PORT: String(port), DATABASE: join(dir, 'animals.db'), TOLLGATE_CONFIG: file, ...env },
@@ -96,7 +99,8 @@ t.test('npm start names no variable where commands need none', async (t) => {
     stop()
     await ended
     t.notMatch(output(), 'export ANIMALS_URL')
-    t.equal(/Sign in with the token in .*admin-token/.test(output()), 'ANIMALS_URL' in env)
+    t.equal(/Sign in with the token in .*admin-token/.test(output()), i > 0, 'made once')
+    t.equal(/No target of .* is that backend/.test(output()), target === 'http://127.0.0.1:1')
   }
 })
 

@@ -42,7 +42,7 @@ export async function startFleet(t: Test, options: FleetOptions): Promise<Fleet>
   const { yaml, port, own, processes, urls } = await atSomePort(async (port) => {
     const yaml = written.replaceAll(anyPort, String(port))
     writeFileSync(file, yaml)
-    const own = environments.map(withPorts)
+    const own = await Promise.all(environments.map(withPorts))
     const processes = own.map((env) =>
       startProcess(t, 'gateway/main.ts', {
         env: { TOLLGATE_CONFIG: file, LOG_LEVEL: 'warn', ...env },
@@ -67,13 +67,14 @@ export async function startFleet(t: Test, options: FleetOptions): Promise<Fleet>
   return { urls, processes, file, port, key }
 }
 
-function withPorts(environment: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(environment).map(([name, value]) => [
-      name,
-      value === anyPort ? String(somePort()) : value,
-    ]),
-  )
+async function withPorts(
+  environment: Readonly<Record<string, string>>,
+): Promise<Record<string, string>> {
+  const own = { ...environment }
+  for (const [name, value] of Object.entries(own)) {
+    if (value === anyPort) own[name] = String(await somePort())
+  }
+  return own
 }
 
 /** The most memory that a process has had so far, in MB. */

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -37,7 +37,9 @@ export async function startRedis(t: Ends, ...more: string[]): Promise<RedisServe
     args,
     child: first,
   } = await atSomePort(async (port) => {
-    const others = more.map((word) => (word === anyPort ? String(somePort()) : word))
+    const others = await Promise.all(
+      more.map(async (word) => (word === anyPort ? String(await somePort()) : word)),
+    )
     const args = ['--port', String(port), ...own, ...others]
     return { port, args, child: await launch(args) }
   })
@@ -120,7 +122,7 @@ function serverBinary(): string {
 export async function atSomePort<T>(start: (port: number) => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
-      return await start(somePort())
+      return await start(await somePort())
     } catch (error) {
       const isTaken = /in use|EADDRINUSE|cannot bind|Failed listening/i.test(String(error))
       if (!isTaken || tries === 10) throw error
@@ -129,11 +131,20 @@ export async function atSomePort<T>(start: (port: number) => Promise<T>): Promis
 }
 
 /**
- * A port below those that the system gives to outgoing connections: one of these may be taken while its server restarts,
+ * A free port below those that the system gives to outgoing connections: one of these may be taken while its server restarts,
  * and a client that asks for it meanwhile may be connected with itself.
  */
-export function somePort(): number {
-  return 11_000 + Math.floor(Math.random() * 21_000)
+export async function somePort(): Promise<number> {
+  for (;;) {
+    const port = 11_000 + Math.floor(Math.random() * 21_000)
+    const server = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    server.close()
+    if (isFree) return port
+  }
 }
 
 export type RedisCluster = Readonly<{ nodes: string[]; clients: Redis[] }>
@@ -212,7 +223,7 @@ export async function startSentinel(
   const dir = mkdtempSync(join(tmpdir(), 'tollgate-sentinel-'))
   const file = join(dir, 'sentinel.conf')
   const { port, tlsPort, child } = await atSomePort(async (port) => {
-    const tlsPort = somePort()
+    const tlsPort = await somePort()
     writeFileSync(
       file,
       `port ${port}\nbind 127.0.0.1\ndir ${dir}\nsentinel monitor gw 127.0.0.1 ${masterPort} 1\n` +

@@ -169,11 +169,12 @@ t.test('redis is asked in one piece for all that comes at once', async (t) => {
   const at = `redis://127.0.0.1:${wire.port}`
   const { ask } = await quotasAt(t, 'pieces:', { at, limit: 1_000 })
   await ask('q')
-  const before = wire.pieces()
+  const [before, calls] = [wire.pieces(), await callsOf('evalsha')]
   const decisions = await Promise.all(Array.from({ length: 64 }, () => ask('q')))
   t.equal(new Set(decisions.map(({ dayUsed }) => dayUsed)).size, 64)
   // Besides, a gateway tells that it is there.
   t.ok(wire.pieces() - before <= 4, `${wire.pieces() - before} pieces`)
+  t.equal(await callsOf('evalsha'), calls + 1, 'in one call')
 })
 
 t.test('a list of the audit reads no further back than its first moment', async (t) => {
