@@ -54,7 +54,7 @@ function outcome(name, file, args) {
     }
     // Only what the tests leave over, which would be late otherwise.
     if (child.pid !== undefined) setPriority(child.pid, 19)
-    // Whoever ends the tests ends this too.
+    // The end of the tests ends this too.
     process.once('exit', () => child.kill())
     child.on('error', ({ message }) => resolve({ name, isFine: false, output: message }))
     child.on('close', (code) => resolve({ name, isFine: code === 0, output }))

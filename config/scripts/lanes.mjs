@@ -11,7 +11,9 @@ export const lanes = {
     gateway/forward/answers  gateway/forward/bodies  gateway/forward/headers  gateway/forward/routes-and-targets
   `),
   /** Those that fail when a Node changes its private parts (shared/node/README.md). */
-  seams: files('gateway/connections  gateway/framing  gateway/odd-orders  gateway/pipelining'),
+  seams: files(`
+    gateway/connections  gateway/framing  gateway/odd-orders  gateway/pipelining  gateway/websockets
+  `),
 }
 
 function files(names) {

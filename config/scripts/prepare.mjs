@@ -23,7 +23,7 @@ export async function prepareOrExit({ forTests = false } = {}, more = () => unde
   }
 }
 
-/** What was installed: nothing in node_modules depends on the version of Node. */
+/** Names what was installed. The version of Node isn't part of it: nothing in node_modules depends on that. */
 function stampOf(withAll) {
   const lock = digestOf([join(root, 'package-lock.json')])
   return `${lock} ${process.platform} ${process.arch}${withAll ? ' all' : ''}`

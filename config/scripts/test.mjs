@@ -12,7 +12,7 @@ const [word = '', ...more] = process.argv.slice(2)
 const files = Object.hasOwn(lanes, word)
   ? [...lanes[word], ...more]
   : [word, ...more].filter(Boolean)
-// Who names files wants to see these alone.
+// Files that are named are run alone.
 const isChecked = files.length === 0 || word === 'quick'
 
 await prepareOrExit({ forTests: true })

@@ -78,7 +78,7 @@ export class PageFile {
   }
 }
 
-/** What all pages have in common: a sheet and an icon. */
+/** The files that all pages share: a sheet and an icon. */
 const common = fileURLToPath(new URL('./page', import.meta.url))
 
 /**

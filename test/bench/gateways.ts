@@ -18,7 +18,7 @@ export type Parts = Readonly<{
   isProbed?: boolean
 }>
 
-/** What images and units set for the allocator (config/deploy/Dockerfile). */
+/** Settings of the allocator, as images and units have them (config/deploy/Dockerfile). */
 const memory = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072' }
 
 /** A gateway as it is deployed: the program, a file for its configuration, and its store. */

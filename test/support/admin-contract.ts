@@ -53,7 +53,7 @@ export const withSave = '{ host: 127.0.0.1, port: 0, save: true }'
 /** An id that no key has. */
 export const nobody = 'k3yVb0TQnW8e'
 
-/** What `start` gives back. */
+/** The result of `start`. */
 export type Admin = Awaited<ReturnType<typeof start>>
 
 /** A gateway and its admin address; each answer to an operator is held to the document. */

@@ -7,7 +7,7 @@ import { root } from './process.ts'
 /** The text of the configuration that comes with the gateway. */
 export const shipped = readFileSync(join(root, 'config/gateway.yaml'), 'utf8')
 
-/** What is wrong with the text of a configuration, a line for each mistake. */
+/** The mistakes in the text of a configuration, a line for each. */
 export function messagesOf(text: string, name = 'x.yaml', environment = {}): string[] {
   try {
     parseConfig(text, environment, name)

@@ -15,7 +15,7 @@ export type Fleet = Readonly<{
   processes: readonly Service[]
   /** The configuration that all of them read. */
   file: string
-  /** What stands in it for `anyPort`. */
+  /** The port that stands in it for `anyPort`. */
   port: number
   /** Makes a key of the first plan, and gives the header that its caller sends. */
   key: (settings?: Partial<KeySettings>) => Promise<{ authorization: string }>

@@ -130,7 +130,7 @@ for (const kind of ['embedded', 'redis'] as const) {
     let log = ''
     const settings = { level: 'trace', target: { write: (text: string) => (log += text) } }
     const secret = { GATEWAY_SECRET: 'hunter2' }
-    // What shares a file differs in a process of its own; what shares Redis doesn't.
+    // Gateways that share a file differ in a process of their own; those that share Redis don't.
     const processes = redis ? [] : [gatewayProcess(secret), gatewayProcess(secret)]
     const urls = redis
       ? [(await gateway(settings)).url, (await gateway(settings)).url]

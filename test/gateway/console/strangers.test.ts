@@ -133,7 +133,7 @@ const typeByEnd: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** What browsers get of a file: a script without its types. */
+/** A file as browsers get it: a script without its types. */
 function servedOf(name: string): string {
   const folders = [source, join(root, 'gateway/http/page')]
   const files = folders.map((folder) => join(folder, name.replace(/js$/, 'ts')))
