@@ -31,13 +31,13 @@ test('a stranger gets from the page to a call, and to a 429 that says what to do
     if ((await place.locator('.status').last().innerText()).startsWith('429')) break
     t.match(
       await place.locator('.reading').innerText(),
-      /^[01] of 2 left, until \d\d:\d\d:\d\d UTC$/,
+      /^[01] of 2 left, until (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d UTC$/,
     )
   }
   await place.getByText('429 Too Many Requests').waitFor()
   t.match(
     await place.locator('.banner[role=status]').innerText(),
-    /0 of 2 left, until .*Wait \d+ seconds?, until \d\d:\d\d:\d\d UTC\./s,
+    /0 of 2 left, until .*Wait \d+ seconds?, until (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d UTC\./s,
   )
   await picture(page, 'portal-429')
   await place.getByRole('link', { name: 'What refusals mean' }).click()
