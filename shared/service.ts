@@ -7,12 +7,13 @@ import Fastify, {
 } from 'fastify'
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
+import { boundChunks } from './node/chunks.ts'
 import { InOne } from './node/in-one.ts'
 import { loggable, logsRequests, type LogSettings } from './log.ts'
 import { takesNoMore } from './node/last-answer.ts'
 import { afterAnswers, answerOn, hangUp, isAnsweredEarly, letArrive } from './node/linger.ts'
 import { closeQuietConnections } from './node/quiet.ts'
-import { jsonType, rawRefusal, type Refusal, refusalFrom } from './refusal.ts'
+import { jsonType, rawRefusal, Refusal, refusalFrom } from './refusal.ts'
 import { requestIdFrom } from './request-id.ts'
 import { serviceLog } from './request-log.ts'
 import { traceIdFrom } from './trace.ts'
@@ -85,6 +86,10 @@ export function createService(options: ServiceOptions): FastifyInstance {
     refused?.(request, refusal)
     return answer(reply, refusal)
   })
+  app.addHook('onRequest', ({ raw }, reply, done) => {
+    boundChunks(raw, () => void reply.send(tooSmallChunks()))
+    done()
+  })
   app.addHook('onSend', (request, reply, payload, done) => {
     letArrive(request.raw, reply.raw, reply.statusCode)
     done(null, payload)
@@ -103,6 +108,11 @@ function useLog(app: FastifyInstance, log: FastifyBaseLogger): void {
     request.log = reply.log = log.child({ reqId: request.id })
     done()
   })
+}
+
+export function tooSmallChunks(): Refusal {
+  const sentence = 'The body comes in too many small chunks. Send larger ones, or a Content-Length.'
+  return new Refusal('invalid_request', sentence, { connection: 'close' })
 }
 
 /** Answers with a refusal. */

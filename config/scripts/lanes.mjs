@@ -12,7 +12,7 @@ export const lanes = {
   `),
   /** Those that fail when a Node changes its private parts (shared/node/README.md). */
   seams: files(`
-    gateway/connections  gateway/framing  gateway/odd-orders  gateway/pipelining  gateway/websockets
+    gateway/chunks  gateway/connections  gateway/framing  gateway/odd-orders  gateway/pipelining  gateway/websockets
   `),
 }
 

@@ -58,6 +58,9 @@ type Controller = Dispatcher.DispatchController
 /** `atOnce.then` runs a function as the next microtask; `queueMicrotask` costs twice as much (0.2 µs). */
 const atOnce = Promise.resolve()
 
+/** What has this size is handed on at once. */
+const pieceBytes = 64 * 1024
+
 /** The longest that a caller may read nothing of an answer. */
 export const stalledMs = 120_000
 
@@ -75,8 +78,11 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
   #requestTimer: NodeJS.Timeout | undefined
   #status = 0
   #headers: IncomingHttpHeaders = {}
-  /** Chunks of the body that came before the answer was handed on. */
-  #early: Buffer[] | undefined
+  /** Chunks of the body that weren't handed on yet. */
+  #gathered: Buffer[] = []
+  #gatheredBytes = 0
+  /** Hands on what came in this turn of the event loop, however many chunks it was. */
+  #turn: NodeJS.Immediate | undefined
   #stream: Readable | undefined
   /** `answering` from handing the answer on until its end. */
   #state: 'waiting' | 'answering' | 'over' = 'waiting'
@@ -126,15 +132,19 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
-    if (!this.#stream) this.#early = this.#early ? [...this.#early, chunk] : [chunk]
-    else if (this.#stream.push(chunk)) this.#timer?.refresh()
-    else this.#pause(controller)
+    this.#gathered.push(chunk)
+    this.#gatheredBytes += chunk.length
+    if (!this.#stream) return
+    if (this.#gatheredBytes >= pieceBytes) this.#handOn(controller)
+    else this.#turn ??= setImmediate(() => this.#handOn(controller))
   }
 
   onResponseEnd(): void {
     if (this.#state === 'over') return
-    if (this.#stream) this.#stream.push(null)
-    else this.#answer(true)
+    if (this.#stream) {
+      this.#handOn()
+      this.#stream.push(null)
+    } else this.#answer(true)
     this.#end()
   }
 
@@ -153,6 +163,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Controller, error: Error): void {
     if (this.#stream) {
+      this.#handOn()
       this.#end()
       this.#stream.destroy(error)
     } else this.#fail(this.#controller ? 'broken' : unconnected(error), error)
@@ -162,8 +173,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     if (this.#state !== 'waiting') return
     this.#state = 'answering'
     this.#target.answered(this.#status)
-    const early = this.#early
-    const first = early && early.length > 1 ? Buffer.concat(early) : early?.[0]
+    const first = this.#takeGathered()
     const body = isWhole ? first : this.#open(first)
     try {
       this.#listener.answered({
@@ -203,6 +213,23 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     this.#wait(this.#timeouts.idleMs, 'the backend has paused for too long')
     if (first) stream.push(first)
     return stream
+  }
+
+  /** What came since the last time, in one piece. */
+  #takeGathered(): Buffer | undefined {
+    clearImmediate(this.#turn)
+    this.#turn = undefined
+    const chunks = this.#gathered
+    this.#gathered = []
+    this.#gatheredBytes = 0
+    return chunks.length > 1 ? Buffer.concat(chunks) : chunks[0]
+  }
+
+  #handOn(controller?: Controller): void {
+    const piece = this.#takeGathered()
+    if (!piece || this.#state === 'over') return
+    if (this.#stream?.push(piece)) this.#timer?.refresh()
+    else if (controller) this.#pause(controller)
   }
 
   #pause(controller: Controller): void {
@@ -283,6 +310,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     this.#state = 'over'
     clearTimeout(this.#timer)
     clearTimeout(this.#requestTimer)
+    clearImmediate(this.#turn)
   }
 }
 

@@ -1,6 +1,7 @@
 import { ServerResponse, type IncomingMessage, type Server, type ServerOptions } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { boundChunks } from '../../shared/node/chunks.ts'
 import { InOne } from '../../shared/node/in-one.ts'
 import { takeNoMore } from '../../shared/node/last-answer.ts'
 import { afterAnswers, hangUp } from '../../shared/node/linger.ts'
@@ -32,8 +33,10 @@ export function routeEverything(
     if (ignoresUpgrade(request)) response.shouldKeepAlive = false
     if (!response.shouldKeepAlive) takeNoMore(request.socket)
     // Node gives the connection only to the response that comes next.
-    if (response.socket === null) pipelines.add(request, response)
-    else take(request, response)
+    if (response.socket === null) {
+      boundChunks(request)
+      pipelines.add(request, response)
+    } else take(request, response)
   }
   server.on('request', route)
   // `forward` sends 100 Continue when it wants the body. Other expectations are ignored.

@@ -1,5 +1,7 @@
 import type { onRequestHookHandler } from 'fastify'
+import { boundChunks } from '../../shared/node/chunks.ts'
 import { Refusal } from '../../shared/refusal.ts'
+import { tooSmallChunks } from '../../shared/service.ts'
 import { framingFault } from '../http/framing.ts'
 import { plainTarget } from '../http/paths.ts'
 import type { RefuseStranger } from '../stranger.ts'
@@ -15,7 +17,12 @@ export function screen({ refuseStranger }: ScreenOptions): onRequestHookHandler 
     if (plain === undefined) return refuseStranger(request, reply, ambiguous)
     // The gateway's own server has done this before routing. In another app the path that was checked must be forwarded.
     if (plain !== request.url) request.raw.url = plain
-    done()
+    boundChunks(request.raw, () => {
+      request.tollgate?.upstreamCall?.cancel()
+      if (reply.raw.headersSent) request.raw.destroy()
+      else if (!reply.sent) refuseStranger(request, reply, tooSmallChunks)
+    })
+    if (!reply.sent) done()
   }
 }
 

@@ -1,5 +1,6 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { readPastParser, skipBody } from './chunks.ts'
 
 /** The most bytes of a refused body that are read, so that its sender gets the answer. */
 const mostBytes = 256 * 1024
@@ -37,13 +38,8 @@ export function letArrive(
   // Node calls this after the last answer, and would close the connection at once.
   socket.destroySoon = () => {
     endSoon(socket)
-    let left = mostBytes
-    request.on('data', (chunk: Buffer) => {
-      left -= chunk.length
-      if (left < 0) request.pause()
-    })
-    request.once('end', () => socket.destroy())
-    request.resume()
+    skipBody(request)
+    readPastParser(socket, mostBytes)
   }
   // Node reads the whole of a body that has no reader, so become its reader.
   request.read(0)
