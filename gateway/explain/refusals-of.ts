@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isOf, Type } from '../../shared/schema.ts'
 import type { FleetQuestions } from '../fleet/questions.ts'
 import { explained, type Explained } from './explained.ts'
 import { mostFound, type RecentRefusals } from './recent-refusals.ts'
@@ -9,6 +10,13 @@ const kind = 'refusals'
 
 /** One gateway's answer: its refusals with the id, and how far back it remembers. */
 type Told = Readonly<{ found: readonly Explained[]; kept: number; since: string }>
+
+/** What is read of such an answer: whoever may use the store may write one. */
+const toldSchema = Type.Object({
+  found: Type.Array(Type.Object({ time: Type.String() })),
+  kept: Type.Number(),
+  since: Type.String(),
+})
 
 /** The refused and failed answers with one id. */
 export type FoundRefusals = Readonly<{
@@ -40,10 +48,11 @@ export async function refusalsOf(
   own?: OwnRefusals,
 ): Promise<FoundRefusals> {
   const about = hashed(id)
-  const told = (await questions.ask(kind, about, expected).catch((error: unknown) => {
+  const answered = await questions.ask(kind, about, expected).catch((error: unknown) => {
     if (own) return [toldBy(own, about)]
     throw error
-  })) as readonly Told[]
+  })
+  const told = answered.filter((each) => isOf(toldSchema, each)) as readonly Told[]
   const answers = told
     .flatMap(({ found }) => found)
     .sort((a, b) => (a.time < b.time ? 1 : a.time > b.time ? -1 : 0))

@@ -169,6 +169,17 @@ export function duplicate(connection: Connection): Connection {
   return second
 }
 
+/** Hears what is published. Whoever may use the store may write there: a message that can't be taken changes nothing. */
+export function hear(subscriber: Connection, take: (text: string, channel: string) => void): void {
+  subscriber.on('message', (channel: string, text: string) => {
+    try {
+      take(text, channel)
+    } catch {
+      // Its sender isn't known, and what it was meant to change comes by the next poll.
+    }
+  })
+}
+
 /** The delay before an attempt: growing, and random, so that gateways don't come together. `null`: a command line gives up. */
 function retryAfter(attempt: number, patient: boolean): number | null {
   if (patient && attempt > 5) return null

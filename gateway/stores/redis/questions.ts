@@ -1,18 +1,26 @@
 import { randomUUID } from 'node:crypto'
+import { isOf, type Static, Type } from '../../../shared/schema.ts'
 import { longestAnswerMs, type Answerer, type FleetQuestions } from '../../fleet/questions.ts'
 import { answerOf } from './answer.ts'
-import { duplicate, type Connection } from './connect.ts'
+import { duplicate, hear, type Connection } from './connect.ts'
 
 /** The longest question and answer that are read: whoever may use the store may write here. */
 const longestText = 1_048_576
 
-type Question = Readonly<{ kind: string; about: string; to: string; number: number }>
+const questionSchema = Type.Object({
+  kind: Type.String(),
+  about: Type.String(),
+  to: Type.String(),
+  number: Type.Number(),
+})
+type Question = Readonly<Static<typeof questionSchema>>
 type Answer = Readonly<{ number: number; answer: unknown }>
 
 /** Questions to all gateways of a Redis, by publish and subscribe. */
 export class RedisQuestions implements FleetQuestions {
   readonly #connection: Connection
   readonly #questions: string
+  readonly #answers: string
   readonly #ownAnswers: string
   readonly #answerers = new Map<string, Answerer>()
   /** The questions of this process that wait for answers. */
@@ -26,7 +34,8 @@ export class RedisQuestions implements FleetQuestions {
   constructor(connection: Connection, prefix: string) {
     this.#connection = connection
     this.#questions = `${prefix}{fleet}:questions`
-    this.#ownAnswers = `${prefix}{fleet}:answers:${randomUUID()}`
+    this.#answers = `${prefix}{fleet}:answers:`
+    this.#ownAnswers = `${this.#answers}${randomUUID()}`
   }
 
   answer(kind: string, answerer: Answerer): () => void {
@@ -67,7 +76,7 @@ export class RedisQuestions implements FleetQuestions {
   #listen(): Connection {
     if (this.#listener) return this.#listener
     const listener = duplicate(this.#connection)
-    listener.on('message', (channel: string, text: string) => {
+    hear(listener, (text, channel) => {
       if (text.length > longestText) return
       if (channel === this.#questions) this.#reply(text)
       else this.#take(text)
@@ -91,16 +100,17 @@ export class RedisQuestions implements FleetQuestions {
   }
 
   #reply(text: string): void {
-    const { kind, about, to, number } = parsed<Question>(text)
-    if (typeof kind !== 'string' || typeof to !== 'string' || typeof number !== 'number') return
-    const answer = this.#answerers.get(kind)?.(String(about))
+    const question: unknown = JSON.parse(text)
+    if (!isOf(questionSchema, question) || !question.to.startsWith(this.#answers)) return
+    const { kind, about, to, number } = question
+    const answer = this.#answerers.get(kind)?.(about)
     if (answer === undefined) return
     const said: Answer = { number, answer }
     this.#connection.publish(to, JSON.stringify(said)).catch(() => undefined)
   }
 
   #take(text: string): void {
-    const { number = 0, answer } = parsed<Answer>(text)
+    const { number, answer } = JSON.parse(text) as Answer
     this.#asked.get(number)?.(answer)
   }
 }
@@ -115,15 +125,5 @@ async function within<Result>(done: Promise<Result>): Promise<Result> {
     return await Promise.race([done, late])
   } finally {
     clearTimeout(timer)
-  }
-}
-
-/** The members of a JSON object; none if the text isn't one. */
-function parsed<Value>(text: string): Partial<Value> {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : {}
-  } catch {
-    return {}
   }
 }

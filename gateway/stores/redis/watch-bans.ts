@@ -1,6 +1,6 @@
 import { pollMs } from '../../keys/store.ts'
 import type { Ban, BanListener } from '../../limits/store.ts'
-import { duplicate, type Connection } from './connect.ts'
+import { duplicate, hear, type Connection } from './connect.ts'
 
 /** Listens for published bans and lifts, and polls for the latest lift in case a message was lost. */
 export function watchBans(
@@ -11,7 +11,7 @@ export function watchBans(
   const subscriber = duplicate(connection)
   let seen: number | undefined
   subscriber.on('ready', () => void subscriber.subscribe(channel).catch(() => undefined))
-  subscriber.on('message', (_channel: string, message: string) => {
+  hear(subscriber, (message) => {
     if (message === '') return forgiven()
     const ban = banFrom(message)
     if (ban) banned(ban)
@@ -50,7 +50,7 @@ function banFrom(message: string): Ban | undefined {
     if (!Array.isArray(parts)) return undefined
     const [untilMs, key, quota] = parts as unknown[]
     const isBan = Number.isSafeInteger(untilMs) && typeof key === 'string' && key !== ''
-    return isBan ? { untilMs: Number(untilMs), key, quota: String(quota) } : undefined
+    return isBan && typeof quota === 'string' ? { untilMs: Number(untilMs), key, quota } : undefined
   } catch {
     return undefined
   }

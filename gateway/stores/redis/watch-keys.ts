@@ -2,7 +2,7 @@ import type { Clock } from '../../../shared/clock.ts'
 import { intactKeyFrom } from '../../keys/record.ts'
 import { pollMs, type KeyListener, type Watch } from '../../keys/store.ts'
 import { answerOf } from './answer.ts'
-import { duplicate, type Connection } from './connect.ts'
+import { duplicate, hear, type Connection } from './connect.ts'
 
 type Names = Readonly<{
   connection: Connection
@@ -29,7 +29,7 @@ export function watchKeys(names: Names, listener: KeyListener): Watch {
   let isPolling = false
 
   subscriber.on('ready', () => void subscriber.subscribe(channel).catch(() => undefined))
-  subscriber.on('message', (_channel: string, message: string) => {
+  hear(subscriber, (message) => {
     const space = message.indexOf(' ')
     const key = intactKeyFrom(message.slice(space + 1))
     const version = Number(message.slice(0, space))
