@@ -8,8 +8,8 @@ export function timeText(ms: number | undefined, otherwise = ''): string {
   return ms === undefined ? otherwise : `${toSecond(ms)}Z`
 }
 
-/** The end of something as operators read it, rounded up to a second; of the next 24 hours with the time until then. */
-export function endText(ms: number, nowMs: number): string {
+/** The end of something as operators read it, rounded up to a second; if it comes within a day of `nowMs`, also how soon. */
+export function endText(ms: number, nowMs = Infinity): string {
   const [text, leftMs] = [timeText(endOf(ms)), ms - nowMs]
   return leftMs > 0 && leftMs < dayMs ? `${text} (in ${shortSpan(leftMs)})` : text
 }

@@ -15,3 +15,10 @@ export function earnedEnd(untilMs: number): number {
 export function setEnd(untilMs: number): number {
   return Math.ceil(untilMs / 1_000) * 1_000
 }
+
+/** Why a ban was earned, behind "it is banned:". A plan that bans no more has no number of strikes to tell. */
+export function earnedText(strikes?: number): string {
+  const requests =
+    strikes === undefined ? 'requests' : strikes === 1 ? 'a request' : `${strikes} requests`
+  return `it sent ${requests} after a 429 had asked it to wait`
+}

@@ -1,7 +1,7 @@
 import { Refusal, type Reason } from '../../shared/refusal.ts'
 import { BoundedMap } from '../../shared/bounded-map.ts'
 import { waitText } from '../../shared/times.ts'
-import { isEarned } from './ban-ends.ts'
+import { earnedText, isEarned } from './ban-ends.ts'
 import { retryAfter, decisiveWindow, endOfWait, type Standing } from './headers.ts'
 import type { BanRules } from './step.ts'
 
@@ -20,9 +20,12 @@ export function waitRefusal(code: Code, standing: Standing, bans?: BanRules): Re
   const content = `${code} ${limit} ${name} ${when} ${isEarnedBan} ${strikes} ${bans?.strikes}`
   const cached = refusalsByContent.get(content)
   if (cached) return cached
+  const why = isEarnedBan
+    ? `${earnedText(bans?.strikes)}. After a 429, wait as long as Retry-After says.`
+    : "the API's operator has banned it."
   const sentence =
     code === 'key_banned'
-      ? `Your key is banned until ${when}: ${isEarnedBan ? earnedText(bans) : "the API's operator has banned it."}`
+      ? `Your key is banned until ${when}: ${why}`
       : code === 'rate_limit_exceeded'
         ? `${limit.toLocaleString('en')} requests a ${name} are used up. Try again at ${when}.${strikeWarning(strikes, bans)}`
         : `Too many requests without a valid key came from your address. Try again at ${when}.`
@@ -37,12 +40,6 @@ export function waitRefusal(code: Code, standing: Standing, bans?: BanRules): Re
 function reasonFor(code: Code, window: 'minute' | 'day' | undefined): Reason | undefined {
   if (code === 'too_many_failed_attempts') return 'strangers'
   return code === 'key_banned' ? 'ban' : window
-}
-
-/** Why a ban was earned. A plan that bans no more has no number of strikes to tell. */
-function earnedText(bans: BanRules | undefined): string {
-  const requests = bans?.strikes === 1 ? 'a request' : `${bans ? `${bans.strikes} ` : ''}requests`
-  return `it sent ${requests} after a 429 had asked it to wait. After a 429, wait as long as Retry-After says.`
 }
 
 /** A warning, from the first strike on. */

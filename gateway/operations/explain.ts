@@ -68,9 +68,9 @@ export const explain = ofCommandLine({
     }
   },
   json: ({ requests, timeline }: Found) => requests ?? timeline,
-  text: ({ requests, timeline, warning }: Found) => {
+  text: ({ requests, timeline, warning }: Found, { clock }) => {
     const texts = [
-      requests && requestsText(requests),
+      requests && requestsText(requests, clock()),
       timeline && timelineText(timeline),
       warning && `Note: ${warning}`,
     ]

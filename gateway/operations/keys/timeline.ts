@@ -1,4 +1,5 @@
 import { printable } from '../../../shared/printable.ts'
+import { timeText } from '../../../shared/times.ts'
 import { whoseText } from '../../explain/sentences.ts'
 import { keptMinutes, type RefusedMinute } from '../../explain/timeline-store.ts'
 import type { Key } from '../../keys/key.ts'
@@ -9,7 +10,7 @@ import type { Context } from '../context.ts'
 import { moment } from '../kinds.ts'
 import { operation, WrongInput } from '../operation.ts'
 import { oneKey } from '../parameters.ts'
-import { aligned, timeText } from '../table.ts'
+import { aligned } from '../table.ts'
 import { standingSentence } from './standing-sentence.ts'
 
 /** The most lines of the audit that are looked through for changes. */

@@ -1,10 +1,11 @@
+import { timeText } from '../../../shared/times.ts'
 import { dayMs } from '../../limits/step.ts'
 import { auditView, type AuditEntry } from '../../records/audit-store.ts'
 import { lineCount } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { days, dayRange, textOf } from '../parameters.ts'
 import { changesText } from '../changes-text.ts'
-import { aligned, timeText } from '../table.ts'
+import { aligned } from '../table.ts'
 
 export const listAudit = operation({
   name: 'audit',

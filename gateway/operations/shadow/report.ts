@@ -1,8 +1,9 @@
+import { timeText } from '../../../shared/times.ts'
 import { shadowCsv, shadowReport, type ShadowReport } from '../../foresight/shadows.ts'
 import { operation } from '../operation.ts'
 import { dayRange, textOf } from '../parameters.ts'
 import { planOf, recentDays } from '../plans/parameters.ts'
-import { aligned, timeText } from '../table.ts'
+import { aligned } from '../table.ts'
 
 export const reportShadow = operation({
   name: 'shadow report',

@@ -1,9 +1,10 @@
+import { timeText } from '../../../shared/times.ts'
 import type {
   AgreementView,
   OutcomesView,
   SimulationView,
 } from '../../foresight/replay/simulation-view.ts'
-import { aligned, timeText } from '../table.ts'
+import { aligned } from '../table.ts'
 
 /** A simulation and the names of its files. */
 export type Simulated = SimulationView & Readonly<{ config: string; against: string | null }>

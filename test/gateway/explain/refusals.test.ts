@@ -228,7 +228,10 @@ t.test('the README’s example is 140 refusals and one ban in the timeline', asy
   )
   t.match(bans, [{ what: 'bans.earn', by: 'gateway', after: { strikes } }])
   t.equal(bans.length, 1)
-  t.match(told['sentence'], /^“Acme.* is banned until \S+, for going on after refusals/)
+  t.match(
+    told['sentence'],
+    /^“Acme.* is banned until 2026-06-15 12:05:02Z \(in 5 min\): it sent 20 requests after a 429 had asked it to wait\.$/,
+  )
   now += 20 * 60_000
   const later = json(await ask('GET', `/admin/keys/${one.id}/timeline?from=2026-06-15T12:10:00Z`))
   t.strictSame(later['lines'], [])
