@@ -7,7 +7,7 @@ import { minuteMs } from '../../limits/step.ts'
 import type { AuditEntry } from '../../records/audit-store.ts'
 import { changesText } from '../changes-text.ts'
 import type { Context } from '../context.ts'
-import { moment } from '../kinds.ts'
+import { past } from '../kinds.ts'
 import { operation, WrongInput } from '../operation.ts'
 import { oneKey } from '../parameters.ts'
 import { aligned } from '../table.ts'
@@ -31,11 +31,14 @@ export const keyTimeline = operation({
     'audit. At most 2,000 lines of refusals, the latest.',
   parameters: {
     key: oneKey,
-    from: { kind: moment, value: 'TIME', help: 'the first moment; 7 days back by default' },
-    to: { kind: moment, value: 'TIME', help: 'the last moment; now by default' },
+    from: { kind: past, value: 'TIME', help: 'the first moment; 7 days back by default' },
+    to: { kind: past, value: 'TIME', help: 'the last moment; now by default' },
   },
   role: 'read',
-  run: (context, { key, from, to }) => timelineOf(context, key, from, to),
+  run: (context, { key, from, to }) => {
+    const nowMs = context.clock()
+    return timelineOf(context, key, from?.(nowMs), to?.(nowMs))
+  },
   text: timelineText,
 })
 

@@ -142,6 +142,10 @@ async function explainsTheFleet(t: Test, store: string): Promise<string> {
   ] as const) {
     t.match(await explain(id, ...words), { code: 2, out: why })
   }
+  t.equal((await explain(id, '--at', '1m')).code, 0, 'a minute ago')
+  t.match((await explain(id, '--at', '8d')).out, /longer ago than the 7 days/)
+  const ago = json(await one.ask('GET', `/admin/keys/${id}/timeline?from=2h&to=1h`))
+  t.equal(Date.parse(String(ago['to'])) - Date.parse(String(ago['from'])), 3_600_000)
   const later = json(await one.ask('GET', `/admin/keys/${id}/timeline?to=2099-12-31`))
   t.not((later['lines'] as unknown[]).length, 0, 'an end in the future leaves out nothing')
 
