@@ -36,15 +36,20 @@ export function keyText(
 ): string {
   const { plan, account, test, limits, standing, bannedUntil, lastUsedAt, oldToken } = details
   const { quota, minute, day, strikes } = standing
-  const ofWhom = (own: unknown) => (own === undefined ? `plan ${plan}` : 'its own limit')
+  const windowRow = (window: Window, name: 'perMinute' | 'perDay'): string | undefined => {
+    if (!standing.offered) return undefined
+    const origin = limits?.[name] === undefined ? `plan ${plan}` : 'its own limit'
+    const granted = standing.grants.reduce((sum, grant) => sum + (grant[name] ?? 0), 0)
+    return windowText(window, origin, granted, nowMs)
+  }
   const rows = {
     ...details,
     state: stateText(details, nowMs),
     why: bannedUntil === undefined ? undefined : banText(standing),
     test: test && 'it may have refusals acted, with X-Gateway-Act; its quota is its own',
     strikes: strikes > 0 ? strikes : undefined,
-    minute: windowText(minute, ofWhom(limits?.perMinute), standing.offered, nowMs),
-    day: windowText(day, ofWhom(limits?.perDay), standing.offered, nowMs),
+    minute: windowRow(minute, 'perMinute'),
+    day: windowRow(day, 'perDay'),
     lastUsedAt: lastUsedAt === undefined ? undefined : (lastUsedAt ?? 'no use is known'),
     oldToken: oldToken && oldTokenText(oldToken, nowMs),
     quota: quota.startsWith('account:') ? `shared by all keys of ${account}` : undefined,
@@ -123,16 +128,11 @@ export function causeText({ by, strikes }: BanCause): string {
 
 type Window = QuotaView['minute']
 
-function windowText(
-  window: Window,
-  origin: string,
-  isOffered: boolean,
-  nowMs: number,
-): string | undefined {
-  if (!isOffered) return undefined
+function windowText(window: Window, origin: string, granted: number, nowMs: number): string {
   if (!window) return `unlimited (${origin})`
   const { limit, used, reset } = window
-  return `${used} of ${limit} used (${origin}), until ${endText(reset * 1_000, nowMs)}`
+  const parts = granted > 0 ? `: ${limit - granted} + ${granted} granted` : ''
+  return `${used} of ${limit} used (${origin}${parts}), until ${endText(reset * 1_000, nowMs)}`
 }
 
 function valueText(value: unknown): string {
