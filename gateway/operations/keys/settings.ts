@@ -55,7 +55,7 @@ const addresses = {
 const note = textOf('TEXT', 'anything worth knowing')
 const test = {
   kind: yesOrNo,
-  help: 'a test key, for good: with X-Gateway-Act it gets any refusal acted',
+  help: 'a test key: lets its owner simulate refusals, by X-Gateway-Act; this can’t be changed later',
 } as const
 
 /** The parameters of a new key. A dot leads into a member of an object. */

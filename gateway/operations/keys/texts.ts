@@ -46,7 +46,7 @@ export function keyText(
     ...details,
     state: stateText(details, nowMs),
     why: bannedUntil === undefined ? undefined : banText(standing),
-    test: test && 'it may have refusals acted, with X-Gateway-Act; its quota is its own',
+    test: test && 'lets its owner simulate refusals, by X-Gateway-Act; its quota is its own',
     strikes: strikes > 0 ? strikes : undefined,
     minute: windowRow(minute, 'perMinute'),
     day: windowRow(day, 'perDay'),
