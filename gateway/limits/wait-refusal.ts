@@ -13,14 +13,13 @@ const refusalsByContent = new BoundedMap<Refusal>(1_000)
 /** A 429 that says why, until when to wait, and what happens to a caller that doesn't wait. */
 export function waitRefusal(code: Code, standing: Standing, bans?: BanRules): Refusal {
   const { limit = 0, name } = decisiveWindow(standing.decision, standing.limits) ?? {}
-  const { strikes, bannedUntilMs, nowMs } = standing.decision
-  const seconds = retryAfter(standing)
-  const when = waitText(endOfWait(standing), nowMs)
-  const isEarnedBan = isEarned(bannedUntilMs)
-  const content = `${code} ${limit} ${name} ${when} ${isEarnedBan} ${strikes} ${bans?.strikes}`
+  const { strikes, nowMs } = standing.decision
+  const [seconds, endMs] = [retryAfter(standing), endOfWait(standing)]
+  const content = `${code} ${limit} ${name} ${seconds} ${endMs} ${strikes} ${bans?.strikes}`
   const cached = refusalsByContent.get(content)
   if (cached) return cached
-  const why = isEarnedBan
+  const when = waitText(endMs, nowMs)
+  const why = isEarned(endMs)
     ? `${earnedText(bans?.strikes)}. After a 429, wait as long as Retry-After says.`
     : "the API's operator has banned it."
   const sentence =

@@ -230,7 +230,9 @@ t.test('the README’s example is 140 refusals and one ban in the timeline', asy
   const bans = (told['lines'] as { what: string; by?: string }[]).filter(({ what }) =>
     what.startsWith('bans.'),
   )
-  t.match(bans, [{ what: 'bans.earn', by: 'gateway', after: { strikes } }])
+  t.match(bans, [
+    { what: 'bans.earn', by: 'gateway', after: { strikes, until: '2026-06-15T12:05:02.000Z' } },
+  ])
   t.equal(bans.length, 1)
   t.match(
     told['sentence'],
