@@ -35,6 +35,7 @@ export function keyText(
   consequences: readonly string[] = [],
 ): string {
   const { plan, account, test, limits, standing, bannedUntil, lastUsedAt, oldToken } = details
+  const { expiresAt, revokedAt, oldTokenUntil } = details
   const { quota, minute, day, strikes } = standing
   const windowRow = (window: Window, name: 'perMinute' | 'perDay'): string | undefined => {
     if (!standing.offered) return undefined
@@ -50,7 +51,12 @@ export function keyText(
     strikes: strikes > 0 ? strikes : undefined,
     minute: windowRow(minute, 'perMinute'),
     day: windowRow(day, 'perDay'),
-    lastUsedAt: lastUsedAt === undefined ? undefined : (lastUsedAt ?? 'no use is known'),
+    createdAt: timeText(Date.parse(details.createdAt)),
+    expiresAt: expiresAt && endText(Date.parse(expiresAt), nowMs),
+    revokedAt: revokedAt && timeText(Date.parse(revokedAt)),
+    oldTokenUntil: oldTokenUntil && endText(Date.parse(oldTokenUntil), nowMs),
+    lastUsedAt:
+      lastUsedAt === null ? 'no use is known' : lastUsedAt && timeText(Date.parse(lastUsedAt)),
     oldToken: oldToken && oldTokenText(oldToken, nowMs),
     quota: quota.startsWith('account:') ? `shared by all keys of ${account}` : undefined,
     temporary: temporaryText(details, nowMs),

@@ -214,6 +214,8 @@ t.test('the commands on keys', async (t) => {
     t.match(await runJson('keys', 'list', '--name', 'banned'), [{ bannedUntil: /Z$/ }])
     const shown = await run('keys', 'show', 'Banned')
     t.match(shown.out, /state: +banned until 20/)
+    t.match(shown.out, /createdAt: +20\S+ \S+Z\n/)
+    t.notMatch(shown.out, /\dT\d\d:/, 'one form of time')
     t.match(shown.out, /why: +Eve has banned it, since 20/)
     t.match(shown.out, /minute: +0 of 60 used \(plan free\), until 20/)
     const { out } = await run('quota', 'show', 'Banned')
