@@ -117,7 +117,9 @@ t.test('the commands on keys', async (t) => {
     })
     t.match(await runJson('keys', 'list', '--name', 'OO OF'), [{ id }])
     t.match(await run('keys', 'list', '--name', 'nobody'), { out: /No key matches/ })
-    t.match(await run('audit', '--key', 'Zoo of Bern', '--limit', '1'), { out: /\n\S+ \S+Z +\S+ +\w{12} +enabled “Zoo of Bern”$/m })
+    t.match(await run('audit', '--key', 'Zoo of Bern', '--limit', '1'), {
+      out: /\n\S+ \S+Z +\S+ +\w{12} +enabled “Zoo of Bern”$/m,
+    })
   })
 
   t.test('take away whatever can be given, as the admin API does', async (t) => {

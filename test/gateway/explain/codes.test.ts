@@ -209,7 +209,7 @@ deprecations:
     const { limit, remaining, reset } = windowIn(answer)
     const window = reason === 'day' ? found.day : found.minute
     if (reason === 'ban') {
-      t.equal(Date.parse(found.bannedUntil ?? ''), reset * 1_000, 'one end of the ban')
+      t.equal(Date.parse(found.bannedUntil ?? '') / 1_000, reset, 'one end of the ban')
     } else if (Number.isNaN(limit)) {
       t.equal(window, null, `${name}: no decision, no headers`)
     } else {
