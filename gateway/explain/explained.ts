@@ -1,4 +1,5 @@
 import { loggable } from '../../shared/log.ts'
+import { endIso } from '../../shared/times.ts'
 import type { KeptRefusal, KeptWindow } from './refusal-block.ts'
 import { sentenceOf, whyOf } from './sentences.ts'
 
@@ -26,7 +27,7 @@ export function explained(kept: KeptRefusal, gateway: string) {
     minute: windowView(kept.minute),
     day: windowView(kept.day),
     strikes: kept.strikes,
-    bannedUntil: bannedUntilMs > 0 ? iso(bannedUntilMs) : null,
+    bannedUntil: bannedUntilMs > 0 ? endIso(bannedUntilMs) : null,
     decidedBy: kept.decidedBy ?? null,
     config: kept.config,
     upstream: upstream === '' ? null : upstream,

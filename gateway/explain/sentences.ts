@@ -1,4 +1,6 @@
 import type { Reason, RefusalCode } from '../../shared/refusal.ts'
+import { endText } from '../../shared/times.ts'
+import { earnedText, isEarned } from '../limits/ban-ends.ts'
 import type { KeptRefusal, KeptWindow } from './refusal-block.ts'
 
 /** Why an answer was refused or failed: the reason, the code if that says all, or `backend` for the backend's own. */
@@ -29,7 +31,7 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
   revoked: (kept) => `The key ${nameOf(kept)} is revoked.`,
   rotated_out: (kept) => `The key ${nameOf(kept)} has a newer token: this one was rotated out.`,
   strangers: (kept) =>
-    `Too many requests without a valid key came from the address. ${again(fullWindow(kept)?.resetMs, kept)}`,
+    `Too many requests without a valid key came from the address. ${again(fullWindow(kept)?.resetMs)}`,
   plan_gone: (kept) => `The configuration has no plan ${kept.caller?.plan} any more.`,
   plan: (kept) => `The plan ${kept.caller?.plan} doesn’t include ${kept.method} for this path.`,
   method: (kept) => `The key ${nameOf(kept)} is restricted to other methods than ${kept.method}.`,
@@ -39,7 +41,7 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
   minute: (kept) => ofWindow('minute', kept.minute, kept),
   day: (kept) => ofWindow('day', kept.day, kept),
   ban: (kept) =>
-    `The key ${nameOf(kept)} is banned: it went on after refusals, or an operator banned it. ${again(kept.bannedUntilMs, kept)}`,
+    `The key ${nameOf(kept)} is banned: ${causeOf(kept)}. ${again(kept.bannedUntilMs)}`,
   pace: () => 'The gateway’s own endpoints were asked more often than they answer one key.',
   share: ({ upstream, shareTaken: { underWay, share } }) =>
     `The upstream ${upstream} was half full. The quota had ${underWay} requests under way, and its share was ${share}.`,
@@ -81,7 +83,7 @@ function ofWindow(
   const points = kept.cost === 1 ? '' : ' points'
   const needs = kept.cost === 1 ? '' : `, and it costs ${count(kept.cost)}`
   const sentence = `${count(used)} of ${count(limit)}${points} ${inWindow} were used${needs} (${whoseText(kept.caller ?? {})}).`
-  return `${sentence} ${again(resetMs, kept)}`
+  return `${sentence} ${again(resetMs)}`
 }
 
 /** The plan and the account of a key. The quota of a test key isn't its account's. */
@@ -102,17 +104,13 @@ export function whoseText({
   return parts.join(', ')
 }
 
-/** From when on it would have been let in; without its date on the same day. */
-function again(fromMs: number | undefined, { atMs }: KeptRefusal): string {
-  if (fromMs === undefined) return ''
-  return `It would have been let in from ${clockText(fromMs, atMs)}.`
+/** From when on it would have been let in. */
+function again(fromMs: number | undefined): string {
+  return fromMs === undefined ? '' : `It would have been let in from ${endText(fromMs)}.`
 }
 
-/** The time of an end in UTC, rounded up to a second; with its date if that isn't the day of `fromMs`. */
-export function clockText(ms: number, fromMs: number): string {
-  const text = new Date(Math.ceil(ms / 1_000) * 1_000).toISOString()
-  const isSameDay = text.slice(0, 10) === new Date(fromMs).toISOString().slice(0, 10)
-  return isSameDay ? text.slice(11, 19) : text.slice(0, 19).replace('T', ' ')
+function causeOf({ bannedUntilMs }: KeptRefusal): string {
+  return isEarned(bannedUntilMs) ? earnedText() : 'an operator has banned it'
 }
 
 function fullWindow({ minute, day }: KeptRefusal): KeptWindow | undefined {

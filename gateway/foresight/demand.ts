@@ -8,7 +8,7 @@ import { plannedQuotas, type PlannedQuota } from './planned-quotas.ts'
 import { limitsView } from './views.ts'
 
 /** A quota is near its limit from this part of it on. */
-const nearPart = 0.8
+export const nearPart = 0.8
 
 /** The most steps of a curve. */
 const mostSteps = 200

@@ -1,3 +1,4 @@
+import { timeText } from '../../shared/times.ts'
 import type { LimitSettings } from '../limits/limits.ts'
 import type { Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'
@@ -100,10 +101,10 @@ function without(
 export function requireEnds({ expiresAtMs = Infinity }: Key, ends: Ends, nowMs: number): void {
   for (const endMs of [ends.plan, ends.limits]) {
     if (typeof endMs !== 'number') continue
-    const end = new Date(endMs).toISOString()
+    const end = timeText(endMs)
     if (endMs <= nowMs) throw new KeyMistake(`the end ${end} is in the past`)
     if (endMs > expiresAtMs) {
-      const expiry = new Date(expiresAtMs).toISOString()
+      const expiry = timeText(expiresAtMs)
       throw new KeyMistake(`the end ${end} never comes: the key expires before it, at ${expiry}`)
     }
   }

@@ -1,3 +1,4 @@
+import { endIso } from '../../shared/times.ts'
 import type { KeyInUse } from './in-use.ts'
 import { lastUse, markOf } from './last-use-store.ts'
 import type { LimitSettings } from '../limits/limits.ts'
@@ -41,7 +42,7 @@ export function keyView(key: Key, nowMs: number, { bannedUntilMs, inUse }: Besid
     paths,
     addresses,
     note,
-    bannedUntil: time(bannedUntilMs),
+    bannedUntil: bannedUntilMs === undefined ? undefined : endIso(bannedUntilMs),
     oldTokenUntil: time(oldSecretOf(key, nowMs)?.untilMs),
     ...(inUse && usesView(inUse, nowMs)),
   }

@@ -1,3 +1,4 @@
+import { earnedEnd } from './ban-ends.ts'
 import type { Standing } from './headers.ts'
 import { pointsAt, type NearDay } from './near.ts'
 import type { Decision } from './step.ts'
@@ -19,9 +20,9 @@ export function usedUp(
   return { decision: acted, limits }
 }
 
-/** A standing as it would be during a ban. */
+/** A standing as it would be during an earned ban. */
 export function banned({ decision, limits }: Standing, forMs: number): Standing {
-  const bannedUntilMs = decision.nowMs + forMs
+  const bannedUntilMs = earnedEnd(decision.nowMs + forMs)
   return { decision: { ...decision, verdict: 'banned', bannedUntilMs }, limits }
 }
 

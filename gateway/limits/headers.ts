@@ -43,10 +43,14 @@ export function rateHeaders({ decision, limits }: Standing, ietf: boolean): Reco
 }
 
 /** The `Retry-After` of a refusal. */
-export function retryAfter({ decision, limits }: Standing): number {
+export function retryAfter(standing: Standing): number {
+  return secondsToWait(endOfWait(standing), standing.decision.nowMs)
+}
+
+/** The time from which on a refused caller is let in. */
+export function endOfWait({ decision, limits }: Standing): number {
   const { verdict, bannedUntilMs, nowMs } = decision
-  const { resetMs = nowMs } = decisiveWindow(decision, limits) ?? {}
-  return secondsToWait(verdict === 'banned' ? bannedUntilMs : resetMs, nowMs)
+  return verdict === 'banned' ? bannedUntilMs : (decisiveWindow(decision, limits)?.resetMs ?? nowMs)
 }
 
 /** Whole seconds until the next window: a caller that waits exactly as long is admitted. */

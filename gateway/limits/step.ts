@@ -1,3 +1,4 @@
+import { earnedEnd } from './ban-ends.ts'
 import { grantedIn, raised, type Granted, type QuotaGrants } from './grants.ts'
 import type { Limits } from './limits.ts'
 import { withPoints, type PastPoints } from './past-points.ts'
@@ -34,6 +35,7 @@ export type Conduct = {
   refusedAtMs: number
   /** Times of the latest strikes, oldest first. */
   strikesMs: number[]
+  /** It also says whether the ban was earned: ban-ends.ts. */
   bannedUntilMs: number
   /** The number of bans in a row that the next one continues. */
   bans: number
@@ -238,7 +240,7 @@ function refuse(conduct: Conduct, rules: BanRules, nowMs: number): boolean {
   const follows = conduct.bannedUntilMs > 0 && nowMs - conduct.bannedUntilMs <= rules.memoryMs
   conduct.bans = follows ? conduct.bans + 1 : 0
   const lasts = Math.min(rules.forMs * rules.factor ** conduct.bans, rules.atMostMs)
-  conduct.bannedUntilMs = nowMs + Math.floor(lasts)
+  conduct.bannedUntilMs = earnedEnd(nowMs + Math.floor(lasts))
   conduct.strikesMs = []
   conduct.refusedAtMs = 0
   return true

@@ -42,7 +42,7 @@ export interface QuotaStore {
   grant(quota: string, grant: NewGrant): Promise<boolean>
   /** The latest grants to a quota, the oldest first. Some may be of windows that have ended. */
   grants(quota: string): Promise<readonly Grant[]>
-  /** Bans a key until a time; replaces a ban that runs. */
+  /** Bans a key until a time, a whole second for an operator's ban; replaces a ban that runs. */
   ban(quota: string, key: string, untilMs: number): Promise<void>
   /** Ends a ban and forgets it; `false` if no ban ran. */
   lift(quota: string, key: string): Promise<boolean>

@@ -1,9 +1,10 @@
+import { endIso } from '../../shared/times.ts'
 import type { Ban } from './store.ts'
 import { windows, type Standing } from './headers.ts'
 
 /** A ban as operators are told of it. */
 export function banView({ key, name, untilMs }: Pick<Ban, 'key' | 'untilMs'> & { name?: string }) {
-  return { id: key, name, until: iso(untilMs) }
+  return { id: key, name, until: endIso(untilMs) }
 }
 
 /** How a caller stands: what it is told itself at the quota path, and an operator by its key. */
@@ -23,8 +24,4 @@ function windowView(window: ReturnType<typeof windows>['minute']) {
   if (!window) return null
   const { limit, remaining, resetMs } = window
   return { limit, remaining, reset: Math.ceil(resetMs / 1000) }
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }

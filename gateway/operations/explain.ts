@@ -6,7 +6,7 @@ import { dayMs, minuteMs } from '../limits/step.ts'
 import type { CommandContext } from './context.ts'
 import { tokenWarning } from './keys/texts.ts'
 import { timelineOf, timelineText, type KeyTimeline } from './keys/timeline.ts'
-import { anyText, moment, timelineDays } from './kinds.ts'
+import { anyText, past, timelineDays } from './kinds.ts'
 import { ofCommandLine, WrongInput } from './operation.ts'
 import { nothingText, requestsText } from './requests/show.ts'
 
@@ -32,7 +32,7 @@ export const explain = ofCommandLine({
       isRequired: true,
     },
     at: {
-      kind: moment,
+      kind: past,
       value: 'TIME',
       help: 'of a key: the half hours before and after this time',
     },
@@ -43,8 +43,10 @@ export const explain = ofCommandLine({
     },
   },
   role: 'read',
-  run: async (context, { what, at, days }) => {
-    requireTime(context, at, days)
+  run: async (context, { what, at: timeAt, days }) => {
+    const now = context.clock()
+    const at = timeAt?.(now)
+    requireTime(now, at, days)
     const found = await keyOf(context, what)
     const { key, byToken } = found
     // A token is no id of a request, and isn't shown around.
@@ -56,7 +58,6 @@ export const explain = ofCommandLine({
       const why = 'why' in requests ? requests.why : nothingText(what, requests)
       throw new KeyMistake(`${found.why}; and ${why}`, 'not_found')
     }
-    const now = context.clock()
     const [from, to] =
       at === undefined
         ? [now - (days ?? mostDays) * dayMs, now]
@@ -68,9 +69,9 @@ export const explain = ofCommandLine({
     }
   },
   json: ({ requests, timeline }: Found) => requests ?? timeline,
-  text: ({ requests, timeline, warning }: Found) => {
+  text: ({ requests, timeline, warning }: Found, { clock }) => {
     const texts = [
-      requests && requestsText(requests),
+      requests && requestsText(requests, clock()),
       timeline && timelineText(timeline),
       warning && `Note: ${warning}`,
     ]
@@ -79,15 +80,11 @@ export const explain = ofCommandLine({
 })
 
 /** Throws if a time was asked for that can't be told of. */
-function requireTime(
-  { clock }: CommandContext,
-  at: number | undefined,
-  days: number | undefined,
-): void {
+function requireTime(nowMs: number, at: number | undefined, days: number | undefined): void {
   if (at === undefined) return
   if (days !== undefined) throw new WrongInput('--at and --days contradict each other')
-  if (at > clock()) throw new WrongInput('--at is in the future')
-  if (at < clock() - mostDays * dayMs)
+  if (at > nowMs) throw new WrongInput('--at is in the future')
+  if (at < nowMs - mostDays * dayMs)
     throw new WrongInput('--at is longer ago than the 7 days that are kept')
 }
 

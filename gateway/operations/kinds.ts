@@ -84,8 +84,27 @@ export const overlapTime = ofText('0 or a duration such as 24h', (text) =>
   text === '0' ? 0 : durationFrom(text),
 )
 
-/** The end of something, in milliseconds since 1970. */
-export const moment = ofText('a day such as 2030-12-31, or a time with its zone', instantFrom)
+/** Milliseconds since 1970 by the present time, from which a duration counts. */
+export type TimeAt = (nowMs: number) => number
+
+/** The end of something: a duration counts from now on. */
+export const end = ofText(
+  'a day such as 2030-12-31, a time with its zone, or a duration from now on such as 1h',
+  (text) => timeFrom(text, 1),
+)
+
+/** A time in the past: a duration counts back from now. */
+export const past = ofText(
+  'a day such as 2030-12-31, a time with its zone, or a duration back from now such as 2h',
+  (text) => timeFrom(text, -1),
+)
+
+function timeFrom(text: string, direction: 1 | -1): TimeAt | undefined {
+  const duration = durationFrom(text)
+  if (duration) return (nowMs) => nowMs + direction * duration
+  const instant = instantFrom(text)
+  return instant === undefined ? undefined : () => instant
+}
 
 /** The points that a key may use up in a window. */
 export const limit: Kind<number | 'unlimited'> = {

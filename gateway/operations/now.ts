@@ -1,4 +1,5 @@
 import { printable } from '../../shared/printable.ts'
+import { timeText } from '../../shared/times.ts'
 import type { LatencyView } from '../live/latency.ts'
 import type { Picture } from '../live/picture.ts'
 import type { SumsView } from '../live/sum-rows.ts'
@@ -37,7 +38,7 @@ export const now = ofGateway({
 
 function heading({ time, gateways: { asked, told } }: Picture): string {
   const who = `${told} of ${asked} ${asked === 1 ? 'gateway' : 'gateways'} told`
-  return `${who}, ${time.slice(0, 19).replace('T', ' ')}Z.`
+  return `${who}, ${timeText(Date.parse(time))}.`
 }
 
 const counts: readonly (readonly [label: string, count: (sums: SumsView) => number])[] = [

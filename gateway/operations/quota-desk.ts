@@ -9,6 +9,7 @@ import type { AuditStore } from '../records/audit-store.ts'
 import type { LastUseStore } from '../keys/last-use-store.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { Ban, QuotaStore } from '../limits/store.ts'
+import { setEnd } from '../limits/ban-ends.ts'
 import { banView } from '../limits/views.ts'
 import { causeOf } from './ban-cause.ts'
 import { keyStanding, type StandingFacts, type KeyStanding } from './key-standing.ts'
@@ -81,7 +82,8 @@ export class QuotaDesk {
   /** Bans a key for a time from now, in place of a ban that runs. */
   async ban(id: string, forMs: number): Promise<Ban & { name: string }> {
     const key = await this.#key(id)
-    const ban = { key: id, name: key.name, quota: quotaOf(key), untilMs: this.#clock() + forMs }
+    const untilMs = setEnd(this.#clock() + forMs)
+    const ban = { key: id, name: key.name, quota: quotaOf(key), untilMs }
     const before = (await this.#quota.bans()).find((each) => each.key === id)
     await this.#quota.ban(ban.quota, id, ban.untilMs)
     await this.#noted?.({

@@ -14,17 +14,3 @@ export function aligned(cells: readonly (readonly string[])[]): string {
       .trimEnd()
   return rows.map(line).join('\n')
 }
-
-/** A day and time for people, in UTC; `otherwise` if there is none. */
-export function timeText(ms: number | undefined, otherwise = ''): string {
-  return ms === undefined
-    ? otherwise
-    : `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')}Z`
-}
-
-/** The end of something, in UTC: rounded up to a second; without seconds at the beginning of a minute. */
-export function endText(ms: number): string {
-  const endMs = Math.ceil(ms / 1_000) * 1_000
-  const text = new Date(endMs).toISOString()
-  return endMs % 60_000 === 0 ? timeText(endMs) : `${text.slice(0, 19).replace('T', ' ')}Z`
-}

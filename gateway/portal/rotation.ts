@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../shared/refusal.ts'
 import { isOf, Type } from '../../shared/schema.ts'
+import { waitText } from '../../shared/times.ts'
 import { durationFrom } from '../../shared/units.ts'
 import { bearerToken } from '../http/bearer.ts'
 import type { Caller } from '../keys/caller.ts'
@@ -55,7 +56,7 @@ export function rotation({ config, core, clock, log }: OwnOptions): Answer {
       what: 'keys.rotate',
     })
     const own = entries.filter(({ by }) => by === authorOf(caller))
-    if (own.length >= mostADay) throw tooOften(secondsToWait(fromMs + dayMs, nowMs))
+    if (own.length >= mostADay) throw tooOften(fromMs + dayMs, nowMs)
   }
 
   async function rotate(caller: Caller, token: string, overlapMs: number) {
@@ -94,7 +95,7 @@ function requireCurrent(token: string) {
     const [current, ...older] = secrets
     const old = older.find(({ untilMs = 0 }) => untilMs > nowMs)
     if (old) {
-      const until = new Date(old.untilMs ?? nowMs).toISOString()
+      const until = waitText(old.untilMs ?? nowMs, nowMs)
       throw new KeyMistake(
         `An older token of this key works until ${until}. Until then only the API's operator can rotate it.`,
         'conflict',
@@ -136,8 +137,11 @@ function banned(): Refusal {
   return new Refusal('forbidden', sentence).because('ban')
 }
 
-function tooOften(seconds: number): Refusal {
-  const sentence = `A key rotates itself at most ${mostADay} times a day. Try again in ${seconds} seconds.`
-  const headers = { 'retry-after': String(seconds), 'cache-control': 'no-store' }
+function tooOften(untilMs: number, nowMs: number): Refusal {
+  const sentence = `A key rotates itself at most ${mostADay} times a day. Try again at ${waitText(untilMs, nowMs)}.`
+  const headers = {
+    'retry-after': String(secondsToWait(untilMs, nowMs)),
+    'cache-control': 'no-store',
+  }
   return new Refusal('rate_limit_exceeded', sentence, headers).because('pace')
 }

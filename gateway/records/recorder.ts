@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../shared/clock.ts'
+import { endIso } from '../../shared/times.ts'
 import { pathOf, statusOf } from '../../shared/service.ts'
 import { stateOf, type Caller } from '../keys/caller.ts'
 import type { Core } from '../core.ts'
@@ -142,7 +143,7 @@ export function recorder(core: Core, { hash, byRoute, clock, log }: RecorderOpti
       meters.bans.add(planOf(caller), '')
       // A ban during an outage holds in this gateway only, so it is logged and not written to the audit.
       if (core.quotas.isReachable) core.earnedBans.add({ id, name, bans }, untilMs)
-      log.warn({ key: id, until: new Date(untilMs).toISOString() }, 'a key is banned')
+      log.warn({ key: id, until: endIso(untilMs) }, 'a key is banned')
     },
 
     deprecatedCall(caller, operation) {

@@ -2,9 +2,11 @@ import type { onRequestHookHandler } from 'fastify'
 import type { Clock } from '../../shared/clock.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { pathOf } from '../../shared/service.ts'
+import { waitText } from '../../shared/times.ts'
 import { actedDeprecation } from '../acts/deprecation.ts'
 import type { FindDeprecation } from '../config/deprecations.ts'
 import type { Caller } from '../keys/caller.ts'
+import { secondsToWait } from '../limits/headers.ts'
 import { refuse, type RequestRecord } from '../request-record.ts'
 
 export type RetireOptions = Readonly<{
@@ -39,10 +41,7 @@ export function retire({ find, clock, called, unanswered }: RetireOptions): onRe
       : brownouts.find(({ fromMs, toMs }) => fromMs <= now && now < toMs)
     if (!brownout) return done()
     unanswered(record)
-    void refuse(
-      reply,
-      brownedOut(Math.max(1, Math.ceil((brownout.toMs - now) / 1000)), replacement),
-    )
+    void refuse(reply, brownedOut(brownout.toMs, now, replacement))
   }
 }
 
@@ -51,9 +50,10 @@ function gone(replacement: string | undefined): Refusal {
   return new Refusal('gone', sentence, { 'cache-control': 'no-store' }).because('sunset')
 }
 
-function brownedOut(seconds: number, replacement: string | undefined): Refusal {
-  const sentence = `This operation will be removed. It is switched off for a scheduled brownout.${instead(replacement)}`
-  const headers = { 'retry-after': String(seconds) }
+function brownedOut(toMs: number, nowMs: number, replacement: string | undefined): Refusal {
+  const until = waitText(toMs, nowMs)
+  const sentence = `This operation will be removed. It is switched off for a scheduled brownout until ${until}.${instead(replacement)}`
+  const headers = { 'retry-after': String(secondsToWait(toMs, nowMs)) }
   return new Refusal('service_unavailable', sentence, headers).because('brownout')
 }
 

@@ -1,3 +1,4 @@
+import { endText, timeText } from '../../shared/times.ts'
 import type { UpstreamSettings } from '../config/config.ts'
 import type { Course } from './course.ts'
 import { percentText } from './judge.ts'
@@ -85,7 +86,7 @@ function sentenceOf(facts: Facts): string {
   if (!course) {
     return `The swap of ${name} has not begun: it waits until all gateways go by the same configuration.`
   }
-  const since = `since ${iso(course.sinceMs)}`
+  const since = `since ${timeText(course.sinceMs)}`
   const anew = `tollgate upstream swap resume ${name}`
   switch (state) {
     case 'checking':
@@ -107,8 +108,9 @@ function nextText({ state, missing, after, dueMs = 0, nowMs }: Facts, anew: stri
   if (state === 'paused') return `it is paused until: ${anew}`
   const asked = `${after - missing} of ${after} requests`
   if (missing > 0 && nowMs >= dueMs) return `it waits for more: the new side was asked ${asked}`
-  if (missing > 0) return `the next step comes after ${iso(dueMs)} and ${asked} to the new side`
-  return `the next step comes at ${iso(dueMs)}`
+  if (missing > 0)
+    return `the next step comes after ${endText(dueMs, nowMs)} and ${asked} to the new side`
+  return `the next step comes at ${endText(dueMs, nowMs)}`
 }
 
 function iso(ms: number): string {

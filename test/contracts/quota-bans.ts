@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { isEarned } from '../../gateway/limits/ban-ends.ts'
 import { dayMs, minuteMs } from '../../gateway/limits/step.ts'
 import { until } from '../support/until.ts'
 import { rules, start, type TriedStore } from './tried-quotas.ts'
@@ -41,6 +42,16 @@ export function bansContract(t: Test, tried: TriedStore): void {
         { verdict: 'admitted', dayUsed: 2 },
         'then the key works, and its counters stand',
       )
+    })
+    t.test('an earned ban never ends with a whole second, as an operator’s does', async (t) => {
+      const quota = newName()
+      setTime(start)
+      await verdicts(quota, 2, bans)
+      setTime(start + 2_000)
+      await verdicts(quota, 2, bans)
+      const earned = await ask(quota, bans)
+      t.equal(earned.bannedUntilMs, start + 2_000 + rules.forMs - 1)
+      t.ok(isEarned(earned.bannedUntilMs))
     })
     t.test(
       'an admitted request ends an episode; strikes that are too old do not count',

@@ -119,6 +119,7 @@ t.test(
     const { headers } = await key()
     const answer = await call('GET', '/v1/pets/1', undefined, headers)
     t.match(answer, { status: 503, headers: { ...told, 'retry-after': '60' } })
+    t.match(json(answer), { message: / scheduled brownout until 12:01:00 UTC \(60 s\)\./ })
     t.match(json(await call('GET', '/v1/quota', undefined, headers)), {
       minute: { remaining: 59 },
       day: { remaining: 1_000 },

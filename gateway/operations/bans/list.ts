@@ -1,5 +1,6 @@
+import { endText } from '../../../shared/times.ts'
 import { operation } from '../operation.ts'
-import { aligned, endText } from '../table.ts'
+import { aligned } from '../table.ts'
 import { banView } from '../../limits/views.ts'
 
 export const listBans = operation({
@@ -11,8 +12,8 @@ export const listBans = operation({
   role: 'read',
   run: ({ desks }) => desks().quotas.bans(),
   json: (bans) => bans.map(banView),
-  text: (bans) => {
-    const rows = bans.map(({ key, name, untilMs }) => [key, name, endText(untilMs)])
+  text: (bans, { clock }) => {
+    const rows = bans.map(({ key, name, untilMs }) => [key, name, endText(untilMs, clock())])
     return rows.length > 0 ? aligned([['ID', 'NAME', 'UNTIL'], ...rows]) : 'No ban runs.'
   },
 })

@@ -1,9 +1,9 @@
 import { printable } from '../../../shared/printable.ts'
+import { endText } from '../../../shared/times.ts'
 import { banView } from '../../limits/views.ts'
 import { banTime } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { oneKey } from '../parameters.ts'
-import { endText } from '../table.ts'
 
 export const setBan = operation({
   name: 'bans set',
@@ -17,6 +17,6 @@ export const setBan = operation({
   role: 'all',
   run: ({ desks }, { key, for: forMs }) => desks().quotas.ban(key.id, forMs),
   json: banView,
-  text: ({ key, name, untilMs }) =>
-    `The key ${key} (${printable(name)}) is banned until ${endText(untilMs)}.`,
+  text: ({ key, name, untilMs }, { clock }) =>
+    `The key ${key} (${printable(name)}) is banned until ${endText(untilMs, clock())}.`,
 })

@@ -1,9 +1,9 @@
+import { timeText } from '../../../shared/times.ts'
 import type { Reloader } from '../../config/reload.ts'
 import { writtenLines } from '../../config/diff.ts'
 import { configText } from '../../config/show.ts'
 import { ofGateway } from '../operation.ts'
 import { saveFault } from './savable.ts'
-import { timeText } from '../table.ts'
 
 export const runningConfig = ofGateway({
   name: 'config running',

@@ -1,7 +1,8 @@
 import { printable } from '../../../shared/printable.ts'
+import { timeText } from '../../../shared/times.ts'
 import { fleetView, type FleetView } from '../../fleet/view.ts'
 import { ofGateway } from '../operation.ts'
-import { aligned, timeText } from '../table.ts'
+import { aligned } from '../table.ts'
 
 export const listGateways = ofGateway({
   name: 'gateways',

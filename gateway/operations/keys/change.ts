@@ -38,10 +38,10 @@ export const changeKey = operation({
 /** The change, and what it is of: without a key, the account says whose keys. */
 function changeFrom(
   { key, dryRun, account, ...others }: Given<typeof parameters>,
-  { desks }: Context,
+  { desks, clock }: Context,
 ): { target: Target; change: KeyEdit } {
   const given = { ...others, account: key ? account : undefined }
-  const [changes, ends] = [settingsFrom(given), endsFrom(given)]
+  const [changes, ends] = [settingsFrom(given, clock()), endsFrom(given, clock())]
   const endsSomething = Object.values(ends).includes(null)
   if (Object.keys(changes).length === 0 && !endsSomething) {
     throw new WrongInput('no change was given; name at least one setting')

@@ -1,7 +1,7 @@
+import { endText } from '../../../shared/times.ts'
 import type { KeyDesk } from '../key-desk.ts'
 import type { Key } from '../../keys/key.ts'
 import type { KeyDetails, QuotaView } from '../quota-desk.ts'
-import { endText } from '../table.ts'
 import { temporaryText } from './texts.ts'
 
 const refusedSoon = 'Every gateway refuses it within a second, with 401.'
@@ -22,7 +22,7 @@ function sharesQuota({ test, revokedAtMs }: Key): boolean {
 }
 
 /** Sentences about the consequences of a change that its author didn't ask for. */
-export function consequencesOf(before: KeyDetails, after: KeyDetails): string[] {
+export function consequencesOf(before: KeyDetails, after: KeyDetails, nowMs: number): string[] {
   const { id, state, plan, account, bannedUntil, standing } = after
   // Nothing else about a revoked key matters.
   if (state === 'revoked') return state === before.state ? [] : [refusedSoon]
@@ -34,8 +34,8 @@ export function consequencesOf(before: KeyDetails, after: KeyDetails): string[] 
   if (limits !== limitsText(before.standing)) {
     sentences.push(`Its limits are now ${limits}.`, ...uselessMinute(standing))
   }
-  const temporary = temporaryText(after)
-  if (temporary !== undefined && temporary !== temporaryText(before)) {
+  const temporary = temporaryText(after, nowMs)
+  if (temporary !== undefined && temporary !== temporaryText(before, nowMs)) {
     sentences.push(`By itself it ends: ${temporary}.`)
   }
   if (before.plan !== plan && after.limits) {
@@ -51,7 +51,7 @@ export function consequencesOf(before: KeyDetails, after: KeyDetails): string[] 
   if (state === 'expired')
     sentences.push(`It has expired; tollgate keys change ${id} --expires DATE extends it.`)
   if (bannedUntil !== undefined) {
-    const until = endText(Date.parse(bannedUntil))
+    const until = endText(Date.parse(bannedUntil), nowMs)
     sentences.push(`Its ban goes on until ${until}; tollgate bans lift ${id} ends it.`)
   }
   if (!standing.offered) {

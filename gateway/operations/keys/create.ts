@@ -10,9 +10,10 @@ export const createKey = operation({
   parameters: newKey,
   changes: true,
   role: 'all',
-  run: ({ desks }, given) => {
+  run: ({ desks, clock }, given) => {
     const { name, plan, test } = given
-    return desks().keys.create({ ...settingsFrom(given), name, plan, test: test || undefined })
+    const settings = settingsFrom(given, clock())
+    return desks().keys.create({ ...settings, name, plan, test: test || undefined })
   },
   location: ({ key }) => `/admin/keys/${key.id}`,
   json: ({ key, token }) => ({ id: key.id, key: token, plan: key.plan }),

@@ -29,7 +29,7 @@ export const editedOutput = {
     if ('many' in outcome) return manyText(outcome.many)
     const { key, before, changed, after } = outcome.one
     const shared = changed.account === key.account ? [] : await sharing(changed, desks().keys)
-    return keyText(after, clock(), [...shared, ...consequencesOf(before, after)])
+    return keyText(after, clock(), [...shared, ...consequencesOf(before, after, clock())])
   },
   isRefused: (outcome: Outcome) => 'many' in outcome && outcome.many.left.length > 0,
 }

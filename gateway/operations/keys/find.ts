@@ -1,7 +1,7 @@
+import { endText } from '../../../shared/times.ts'
 import type { KeyDetails } from '../quota-desk.ts'
 import { anyText } from '../kinds.ts'
 import { operation, WrongInput } from '../operation.ts'
-import { endText } from '../table.ts'
 import { keyText } from './texts.ts'
 
 /** The most characters of a token. */
@@ -37,22 +37,24 @@ export const findKey = operation({
       ? 'This is the current token of the key.'
       : rotatedText(untilMs, clock())
     const state = details.state === 'active' ? '' : ` The key is ${details.state}.`
-    const outcome = works ? outcomeText(details) : 'It doesn’t work: requests with it get 401.'
+    const outcome = works
+      ? outcomeText(details, clock())
+      : 'It doesn’t work: requests with it get 401.'
     return keyText(details, clock(), [`${which}${state} ${outcome}`])
   },
 })
 
 /** The outcome of a request with a valid token: its key may be refused all the same. */
-function outcomeText({ plan, bannedUntil, standing }: KeyDetails): string {
+function outcomeText({ plan, bannedUntil, standing }: KeyDetails, nowMs: number): string {
   if (!standing.offered) {
     return `It is valid, but its key is refused: the configuration has no limits for the plan ${plan}.`
   }
   if (bannedUntil === undefined) return 'It works.'
-  return `It is valid, but its key is banned until ${endText(Date.parse(bannedUntil))}.`
+  return `It is valid, but its key is banned until ${endText(Date.parse(bannedUntil), nowMs)}.`
 }
 
 function rotatedText(untilMs: number | undefined, nowMs: number): string {
   const rotated = 'This token was rotated out: the key has a newer one.'
   if (untilMs === undefined) return `${rotated} It ended more than a day ago.`
-  return `${rotated} ${untilMs > nowMs ? 'It ends' : 'It ended'} at ${endText(untilMs)}.`
+  return `${rotated} ${untilMs > nowMs ? 'It ends' : 'It ended'} at ${endText(untilMs, nowMs)}.`
 }

@@ -1,12 +1,12 @@
+import { endText, timeText } from '../../../shared/times.ts'
 import type { KeyInUse } from '../../keys/in-use.ts'
 import type { Key } from '../../keys/key.ts'
 import { lastUse } from '../../keys/last-use-store.ts'
 import { settingsAt, type InForce } from '../../keys/temporary.ts'
 import { stateOf } from '../../keys/view.ts'
 import { effectiveLimits } from '../../limits/limits.ts'
-import { dayMs } from '../../limits/step.ts'
 import type { Context } from '../context.ts'
-import { aligned, endText, timeText } from '../table.ts'
+import { aligned } from '../table.ts'
 import { windowText, type Standings } from './standings.ts'
 
 /** The most characters of a key's restrictions in a line of the list. */
@@ -49,13 +49,13 @@ function columnsOf(
     ['TEST', ({ test }) => (test ? 'yes' : '')],
     ['STATE', (key) => stateText(key, bans.get(key.id), context), true],
     ['LIMITS', (key) => limitsText(settingsAt(key, context.clock()))],
-    ['UNTIL', (key) => untilText(settingsAt(key, context.clock()))],
+    ['UNTIL', (key) => untilText(settingsAt(key, context.clock()), context)],
     ['MINUTE', (key) => windowText(standing(key)?.standing.minute)],
     ['DAY', (key) => windowText(standing(key)?.standing.day)],
     ['REFUSED TODAY', (key) => String(standing(key)?.refusedToday || '')],
     ['ONLY', onlyText],
     ['EXPIRES', ({ expiresAtMs }) => dayText(expiresAtMs)],
-    ['LAST USED', (_key, uses) => usedText(lastUse(uses), context)],
+    ['LAST USED', (_key, uses) => timeText(lastUse(uses))],
     ['CREATED', ({ createdAtMs }) => dayText(createdAtMs), true],
   ]
 }
@@ -71,15 +71,7 @@ function stateText(
   const plan = config.plans.get(inForce.plan)
   if (!plan || !effectiveLimits(plan, inForce.limits)) return 'refused: no limits'
   if (bannedUntilMs === undefined) return state
-  // Within a day the time is enough, and leaves room for other columns.
-  const [day = '', time = ''] = endText(bannedUntilMs).split(' ')
-  return `banned until ${bannedUntilMs - clock() < dayMs ? time : day}`
-}
-
-/** The day of a key's last use; within a day the time. */
-function usedText(usedMs: number | undefined, { clock }: Context): string {
-  const [day = '', time = ''] = timeText(usedMs).split(' ')
-  return usedMs !== undefined && clock() - usedMs < dayMs ? time : day
+  return `banned until ${endText(bannedUntilMs, clock())}`
 }
 
 /** A key's own limits. */
@@ -92,8 +84,8 @@ function limitsText({ limits }: Pick<InForce, 'limits'>): string {
 }
 
 /** The next end of a plan or of limits that end by themselves. */
-function untilText({ changesAtMs }: InForce): string {
-  return changesAtMs === undefined ? '' : endText(changesAtMs)
+function untilText({ changesAtMs }: InForce, { clock }: Context): string {
+  return changesAtMs === undefined ? '' : endText(changesAtMs, clock())
 }
 
 /** The methods, paths and addresses that a key is restricted to. */

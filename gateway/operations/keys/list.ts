@@ -1,3 +1,4 @@
+import { timeText } from '../../../shared/times.ts'
 import { inUse, isByUse, pageInUse, wantedByUse } from '../../keys/in-use.ts'
 import type { KeyInUse, PageInUse, UseFilter } from '../../keys/in-use.ts'
 import { wantedBy } from '../../keys/filter.ts'
@@ -8,7 +9,6 @@ import { Listed } from '../listed.ts'
 import { age, keyState, pageCursor, pageSize } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { aSwitch, textOf } from '../parameters.ts'
-import { timeText } from '../table.ts'
 import { listTable } from './list-table.ts'
 import { standingsOf, type Standings } from './standings.ts'
 

@@ -1,9 +1,9 @@
+import { endText } from '../../../shared/times.ts'
 import { markOf } from '../../keys/last-use-store.ts'
 import { keyView } from '../../keys/view.ts'
 import { overlapTime } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { oneKey } from '../parameters.ts'
-import { endText } from '../table.ts'
 import { consequencesOf } from './consequences.ts'
 import { issuedText, usedText } from './texts.ts'
 
@@ -43,7 +43,7 @@ export const rotateKey = operation({
     const used = `It ${usedText(usedMs, clock())}.`
     const old =
       untilMs > clock()
-        ? `The old one works until ${endText(untilMs)}.`
+        ? `The old one works until ${endText(untilMs, clock())}.`
         : 'The old one works no longer.'
     const older =
       olderUntilMs === undefined
@@ -57,7 +57,7 @@ export const rotateKey = operation({
     return issuedText('Rotated', key, token, [
       `${old} ${used}`,
       ...older,
-      ...(details ? consequencesOf(details, details) : []),
+      ...(details ? consequencesOf(details, details, clock()) : []),
     ])
   },
 })

@@ -1,7 +1,7 @@
 import type { KeyChanges } from '../../keys/settings.ts'
 import type { Ends } from '../../keys/temporary.ts'
 import { WrongInput } from '../operation.ts'
-import { anyText, limit, moment, ofText, yesOrNo } from '../kinds.ts'
+import { anyText, end, limit, ofText, yesOrNo, type TimeAt } from '../kinds.ts'
 import type { Given } from '../parameter.ts'
 import { textOf } from '../parameters.ts'
 
@@ -25,10 +25,10 @@ const ownLimit = {
 const perMinute = { ...ownLimit, option: 'per-minute' } as const
 const perDay = { ...ownLimit, option: 'per-day' } as const
 const expiresAt = {
-  kind: moment,
+  kind: end,
   value: 'DATE',
   option: 'expires',
-  help: 'when it ends; a day begins at 00:00 UTC',
+  help: 'when it ends, such as 2030-12-31 (00:00 UTC) or 30d',
   nullWord: { word: 'never', meaning: 'no end' },
 } as const
 const methods = {
@@ -55,7 +55,7 @@ const addresses = {
 const note = textOf('TEXT', 'anything worth knowing')
 const test = {
   kind: yesOrNo,
-  help: 'a test key, for good: with X-Gateway-Act it gets any refusal acted',
+  help: 'a test key: lets its owner simulate refusals, by X-Gateway-Act; this can’t be changed later',
 } as const
 
 /** The parameters of a new key. A dot leads into a member of an object. */
@@ -74,9 +74,9 @@ export const newKey = {
 } as const
 
 const until = {
-  kind: moment,
+  kind: end,
   value: 'DATE',
-  help: 'when the given plan and limits end; the former ones are in force again then',
+  help: 'when the given plan and limits end, such as 1h; the former ones are in force again then',
   takeAway: 'the former plan and limits again, at once',
 } as const
 
@@ -97,8 +97,11 @@ export const keyChange = {
 } as const
 
 /** The ends of the plan and the limits that are given. Throws if nothing is given that could end. */
-export function endsFrom(given: Given<typeof keyChange>): Ends {
-  const { plan, until, 'limits.until': limitsUntil = until } = given
+export function endsFrom(given: Given<typeof keyChange>, nowMs: number): Ends {
+  const { plan } = given
+  const until = timeOf(given.until, nowMs)
+  const limitsUntil =
+    given['limits.until'] === undefined ? until : timeOf(given['limits.until'], nowMs)
   const { 'limits.perMinute': perMinute, 'limits.perDay': perDay } = given
   const hasLimits = Boolean(perMinute ?? perDay)
   const isPartly = perMinute === null || perDay === null
@@ -121,15 +124,19 @@ export function endsFrom(given: Given<typeof keyChange>): Ends {
 type GivenSettings = Omit<Given<typeof keyChange>, 'until' | 'limits.until'>
 
 /** The settings of a key from given parameters; `null` takes a setting away. */
-export function settingsFrom(given: GivenSettings): KeyChanges {
+export function settingsFrom(given: GivenSettings, nowMs: number): KeyChanges {
   const { 'limits.perMinute': perMinute, 'limits.perDay': perDay, expiresAt } = given
   const { plan, name, account, methods, paths, addresses, note } = given
   const others = { plan, name, account, methods, paths, addresses, note }
   const limits = givenMembers({ perMinute, perDay })
   return {
-    ...givenMembers({ ...others, expiresAtMs: expiresAt }),
+    ...givenMembers({ ...others, expiresAtMs: timeOf(expiresAt, nowMs) }),
     ...(Object.keys(limits).length > 0 ? { limits } : {}),
   }
+}
+
+function timeOf(time: TimeAt | null | undefined, nowMs: number): number | null | undefined {
+  return time ? time(nowMs) : time
 }
 
 /** The members that were given, those taken away as `undefined`. */

@@ -1,6 +1,6 @@
-import { clockText } from '../../explain/sentences.ts'
+import { endText } from '../../../shared/times.ts'
 import type { KeyDetails } from '../quota-desk.ts'
-import { stateText } from './texts.ts'
+import { causeText, stateText } from './texts.ts'
 
 /** How a key stands now, in a sentence or two: whether its next request would be let in, and why not. */
 export function standingSentence(details: KeyDetails, nowMs: number): string {
@@ -8,15 +8,10 @@ export function standingSentence(details: KeyDetails, nowMs: number): string {
   const { minute, day, ban, offered } = standing
   const whose = `“${name}”`
   if (bannedUntil !== undefined) {
-    const why =
-      ban?.strikes === undefined
-        ? ban
-          ? `, by ${ban.by}`
-          : ''
-        : `, for going on after refusals (${ban.strikes} strikes)`
-    return `${whose} is banned until ${clockText(Date.parse(bannedUntil), nowMs)}${why}.`
+    const until = endText(Date.parse(bannedUntil), nowMs)
+    return `${whose} is banned until ${until}${ban ? `: ${causeText(ban)}` : ''}.`
   }
-  if (state !== 'active' || !offered) return `${whose} is refused: ${stateText(details)}.`
+  if (state !== 'active' || !offered) return `${whose} is refused: ${stateText(details, nowMs)}.`
   const used = [
     ...(minute ? [`${count(minute.used)} of ${count(minute.limit)} this minute`] : []),
     ...(day ? [`${count(day.used)} of ${count(day.limit)} today`] : []),
@@ -24,7 +19,7 @@ export function standingSentence(details: KeyDetails, nowMs: number): string {
   const usage = used.length > 0 ? ` ${used.join(', ')}.` : ' It has no limits.'
   const full = [day, minute].find((window) => window?.remaining === 0)
   return full
-    ? `${whose} is refused until ${clockText(full.reset * 1_000, nowMs)}.${usage}`
+    ? `${whose} is refused until ${endText(full.reset * 1_000, nowMs)}.${usage}`
     : `${whose} is let in.${usage}`
 }
 

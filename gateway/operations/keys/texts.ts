@@ -1,8 +1,11 @@
 import { printable } from '../../../shared/printable.ts'
+import { endText, timeText } from '../../../shared/times.ts'
 import { spanText } from '../../../shared/units.ts'
+import { earnedText } from '../../limits/ban-ends.ts'
 import type { Key } from '../../keys/key.ts'
+import type { BanCause } from '../ban-cause.ts'
 import type { KeyDetails, QuotaView } from '../quota-desk.ts'
-import { aligned, endText, timeText } from '../table.ts'
+import { aligned } from '../table.ts'
 
 /** The text with a new token, which is shown this one time only. */
 export function issuedText(
@@ -32,20 +35,31 @@ export function keyText(
   consequences: readonly string[] = [],
 ): string {
   const { plan, account, test, limits, standing, bannedUntil, lastUsedAt, oldToken } = details
+  const { expiresAt, revokedAt, oldTokenUntil } = details
   const { quota, minute, day, strikes } = standing
-  const ofWhom = (own: unknown) => (own === undefined ? `plan ${plan}` : 'its own limit')
+  const windowRow = (window: Window, name: 'perMinute' | 'perDay'): string | undefined => {
+    if (!standing.offered) return undefined
+    const origin = limits?.[name] === undefined ? `plan ${plan}` : 'its own limit'
+    const granted = standing.grants.reduce((sum, grant) => sum + (grant[name] ?? 0), 0)
+    return windowText(window, origin, granted, nowMs)
+  }
   const rows = {
     ...details,
-    state: stateText(details),
+    state: stateText(details, nowMs),
     why: bannedUntil === undefined ? undefined : banText(standing),
-    test: test && 'it may have refusals acted, with X-Gateway-Act; its quota is its own',
+    test: test && 'lets its owner simulate refusals, by X-Gateway-Act; its quota is its own',
     strikes: strikes > 0 ? strikes : undefined,
-    minute: windowText(minute, ofWhom(limits?.perMinute), standing.offered),
-    day: windowText(day, ofWhom(limits?.perDay), standing.offered),
-    lastUsedAt: lastUsedAt === undefined ? undefined : (lastUsedAt ?? 'no use is known'),
+    minute: windowRow(minute, 'perMinute'),
+    day: windowRow(day, 'perDay'),
+    createdAt: timeText(Date.parse(details.createdAt)),
+    expiresAt: expiresAt && endText(Date.parse(expiresAt), nowMs),
+    revokedAt: revokedAt && timeText(Date.parse(revokedAt)),
+    oldTokenUntil: oldTokenUntil && endText(Date.parse(oldTokenUntil), nowMs),
+    lastUsedAt:
+      lastUsedAt === null ? 'no use is known' : lastUsedAt && timeText(Date.parse(lastUsedAt)),
     oldToken: oldToken && oldTokenText(oldToken, nowMs),
     quota: quota.startsWith('account:') ? `shared by all keys of ${account}` : undefined,
-    temporary: temporaryText(details),
+    temporary: temporaryText(details, nowMs),
     // Other rows show these.
     until: undefined,
     afterwards: undefined,
@@ -61,12 +75,10 @@ export function keyText(
 }
 
 /** The ends of a plan and of limits that end by themselves, and what follows them. */
-export function temporaryText({
-  until,
-  plan,
-  limits,
-  afterwards,
-}: Pick<KeyDetails, 'until' | 'plan' | 'limits' | 'afterwards'>): string | undefined {
+export function temporaryText(
+  { until, plan, limits, afterwards }: Pick<KeyDetails, 'until' | 'plan' | 'limits' | 'afterwards'>,
+  nowMs: number,
+): string | undefined {
   if (!afterwards) return undefined
   const { perMinute, perDay } = afterwards.limits ?? {}
   const own = [
@@ -74,9 +86,9 @@ export function temporaryText({
     ...(perDay === undefined ? [] : [`${perDay} a day`]),
   ]
   const parts = [
-    until && `the plan ${plan} until ${endText(Date.parse(until))}, then ${afterwards.plan}`,
+    until && `the plan ${plan} until ${endText(Date.parse(until), nowMs)}, then ${afterwards.plan}`,
     limits?.until &&
-      `limits of its own until ${endText(Date.parse(limits.until))}, then ${own.join(', ') || 'those of its plan'}`,
+      `limits of its own until ${endText(Date.parse(limits.until), nowMs)}, then ${own.join(', ') || 'those of its plan'}`,
   ]
   return parts.filter(Boolean).join('; ')
 }
@@ -95,31 +107,38 @@ export function usedText(usedMs: number | undefined, nowMs: number): string {
 }
 
 /** The state of a key, together with a running ban and a missing plan. */
-export function stateText({ state, plan, bannedUntil, standing }: KeyDetails): string {
+export function stateText(
+  { state, plan, bannedUntil, standing }: KeyDetails,
+  nowMs: number,
+): string {
   const parts = [
     state === 'active' && bannedUntil !== undefined ? undefined : state,
-    bannedUntil === undefined ? undefined : `banned until ${endText(Date.parse(bannedUntil))}`,
+    bannedUntil === undefined
+      ? undefined
+      : `banned until ${endText(Date.parse(bannedUntil), nowMs)}`,
     standing.offered ? undefined : `refused: the configuration has no limits for the plan ${plan}`,
   ]
   return parts.filter((part) => part !== undefined).join('; ')
 }
 
-/** The cause of a key's ban, from the audit. */
+/** The cause of a key's ban, from the audit, and its beginning. */
 export function banText({ ban }: Pick<QuotaView, 'ban'>): string {
   if (!ban) return 'the audit doesn’t say'
-  const since = `since ${timeText(Date.parse(ban.since))}`
-  return ban.strikes === undefined
-    ? `banned by ${ban.by} ${since}`
-    : `it went on after it was refused (${ban.strikes} strikes), ${since}`
+  return `${causeText(ban)}, since ${timeText(Date.parse(ban.since))}`
+}
+
+/** The cause of a ban, in words that follow a colon. */
+export function causeText({ by, strikes }: BanCause): string {
+  return strikes === undefined ? `${by} has banned it` : earnedText(strikes)
 }
 
 type Window = QuotaView['minute']
 
-function windowText(window: Window, origin: string, isOffered: boolean): string | undefined {
-  if (!isOffered) return undefined
+function windowText(window: Window, origin: string, granted: number, nowMs: number): string {
   if (!window) return `unlimited (${origin})`
   const { limit, used, reset } = window
-  return `${used} of ${limit} used (${origin}), until ${endText(reset * 1_000)}`
+  const parts = granted > 0 ? `: ${limit - granted} + ${granted} granted` : ''
+  return `${used} of ${limit} used (${origin}${parts}), until ${endText(reset * 1_000, nowMs)}`
 }
 
 function valueText(value: unknown): string {

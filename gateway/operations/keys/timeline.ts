@@ -1,22 +1,23 @@
 import { printable } from '../../../shared/printable.ts'
+import { timeText } from '../../../shared/times.ts'
 import { whoseText } from '../../explain/sentences.ts'
 import { keptMinutes, type RefusedMinute } from '../../explain/timeline-store.ts'
 import type { Key } from '../../keys/key.ts'
 import { minuteMs } from '../../limits/step.ts'
 import type { AuditEntry } from '../../records/audit-store.ts'
-import { changesText } from '../changes-text.ts'
+import { changeSentence } from '../change-sentence.ts'
 import type { Context } from '../context.ts'
-import { moment } from '../kinds.ts'
+import { past } from '../kinds.ts'
 import { operation, WrongInput } from '../operation.ts'
 import { oneKey } from '../parameters.ts'
-import { aligned, timeText } from '../table.ts'
+import { aligned } from '../table.ts'
 import { standingSentence } from './standing-sentence.ts'
 
 /** The most lines of the audit that are looked through for changes. */
 const mostChanges = 2_000
 
 /** The most characters of a change on a terminal. */
-const longestChange = 120
+const longestChange = 160
 
 /** The most lines on a terminal; programs get all. */
 const mostShown = 40
@@ -30,11 +31,14 @@ export const keyTimeline = operation({
     'audit. At most 2,000 lines of refusals, the latest.',
   parameters: {
     key: oneKey,
-    from: { kind: moment, value: 'TIME', help: 'the first moment; 7 days back by default' },
-    to: { kind: moment, value: 'TIME', help: 'the last moment; now by default' },
+    from: { kind: past, value: 'TIME', help: 'the first moment; 7 days back by default' },
+    to: { kind: past, value: 'TIME', help: 'the last moment; now by default' },
   },
   role: 'read',
-  run: (context, { key, from, to }) => timelineOf(context, key, from, to),
+  run: (context, { key, from, to }) => {
+    const nowMs = context.clock()
+    return timelineOf(context, key, from?.(nowMs), to?.(nowMs))
+  },
   text: timelineText,
 })
 
@@ -100,7 +104,8 @@ function changeLine({ atMs, what, by, before, after }: AuditEntry): TimelineLine
 }
 
 /** How the key stands, its latest refusals in a sentence, and the lines. */
-export function timelineText({ id, plan, account, test, sentence, lines }: KeyTimeline): string {
+export function timelineText(timeline: KeyTimeline): string {
+  const { id, plan, account, test, sentence, lines } = timeline
   const whose = whoseText({ plan, account, isTest: test })
   const latest = lines.filter((line) => 'count' in line).at(-1)
   const shown = lines.slice(-mostShown)
@@ -114,22 +119,27 @@ export function timelineText({ id, plan, account, test, sentence, lines }: KeyTi
     ...(left > 0
       ? ['', `${left.toLocaleString('en')} earlier lines are left out; --json has them.`]
       : []),
-    ...(lines.length > 0 ? ['', aligned([['WHEN', 'WHAT', 'WHY'], ...shown.map(rowOf)])] : []),
+    ...(lines.length > 0
+      ? ['', aligned([['WHEN', 'WHAT', 'WHY'], ...shown.map((line) => rowOf(line, timeline))])]
+      : []),
   ].join('\n')
 }
 
-function rowOf(line: TimelineLine): string[] {
+function rowOf(line: TimelineLine, ofKey: Pick<KeyTimeline, 'id' | 'name'>): string[] {
   const when = timeText(Date.parse(line.at))
   return 'count' in line
     ? [when, line.code, whyText(line)]
-    : [when, line.what, `by ${line.by}${changeText(line)}`]
+    : [when, line.what, changeText(line, ofKey)]
 }
 
-/** A change in at most a line; empty for a new key, which has nothing to compare with. */
-function changeText({ what, before, after }: Extract<TimelineLine, { by: string }>): string {
-  if (what === 'keys.create' || what === 'keys.import') return ''
-  const text = changesText(before, after)
-  return `: ${text.length > longestChange ? `${text.slice(0, longestChange)}…` : text}`
+/** A change and its author in at most a line. */
+function changeText(
+  { what, by, before, after }: Extract<TimelineLine, { by: string }>,
+  { id, name }: Pick<KeyTimeline, 'id' | 'name'>,
+): string {
+  const subject = what.startsWith('config.') ? 'the configuration' : id
+  const text = `${by} ${changeSentence({ what, subject, before, after, name })}`
+  return text.length > longestChange ? `${text.slice(0, longestChange)}…` : text
 }
 
 /** The number and the reason of refusals, such as `140 refusals, minute: 60 of 60 used`. */

@@ -1,8 +1,9 @@
+import { timeText } from '../../../shared/times.ts'
 import { noticesView, type NoticesView } from '../../notices/view.ts'
 import { lineCount } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { aSwitch } from '../parameters.ts'
-import { aligned, timeText } from '../table.ts'
+import { aligned } from '../table.ts'
 
 export const listNotices = operation({
   name: 'notices list',

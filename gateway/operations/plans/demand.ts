@@ -1,4 +1,4 @@
-import { planDemand, type Distribution, type PlanDemand } from '../../foresight/demand.ts'
+import { nearPart, planDemand, type Distribution, type PlanDemand } from '../../foresight/demand.ts'
 import { operation } from '../operation.ts'
 import { dayRange } from '../parameters.ts'
 import { aligned } from '../table.ts'
@@ -21,6 +21,10 @@ export const showDemand = operation({
   text: table,
 })
 
+const legend =
+  'HIGHEST: the highest minute of the day, and the day as a whole. MEDIAN, P90, P99, MOST: half, 90 %, 99 % and all of the ' +
+  `quotas used no more than this. NEAR: quotas at ${nearPart * 100} % of the limit or more. REFUSED: quotas that it refused.`
+
 function table({ plan, byDay }: PlanDemand): string {
   if (byDay.length === 0) return `No key of the plan ${plan} was used.`
   const numbers = ({ quotas, median, p90, p99, highest, near, refused }: Distribution): string[] =>
@@ -30,5 +34,5 @@ function table({ plan, byDay }: PlanDemand): string {
     ['', 'day', ...numbers(day)],
   ])
   const heads = ['DAY', 'HIGHEST', 'QUOTAS', 'MEDIAN', 'P90', 'P99', 'MOST', 'NEAR', 'REFUSED']
-  return aligned([heads, ...rows])
+  return `${aligned([heads, ...rows])}\n\n${legend}`
 }

@@ -1,8 +1,8 @@
+import { endText } from '../../../shared/times.ts'
 import { KeyMistake } from '../../keys/mistake.ts'
 import { points } from '../kinds.ts'
 import { operation, WrongInput } from '../operation.ts'
 import { oneKey, textOf } from '../parameters.ts'
-import { endText } from '../table.ts'
 
 export const grantQuota = operation({
   name: 'quota grant',
@@ -27,7 +27,7 @@ export const grantQuota = operation({
     }
     return desks().quotas.grant(key.id, { perDay, perMinute, note })
   },
-  text: ({ minute, day, grants }) => {
+  text: ({ minute, day, grants }, { clock }) => {
     const windows = [
       ['minute', minute, grants.some(({ perMinute }) => perMinute !== null)],
       ['day', day, grants.some(({ perDay }) => perDay !== null)],
@@ -36,7 +36,7 @@ export const grantQuota = operation({
       .flatMap(([name, window, isGranted]) =>
         window && isGranted
           ? [
-              `Its limit is ${window.limit} a ${name} until ${endText(window.reset * 1_000)}, ${window.used} of them used.`,
+              `Its limit is ${window.limit} a ${name} until ${endText(window.reset * 1_000, clock())}, ${window.used} of them used.`,
             ]
           : [],
       )

@@ -1,7 +1,7 @@
 import { printable } from '../../../shared/printable.ts'
+import { endText } from '../../../shared/times.ts'
 import { operation } from '../operation.ts'
 import { oneKey } from '../parameters.ts'
-import { endText } from '../table.ts'
 
 export const resetQuota = operation({
   name: 'quota reset',
@@ -15,11 +15,11 @@ export const resetQuota = operation({
     await quotas.reset(key.id)
     return quotas.show(key.id)
   },
-  text: ({ id, quota, bannedUntil }) => {
+  text: ({ id, quota, bannedUntil }, { clock }) => {
     const banned =
       bannedUntil === null
         ? ''
-        : ` Its ban goes on until ${endText(bannedUntil * 1_000)}; tollgate bans lift ${id} ends it.`
+        : ` Its ban goes on until ${endText(bannedUntil * 1_000, clock())}; tollgate bans lift ${id} ends it.`
     return `The counters of ${printable(quota.replace(':', ' '))} are empty again.${banned}`
   },
 })

@@ -1,9 +1,10 @@
 import { printable } from '../../../shared/printable.ts'
+import { endText } from '../../../shared/times.ts'
 import type { QuotaView } from '../quota-desk.ts'
 import { banText, stateText } from '../keys/texts.ts'
 import { operation } from '../operation.ts'
 import { oneKey } from '../parameters.ts'
-import { aligned, endText } from '../table.ts'
+import { aligned } from '../table.ts'
 
 export const showQuota = operation({
   name: 'quota show',
@@ -13,16 +14,16 @@ export const showQuota = operation({
   role: 'read',
   run: async ({ desks }, { key }) => ({ key, view: await desks().quotas.show(key.id) }),
   json: ({ view }) => view,
-  text: async ({ key, view }, { desks }) => {
+  text: async ({ key, view }, { desks, clock }) => {
     const details = await desks().quotas.describe(key)
     const { id, name, plan, quota } = view
     const shared = quota.startsWith('account:') ? `, shared by all keys of ${key.account}` : ''
     const lines = [
-      `${id} (${printable(name)}, plan ${plan}): ${stateText(details)}${printable(shared)}`,
+      `${id} (${printable(name)}, plan ${plan}): ${stateText(details, clock())}${printable(shared)}`,
       ...(view.bannedUntil === null ? [] : [`Why: ${printable(banText(view))}.`]),
       ...(view.strikes > 0 ? [`Strikes lately: ${view.strikes}.`] : []),
     ]
-    return `${lines.join('\n')}\n\n${windowsText(view)}${grantsText(view)}`
+    return `${lines.join('\n')}\n\n${windowsText(view, clock())}${grantsText(view)}`
   },
 })
 
@@ -40,7 +41,7 @@ function text(points: number | null): string {
 }
 
 /** Both windows. A banned key has nothing left in either. */
-function windowsText(view: QuotaView): string {
+function windowsText(view: QuotaView, nowMs: number): string {
   const windows = [
     ['minute', view.minute],
     ['day', view.day],
@@ -48,7 +49,7 @@ function windowsText(view: QuotaView): string {
   const rows = windows.map(([name, window]) => {
     if (!window) return [name, view.offered ? 'unlimited' : 'none', '-', '-', '-']
     const left = view.bannedUntil === null ? String(window.remaining) : '0, banned'
-    const reset = endText(window.reset * 1_000)
+    const reset = endText(window.reset * 1_000, nowMs)
     return [name, String(window.limit), String(window.used), left, reset]
   })
   return aligned([['WINDOW', 'LIMIT', 'USED', 'LEFT', 'RESET'], ...rows])

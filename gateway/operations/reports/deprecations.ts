@@ -1,3 +1,4 @@
+import { timeText } from '../../../shared/times.ts'
 import {
   callsCsv,
   callsView,
@@ -7,7 +8,7 @@ import {
 import { Listed } from '../listed.ts'
 import { operation } from '../operation.ts'
 import { days, dayRange, textOf } from '../parameters.ts'
-import { aligned, timeText } from '../table.ts'
+import { aligned } from '../table.ts'
 import { ownSunsets } from './sunsets.ts'
 
 export const reportDeprecations = operation({

@@ -1,8 +1,9 @@
+import { timeText } from '../../../shared/times.ts'
 import { deprecatedCalls, type DeprecatedCalls } from '../../records/deprecated-calls.ts'
 import { keyNames } from '../../keys/names.ts'
 import { operation } from '../operation.ts'
 import { days, dayRange } from '../parameters.ts'
-import { aligned, timeText } from '../table.ts'
+import { aligned } from '../table.ts'
 import { ownSunsets } from './sunsets.ts'
 
 export const listExtensions = operation({

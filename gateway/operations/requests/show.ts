@@ -1,3 +1,4 @@
+import { endText, timeText } from '../../../shared/times.ts'
 import { loggable } from '../../../shared/log.ts'
 import { printable } from '../../../shared/printable.ts'
 import type { Explained } from '../../explain/explained.ts'
@@ -6,7 +7,7 @@ import { whoseText } from '../../explain/sentences.ts'
 import { KeyMistake } from '../../keys/mistake.ts'
 import { anyText } from '../kinds.ts'
 import { operation } from '../operation.ts'
-import { aligned, endText, timeText } from '../table.ts'
+import { aligned } from '../table.ts'
 
 export const showRequest = operation({
   name: 'requests show',
@@ -30,7 +31,7 @@ export const showRequest = operation({
     if (found.answers.length === 0) throw new KeyMistake(nothingText(id, found), 'not_found')
     return found
   },
-  text: requestsText,
+  text: (found, { clock }) => requestsText(found, clock()),
 })
 
 /** Why nothing is known of an id, and how far back it would be. */
@@ -47,14 +48,14 @@ export function nothingText(id: string, { gateways, kept, since }: FoundRefusals
 }
 
 /** Answers with one id for people: one in full, several in a table. */
-export function requestsText({ answers, gateways }: FoundRefusals): string {
+export function requestsText({ answers, gateways }: FoundRefusals, nowMs: number): string {
   const [newest, ...others] = answers
   if (!newest) return 'Nothing is known of it.'
   const { asked, answered } = gateways
   const missing = answered < asked ? [`Only ${answered} of ${asked} gateways answered.`] : []
-  if (others.length === 0) return [...missing, answerText(newest)].join('\n\n')
+  if (others.length === 0) return [...missing, answerText(newest, nowMs)].join('\n\n')
   const rows = answers.map(({ time, status, code, reason, key, name, sentence }) => [
-    secondText(time),
+    timeText(Date.parse(time)),
     String(status),
     code ?? '',
     reason,
@@ -67,7 +68,7 @@ export function requestsText({ answers, gateways }: FoundRefusals): string {
 }
 
 /** One answer: the sentence first, then everything that is known. */
-function answerText(answer: Explained): string {
+function answerText(answer: Explained, nowMs: number): string {
   const { status, code, time, sentence, upstream, target, upstreamMs } = answer
   const backend = [upstream, target, upstreamMs === null ? null : `${upstreamMs} ms`]
   const { key, name, plan, account, test, decidedBy, minute, day, bannedUntil } = answer
@@ -77,15 +78,15 @@ function answerText(answer: Explained): string {
     ['request:', `${answer.id}, ${answer.method} ${answer.path} (route ${answer.route})`],
     ['reason:', answer.reason],
     ...(key === null ? [] : [['key:', `${key} (${name}, ${whose})`]]),
-    ...(minute === null ? [] : [['minute:', windowText(minute) + ofWhom]]),
-    ...(day === null ? [] : [['day:', windowText(day) + ofWhom]]),
+    ...(minute === null ? [] : [['minute:', windowText(minute, nowMs) + ofWhom]]),
+    ...(day === null ? [] : [['day:', windowText(day, nowMs) + ofWhom]]),
     ...(answer.strikes > 0 ? [['strikes:', String(answer.strikes)]] : []),
-    ...(bannedUntil === null ? [] : [['banned until:', endText(Date.parse(bannedUntil))]]),
+    ...(bannedUntil === null ? [] : [['banned until:', endText(Date.parse(bannedUntil), nowMs)]]),
     ...(decidedBy === null ? [] : [['decided by:', deciders[decidedBy]]]),
     ...(upstreamMs === null ? [] : [['backend:', backend.filter(Boolean).join(', ')]]),
     ['gateway:', `${answer.gateway}, ${answer.ownMs} ms, configuration ${answer.config}`],
   ]
-  const head = `${status} ${code ?? 'of the backend'}, ${secondText(time)}: ${sentence}`
+  const head = `${status} ${code ?? 'of the backend'}, ${timeText(Date.parse(time))}: ${sentence}`
   return `${printable(head)}\n\n${aligned(rows)}`
 }
 
@@ -95,12 +96,10 @@ const deciders = {
   alone: 'the gateway alone, because the store was out of reach',
 } as const
 
-function windowText({ limit, used, reset }: NonNullable<Explained['minute']>): string {
+function windowText(
+  { limit, used, reset }: NonNullable<Explained['minute']>,
+  nowMs: number,
+): string {
   const count = used === null ? 'unknown use' : `${used.toLocaleString('en')} used`
-  return `${count} of ${limit.toLocaleString('en')}, until ${endText(reset * 1_000)}`
-}
-
-/** A time to the second, in UTC. */
-function secondText(time: string): string {
-  return `${time.slice(0, 19).replace('T', ' ')}Z`
+  return `${count} of ${limit.toLocaleString('en')}, until ${endText(reset * 1_000, nowMs)}`
 }

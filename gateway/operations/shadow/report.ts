@@ -1,8 +1,9 @@
+import { timeText } from '../../../shared/times.ts'
 import { shadowCsv, shadowReport, type ShadowReport } from '../../foresight/shadows.ts'
 import { operation } from '../operation.ts'
 import { dayRange, textOf } from '../parameters.ts'
 import { planOf, recentDays } from '../plans/parameters.ts'
-import { aligned, timeText } from '../table.ts'
+import { aligned } from '../table.ts'
 
 export const reportShadow = operation({
   name: 'shadow report',
@@ -23,7 +24,12 @@ export const reportShadow = operation({
   text: reportText,
 })
 
-function reportText({ shadows, keys }: ShadowReport): string {
+const legend =
+  'BY MINUTE, BY DAY: requests that were let in, and that this window of the shadow would have refused. OF: all that were ' +
+  'let in. FIRST, LAST: the first and the last of those that it would have refused.'
+
+/** The report for people, with the meaning of its columns. */
+export function reportText({ shadows, keys }: ShadowReport): string {
   if (shadows.length === 0) return 'No plan has shadow limits.'
   const summaries = shadows.map(({ plan, shadow, hash }) => {
     const limits = `${shadow.perMinute} a minute, ${shadow.perDay} a day`
@@ -35,5 +41,5 @@ function reportText({ shadows, keys }: ShadowReport): string {
     ...[first, timeText(Date.parse(last))],
   ])
   const heads = ['ID', 'NAME', 'ACCOUNT', 'PLAN', 'BY MINUTE', 'BY DAY', 'OF', 'FIRST', 'LAST']
-  return `${summaries.join('\n')}\n\n${aligned([heads, ...rows])}`
+  return `${summaries.join('\n')}\n\n${aligned([heads, ...rows])}\n\n${legend}`
 }

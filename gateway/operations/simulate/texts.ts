@@ -1,9 +1,10 @@
+import { timeText } from '../../../shared/times.ts'
 import type {
   AgreementView,
   OutcomesView,
   SimulationView,
 } from '../../foresight/replay/simulation-view.ts'
-import { aligned, timeText } from '../table.ts'
+import { aligned } from '../table.ts'
 
 /** A simulation and the names of its files. */
 export type Simulated = SimulationView & Readonly<{ config: string; against: string | null }>
@@ -54,7 +55,9 @@ function agreementText(file: string, agreement: AgreementView): string[] {
   const sentence = `${file} agrees with ${percent} % of what was logged (${counted(same)} of ${counted(of)})`
   if (!first) return [`${sentence}.`]
   const { key, at, logged, replayed } = first
-  return [`${sentence}; first not with ${key} at ${at}: logged ${logged}, replayed ${replayed}.`]
+  return [
+    `${sentence}; first not with ${key} at ${when(at)}: logged ${logged}, replayed ${replayed}.`,
+  ]
 }
 
 /** The outcomes in both files, such as `900 → 800` where they differ. */

@@ -1,3 +1,4 @@
+import { timeText } from '../../../shared/times.ts'
 import { durationFrom } from '../../../shared/units.ts'
 import type { Config, UpstreamSettings } from '../../config/config.ts'
 import type { ComparisonView } from '../../mirror/comparison-view.ts'
@@ -87,7 +88,7 @@ function begin(context: GatewayContext, given: Given): Promise<Comparison> {
   const { url, for: time, share } = given
   const upstream = chosenUpstream(config, given.upstream)
   const noted = noterFor(stores().audit, by, clock)
-  const since = new Date(clock()).toISOString()
+  const since = timeText(clock())
   return gateway.core.comparisons.begin(
     {
       ...{ url, upstream, share: shareFrom(share), forMs: durationFrom(time) ?? 0 },

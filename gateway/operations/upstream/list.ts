@@ -1,8 +1,9 @@
+import { timeText } from '../../../shared/times.ts'
 import type { Target } from '../../forwarding/target.ts'
 import { answerClasses } from '../../records/meters.ts'
 import type { Gateway } from '../../server.ts'
 import { ofGateway } from '../operation.ts'
-import { aligned, timeText } from '../table.ts'
+import { aligned } from '../table.ts'
 
 export const listUpstreams = ofGateway({
   name: 'upstream list',

@@ -162,6 +162,8 @@ local function decide(hash, ask)
           bans = follows and bans + 1 or 0
           bannedUntil = now
             + floor(math.min(tonumber(lasts) * tonumber(factor) ^ bans, tonumber(atMost)))
+          -- Whole seconds are the ends of operators' bans.
+          if bannedUntil % 1000 == 0 then bannedUntil = bannedUntil - 1 end
           strikes, refusedAt, verdict, bansNow = '', 0, 2, 1
         end
       end

@@ -82,6 +82,7 @@ const reals: Readonly<Record<ActName, Real>> = {
 function formOf({ status, headers, text }: Answer) {
   const body = status < 400 ? { ...json(text), up: '', acted: '' } : json(text)
   const sentence = (typeof body['message'] === 'string' ? body['message'] : '')
+    .replace(/until .*? UTC \(.*?\)/, 'until N')
     .replace(/\d[\d,]*/g, 'N')
     .replace(/\/\S+/g, '/')
   return {

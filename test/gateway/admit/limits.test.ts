@@ -28,16 +28,22 @@ t.test('the headers tell of the window that stops a caller first', async (t) => 
     t,
     refused,
     'rate_limit_exceeded',
-    /^3 requests a minute are used up\. Try again in 50 seconds\.$/,
+    /^3 requests a minute are used up\. Try again at 12:01:00 UTC \(50 s\)\.$/,
     50,
   )
   now += 49_001
-  isOverLimit(t, await ask(), 'rate_limit_exceeded', /Try again in 1 second\./, 1)
+  isOverLimit(t, await ask(), 'rate_limit_exceeded', /Try again at 12:01:00 UTC \(1 s\)\./, 1)
   now = noon + 50_000
   t.strictSame(rate(await ask()), [5, 1, midnight], 'the day has fewer left')
   t.strictSame(rate(await ask()), [5, 0, midnight])
   const seconds = midnight - now / 1000
-  isOverLimit(t, await ask(), 'rate_limit_exceeded', /^5 requests a day are used up/, seconds)
+  isOverLimit(
+    t,
+    await ask(),
+    'rate_limit_exceeded',
+    /^5 requests a day are used up\. Try again at 2026-06-16 00:00:00 UTC \(11 h 59 min\)\./,
+    seconds,
+  )
   now += seconds * 1000
   t.equal((await ask()).status, 200, 'who waits as long as told is let in')
 })

@@ -53,7 +53,7 @@ t.test('the commands on keys', async (t) => {
       skipped: [{ name: 'M Three', why: 'it is revoked already' }],
     })
     t.match(await run(...many, ...account, '--dry-run'), {
-      out: /^2 keys would change:\n\w{12} +M One +state: "active" → "disabled"\n[^]*1 key stays as it is:/,
+      out: /^2 keys would change:\n\w{12} +M One +state active → disabled\n[^]*1 key stays as it is:/,
     })
     const answered = (answer: boolean | undefined, words: string[]) => {
       const asked: string[] = []

@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { keyChange } from '../../../gateway/operations/keys/settings.ts'
-import { endText } from '../../../gateway/operations/table.ts'
 import { commandLine } from '../../support/command-line.ts'
 
 t.test('the commands on keys', async (t) => {
@@ -118,7 +117,9 @@ t.test('the commands on keys', async (t) => {
     })
     t.match(await runJson('keys', 'list', '--name', 'OO OF'), [{ id }])
     t.match(await run('keys', 'list', '--name', 'nobody'), { out: /No key matches/ })
-    t.match(await run('audit', '--key', 'Zoo of Bern', '--limit', '1'), { out: /keys\.enable/ })
+    t.match(await run('audit', '--key', 'Zoo of Bern', '--limit', '1'), {
+      out: /\n\S+ \S+Z +\S+ +\w{12} +enabled “Zoo of Bern”$/m,
+    })
   })
 
   t.test('take away whatever can be given, as the admin API does', async (t) => {
@@ -195,7 +196,7 @@ t.test('the commands on keys', async (t) => {
     t.notMatch(await create('Five', '--per-day', '300'), { out: /never reached/ })
     t.match(await run('keys', 'change', 'Five', ...own), { out: never })
     await run('keys', 'change', 'Five', '--name', 'Six')
-    const end = '20\\d\\d-\\d\\d-\\d\\d \\d\\d:\\d\\d(?::\\d\\d)?Z'
+    const end = '20\\d\\d-\\d\\d-\\d\\d [\\d:]+Z'
     const first = await run('keys', 'rotate', 'Six', '--overlap', '2h')
     t.notMatch(first.out, 'The one before it')
     const until = new RegExp(`The old one works until (${end})`).exec(first.out)?.[1] ?? 'none'
@@ -208,26 +209,19 @@ t.test('the commands on keys', async (t) => {
     })
   })
 
-  t.test('tell an end to the second, and never too early', (t) => {
-    const at = (time: string) => endText(Date.parse(`2026-11-23T${time}Z`))
-    t.equal(at('02:10:26.001'), '2026-11-23 02:10:27Z')
-    t.equal(at('02:10:27.000'), '2026-11-23 02:10:27Z')
-    t.equal(at('02:10:59.999'), '2026-11-23 02:11Z')
-    t.equal(at('02:11:00.000'), '2026-11-23 02:11Z')
-    t.end()
-  })
-
   t.test('no answer about a key that is refused looks well', async (t) => {
     const { id } = await runJson('keys', 'create', '--plan', 'free', '--name', 'Banned')
     await run('bans', 'set', 'Banned', '--for', '1h', '--by', 'Eve')
-    t.match((await run('keys', 'list')).out, /Banned +free +banned until \d\d:\d\d(?::\d\d)?Z /)
+    t.match((await run('keys', 'list')).out, /Banned +free +banned until 20\S+ [\d:]+Z \(in 1 h\) /)
     t.match(await runJson('keys', 'list', '--name', 'banned'), [{ bannedUntil: /Z$/ }])
     const shown = await run('keys', 'show', 'Banned')
     t.match(shown.out, /state: +banned until 20/)
-    t.match(shown.out, /why: +banned by Eve since 20/)
+    t.match(shown.out, /createdAt: +20\S+ \S+Z\n/)
+    t.notMatch(shown.out, /\dT\d\d:/, 'one form of time')
+    t.match(shown.out, /why: +Eve has banned it, since 20/)
     t.match(shown.out, /minute: +0 of 60 used \(plan free\), until 20/)
     const { out } = await run('quota', 'show', 'Banned')
-    t.match(out, /^\w{12} \(Banned, plan free\): banned until 20.*\nWhy: banned by Eve since/)
+    t.match(out, /^\w{12} \(Banned, plan free\): banned until 20.*\nWhy: Eve has banned it, since/)
     t.match(out, /WINDOW +LIMIT +USED +LEFT +RESET\nminute +60 +0 +0, banned +20/)
     t.match(await runJson('quota', 'show', 'Banned'), {
       ...{ id, name: 'Banned', plan: 'free', offered: true, ban: { by: 'Eve' } },

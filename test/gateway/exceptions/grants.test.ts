@@ -130,6 +130,8 @@ for (const kind of ['embedded', 'redis'] as const) {
     t.match(ran, { code: 0, out: /Its limit is 207 a day until .*, 0 of them used\./ })
     await untilTrue(async () => (await get(gateway)).headers['x-ratelimit-limit'] === '207')
     const shown = await runCommand(['quota', 'show', one.key.id, '--config', file], {})
+    const { out } = await runCommand(['keys', 'show', one.key.id, '--config', file], {})
+    t.match(out, /day: +\d+ of 207 used \(plan daily: 200 \+ 7 granted\), until 20/)
     t.match(shown.out, /GRANTED.*\n\S+ +7 +- +eve +by hand/)
   })
 }

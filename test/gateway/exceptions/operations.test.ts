@@ -273,7 +273,7 @@ t.test('the report tells who has an extension, and who should have one', async (
   const run = (...args: string[]) => runCommand([...args, '--config', file], {})
   t.match(await run('extensions', 'list'), {
     code: 0,
-    out: /KEY +unknown +2026-06-20 00:00Z .*never\n.*account acme .*spared /,
+    out: /KEY +unknown +2026-06-20 00:00:00Z .*never\n.*account acme .*spared /,
   })
   t.match(await run('deprecations', 'report'), { code: 0 })
 })

@@ -242,6 +242,10 @@ t.test('an end that can’t be gets a sentence and changes nothing', async (t) =
     keys: [{ name: 'Acme', limits: { perMinute: 600, until: later(1).slice(0, 13) } }],
   })
   t.equal((listed['keys'] as unknown[]).length, 1)
+  const forAnHour = await run('keys', 'change', 'Acme', '--per-minute', '600', '--until', '1h')
+  t.match(forAnHour, { code: 0, out: /limits of its own until 20\S+ \S+Z \(in 1 h\), then/ })
+  t.match(json(await ask('PATCH', path, { plan: 'pro', until: '2d' })), { until: /Z$/ })
+  t.match((await run('keys', 'change', 'Acme', '--until', '0d')).out, /--until must be a day such/)
   t.match(await run('keys', 'change', 'Acme', '--no-until'), { code: 0 })
   t.match(await run('keys', 'list', '--temporary'), { out: 'No key matches.' })
   const audit = await ask('GET', `/admin/audit?key=${key.id}`)

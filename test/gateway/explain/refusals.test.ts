@@ -142,6 +142,10 @@ async function explainsTheFleet(t: Test, store: string): Promise<string> {
   ] as const) {
     t.match(await explain(id, ...words), { code: 2, out: why })
   }
+  t.equal((await explain(id, '--at', '1m')).code, 0, 'a minute ago')
+  t.match((await explain(id, '--at', '8d')).out, /longer ago than the 7 days/)
+  const ago = json(await one.ask('GET', `/admin/keys/${id}/timeline?from=2h&to=1h`))
+  t.equal(Date.parse(String(ago['to'])) - Date.parse(String(ago['from'])), 3_600_000)
   const later = json(await one.ask('GET', `/admin/keys/${id}/timeline?to=2099-12-31`))
   t.not((later['lines'] as unknown[]).length, 0, 'an end in the future leaves out nothing')
 
@@ -226,9 +230,14 @@ t.test('the README’s example is 140 refusals and one ban in the timeline', asy
   const bans = (told['lines'] as { what: string; by?: string }[]).filter(({ what }) =>
     what.startsWith('bans.'),
   )
-  t.match(bans, [{ what: 'bans.earn', by: 'gateway', after: { strikes } }])
+  t.match(bans, [
+    { what: 'bans.earn', by: 'gateway', after: { strikes, until: '2026-06-15T12:05:02.000Z' } },
+  ])
   t.equal(bans.length, 1)
-  t.match(told['sentence'], /^“Acme.* is banned until \S+, for going on after refusals/)
+  t.match(
+    told['sentence'],
+    /^“Acme.* is banned until 2026-06-15 12:05:02Z \(in 5 min\): it sent 20 requests after a 429 had asked it to wait\.$/,
+  )
   now += 20 * 60_000
   const later = json(await ask('GET', `/admin/keys/${one.id}/timeline?from=2026-06-15T12:10:00Z`))
   t.strictSame(later['lines'], [])

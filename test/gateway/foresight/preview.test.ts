@@ -255,6 +255,9 @@ t.test('config diff tells whom changed limits would have refused', async (t) => 
     'there is no plan "fre"; there are free, pro',
   )
   const demand = await runCommand(['plans', 'demand', 'free', '--config', old ?? ''], {})
-  t.match(demand.stdout, /minute +2 +1 +5 +5 +5 +0 +0\n +day +2 +1 +5 +5 +5 +0 +0/)
+  t.match(
+    demand.stdout,
+    /minute +2 +1 +5 +5 +5 +0 +0\n +day +2 +1 +5 +5 +5 +0 +0\n\nHIGHEST: .* NEAR: quotas at 80 %/,
+  )
   t.equal((await runCommand(['plans', 'demand', 'pro', '--config', old ?? ''], {})).code, 0)
 })

@@ -2,6 +2,7 @@ import t from 'tap'
 import { shadowReport, type ShadowReport } from '../../../gateway/foresight/shadows.ts'
 import { shadowOf } from '../../../gateway/limits/shadow.ts'
 import { dayMs, minuteMs } from '../../../gateway/limits/step.ts'
+import { reportText } from '../../../gateway/operations/shadow/report.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { startGateway, startUpstream } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
@@ -104,6 +105,7 @@ t.test('a shadow in a file, of keys with limits of their own, and for people', a
     keys: [{ key: usual.key.id, refused: { minute: 3, day: 0 }, of: 5, first: '2026-11-20' }],
   })
   t.equal((told['keys'] as object[]).length, 1)
+  t.match(reportText(told as ShadowReport), / +3 +0 +5 +2026-11-20 .*\n\nBY MINUTE, .* OF: all /)
   t.match(
     (await ask('GET', '/admin/shadow?days=1', undefined, { accept: 'text/csv' })).text,
     `"'=Usual"`,

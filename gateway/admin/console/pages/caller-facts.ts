@@ -18,7 +18,7 @@ export function factsOf(details: KeyDetails): Child {
     ['Account', account],
     [
       'Test key',
-      details.test && 'may have refusals acted, with X-Gateway-Act; its quota is its own',
+      details.test && 'lets its owner simulate refusals, by X-Gateway-Act; its quota is its own',
     ],
     [
       'Limits of its own',

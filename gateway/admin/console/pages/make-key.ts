@@ -53,8 +53,8 @@ export function MakeKey({ made }: { made: () => void }) {
                 /></label>
                 <label>Note <input name="note" autocomplete="off" /></label>
                 <label>
-                  <input type="checkbox" name="test" /> A test key, for good: it may have refusals
-                  acted
+                  <input type="checkbox" name="test" /> Test key: lets its owner simulate refusals.
+                  This can’t be changed later.
                 </label>
                 ${error !== undefined && failure({ message: error })}
                 <div class="buttons">

@@ -1,0 +1,108 @@
+import t from 'tap'
+import { changeSentence } from '../../../gateway/operations/change-sentence.ts'
+import { commandLine } from '../../support/command-line.ts'
+
+const until = '2026-11-25T18:23:00.000Z'
+const mike = { id: 'VICTIM', name: 'Mike', plan: 'free', state: 'active' }
+const course = { state: 'moving', step: 1, sinceMs: 1_795_631_160_821, before: { requests: 31 } }
+
+/** What the audit stores, and how operators read it. */
+const sentences: readonly (readonly [
+  what: string,
+  before: unknown,
+  after: unknown,
+  text: string,
+])[] = [
+  ['keys.create', null, { ...mike, account: 'mike' }, 'made “Mike” (plan free, account mike)'],
+  ['keys.import', null, { imported: 12 }, 'imported 12 keys'],
+  [
+    'keys.change',
+    mike,
+    { ...mike, plan: 'pro', until, limits: { perMinute: 600 }, afterwards: { plan: 'free' } },
+    'changed “Mike”: plan free → pro, end of the plan none → 2026-11-25 18:23:00Z, limit a minute none → 600',
+  ],
+  [
+    'keys.revert',
+    { plan: 'pro' },
+    { plan: 'free' },
+    'ended what “Mike” had for a time: plan pro → free',
+  ],
+  ['keys.disable', mike, { ...mike, state: 'disabled' }, 'disabled “Mike”'],
+  ['keys.enable', mike, mike, 'enabled “Mike”'],
+  ['keys.revoke', mike, mike, 'revoked “Mike”'],
+  [
+    'keys.rotate',
+    mike,
+    { ...mike, oldTokenUntil: until },
+    'gave “Mike” a new token, the old one works until 2026-11-25 18:23:00Z',
+  ],
+  [
+    'bans.earn',
+    null,
+    { id: 'VICTIM', until, strikes: 20 },
+    'banned “Mike” until 2026-11-25 18:23:00Z: it sent 20 requests after a 429 had asked it to wait',
+  ],
+  ['bans.set', null, { id: 'VICTIM', until }, 'banned “Mike” until 2026-11-25 18:23:00Z'],
+  ['bans.lift', { until }, null, 'lifted the ban of “Mike”'],
+  [
+    'quota.reset',
+    { ...mike, minute: { used: 31 }, day: { used: 1_200 } },
+    mike,
+    'emptied the counters of “Mike”: 31 used this minute, 1,200 used this day',
+  ],
+  [
+    'quota.grant',
+    null,
+    { quota: 'key:VICTIM', perDay: 30, perMinute: null, note: 'runaway job', until },
+    'granted “Mike” 30 points for this day: runaway job',
+  ],
+  [
+    'config.change',
+    { 'plans.free.perMinute': 60, 'cors.origins': [] },
+    { 'plans.free.perMinute': 40, 'cors.origins': ['https://a', 'https://b'] },
+    'changed VICTIM: plans.free.perMinute 60 → 40, cors.origins none → https://a https://b',
+  ],
+  ['swap.step', course, course, 'took the swap of VICTIM to step 2'],
+  [
+    'swap.back',
+    course,
+    { ...course, why: 'it fails' },
+    'sent all callers of VICTIM back: it fails',
+  ],
+  ['later.version', null, { some: 1 }, 'later.version VICTIM: some none → 1'],
+]
+
+t.test('the audit’s lines are sentences with names and times', (t) => {
+  for (const [what, before, after, sentence] of sentences) {
+    const name = /^(?:keys|bans|quota)/.test(what) ? 'Mike' : undefined
+    t.equal(changeSentence({ what, subject: 'VICTIM', before, after, name }), sentence, what)
+  }
+  t.end()
+})
+
+t.test('a damaged line is a sentence all the same', (t) => {
+  const odd = [null, 'text', 7, [], { until: 'never', name: {}, strikes: 'x', minute: 5 }]
+  for (const [what] of sentences) {
+    for (const value of odd) {
+      const text = changeSentence({ what, subject: 'VICTIM', before: value, after: value })
+      t.notMatch(text, /undefined|Invalid|\[object/, text)
+    }
+  }
+  t.end()
+})
+
+t.test('audit and timeline say what was done, and --json has the values', async (t) => {
+  const { run, runJson } = await commandLine(t, 'file: $DIR/gateway.db')
+  const create = ['keys', 'create', '--plan', 'free', '--name', 'Mike', '--account', 'mike']
+  const { id } = await runJson(...create, '--by', 'eve')
+  await run('bans', 'set', 'Mike', '--for', '1h', '--by', 'eve')
+  await run('bans', 'lift', 'Mike', '--by', 'eve')
+  const { out } = await run('audit')
+  t.match(out, new RegExp(`eve +${String(id)} +lifted the ban of “Mike”\\n`))
+  t.match(out, new RegExp(`eve +${String(id)} +made “Mike” \\(plan free, account mike\\)$`, 'm'))
+  t.match(
+    (await run('keys', 'timeline', 'Mike')).out,
+    /^\S+ \S+Z +bans\.set +eve banned “Mike” until \S+ \S+Z$/m,
+  )
+  t.match(await runJson('audit', '--limit', '1'), [{ what: 'bans.lift', before: { id } }])
+})
