@@ -118,11 +118,13 @@ function readiness({ gateway, reloader, isStopping }: AdminOptions) {
   const upstreams = byUpstream(gateway, healthView)
   const targets = Object.values(upstreams).flatMap((each) => Object.values(each))
   const isServed = targets.length === 0 || targets.some(({ healthy }) => healthy)
-  const { directory, quotas } = gateway.core
+  const { directory, quotas, storeWarnings } = gateway.core
+  const warnings = storeWarnings.present
   return {
     ready: !isStopping() && isServed && directory.isMet,
     stopping: isStopping(),
     store: directory.isMet && quotas.isReachable ? 'reachable' : 'out of reach',
+    ...(warnings.length > 0 ? { warnings } : {}),
     upstreams,
     // Only their number: the mistakes quote the file, and /readyz needs no token.
     config: { hash, ...(mistakes === undefined ? {} : { mistakes: mistakes.split('\n').length }) },

@@ -3,12 +3,15 @@ import { intactKeyFrom } from '../../keys/record.ts'
 import { pollMs, type KeyListener, type Watch } from '../../keys/store.ts'
 import { answerOf } from './answer.ts'
 import { duplicate, type Connection } from './connect.ts'
+import { epochLook } from './epoch.ts'
 
 type Names = Readonly<{
   connection: Connection
   records: string
   versions: string
   version: string
+  /** The record of the store itself. */
+  store: string
   channel: string
   clock: Clock
 }>
@@ -17,16 +20,17 @@ const batchSize = 1_000
 
 /**
  * Listens for published changes, and polls the count of changes: the next poll finds the change of a lost
- * message.
+ * message. The store's epoch is read along with it.
  */
 export function watchKeys(names: Names, listener: KeyListener): Watch {
-  const { connection, records, versions, version, channel, clock } = names
+  const { connection, records, versions, version, store, channel, clock } = names
   const subscriber = duplicate(connection)
   let seen: number | undefined
   let upToDateAtMs = clock()
   let isMet = false
   let isFailing = false
   let isPolling = false
+  const lookAtEpoch = epochLook(connection, store, (epoch) => listener.emptied?.(epoch))
 
   subscriber.on('ready', () => void subscriber.subscribe(channel).catch(() => undefined))
   subscriber.on('message', (_channel: string, message: string) => {
@@ -39,7 +43,8 @@ export function watchKeys(names: Names, listener: KeyListener): Watch {
   })
 
   async function readChanges(): Promise<void> {
-    const latest = Number((await answerOf(connection.get(version))) ?? 0)
+    const [text] = await Promise.all([answerOf(connection.get(version)), lookAtEpoch()])
+    const latest = Number(text ?? 0)
     // A store that has lost writes counts lower. `seen` stays, because versions follow the time, so
     // later changes count higher.
     seen ??= latest
