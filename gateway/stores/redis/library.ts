@@ -48,6 +48,8 @@ function survivePartings({ AbstractConnector }: typeof Library): void {
   const { disconnect } = ends
   ends.disconnect = function () {
     this.stream?.on('error', () => undefined)
+    // ioredis would wait two seconds for the end of one that has ended, and so would a command.
+    if (this.stream?.destroyed) this.stream = null
     disconnect.call(this)
   }
 }

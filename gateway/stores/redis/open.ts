@@ -84,8 +84,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
       return condition.warnings
     },
     async ready() {
-      await whenReady(connection)
-      await condition.look()
+      if (await whenReady(connection)) await condition.look()
     },
     waitsFor: (error?: Error) => `${redisName(redis)}: ${plainCause(lastError ?? error)}`,
     leftBehind: () => leftBehind(keys, redis, file),

@@ -4,6 +4,7 @@ import type { RedisSettings } from '../../../gateway/config/config.ts'
 import { openStores } from '../../../gateway/stores/open.ts'
 import type { Stores } from '../../../gateway/stores/stores.ts'
 import { newKey } from '../../contracts/keys.ts'
+import { runCommand } from '../../support/command.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { json } from '../../support/http.ts'
 import { root } from '../../support/process.ts'
@@ -137,8 +138,15 @@ t.test('a Redis that evicts is a warning, until it is told not to', async (t) =>
     return json(await ask('POST', '/admin/config/check', text, yaml))['warnings']
   }
   t.match(await check(), [told])
+  const ran = () => runCommand(['config', 'check', file], {})
+  t.match(await ran(), { code: 0, out: told })
   await evicting.client.config('SET', 'maxmemory-policy', 'noeviction')
   await gateway.stores.ready()
   t.equal(json(await operate('GET', '/readyz'))['warnings'], undefined)
   t.strictSame(await check(), [])
+  const sound = `${file} is sound: 3 plans, 1 route, 1 upstream.\n`
+  t.match(await ran(), { code: 0, out: sound })
+  await evicting.client.config('SET', 'maxmemory-policy', 'allkeys-lru')
+  await evicting.kill()
+  t.match(await ran(), { code: 0, out: sound }, 'a check works without its store')
 })
