@@ -58,6 +58,23 @@ t.test('systemd finds nothing wrong with the units', { skip }, (t) => {
   t.end()
 })
 
+t.test('systemd finds the units as exposed as the README says', { skip }, (t) => {
+  const [, version, told] = /systemd (\d+):.*\(exposure ([\d.]+)\)/.exec(read('README.md')) ?? []
+  const own = spawnSync('systemd-analyze', ['--version'], { encoding: 'utf8' }).stdout
+  if (!own.startsWith(`systemd ${version} `)) return t.skip('each version has its own checks')
+  for (const service of services) {
+    const file = join(deployment, fileOf(service))
+    const args = ['security', '--offline=true', file]
+    const { stdout } = spawnSync('systemd-analyze', args, { encoding: 'utf8' })
+    t.equal(
+      /: ([\d.]+) /.exec(stdout.slice(stdout.indexOf('Overall exposure')))?.[1],
+      told,
+      service,
+    )
+  }
+  t.end()
+})
+
 for (const service of services) {
   const settings = settingsOf(read(fileOf(service)))
   const said = (name: string) => settings.get(`Service.${name}`) ?? []
