@@ -7,7 +7,8 @@ import { startGateway, type Gateway } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
 import { bound } from '../../support/promises.ts'
 import { entry, startReceiver } from '../../support/receiver.ts'
-import { startRedis } from '../../support/redis.ts'
+import { startCluster, startRedis } from '../../support/redis.ts'
+import { pause } from '../../support/traffic.ts'
 import { until } from '../../support/until.ts'
 
 /** The record of the store itself. */
@@ -68,7 +69,7 @@ t.test('gateways that start at once agree on one epoch, which stays', async (t) 
   if (!first) throw new Error('there are three')
   const key = await first.key()
   await until(async () => (await statusOf(first, key)) === 200)
-  await new Promise((go) => setTimeout(go, 600))
+  await pause(600)
   for (const { app } of gateways) t.equal(app.core.meters.emptiedStores, 0)
 })
 
@@ -97,16 +98,49 @@ t.test('an outage, a restart that loads its data and a damaged epoch empty nothi
   await until(() => gateway.app.core.quotas.isReachable && saving.client.status === 'ready')
   const epoch = await saving.client.hgetall(record)
   await saving.client.set(record, 'of another type')
-  await new Promise((go) => setTimeout(go, 600))
+  await pause(600)
   t.equal(await statusOf(gateway, key), 200)
   await saving.client.del(record)
   await saving.client.hset(record, epoch)
   await saving.client.call('REPLICAOF', '127.0.0.1', '1')
   saving.child().kill('SIGSTOP')
-  await new Promise((go) => setTimeout(go, 600))
+  await pause(600)
   saving.child().kill('SIGCONT')
-  await new Promise((go) => setTimeout(go, 600))
+  await pause(600)
   t.equal(meters.emptiedStores, 0)
+})
+
+t.test('a replica without data empties nothing until it is a master', async (t) => {
+  const server = await startRedis(t)
+  const gateway = await startGateway(t, { store: `redis: "${server.url}"` })
+  const key = await gateway.key()
+  t.equal(await statusOf(gateway, key), 200)
+  await server.client.multi().flushall().replicaof('127.0.0.1', '1').exec()
+  t.equal(await server.client.exists(record), 0)
+  await pause(600)
+  t.equal(gateway.app.core.meters.emptiedStores, 0)
+  await server.client.call('REPLICAOF', 'NO', 'ONE')
+  await until(async () => (await statusOf(gateway, key)) === 401, bound(1_000))
+})
+
+t.test('of a Cluster, the node with the keys counts', async (t) => {
+  const { nodes, clients } = await startCluster(t)
+  const gateway = await startGateway(t, {
+    store: `redis: { cluster: [ ${nodes.map((node) => `"${node}"`).join()} ] }`,
+  })
+  const { meters } = gateway.app.core
+  const key = await gateway.key()
+  await until(async () => (await statusOf(gateway, key)) === 200)
+  const hold = await Promise.all(clients.map((client) => client.exists(record).catch(() => 0)))
+  t.equal(hold.filter((count) => count === 1).length, 1)
+  const flush = (holds: number) =>
+    Promise.all(clients.filter((_, i) => hold[i] === holds).map((client) => client.flushall()))
+  await flush(0)
+  await pause(600)
+  t.equal(meters.emptiedStores, 0)
+  t.equal(await statusOf(gateway, key), 200)
+  await flush(1)
+  await until(async () => (await statusOf(gateway, key)) === 401, bound(1_000))
 })
 
 t.test('a restart without its data empties a store', async (t) => {
