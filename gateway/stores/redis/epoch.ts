@@ -5,33 +5,18 @@ import type { Connection } from './connect.ts'
 const format = 1
 
 /**
- * Looks at the epoch in the record of a Redis, and writes one where there is none: of gateways that do so at once, the first
- * one is heard. Calls `emptied` with each other epoch than the one before.
+ * The epoch in the record of a Redis. Where there is none, it writes one: of gateways that do so at once, the first one is
+ * heard. `undefined` if there is no telling: an outage, or a value of another type, doesn't empty a store.
  */
-export function epochLook(
-  connection: Connection,
-  record: string,
-  emptied: (epoch: string) => void,
-): () => Promise<void> {
-  let before: string | undefined
-  return async () => {
-    const epoch = await epochIn(connection, record)
-    if (epoch === null || epoch === before) return
-    if (before !== undefined) emptied(epoch)
-    before = epoch
-  }
-}
-
-/** `null` if there is no telling: an outage, or a value of another type, doesn't empty a store. */
-async function epochIn(connection: Connection, record: string): Promise<string | null> {
+export async function epochIn(connection: Connection, record: string): Promise<string | undefined> {
   try {
     const epoch = await connection.hget(record, 'epoch')
     if (epoch !== null) return epoch
     // A replica that has no data yet refuses it.
     await connection.hsetnx(record, 'epoch', randomUUID())
     await connection.hsetnx(record, 'format', format)
-    return await connection.hget(record, 'epoch')
+    return (await connection.hget(record, 'epoch')) ?? undefined
   } catch {
-    return null
+    return undefined
   }
 }

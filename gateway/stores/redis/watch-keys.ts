@@ -3,7 +3,7 @@ import { intactKeyFrom } from '../../keys/record.ts'
 import { pollMs, type KeyListener, type Watch } from '../../keys/store.ts'
 import { answerOf } from './answer.ts'
 import { duplicate, type Connection } from './connect.ts'
-import { epochLook } from './epoch.ts'
+import { epochIn } from './epoch.ts'
 
 type Names = Readonly<{
   connection: Connection
@@ -27,10 +27,10 @@ export function watchKeys(names: Names, listener: KeyListener): Watch {
   const subscriber = duplicate(connection)
   let seen: number | undefined
   let upToDateAtMs = clock()
+  let epoch: string | undefined
   let isMet = false
   let isFailing = false
   let isPolling = false
-  const lookAtEpoch = epochLook(connection, store, (epoch) => listener.emptied?.(epoch))
 
   subscriber.on('ready', () => void subscriber.subscribe(channel).catch(() => undefined))
   subscriber.on('message', (_channel: string, message: string) => {
@@ -42,9 +42,18 @@ export function watchKeys(names: Names, listener: KeyListener): Watch {
     listener.changed([{ key, version }])
   })
 
+  async function readVersion(): Promise<number> {
+    return Number((await answerOf(connection.get(version))) ?? 0)
+  }
+
   async function readChanges(): Promise<void> {
-    const [text] = await Promise.all([answerOf(connection.get(version)), lookAtEpoch()])
-    const latest = Number(text ?? 0)
+    const [latest, present = epoch] = await Promise.all([readVersion(), epochIn(connection, store)])
+    if (epoch !== undefined && present !== undefined && present !== epoch) {
+      // Keys that are restored have versions below the count before.
+      seen = await readVersion()
+      listener.emptied?.(present)
+    }
+    epoch = present
     // A store that has lost writes counts lower. `seen` stays, because versions follow the time, so
     // later changes count higher.
     seen ??= latest

@@ -1,7 +1,8 @@
 import { rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 import { openGatewayFile } from '../../../gateway/stores/embedded/database.ts'
+import { runCommand } from '../../support/command.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { startGateway, type Gateway } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
@@ -47,6 +48,22 @@ t.test('keys of an emptied store end within a second, and operators are told', a
   t.strictSame(types(), ['store.emptied'], 'once for both')
   const fresh = await other.key()
   t.equal(await statusOf(gateway, fresh), 200, 'new keys work')
+})
+
+t.test('a backup brings the keys of an emptied store back', async (t) => {
+  const { gateway, file } = await startAdmin(t, { store })
+  const { directory, meters } = gateway.app.core
+  const key = await gateway.key()
+  t.equal(await statusOf(gateway, key), 200)
+  const backup = join(dirname(file), 'backup.db')
+  t.match(await runCommand(['store', 'backup', backup, '--config', file], {}), { code: 0 })
+  await redis.client.flushall()
+  await until(() => meters.emptiedStores === 1 && !directory.mayExist(key.token))
+  t.equal(await statusOf(gateway, key), 401)
+  const copied = await runCommand(['store', 'copy', '--from', backup, '--config', file], {})
+  t.match(copied, { code: 0 })
+  await until(() => directory.mayExist(key.token), bound(1_000))
+  t.equal(await statusOf(gateway, key), 200)
 })
 
 t.test('a warning of an emptied store ends after an hour', async (t) => {
