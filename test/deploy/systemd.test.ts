@@ -58,20 +58,17 @@ t.test('systemd finds nothing wrong with the units', { skip }, (t) => {
   t.end()
 })
 
+const [, version, exposure] = /systemd (\d+):.*\(exposure ([\d.]+)\)/.exec(read('README.md')) ?? []
+
 t.test('systemd finds the units as exposed as the README says', { skip }, (t) => {
-  const [, version, told] = /systemd (\d+):.*\(exposure ([\d.]+)\)/.exec(read('README.md')) ?? []
-  const own = spawnSync('systemd-analyze', ['--version'], { encoding: 'utf8' }).stdout
-  if (!own.startsWith(`systemd ${version} `)) return t.skip('each version has its own checks')
-  for (const service of services) {
-    const file = join(deployment, fileOf(service))
-    const args = ['security', '--offline=true', file]
-    const { stdout } = spawnSync('systemd-analyze', args, { encoding: 'utf8' })
-    t.equal(
-      /: ([\d.]+) /.exec(stdout.slice(stdout.indexOf('Overall exposure')))?.[1],
-      told,
-      service,
-    )
-  }
+  const analyze = (...args: string[]) =>
+    spawnSync('systemd-analyze', args, { encoding: 'utf8' }).stdout
+  if (analyze('--version').startsWith(`systemd ${version} `)) {
+    for (const service of services) {
+      const said = analyze('security', '--offline=true', join(deployment, fileOf(service)))
+      t.match(said, `Overall exposure level for ${fileOf(service)}: ${exposure} `)
+    }
+  } else t.comment(`systemd ${version} is not here, and each version has checks of its own`)
   t.end()
 })
 
