@@ -9,6 +9,7 @@ import { Quotas } from './limits/quotas.ts'
 import { Meters } from './records/meters.ts'
 import { Strangers } from './limits/strangers.ts'
 import { logStoreAtStart } from './stores/log-store-at-start.ts'
+import { StoreWarnings } from './stores/warnings.ts'
 import { storeName } from './stores/store-name.ts'
 import { collectorTrouble } from '../shared/spans/open.ts'
 import { openerOf } from './stores/opener.ts'
@@ -50,6 +51,8 @@ export type CoreOptions = Readonly<{
 /** The parts that outlive a configuration: stores, callers, counters and connections to backends. */
 export type Core = Readonly<{
   stores: Stores
+  /** What operators should know about the store. */
+  storeWarnings: StoreWarnings
   directory: KeyDirectory
   quotas: Quotas
   strangers: Strangers
@@ -89,7 +92,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     log,
   })
   await stores.ready()
-  for (const warning of stores.warnings) log.warn({}, warning)
+  const storeWarnings = new StoreWarnings({ stores, clock, log })
   const meters = new Meters()
   const trouble =
     (what: string) =>
@@ -111,6 +114,11 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     storeClock: () => quotas.nowMs,
     meters,
     trouble: trouble('the key store is out of reach; cached keys still work'),
+    emptied: (epoch) => {
+      meters.emptiedStores++
+      storeWarnings.emptied()
+      notices.storeEmptied(epoch)
+    },
   })
   opened.directory = directory
   const tunnels = new Tunnels({
@@ -204,6 +212,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   })
   return {
     stores,
+    storeWarnings,
     directory,
     quotas,
     strangers,
@@ -225,6 +234,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     meters,
     async close() {
       endStartLog()
+      storeWarnings.close()
       comparisons.stop()
       mirrors.end()
       tellNoMore()

@@ -112,17 +112,21 @@ function refusalFor(thrown: unknown): Refusal {
   return new Refusal('service_unavailable', message, { 'retry-after': secondsUntilBack }, thrown)
 }
 
-/** Whether requests should come here: not while it stops, has no healthy target, or has never met its key store. */
+/** Whether requests should come here: not unless it listens, while it has no healthy target, or has never met its key store. */
 function readiness({ gateway, reloader, isStopping }: AdminOptions) {
   const { hash, mistakes } = reloader.state
   const upstreams = byUpstream(gateway, healthView)
   const targets = Object.values(upstreams).flatMap((each) => Object.values(each))
   const isServed = targets.length === 0 || targets.some(({ healthy }) => healthy)
-  const { directory, quotas } = gateway.core
+  const { directory, quotas, storeWarnings } = gateway.core
+  const { listening } = gateway.server
+  const warnings = storeWarnings.present
   return {
-    ready: !isStopping() && isServed && directory.isMet,
+    ready: listening && !isStopping() && isServed && directory.isMet,
+    listening,
     stopping: isStopping(),
     store: directory.isMet && quotas.isReachable ? 'reachable' : 'out of reach',
+    ...(warnings.length > 0 ? { warnings } : {}),
     upstreams,
     // Only their number: the mistakes quote the file, and /readyz needs no token.
     config: { hash, ...(mistakes === undefined ? {} : { mistakes: mistakes.split('\n').length }) },

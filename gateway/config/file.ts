@@ -93,6 +93,7 @@ export interface NoticeSettings {
     | 'gateways.differ'
     | 'store.out_of_reach'
     | 'store.back'
+    | 'store.emptied'
     | 'operation.sunset_near'
   )[]
   /** The addresses outside the internet that the URL may lead to. This machine by its own name is always allowed. */

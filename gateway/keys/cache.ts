@@ -59,6 +59,12 @@ export class CallerCache {
     }
   }
 
+  clear(): void {
+    this.#byToken.clear()
+    this.#byId.clear()
+    this.#left = 0
+  }
+
   get size(): number {
     return this.#byToken.size
   }

@@ -28,6 +28,8 @@ export type DirectoryOptions = Readonly<{
   meters?: Pick<Meters, 'storeErrors'>
   /** Called when the store begins to fail, and with `undefined` when it is back. */
   trouble?: (error: Error | undefined) => void
+  /** Called when the store was emptied, with its new epoch; all keys are asked for anew. */
+  emptied?: (epoch: string) => void
 }>
 
 /** Finds the callers of tokens for one gateway, in memory or in the store. */
@@ -47,7 +49,7 @@ export class KeyDirectory {
   #closed = false
 
   constructor(options: DirectoryOptions) {
-    const { store, cacheSize, clock, storeClock = clock, meters, trouble } = options
+    const { store, cacheSize, clock, storeClock = clock, meters, trouble, emptied } = options
     this.#meters = meters
     this.#store = store
     this.#clock = clock
@@ -56,6 +58,10 @@ export class KeyDirectory {
     this.#watch = store.watch({
       changed: (keys) => this.#apply(keys),
       ...(trouble ? { trouble } : {}),
+      emptied: (epoch) => {
+        this.#beginAnew()
+        emptied?.(epoch)
+      },
     })
     void this.#learnHashes()
   }
@@ -123,6 +129,12 @@ export class KeyDirectory {
     this.#watch.close()
   }
 
+  #beginAnew(): void {
+    this.#cache.clear()
+    this.#hashes = undefined
+    void this.#learnHashes()
+  }
+
   #apply(keys: readonly StoredKey[]): void {
     for (const stored of keys) {
       this.#cache.update(stored)
@@ -150,12 +162,15 @@ export class KeyDirectory {
         // Lets the gateway serve requests: a million hashes take half a second in all.
         if (i % 5_000 === 4_999) await breathe()
       }
+      // A later reading, of a store that was emptied meanwhile, counts instead.
+      if (this.#changesMeanwhile !== changes) return
       this.#hashes = filter
       this.#changesMeanwhile = undefined
       this.#apply(changes)
     } catch {
       // The watch reports the outage. The filter only matters in floods, so it can wait.
-      if (!this.#closed) setTimeout(() => void this.#learnHashes(), relearnMs).unref()
+      if (this.#closed || this.#changesMeanwhile !== changes) return
+      setTimeout(() => void this.#learnHashes(), relearnMs).unref()
     }
   }
 }

@@ -78,6 +78,11 @@ export type KeyListener = Readonly<{
   changed: (keys: readonly StoredKey[]) => void
   /** Called once when the watch begins to fail, and with `undefined` when it works again. */
   trouble?: (error: Error | undefined) => void
+  /**
+   * Called within a second after the store was emptied, or another one took its place: any key that was read before may be
+   * missing. `epoch` is the new name of the store, the same for all who watch it.
+   */
+  emptied?: (epoch: string) => void
 }>
 
 /** A watch that goes on until it is closed. */

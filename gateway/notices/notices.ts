@@ -106,6 +106,15 @@ export class Notices {
     }
   }
 
+  /** Tells that the store was emptied; all gateways that see it tell of the same `epoch`. */
+  storeEmptied(epoch: string): void {
+    const { clock, self } = this.#options
+    const { store, name } = self()
+    const data = { store, gateway: name }
+    const event = { type: 'store.emptied', parts: [store, epoch], atMs: clock(), data } as const
+    this.outbox.add(noticeOf(event))
+  }
+
   /** Writes what waits, and sends what is due if this gateway is the one that sends. */
   tick(): Promise<void> {
     return (this.#ticking ??= this.#tick().finally(() => (this.#ticking = undefined)))

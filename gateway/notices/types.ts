@@ -18,6 +18,7 @@ export const noticeTypes = [
   'gateways.differ',
   'store.out_of_reach',
   'store.back',
+  'store.emptied',
   'operation.sunset_near',
 ] as const
 

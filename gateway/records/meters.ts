@@ -115,6 +115,8 @@ export class Meters {
   readonly own = new Durations(ownBounds)
   readonly store = new Durations()
   storeErrors = 0
+  /** The times that the store was found emptied. */
+  emptiedStores = 0
   readonly spans: SpanCounts = { sent: 0, failed: 0, dropped: 0 }
   readonly routes = new Map<string, RouteMeter>()
   /** By upstream and by the origin of the target. */

@@ -29,7 +29,7 @@ export type Stores = Readonly<{
   strangers?: StrangerStore | undefined
   questions: FleetQuestions
   fleet: FleetStore
-  /** Sentences for the log at start. */
+  /** Sentences about the store for operators, at present. Without secrets, because `/readyz` needs no token. */
   warnings: readonly string[]
   /** Resolves when the stores can be asked, or when it gives up waiting. */
   ready(): Promise<void>

@@ -58,6 +58,20 @@ t.test('systemd finds nothing wrong with the units', { skip }, (t) => {
   t.end()
 })
 
+const [, version, exposure] = /systemd (\d+):.*\(exposure ([\d.]+)\)/.exec(read('README.md')) ?? []
+
+t.test('systemd finds the units as exposed as the README says', { skip }, (t) => {
+  const analyze = (...args: string[]) =>
+    spawnSync('systemd-analyze', args, { encoding: 'utf8' }).stdout
+  if (analyze('--version').startsWith(`systemd ${version} `)) {
+    for (const service of services) {
+      const said = analyze('security', '--offline=true', join(deployment, fileOf(service)))
+      t.match(said, `Overall exposure level for ${fileOf(service)}: ${exposure} `)
+    }
+  } else t.comment(`systemd ${version} is not here, and each version has checks of its own`)
+  t.end()
+})
+
 for (const service of services) {
   const settings = settingsOf(read(fileOf(service)))
   const said = (name: string) => settings.get(`Service.${name}`) ?? []

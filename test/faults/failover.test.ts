@@ -58,6 +58,7 @@ t.test('a fail-over to a replica that has lost writes', async (t) => {
   const statuses = statusesOf(traffics.flatMap(({ asked }) => asked))
   const is200 = Object.keys(statuses).join() === '200'
   held(t, 'fail-over: nobody is refused because of it', JSON.stringify(statuses), is200)
+  t.notMatch(processes.map(({ output }) => output()).join(), /was emptied/)
   held(
     t,
     'fail-over: the new master counts within 5 s',

@@ -131,10 +131,15 @@ export async function askToSave(t: Test, { ask, file }: Admin): Promise<void> {
 }
 
 /** Asks while the configuration's file is unsound, and from then on while the gateway stops. */
-export async function askUnsoundly(t: Test, { ask, write, stop }: Admin): Promise<void> {
+export async function askUnsoundly(t: Test, { ask, write, stop, gateway }: Admin): Promise<void> {
   write((text) => text.replace('plans:', 'plams:'))
   t.equal((await ask('POST', '/admin/config/reload')).status, 409)
-  t.match(json(await ask('GET', '/readyz')), { ready: true, config: { mistakes: 1 } })
+  gateway.app.core.storeWarnings.emptied()
+  t.match(json(await ask('GET', '/readyz')), {
+    ready: true,
+    warnings: [/emptied/],
+    config: { mistakes: 1 },
+  })
   t.match(json(await ask('GET', '/admin/live')), { configs: [{ refusals: [{}] }] })
   write((text) => text.replace('plams:', 'plans:'))
   stop()

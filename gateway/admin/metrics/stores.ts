@@ -12,6 +12,11 @@ export function addStores(registry: Registry, { core: { meters, quotas } }: Gate
     labels: [],
     read: () => [[meters.storeErrors]],
   })
+  counter(registry, 'tollgate_store_emptied_total', {
+    help: 'Times that the store was found emptied, or another one in its place',
+    labels: [],
+    read: () => [[meters.emptiedStores]],
+  })
   gauge(registry, 'tollgate_store_fallback', {
     help: '1 while limits are not decided by the store',
     aggregator: 'max',

@@ -6,6 +6,7 @@ import { configTypes, dayRange } from '../parameters.ts'
 import { listedQuotas } from '../plans/parameters.ts'
 import { affectedKeys } from './affected.ts'
 import { counting } from './differences.ts'
+import { storeWarnings } from './store-warnings.ts'
 import { unknownExtensions } from './unknown-extensions.ts'
 
 export const checkConfig = operation({
@@ -31,7 +32,8 @@ export const checkConfig = operation({
     const { config, examine, inForce, stores, clock, flush } = context
     const { preview, mistakes } = examine(file)
     const unknown = preview ? await unknownExtensions(context, preview) : []
-    const warnings = [...(preview?.warnings ?? []), ...unknown]
+    const ofStore = preview ? await storeWarnings(context) : []
+    const warnings = [...(preview?.warnings ?? []), ...unknown, ...ofStore]
     if (preview === undefined || inForce === undefined) {
       return {
         file: file.name,

@@ -153,6 +153,8 @@ export const migrations: readonly string[] = [
    CREATE TRIGGER noticeWentOut AFTER DELETE ON notices BEGIN
      UPDATE noticeAddresses SET queued = queued - 1 WHERE address = old.address;
    END;`,
+  `CREATE TABLE store (epoch TEXT NOT NULL) STRICT;
+   INSERT INTO store VALUES (lower(hex(randomblob(16))));`,
 ]
 
 /** How long a change may wait for the lock of another process. */

@@ -52,6 +52,7 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): Index
   const ownSecret = database.prepare('SELECT 1 FROM secrets WHERE hash = ? AND keyId = ?').pluck()
   const update = database.prepare('UPDATE keys SET version = ?, record = ? WHERE id = ?')
   const dataVersion = database.prepare<[], number>('PRAGMA data_version').pluck()
+  const epochOf = database.prepare<[], string>('SELECT epoch FROM store').pluck()
   const listeners = new Set<() => void>()
 
   const lines = linesIn(database)
@@ -141,6 +142,7 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): Index
   function watchFile(listener: KeyListener): Watch & { onOwnChange: () => void } {
     let seen = latest.get() ?? 0
     let fileVersion = dataVersion.get()
+    let epoch = epochOf.get()
     let upToDateAtMs = clock()
     let failing = false
     let hasUnread = false
@@ -148,6 +150,11 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): Index
     let hasMissed = false
     let isPolled = false
     const look = (): void => {
+      const present = epochOf.get()
+      if (present !== undefined && present !== epoch) {
+        epoch = present
+        listener.emptied?.(epoch)
+      }
       // An older file was put in place of this one: read all of it again.
       if ((latest.get() ?? 0) < seen) seen = 0
       const rows = since.all(seen)

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import type { StoreSettings } from '../../config/config.ts'
 import { withTemporaryEnds } from '../../records/temporary-ends.ts'
 import { ownQuestions } from '../../fleet/questions.ts'
@@ -28,7 +29,7 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
   // Usage is written often, and may lose a moment in a power cut: it doesn't wait for the disk.
   const usage = openGatewayFile(file)
   usage.pragma('synchronous = NORMAL')
-  const warnings = quota.isSoleGateway ? [] : [sharedFileWarning(file)]
+  const isInPlace = lookFor(file)
   return {
     keys,
     quota,
@@ -42,7 +43,10 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
     notices: embeddedNotices(usage, clock),
     questions: ownQuestions(),
     fleet: fleetOfOne(clock),
-    warnings,
+    get warnings() {
+      const shared = quota.isSoleGateway ? [] : [sharedFileWarning(file)]
+      return isInPlace() ? shared : [...shared, lostFileWarning(file)]
+    },
     ready,
     waitsFor: () => file,
     leftBehind: () => Promise.resolve(undefined),
@@ -55,4 +59,19 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
 
 function sharedFileWarning(file: string): string {
   return `another gateway counts in ${file}: each admits a caller up to the whole limit. For several gateways, use Redis.`
+}
+
+/** Makes the function that tells whether the file of this name is still the one that is open now. */
+function lookFor(file: string): () => boolean {
+  if (file === ':memory:') return () => true
+  const inodeOf = () => statSync(file, { throwIfNoEntry: false })?.ino
+  const opened = inodeOf()
+  return () => inodeOf() === opened
+}
+
+function lostFileWarning(file: string): string {
+  return (
+    `${file} was deleted or replaced while a gateway uses it: it goes on with the file that it has open, and commands don't ` +
+    'reach it. Stop it, put the right file there, and start it again'
+  )
 }

@@ -81,12 +81,13 @@ function corkPerTurn(stream: Socket): void {
   stream.write = corkedWrite
 }
 
-/** Waits a short time for the connection. A gateway starts without it, too. */
-export async function whenReady(connection: Connection): Promise<void> {
+/** Waits a short time for the connection; tells whether it is there. A gateway starts without it, too. */
+export async function whenReady(connection: Connection): Promise<boolean> {
   const endMs = performance.now() + longestStartMs
   while (!isReady(connection) && performance.now() < endMs) {
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
+  return isReady(connection)
 }
 
 /** A Cluster's own status is `ready` as soon as it knows its nodes, so their status is checked as well. */

@@ -49,6 +49,7 @@ export function redisKeys({
   const [lock, lines, lined] = [name('import'), name('lines'), name('lined')]
   // The ids of all keys that have a line: the former version may leave two lines for a key.
   const indexed = name('indexed')
+  const store = name('store')
   const bound = (file: string, names: readonly string[]) =>
     script({ connection, timeoutMs, breaker, file }, names)
   const findKey = bound('keys-find.lua', [secrets, records, versions, pending])
@@ -188,7 +189,8 @@ export function redisKeys({
     },
 
     watch(listener: KeyListener) {
-      const watch = watchKeys({ connection, records, versions, version, channel, clock }, listener)
+      const names = { records, versions, version, store, channel }
+      const watch = watchKeys({ connection, ...names, clock }, listener)
       watches.add(watch)
       return watch
     },

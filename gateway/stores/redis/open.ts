@@ -6,6 +6,7 @@ import { countKeysIn } from '../count-keys.ts'
 import type { OpenOptions, Stores } from '../stores.ts'
 import { AnswerTimeouts } from './answer-timeouts.ts'
 import { redisAudit } from './audit.ts'
+import { RedisCondition } from './condition.ts'
 import { connect, whenReady } from './connect.ts'
 import { redisFleet } from './fleet.ts'
 import { redisKeys } from './keys.ts'
@@ -55,6 +56,8 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   const keys = redisKeys({ ...parts, clock })
   const quota = redisQuotas(parts)
   const questions = new RedisQuestions(connection, prefix)
+  const condition = new RedisCondition(connection, questions)
+  if (!forCommandLine) condition.watch()
   const fleet = redisFleet({ connection, prefix, timeoutMs, clock })
   const completeIndex = async (): Promise<void> => {
     const task = `${prefix}{keys}:indexing`
@@ -77,12 +80,17 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     strangers: forCommandLine ? undefined : redisStrangers(parts),
     questions,
     fleet,
-    warnings: [],
-    ready: () => whenReady(connection),
+    get warnings() {
+      return condition.warnings
+    },
+    async ready() {
+      if (await whenReady(connection)) await condition.look()
+    },
     waitsFor: (error?: Error) => `${redisName(redis)}: ${plainCause(lastError ?? error)}`,
     leftBehind: () => leftBehind(keys, redis, file),
     async close() {
       await Promise.all([keys.close(), quota.close(), fleet.close()])
+      condition.close()
       questions.close()
       breaker?.close()
       connection.disconnect()

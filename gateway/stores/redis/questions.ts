@@ -69,6 +69,16 @@ export class RedisQuestions implements FleetQuestions {
     }
   }
 
+  /** Rejects with Redis' error if this user may not publish. */
+  async trySaying(): Promise<void> {
+    await this.#connection.publish(this.#ownAnswers, '')
+  }
+
+  /** Rejects with Redis' error if this user may not subscribe. */
+  async tryHearing(): Promise<void> {
+    await within(this.#hear(this.#ownAnswers))
+  }
+
   close(): void {
     this.#listener?.disconnect()
   }

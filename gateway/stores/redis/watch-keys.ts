@@ -3,12 +3,15 @@ import { intactKeyFrom } from '../../keys/record.ts'
 import { pollMs, type KeyListener, type Watch } from '../../keys/store.ts'
 import { answerOf } from './answer.ts'
 import { duplicate, hear, type Connection } from './connect.ts'
+import { epochIn } from './epoch.ts'
 
 type Names = Readonly<{
   connection: Connection
   records: string
   versions: string
   version: string
+  /** The record of the store itself. */
+  store: string
   channel: string
   clock: Clock
 }>
@@ -17,13 +20,14 @@ const batchSize = 1_000
 
 /**
  * Listens for published changes, and polls the count of changes: the next poll finds the change of a lost
- * message.
+ * message. The store's epoch is read along with it.
  */
 export function watchKeys(names: Names, listener: KeyListener): Watch {
-  const { connection, records, versions, version, channel, clock } = names
+  const { connection, records, versions, version, store, channel, clock } = names
   const subscriber = duplicate(connection)
   let seen: number | undefined
   let upToDateAtMs = clock()
+  let epoch: string | undefined
   let isMet = false
   let isFailing = false
   let isPolling = false
@@ -38,8 +42,18 @@ export function watchKeys(names: Names, listener: KeyListener): Watch {
     listener.changed([{ key, version }])
   })
 
+  async function readVersion(): Promise<number> {
+    return Number((await answerOf(connection.get(version))) ?? 0)
+  }
+
   async function readChanges(): Promise<void> {
-    const latest = Number((await answerOf(connection.get(version))) ?? 0)
+    const [latest, present = epoch] = await Promise.all([readVersion(), epochIn(connection, store)])
+    if (epoch !== undefined && present !== undefined && present !== epoch) {
+      // Keys that are restored have versions below the count before.
+      seen = await readVersion()
+      listener.emptied?.(present)
+    }
+    epoch = present
     // A store that has lost writes counts lower. `seen` stays, because versions follow the time, so
     // later changes count higher.
     seen ??= latest

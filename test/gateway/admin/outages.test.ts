@@ -30,11 +30,22 @@ t.test('a target tells its answers, its times and its last failure', async (t) =
   t.ok(Number(target['p50Ms']) > 0 && Number(target['p50Ms']) <= Number(target['p95Ms']))
 })
 
+t.test('a gateway isn’t ready while no caller can reach it', async (t) => {
+  const { gateway, operate } = await startAdmin(t)
+  gateway.server.close()
+  const ready = await operate('GET', '/readyz')
+  t.equal(ready.status, 503)
+  t.match(json(ready), { ready: false, listening: false, stopping: false, store: 'reachable' })
+  await gateway.app.listen({ host: '127.0.0.1', port: 0 })
+  t.equal((await operate('GET', '/readyz')).status, 200)
+})
+
 t.test('what is ready is told member by member', async (t) => {
   const { url: upstream } = await startUpstream(t)
   const { operate, ask, gateway, write, url } = await start(t, { upstream, more: plans })
   t.match(json(await operate('GET', '/readyz')), {
     ready: true,
+    listening: true,
     stopping: false,
     store: 'reachable',
     upstreams: { animals: { [upstream]: { healthy: true, weight: 1 } } },

@@ -93,6 +93,35 @@ t.test('a filter that is full serves until the larger one is there', async (t) =
   t.equal(reads, 2)
 })
 
+t.test('names that are read from a store while it is emptied are no names of it', async (t) => {
+  const store = embeddedKeys(openGatewayFile(':memory:'))
+  t.teardown(() => store.close())
+  const gone = keyAndToken()
+  let reads = 0
+  let letGo: () => void = () => undefined
+  const held = new Promise<void>((resolve) => (letGo = resolve))
+  let empty: () => void = () => undefined
+  const emptying: KeyStore = {
+    ...store,
+    async *names() {
+      if (++reads > 1) return
+      await held
+      yield gone.key.secrets.map(({ hash }) => hash)
+    },
+    watch(listener) {
+      empty = () => listener.emptied?.('another')
+      return store.watch(listener)
+    },
+  }
+  const directory = new KeyDirectory({ store: emptying, cacheSize: 10, clock: Date.now })
+  t.teardown(() => directory.close())
+  empty()
+  await until(() => !directory.mayExist(gone.token))
+  letGo()
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  t.notOk(directory.mayExist(gone.token))
+})
+
 function keyAndToken() {
   const id = newKeyId()
   const token = newToken(id)

@@ -1,0 +1,152 @@
+import { readFileSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import type { RedisSettings } from '../../../gateway/config/config.ts'
+import { openStores } from '../../../gateway/stores/open.ts'
+import type { Stores } from '../../../gateway/stores/stores.ts'
+import { newKey } from '../../contracts/keys.ts'
+import { runCommand } from '../../support/command.ts'
+import { startAdmin } from '../../support/admin.ts'
+import { json } from '../../support/http.ts'
+import { root } from '../../support/process.ts'
+import { startCluster, startRedis } from '../../support/redis.ts'
+import { until } from '../../support/until.ts'
+
+const redis = await startRedis(t)
+
+/** The rules of a user that the README says are enough. */
+const [, written = ''] =
+  /ACL SETUSER tollgate on '>PASSWORD' (.*)/.exec(
+    readFileSync(`${root}/config/deploy/README.md`, 'utf8'),
+  ) ?? []
+const enough = written.replaceAll("'", '').split(' ')
+
+/** The URL of a user with some rules. */
+async function asUser(...rules: readonly string[]): Promise<string> {
+  const name = `user-${Math.random()}`
+  await redis.client.call('ACL', 'SETUSER', name, 'on', '>secret', ...rules)
+  return redis.url.replace('//', `//${name}:secret@`)
+}
+
+/** A gateway's stores at its start. */
+async function storesIn(t: Test, redis: RedisSettings): Promise<Stores> {
+  const parts = { prefix: 'tollgate:', timeoutMs: 2_000, file: '' }
+  const stores = openStores({ ...parts, redis, whenUnreachable: 'local' })
+  t.teardown(() => stores.close())
+  await stores.ready()
+  return stores
+}
+
+const logged = () => {
+  const lines: string[] = []
+  const target = { write: (line: string) => void lines.push(line) }
+  return { lines, log: { level: 'warn', target } as const }
+}
+
+t.test('the permissions in the README are enough for a gateway', async (t) => {
+  t.ok(enough.includes('~tollgate:*'), written)
+  const { lines, log } = logged()
+  const { gateway, ask } = await startAdmin(t, {
+    store: `redis: "${await asUser(...enough)}"`,
+    log,
+  })
+  const made = json(await ask('POST', '/admin/keys', { name: 'A', plan: 'free' }))
+  const headers = { authorization: `Bearer ${String(made['key'])}` }
+  const status = async () => (await gateway.call('GET', '/v1/x', undefined, headers)).status
+  t.equal(await status(), 200)
+  const id = String(made['id'])
+  await gateway.app.core.tallying.flush()
+  for (const path of [
+    ...['keys', 'gateways', 'bans', 'audit', 'live', 'usage', 'ledger', 'notices'],
+    ...[`keys/${id}`, `quota/${id}`, `requests/nothing`],
+  ]) {
+    const { status } = await ask('GET', `/admin/${path}`)
+    t.ok(status === 200 || status === 404, `${path}: ${status}`)
+  }
+  t.equal((await ask('POST', `/admin/keys/${id}/revoke`)).status, 200)
+  await until(async () => (await status()) === 401)
+  t.strictSame(lines, [])
+  t.equal(json(await ask('GET', '/readyz'))['warnings'], undefined)
+  const { length } = (await redis.client.call('ACL', 'LOG')) as unknown[]
+  t.equal(length, 0, 'nothing was refused')
+})
+
+t.test('in a Cluster two more are enough', async (t) => {
+  const { nodes, clients } = await startCluster(t)
+  const rules = [...enough, '+cluster|slots', '+cluster|info']
+  for (const client of clients) {
+    await client.call('ACL', 'SETUSER', 'gateway', 'on', '>secret', ...rules)
+  }
+  const settings = { cluster: nodes, username: 'gateway', password: 'secret' }
+  const { keys, quota, warnings } = await storesIn(t, settings)
+  const key = newKey()
+  await keys.add([key])
+  t.match(await keys.get(key.id), { key })
+  const limits = { perMinute: 5, perDay: 5 }
+  const ask = { key: key.id, cost: 1, limits, bans: undefined }
+  t.match(await quota.decide(key.id, ask), { verdict: 'admitted' })
+  t.strictSame(warnings, [])
+  for (const client of clients) t.strictSame(await client.call('ACL', 'LOG'), [])
+})
+
+t.test('a gateway names what its user may not do', async (t) => {
+  for (const [rule, missing] of [
+    ['-time', 'TIME'],
+    ['-@scripting', 'EVAL, EVALSHA'],
+    ['-subscribe', 'SUBSCRIBE'],
+    ['resetchannels', 'PUBLISH, SUBSCRIBE'],
+    ['-info', 'INFO'],
+  ] as const) {
+    const { warnings } = await storesIn(t, { url: await asUser(...enough, rule) })
+    t.match(warnings, [`the user of Redis may not use ${missing} for`], rule)
+    t.equal(warnings.length, 1)
+  }
+})
+
+t.test('and serves callers, and is ready with a warning', async (t) => {
+  const { lines, log } = logged()
+  const url = await asUser(...enough, 'resetchannels')
+  const { operate } = await startAdmin(t, { store: `redis: "${url}"`, log })
+  t.match(lines.join(''), /may not use PUBLISH, SUBSCRIBE/, 'the log has it at the start')
+  const ready = await operate('GET', '/readyz')
+  t.equal(ready.status, 200)
+  t.match(json(ready), { warnings: [/may not use PUBLISH, SUBSCRIBE/] })
+})
+
+t.test('a Redis without INFO is as ready as one that refuses it', async (t) => {
+  const nameless = await startRedis(t, '--rename-command', 'INFO', '')
+  const { gateway, operate } = await startAdmin(t, { store: `redis: "${nameless.url}"` })
+  const key = await gateway.key()
+  t.equal((await gateway.call('GET', '/v1/x', undefined, key.headers)).status, 200)
+  const ready = await operate('GET', '/readyz')
+  t.equal(ready.status, 200)
+  t.match(json(ready), { store: 'reachable', warnings: [/may not use INFO for/] })
+})
+
+t.test('a Redis that evicts is a warning, until it is told not to', async (t) => {
+  const evicting = await startRedis(t, '--maxmemory-policy', 'volatile-lru')
+  const { lines, log } = logged()
+  const started = await startAdmin(t, { store: `redis: "${evicting.url}"`, log })
+  const { gateway, operate, ask, file } = started
+  const told = /^Redis drops keys and counters .* \(maxmemory-policy volatile-lru\)/
+  const ready = await operate('GET', '/readyz')
+  t.equal(ready.status, 200)
+  t.match(json(ready), { warnings: [told] })
+  t.match(lines.join(''), /maxmemory-policy volatile-lru/)
+  const check = async () => {
+    const yaml = { 'content-type': 'application/yaml' }
+    const text = readFileSync(file, 'utf8')
+    return json(await ask('POST', '/admin/config/check', text, yaml))['warnings']
+  }
+  t.match(await check(), [told])
+  const ran = () => runCommand(['config', 'check', file], {})
+  t.match(await ran(), { code: 0, out: told })
+  await evicting.client.config('SET', 'maxmemory-policy', 'noeviction')
+  await gateway.stores.ready()
+  t.equal(json(await operate('GET', '/readyz'))['warnings'], undefined)
+  t.strictSame(await check(), [])
+  const sound = `${file} is sound: 3 plans, 1 route, 1 upstream.\n`
+  t.match(await ran(), { code: 0, out: sound })
+  await evicting.client.config('SET', 'maxmemory-policy', 'allkeys-lru')
+  await evicting.kill()
+  t.match(await ran(), { code: 0, out: sound }, 'a check works without its store')
+})
