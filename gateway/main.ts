@@ -10,7 +10,7 @@ import { isLoopback, portInUse, serve } from '../shared/serve.ts'
 import { secretFault, secretWarning } from '../shared/signature.ts'
 import { createAdmin } from './admin/app.ts'
 import { createMetrics } from './admin/metrics/metrics.ts'
-import { adminTokensFrom, roleWarnings } from './admin/token.ts'
+import { adminTokensFrom, guessableWarnings, roleWarnings } from './admin/token.ts'
 import { noterFor, logChanges } from './records/audit.ts'
 import { changeOf } from './config/diff.ts'
 import { ConfigError } from './config/config-error.ts'
@@ -103,7 +103,8 @@ async function main(): Promise<void> {
   if (!link) replace = () => gateway.log.warn(noWorkers)
   const weakness = secretWarning(secret)
   if (weakness && isLeader) gateway.log.warn(weakness)
-  if (isLeader) for (const warning of roleWarnings(ADMIN_TOKEN)) gateway.log.warn(warning)
+  const ofTokens = [...roleWarnings(ADMIN_TOKEN), ...guessableWarnings(tokens)]
+  if (isLeader) for (const warning of ofTokens) gateway.log.warn(warning)
   const warnOf = ({ warnings }: Loaded): void => {
     if (isLeader) warnings.forEach((warning) => gateway.log.warn({}, warning))
   }

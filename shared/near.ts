@@ -5,6 +5,7 @@ export function nearest(name: string, names: readonly string[]): string | undefi
   // Of three letters, one that is another makes another word: foo isn't a misspelled for.
   const changed = name.length > 3 ? 1 : 2
   for (const each of names) {
+    if (Math.abs(name.length - each.length) >= least) continue
     const far = distance(name.toLowerCase(), each.toLowerCase(), changed)
     if (far < least) [best, least] = [each, far]
   }

@@ -10,7 +10,7 @@ import { byUpstream, healthView } from '../operations/upstream/list.ts'
 import { framingFault } from '../http/framing.ts'
 import { KeyMistake } from '../keys/mistake.ts'
 import type { Gateway } from '../server.ts'
-import { StoreUnavailable } from '../stores/unavailable.ts'
+import { StoreDamaged, StoreUnavailable } from '../stores/unavailable.ts'
 import { wire } from '../http/wire.ts'
 import type { ReadingThread } from '../thread/reading-thread.ts'
 import { hostScreen } from './hosts.ts'
@@ -106,6 +106,9 @@ function refusalFor(thrown: unknown): Refusal {
   if (thrown instanceof NotWrittenDown) {
     const message = `The change was made (${thrown.what}), but could not be written to the audit.`
     return new Refusal('internal_error', message, {}, thrown)
+  }
+  if (thrown instanceof StoreDamaged) {
+    return new Refusal('internal_error', sentence(thrown.message), {}, thrown)
   }
   if (!(thrown instanceof StoreUnavailable)) return refusalFrom(thrown)
   const message = `The store can’t be reached just now; a change may have been made or not. Try again in ${secondsUntilBack} seconds.`

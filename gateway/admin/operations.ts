@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../../shared/clock.ts'
 import type { Reloader } from '../config/reload.ts'
 import { refusalsOf } from '../explain/refusals-of.ts'
+import { KeyMistake } from '../keys/mistake.ts'
 import { operations } from '../operations/all.ts'
 import { desksFor, type Desks } from '../operations/desks.ts'
 import { examine } from '../operations/examine.ts'
@@ -13,7 +14,7 @@ import type { ReadingThread } from '../thread/reading-thread.ts'
 import { addWithTypes, requireNothing, textOf } from './body.ts'
 import type { EventStreams } from './events.ts'
 import { answer, formOf, types } from './operation-answer.ts'
-import { operatorOf, roleScreen } from './token.ts'
+import { operatorOf, roleScreen, type Operator } from './token.ts'
 import {
   fromBody,
   fromHeaders,
@@ -67,6 +68,7 @@ function addRoute(
   const mostBytes = contentOf(operation)?.[1].mostBytes
   const readPath = fromPath(operation.parameters, path)
   const readHeaders = fromHeaders(operation.parameters)
+  const run = operation.isAlone ? alone(operation) : operation.run
   app.route<{ Params: { id?: string } }>({
     method,
     url: path.replace(/\{(\w+)\}/g, ':$1'),
@@ -77,7 +79,7 @@ function addRoute(
       const given = readGiven(request)
       const leaving = new AbortController()
       reply.raw.once('close', () => leaving.abort())
-      const context = contextOf(options, operatorOf(request).name, leaving.signal)
+      const context = contextOf(options, operatorOf(request), leaving.signal)
       const name = keyNameOf(operation)
       const { id } = request.params
       if (name !== undefined && id !== undefined) {
@@ -94,11 +96,27 @@ function addRoute(
         const question = { operation, given, form, by: context.by, nowMs: options.clock() }
         return reply.type(types[form]).send(await thread.ask(question, leaving.signal))
       }
-      const outcome = await operation.run(context, given)
+      const outcome = await run(context, given)
       if (watch) void reply.header('cache-control', 'no-store')
       return answer(request, reply, operation, outcome)
     },
   })
+}
+
+/** Runs an operation for one operator at a time; another one is told to come back. */
+function alone({ name, run }: Served): Served['run'] {
+  let isRunning = false
+  return async (context: GatewayContext, given: Readonly<Record<string, unknown>>) => {
+    if (isRunning) {
+      throw new KeyMistake(`${name} is running already; try again when it is over`, 'conflict')
+    }
+    isRunning = true
+    try {
+      return await run(context, given)
+    } finally {
+      isRunning = false
+    }
+  }
 }
 
 /** The thread that runs an operation; `undefined` if it is run here. */
@@ -140,9 +158,10 @@ function bodyOf(parameters: Parameters): ReadGiven {
 /** The context of an operation that the holder of a token asks for. */
 function contextOf(
   { gateway, reloader, secret, clock }: OperationsOptions,
-  by: string,
+  operator: Operator,
   left: AbortSignal,
 ): GatewayContext {
+  const by = operator.name
   const { config, core } = gateway
   const { stores, tallying, recentRefusals } = core
   const own = { refusals: recentRefusals, gateway: gateway.self.name }
@@ -151,6 +170,7 @@ function contextOf(
     gateway,
     reloader,
     by,
+    operator,
     left,
     config,
     stores: () => stores,

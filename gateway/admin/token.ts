@@ -28,6 +28,9 @@ declare module 'fastify' {
 /** The least length of a token: 16 random characters can't be guessed. */
 const shortestToken = 16
 
+/** The least number of different characters: of 32 random hexadecimal digits, one in 28 million has fewer. */
+const leastDifferent = 8
+
 /**
  * The tokens of an ADMIN_TOKEN: one, or several between commas, each with a name before a colon, and perhaps a role
  * behind the name: `eve/read:TOKEN`. Throws an error if one of them is too short or malformed; its message never quotes
@@ -67,6 +70,26 @@ export function roleWarnings(setting = ''): string[] {
       `ADMIN_TOKEN: "${last}" isn't a role, so ${name} is a name, and may do everything; roles are ${roles.join(', ')}`,
     ]
   })
+}
+
+/** A sentence for each operator whose token could be guessed in spite of its length. No sentence quotes a token. */
+export function guessableWarnings(tokens: AdminTokens): string[] {
+  return tokens.flatMap(({ name, token }) => {
+    const why = guessableFor(token)
+    return why === undefined
+      ? []
+      : [
+          `ADMIN_TOKEN: the token of ${name} ${why}, so it may be guessed; openssl rand -hex 32 makes another`,
+        ]
+  })
+}
+
+function guessableFor(token: string): string | undefined {
+  if (new Set(token).size < leastDifferent) return 'has few different characters'
+  // Words and numbers between marks, or words that stand in examples.
+  const isOfWords = /^(?:[a-z]+|\d+)(?:[-_.](?:[a-z]+|\d+))+$/i.test(token)
+  const isUsual = /admin|token|secret|password|changeme|tollgate/i.test(token)
+  return isOfWords || isUsual ? 'is made of words' : undefined
 }
 
 function faultOf({ name, token }: AdminTokens[number], written: string): string | undefined {

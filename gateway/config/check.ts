@@ -23,13 +23,18 @@ type Rule = Readonly<{
 /** The items of lists that are checked in one piece. */
 const itemsAtOnce = 100
 
+/** The most mistakes of one kind that are told: nobody reads more of them at once. */
+export const mostMistakes = 1_000
+
 /** All mistakes of a file against its schema, each at its offset. */
 export function* mistakesIn(document: ConfigDocument, schema: TSchema): Pieces<Mistake[]> {
   const mistakes: Mistake[] = []
   let checked = 0
   for (const found of faults(document, schema, document.root, [], 0)) {
-    if (found !== 'an item is checked') mistakes.push(found)
-    else if (++checked % itemsAtOnce === 0) yield
+    if (found === 'an item is checked') {
+      if (++checked % itemsAtOnce === 0) yield
+    } else if (mistakes.length < mostMistakes) mistakes.push(found)
+    else return [...mistakes, { ...found, sentence: 'there are more mistakes: mend these first' }]
   }
   return mistakes
 }

@@ -1,6 +1,7 @@
 import { isScalar, LineCounter, type Document, type Node, type YAMLParseError } from 'yaml'
 import { withoutTokens } from '../../shared/log.ts'
 import type { Pieces } from '../../shared/pieces.ts'
+import { mostMistakes } from './check.ts'
 import { FilledValues, type Reading } from './filled-values.ts'
 import { maskedJson, withoutPasswords } from './mask.ts'
 import type { Mistake, Path } from './mistake.ts'
@@ -8,6 +9,9 @@ import { Places } from './places.ts'
 import { guardedText, type Environment } from './variables.ts'
 import { yamlDocument } from './yaml-document.ts'
 import { aliasesOfNothing, yamlSentence } from './yaml-sentences.ts'
+
+/** The most letters of a text that a message quotes. */
+const mostQuoted = 60
 
 type Source = Readonly<{
   text: string
@@ -64,7 +68,10 @@ export class ConfigDocument {
     this.filled = new FilledValues(document, broken ? undefined : environment, reading)
     const mistakes = broken
       ? [{ offset: broken.pos[0], sentence: yamlSentence(broken, text) }]
-      : [...document.errors.map(({ pos }) => twice(text, pos[0])), ...this.filled.mistakes]
+      : [
+          ...document.errors.slice(0, mostMistakes).map(({ pos }) => twice(text, pos[0])),
+          ...this.filled.mistakes,
+        ]
     if (isBomb) mistakes.push({ offset: 0, sentence: 'YAML aliases expand to too much data' })
     this.mistakes = [...mistakes, ...orphans]
     this.isSound = !broken && orphans.length === 0 && !isBomb
@@ -124,8 +131,8 @@ export class ConfigDocument {
 }
 
 function twice(text: string, offset: number): Mistake {
-  const [name = ''] = /^[^:\r\n]*/.exec(text.slice(offset)) ?? []
-  return { offset, sentence: `${name.trim()} is written twice` }
+  const [name = ''] = /^[^:\r\n]*/.exec(text.slice(offset, offset + mostQuoted + 1)) ?? []
+  return { offset, sentence: `${cut(name.trim())} is written twice` }
 }
 
 /** Whether a document can become plain values: the library throws where aliases multiply. */
@@ -140,7 +147,11 @@ function canUnfold(unfold: () => unknown): boolean {
 
 function shortened(text: string): string {
   const masked = withoutTokens(text)
-  return masked.length > 60 ? `${masked.slice(0, 60)}…` : masked
+  return cut(masked)
+}
+
+function cut(text: string): string {
+  return text.length > mostQuoted ? `${text.slice(0, mostQuoted)}…` : text
 }
 
 /** A text read as a number, true or false; `undefined` if it is none of them. */

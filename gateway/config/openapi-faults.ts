@@ -85,9 +85,18 @@ function* parameterFaults(at: Path, value: unknown): Generator<Fault> {
   }
 }
 
-/** References that lead nowhere. Only those within the document are followed: a page loads nothing else. */
-function* referenceFaults(document: Section, value: unknown, path: Path): Generator<Fault> {
-  if (typeof value !== 'object' || value === null) return
+/**
+ * References that lead nowhere. Only those within the document are followed: a page loads nothing else. A part for which
+ * YAML's aliases stand is looked at once.
+ */
+function* referenceFaults(
+  document: Section,
+  value: unknown,
+  path: Path,
+  seen = new Set<object>(),
+): Generator<Fault> {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return
+  seen.add(value)
   const { $ref } = value as Section
   if (typeof $ref === 'string') {
     const at = [...path, '$ref']
@@ -100,7 +109,7 @@ function* referenceFaults(document: Section, value: unknown, path: Path): Genera
   for (const [name, member] of Object.entries(value)) {
     if (free.has(name) || name.startsWith('x-')) continue
     const step = Array.isArray(value) ? Number(name) : name
-    yield* referenceFaults(document, member, [...path, step])
+    yield* referenceFaults(document, member, [...path, step], seen)
   }
 }
 

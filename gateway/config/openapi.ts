@@ -1,5 +1,7 @@
-import { LineCounter, parseDocument, type Document } from 'yaml'
+import { LineCounter, type Document } from 'yaml'
+import { atOnce } from '../../shared/pieces.ts'
 import { openapiFaults, type Fault } from './openapi-faults.ts'
+import { mostLevels, yamlDocument } from './yaml-document.ts'
 import { yamlSentence } from './yaml-sentences.ts'
 
 /** A mistake in a document, with line and column where it has them. */
@@ -15,15 +17,11 @@ const mostFaults = 10
 export function openapiFrom(text: string): ReadOpenapi {
   const parsed = parsedJson(text)
   // JSON needs no second reading unless a mistake needs a place.
-  if (parsed !== undefined && openapiFaults(parsed).length === 0) {
+  if (parsed !== undefined && !isDeeper(parsed, mostLevels) && openapiFaults(parsed).length === 0) {
     return { json: JSON.stringify(parsed), faults: [] }
   }
   const lines = new LineCounter()
-  const document = parseDocument(text, {
-    lineCounter: lines,
-    prettyErrors: false,
-    logLevel: 'error',
-  })
+  const document = atOnce(yamlDocument(text, lines))
   const placeOf = (offset: number): string => {
     const { line, col } = lines.linePos(offset)
     return `${line}:${col}`
@@ -54,6 +52,12 @@ function placed(
     if (node?.range) return { at: placeOf(node.range[0]), sentence }
   }
   return { at: '1:1', sentence }
+}
+
+/** Whether sections and lists are inside of each other on more levels than may be. */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1))
 }
 
 function parsedJson(text: string): unknown {

@@ -82,7 +82,7 @@ async function removeLeftovers(file: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.startsWith(prefix) || !/^[0-9a-f]{12}$/.test(name.slice(prefix.length))) continue
     const leftover = join(folder, name)
-    const { mtimeMs } = await stat(leftover)
+    const { mtimeMs } = await lstat(leftover)
     if (Date.now() - mtimeMs > leftoverMs) await rm(leftover, { force: true })
   }
 }

@@ -1,10 +1,12 @@
-import { parseDocument, visit } from 'yaml'
+import { visit } from 'yaml'
+import { atOnce } from '../../shared/pieces.ts'
 import { baredText, guardedText } from './variables.ts'
+import { yamlDocument } from './yaml-document.ts'
 
 /** The names of the variables that are in the values of a text; those in comments aren't. */
 export function variablesIn(text: string): ReadonlySet<string> {
   const names = new Set<string>()
-  visit(parseDocument(guardedText(text), { prettyErrors: false, logLevel: 'error' }), {
+  visit(atOnce(yamlDocument(guardedText(text))), {
     Scalar: (key, { value }) => {
       if (key === 'key' || typeof value !== 'string') return
       for (const [, name = ''] of baredText(value).matchAll(/\$\{(\w+)/g)) names.add(name)

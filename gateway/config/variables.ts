@@ -23,8 +23,10 @@ const variable = /\$\{(\w+)(?::-([^}]*))?\}/g
 export function filledIn(text: string, environment: Environment): Filled {
   let missing: string | undefined
   const nameByValue = new Map<string, string>()
+  // Behind the last brace, each default would be looked for to the end of the text.
+  const end = text.lastIndexOf('}') + 1
   const fill = (show: (value: string, name: string) => string): string =>
-    text.replace(variable, (_all, name: string, initial?: string) => {
+    text.slice(0, end).replace(variable, (_all, name: string, initial?: string) => {
       const value = environment[name]
       if (value !== undefined && value !== '') {
         nameByValue.set(value, name)
@@ -32,7 +34,7 @@ export function filledIn(text: string, environment: Environment): Filled {
       }
       if (initial === undefined) missing ??= name
       return initial ?? ''
-    })
+    }) + text.slice(end)
   const filled = {
     text: fill((value) => value),
     withPlaceholders: fill((_, name) => `\${${name}}`),
@@ -48,14 +50,21 @@ const guards = '\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5\ufdd6'
 /** A variable within one line and without quotes, which YAML must read itself. */
 const inLine = /\$\{\w+(?::-[^}"'\r\n]*)?\}/g
 
+/** The parts in which such a variable may be: each ends with its brace, or with what no default may have. */
+const upToBrace = /[^}"'\r\n]+\}?/g
+
 /**
  * A text whose variables YAML reads as parts of values: unguarded, `{ perMinute: ${FREE:-60} }` would be a section in a
  * section. Each character keeps its offset.
  */
 export function guardedText(text: string): string {
   if (/[\ufdd0-\ufdd6]/.test(text)) return text
-  return text.replace(inLine, (written) =>
-    written.replace(/[{}[\],:#]/g, (mark) => guards.charAt(marks.indexOf(mark))),
+  return text.replace(upToBrace, (part) =>
+    part.endsWith('}')
+      ? part.replace(inLine, (written) =>
+          written.replace(/[{}[\],:#]/g, (mark) => guards.charAt(marks.indexOf(mark))),
+        )
+      : part,
   )
 }
 

@@ -7,6 +7,7 @@ export function yamlSentence({ code, message, pos }: YAMLParseError, text: strin
   if (code === 'MULTIPLE_DOCS') {
     return 'another YAML document begins here, but a configuration is one document: remove the line ---'
   }
+  if (code === 'RESOURCE_EXHAUSTION') return message
   if (code === 'BAD_ALIAS' && text.charAt(pos[0]) === '*') return quoted(wordAt(text, pos[0]))
   const line = text.slice(text.lastIndexOf('\n', pos[0] - 1) + 1).split('\n', 1)[0] ?? ''
   const hint = line.includes('${')

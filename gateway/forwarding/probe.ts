@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { signatureHeader, signatureRefused, signer } from '../../shared/signature.ts'
 import type { Config, Probe, Route, UpstreamSettings } from '../config/config.ts'
 import { pathExpression } from '../http/paths.ts'
+import { mostBytes, readBody, textOf } from '../mirror/body.ts'
 import { reach } from './health.ts'
 import { shapeBreaks, typeBreak } from './shape.ts'
 import type { Target } from './target.ts'
@@ -33,12 +34,15 @@ export type ProbeOptions = Readonly<{
   config: Config
   upstream: UpstreamSettings
   secret: string | undefined
+  /** Whether the candidate may get what is signed: a signature opens the present backend as well, for a minute. */
+  isTrusted: boolean
 }>
 
 type Reply = Readonly<{
   status: number
   type: string
-  body: string
+  /** Its text; `undefined` if it is too long to be compared. */
+  body: string | undefined
   milliseconds: number
   /** Whether the backend refused the request for its signature. */
   wantsSignature: boolean
@@ -47,16 +51,17 @@ type Reply = Readonly<{
 
 /**
  * Sends the same requests to a candidate backend and to the present one, and reports the differences for
- * callers. The requests are the health check and the configured probes, which change nothing.
+ * callers. The requests are the health check and the configured probes, which change nothing. A candidate is asked
+ * without a signature first: it gets none unless it refuses that.
  */
 export async function holdAgainst(url: string, options: ProbeOptions): Promise<Check> {
-  const { upstream, config, secret } = options
+  const { upstream, config, secret, isTrusted } = options
   const presentUrl = upstream.targets[0]?.url ?? url
   const candidate = targetBeside(url, upstream)
   const present = targetBeside(presentUrl, upstream)
-  const ask = (target: Target, probe: Probe, isSigned = true): Promise<Reply> =>
+  const ask = (target: Target, probe: Probe, signedWith: string | undefined): Promise<Reply> =>
     request(target, probe.method, pathBehind(probe, config, upstream), {
-      secret: isSigned ? secret : undefined,
+      secret: signedWith,
       timeoutMs: upstream.timeouts.responseMs,
     })
   const findings: Finding[] = []
@@ -68,14 +73,24 @@ export async function holdAgainst(url: string, options: ProbeOptions): Promise<C
       const isFit = reply.status >= 200 && reply.status < 300
       findings.push(finding(`GET ${path}`, 'a 2xx', reply, isFit ? [] : ['it would be taken out']))
     }
-    for (const probe of upstream.probes) {
-      const [reply, now] = await Promise.all([ask(candidate, probe), ask(present, probe)])
-      findings.push(compared(probe, reply, now, presentUrl))
-    }
     const [first] = upstream.probes
-    if (secret && first) {
-      const reply = await ask(candidate, first, false)
-      findings.push(finding('the same, not signed', '403', reply, unsignedBreaks(reply)))
+    const unsigned = secret && first ? await ask(candidate, first, undefined) : undefined
+    if (unsigned && first) {
+      findings.push(
+        finding(`${nameOf(first)}, not signed`, '403', unsigned, unsignedBreaks(unsigned)),
+      )
+    }
+    const isRefused = unsigned?.status === 403
+    for (const probe of upstream.probes) {
+      const [reply, now] = await Promise.all([
+        ask(candidate, probe, isTrusted && isRefused ? secret : undefined),
+        ask(present, probe, secret),
+      ])
+      const result = compared(probe, reply, now, presentUrl)
+      const isHeldBack = isRefused && !isTrusted && reply.status === 403
+      findings.push(
+        isHeldBack ? { ...result, breaks: [], compared: false, note: heldBack } : result,
+      )
     }
   } finally {
     await Promise.all([candidate.pool.destroy(), present.pool.destroy()])
@@ -88,6 +103,10 @@ export async function holdAgainst(url: string, options: ProbeOptions): Promise<C
 function unsignedBreaks({ status }: Reply): string[] {
   if (status === 0) return [noAnswer]
   return status === 403 ? [] : ['anybody who reaches it is believed to be the gateway']
+}
+
+function nameOf({ method, target }: Probe): string {
+  return `${method} ${target}`
 }
 
 /** The path of a probe at the backend, after the route's rewrite. */
@@ -121,7 +140,10 @@ async function request(
   try {
     const signal = AbortSignal.timeout(timeoutMs)
     const answer = await target.pool.request({ method: method, path, headers, signal })
-    const body = await answer.body.text()
+    const kept = await readBody(answer.body)
+    signal.throwIfAborted()
+    if (kept === 'broken') throw new Error('the answer broke off')
+    const body = await textOf(kept, String(answer.headers['content-encoding'] ?? ''))
     const type = String(answer.headers['content-type'] ?? 'none')
     const wantsSignature = answer.headers[signatureHeader] === signatureRefused
     return { status: answer.statusCode, type, body, milliseconds: took(), wantsSignature }
@@ -162,7 +184,8 @@ function compared(probe: Probe, reply: Reply, now: Reply, present: string): Find
   else if (now.status === reply.status) {
     const fault = typeBreak(now.type, reply.type)
     if (fault) breaks.push(fault)
-    else breaks.push(...shapeBreaks(now.body, reply.body))
+    else if (now.body !== undefined && reply.body !== undefined)
+      breaks.push(...shapeBreaks(now.body, reply.body))
   }
   const like =
     now.status === 0
@@ -171,8 +194,11 @@ function compared(probe: Probe, reply: Reply, now: Reply, present: string): Find
         ? 'the answer to a signed request'
         : `${now.status}, as now`
   const expected = probe.status === undefined ? like : String(probe.status)
-  const result = finding(`${probe.method} ${probe.target}`, expected, reply, breaks)
-  if (now.status !== 0) return result
+  const result = finding(nameOf(probe), expected, reply, breaks)
+  if (now.status !== 0) {
+    const isUnread = [now, reply].some(({ body }) => body === undefined)
+    return isUnread ? { ...result, note: unread } : result
+  }
   const absent = `the present backend ${present} does not answer (${now.error})`
   return probe.status === undefined
     ? { ...result, compared: false, note: `not compared: ${absent}` }
@@ -180,6 +206,9 @@ function compared(probe: Probe, reply: Reply, now: Reply, present: string): Find
 }
 
 const noAnswer = 'it does not answer'
+const unread = `the body is not compared: it is over ${mostBytes / 1_024} KiB, or in an unknown encoding`
+const heldBack =
+  'not compared: it takes nothing unsigned, and only the role all may send our signature to an address that is no target of the configuration'
 const needed = 'set GATEWAY_SECRET to the secret that gateway and backend share'
 
 function finding(

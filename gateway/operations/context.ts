@@ -7,6 +7,7 @@ import type { Gateway } from '../server.ts'
 import type { Stores } from '../stores/stores.ts'
 import type { Desks } from './desks.ts'
 import type { Content } from './parameter.ts'
+import type { Role } from './role.ts'
 
 /** A method and a path of the admin API. */
 export type Endpoint = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /admin/${string}`
@@ -27,6 +28,8 @@ export type Context = Readonly<{
   /** The secret of the gateway's signature, if it signs. */
   secret: string | undefined
   clock: Clock
+  /** The holder of the token that asks a gateway; absent in a command, which may do what its user may. */
+  operator?: Readonly<{ name: string; role: Role }>
   /** Checks a configuration. A command throws mistakes, a gateway returns them. */
   examine: (file: Content) => Examined
   /** The configuration in force in a running gateway, in its shown form; `undefined` in a command. */

@@ -15,6 +15,8 @@ type Description<All extends Parameters> = Readonly<{
   changes?: boolean
   /** The least role that may do it. */
   role: Role
+  /** Whether a gateway runs it for one operator at a time. */
+  isAlone?: boolean
 }>
 
 /** The forms in which the result of an operation is shown. */

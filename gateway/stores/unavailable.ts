@@ -4,3 +4,9 @@
  * operators; `cause` is the error of the technology.
  */
 export class StoreUnavailable extends Error {}
+
+/**
+ * Thrown by a store in which something isn't as Tollgate writes it, so that no waiting helps. The message is for operators;
+ * `cause` is the error of the technology.
+ */
+export class StoreDamaged extends Error {}

@@ -17,6 +17,9 @@ const youngMb = 96
 /** How long the thread stays without a question. */
 const usualIdleMs = 30_000
 
+/** How long a question may take until its answer begins. */
+const usualLimitMs = 120_000
+
 export type ReadingThreadOptions = Readonly<{
   /** Gives the parts of the gateway that a question needs, when its turn has come. */
   hand: () => Promise<Handed>
@@ -24,6 +27,7 @@ export type ReadingThreadOptions = Readonly<{
   file?: URL
   heapMb?: number
   idleMs?: number
+  limitMs?: number
 }>
 
 type Running = Readonly<{
@@ -47,7 +51,8 @@ export class ReadingThread {
   constructor(options: ReadingThreadOptions) {
     // TypeScript in a checkout, JavaScript in a package, as this file is.
     const file = new URL(`./main${extname(import.meta.url)}`, import.meta.url)
-    this.#options = { file, heapMb: usualHeapMb, idleMs: usualIdleMs, ...options }
+    const usual = { heapMb: usualHeapMb, idleMs: usualIdleMs, limitMs: usualLimitMs }
+    this.#options = { file, ...usual, ...options }
   }
 
   /**
@@ -82,7 +87,14 @@ export class ReadingThread {
     worker.postMessage(asked, [port])
     left.addEventListener('abort', () => own.close(), { once: true })
     if (left.aborted) own.close()
-    return answerOver(own, () => (left.aborted ? nobodyWaits() : death))
+    const { limitMs } = this.#options
+    let isLate = false
+    const limit = setTimeout(() => {
+      isLate = true
+      this.#end()
+    }, limitMs)
+    const why = () => (left.aborted ? nobodyWaits() : isLate ? tookTooLong(limitMs) : death)
+    return answerOver(own, why).finally(() => clearTimeout(limit))
   }
 
   #start(): Running {
@@ -128,6 +140,13 @@ function tooMany(): Refusal {
   return new Refusal('service_unavailable', sentence, { 'retry-after': '5' })
 }
 
+const askForLess = 'Ask for fewer days or for one plan or key, or run its command.'
+
+function tookTooLong(limitMs: number): Refusal {
+  const sentence = `This report takes more than ${limitMs / 1_000} seconds. ${askForLess}`
+  return new Refusal('service_unavailable', sentence)
+}
+
 /** The end of a question that nobody is told of. */
 function nobodyWaits(): Refusal {
   return new Refusal('request_timeout', 'The client has left.')
@@ -139,6 +158,6 @@ function died(cause: unknown, heapMb: number): Refusal {
     const sentence = 'The thread of this report has ended before it was done. Ask for it again.'
     return new Refusal('internal_error', sentence, {}, cause)
   }
-  const sentence = `This report needs more than ${heapMb} MB of memory. Ask for fewer days or for one plan or key, or run its command.`
+  const sentence = `This report needs more than ${heapMb} MB of memory. ${askForLess}`
   return new Refusal('service_unavailable', sentence, {}, cause)
 }

@@ -190,6 +190,37 @@ test('what somebody else has written is text', async (t, open) => {
   t.strictSame(made, ['A https://fine.example/'])
 })
 
+test('the key stays on this host, and a copied command reads no file', async (t, open) => {
+  const parameters = [
+    { name: '@/etc/hostname', in: 'header', required: true, schema: { type: 'string' } },
+    { name: 'X-Fine', in: 'header', required: true, example: 'yes' },
+  ]
+  const content = { 'text/plain': { example: '@/etc/hostname' } }
+  const text = stringify({
+    ...{ openapi: '3.1.0', info: { title: 'X', version: '1' } },
+    servers: [{ url: 'https://x//evil.example/' }],
+    paths: { '/v1/pets': { post: { parameters, requestBody: { content } } } },
+  })
+  const gateway = await startPages(t, { text })
+  const { token } = await gateway.key()
+  const page = await visit(open, gateway.url, { bypassCSP: true })
+  const asked: string[] = []
+  await page.route('**/evil.example/**', (route) => {
+    asked.push(route.request().url())
+    return route.abort()
+  })
+  await enterKey(page, token)
+  const place = await unfold(page, 'POST /v1/pets')
+  const curl = await place.locator('.curl').innerText()
+  t.match(curl, "--data-raw '@/etc/hostname'")
+  t.match(curl, "-H 'X-Fine: yes'")
+  t.notMatch(curl, "-H '@")
+  await place.getByText('can’t be sent from a page').waitFor()
+  await place.getByRole('button', { name: 'Send' }).click()
+  await place.getByText('leads to another host, so the key isn’t sent there').waitFor()
+  t.strictSame(asked, [])
+})
+
 test('axe finds nothing on it, in light and dark, empty and full', async (t, open) => {
   const gateway = await startPages(t, { more: retiring })
   const { token, headers } = await gateway.key({ account: 'acme' })

@@ -162,13 +162,21 @@ export async function askDamaged(t: Test, { ask, gateway, fresh }: Admin): Promi
   t.strictSame(await askAll(ask, others, { id }), [200], 'what does not ask the store goes on')
 }
 
-/** Checks a backend while the present one is gone. */
+/** Checks a backend while the present one is gone, and another one meanwhile. */
 export async function askUncompared(t: Test): Promise<void> {
   const url = 'http://127.0.0.1:1'
   const upstreamMore = 'probes: [ { request: GET /v1/pets } ]'
   const { ask } = await start(t, { upstream: { url, seen: [] }, upstreamMore })
-  const checked = await ask('POST', '/admin/upstreams/check', { url: (await startUpstream(t)).url })
-  t.match(json(checked), { fit: false, findings: [{}, { compared: false }] })
+  let goOn: () => void = () => undefined
+  const candidate = await startUpstream(t, (_request, response) => {
+    goOn = () => response.end('{}')
+  })
+  const check = () => ask('POST', '/admin/upstreams/check', { url: candidate.url })
+  const checked = check()
+  await until(() => candidate.seen.length > 0)
+  t.equal((await check()).status, 409)
+  goOn()
+  t.match(json(await checked), { fit: false, findings: [{}, { compared: false }] })
 }
 
 /** Asks as the console's page does, and as others try to. */

@@ -1,7 +1,9 @@
-import { parseDocument, type Document } from 'yaml'
+import type { Document } from 'yaml'
+import { atOnce } from '../../../shared/pieces.ts'
 import { nameOf } from '../check.ts'
 import type { Path } from '../mistake.ts'
 import { baredText, guardedText } from '../variables.ts'
+import { yamlDocument } from '../yaml-document.ts'
 import { EditMistake } from './mistake.ts'
 import { insertion, removal, replacement, type Splice, type Spot } from './splice.ts'
 import { isNothing, spotOf } from './spot.ts'
@@ -64,7 +66,7 @@ function nested(steps: Path, value: unknown): unknown {
 
 /** A document whose values keep `${NAME}`. */
 function documentOf(text: string): Document.Parsed {
-  return parseDocument(guardedText(text), { prettyErrors: false, logLevel: 'error' })
+  return atOnce(yamlDocument(guardedText(text)))
 }
 
 /** Plain values; what an alias stands for is there once more. */

@@ -1,12 +1,13 @@
 import type { KeyInUse } from '../../keys/in-use.ts'
 import { latestDays, refusedOn } from '../../records/usage.ts'
+import { StoreDamaged } from '../../stores/unavailable.ts'
 import type { Context } from '../context.ts'
 import type { KeyStanding } from '../key-standing.ts'
 
 /** How keys stand with their limits, and how often they were refused today, by their ids. */
 export type Standings = ReadonlyMap<string, { standing: KeyStanding; refusedToday: number }>
 
-/** Asks the stores for all keys of a page together. */
+/** Asks the stores for all keys of a page together. A key whose counters are damaged has no standing. */
 export async function standingsOf(
   keys: readonly KeyInUse[],
   { stores, desks, clock, flush }: Context,
@@ -15,15 +16,19 @@ export async function standingsOf(
   const { quotas } = desks()
   const ids = keys.map(({ key }) => key.id)
   const [standings, refused] = await Promise.all([
-    Promise.all(keys.map(({ key }) => quotas.standing(key))),
+    Promise.all(keys.map(({ key }) => quotas.standing(key).catch(absentIfDamaged))),
     refusedOn(stores().tallies, latestDays(1, clock()).toDay, ids),
   ])
   return new Map(
-    standings.map((standing, i) => {
+    standings.flatMap((standing, i) => {
       const id = ids[i] ?? ''
-      return [id, { standing, refusedToday: refused.get(id) ?? 0 }] as const
+      return standing ? [[id, { standing, refusedToday: refused.get(id) ?? 0 }] as const] : []
     }),
   )
+}
+
+function absentIfDamaged(error: unknown): undefined {
+  if (!(error instanceof StoreDamaged)) throw error
 }
 
 /** The use of a window, such as `23/60`. */

@@ -1,4 +1,5 @@
 import { secretFault } from '../../../shared/signature.ts'
+import type { Config } from '../../config/config.ts'
 import type { Check, Finding } from '../../forwarding/probe.ts'
 import type { CommandContext } from '../context.ts'
 import { operation, WrongInput } from '../operation.ts'
@@ -18,14 +19,22 @@ export const checkUpstream = operation({
   parameters: {
     ...wouldBe,
   },
-  role: 'read',
-  run: async ({ config, secret }, { url, upstream: name }): Promise<Checked> => {
+  role: 'support',
+  isAlone: true,
+  run: async (context, { url, upstream: name }): Promise<Checked> => {
+    const { config, secret, operator, stores, clock } = context
     const upstream = chosenUpstream(config, name)
     const fault = secretFault(secret)
     if (fault) throw new WrongInput(fault)
+    if (operator) {
+      const about = { subject: upstream.name, before: null, after: { url } }
+      const entry = { atMs: clock(), by: operator.name, what: 'upstreams.check', ...about }
+      await stores().audit.add(entry)
+    }
+    const isTrusted = (operator?.role ?? 'all') === 'all' || isTarget(url, config)
     // Loads undici, which no other command needs.
     const { holdAgainst } = await import('../../forwarding/probe.ts')
-    const comparison = await holdAgainst(url, { config, upstream, secret })
+    const comparison = await holdAgainst(url, { config, upstream, secret, isTrusted })
     return { url, upstream: upstream.name, ...comparison }
   },
   isRefused: ({ fit }) => !fit,
@@ -37,6 +46,15 @@ export const checkUpstream = operation({
       ...remedy(checked, context),
     ].join('\n'),
 })
+
+/** Whether the configuration names an address, as a target or as one to swap to. */
+function isTarget(url: string, { upstreams }: Config): boolean {
+  const named = [...upstreams.values()].flatMap(({ targets, swap }) => [
+    ...targets,
+    ...(swap?.to ?? []),
+  ])
+  return named.some((target) => new URL(target.url).origin === new URL(url).origin)
+}
 
 function row({ probe, expected, got, milliseconds, breaks, note }: Finding): string[] {
   const remarks = [...breaks, ...(note === undefined ? [] : [note])].join('; ')

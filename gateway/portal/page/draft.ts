@@ -26,9 +26,10 @@ export function bodyChoices(openapi: Openapi, { body }: Operation): readonly Bod
   })
 }
 
-/** Whether a browser lets a page send a parameter. */
-export function canSend(parameter: Section): boolean {
-  return parameter['in'] !== 'cookie'
+/** Whether a browser lets a page send a parameter. The name of a header is a token: curl reads a file for one with @. */
+export function canSend({ in: place, name }: Section): boolean {
+  if (place === 'header') return /^[\w!#$%&'*+.^`|~-]+$/.test(text(name) ?? '')
+  return place !== 'cookie'
 }
 
 export function draftOf(
@@ -47,7 +48,7 @@ export function draftOf(
     else if (value === '') continue
     else if (place === 'query')
       query.push(`${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
-    else if (place === 'header') headers[name] = value
+    else if (place === 'header' && canSend(parameter)) headers[name] = value
   }
   if (body) headers['Content-Type'] = body.type
   const search = query.length > 0 ? `?${query.join('&')}` : ''

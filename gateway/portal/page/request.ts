@@ -22,7 +22,12 @@ const mostCharacters = 100_000
 export async function send(draft: Draft, key: string | undefined): Promise<Answer> {
   const beganAtMs = performance.now()
   const { method, path, headers, body } = draft
-  const answer = await fetch(path, {
+  // A document may name a path such as //host/, which browsers read as another host.
+  const { origin, href } = new URL(path, location.origin)
+  if (origin !== location.origin) {
+    throw new Error(`${path} leads to another host, so the key isn’t sent there.`)
+  }
+  const answer = await fetch(href, {
     method,
     headers: { ...headers, ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) },
     credentials: 'omit',
@@ -61,7 +66,7 @@ export function curlOf({ method, path, headers, body }: Draft): string {
     `curl${how} ${quoted(`${location.origin}${path}`)}`,
     `-H "Authorization: Bearer $KEY"`,
     ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
-    ...(body === undefined ? [] : [`--data-binary ${quoted(body)}`]),
+    ...(body === undefined ? [] : [`--data-raw ${quoted(body)}`]),
   ]
   return lines.join(' \\\n  ')
 }

@@ -113,7 +113,9 @@ function field(
   const name = text(parameter['name']) ?? ''
   const isRequired = parameter['required'] === true
   if (!canSend(parameter)) {
-    return html`<p class="quiet">The cookie <code>${name}</code> can’t be sent from a page.</p>`
+    return html`<p class="quiet">
+      The ${String(parameter['in'])} <code>${name}</code> can’t be sent from a page.
+    </p>`
   }
   const schema = openapi.resolve(parameter['schema'])
   const values = list(schema['enum']).map((each) =>

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../unavailable.ts'
+import { StoreDamaged, StoreUnavailable } from '../unavailable.ts'
 
 /** ioredis' own sentence for this error speaks of its options. */
 const gaveUp = 'the Redis of the configuration (store.redis) is out of reach'
@@ -13,13 +13,38 @@ export function answerOf<Answer>(reply: Promise<Answer>): Promise<Answer> {
 /**
  * Turns an error of a command into `StoreUnavailable`. An error that isn't a reply comes from the
  * connection, and most replies tell of a Redis in trouble: full, a replica, still loading. A reply
- * about the names of a command stays as it is, because asking later doesn't help.
+ * about the names of a command isn't one, because asking later doesn't help: it becomes `StoreDamaged` if a value behind
+ * a name is the reason, and stays as it is otherwise. A script that answers for several names says of which it speaks.
  */
-export function unavailable(error: unknown): Error {
+export function unavailable(error: unknown, name?: string): Error {
   if (!(error instanceof Error)) return new StoreUnavailable(String(error))
-  if (error instanceof StoreUnavailable || isOfNames(error)) return error
+  if (error instanceof StoreUnavailable || error instanceof StoreDamaged) return error
+  if (isOfNames(error)) return isOfValue(error) ? damaged(error, name) : error
   const message = error.name === 'MaxRetriesPerRequestError' ? gaveUp : error.message
   return new StoreUnavailable(message, { cause: error })
+}
+
+/** Whether a value is of another type, or a script couldn't reckon with it. */
+function isOfValue({ message }: Error): boolean {
+  return /\bWRONGTYPE\b|user_script/.test(message)
+}
+
+function damaged(error: Error, name: string | undefined): StoreDamaged {
+  const sent = Reflect.get(error, 'command') as Partial<Sent> | undefined
+  const names = name === undefined ? namesIn(sent) : [name]
+  const what = names.length > 1 ? `one of ${names.join(', ')}` : (names[0] ?? 'a value')
+  return new StoreDamaged(
+    `in Redis, ${what} isn't as Tollgate writes it (${error.message}): another program may have written it; delete it`,
+    { cause: error },
+  )
+}
+
+/** A command, as ioredis tells it with an error. */
+type Sent = Readonly<{ name: string; args: readonly unknown[] }>
+
+function namesIn({ name = '', args = [] }: Partial<Sent> = {}): string[] {
+  const names = name.startsWith('eval') ? args.slice(2, 2 + Number(args[1])) : args.slice(0, 1)
+  return names.map(String)
 }
 
 /** Whether Redis refused a command because of the names in it, which says nothing about its health. */

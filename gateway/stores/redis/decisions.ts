@@ -95,13 +95,13 @@ function settle(
 }
 
 function settleOne(
-  { quota, ask, next, resolve, reject }: Waiting,
+  { quota, hash, ask, next, resolve, reject }: Waiting,
   answer: unknown,
   nowMs: number,
   banned: DecisionOptions['banned'],
 ): void {
   if (answer === '' && next) return resolve(decisionOf(next, ask.cost, nowMs))
-  if (answer instanceof Error) return reject(unavailable(answer))
+  if (answer instanceof Error) return reject(unavailable(answer, hash))
   const numbers = typeof answer === 'string' ? answer.split(',').map(Number) : []
   if (![6, 10, 12].includes(numbers.length)) {
     return reject(new Error('Redis gave no decision'))

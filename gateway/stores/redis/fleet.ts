@@ -224,6 +224,11 @@ async function listIn(connection: Connection, names: Names, step: Script): Promi
   return { nowMs, members, silent, differSinceMs }
 }
 
+/** Whether a date can have this time. */
+function isTime(ms: unknown): boolean {
+  return typeof ms === 'number' && Math.abs(ms) <= 8.64e15
+}
+
 /** The gateway of a line; none if another version wrote it in a form that this one can't read. */
 function memberFrom(line: string | undefined, seenAtMs: number): SeenMember[] {
   try {
@@ -231,7 +236,7 @@ function memberFrom(line: string | undefined, seenAtMs: number): SeenMember[] {
     const { id, name, host, version, store, sinceMs, config } = member
     const texts = [id, name, host, version, store, config?.hash ?? '', config?.refusal ?? '']
     const times = [sinceMs, config?.sinceMs ?? 0]
-    const isMember = texts.every((text) => typeof text === 'string') && times.every(Number.isFinite)
+    const isMember = texts.every((text) => typeof text === 'string') && times.every(isTime)
     return isMember ? [{ ...member, seenAtMs }] : []
   } catch {
     return []

@@ -1,5 +1,6 @@
+import { randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
-import { adminTokensFrom, roleWarnings } from '../../../gateway/admin/token.ts'
+import { adminTokensFrom, guessableWarnings, roleWarnings } from '../../../gateway/admin/token.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { json, raw } from '../../support/http.ts'
 import { token } from '../../support/operator.ts'
@@ -108,6 +109,24 @@ t.test('an ADMIN_TOKEN that could be guessed, or means nothing, is none', (t) =>
   t.end()
 })
 
+t.test('a token that is long, but may be guessed, is warned of without being told', (t) => {
+  for (const [token, why] of [
+    ['admin-token-of-16-chars', /^ADMIN_TOKEN: the token of alice is made of words, so it may be/],
+    ['correct-horse-battery-staple', /is made of words/],
+    ['myTollgateSecret123', /is made of words/],
+    ['0000000000000000', /has few different characters/],
+    ['abcabcabcabcabcabcabc', /has few different characters/],
+  ] as const) {
+    const [warning = '', ...more] = guessableWarnings(adminTokensFrom(`alice/read:${token}`))
+    t.match(warning, why, token)
+    t.notMatch(warning, token)
+    t.strictSame(more, [])
+  }
+  const random = [randomUUID(), ...(['hex', 'base64url'] as const).map(randomToken)]
+  for (const token of random) t.strictSame(guessableWarnings(adminTokensFrom(token)), [], token)
+  t.end()
+})
+
 t.test('who guesses tokens is asked to wait, and who has one is not', async (t) => {
   let now = Date.UTC(2030, 0, 1, 12, 0, 20)
   const strangers = 'strangers: { perMinute: 5, perDay: 1000 }'
@@ -185,3 +204,7 @@ t.test('a page that leads its own name here reads nothing', async (t) => {
   const others = await startAdmin(t, { admin: '{ host: 0.0.0.0, port: 0 }' })
   t.strictSame(await statusesFor(others.url, 'gateway'), answered, 'others call it as they like')
 })
+
+function randomToken(encoding: 'hex' | 'base64url'): string {
+  return randomBytes(32).toString(encoding)
+}

@@ -223,5 +223,8 @@ t.test(
     await utimes(leftover, old, old)
     await replaceFile(file, '# new\n')
     t.strictSame(await besideOf(file), leftovers, 'an old leftover of a crash is removed')
+    await symlink(join(dirname(file), 'nowhere'), leftover)
+    await replaceFile(file, '# newer\n')
+    t.equal(readFileSync(file, 'utf8'), '# newer\n', 'a link that leads nowhere is in no way')
   },
 )

@@ -163,6 +163,8 @@ t.test('notices go to the internet, to this machine, or where they are allowed',
       '[64:ff9b::a00:1]',
       '0xa000001',
     ],
+    ...['[::10.0.0.1]', '[::ffff:0:10.0.0.1]', '[3fff::1]', '[5f00::1]', '168.63.129.16'],
+    ...['[100:0:0:1::1]', '[2001:20::1]', '[2001:2::1]'],
     ...['redis', 'metadata.google.internal', 'printer.local', '10.1', 'db.corp.internal.'],
   ]
   for (const host of internal) {
@@ -186,6 +188,10 @@ t.test('notices go to the internet, to this machine, or where they are allowed',
     'http://localhost:9/x',
     'http://127.0.0.1',
     'http://[::1]',
+    'https://168.63.129.17',
+    'https://8.8.8.8',
+    'https://[2606:4700::1111]',
+    'https://[2001:4860:4860::8888]',
   ]
   for (const to of fine) t.equal(check(to), '', to)
   t.equal(check('https://10.0.0.1/x', ', allow: [10.0.0.0/8]'), '')

@@ -74,6 +74,17 @@ t.test('a thread that dies is told of, and the next question starts another', as
   t.equal(gate.threads, 3)
 })
 
+t.test('a report that takes too long ends with its thread, and the next one begins', async (t) => {
+  const { gate, preview } = await startGated(t, { thread: { limitMs: 5_000 } })
+  gate.let('wait')
+  const { status, text } = await preview()
+  t.equal(status, 503)
+  t.match(text, 'This report takes more than 5 seconds. Ask for fewer days or for one plan')
+  gate.open()
+  await until(async () => (await preview()).status === 200)
+  t.ok(gate.threads > 1)
+})
+
 t.test('a stop ends a report, and an idle thread ends by itself', async (t) => {
   const { gate, preview, stop, ask } = await startGated(t, { thread: { idleMs: 0 } })
   t.equal((await preview()).status, 200)

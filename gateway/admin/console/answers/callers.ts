@@ -44,7 +44,8 @@ export type Standing = Readonly<{
 
 export type KeyDetails = Key & Readonly<{ standing: Standing }>
 
-export type KeyOnPage = KeyDetails & Readonly<{ refusedToday: number }>
+/** A key of a list; its standing is absent if its counters are damaged. */
+export type KeyOnPage = Key & Readonly<{ standing?: Standing; refusedToday?: number }>
 
 /** A page of `GET /admin/keys?standing`. */
 export type KeyPage = Readonly<{ keys: readonly KeyOnPage[]; next: string | null }>

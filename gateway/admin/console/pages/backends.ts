@@ -39,7 +39,7 @@ export function Backends({ session, comparison }: Props) {
         `,
       )
     }),
-    html`<${Check} />`,
+    session.role !== 'read' && html`<${Check} />`,
     html`<${CompareBackend}
       session=${session}
       comparison=${comparison}

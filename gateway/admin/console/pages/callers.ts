@@ -5,7 +5,7 @@ import { ago, clock, count, local } from '../format.ts'
 import { html } from '../html.ts'
 import { aged, page, smallBar, table, time, type Column } from '../parts.ts'
 import { plansIn } from '../settings.ts'
-import type { KeyOnPage, KeyPage } from '../answers/callers.ts'
+import type { KeyOnPage, KeyPage, Standing } from '../answers/callers.ts'
 import type { ConfigInForce } from '../answers/configuration.ts'
 import { MakeKey } from './make-key.ts'
 import { Search } from './search.ts'
@@ -109,12 +109,12 @@ const columns: readonly Column<KeyOnPage>[] = [
         ? html`<span class=${`state ${state}`}>${state}</span>`
         : html`<span class="state banned">banned until ${clock(bannedUntil)}</span>`,
   },
-  { name: 'This minute', cell: ({ standing: { minute } }) => use('This minute', minute) },
-  { name: 'Today', cell: ({ standing: { day } }) => use('Today', day) },
+  { name: 'This minute', cell: ({ standing }) => use('This minute', standing?.minute) },
+  { name: 'Today', cell: ({ standing }) => use('Today', standing?.day) },
   {
     name: 'Refused today',
     isNumber: true,
-    cell: ({ refusedToday }) => (refusedToday > 0 ? count(refusedToday) : ''),
+    cell: ({ refusedToday = 0 }) => (refusedToday > 0 ? count(refusedToday) : ''),
   },
   {
     name: 'Last used',
@@ -126,7 +126,7 @@ const columns: readonly Column<KeyOnPage>[] = [
   { name: 'Expires', cell: ({ expiresAt }) => time(expiresAt) },
 ]
 
-function use(name: string, window: KeyOnPage['standing']['minute']) {
+function use(name: string, window: Standing['minute'] | undefined) {
   return window ? smallBar(name, window.used, window.limit) : html`<span class="quiet">–</span>`
 }
 

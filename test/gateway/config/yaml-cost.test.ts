@@ -1,0 +1,152 @@
+import t from 'tap'
+import { ConfigError } from '../../../gateway/config/config-error.ts'
+import { openapiFrom } from '../../../gateway/config/openapi.ts'
+import { previewConfig } from '../../../gateway/config/preview.ts'
+
+const bytes = 65_536
+
+/** A text of 64 KiB that repeats a part. */
+function filled(part: (i: number) => string, head = '', tail = ''): string {
+  let text = head
+  for (let i = 0; text.length < bytes; i++) text += part(i)
+  return text + tail
+}
+
+/** The time within which reading is compared: as many nodes, written as simply as can be. */
+const plain = filled(() => '- a\n', 'x:\n')
+
+const name = (i: number): string => i.toString(36)
+
+/** Spellings that take much time in readers that compare each part with all others, or that tell each mistake at length. */
+const spellings: Readonly<Record<string, string>> = {
+  'deep lists': filled(() => '['),
+  'deep lists with their ends': '['.repeat(bytes / 2) + ']'.repeat(bytes / 2),
+  'deep sections in a line': filled(() => '{a: '),
+  'deep lists as lines': filled(() => '- '),
+  'deep names': filled(() => '? '),
+  'deep indentation': filled((i) => `${' '.repeat(i)}a:\n`).slice(0, bytes),
+  'deep JSON': '{"a":'.repeat(bytes / 5) + '1' + '}'.repeat(bytes / 5),
+  commas: filled(() => ',', 'x: [', ']'),
+  'short items': filled(() => 'a,', 'x: [', ']'),
+  'items of nothing': filled(() => '-\n'),
+  'short names': filled((i) => `${name(i)}:\n`),
+  'short names in a line': filled((i) => `${name(i)},`, '{', '}'),
+  'one name': filled(() => 'a:\n'),
+  'names of nothing': filled(() => '?\n'),
+  'names of nothing in a line': filled(() => ':,', '{', '}'),
+  'names that are lists': filled(() => '? [a]\n'),
+  'a number cut by commas': filled(() => '000,', 'plans: {a: 1,', '}'),
+  aliases: filled(() => '*a,', 'a: &a 1\nx: [', ']'),
+  anchors: filled((i) => `&${name(i)} 1,`, 'x: [', ']'),
+  'anchors with aliases': filled((i) => `&${name(i)} 1,*${name(i)} ,`, 'x: [', ']'),
+  'an anchor again and again': filled(() => '&a 1,*a ,', 'x: [', ']'),
+  'merge keys': filled(() => '<<: *a,', 'a: &a {b: 1}\nx: {', '}'),
+  'a list to merge': filled(() => '*a,', 'a: &a {b: 1}\nx: {<<: [', ']}'),
+  'merges of merges': filled(
+    (i) => `m${i + 1}: &m${i + 1} {<<: *m${i}, k${i}: 1}\n`,
+    'm0: &m0 {}\n',
+  ),
+  'an alias of much': `a: &a\n${filled(() => ' - a\n').slice(0, bytes / 2 + 1)}\nb: [${'*a,'.repeat(9)}]`,
+  comments: filled(() => '#\n'),
+  'comments between': filled(() => '-\n#\n', 'x:\n'),
+  'blank lines': filled(() => '\n'),
+  'blank lines in a text': filled(() => '\n a\n', 'x:\n'),
+  'a block of text': filled(() => ' a\n', 'x: |\n'),
+  quotes: filled(() => "''", "x: '", "'"),
+  'open quotes': filled(() => '"'),
+  escapes: filled(() => '\\n', 'x: "', '"'),
+  tags: filled(() => '!a b,', 'x: [', ']'),
+  documents: filled(() => '---\n'),
+  'ends of documents': filled(() => '...\n'),
+  directives: filled((i) => `%TAG !${i}! a\n`, '', '---\nx: 1'),
+  colons: filled(() => ': '),
+  brackets: filled(() => ']'),
+  'other brackets': filled(() => '}', 'x: ['),
+  'wrong indentation': filled((i) => (i % 2 === 1 ? '  a: 1\n' : ' b: 2\n'), 'x:\n'),
+  variables: filled((i) => `- \${A${i}}\n`, 'x:\n'),
+  'variables without an end': filled(() => '${A:-', 'x: '),
+  'variables without an end, in quotes': filled(() => '${A:-', "x: '", "'"),
+  'empty routes': filled(() => '  - {}\n', 'routes:\n'),
+  'plans of nothing': filled((i) => ` p${i}:\n`, 'plans:\n'),
+}
+
+const readers: Readonly<Record<string, (text: string) => unknown>> = {
+  'a configuration': (text) => previewConfig(text, {}, 'body'),
+  'an OpenAPI document': openapiFrom,
+}
+
+/** The processor time of reading a text, in milliseconds. */
+function timeOf(read: (text: string) => unknown, text: string): number {
+  const before = process.cpuUsage()
+  try {
+    read(text)
+  } catch (error) {
+    // A mistake is an answer; anything else is a failure of the reader.
+    if (!(error instanceof ConfigError)) throw error
+  }
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1_000
+}
+
+for (const [what, read] of Object.entries(readers)) {
+  t.test(`64 KiB of ${what}, however written, take at most five times the time`, (t) => {
+    for (let i = 0; i < 3; i++) timeOf(read, plain)
+    const [, usual = 0] = [1, 2, 3].map(() => timeOf(read, plain)).sort((a, b) => a - b)
+    for (const [spelling, text] of Object.entries(spellings)) {
+      let took = Infinity
+      // Another program on the machine can only make it slower.
+      for (let i = 0; i < 3 && took > 5 * usual; i++) took = Math.min(took, timeOf(read, text))
+      t.ok(
+        took <= 5 * usual,
+        `${spelling}: ${took.toFixed()} ms, where ${usual.toFixed()} are usual`,
+      )
+    }
+    t.end()
+  })
+}
+
+const unbearable = /levels deep|more than|never end/
+
+t.test('what has too many levels or aliases, or never ends, is told with its line', (t) => {
+  const inLevels = (levels: number) => `x: ${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}`
+  const used = (times: number): string =>
+    Array.from({ length: times / 100 }, (_, i) => `&a${i} 1${`, *a${i} `.repeat(100)}`).join()
+  for (const [text, mistake] of [
+    [inLevels(64), undefined],
+    [inLevels(65), ['1:67', /^sections and lists are more than 64 levels deep here: write them/]],
+    [`x: [${used(10_000)}]`, undefined],
+    [`x: [${used(10_100)}]`, ['1:', /^more than 10000 aliases are used here: write some of/]],
+    ['x: |\n *a\n *a\n', undefined],
+    ['x:\n - &a [*a]', ['2:8', /^\*a is inside of what it stands for, which would never end/]],
+    ['routes: &a { b: [ *a ] }', ['1:19', /^\*a is inside of what it stands for/]],
+  ] as const) {
+    const told = openapiFrom(text).faults[0]
+    const lines = mistakesIn(text)
+    if (mistake === undefined) {
+      t.notMatch(told?.sentence, unbearable)
+      t.notMatch(lines, unbearable)
+      continue
+    }
+    const [place, sentence] = mistake
+    t.match(told, { at: place, sentence })
+    t.match(lines, `body:${place}`)
+    t.match(lines.replace(/^body:[\d:]+ /, ''), sentence)
+  }
+  t.end()
+})
+
+t.test('of very many mistakes, the first thousand are told', (t) => {
+  const lines = mistakesIn(filled((i) => `x${i}:\n`)).split('\n')
+  t.equal(lines.length, 1_001)
+  t.equal(lines.at(-1), 'body:1001:1: there are more mistakes: mend these first')
+  t.end()
+})
+
+function mistakesIn(text: string): string {
+  try {
+    previewConfig(text, {}, 'body')
+    return ''
+  } catch (error) {
+    return error instanceof Error ? error.message : ''
+  }
+}
