@@ -115,7 +115,7 @@ export function addForwarded(
 
 /** The headers of a backend's answer for the caller; a refusal if they can't be sent. */
 export function headersForCaller(headers: IncomingHttpHeaders, status: number): Headers | Refusal {
-  const named = namesIn(headers.connection)
+  const named = namesIn(asOne(headers.connection))
   const isBodiless = status === 204 || status === 304
   const passed: Headers = {}
   for (const name in headers) {
@@ -137,6 +137,11 @@ export function headersForCaller(headers: IncomingHttpHeaders, status: number): 
   const length = headers['content-length']
   if (length !== undefined && !isBodiless) passed['content-length'] = length
   return passed
+}
+
+/** A header as one text, as HTTP reads one that comes several times. */
+export function asOne(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(', ') : header
 }
 
 /** The last of several types, as browsers take it; `undefined` if they differ, and one is malformed. */
