@@ -59,6 +59,7 @@ export type Reason =
   | 'store'
   | 'refused'
   | 'reset'
+  | 'bad_header'
   | 'unsigned'
   | 'late'
   | 'none_healthy'

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
-import { Server as TcpServer } from 'node:net'
+import { Server as TcpServer, type Socket } from 'node:net'
+import { answerOn } from './node/linger.ts'
 import { within } from './within.ts'
 
 /** The part of `process` that serving needs; `main.ts` passes it. */
@@ -53,6 +54,7 @@ export async function serve(
 ): Promise<string> {
   const { host, port } = options
   let stopping = false
+  const connections = new Set<Socket>()
   const stop = (reason: string): void => {
     if (stopping) {
       app.log.warn({ reason }, 'stopped at once, by a second signal')
@@ -63,7 +65,7 @@ export async function serve(
     options.stopping?.()
     app.log.info({ reason }, 'stopping: requests in flight finish')
     const { drainMs, shutdownMs } = options.times?.() ?? usualTimes
-    void drain(app, drainMs, shutdownMs).then(
+    void drain(app, drainMs, shutdownMs, connections).then(
       () => lifecycle.exit(0),
       (error: unknown) => {
         app.log.error({ err: error }, 'stopping failed')
@@ -74,6 +76,10 @@ export async function serve(
   app.server.prependListener('request', (_request, response) => {
     if (!app.server.listening) response.shouldKeepAlive = false
   })
+  app.server.on('connection', (socket: Socket) => {
+    connections.add(socket)
+    socket.once('close', () => connections.delete(socket))
+  })
   const url = await app.listen({ host, port })
   lifecycle.on('SIGTERM', () => stop('SIGTERM'))
   lifecycle.on('SIGINT', () => stop('SIGINT'))
@@ -83,8 +89,13 @@ export async function serve(
   return url
 }
 
-/** Ends a listening app without dropping a request, then closes it. */
-export async function drain(app: Served, drainMs: number, shutdownMs: number): Promise<void> {
+/** Ends a listening app without dropping a request, then closes it; `connections` are those that are open. */
+export async function drain(
+  app: Served,
+  drainMs: number,
+  shutdownMs: number,
+  connections: Iterable<Socket> = [],
+): Promise<void> {
   const { server } = app
   const began = performance.now()
   const left = (milliseconds: number): number =>
@@ -94,6 +105,11 @@ export async function drain(app: Served, drainMs: number, shutdownMs: number): P
   const closed = new Promise<void>((resolve) =>
     TcpServer.prototype.close.call(server, () => resolve()),
   )
+  // Kept alive, those that answer late would be closed just as their clients send again.
+  for (const socket of connections) {
+    const answer = answerOn(socket)
+    if (answer) answer.shouldKeepAlive = false
+  }
   await within(left(drainMs), closed)
   // After a delay of the process, timers run before the requests that arrived meanwhile are read.
   await aTurn()

@@ -50,6 +50,7 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
   store: () => 'The store was out of reach.',
   refused: (kept) => `${targetOf(kept)} accepted no connection.`,
   reset: (kept) => `${targetOf(kept)} closed the connection, or sent no valid HTTP${after(kept)}.`,
+  bad_header: (kept) => `${targetOf(kept)} sent a header that can’t be forwarded.`,
   unsigned: (kept) =>
     `${targetOf(kept)} refuses what this gateway signs: they have different secrets.`,
   late: (kept) => `${targetOf(kept)} did not answer in time${after(kept)}.`,

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Readable, type Duplex } from 'node:stream'
-import type { Refusal } from '../../shared/refusal.ts'
+import { Refusal } from '../../shared/refusal.ts'
 import { becomesWebSocket } from '../../shared/node/upgrade.ts'
 import { signatureHeader, signatureRefused } from '../../shared/signature.ts'
 import { refuse, type RequestRecord } from '../request-record.ts'
@@ -123,7 +123,7 @@ export class ForwardedRequest implements AttemptListener {
       return this.#giveUp(body, unsigned(), why)
     }
     const headers = headersForCaller(answer.headers, status)
-    if (!headers) return this.#giveUp(body, broken(), 'a header of its answer can’t be forwarded')
+    if (headers instanceof Refusal) return this.#giveUp(body, headers, String(headers.cause))
     const { location } = headers
     if (typeof location === 'string') {
       const { route, upstream } = this.#forwarding
@@ -163,7 +163,7 @@ export class ForwardedRequest implements AttemptListener {
     if (socket.destroyed || !caller) return void backend.destroy()
     const { trace } = this.#record
     if (trace) trace.tunnel = socket
-    const headers = headersForCaller(answered, 101) ?? {}
+    const headers = headersForCaller(answered, 101)
     const { upstream, tunnels } = this.#forwarding
     this.#reply.raw.once('finish', upstream.join(socket, backend, caller.quota))
     socket.once(
@@ -172,7 +172,10 @@ export class ForwardedRequest implements AttemptListener {
     )
     void this.#reply
       .code(101)
-      .headers({ ...headers, connection: 'Upgrade', upgrade: 'websocket' })
+      .headers({
+        ...(headers instanceof Refusal ? {} : headers),
+        ...{ connection: 'Upgrade', upgrade: 'websocket' },
+      })
       .send()
   }
 

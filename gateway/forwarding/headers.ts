@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { plainAddress, type Ranges } from '../http/address.ts'
 import { BoundedMap } from '../../shared/bounded-map.ts'
+import type { Refusal } from '../../shared/refusal.ts'
+import { unforwardable } from './refusals.ts'
 
 /** Headers for one connection only, in either direction. */
 const hopByHop =
@@ -45,6 +47,15 @@ const familiesWithheldFromCaller = /^(?:(?:x-)?rate-?limit|proxy-|x-gateway-)/
 
 /** Characters that Node refuses to send in a header. */
 const unsendable = /[^\t\x20-\x7e\x80-\xff]/
+
+const token = "[\\w!#$%&'*+.^`|~-]+"
+/** A media type as RFC 9110 writes it (8.3.1). */
+const mediaType = new RegExp(
+  `^${token}/${token}(?:[ \\t]*;(?:[ \\t]*${token}=(?:${token}|"(?:[^"\\\\]|\\\\.)*"))?)*$`,
+)
+
+const oddCharacter = 'it has a header with a character that HTTP doesn’t allow'
+const severalTypes = 'it has several Content-Type headers, and not all are media types'
 
 /** Headers of an answer, by their names in lower case. */
 export type Headers = Record<string, string | string[]>
@@ -102,12 +113,9 @@ export function addForwarded(
   passed.push('x-forwarded-host', host ?? headers.host ?? '')
 }
 
-/** The headers of a backend's answer for the caller; `undefined` if they can't be sent. */
-export function headersForCaller(
-  headers: IncomingHttpHeaders,
-  status: number,
-): Headers | undefined {
-  const named = namesIn(headers.connection)
+/** The headers of a backend's answer for the caller; a refusal if they can't be sent. */
+export function headersForCaller(headers: IncomingHttpHeaders, status: number): Headers | Refusal {
+  const named = namesIn(asOne(headers.connection))
   const isBodiless = status === 204 || status === 304
   const passed: Headers = {}
   for (const name in headers) {
@@ -117,12 +125,11 @@ export function headersForCaller(
     if (
       typeof value === 'string' ? unsendable.test(value) : value.some((v) => unsendable.test(v))
     ) {
-      return undefined
+      return unforwardable(name, oddCharacter)
     }
     if (name === 'content-type' && typeof value !== 'string') {
-      // The same type twice counts as one. Two different types are ambiguous.
-      const [type = ''] = value
-      if (value.some((each) => each !== type)) return undefined
+      const type = lastOf(value)
+      if (type === undefined) return unforwardable(name, severalTypes)
       passed[name] = type
     } else passed[name] = value
   }
@@ -130,6 +137,19 @@ export function headersForCaller(
   const length = headers['content-length']
   if (length !== undefined && !isBodiless) passed['content-length'] = length
   return passed
+}
+
+/** A header as one text, as HTTP reads one that comes several times. */
+export function asOne(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(', ') : header
+}
+
+/** The last of several types, as browsers take it; `undefined` if they differ, and one is malformed. */
+function lastOf(types: readonly string[]): string | undefined {
+  const last = types.at(-1) ?? ''
+  const isClear =
+    types.every((each) => each === last) || types.every((each) => mediaType.test(each))
+  return isClear ? last : undefined
 }
 
 /**

@@ -1,3 +1,4 @@
+import { loggable } from '../../shared/log.ts'
 import { Refusal } from '../../shared/refusal.ts'
 
 /** The path has a route, but not for this method. */
@@ -41,6 +42,14 @@ export function broken(): Refusal {
     'bad_gateway',
     'The backend closed the connection or sent an invalid response.',
   ).because('reset')
+}
+
+/** A backend whose answer has a header that can't be forwarded. */
+export function unforwardable(header: string, why: string): Refusal {
+  const sentence = `The backend’s answer can’t be forwarded: ${why}.`
+  return new Refusal('bad_gateway', sentence, {}, `the header ${loggable(header)}`).because(
+    'bad_header',
+  )
 }
 
 /** A backend with another secret. */

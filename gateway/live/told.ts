@@ -146,7 +146,7 @@ export function toldFrom(answer: unknown): Told | undefined {
   if (typeof answer !== 'object' || answer === null) return undefined
   const told = answer as Told
   const { id, name, nowMs, second, refusal, seconds, minutes } = told
-  const { refusals, refusedKeys, targets } = told
+  const { refusals, refusedKeys, targets, config } = told
   const isTold =
     [id, name].every(isText) &&
     [nowMs, second, refusal].every(Number.isFinite) &&
@@ -154,7 +154,11 @@ export function toldFrom(answer: unknown): Told | undefined {
     [...seconds, ...minutes].every(isRow) &&
     [...refusals, ...refusedKeys, ...targets].every(isObject) &&
     refusals.every(({ time }) => isText(time)) &&
-    refusedKeys.every(({ count }) => Number.isFinite(count))
+    refusedKeys.every(({ key, window, count }) => {
+      return isText(key) && (window === null || isText(window)) && Number.isFinite(count)
+    }) &&
+    targets.every(({ upstream, target }) => isText(upstream) && isText(target)) &&
+    (config === null || (isObject(config) && isText(config.hash)))
   return isTold ? told : undefined
 }
 

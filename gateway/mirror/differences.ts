@@ -1,11 +1,11 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import { asOne, type Headers } from '../forwarding/headers.ts'
 import { shapeBreaks, typeBreak } from '../forwarding/shape.ts'
 import { textOf, type KeptBody } from './body.ts'
 
 /** An answer as a caller sees it, or would see it. */
 export type SeenAnswer = Readonly<{
   status: number
-  headers: Pick<IncomingHttpHeaders, 'content-type' | 'content-encoding' | 'location'>
+  headers: Headers
   body: KeptBody
 }>
 
@@ -18,7 +18,7 @@ export async function differences(before: SeenAnswer, after: SeenAnswer): Promis
   if (after.status !== before.status) return [`the status is ${after.status}, not ${before.status}`]
   const type = typeBreak(typeOf(before), typeOf(after))
   if (type !== undefined) return [type]
-  const location = locationBreak(before.headers.location, after.headers.location)
+  const location = locationBreak(before, after)
   return [...(location === undefined ? [] : [location]), ...(await bodyBreaks(before, after))]
 }
 
@@ -30,11 +30,11 @@ async function bodyBreaks(before: SeenAnswer, after: SeenAnswer): Promise<string
 }
 
 function bodyText({ body, headers }: SeenAnswer): Promise<string | undefined> {
-  return textOf(body, headers['content-encoding'] ?? '')
+  return textOf(body, asOne(headers['content-encoding']) ?? '')
 }
 
 function typeOf({ headers }: SeenAnswer): string {
-  return (headers['content-type'] ?? 'none').toLowerCase()
+  return (asOne(headers['content-type']) ?? 'none').toLowerCase()
 }
 
 /**
@@ -48,7 +48,11 @@ function plainName(name: string): string {
 }
 
 /** Places are compared without what is made anew for each answer: their queries, and segments with digits. */
-function locationBreak(before: string | undefined, after: string | undefined): string | undefined {
+function locationBreak(
+  { headers: { location: old } }: SeenAnswer,
+  { headers: { location: now } }: SeenAnswer,
+): string | undefined {
+  const [before, after] = [asOne(old), asOne(now)]
   if (placeOf(before) === placeOf(after)) return undefined
   if (after === undefined) return 'Location is missing'
   return before === undefined ? 'there is a Location' : 'Location leads elsewhere'

@@ -1,6 +1,7 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Route } from '../config/config.ts'
+import { asOne, type Headers } from '../forwarding/headers.ts'
 
 /** Conditions depend on the version that a caller has of the present backend's answer. */
 const conditions = /^if-(?:none-match|modified-since|match|unmodified-since|range)$/i
@@ -15,7 +16,7 @@ export type Exchange = Readonly<{
   route: Route
   status: number
   /** The headers that the caller gets. */
-  headers: IncomingHttpHeaders
+  headers: Headers
   body: Buffer | Readable | undefined
   response: ServerResponse
   /** The time to the first byte. */
@@ -28,9 +29,9 @@ export type Exchange = Readonly<{
  * Whether an answer of the present backend can be compared: not one that depends on what the caller has, not one of a
  * backend that fails, not one without an end.
  */
-export function isComparable(status: number, headers: IncomingHttpHeaders): boolean {
+export function isComparable(status: number, headers: Headers): boolean {
   if (status === 304 || status === 412 || status >= 500) return false
-  return !headers['content-type']?.startsWith('text/event-stream')
+  return !asOne(headers['content-type'])?.startsWith('text/event-stream')
 }
 
 /** Headers, names and values in turn, without the caller's conditions. */

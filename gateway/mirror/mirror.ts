@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
+import { Refusal } from '../../shared/refusal.ts'
 import type { Route, UpstreamSettings } from '../config/config.ts'
+import { headersForCaller } from '../forwarding/headers.ts'
 import { locationFor } from '../forwarding/location.ts'
 import type { Target } from '../forwarding/target.ts'
 import { targetBeside } from '../forwarding/target-beside.ts'
 import { watched, type KeptBody } from './body.ts'
-import { differences } from './differences.ts'
+import { differences, type SeenAnswer } from './differences.ts'
 import { isComparable, unconditional, type Exchange } from './exchange.ts'
-import { askOnce, type MirroredAnswer } from './mirrored-request.ts'
+import { askOnce, type MirroredAnswer, type WholeAnswer } from './mirrored-request.ts'
 import { RouteTally, type RouteCounts } from './route-counts.ts'
 
 /** The most requests whose callers still get their answers; each may hold 64 KiB of a body. */
@@ -117,10 +118,7 @@ export class Mirror {
     const breaks =
       'failure' in answer
         ? [answer.failure]
-        : await differences(
-            { status, headers: exchange.headers, body },
-            { ...answer, headers: this.#forCaller(answer.headers, route) },
-          )
+        : await this.#breaks({ status, headers: exchange.headers, body }, answer, route)
     if (this.#isOver) return
     this.#tallyOf(route).add(breaks, { request: requestId, mirrored }, ms, answer.ms)
     this.#judge(answer)
@@ -141,11 +139,16 @@ export class Mirror {
     this.#options.failed()
   }
 
-  /** The headers as a caller would see them, as far as they are compared. */
-  #forCaller(headers: IncomingHttpHeaders, route: Route): IncomingHttpHeaders {
+  /** The differences to the would-be backend's answer as a caller would see it. */
+  async #breaks(before: SeenAnswer, answer: WholeAnswer, route: Route): Promise<string[]> {
+    const headers = headersForCaller(answer.headers, answer.status)
+    if (headers instanceof Refusal)
+      return [`callers would get ${headers.status}: ${headers.message}`]
     const { location } = headers
-    if (location === undefined) return headers
-    return { ...headers, location: locationFor(location, route, this.#origins) }
+    if (typeof location === 'string') {
+      headers['location'] = locationFor(location, route, this.#origins)
+    }
+    return differences(before, { ...answer, headers })
   }
 
   #tallyOf({ path }: Route): RouteTally {

@@ -5,10 +5,16 @@ import type { Target } from '../forwarding/target.ts'
 import type { IncomingHttpHeaders } from 'node:http'
 import { readBody, type KeptBody } from './body.ts'
 
-/** The answer of the would-be backend, or why there is none; the time is that to its first byte. */
-export type MirroredAnswer =
-  | Readonly<{ status: number; headers: IncomingHttpHeaders; body: KeptBody; ms: number }>
-  | Readonly<{ failure: string; ms?: undefined }>
+/** The answer of the would-be backend; the time is that to its first byte. */
+export type WholeAnswer = Readonly<{
+  status: number
+  headers: IncomingHttpHeaders
+  body: KeptBody
+  ms: number
+}>
+
+/** That answer, or why there is none. */
+export type MirroredAnswer = WholeAnswer | Readonly<{ failure: string; ms?: undefined }>
 
 const failures: Readonly<Record<Failure['kind'], string>> = {
   unreachable: 'it can’t be reached',

@@ -300,6 +300,10 @@ test('Now shows what was sent, live', async (t, open) => {
   const strip = page.locator('.strip')
   await strip.getByText('25 in the last minute').waitFor()
   await strip.getByText('5 requests').waitFor()
+  for (const name of ['Gateway overhead', 'Backends’ time']) {
+    const tile = await strip.locator('.tile', { hasText: name }).innerText()
+    t.match(tile, /\np50 [\d.]+ ms\np99 [\d.]+ ms$/)
+  }
   await strip.getByText('20.0 %').or(strip.getByText('20 %')).first().waitFor()
   await page.getByRole('link', { name: 'Acme' }).first().waitFor()
   await page.getByText('The same as a table').click()
@@ -313,6 +317,7 @@ test('Now shows what was sent, live', async (t, open) => {
   t.equal(await strip.getByText('25 in the last minute').count(), 1)
   await page.getByRole('button', { name: 'Go on' }).click()
   await strip.getByText('26 in the last minute').waitFor()
+  await gateway.app.core.tallying.flush()
   await page.getByLabel('a day').check()
   await page.getByText('In 24 hours').waitFor()
   await picture(page, 'now-live')
@@ -324,6 +329,7 @@ test('Now shows what was sent, live', async (t, open) => {
   await page.getByText('429 rate_limit_exceeded.').waitFor()
   await page.getByRole('link', { name: 'Acme' }).click()
   await page.getByRole('heading', { name: 'Acme' }).waitFor()
+  await page.getByText('by a ban or another reason').first().waitFor()
   t.match(page.url(), key.id)
 })
 

@@ -20,6 +20,7 @@ t.test('for every code, explain says what the answer said, and why', async (t) =
   const upstream = await startUpstream(t, ({ url = '', method }, response) => {
     if (url.startsWith('/v1/late') || method === 'PUT') return
     if (url === '/v1/reset') response.destroy()
+    else if (url === '/v1/types') response.setHeader('content-type', ['a/b', 'c']).end()
     else if (url === '/v1/broken') response.writeHead(500).end('{}')
     else if (url === '/v1/unsigned') {
       response.writeHead(401, { 'x-tollgate-signature': 'refused' }).end('{}')
@@ -165,6 +166,7 @@ deprecations:
     ],
     ['internal_error', 'internal_error', () => call('GET', '/v1/pets', faulty)],
     ['bad_gateway', 'reset', () => call('GET', '/v1/reset', free), 'Free'],
+    ['bad_gateway', 'bad_header', () => call('GET', '/v1/types', free), 'Free'],
     ['gateway_timeout', 'late', () => call('GET', '/v1/late', free), 'Free'],
     [null, 'backend', () => call('GET', '/v1/broken', free), 'Free'],
     ['too_many_at_once', 'share', () => besides(2, free, free), 'Free'],

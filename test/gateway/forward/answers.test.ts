@@ -6,6 +6,7 @@ import { Upstream } from '../../../gateway/forwarding/upstream.ts'
 import { Meters } from '../../../gateway/records/meters.ts'
 import { startForCaller } from '../../support/first-caller.ts'
 import { startGateway, startRawUpstream, startUpstream } from '../../support/gateway.ts'
+import { json } from '../../support/http.ts'
 import { bound } from '../../support/promises.ts'
 import { pause } from '../../support/traffic.ts'
 import { until } from '../../support/until.ts'
@@ -84,6 +85,47 @@ t.test(
     }
   },
 )
+
+t.test('the last of several types is the answer’s, if all are well formed', async (t) => {
+  const log: string[] = []
+  let types: readonly string[] = []
+  const upstream = await startRawUpstream(t, (socket) => {
+    socket.on('data', () => {
+      const lines = types.map((type) => `Content-Type: ${type}\r\n`).join('')
+      socket.write(`HTTP/1.1 200 OK\r\n${lines}Content-Length: 2\r\n\r\nok`)
+    })
+  })
+  const { get } = await startForCaller(t, {
+    upstream,
+    log: { level: 'error', target: { write: (line: string) => void log.push(line) } },
+  })
+  const fine = [
+    ['text/plain', 'text/html'],
+    ['text/html; charset=utf-8', 'application/vnd.api+json'],
+    ['a/b', 'a/b', 'text/html; charset="a\\"b;c" ; ;x=y;'],
+  ]
+  for (types of fine) {
+    const { status, text, headers } = await get('/v1/x')
+    t.match({ status, text }, { status: 200, text: 'ok' }, types.join(', '))
+    t.equal(headers['content-type'], types.at(-1))
+  }
+  t.strictSame(log, [])
+  const ambiguous = [
+    ['text/plain', ''],
+    ['text', 'text/plain'],
+    ['text/html; charset', 'text/plain'],
+    ['text/html, text/xml', 'text/plain'],
+    ['text/plain', `text/html${'; '.repeat(2_000)}x`],
+  ]
+  const message =
+    'The backend’s answer can’t be forwarded: it has several Content-Type headers, and not all are media types.'
+  for (types of ambiguous) {
+    const { status, text } = await get('/v1/x')
+    const name = types.join(', ').slice(0, 80)
+    t.match({ status, ...json(text) }, { status: 502, code: 'bad_gateway', message }, name)
+    t.match(log.pop(), '"cause":"the header content-type"', name)
+  }
+})
 
 t.test('an answer that breaks off is never a whole one', async (t) => {
   const upstream = await startRawUpstream(t, (socket) => {

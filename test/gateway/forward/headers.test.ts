@@ -162,6 +162,7 @@ t.test('a caller sees of a backend what it should, byte for byte', async (t) => 
         Buffer.concat([
           Buffer.from(
             'HTTP/1.1 203 Fine\r\nServer: x\r\nX-Powered-By: y\r\nConnection: X-Hop, keep-alive\r\nX-Hop: 1\r\n' +
+              'Connection: X-Leap\r\nX-Leap: 1\r\n' +
               'Keep-Alive: timeout=9\r\nProxy-Authenticate: z\r\nX-RateLimit-Limit: 1\r\nRateLimit: "x"\r\n' +
               'X_RateLimit_Remaining: 1\r\nX.RateLimit.Reset: 1\r\nx-Rate-Limit-Limit: 1\r\nX--Gateway-Thing: 1\r\n' +
               'Rate_Limit: 1\r\nX_Request_Id: theirs\r\nX_Powered_By: y\r\n' +

@@ -238,10 +238,14 @@ t.test('in CommonJS, and where it is imported after the app was made', async (t)
         app.after(() => {
           const { default: tollgate } = early ?? require(process.argv[2])
           app.register(tollgate, options).after(() => void app.get('/after', guarded, () => 'OPEN'))
+          app.register(async (scope) => {
+            scope.addHook('onRoute', (route) => void (route.onRequest = []))
+            scope.get('/lost', guarded, () => 'OPEN')
+          })
         })
         app.get('/mine', guarded, () => 'OPEN')
         app.get('/open', () => 'OPEN')
-        const answers = ['/mine', '/beside', '/after', '/open'].map((url) => app.inject(url))
+        const answers = ['/mine', '/beside', '/after', '/lost', '/open'].map((url) => app.inject(url))
         console.log(...(await Promise.all(answers)).map(({ statusCode }) => statusCode))
         await app.close()
       }
@@ -253,5 +257,5 @@ t.test('in CommonJS, and where it is imported after the app was made', async (t)
   const args = [join(folder, 'app.cjs'), join(root, 'gateway/index.ts')]
   const command = withoutHooks([process.execPath, ...args])
   const output = execFileSync(...command, { env, encoding: 'utf8', stdio: 'pipe' })
-  t.equal(output, '500 500 401 200\n401 401 401 200\n', 'first late, then early')
+  t.equal(output, '500 500 401 500 200\n401 401 401 500 200\n', 'first late, then early')
 })

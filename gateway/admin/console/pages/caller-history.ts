@@ -46,7 +46,7 @@ const usageParts = [
   { name: 'answered', label: 'admitted' },
   { name: 'minute', label: 'refused by the minute' },
   { name: 'day', label: 'by the day' },
-  { name: 'ban', label: 'by anything else' },
+  { name: 'ban', label: 'by a ban or another reason' },
 ]
 
 /** The last 90 days of a key. */

@@ -42,8 +42,8 @@ export function troublesOf({ gateways, store, configs }: Picture): Child {
 /** The last minute in five numbers. */
 export function strip(sums: Sums): Child {
   const { requests, failed, backendFailed, own, upstream } = sums
-  const times = (latency: Sums['own']): string =>
-    latency ? `${latency.p50} / ${latency.p99} ms` : '–'
+  const times = (latency: Sums['own']): [value: string, more: string] =>
+    latency ? [`p50 ${latency.p50} ms`, `p99 ${latency.p99} ms`] : ['–', '']
   const tiles: readonly (readonly [name: string, value: string, more: string, isBad?: boolean])[] =
     [
       ['Requests', `${perSecond(requests / 60)} a second`, `${count(requests)} in the last minute`],
@@ -54,8 +54,8 @@ export function strip(sums: Sums): Child {
         `${count(failed)} by us, ${count(backendFailed)} by backends`,
         failed + backendFailed > 0,
       ],
-      ['Our own time', times(own), 'half and 99 % within'],
-      ['Backends’ time', times(upstream), 'half and 99 % within'],
+      ['Gateway overhead', ...times(own)],
+      ['Backends’ time', ...times(upstream)],
     ]
   return html`
     <dl class="strip">

@@ -1,0 +1,50 @@
+import t from 'tap'
+import { toldFrom } from '../../../gateway/live/told.ts'
+import { LiveView } from '../../../gateway/live/view.ts'
+
+/** Values that JSON can hold; the last one can't even be made a text. */
+const odd: readonly unknown[] = [
+  undefined,
+  null,
+  true,
+  5,
+  'text',
+  [],
+  [1],
+  {},
+  { toString: 1, valueOf: 1 },
+]
+
+const plain = {
+  ...{ id: 'a', name: 'A', nowMs: 1, second: 1, refusal: 0, seconds: [], minutes: [] },
+  refusals: [{ time: '2026-06-15T12:00:00.000Z' }],
+  refusedKeys: [{ key: 'k', name: 'K', plan: 'free', window: 'minute', count: 1 }],
+  targets: [{ upstream: 'animals', target: 'http://a', healthy: true }],
+  isReachable: true,
+  config: { hash: 'abc', refuses: null },
+}
+
+t.test('an answer with members of other types is left out, or makes a picture', (t) => {
+  const other = toldFrom({ ...plain, id: 'b', config: { hash: 'def', refuses: null } })
+  if (!toldFrom(plain) || !other) throw new Error('both are answers')
+  const answers = odd.flatMap((value) => [
+    ...Object.keys(plain).map((name) => ({ ...plain, [name]: value })),
+    ...(['refusals', 'refusedKeys', 'targets'] as const).flatMap((list) =>
+      Object.keys(plain[list][0] ?? {}).map((name) => ({
+        ...plain,
+        [list]: [{ ...plain[list][0], [name]: value }, ...plain[list]],
+      })),
+    ),
+    ...Object.keys(plain.config).map((name) => ({
+      ...plain,
+      config: { ...plain.config, [name]: value },
+    })),
+  ])
+  for (const answer of answers) {
+    const told = toldFrom(answer)
+    const view = new LiveView('15m')
+    view.take(told ? [told, other] : [other], 2, 5_000)
+    t.doesNotThrow(() => JSON.stringify(view.picture(5_000, undefined)), JSON.stringify(answer))
+  }
+  t.end()
+})
