@@ -3,7 +3,7 @@ import { cpuSeconds } from '../bench/server.ts'
 type Act = () => Promise<void>
 
 const times = 5
-const mostRounds = 10
+const mostRounds = 40
 
 /**
  * How many times the processor time of the plain form another form takes, of the least that was seen of each. What else a
