@@ -3,7 +3,7 @@ import { progressBar, type Screen } from '../../shared/progress.ts'
 import { KeyMistake } from '../keys/mistake.ts'
 import type { CommandContext } from '../operations/context.ts'
 import { Listed } from '../operations/listed.ts'
-import type { Operation, Outcome, Progress } from '../operations/operation.ts'
+import { WrongInput, type Operation, type Outcome, type Progress } from '../operations/operation.ts'
 import type { Input } from './arguments.ts'
 import { keyFinder, keyWord } from './given.ts'
 import { secretsOf } from './options.ts'
@@ -73,10 +73,10 @@ async function mustBeWanted(
 ): Promise<void> {
   const question = await operation.question?.(given, context)
   if (!question) return
-  const answer = await surroundings.confirm(printable(question.text))
+  const answer = await surroundings.confirm(printable(question))
   if (answer === false) throw new KeyMistake('nothing was changed')
-  if (question.isForScripts && answer === undefined) {
-    throw new KeyMistake(`${question.text} Say so by --yes; nothing was changed`)
+  if (answer === undefined) {
+    throw new WrongInput(`${question} Say so by --yes; nothing was changed`)
   }
 }
 

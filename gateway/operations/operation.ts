@@ -50,27 +50,21 @@ type Untyped<Where> = Description<Parameters> &
   Readonly<{
     hasCsv: boolean
     readsMuch?: (given: Readonly<Record<string, unknown>>) => boolean
+    /** The question before what can't be undone, or changes much: a script agrees to it by `--yes`. */
     question?: (
       given: Readonly<Record<string, unknown>>,
       context: Context,
-    ) => Promise<Question | undefined>
+    ) => Promise<string | undefined>
     /** Whether the admin API answers with 204, without a body. */
     isSilent?: boolean
     /** `given` holds a value for each parameter, read by the parameter's kind. */
     run: (context: Where, given: Readonly<Record<string, unknown>>) => Promise<Outcome>
   }>
 
-/** The question that a terminal asks before an operation that can't be undone, or that changes much. */
-export type Question = Readonly<{
-  text: string
-  /** Whether a script must agree too, by `--yes`. */
-  isForScripts?: boolean
-}>
-
 type Ask<All extends Parameters> = (
   given: Given<All>,
   context: Context,
-) => Promise<Question | undefined>
+) => Promise<string | undefined>
 
 /** News about the result of an operation. */
 export type WatchedEvent = Readonly<{
@@ -164,7 +158,8 @@ export function ofGateway<const All extends Parameters, Result>(
 
 /** An operation of the command line only. */
 export function ofCommandLine<const All extends Parameters, Result>(
-  definition: Definition<All, Result, CommandContext> & Readonly<{ because: string }>,
+  definition: Definition<All, Result, CommandContext> &
+    Readonly<{ because: string; question?: Ask<All> }>,
 ): Operation {
   return { ...untyped(definition), where: 'command line', because: definition.because }
 }

@@ -65,7 +65,7 @@ t.test('the commands on keys', async (t) => {
     }
     const question = 'Disable 2 keys of the account ACME?'
     t.match(await answered(undefined, [...many, ...account]), {
-      ...{ code: 1, asked: [question] },
+      ...{ code: 2, asked: [question] },
       out: `tollgate: ${question} Say so by --yes; nothing was changed\n`,
     })
     t.match(await answered(false, [...many, ...account]), { code: 1, asked: [question] })

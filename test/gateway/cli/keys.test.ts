@@ -255,20 +255,25 @@ t.test('the commands on keys', async (t) => {
     writeFileSync(file, text)
   })
 
-  t.test('revoke asks whoever sits at a terminal', async (t) => {
+  t.test('revoke asks at a terminal, and needs --yes without one', async (t) => {
     const { id } = await runJson('keys', 'create', '--plan', 'free', '--name', 'Dear')
     const asked: string[] = []
-    const confirming = (answer: boolean) => (question: string) => {
+    const confirming = (answer?: boolean) => (question: string) => {
       asked.push(question)
       return Promise.resolve(answer)
     }
-    const revoke = (answer: boolean, ...more: string[]) =>
+    const revoke = (answer?: boolean, ...more: string[]) =>
       runWith({ confirm: confirming(answer) }, 'keys', 'revoke', 'Dear', '--json', ...more)
     t.match(await revoke(false), { code: 1, out: 'tollgate: nothing was changed\n' })
-    t.strictSame(asked, [`End the key ${String(id)} (Dear, plan free) for good?`])
+    const question = `End the key ${String(id)} (Dear, plan free) for good?`
+    t.strictSame(asked, [question])
+    t.match(await revoke(), {
+      code: 2,
+      out: `tollgate: ${question} Say so by --yes; nothing was changed\n`,
+    })
     t.match(await runJson('keys', 'show', String(id)), { state: 'active' })
     t.match(await revoke(false, '--yes'), { code: 0, out: /"state":"revoked"/ })
     t.match(await revoke(false), { code: 0 }, 'nothing more can be lost')
-    t.equal(asked.length, 1)
+    t.equal(asked.length, 2)
   })
 })
