@@ -1,6 +1,7 @@
 import { printable } from '../../shared/printable.ts'
 import { progressBar, type Screen } from '../../shared/progress.ts'
 import { KeyMistake } from '../keys/mistake.ts'
+import { RowMistakes } from '../keys/row-mistakes.ts'
 import type { CommandContext } from '../operations/context.ts'
 import { Listed } from '../operations/listed.ts'
 import { WrongInput, type Operation, type Outcome, type Progress } from '../operations/operation.ts'
@@ -23,7 +24,10 @@ export async function carryOut(operation: Operation, call: Call): Promise<number
   if (operation.where === 'gateway') return askFor(operation, call)
   await completeGiven(operation, call)
   if (call.input.values['yes'] !== true) await mustBeWanted(operation, call)
-  const outcome = await operation.run(call.context, call.given)
+  const outcome = await operation.run(call.context, call.given).catch((error: unknown) => {
+    printMistakes(error, call)
+    throw error
+  })
   await print(outcome, call)
   return outcome.isRefused ? 1 : 0
 }
@@ -78,6 +82,13 @@ async function mustBeWanted(
   if (answer === undefined) {
     throw new WrongInput(`${question} Say so by --yes; nothing was changed`)
   }
+}
+
+/** Prints the mistakes of a file of keys for programs; people are told of them as of any error. */
+function printMistakes(error: unknown, { input, surroundings: { stdout } }: Call): void {
+  if (!(error instanceof RowMistakes) || !input.values['json']) return
+  const { mistakes, keys } = error
+  stdout.write(`${jsonText({ mistakes, keys })}\n`)
 }
 
 /** Prints an outcome in the form that was asked for. Long outcomes are printed piece by piece. */

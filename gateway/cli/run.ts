@@ -1,6 +1,7 @@
 import { progressBar } from '../../shared/progress.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { loadedFrom } from '../config/load.ts'
+import { RowMistakes } from '../keys/row-mistakes.ts'
 import { isLine } from '../keys/settings.ts'
 import { operations } from '../operations/all.ts'
 import type { CommandContext } from '../operations/context.ts'
@@ -29,6 +30,10 @@ export async function run(words: string[], surroundings: Surroundings): Promise<
     else warn(text)
     return isAsked ? 0 : 2
   } catch (error) {
+    if (error instanceof RowMistakes) {
+      warn(`${error.lines}\nnothing was added`)
+      return 2
+    }
     // Editors and other programs expect `file:line:column` at the beginning of a line.
     const isPlaced = error instanceof ConfigError && error.mistakes.length > 0
     stderr.write(remark(sentenceOf(error), isPlaced ? '' : 'tollgate: '))

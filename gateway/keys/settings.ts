@@ -16,6 +16,11 @@ export type KeySettings = Omit<
   | 'temporaryLimits'
 >
 
+/** The settings that somebody gave for a new key. */
+export type GivenSettings = {
+  readonly [Name in keyof KeySettings]?: KeySettings[Name] | undefined
+}
+
 /** The parts of a key that operators may change later. */
 export type KeyChanges = Partial<Omit<KeySettings, 'test'>>
 

@@ -71,10 +71,18 @@ export class KeyDesk {
     return { key, token }
   }
 
-  /** Adds the keys of a text of CSV or JSON lines, all or none; resolves to their number. */
-  async import(text: string, progress?: (written: number, total: number) => void): Promise<number> {
-    const options = { store: this.#store, plans: this.#plans, clock: this.#clock }
+  /**
+   * Adds the keys of a text of CSV or JSON lines, all or none; resolves to their number. Throws `RowMistakes` with all
+   * mistakes. A dry run adds nothing.
+   */
+  async import(
+    text: string,
+    progress?: (written: number, total: number) => void,
+    isDryRun = false,
+  ): Promise<number> {
+    const options = { store: this.#store, plans: this.#plans, clock: this.#clock, isDryRun }
     const imported = await importKeys(text, options, progress)
+    if (isDryRun) return imported
     const after = { imported }
     await this.#noted({ what: 'keys.import', subject: 'keys', before: null, after })
     return imported

@@ -29,6 +29,8 @@ export type Parameter = Readonly<{
   namesMany?: boolean
   /** Only the admin API has it: the command line has another way to say it. */
   isOfApi?: boolean
+  /** Only the command line has it. */
+  isOfCommand?: boolean
   /** It is in no message. On the command line it is read from standard input. */
   isSecret?: boolean
   /** A word that means `null` on the command line, and its meaning for help. */

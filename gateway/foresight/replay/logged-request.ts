@@ -1,6 +1,6 @@
 import { instantFrom } from '../../../shared/units.ts'
-import { csvFields } from '../../keys/import.ts'
 import { KeyMistake } from '../../keys/mistake.ts'
+import { csvFields } from '../../keys/rows.ts'
 import { minuteMs, type Decision } from '../../limits/step.ts'
 
 /** A request as a log tells of it. */

@@ -111,10 +111,25 @@ t.test('the commands on keys', async (t) => {
     const file = join(folder, 'keys.csv')
     writeFileSync(file, 'token,plan,name\nold-token-1,free,One\nold-token-2,free,Two\n')
     t.strictSame(await runJson('keys', 'import', file), { imported: 2 })
+    const taken = 'this token is in the store already'
     t.match(await run('keys', 'import', file), {
-      code: 1,
-      out: /line 2: this token is in the store already/,
+      code: 2,
+      out: `tollgate: line 2: ${taken}\nline 3: ${taken}\nnothing was added\n`,
     })
+    writeFileSync(file, 'token,plan,name\nold-token-1,free,One\nold-token-3,free,Three\nx,free,X\n')
+    const mistakes = [
+      { line: 2, message: taken },
+      { line: 4, message: 'a token must be 8 to 512 of the characters A-Za-z0-9-._~+/' },
+    ]
+    for (const more of [[], ['--dry-run']]) {
+      const { code, stdout } = await run('keys', 'import', file, '--json', ...more)
+      t.equal(code, 2)
+      t.strictSame(JSON.parse(stdout), { mistakes, keys: 1 })
+    }
+    writeFileSync(file, 'token,plan,name\nold-token-3,free,Three\n')
+    t.strictSame(await runJson('keys', 'import', file, '--dry-run'), { mistakes: [], keys: 1 })
+    t.match(await run('keys', 'import', file, '--dry-run'), { out: /: 1 key would be imported/ })
+    t.strictSame(await runJson('keys', 'import', file), { imported: 1 }, 'a dry run added nothing')
   })
 })
 
