@@ -29,6 +29,7 @@ export async function carryOut(operation: Operation, call: Call): Promise<number
     throw error
   })
   await print(outcome, call)
+  outcome.warnings.forEach(call.surroundings.warn)
   return outcome.isRefused ? 1 : 0
 }
 

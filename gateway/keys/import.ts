@@ -111,7 +111,9 @@ async function takenIn(
   const taken: RowMistake[] = []
   for (let from = 0; from < keys.length; from += rowsAtOnce) {
     const some = keys.slice(from, from + rowsAtOnce)
-    const found = await Promise.all(some.map(({ secrets }) => store.find(secrets[0]?.hash ?? '')))
+    const found = await Promise.all(
+      some.map(async ({ secrets }) => await store.find(secrets[0]?.hash ?? '')),
+    )
     found.forEach((stored, i) => {
       const message = 'this token is in the store already'
       if (stored) taken.push({ line: lines[from + i] ?? 0, message })

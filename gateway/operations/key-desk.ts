@@ -6,7 +6,7 @@ import type { QuotaStore } from '../limits/store.ts'
 import { quotaOf, validUntil, type Key, type Secret, type StoredKey } from '../keys/key.ts'
 import { importKeys } from '../keys/import.ts'
 import { KeyMistake } from '../keys/mistake.ts'
-import { resolveKey, type ResolvedKey } from '../keys/reference.ts'
+import { resolveKey, sameNameWarnings, type ResolvedKey } from '../keys/reference.ts'
 import { requireSound, type KeyChanges, type KeySettings } from '../keys/settings.ts'
 import { changedKey, requireEnds, settingsFrom, type Ends } from '../keys/temporary.ts'
 import { hashOf, isOurs, isWellFormed, newKeyId, newToken } from '../keys/token.ts'
@@ -104,6 +104,11 @@ export class KeyDesk {
   /** Finds the key with an id, a token, or a name that no other key has. */
   find(reference: string): Promise<ResolvedKey> {
     return resolveKey(this.#store, reference)
+  }
+
+  /** Warns of keys that have a name already: commands can't name one of them by it any more. */
+  sameNameWarnings(name: string): Promise<readonly string[]> {
+    return sameNameWarnings(this.#store, name)
   }
 
   /** The key of a token, in any state; the token may have been rotated out. Messages don't repeat it. */

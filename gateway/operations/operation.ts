@@ -29,6 +29,8 @@ type Formats<Result, Where> = Readonly<{
   file?: (result: Result) => FileAnswer
   /** Whether the result is a failure: the command then exits with 1. */
   isRefused?: (result: Result) => boolean
+  /** What people should know besides: the command prints it on standard error. */
+  warnings?: (result: Result) => readonly string[]
 }>
 
 /** A file as an answer: its media type, its text, and the tag of this version of it. */
@@ -41,6 +43,7 @@ export type Outcome = Readonly<{
   csv: (() => string | AsyncGenerator<string, void>) | undefined
   file: FileAnswer | undefined
   isRefused: boolean
+  warnings: readonly string[]
   /** The path of a thing that was made. */
   location: string | undefined
 }>
@@ -174,7 +177,7 @@ function untyped<All extends Parameters, Result, Where>(
       location?: (result: Result) => string
     }>,
 ): Untyped<Where> {
-  const { run, json, text, csv, file, isRefused, location, ...others } = definition
+  const { run, json, text, csv, file, isRefused, warnings, location, ...others } = definition
   const { question, readsMuch, ...description } = others
   return {
     ...description,
@@ -190,6 +193,7 @@ function untyped<All extends Parameters, Result, Where>(
         csv: csv && (() => csv(result)),
         file: file?.(result),
         isRefused: isRefused?.(result) ?? false,
+        warnings: warnings?.(result) ?? [],
         location: location?.(result),
       }
     },

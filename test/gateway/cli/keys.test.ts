@@ -121,6 +121,21 @@ t.test('the commands on keys', async (t) => {
     t.match(await run('audit', '--key', 'Zoo of Bern', '--limit', '1'), { out: /keys\.enable/ })
   })
 
+  t.test('create warns of a name that another key has', async (t) => {
+    const named = ['keys', 'create', '--plan', 'free', '--name']
+    const { id } = await runJson(...named, 'Me')
+    const warning = `another key has the name "ME": ${String(id)} (Me, plan free). Give commands the id, or another name to one of them: tollgate keys change ID --name NAME`
+    const second = await run(...named, 'ME', '--json')
+    t.match(second, { code: 0, out: `\ntollgate: ${warning}\n` })
+    const made = JSON.parse(second.stdout) as Record<string, unknown>
+    t.strictSame(made['warnings'], [warning])
+    t.match(await run(...named, 'me'), {
+      out: /\n {2}tg_[^]*\ntollgate: 2 other keys have the name/,
+    })
+    for (const each of [id, made['id'], 'me']) await run('keys', 'revoke', String(each), '--yes')
+    t.strictSame(Object.keys(await runJson(...named, 'Me')), ['id', 'key', 'plan'], 'none is alive')
+  })
+
   t.test('take away whatever can be given, as the admin API does', async (t) => {
     const all = {
       ...{ name: 'Full', plan: 'pro', account: 'full', expires: '2099-01-01', note: 'n' },
