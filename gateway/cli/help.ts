@@ -3,7 +3,8 @@ import { version } from '../../shared/version.ts'
 import { operations } from '../operations/all.ts'
 import type { Operation } from '../operations/operation.ts'
 import { aligned } from '../operations/table.ts'
-import { argumentWords, optionsOf, type Option } from './options.ts'
+import { tokensOf } from './arguments.ts'
+import { argumentWords, commonOptions, optionsOf, type Option } from './options.ts'
 
 /** The most columns of the help of one command. */
 const mostColumns = 80
@@ -47,26 +48,32 @@ export function explain(command: Operation): string {
 }
 
 /**
- * The list of commands, the version, or a message about an unknown command. `isAsked`: the user asked for help, so it
+ * The list of commands, the version, or a sentence about an unknown command. `isAsked`: the user asked for help, so it
  * goes to standard output with exit code 0.
  */
 export function explainAll(words: string[]): { text: string; isAsked: boolean } {
-  const [group] = words
-  const near = operations.filter(({ name }) => name.split(' ')[0] === group)
-  if (words[0] === '--version') return { text: `${version()}\n`, isAsked: true }
+  const { positionals, values } = tokensOf(commonOptions, words)
+  const [group = ''] = positionals
+  const ofGroup = operations.filter(({ name }) => name.split(' ')[0] === group)
+  if (words.includes('--version')) return { text: `${version()}\n`, isAsked: true }
   const isAsked =
     words.length === 0 ||
-    (words.length === 1 && near.length > 0) ||
-    words.some((word) => ['--help', '-h', 'help'].includes(word))
-  const help = near.length > 0 ? overview(near, `${group} COMMAND`) : overview(operations)
-  if (isAsked) return { text: help, isAsked }
-  const name = commandWords(words)
+    Boolean(values['help']) ||
+    (positionals.length === 1 && ofGroup.length > 0) ||
+    positionals.includes('help')
+  if (isAsked) {
+    const help = ofGroup.length > 0 ? overview(ofGroup, `${group} COMMAND`) : overview(operations)
+    return { text: help, isAsked }
+  }
+  const named = positionals.length > 0 ? positionals : words
+  const name = commandWords(named)
   const suggestion = nearestCommand(name, operations)
-  const sentence = `there is no command "${name.join(' ')}"`
   // The user has typed this group already.
-  if (suggestion === undefined || suggestion === group)
-    return { text: `${sentence}\n\n${help.trimEnd()}`, isAsked }
-  return { text: `${sentence}; did you mean ${suggestion}? tollgate --help lists all`, isAsked }
+  const hint =
+    suggestion === undefined || suggestion === group ? '' : `; did you mean ${suggestion}?`
+  const help = ofGroup.length > 0 ? `tollgate ${group} --help` : 'tollgate --help'
+  const more = hint === '' ? `; ${help} lists all` : ` ${help} lists all`
+  return { text: `there is no command "${name.join(' ')}"${hint}${more}`, isAsked }
 }
 
 /** The first one or two words that could be a command's name: no options, ids or tokens. */

@@ -19,13 +19,14 @@ export type Options = Readonly<Record<string, Option>>
 export type Argument = Readonly<{
   name: string
   word: string
+  help: string
   isRequired: boolean
   /** It takes all that is left. */
   isMany: boolean
 }>
 
 /** The options that every command has. */
-const commonOptions: Options = {
+export const commonOptions: Options = {
   config: { value: 'FILE', help: 'the configuration file (environment: TOLLGATE_CONFIG)' },
   json: { help: 'print one JSON value, for programs' },
   help: { help: 'explain the command' },
@@ -59,13 +60,15 @@ export function optionsOf(operation: Operation): Options {
 export function argumentsOf({ parameters }: Operation): readonly Argument[] {
   return Object.entries(parameters).flatMap(([name, parameter]): Argument[] => {
     if ('isKey' in parameter) {
-      return [{ name, word: 'KEY', isRequired: parameter.isRequired ?? false, isMany: false }]
+      const help = 'the id of a key, or a name that no other key has'
+      return [{ name, word: 'KEY', help, isRequired: parameter.isRequired ?? false, isMany: false }]
     }
     if ('types' in parameter) {
-      return [{ name, word: 'FILE', isRequired: !parameter.isConfig, isMany: false }]
+      const help = 'the file to read'
+      return [{ name, word: 'FILE', help, isRequired: !parameter.isConfig, isMany: false }]
     }
-    const { isArgument = false, isRequired = false, value = '', many: isMany = false } = parameter
-    return isArgument ? [{ name, word: value, isRequired, isMany }] : []
+    const { isArgument = false, isRequired = false, value: word = '', help } = parameter
+    return isArgument ? [{ name, word, help, isRequired, isMany: parameter.many ?? false }] : []
   })
 }
 

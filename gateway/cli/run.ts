@@ -6,10 +6,11 @@ import { isLine } from '../keys/settings.ts'
 import { operations } from '../operations/all.ts'
 import type { CommandContext } from '../operations/context.ts'
 import { desksFor } from '../operations/desks.ts'
-import { WrongInput, type Operation } from '../operations/operation.ts'
+import { WrongInput } from '../operations/operation.ts'
 import { openerOf } from '../stores/opener.ts'
 import type { Stores } from '../stores/stores.ts'
 import { inputOf, type Input } from './arguments.ts'
+import { calledBy, type Called } from './called.ts'
 import { carryOut } from './carry-out.ts'
 import { configurationFor } from './configuration-for.ts'
 import { givenFrom, textOf } from './given.ts'
@@ -23,8 +24,8 @@ export async function run(words: string[], surroundings: Surroundings): Promise<
   const { stdout, stderr } = surroundings
   const warn = (sentence: string): void => void stderr.write(remark(sentence))
   try {
-    const command = operations.find(({ name }) => `${words.join(' ')} `.startsWith(`${name} `))
-    if (command) return await runCommand(command, words, { ...surroundings, warn })
+    const called = calledBy(words, operations)
+    if (called) return await runCommand(called, { ...surroundings, warn })
     const { text, isAsked } = explainAll(words)
     if (isAsked) stdout.write(text)
     else warn(text)
@@ -42,12 +43,11 @@ export async function run(words: string[], surroundings: Surroundings): Promise<
 }
 
 async function runCommand(
-  operation: Operation,
-  words: string[],
+  { operation, rest }: Called,
   surroundings: Surroundings & Warn,
 ): Promise<number> {
   const { environment, stdout } = surroundings
-  const input = inputOf(operation, words.slice(operation.name.split(' ').length))
+  const input = inputOf(operation, rest)
   if (input.values['help']) {
     stdout.write(explain(operation))
     return 0

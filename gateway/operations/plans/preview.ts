@@ -40,7 +40,7 @@ export const previewLimits = operation({
 
 function changedPlan(plan: Plan, { perMinute, perDay }: LimitSettings): Plan {
   if (perMinute === undefined && perDay === undefined) {
-    throw new WrongInput('name a limit: perMinute, perDay or both')
+    throw new WrongInput('a preview needs a new limit, for the minute or for the day')
   }
   const { limits } = plan
   if (limits === 'custom') {
