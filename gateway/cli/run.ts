@@ -58,6 +58,11 @@ async function runCommand(
   let opened: Stores | undefined
   const stores = (): Stores => (opened ??= open({ forCommandLine: true }))
   const by = authorFrom(input, surroundings)
+  const askGateway: CommandContext['askGateway'] = async (endpoint, otherwise, sent) => {
+    const { askGateway } = await import('./running-gateway.ts')
+    const to = { address: config.admin, adminToken: environment['ADMIN_TOKEN'] }
+    return askGateway(to, endpoint, { otherwise, sent })
+  }
   const context: CommandContext = {
     config,
     preview: loaded,
@@ -65,11 +70,11 @@ async function runCommand(
     stores,
     desks: () => desksFor({ ...config, stores: stores(), clock: Date.now, by }),
     secret: environment['GATEWAY_SECRET'],
-    askGateway: async (endpoint, otherwise, sent) => {
-      const { askGateway } = await import('./running-gateway.ts')
-      const to = { address: config.admin, adminToken: environment['ADMIN_TOKEN'] }
-      return askGateway(to, endpoint, { otherwise, sent })
-    },
+    askGateway,
+    askSigner:
+      environment['GATEWAY_SECRET'] || !environment['ADMIN_TOKEN']
+        ? undefined
+        : (endpoint, sent) => askGateway(endpoint, withoutToken, sent),
     followGateway: async (endpoint, sent, heard) => {
       const { followGateway } = await import('./running-gateway.ts')
       const to = { address: config.admin, adminToken: environment['ADMIN_TOKEN'] }
@@ -95,6 +100,8 @@ async function runCommand(
     await opened?.close()
   }
 }
+
+const withoutToken = 'Without ADMIN_TOKEN, the command asks both backends by itself.'
 
 /** The author of changes, for the audit. */
 function authorFrom(input: Input, { environment, userName }: Surroundings): string {

@@ -18,6 +18,8 @@ export type Finding = Readonly<{
   compared: boolean
   /** The part that was not compared, and why. */
   note?: string
+  /** Whether only a signed request could be judged. */
+  needsSignature?: true
 }>
 
 /** All findings about a candidate backend. */
@@ -33,6 +35,8 @@ export type ProbeOptions = Readonly<{
   config: Config
   upstream: UpstreamSettings
   secret: string | undefined
+  /** Whether the gateway may sign with a secret that isn't known here: then only it can judge. */
+  mayBeSigned?: boolean
 }>
 
 type Reply = Readonly<{
@@ -50,7 +54,7 @@ type Reply = Readonly<{
  * callers. The requests are the health check and the configured probes, which change nothing.
  */
 export async function holdAgainst(url: string, options: ProbeOptions): Promise<Check> {
-  const { upstream, config, secret } = options
+  const { upstream, config, secret, mayBeSigned = false } = options
   const presentUrl = upstream.targets[0]?.url ?? url
   const candidate = targetBeside(url, upstream)
   const present = targetBeside(presentUrl, upstream)
@@ -70,7 +74,8 @@ export async function holdAgainst(url: string, options: ProbeOptions): Promise<C
     }
     for (const probe of upstream.probes) {
       const [reply, now] = await Promise.all([ask(candidate, probe), ask(present, probe)])
-      findings.push(compared(probe, reply, now, presentUrl))
+      const unjudged = mayBeSigned && !secret ? unjudgedAs(probe, reply, now) : undefined
+      findings.push(unjudged ?? compared(probe, reply, now, presentUrl))
     }
     const [first] = upstream.probes
     if (secret && first) {
@@ -149,6 +154,15 @@ async function connected(target: Target): Promise<Finding> {
     breaks,
     compared: true,
   }
+}
+
+/** The finding about a probe that one of both refuses for its missing signature. */
+function unjudgedAs({ method, target }: Probe, reply: Reply, now: Reply): Finding | undefined {
+  if (reply.status === 0 || !(reply.wantsSignature || now.wantsSignature)) return undefined
+  const who = reply.wantsSignature ? 'it' : 'the present backend'
+  const note = `can’t be judged: ${who} takes only what the gateway signs`
+  const found = finding(`${method} ${target}`, 'the answer to a signed request', reply, [])
+  return { ...found, compared: false, note, needsSignature: true }
 }
 
 function compared(probe: Probe, reply: Reply, now: Reply, present: string): Finding {

@@ -26,6 +26,8 @@ export type Context = Readonly<{
   desks: () => Desks
   /** The secret of the gateway's signature, if it signs. */
   secret: string | undefined
+  /** Asks the running gateway for what it can sign and this command can't; `undefined` elsewhere. */
+  askSigner?: ((endpoint: Endpoint, sent: Sent) => Promise<unknown>) | undefined
   clock: Clock
   /** Checks a configuration. A command throws mistakes, a gateway returns them. */
   examine: (file: Content) => Examined
