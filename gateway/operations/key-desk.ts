@@ -4,10 +4,18 @@ import type { Plan } from '../limits/limits.ts'
 import type { KeyPage, KeyStore, PageQuery } from '../keys/store.ts'
 import type { QuotaStore } from '../limits/store.ts'
 import { quotaOf, validUntil, type Key, type Secret, type StoredKey } from '../keys/key.ts'
-import { importKeys } from '../keys/import.ts'
+import { importKeys, keysIn, settingsOf } from '../keys/import.ts'
 import { KeyMistake } from '../keys/mistake.ts'
 import { resolveKey, sameNameWarnings, type ResolvedKey } from '../keys/reference.ts'
-import { requireSound, type KeyChanges, type KeySettings } from '../keys/settings.ts'
+import { RowMistakes } from '../keys/row-mistakes.ts'
+import { settingColumns, type Row } from '../keys/rows.ts'
+import {
+  filled,
+  requireSound,
+  type GivenSettings,
+  type KeyChanges,
+  type KeySettings,
+} from '../keys/settings.ts'
 import { changedKey, requireEnds, settingsFrom, type Ends } from '../keys/temporary.ts'
 import { hashOf, isOurs, isWellFormed, newKeyId, newToken } from '../keys/token.ts'
 import { keyView } from '../keys/view.ts'
@@ -60,15 +68,45 @@ export class KeyDesk {
   }
 
   async create(settings: KeySettings): Promise<Issued> {
+    const issued = this.#issue(settings)
+    await this.#add([issued.key])
+    return issued
+  }
+
+  /**
+   * Makes a key of each row of a text, all or none. The given settings fill what a row leaves out. Throws `RowMistakes`
+   * with all mistakes.
+   */
+  async createFrom(text: string, given: GivenSettings): Promise<readonly Issued[]> {
+    const issued: Issued[] = []
+    const keyOf = (row: Row): Key => {
+      const { name, plan, ...others } = filled(settingsOf(row), given)
+      if (name === undefined || plan === undefined) {
+        throw new KeyMistake(`it has no ${name === undefined ? 'name' : 'plan'}`)
+      }
+      const one = this.#issue({ ...others, name, plan })
+      issued.push(one)
+      return one.key
+    }
+    const { keys, mistakes } = await keysIn(text, settingColumns, keyOf)
+    if (mistakes.length > 0) throw new RowMistakes(mistakes, keys.length)
+    await this.#add(keys)
+    return issued
+  }
+
+  #issue(settings: KeySettings): Issued {
     requireSound(settings, this.#plans)
     requireFuture(settings.expiresAtMs, this.#clock())
     const id = newKeyId()
     const token = newToken(id)
     const key = { ...settings, id, createdAtMs: this.#clock(), secrets: [{ hash: hashOf(token) }] }
-    const { clash } = await this.#store.add([key])
-    if (clash !== undefined) throw new Error('a new random id was taken; this cannot be')
-    await this.#note('keys.create', null, key)
     return { key, token }
+  }
+
+  async #add(keys: readonly Key[]): Promise<void> {
+    const { clash } = await this.#store.add(keys)
+    if (clash !== undefined) throw new Error('a new random id was taken; this cannot be')
+    for (const key of keys) await this.#note('keys.create', null, key)
   }
 
   /**
