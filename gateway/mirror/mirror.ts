@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { loggable } from '../../shared/log.ts'
 import type { Route, UpstreamSettings } from '../config/config.ts'
 import { locationFor } from '../forwarding/location.ts'
 import type { Target } from '../forwarding/target.ts'
@@ -122,7 +123,10 @@ export class Mirror {
             { ...answer, headers: this.#forCaller(answer.headers, route) },
           )
     if (this.#isOver) return
-    this.#tallyOf(route).add(breaks, { request: requestId, mirrored }, ms, answer.ms)
+    // A query may hold what nobody else should read.
+    const path = loggable(target.split('?', 1)[0] ?? '')
+    const example = { request: requestId, method, path, mirrored }
+    this.#tallyOf(route).add(breaks, example, ms, answer.ms)
     this.#judge(answer)
   }
 
