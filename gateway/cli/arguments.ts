@@ -31,7 +31,11 @@ export function tokensOf(options: Options, words: readonly string[]) {
     name,
     { type: value ? ('string' as const) : ('boolean' as const), multiple: many },
   ])
-  const args = words.map((each) => (each === '-h' ? '--help' : each))
+  const args = words.map((each, i) => {
+    if (each === '-h') return '--help'
+    const { bare } = options[each.slice(2)] ?? {}
+    return bare && !bare.isValue(words[i + 1] ?? '-') ? `${each}=${bare.text}` : each
+  })
   const { tokens = [], ...read } = parseArgs({
     args,
     // Checked by us: Node's own messages would describe its API, not our commands.

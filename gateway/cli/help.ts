@@ -32,7 +32,7 @@ export function explain(command: Operation): string {
   const { name, summary, details } = command
   const args = argumentWords(command)
   const options = Object.entries(optionsOf(command)).map(([option, settings]): [string, string] => [
-    `  --${option}${settings.value ? ` ${settings.value}` : ''}`,
+    `  --${option}${valueText(settings)}`,
     helpOf(settings),
   ])
   const aside = Math.max(...options.map(([option]) => option.length)) + 2
@@ -95,6 +95,11 @@ function nearestCommand(
     if (near !== undefined) return near
   }
   return undefined
+}
+
+function valueText({ value, bare }: Option): string {
+  if (!value) return ''
+  return bare ? ` [${value}]` : ` ${value}`
 }
 
 /** The help of one option, with its rule and its default. */

@@ -7,6 +7,8 @@ export type Option = Readonly<{
   value?: string | undefined
   help: string
   many?: boolean
+  /** Whether its value may be left out: then this text is read, if the next word can't be one. */
+  bare?: Readonly<{ text: string; isValue: (word: string) => boolean }> | undefined
   /** The rule for its value, in words. */
   expected?: string | undefined
   /** The value that it has if it is left out, as help shows it. */
@@ -106,7 +108,7 @@ export function expectedOf({ kind, nullWord }: Parameter): string {
 }
 
 function optionOf(parameter: Parameter): Option {
-  const { kind, value, help, many = false, defaultText } = parameter
+  const { kind, value, help, many = false, defaultText, bareText: text } = parameter
   const isPlain = kind === anyText || value === undefined
   return {
     value,
@@ -114,6 +116,8 @@ function optionOf(parameter: Parameter): Option {
     many,
     expected: isPlain ? undefined : expectedOf(parameter),
     defaultText: defaultText,
+    bare:
+      text === undefined ? undefined : { text, isValue: (word) => kind.read(word) !== undefined },
   }
 }
 

@@ -17,6 +17,8 @@ export type Parameter = Readonly<{
   isRequired?: boolean
   /** The text that is read if it is left out. */
   defaultText?: string
+  /** The text that is read if its option is given without a value. */
+  bareText?: string
   /** It may be repeated; its value is a list of at least one. An argument must be the last one then. */
   many?: boolean
   /** The help of `--no-OPTION`, which takes the present value away, as `null` does in a body. */
