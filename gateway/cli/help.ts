@@ -4,6 +4,7 @@ import { operations } from '../operations/all.ts'
 import type { Operation } from '../operations/operation.ts'
 import { aligned } from '../operations/table.ts'
 import { tokensOf } from './arguments.ts'
+import { examples } from './examples.ts'
 import { argumentWords, commonOptions, optionsOf, type Option } from './options.ts'
 
 /** The most columns of the help of one command. */
@@ -12,19 +13,44 @@ const mostColumns = 80
 const ofKey =
   'KEY is the id of a key, or a name that no other key has; - takes it, or a token,\nfrom standard input.'
 
-/** The list of commands, one line each. */
+/** The headings in the list of all commands, each with the first words of the commands below it. */
+const headings: readonly (readonly [heading: string, firstWords: string])[] = [
+  ['Refusals, and the traffic now', 'explain requests now'],
+  ['Keys, bans and quotas', 'keys bans quota'],
+  ['Usage and audit', 'usage audit'],
+  ['Plans, and whom other limits would refuse', 'plans shadow simulate'],
+  ['Backends, gateways and notices', 'upstream gateways notices'],
+  ['Deprecations', 'deprecations extensions'],
+  ['Configuration', 'config'],
+  ['Stores', 'store'],
+]
+
+/** The list of some commands, one line each; that of all has headings. */
 function overview(commands: readonly Operation[], below = ''): string {
-  const lines = commands.map((command) => [
+  const rows = commands.map((command) => [
     `  ${[command.name, ...argumentWords(command)].join(' ')}`,
     command.summary,
   ])
+  const lines = aligned(rows).split('\n')
+  let current: string | undefined
+  const list = commands.flatMap(({ name }, i) => {
+    const heading = below === '' ? headingOf(name) : undefined
+    const isNew = heading !== current
+    current = heading
+    return isNew ? [...(i > 0 ? [''] : []), `${heading}:`, lines[i]] : lines[i]
+  })
   return (
     `tollgate: keys and plans of the gateway\n\n` +
-    `Usage: tollgate ${below || 'COMMAND'} [OPTIONS]\n\n${aligned(lines)}\n\n` +
+    `Usage: tollgate ${below || 'COMMAND'} [OPTIONS]\n\n${list.join('\n')}\n\n` +
     `${ofKey}\n` +
     `Every command takes --config FILE, --json and --help; tollgate --version prints the version.\n` +
     `Exit codes: 0 done, 1 refused or not found, 2 wrong usage or configuration.\n`
   )
+}
+
+function headingOf(name: string): string | undefined {
+  const [first = ''] = name.split(' ')
+  return headings.find(([, firstWords]) => firstWords.split(' ').includes(first))?.[0]
 }
 
 /** The help of one command: its purpose, arguments and options. */
@@ -43,7 +69,8 @@ export function explain(command: Operation): string {
   return (
     `${summary}\n\nUsage: ${['tollgate', name, ...args].join(' ')} [OPTIONS]\n\n` +
     paragraphs(details) +
-    `${args.some((arg) => /KEY/.test(arg)) ? `${ofKey}\n\n` : ''}${lines.join('\n')}\n`
+    `${args.some((arg) => /KEY/.test(arg)) ? `${ofKey}\n\n` : ''}${lines.join('\n')}\n\n` +
+    `Examples:\n${(examples[name] ?? []).map((each) => `  ${each}\n`).join('')}`
   )
 }
 

@@ -47,11 +47,11 @@ export async function transfer(
   }
 }
 
-async function requireQuiet({ name, gateways }: CopySource): Promise<void> {
-  const names = await gateways()
+async function requireQuiet(source: CopySource): Promise<void> {
+  const names = await source.gateways()
   if (names.length === 0) return
   throw new Error(
-    `${names.join(', ')} ${names.length === 1 ? 'serves' : 'serve'} from ${name}, and a copy would lack what is counted ` +
+    `${names.join(', ')} ${names.length === 1 ? 'serves' : 'serve'} from ${source.name}, and a copy would lack what is counted ` +
       'meanwhile. Nothing was written: stop the gateways first, or copy with --live',
   )
 }
