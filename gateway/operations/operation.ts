@@ -11,6 +11,8 @@ type Description<All extends Parameters> = Readonly<{
   /** Further paragraphs for `--help`. */
   details?: string
   parameters: All
+  /** The parameters of which at least one is needed. */
+  needsOneOf?: readonly (keyof All & string)[]
   /** Whether it changes something: its command then takes `--by`, the author for the audit. */
   changes?: boolean
   /** The least role that may do it. */
@@ -198,6 +200,16 @@ function untyped<All extends Parameters, Result, Where>(
       }
     },
   }
+}
+
+/** Throws unless one of the parameters is given of which one is needed; `nameOf` says what the user calls them. */
+export function requireOneOf(
+  { needsOneOf }: Pick<Operation, 'needsOneOf'>,
+  given: Readonly<Record<string, unknown>>,
+  nameOf: (name: string) => string,
+): void {
+  if (!needsOneOf || needsOneOf.some((name) => given[name] !== undefined)) return
+  throw new WrongInput(`give ${needsOneOf.map(nameOf).join(', ')} or both`)
 }
 
 /** A mistake in the arguments: exit code 2, or status 400. The message says what to give instead. */
