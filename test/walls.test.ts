@@ -81,6 +81,9 @@ const files = folders.flatMap((folder) =>
     .map((name) => join(folder, name)),
 )
 
+/** Imports of more than types, at the start of a file. */
+const valuesFrom = /^(?:import|export) (?!type )[^']*?from '([^']+)'/gm
+
 function importsOf(file: string, pattern = /(?:from|import)\s*\(?\s*'([^']+)'/g): string[] {
   const source = readFileSync(join(root, file), 'utf8')
   const found = [...source.matchAll(pattern)].map(([, name = '']) => name)
@@ -112,7 +115,7 @@ t.test('no floor of the gateway stands on one above it', (t) => {
   for (const file of files.filter((file) => file.startsWith('gateway/'))) {
     const from = relative('gateway', file)
     t.ok(floorOf(from) >= 0, `${file} stands on a floor`)
-    for (const imported of importsOf(file, /^(?:import|export) (?!type )[^']*?from '([^']+)'/gm)) {
+    for (const imported of importsOf(file, valuesFrom)) {
       if (!imported.startsWith('gateway/')) continue
       const to = relative('gateway', imported)
       const arrow = `${from} > ${to}`
@@ -156,6 +159,17 @@ t.test('OpenTelemetry’s packages are imported when they are needed, never at s
   ) as Record<'optionalDependencies', Record<string, string>>
   const peer = '@opentelemetry/api'
   t.strictSame([...new Set([peer, ...later])].sort(), Object.keys(optionalDependencies).sort())
+  t.end()
+})
+
+t.test('a command starts without the packages that few commands need', (t) => {
+  const loaded = new Set([join('gateway', 'cli', 'main.ts')])
+  for (const file of loaded) {
+    if (!files.includes(file)) continue
+    for (const imported of importsOf(file, valuesFrom)) loaded.add(imported)
+  }
+  const packages = [...loaded].filter((name) => !files.includes(name) && !name.startsWith('node:'))
+  t.strictSame(packages.sort(), ['typebox/schema', 'yaml'])
   t.end()
 })
 

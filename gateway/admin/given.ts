@@ -10,7 +10,9 @@ type Given = Record<string, unknown>
 /** The parameters of a path, a query or a body of JSON, with their names. */
 export function plainParameters(parameters: Parameters): [name: string, parameter: Parameter][] {
   return Object.entries(parameters).flatMap(([name, parameter]) =>
-    'kind' in parameter && parameter.header === undefined ? [[name, parameter]] : [],
+    'kind' in parameter && parameter.header === undefined && !parameter.isOfCommand
+      ? [[name, parameter]]
+      : [],
   )
 }
 

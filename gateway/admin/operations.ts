@@ -8,7 +8,7 @@ import { desksFor, type Desks } from '../operations/desks.ts'
 import { examine } from '../operations/examine.ts'
 import type { Endpoint, GatewayContext } from '../operations/context.ts'
 import type { ContentParameter, Parameters } from '../operations/parameter.ts'
-import type { Operation } from '../operations/operation.ts'
+import { requireOneOf, type Operation } from '../operations/operation.ts'
 import type { Gateway } from '../server.ts'
 import type { ReadingThread } from '../thread/reading-thread.ts'
 import { addWithTypes, requireNothing, textOf } from './body.ts'
@@ -86,6 +86,7 @@ function addRoute(
         given[name] = (await context.desks().keys.find(id)).key
       }
       Object.assign(given, readPath(request.params), readHeaders(request.headers))
+      requireOneOf(operation, given, (name) => name)
       const watch = operation.where === 'gateway' ? operation.watch : undefined
       if (watch && options.streams.isWanted(request)) {
         return options.streams.answer(request, reply, (heard) => watch(context, given, heard))

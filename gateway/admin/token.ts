@@ -31,9 +31,19 @@ const shortestToken = 16
 /** The least number of different characters: of 32 random hexadecimal digits, one in 28 million has fewer. */
 const leastDifferent = 8
 
+/** A fault of an ADMIN_TOKEN. Its message is for operators who start a gateway; `fault` is without their advice. */
+export class AdminTokenFault extends Error {
+  readonly fault: string
+
+  constructor(fault: string) {
+    super(`${fault}. Write TOKEN, or alice:TOKEN,bob/read:TOKEN; openssl rand -hex 32 makes one`)
+    this.fault = fault
+  }
+}
+
 /**
  * The tokens of an ADMIN_TOKEN: one, or several between commas, each with a name before a colon, and perhaps a role
- * behind the name: `eve/read:TOKEN`. Throws an error if one of them is too short or malformed; its message never quotes
+ * behind the name: `eve/read:TOKEN`. Throws an `AdminTokenFault` if one of them is too short or malformed; its message never quotes
  * a token.
  */
 export function adminTokensFrom(setting = ''): AdminTokens {
@@ -48,9 +58,7 @@ export function adminTokensFrom(setting = ''): AdminTokens {
     const why = more.length > 0 ? 'has more than one colon' : faultOf(named, first)
     if (why === undefined) return named
     const which = parts.length > 1 ? `part ${i + 1} of ADMIN_TOKEN` : 'ADMIN_TOKEN'
-    throw new Error(
-      `${which} ${why}. Write TOKEN, or alice:TOKEN,bob/read:TOKEN; openssl rand -hex 32 makes one`,
-    )
+    throw new AdminTokenFault(`${which} ${why}`)
   })
 }
 

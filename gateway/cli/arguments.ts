@@ -9,13 +9,13 @@ export type Input = Readonly<{
   values: Readonly<Record<string, string | boolean | readonly string[] | undefined>>
 }>
 
-type Token = NonNullable<ReturnType<typeof parsed>['tokens']>[number]
+type Token = ReturnType<typeof tokensOf>['tokens'][number]
 type OptionToken = Extract<Token, { kind: 'option' }>
 
 /** Reads the words after a command's name; throws a `WrongInput` if the command doesn't take them. */
 export function inputOf(operation: Operation, rest: string[]): Input {
   const options = optionsOf(operation)
-  const { tokens = [], values, positionals } = parsed(options, rest)
+  const { tokens, values, positionals } = tokensOf(options, rest)
   const optionTokens = tokens.filter((token) => token.kind === 'option')
   for (const token of optionTokens) requireFit(token, operation, options)
   const input: Input = { args: positionals, values }
@@ -25,19 +25,26 @@ export function inputOf(operation: Operation, rest: string[]): Input {
   return input
 }
 
-function parsed(options: Options, args: string[]) {
+/** The tokens of some words by a command's options, and the words as they were read. */
+export function tokensOf(options: Options, words: readonly string[]) {
   const config = Object.entries(options).map(([name, { value, many = false }]) => [
     name,
     { type: value ? ('string' as const) : ('boolean' as const), multiple: many },
   ])
-  return parseArgs({
-    args: args.map((each) => (each === '-h' ? '--help' : each)),
+  const args = words.map((each, i) => {
+    if (each === '-h') return '--help'
+    const { bare } = options[each.slice(2)] ?? {}
+    return bare && !bare.isValue(words[i + 1] ?? '-') ? `${each}=${bare.text}` : each
+  })
+  const { tokens = [], ...read } = parseArgs({
+    args,
     // Checked by us: Node's own messages would describe its API, not our commands.
     strict: false,
     allowPositionals: true,
     tokens: true,
     options: Object.fromEntries(config) as Record<string, { type: 'string' | 'boolean' }>,
   })
+  return { args, tokens, ...read }
 }
 
 /** Throws unless the option exists, and has a value if it takes one. */
@@ -84,14 +91,20 @@ function requireOnce(tokens: readonly OptionToken[], options: Options): void {
 
 function requireArguments(operation: Operation, args: readonly string[]): void {
   const all = argumentsOf(operation)
-  const needed = all.filter(({ isRequired }) => isRequired)
-  const most = all.some(({ isMany }) => isMany) ? Infinity : all.length
-  if (args.length >= needed.length && args.length <= most) return
   const { parameters, name } = operation
+  const missing = all.slice(args.length).filter(({ isRequired }) => isRequired)
+  if (missing.length > 0) {
+    const words = missing.map(({ word, help }) => `${word} (${help})`).join(' and ')
+    throw new WrongInput(`"${name}" needs ${words}`)
+  }
+  if (args.length <= all.length || all.some(({ isMany }) => isMany)) return
   // The word may be the secret.
   if (secretsOf(parameters).length > 0) {
     throw new WrongInput(`"${name}" takes no arguments: what it asks for comes from standard input`)
   }
   const wanted = all.length === 0 ? 'no arguments' : argumentWords(operation).join(' ')
-  throw new WrongInput(`"${operation.name}" takes ${wanted}, got "${args.join(' ')}"`)
+  const left = args.slice(all.length).join(' ')
+  throw new WrongInput(
+    `"${name}" takes ${wanted}, and "${left}" is too much; tollgate ${name} --help lists its options`,
+  )
 }

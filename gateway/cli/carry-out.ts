@@ -1,9 +1,10 @@
 import { printable } from '../../shared/printable.ts'
 import { progressBar, type Screen } from '../../shared/progress.ts'
 import { KeyMistake } from '../keys/mistake.ts'
+import { RowMistakes } from '../keys/row-mistakes.ts'
 import type { CommandContext } from '../operations/context.ts'
 import { Listed } from '../operations/listed.ts'
-import type { Operation, Outcome, Progress } from '../operations/operation.ts'
+import { WrongInput, type Operation, type Outcome, type Progress } from '../operations/operation.ts'
 import type { Input } from './arguments.ts'
 import { keyFinder, keyWord } from './given.ts'
 import { secretsOf } from './options.ts'
@@ -23,8 +24,12 @@ export async function carryOut(operation: Operation, call: Call): Promise<number
   if (operation.where === 'gateway') return askFor(operation, call)
   await completeGiven(operation, call)
   if (call.input.values['yes'] !== true) await mustBeWanted(operation, call)
-  const outcome = await operation.run(call.context, call.given)
+  const outcome = await operation.run(call.context, call.given).catch((error: unknown) => {
+    printMistakes(error, call)
+    throw error
+  })
   await print(outcome, call)
+  outcome.warnings.forEach(call.surroundings.warn)
   return outcome.isRefused ? 1 : 0
 }
 
@@ -73,11 +78,18 @@ async function mustBeWanted(
 ): Promise<void> {
   const question = await operation.question?.(given, context)
   if (!question) return
-  const answer = await surroundings.confirm(printable(question.text))
+  const answer = await surroundings.confirm(printable(question))
   if (answer === false) throw new KeyMistake('nothing was changed')
-  if (question.isForScripts && answer === undefined) {
-    throw new KeyMistake(`${question.text} Say so by --yes; nothing was changed`)
+  if (answer === undefined) {
+    throw new WrongInput(`${question} Say so by --yes; nothing was changed`)
   }
+}
+
+/** Prints the mistakes of a file of keys for programs; people are told of them as of any error. */
+function printMistakes(error: unknown, { input, surroundings: { stdout } }: Call): void {
+  if (!(error instanceof RowMistakes) || !input.values['json']) return
+  const { mistakes, keys } = error
+  stdout.write(`${jsonText({ mistakes, keys })}\n`)
 }
 
 /** Prints an outcome in the form that was asked for. Long outcomes are printed piece by piece. */

@@ -3,7 +3,7 @@ import type { Key } from '../keys/key.ts'
 import { KeyMistake } from '../keys/mistake.ts'
 import { tokenWarning } from '../operations/keys/texts.ts'
 import type { Content, Parameter } from '../operations/parameter.ts'
-import { WrongInput, type Operation } from '../operations/operation.ts'
+import { requireOneOf, WrongInput, type Operation } from '../operations/operation.ts'
 import type { Input } from './arguments.ts'
 import { argumentsOf, expectedOf, optionParameters } from './options.ts'
 
@@ -26,6 +26,8 @@ export function givenFrom(
   for (const [option, name, parameter] of optionParameters(operation)) {
     given[name] = optionValue(option, input, parameter)
   }
+  const options = new Map(optionParameters(operation).map(([option, name]) => [name, option]))
+  requireOneOf(operation, given, (name) => `--${options.get(name)}`)
   return given
 }
 

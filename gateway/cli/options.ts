@@ -7,6 +7,8 @@ export type Option = Readonly<{
   value?: string | undefined
   help: string
   many?: boolean
+  /** Whether its value may be left out: then this text is read, if the next word can't be one. */
+  bare?: Readonly<{ text: string; isValue: (word: string) => boolean }> | undefined
   /** The rule for its value, in words. */
   expected?: string | undefined
   /** The value that it has if it is left out, as help shows it. */
@@ -19,13 +21,14 @@ export type Options = Readonly<Record<string, Option>>
 export type Argument = Readonly<{
   name: string
   word: string
+  help: string
   isRequired: boolean
   /** It takes all that is left. */
   isMany: boolean
 }>
 
 /** The options that every command has. */
-const commonOptions: Options = {
+export const commonOptions: Options = {
   config: { value: 'FILE', help: 'the configuration file (environment: TOLLGATE_CONFIG)' },
   json: { help: 'print one JSON value, for programs' },
   help: { help: 'explain the command' },
@@ -59,13 +62,15 @@ export function optionsOf(operation: Operation): Options {
 export function argumentsOf({ parameters }: Operation): readonly Argument[] {
   return Object.entries(parameters).flatMap(([name, parameter]): Argument[] => {
     if ('isKey' in parameter) {
-      return [{ name, word: 'KEY', isRequired: parameter.isRequired ?? false, isMany: false }]
+      const help = 'the id of a key, or a name that no other key has'
+      return [{ name, word: 'KEY', help, isRequired: parameter.isRequired ?? false, isMany: false }]
     }
     if ('types' in parameter) {
-      return [{ name, word: 'FILE', isRequired: !parameter.isConfig, isMany: false }]
+      const help = 'the file to read'
+      return [{ name, word: 'FILE', help, isRequired: !parameter.isConfig, isMany: false }]
     }
-    const { isArgument = false, isRequired = false, value = '', many: isMany = false } = parameter
-    return isArgument ? [{ name, word: value, isRequired, isMany }] : []
+    const { isArgument = false, isRequired = false, value: word = '', help } = parameter
+    return isArgument ? [{ name, word, help, isRequired, isMany: parameter.many ?? false }] : []
   })
 }
 
@@ -103,7 +108,7 @@ export function expectedOf({ kind, nullWord }: Parameter): string {
 }
 
 function optionOf(parameter: Parameter): Option {
-  const { kind, value, help, many = false, defaultText } = parameter
+  const { kind, value, help, many = false, defaultText, bareText: text } = parameter
   const isPlain = kind === anyText || value === undefined
   return {
     value,
@@ -111,6 +116,8 @@ function optionOf(parameter: Parameter): Option {
     many,
     expected: isPlain ? undefined : expectedOf(parameter),
     defaultText: defaultText,
+    bare:
+      text === undefined ? undefined : { text, isValue: (word) => kind.read(word) !== undefined },
   }
 }
 

@@ -1,14 +1,16 @@
 import { progressBar } from '../../shared/progress.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { loadedFrom } from '../config/load.ts'
+import { RowMistakes } from '../keys/row-mistakes.ts'
 import { isLine } from '../keys/settings.ts'
 import { operations } from '../operations/all.ts'
 import type { CommandContext } from '../operations/context.ts'
 import { desksFor } from '../operations/desks.ts'
-import { WrongInput, type Operation } from '../operations/operation.ts'
+import { WrongInput } from '../operations/operation.ts'
 import { openerOf } from '../stores/opener.ts'
 import type { Stores } from '../stores/stores.ts'
 import { inputOf, type Input } from './arguments.ts'
+import { calledBy, type Called } from './called.ts'
 import { carryOut } from './carry-out.ts'
 import { configurationFor } from './configuration-for.ts'
 import { givenFrom, textOf } from './given.ts'
@@ -22,13 +24,17 @@ export async function run(words: string[], surroundings: Surroundings): Promise<
   const { stdout, stderr } = surroundings
   const warn = (sentence: string): void => void stderr.write(remark(sentence))
   try {
-    const command = operations.find(({ name }) => `${words.join(' ')} `.startsWith(`${name} `))
-    if (command) return await runCommand(command, words, { ...surroundings, warn })
+    const called = calledBy(words, operations)
+    if (called) return await runCommand(called, { ...surroundings, warn })
     const { text, isAsked } = explainAll(words)
     if (isAsked) stdout.write(text)
     else warn(text)
     return isAsked ? 0 : 2
   } catch (error) {
+    if (error instanceof RowMistakes) {
+      warn(`${error.lines}\nnothing was added`)
+      return 2
+    }
     // Editors and other programs expect `file:line:column` at the beginning of a line.
     const isPlaced = error instanceof ConfigError && error.mistakes.length > 0
     stderr.write(remark(sentenceOf(error), isPlaced ? '' : 'tollgate: '))
@@ -37,12 +43,11 @@ export async function run(words: string[], surroundings: Surroundings): Promise<
 }
 
 async function runCommand(
-  operation: Operation,
-  words: string[],
+  { operation, rest }: Called,
   surroundings: Surroundings & Warn,
 ): Promise<number> {
   const { environment, stdout } = surroundings
-  const input = inputOf(operation, words.slice(operation.name.split(' ').length))
+  const input = inputOf(operation, rest)
   if (input.values['help']) {
     stdout.write(explain(operation))
     return 0
@@ -53,6 +58,11 @@ async function runCommand(
   let opened: Stores | undefined
   const stores = (): Stores => (opened ??= open({ forCommandLine: true }))
   const by = authorFrom(input, surroundings)
+  const askGateway: CommandContext['askGateway'] = async (endpoint, otherwise, sent) => {
+    const { askGateway } = await import('./running-gateway.ts')
+    const to = { address: config.admin, adminToken: environment['ADMIN_TOKEN'] }
+    return askGateway(to, endpoint, { otherwise, sent })
+  }
   const context: CommandContext = {
     config,
     preview: loaded,
@@ -60,11 +70,11 @@ async function runCommand(
     stores,
     desks: () => desksFor({ ...config, stores: stores(), clock: Date.now, by }),
     secret: environment['GATEWAY_SECRET'],
-    askGateway: async (endpoint, otherwise, sent) => {
-      const { askGateway } = await import('./running-gateway.ts')
-      const to = { address: config.admin, adminToken: environment['ADMIN_TOKEN'] }
-      return askGateway(to, endpoint, { otherwise, sent })
-    },
+    askGateway,
+    askSigner:
+      environment['GATEWAY_SECRET'] || !environment['ADMIN_TOKEN']
+        ? undefined
+        : (endpoint, sent) => askGateway(endpoint, withoutToken, sent),
     followGateway: async (endpoint, sent, heard) => {
       const { followGateway } = await import('./running-gateway.ts')
       const to = { address: config.admin, adminToken: environment['ADMIN_TOKEN'] }
@@ -90,6 +100,8 @@ async function runCommand(
     await opened?.close()
   }
 }
+
+const withoutToken = 'Without ADMIN_TOKEN, the command asks both backends by itself.'
 
 /** The author of changes, for the audit. */
 function authorFrom(input: Input, { environment, userName }: Surroundings): string {

@@ -1,5 +1,5 @@
 import { noToken } from '../admin/refusals.ts'
-import { adminTokensFrom, type AdminTokens } from '../admin/token.ts'
+import { AdminTokenFault, adminTokensFrom, type AdminTokens } from '../admin/token.ts'
 import { KeyMistake } from '../keys/mistake.ts'
 import type { AdminAddress } from '../config/config.ts'
 import type { Endpoint, Sent } from '../operations/context.ts'
@@ -73,7 +73,7 @@ async function answerOf(
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
   const failed = (sentence: string): string => `${sentence}. ${otherwise}`.trim()
   // With the token that may do most.
-  const tokens = tokensFrom(adminToken)
+  const tokens = tokensFrom(adminToken, url)
   const token = [...roles]
     .reverse()
     .flatMap((role) => tokens.filter((each) => each.role === role))[0]
@@ -119,10 +119,13 @@ function messageIn(body: string): string {
   }
 }
 
-function tokensFrom(setting: string | undefined): AdminTokens {
+function tokensFrom(setting: string | undefined, url: string): AdminTokens {
   try {
     return adminTokensFrom(setting)
   } catch (error) {
-    throw new WrongInput(error instanceof Error ? error.message : String(error))
+    if (!(error instanceof AdminTokenFault)) throw error
+    throw new WrongInput(
+      `${error.fault}, as it is set here: set it to a token of the gateway at ${url}`,
+    )
   }
 }

@@ -1,5 +1,5 @@
-import { spanText } from '../../shared/units.ts'
 import type { FleetState, SeenMember } from './store.ts'
+import { timeText } from '../../shared/times.ts'
 
 /** A configuration in force, and the gateways that go by it. */
 export type InForce = Readonly<{
@@ -46,24 +46,31 @@ export function configsInForce({ members }: Pick<FleetState, 'members'>): InForc
 export function inForceText(state: FleetState): string {
   const [first, ...others] = configsInForce(state)
   if (!first) return 'No gateway tells of its configuration.'
-  const count = [first, ...others].reduce((sum, { members }) => sum + members.length, 0)
-  const shortened = shortener([first, ...others])
-  const isOne = others.length === 0
-  const whole = count === 1 ? 'The gateway goes' : `All ${count} gateways go`
-  const some = `${first.members.length} of ${count} ${first.members.length === 1 ? 'goes' : 'go'}`
-  return [
-    `${isOne ? whole : some} by ${shortened(first.hash)}`,
-    ...others.map((group) => {
-      const sinceMs = state.differSinceMs ?? Math.max(group.sinceMs, first.sinceMs)
-      const forMs = state.nowMs - sinceMs
-      const [only, ...more] = group.members
-      const refusal = only && more.length === 0 ? placeOf(only) : undefined
-      const also = refusal === undefined ? '' : `, and refuses its file: ${refusal}`
-      return `${namesOf(group.members)} by ${shortened(group.hash)} for ${spanText(forMs)}${also}`
-    }),
-    ...silentText(state),
-    ...refusalsOf([first, ...others.filter(({ members }) => members.length > 1)]),
-  ].join('; ')
+  const groups = [first, ...others]
+  const count = groups.reduce((sum, { members }) => sum + members.length, 0)
+  const shortened = shortener(groups)
+  const refusals = refusalsOf(
+    groups.filter(({ members }) => others.length === 0 || members.length > 1),
+  )
+  if (others.length === 0) {
+    const whole = count === 1 ? 'The gateway goes' : `All ${count} gateways go`
+    return [`${whole} by ${shortened(first.hash)}`, ...silentText(state), ...refusals].join('; ')
+  }
+  const each = groups.map((group) => {
+    const [only, ...more] = group.members
+    const refusal = only && more.length === 0 ? placeOf(only) : undefined
+    const also = refusal === undefined ? '' : ` (refuses its file: ${refusal})`
+    return `${namesOf(group.members)} ${shortened(group.hash)}${also}`
+  })
+  const since = timeText(state.differSinceMs ?? differenceOf(groups))
+  const different = `${count} gateways run different configurations since ${since}: ${each.join(', ')}`
+  return [different, ...silentText(state), ...refusals].join('; ')
+}
+
+/** The time at which the second configuration came. */
+function differenceOf(groups: readonly InForce[]): number {
+  const [, second = 0] = groups.map(({ sinceMs }) => sinceMs).sort((a, b) => a - b)
+  return second
 }
 
 /** Gateways of another version, which count and say nothing. */
@@ -93,9 +100,11 @@ function placeOf({ config }: SeenMember): string | undefined {
   return line === undefined ? config?.refusal : `line ${line}`
 }
 
+const { compare: inNumbers } = new Intl.Collator('en', { numeric: true })
+
 function namesOf(members: readonly SeenMember[]): string {
-  if (members.length > mostNamed) return `${members.length} others`
-  const names = members.map(({ name }) => name)
+  if (members.length > mostNamed) return `${members.length} gateways`
+  const names = members.map(({ name }) => name).sort(inNumbers)
   const last = names.pop() ?? ''
   return names.length > 0 ? `${names.join(', ')} and ${last}` : last
 }

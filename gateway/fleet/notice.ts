@@ -25,7 +25,7 @@ export function noticeDifferences({ fleet, audit, log, clock }: NoticeOptions) {
     const inForce = inForceView(state)
     const about = { notice, inForce }
     if (news === 'agree') log.info(about, 'the gateways go by one configuration again')
-    else log.warn(about, `the gateways go by different configurations: ${inForceText(state)}`)
+    else log.warn(about, inForceText(state))
     await noted({ what: notice, subject: 'gateways', before: null, after: { inForce } })
   }
   return (news: FleetNews): void => {

@@ -19,6 +19,8 @@ export type Finding = Readonly<{
   compared: boolean
   /** The part that was not compared, and why. */
   note?: string
+  /** Whether only a signed request could be judged. */
+  needsSignature?: true
 }>
 
 /** All findings about a candidate backend. */
@@ -36,6 +38,8 @@ export type ProbeOptions = Readonly<{
   secret: string | undefined
   /** Whether the candidate may get what is signed: a signature opens the present backend as well, for a minute. */
   isTrusted: boolean
+  /** Whether the gateway may sign with a secret that isn't known here: then only it can judge. */
+  mayBeSigned?: boolean
 }>
 
 type Reply = Readonly<{
@@ -55,7 +59,7 @@ type Reply = Readonly<{
  * without a signature first: it gets none unless it refuses that.
  */
 export async function holdAgainst(url: string, options: ProbeOptions): Promise<Check> {
-  const { upstream, config, secret, isTrusted } = options
+  const { upstream, config, secret, isTrusted, mayBeSigned = false } = options
   const presentUrl = upstream.targets[0]?.url ?? url
   const candidate = targetBeside(url, upstream)
   const present = targetBeside(presentUrl, upstream)
@@ -86,7 +90,8 @@ export async function holdAgainst(url: string, options: ProbeOptions): Promise<C
         ask(candidate, probe, isTrusted && isRefused ? secret : undefined),
         ask(present, probe, secret),
       ])
-      const result = compared(probe, reply, now, presentUrl)
+      const unjudged = mayBeSigned && !secret ? unjudgedAs(probe, reply, now) : undefined
+      const result = unjudged ?? compared(probe, reply, now, presentUrl)
       const isHeldBack = isRefused && !isTrusted && reply.status === 403
       findings.push(
         isHeldBack ? { ...result, breaks: [], compared: false, note: heldBack } : result,
@@ -171,6 +176,15 @@ async function connected(target: Target): Promise<Finding> {
     breaks,
     compared: true,
   }
+}
+
+/** The finding about a probe that one of both refuses for its missing signature. */
+function unjudgedAs(probe: Probe, reply: Reply, now: Reply): Finding | undefined {
+  if (reply.status === 0 || !(reply.wantsSignature || now.wantsSignature)) return undefined
+  const who = reply.wantsSignature ? 'it' : 'the present backend'
+  const note = `can’t be judged: ${who} takes only what the gateway signs`
+  const found = finding(nameOf(probe), 'the answer to a signed request', reply, [])
+  return { ...found, compared: false, note, needsSignature: true }
 }
 
 function compared(probe: Probe, reply: Reply, now: Reply, present: string): Finding {

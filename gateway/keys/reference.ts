@@ -45,7 +45,7 @@ async function keyOfToken(store: KeyStore, token: string): Promise<Key> {
 
 async function keyOfName(store: KeyStore, name: string): Promise<Key> {
   const same = await keysNamed(store, name)
-  const alive = ifAny(same, ({ revokedAtMs }) => revokedAtMs === undefined)
+  const alive = ifAny(same, isAlive)
   const candidates = ifAny(alive, (key) => key.name === name)
   const [only, ...others] = candidates
   if (only && others.length === 0) return only
@@ -57,6 +57,21 @@ async function keyOfName(store: KeyStore, name: string): Promise<Key> {
   const near = name === '' ? [] : (await someWith(store, name)).keys
   const more = near.length > 0 ? `; similar names: ${listed(near)}` : ''
   throw new KeyMistake(`there is no key with the id or name "${name}"${more}`, 'not_found')
+}
+
+/** A warning of the keys that have a name already, in upper or lower case; none about revoked ones. */
+export async function sameNameWarnings(store: KeyStore, name: string): Promise<readonly string[]> {
+  const same = (await keysNamed(store, name)).filter(isAlive)
+  if (same.length === 0) return []
+  const others = same.length === 1 ? 'another key has' : `${same.length} other keys have`
+  return [
+    `${others} the name "${name}": ${listed(same)}. Give commands the id, or another name to one of them: ` +
+      'tollgate keys change ID --name NAME',
+  ]
+}
+
+function isAlive({ revokedAtMs }: Key): boolean {
+  return revokedAtMs === undefined
 }
 
 /** All keys with a name, in upper or lower case. They are beside each other in the order of pages. */

@@ -16,10 +16,23 @@ export type KeySettings = Omit<
   | 'temporaryLimits'
 >
 
+/** The settings that somebody gave for a new key. */
+export type GivenSettings = {
+  readonly [Name in keyof KeySettings]?: KeySettings[Name] | undefined
+}
+
 /** The parts of a key that operators may change later. */
 export type KeyChanges = Partial<Omit<KeySettings, 'test'>>
 
 const longestText = 255
+
+/** Settings whose missing ones are those of others; of the limits, each by itself. */
+export function filled(settings: GivenSettings, others: GivenSettings): GivenSettings {
+  const named = Object.entries(settings).filter(([, value]) => value !== undefined)
+  const perMinute = settings.limits?.perMinute ?? others.limits?.perMinute
+  const perDay = settings.limits?.perDay ?? others.limits?.perDay
+  return { ...others, ...Object.fromEntries(named), limits: { perMinute, perDay } }
+}
 
 /** Throws a `KeyMistake` if a key can't have these settings; `plans` are those of the configuration. */
 export function requireSound(settings: KeySettings, plans: ReadonlyMap<string, Plan>): void {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { loggable } from '../../shared/log.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import type { Route, UpstreamSettings } from '../config/config.ts'
 import { headersForCaller } from '../forwarding/headers.ts'
@@ -120,7 +121,10 @@ export class Mirror {
         ? [answer.failure]
         : await this.#breaks({ status, headers: exchange.headers, body }, answer, route)
     if (this.#isOver) return
-    this.#tallyOf(route).add(breaks, { request: requestId, mirrored }, ms, answer.ms)
+    // A query may hold what nobody else should read.
+    const path = loggable(target.split('?', 1)[0] ?? '')
+    const example = { request: requestId, method, path, mirrored }
+    this.#tallyOf(route).add(breaks, example, ms, answer.ms)
     this.#judge(answer)
   }
 

@@ -1,14 +1,17 @@
 import { bucketOf, latencyWithin, upstreamScale } from '../live/latency.ts'
 
-/** One difference of a route: how often it was found, and the ids of a caller’s request and of ours, for some. */
+/** One difference of a route: how often it was found, and in which requests, for some. */
 export type CountedBreak = Readonly<{
   what: string
   times: number
   examples: readonly Example[]
 }>
 
-/** The id of a caller's request, and that of the same request to the would-be backend. */
-export type Example = Readonly<{ request: string; mirrored: string }>
+/**
+ * The id of a caller's request, its method and its path at the backend without the query, and the id of the same request to
+ * the would-be backend.
+ */
+export type Example = Readonly<{ request: string; method: string; path: string; mirrored: string }>
 
 /** The counts of one route, as one process tells them. Times are by the buckets of `upstreamScale`. */
 export type RouteCounts = Readonly<{

@@ -2,22 +2,10 @@ import type { Clock } from '../../shared/clock.ts'
 import type { Log } from '../../shared/log.ts'
 import type { Counts } from '../records/meters.ts'
 import type { NoticeAddress } from './addresses.ts'
+import { delaysMs } from './delays.ts'
 import type { Notice } from './notice.ts'
 import { send, type Answer } from './send.ts'
 import type { NoticeStore, Outcome, Queued } from './store.ts'
-
-const [second, minute, hour] = [1_000, 60_000, 3_600_000]
-
-/** The times between the tries of a notice. After the last one it is given up. */
-export const delaysMs: readonly number[] = [
-  10 * second,
-  minute,
-  5 * minute,
-  30 * minute,
-  2 * hour,
-  8 * hour,
-  24 * hour,
-]
 
 /** Notices that are on their way to one address at a time. */
 const atOnce = 4

@@ -1,6 +1,7 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { NoticeAddress } from './addresses.ts'
-import { delaysMs, type Deliveries } from './deliveries.ts'
+import { delaysMs } from './delays.ts'
+import type { Deliveries } from './deliveries.ts'
 import { noticeOf, type NewNotice } from './notice.ts'
 import type { Outbox } from './outbox.ts'
 import { isAbout } from './types.ts'

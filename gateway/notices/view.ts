@@ -1,6 +1,6 @@
 import { addressesOf, type NoticeAddress } from './addresses.ts'
 import type { Config } from '../config/config.ts'
-import { delaysMs } from './deliveries.ts'
+import { delaysMs } from './delays.ts'
 import type { NoticeStore, Queued } from './store.ts'
 
 type Asked = Readonly<{

@@ -12,6 +12,7 @@ import { setConfig } from './config/set.ts'
 import { showConfig } from './config/show.ts'
 import { listGateways } from './gateways/list.ts'
 import { changeKey } from './keys/change.ts'
+import { createKeysFrom } from './keys/create-from.ts'
 import { createKey } from './keys/create.ts'
 import { disableKey } from './keys/disable.ts'
 import { enableKey } from './keys/enable.ts'
@@ -54,6 +55,7 @@ export const operations: readonly Operation[] = [
   showRequest,
   now,
   createKey,
+  createKeysFrom,
   listKeys,
   showKey,
   findKey,

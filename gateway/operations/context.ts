@@ -27,6 +27,8 @@ export type Context = Readonly<{
   desks: () => Desks
   /** The secret of the gateway's signature, if it signs. */
   secret: string | undefined
+  /** Asks the running gateway for what it can sign and this command can't; `undefined` elsewhere. */
+  askSigner?: ((endpoint: Endpoint, sent: Sent) => Promise<unknown>) | undefined
   clock: Clock
   /** The holder of the token that asks a gateway; absent in a command, which may do what its user may. */
   operator?: Readonly<{ name: string; role: Role }>

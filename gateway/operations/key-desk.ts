@@ -4,10 +4,18 @@ import type { Plan } from '../limits/limits.ts'
 import type { KeyPage, KeyStore, PageQuery } from '../keys/store.ts'
 import type { QuotaStore } from '../limits/store.ts'
 import { quotaOf, validUntil, type Key, type Secret, type StoredKey } from '../keys/key.ts'
-import { importKeys } from '../keys/import.ts'
+import { importKeys, keysIn, settingsOf } from '../keys/import.ts'
 import { KeyMistake } from '../keys/mistake.ts'
-import { resolveKey, type ResolvedKey } from '../keys/reference.ts'
-import { requireSound, type KeyChanges, type KeySettings } from '../keys/settings.ts'
+import { resolveKey, sameNameWarnings, type ResolvedKey } from '../keys/reference.ts'
+import { RowMistakes } from '../keys/row-mistakes.ts'
+import { settingColumns, type Row } from '../keys/rows.ts'
+import {
+  filled,
+  requireSound,
+  type GivenSettings,
+  type KeyChanges,
+  type KeySettings,
+} from '../keys/settings.ts'
 import { changedKey, requireEnds, settingsFrom, type Ends } from '../keys/temporary.ts'
 import { hashOf, isOurs, isWellFormed, newKeyId, newToken } from '../keys/token.ts'
 import { keyView } from '../keys/view.ts'
@@ -60,21 +68,59 @@ export class KeyDesk {
   }
 
   async create(settings: KeySettings): Promise<Issued> {
+    const issued = this.#issue(settings)
+    await this.#add([issued.key])
+    return issued
+  }
+
+  /**
+   * Makes a key of each row of a text, all or none. The given settings fill what a row leaves out. Throws `RowMistakes`
+   * with all mistakes.
+   */
+  async createFrom(text: string, given: GivenSettings): Promise<readonly Issued[]> {
+    const issued: Issued[] = []
+    const keyOf = (row: Row): Key => {
+      const { name, plan, ...others } = filled(settingsOf(row), given)
+      if (name === undefined || plan === undefined) {
+        throw new KeyMistake(`it has no ${name === undefined ? 'name' : 'plan'}`)
+      }
+      const one = this.#issue({ ...others, name, plan })
+      issued.push(one)
+      return one.key
+    }
+    const { keys, mistakes } = await keysIn(text, settingColumns, keyOf)
+    if (mistakes.length > 0) throw new RowMistakes(mistakes, keys.length)
+    await this.#add(keys)
+    return issued
+  }
+
+  #issue(settings: KeySettings): Issued {
     requireSound(settings, this.#plans)
     requireFuture(settings.expiresAtMs, this.#clock())
     const id = newKeyId()
     const token = newToken(id)
     const key = { ...settings, id, createdAtMs: this.#clock(), secrets: [{ hash: hashOf(token) }] }
-    const { clash } = await this.#store.add([key])
-    if (clash !== undefined) throw new Error('a new random id was taken; this cannot be')
-    await this.#note('keys.create', null, key)
     return { key, token }
   }
 
-  /** Adds the keys of a text of CSV or JSON lines, all or none; resolves to their number. */
-  async import(text: string, progress?: (written: number, total: number) => void): Promise<number> {
-    const options = { store: this.#store, plans: this.#plans, clock: this.#clock }
+  async #add(keys: readonly Key[]): Promise<void> {
+    const { clash } = await this.#store.add(keys)
+    if (clash !== undefined) throw new Error('a new random id was taken; this cannot be')
+    for (const key of keys) await this.#note('keys.create', null, key)
+  }
+
+  /**
+   * Adds the keys of a text of CSV or JSON lines, all or none; resolves to their number. Throws `RowMistakes` with all
+   * mistakes. A dry run adds nothing.
+   */
+  async import(
+    text: string,
+    progress?: (written: number, total: number) => void,
+    isDryRun = false,
+  ): Promise<number> {
+    const options = { store: this.#store, plans: this.#plans, clock: this.#clock, isDryRun }
     const imported = await importKeys(text, options, progress)
+    if (isDryRun) return imported
     const after = { imported }
     await this.#noted({ what: 'keys.import', subject: 'keys', before: null, after })
     return imported
@@ -96,6 +142,11 @@ export class KeyDesk {
   /** Finds the key with an id, a token, or a name that no other key has. */
   find(reference: string): Promise<ResolvedKey> {
     return resolveKey(this.#store, reference)
+  }
+
+  /** Warns of keys that have a name already: commands can't name one of them by it any more. */
+  sameNameWarnings(name: string): Promise<readonly string[]> {
+    return sameNameWarnings(this.#store, name)
   }
 
   /** The key of a token, in any state; the token may have been rotated out. Messages don't repeat it. */

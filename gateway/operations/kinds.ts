@@ -76,6 +76,11 @@ export const entityTag = ofText('the hash of a file, such as 5299f4425792', (tex
   text === '' ? undefined : text.replace(/^"(.*)"$/, '$1'),
 )
 
+/** How long to wait at most, in milliseconds; without a value, as long as it takes. */
+export const waitTime = ofText('a duration such as 30m', (text) =>
+  text === '' ? Infinity : durationFrom(text) || undefined,
+)
+
 /** How long ago something was, in milliseconds. */
 export const age = ofText('a duration such as 1h or 90d', (text) => durationFrom(text) || undefined)
 

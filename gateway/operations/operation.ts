@@ -11,6 +11,8 @@ type Description<All extends Parameters> = Readonly<{
   /** Further paragraphs for `--help`. */
   details?: string
   parameters: All
+  /** The parameters of which at least one is needed. */
+  needsOneOf?: readonly (keyof All & string)[]
   /** Whether it changes something: its command then takes `--by`, the author for the audit. */
   changes?: boolean
   /** The least role that may do it. */
@@ -31,6 +33,8 @@ type Formats<Result, Where> = Readonly<{
   file?: (result: Result) => FileAnswer
   /** Whether the result is a failure: the command then exits with 1. */
   isRefused?: (result: Result) => boolean
+  /** What people should know besides: the command prints it on standard error. */
+  warnings?: (result: Result) => readonly string[]
 }>
 
 /** A file as an answer: its media type, its text, and the tag of this version of it. */
@@ -43,6 +47,7 @@ export type Outcome = Readonly<{
   csv: (() => string | AsyncGenerator<string, void>) | undefined
   file: FileAnswer | undefined
   isRefused: boolean
+  warnings: readonly string[]
   /** The path of a thing that was made. */
   location: string | undefined
 }>
@@ -52,27 +57,21 @@ type Untyped<Where> = Description<Parameters> &
   Readonly<{
     hasCsv: boolean
     readsMuch?: (given: Readonly<Record<string, unknown>>) => boolean
+    /** The question before what can't be undone, or changes much: a script agrees to it by `--yes`. */
     question?: (
       given: Readonly<Record<string, unknown>>,
       context: Context,
-    ) => Promise<Question | undefined>
+    ) => Promise<string | undefined>
     /** Whether the admin API answers with 204, without a body. */
     isSilent?: boolean
     /** `given` holds a value for each parameter, read by the parameter's kind. */
     run: (context: Where, given: Readonly<Record<string, unknown>>) => Promise<Outcome>
   }>
 
-/** The question that a terminal asks before an operation that can't be undone, or that changes much. */
-export type Question = Readonly<{
-  text: string
-  /** Whether a script must agree too, by `--yes`. */
-  isForScripts?: boolean
-}>
-
 type Ask<All extends Parameters> = (
   given: Given<All>,
   context: Context,
-) => Promise<Question | undefined>
+) => Promise<string | undefined>
 
 /** News about the result of an operation. */
 export type WatchedEvent = Readonly<{
@@ -166,7 +165,8 @@ export function ofGateway<const All extends Parameters, Result>(
 
 /** An operation of the command line only. */
 export function ofCommandLine<const All extends Parameters, Result>(
-  definition: Definition<All, Result, CommandContext> & Readonly<{ because: string }>,
+  definition: Definition<All, Result, CommandContext> &
+    Readonly<{ because: string; question?: Ask<All> }>,
 ): Operation {
   return { ...untyped(definition), where: 'command line', because: definition.because }
 }
@@ -181,7 +181,7 @@ function untyped<All extends Parameters, Result, Where>(
       location?: (result: Result) => string
     }>,
 ): Untyped<Where> {
-  const { run, json, text, csv, file, isRefused, location, ...others } = definition
+  const { run, json, text, csv, file, isRefused, warnings, location, ...others } = definition
   const { question, readsMuch, ...description } = others
   return {
     ...description,
@@ -197,10 +197,21 @@ function untyped<All extends Parameters, Result, Where>(
         csv: csv && (() => csv(result)),
         file: file?.(result),
         isRefused: isRefused?.(result) ?? false,
+        warnings: warnings?.(result) ?? [],
         location: location?.(result),
       }
     },
   }
+}
+
+/** Throws unless one of the parameters is given of which one is needed; `nameOf` says what the user calls them. */
+export function requireOneOf(
+  { needsOneOf }: Pick<Operation, 'needsOneOf'>,
+  given: Readonly<Record<string, unknown>>,
+  nameOf: (name: string) => string,
+): void {
+  if (!needsOneOf || needsOneOf.some((name) => given[name] !== undefined)) return
+  throw new WrongInput(`give ${needsOneOf.map(nameOf).join(', ')} or both`)
 }
 
 /** A mistake in the arguments: exit code 2, or status 400. The message says what to give instead. */

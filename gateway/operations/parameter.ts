@@ -17,6 +17,8 @@ export type Parameter = Readonly<{
   isRequired?: boolean
   /** The text that is read if it is left out. */
   defaultText?: string
+  /** The text that is read if its option is given without a value. */
+  bareText?: string
   /** It may be repeated; its value is a list of at least one. An argument must be the last one then. */
   many?: boolean
   /** The help of `--no-OPTION`, which takes the present value away, as `null` does in a body. */
@@ -29,6 +31,8 @@ export type Parameter = Readonly<{
   namesMany?: boolean
   /** Only the admin API has it: the command line has another way to say it. */
   isOfApi?: boolean
+  /** Only the command line has it. */
+  isOfCommand?: boolean
   /** It is in no message. On the command line it is read from standard input. */
   isSecret?: boolean
   /** A word that means `null` on the command line, and its meaning for help. */

@@ -22,6 +22,8 @@ export interface CopySource {
   readonly name: string
   /** The number of damaged entries so far. */
   readonly damaged: number
+  /** The gateways that serve from it now, by name; a file doesn't tell the name of its one. */
+  gateways(): Promise<readonly string[]>
   keyCount(): Promise<number>
   /** By version, the lowest first. A key that changes during the copy may come again, in its new version. */
   keys(): AsyncIterable<readonly StoredKey[]>

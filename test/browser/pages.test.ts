@@ -18,6 +18,7 @@ import {
   violations,
 } from '../support/browser.ts'
 import type { Gateway } from '../support/gateway.ts'
+import { json } from '../support/http.ts'
 import { until } from '../support/until.ts'
 
 const { browser, test } = await startBrowser(t)
@@ -83,6 +84,24 @@ test('a hundred thousand keys are a page, and one of them is found', async (t, o
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Customer 077777' }).waitFor()
   for (const place of places) await go(page, place)
+})
+
+test('an id of a request that isn’t kept is answered as by the command', async (t, open) => {
+  const { url, ask } = await startAdmin(t)
+  await ask('POST', '/admin/keys', { name: 'Acme', plan: 'free' })
+  const page = await open(url, { place: 'callers', expected: /^404 GET \/admin\/requests\// })
+  await page.getByRole('link', { name: 'Acme' }).waitFor()
+  const id = '6d1f0c2ab34e5f67-2s'
+  await page.locator('#search').fill(id)
+  await page.keyboard.press('Enter')
+  const told = await page.getByRole('alert').innerText()
+  t.match(
+    told,
+    `No key matches. No refused or failed answer has the id "${id}": 1 gateway keeps 0 `,
+  )
+  const { message } = json(await ask('GET', `/admin/requests/${id}`))
+  t.equal(told, `No key matches. ${String(message)}`)
+  t.ok(await page.getByRole('link', { name: 'Acme' }).isVisible(), 'the list stays')
 })
 
 /** Texts that are no markup, however they look. */

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { KeyMistake } from '../../keys/mistake.ts'
 import {
   lineReader,
+  NotJson,
   type LeftOut,
   type LoggedRequest,
   type NamedColumns,
@@ -23,8 +24,8 @@ export type LineCounts = { lines: number } & Record<LeftOut, number>
 const standardInput = 0
 
 /**
- * Reads a log piece by piece; `-` is standard input. Throws a `KeyMistake` that names the first line that can't be one, or
- * says why the file can't be read.
+ * Reads a log piece by piece; `-` is standard input. Counts lines that aren't JSON, and throws a `KeyMistake` that names the
+ * first other line that can't be one, or the first of all if none is, or says why the file can't be read.
  */
 export async function* readLog(
   file: string,
@@ -33,6 +34,8 @@ export async function* readLog(
 ): AsyncGenerator<LogPiece, void> {
   const read = lineReader(columns)
   let number = 0
+  let isLog = false
+  let fault: KeyMistake | undefined
   for await (const lines of linesOf(file)) {
     const requests: LoggedRequest[] = []
     for (const text of lines) {
@@ -40,17 +43,23 @@ export async function* readLog(
       if (text.trim() === '') continue
       try {
         const request = read(text)
+        isLog = true
         if (request === undefined) continue
         counts.lines++
         if (typeof request === 'string') counts[request]++
         else requests.push(request)
       } catch (error) {
         if (!(error instanceof KeyMistake)) throw error
-        throw new KeyMistake(`${nameOf(file)}:${number}: ${error.message}`)
+        const placed = new KeyMistake(`${nameOf(file)}:${number}: ${error.message}`)
+        if (!(error instanceof NotJson)) throw placed
+        fault ??= placed
+        counts.lines++
+        counts.notJson++
       }
     }
     yield requests
   }
+  if (fault && !isLog) throw fault
 }
 
 async function* linesOf(file: string): AsyncGenerator<string[], void> {

@@ -1,6 +1,6 @@
 import { instantFrom } from '../../../shared/units.ts'
-import { csvFields } from '../../keys/import.ts'
 import { KeyMistake } from '../../keys/mistake.ts'
+import { csvFields } from '../../keys/rows.ts'
 import { minuteMs, type Decision } from '../../limits/step.ts'
 
 /** A request as a log tells of it. */
@@ -26,10 +26,13 @@ export type LoggedRequest = Readonly<{
 }>
 
 /**
- * Why a line is left out: it isn't about a request, has no key, cost nothing, or no limits were looked at (401, or a store
- * out of reach).
+ * Why a line is left out: it isn't JSON or about a request, has no key, cost nothing, or no limits were looked at (401, or a
+ * store out of reach).
  */
-export type LeftOut = 'others' | 'keyless' | 'free' | 'undecided'
+export type LeftOut = 'notJson' | 'others' | 'keyless' | 'free' | 'undecided'
+
+/** A line between others that no log has, such as the words of the program that started the gateway. */
+export class NotJson extends KeyMistake {}
 
 /** The columns, or members, of a log of another system. */
 type Columns = Readonly<{ time: string; key: string; cost: string }>
@@ -37,11 +40,14 @@ type Columns = Readonly<{ time: string; key: string; cost: string }>
 /** The columns that somebody has named. */
 export type NamedColumns = { readonly [Column in keyof Columns]?: Columns[Column] | undefined }
 
-/** Reads one line of a log, `undefined` from one of column names; throws a `KeyMistake` if it can't be one. */
+/**
+ * Reads one line of a log, `undefined` from one of column names. Throws a `KeyMistake` if it can't be one, a `NotJson` if
+ * others may be.
+ */
 export type ReadLine = (text: string) => LoggedRequest | LeftOut | undefined
 
 /**
- * Reads the lines of one log: JSON if the first one begins like JSON, else CSV with a line of column names. Without
+ * Reads the lines of one log: the first one that begins like JSON or has the names of the columns says which it is. Without
  * columns, JSON lines with a `level` are the gateway's own.
  */
 export function lineReader(named: NamedColumns): ReadLine {
@@ -52,7 +58,7 @@ export function lineReader(named: NamedColumns): ReadLine {
   return (text) => {
     if (read) return read(text)
     if (!text.trimStart().startsWith('{')) {
-      read = rowReader(csvFields(text), columns, named.cost !== undefined)
+      read = orNotJson(() => rowReader(csvFields(text), columns, named.cost !== undefined))
       return undefined
     }
     read = (line) => {
@@ -60,6 +66,14 @@ export function lineReader(named: NamedColumns): ReadLine {
       return !isForeign && 'level' in value ? ownRequest(value) : foreignRequest(value, columns)
     }
     return read(text)
+  }
+}
+
+function orNotJson(readerOf: () => ReadLine): ReadLine {
+  try {
+    return readerOf()
+  } catch (error) {
+    throw error instanceof KeyMistake ? new NotJson(error.message) : error
   }
 }
 
@@ -73,7 +87,7 @@ function objectFrom(text: string): Record<string, unknown> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return value as Record<string, unknown>
   }
-  throw new KeyMistake('this isn’t a valid JSON object')
+  throw new NotJson('this isn’t a valid JSON object')
 }
 
 /** A line of ours. Only lines about answered requests have a `decision`. */

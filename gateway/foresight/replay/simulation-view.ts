@@ -1,3 +1,4 @@
+import type { LeftOut } from './logged-request.ts'
 import { noOutcomes, type Outcomes, type Replay } from './replay.ts'
 import type { Simulation } from './simulation.ts'
 import { windowMs } from './by-time.ts'
@@ -23,8 +24,8 @@ export type AgreementView = Readonly<{
 export type SimulationView = Readonly<{
   lines: number
   requests: number
-  /** Lines that are no part of it: without a key, without points, without a decision, about something else. */
-  leftOut: Readonly<Record<'keyless' | 'free' | 'undecided' | 'others' | 'planless', number>>
+  /** Lines that are no part of it, and requests of keys without a plan. */
+  leftOut: Readonly<Record<LeftOut | 'planless', number>>
   from: string | null
   to: string | null
   agrees: Readonly<{ config: AgreementView; against: AgreementView }>
@@ -92,6 +93,9 @@ function unsaid({ planless, planlessKeys, late, counts }: Simulation): string[] 
     'All counters are empty at the first line. Grants, resets, lifts and bans by operators are not repeated.',
     'Each request costs what its route in the file costs, or what the log says where it tells no method and path. ' +
       'Accounts and limits of a key’s own are those that it has today.',
+    ...(counts.notJson > 0
+      ? [`Left out, because they aren’t JSON: ${counted(counts.notJson)} lines.`]
+      : []),
     ...(counts.undecided > 0
       ? [
           `Left out, because their limits were not looked at: ${counted(counts.undecided)} requests.`,

@@ -42,7 +42,7 @@ export type Simulation = Readonly<{
 /** Replays logs against one configuration, or two. Needs memory for the keys, not for the lines. */
 export async function simulation(ask: SimulationAsk): Promise<Simulation> {
   const { logs, columns, rules, against } = ask
-  const counts = { lines: 0, others: 0, keyless: 0, free: 0, undecided: 0 }
+  const counts = { lines: 0, notJson: 0, others: 0, keyless: 0, free: 0, undecided: 0 }
   const records = await recordsOf(ask.keys)
   const keys = new Map<string, { of: LoggedKey; plan: string }>()
   const planless = new Set<string>()

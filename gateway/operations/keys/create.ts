@@ -10,13 +10,20 @@ export const createKey = operation({
   parameters: newKey,
   changes: true,
   role: 'all',
-  run: ({ desks, clock }, given) => {
+  run: async ({ desks, clock }, given) => {
     const { name, plan, test } = given
-    const settings = settingsFrom(given, clock())
-    return desks().keys.create({ ...settings, name, plan, test: test || undefined })
+    const { keys } = desks()
+    // Before the change: after it, a store that fails would take the new token along.
+    const warnings = await keys.sameNameWarnings(name)
+    const settings = { ...settingsFrom(given, clock()), name, plan, test: test || undefined }
+    return { ...(await keys.create(settings)), warnings }
   },
   location: ({ key }) => `/admin/keys/${key.id}`,
-  json: ({ key, token }) => ({ id: key.id, key: token, plan: key.plan }),
+  json: ({ key, token, warnings }) => ({
+    ...{ id: key.id, key: token, plan: key.plan },
+    ...(warnings.length > 0 ? { warnings } : {}),
+  }),
+  warnings: ({ warnings }) => warnings,
   text: async ({ key, token }, { desks }) => {
     const { keys, quotas } = desks()
     const { standing } = await quotas.describe(key)

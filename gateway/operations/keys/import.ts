@@ -1,4 +1,5 @@
 import { operation } from '../operation.ts'
+import { aSwitch } from '../parameters.ts'
 
 export const importKeys = operation({
   name: 'keys import',
@@ -7,22 +8,28 @@ export const importKeys = operation({
   details:
     'FILE is CSV with a line of column names, or JSON lines. Columns: token or sha256 (hex or ' +
     'base64url), plan, and, as needed, name, account, perMinute, perDay, expires, note, test (true or ' +
-    'false).',
+    'false). If a row has a mistake, all mistakes are told with their lines, nothing is added, and the exit ' +
+    'code is 2.',
   parameters: {
     file: {
       types: ['text/csv', 'application/x-ndjson', 'text/plain', 'application/json'],
       mostBytes: 64 * 2 ** 20,
     },
+    dryRun: { ...aSwitch('check the file, and add nothing'), isOfCommand: true },
   },
   changes: true,
   role: 'all',
-  run: async ({ desks, progress }, { file }) => {
+  run: async ({ desks, progress }, { file, dryRun = false }) => {
     let draw: ((done: number) => void) | undefined
-    const imported = await desks().keys.import(file.read(), (done, total) => {
+    const show = (done: number, total: number): void => {
       draw ??= progress('keys', total)
       draw(done)
-    })
-    return { imported }
+    }
+    return { dryRun, keys: await desks().keys.import(file.read(), show, dryRun) }
   },
-  text: ({ imported }) => `${imported.toLocaleString('en')} keys imported.`,
+  json: ({ dryRun, keys }) => (dryRun ? { mistakes: [], keys } : { imported: keys }),
+  text: ({ dryRun, keys }) => {
+    const count = keys === 1 ? '1 key' : `${keys.toLocaleString('en')} keys`
+    return dryRun ? `The file has no mistakes: ${count} would be imported.` : `${count} imported.`
+  },
 })

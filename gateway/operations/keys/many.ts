@@ -6,7 +6,7 @@ import { NotWrittenDown } from '../../records/audit.ts'
 import { changedMembers, changesText } from '../changes-text.ts'
 import type { Context } from '../context.ts'
 import type { KeyEdit } from '../key-desk.ts'
-import { WrongInput, type Question } from '../operation.ts'
+import { WrongInput } from '../operation.ts'
 import { aligned } from '../table.ts'
 
 /** The keys that an operation is about: one, or all of an account. */
@@ -119,12 +119,12 @@ export async function questionAboutMany(
   target: Target,
   edit: KeyEdit,
   verb: string,
-): Promise<Question | undefined> {
+): Promise<string | undefined> {
   if (target.dryRun || oneKeyOf(target)) return undefined
   const { changed } = await editMany(context, { ...target, dryRun: true }, edit)
   if (changed.length === 0) return undefined
   const many = changed.length === 1 ? '1 key' : `${changed.length.toLocaleString('en')} keys`
-  return { text: `${verb} ${many} of the account ${target.account}?`, isForScripts: true }
+  return `${verb} ${many} of the account ${target.account}?`
 }
 
 /** Why a key stays as it is; throws a `KeyMistake` if it can't be changed. */

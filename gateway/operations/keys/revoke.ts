@@ -16,7 +16,7 @@ export const revokeKey = operation({
       return questionAboutMany(context, target, context.desks().keys.revoking(), 'End for good')
     const { id, name, plan, revokedAtMs } = key
     if (revokedAtMs !== undefined) return undefined
-    return { text: `End the key ${id} (${name}, plan ${plan}) for good?` }
+    return `End the key ${id} (${name}, plan ${plan}) for good?`
   },
   run: (context, target) => edit(context, target, context.desks().keys.revoking()),
   ...editedOutput,

@@ -25,6 +25,7 @@ export const previewLimits = operation({
     days: recentDays,
     limit: listLength,
   },
+  needsOneOf: ['perMinute', 'perDay'],
   role: 'read',
   readsMuch: () => true,
   run: async ({ config, stores, clock, flush }, { name, perMinute, perDay, days, limit }) => {
@@ -39,9 +40,6 @@ export const previewLimits = operation({
 })
 
 function changedPlan(plan: Plan, { perMinute, perDay }: LimitSettings): Plan {
-  if (perMinute === undefined && perDay === undefined) {
-    throw new WrongInput('name a limit: perMinute, perDay or both')
-  }
   const { limits } = plan
   if (limits === 'custom') {
     throw new WrongInput(`the plan ${plan.name} has no limits: each of its keys brings its own`)

@@ -35,6 +35,7 @@ export const backupStore = ofCommandLine({
       to,
       isDryRun: false,
       intoNonEmpty: false,
+      isLive: true,
     })
     return backedUp(storeName(store), file, copied.keys)
   },

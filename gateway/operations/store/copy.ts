@@ -13,21 +13,27 @@ export const copyToStore = ofCommandLine({
     'A store is a FILE (embedded), a redis:// or rediss:// URL with the prefix of this configuration, or ' +
     'config:FILE, the store that another configuration names (Sentinel, Cluster, another prefix). Without ' +
     '--from or --to it is that of this configuration.\n\n' +
-    'Keys keep ids, tokens and versions. Gateways may serve from the store that is read; a file that is ' +
-    'written must be nobody’s. What changes while it is copied may be missing: for an exact move stop the ' +
-    'gateways, copy, name the new store in the configuration, start them. The admin API has no such ' +
-    'operation, because it would take the time of callers.',
+    'Keys keep ids, tokens and versions. For a move stop the gateways, copy, name the new store in the ' +
+    'configuration, start them. With --live, gateways may serve from the store that is read; what changes ' +
+    'meanwhile may be missing. A file that is written must be nobody’s. The admin API has no such operation, ' +
+    'because it would take the time of callers.',
   parameters: {
     from: textOf('STORE', 'which store is read'),
     to: textOf('STORE', 'which store is written; it must be empty'),
     intoNonEmpty: aSwitch(
       'add to a store that has something: keys that are there with the same id and version stay as they are, others must be new',
     ),
+    live: aSwitch('copy although gateways serve from the store that is read'),
     dryRun: aSwitch('count and check, and write nothing'),
   },
   changes: true,
   role: 'all',
-  run: async (context, { from, to, intoNonEmpty = false, dryRun = false }) => {
+  question: async ({ to, intoNonEmpty = false, dryRun = false }, { config }) => {
+    if (!intoNonEmpty || dryRun) return undefined
+    const { storeName } = await import('./transfer.ts')
+    return `Add to what ${storeName(goalOf(to, config.store))} has, for good?`
+  },
+  run: async (context, { from, to, intoNonEmpty = false, live = false, dryRun = false }) => {
     const { store } = context.config
     if (from === undefined && to === undefined) {
       throw new WrongInput(
@@ -37,12 +43,13 @@ export const copyToStore = ofCommandLine({
     // With both technologies, which other commands do without.
     const { isSameStore, storeName, transfer } = await import('./transfer.ts')
     const source = from === undefined ? store : storeAt('--from', from, store)
-    const goal = to === undefined ? store : storeAt('--to', to, store)
+    const goal = goalOf(to, store)
     if (isSameStore(source, goal)) {
       throw new WrongInput(`--from and --to are the same store, ${storeName(source)}`)
     }
     const beganAtMs = performance.now()
-    const settings = { from: source, to: goal, isDryRun: dryRun, intoNonEmpty }
+    const isLive = live || dryRun
+    const settings = { from: source, to: goal, isDryRun: dryRun, intoNonEmpty, isLive }
     const copied = await transfer(context, settings)
     const seconds = (performance.now() - beganAtMs) / 1_000
     const names = { from: storeName(source), to: storeName(goal) }
@@ -56,6 +63,10 @@ export const copyToStore = ofCommandLine({
     return [heading, tableOf(copied), `Left out: ${leftOut}.`].join('\n')
   },
 })
+
+function goalOf(to: string | undefined, own: StoreSettings): StoreSettings {
+  return to === undefined ? own : storeAt('--to', to, own)
+}
 
 /** The store that an option names. */
 function storeAt(option: string, named: string, own: StoreSettings): StoreSettings {

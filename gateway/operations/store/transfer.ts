@@ -1,5 +1,5 @@
 import type { StoreSettings } from '../../config/config.ts'
-import { copyStore, type Copied } from '../../stores/copy.ts'
+import { copyStore, type Copied, type CopySource } from '../../stores/copy.ts'
 import { openGoal, openSource } from '../../stores/open-copy.ts'
 import type { CommandContext } from '../context.ts'
 
@@ -15,15 +15,18 @@ export type Transfer = Readonly<{
   to: StoreSettings
   isDryRun: boolean
   intoNonEmpty: boolean
+  /** Whether gateways may serve from the store that is read. */
+  isLive: boolean
 }>
 
 /** Opens both, copies, and closes both, whatever happens. */
 export async function transfer(
   { clock, progress, by }: CommandContext,
-  { from, to, isDryRun, intoNonEmpty }: Transfer,
+  { from, to, isDryRun, intoNonEmpty, isLive }: Transfer,
 ): Promise<Copied> {
   const source = await openSource(from, clock)
   try {
+    if (!isLive) await requireQuiet(source)
     const goal = await openGoal(to, clock, isDryRun)
     try {
       let current = ''
@@ -42,4 +45,13 @@ export async function transfer(
   } finally {
     await source.close()
   }
+}
+
+async function requireQuiet(source: CopySource): Promise<void> {
+  const names = await source.gateways()
+  if (names.length === 0) return
+  throw new Error(
+    `${names.join(', ')} ${names.length === 1 ? 'serves' : 'serve'} from ${source.name}, and a copy would lack what is counted ` +
+      'meanwhile. Nothing was written: stop the gateways first, or copy with --live',
+  )
 }

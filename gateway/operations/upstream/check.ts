@@ -13,17 +13,24 @@ export const checkUpstream = operation({
   at: ['POST /admin/upstreams/check'],
   summary: 'Compare a new backend with the present one',
   details:
-    'Sends the health check and the probes of the upstream to the new backend, signed if GATEWAY_SECRET is set, and ' +
-    'lists what callers would find different: a status, a media type, a missing member. It sends GET, HEAD and OPTIONS ' +
-    'only. Exit code 1 if anything would break, or could not be compared because the present backend does not answer.',
+    'Sends the health check and the probes of the upstream to the new backend, and lists what callers would find ' +
+    'different: a status, a media type, a missing member. It sends GET, HEAD and OPTIONS only. With ADMIN_TOKEN the running ' +
+    'gateway is asked to do it, which signs; with GATEWAY_SECRET the command signs. Exit code 1 if anything would break, or ' +
+    'could not be judged: without a signature, or because the present backend does not answer.',
   parameters: {
     ...wouldBe,
   },
   role: 'support',
   isAlone: true,
   run: async (context, { url, upstream: name }): Promise<Checked> => {
-    const { config, secret, operator, stores, clock } = context
+    const { config, secret, operator, stores, clock, inForce, askSigner } = context
     const upstream = chosenUpstream(config, name)
+    if (askSigner) {
+      const body = JSON.stringify({ url, upstream: upstream.name })
+      const headers = { 'content-type': 'application/json' }
+      // The other side is this operation, in a gateway.
+      return (await askSigner('POST /admin/upstreams/check', { body, headers })) as Checked
+    }
     const fault = secretFault(secret)
     if (fault) throw new WrongInput(fault)
     if (operator) {
@@ -34,7 +41,9 @@ export const checkUpstream = operation({
     const isTrusted = (operator?.role ?? 'all') === 'all' || isTarget(url, config)
     // Loads undici, which no other command needs.
     const { holdAgainst } = await import('../../forwarding/probe.ts')
-    const comparison = await holdAgainst(url, { config, upstream, secret, isTrusted })
+    const mayBeSigned = inForce === undefined
+    const options = { config, upstream, secret, isTrusted, mayBeSigned }
+    const comparison = await holdAgainst(url, options)
     return { url, upstream: upstream.name, ...comparison }
   },
   isRefused: ({ fit }) => !fit,
@@ -66,9 +75,16 @@ function verdict({ url, upstream, fit, findings }: Checked): string[] {
   const all = `${findings.length} ${findings.length === 1 ? 'probe' : 'probes'}`
   if (fit) return [`${url} can serve the upstream ${upstream}: ${all}, nothing breaks.`]
   const broken = findings.filter(({ breaks }) => breaks.length > 0).length
-  const uncompared = findings.filter(({ compared }) => !compared).length
+  const unjudged = findings.filter(({ needsSignature }) => needsSignature).length
+  const uncompared = findings.filter(({ compared }) => !compared).length - unjudged
   return [
     ...(broken > 0 ? [`${url} would break ${broken} of ${all}.`] : []),
+    ...(unjudged > 0
+      ? [
+          `${unjudged} of ${all} can’t be judged without a signature. Set ADMIN_TOKEN here, so that the running gateway ` +
+            'is asked, or GATEWAY_SECRET to the secret that gateway and backend share.',
+        ]
+      : []),
     ...(uncompared > 0 ? [`Nothing was compared in ${uncompared} of ${all}.`] : []),
   ]
 }
@@ -78,7 +94,7 @@ function remedy(
   { present, upstream, findings }: Checked,
   { preview, hasVariable }: CommandContext,
 ): string[] {
-  if (findings.every(({ note }) => note === undefined)) return []
+  if (findings.every(({ note, needsSignature }) => note === undefined || needsSignature)) return []
   const first = ['upstreams', upstream, 'targets', 0]
   const written = preview.wordAt(first) ?? preview.wordAt([...first, 'url']) ?? ''
   const [, variable] = /\$\{(\w+)/.exec(written) ?? []

@@ -26,11 +26,13 @@ function timesText(times: ComparisonView['routes'][number]['presentMs']): string
 function examplesText({ routes }: ComparisonView): string {
   const rows = routes.flatMap(({ route, breaks }) =>
     breaks.flatMap(({ what, examples }) =>
-      examples.map(({ request, mirrored }) => [route, what, request, mirrored]),
+      examples.map(({ request, method, path, mirrored }) => [
+        ...[route, what, `${method} ${path}`, request, mirrored],
+      ]),
     ),
   )
   if (rows.length === 0) return ''
-  return aligned([['ROUTE', 'FOR EXAMPLE', 'REQUEST', 'ITS ID AT THE NEW BACKEND'], ...rows])
+  return aligned([['ROUTE', 'FOR EXAMPLE', 'REQUEST', 'ITS ID', 'AT THE NEW BACKEND'], ...rows])
 }
 
 function scopeText({ gateways, fleet, share, requests: { busy, unfit } }: ComparisonView): string {

@@ -1,8 +1,9 @@
-import type { SwapView } from '../../swaps/view.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SwapState, SwapView } from '../../swaps/view.ts'
 import type { SwapDesk } from '../swap-desk.ts'
 import type { Endpoint } from '../context.ts'
-import { anyText } from '../kinds.ts'
-import { operation } from '../operation.ts'
+import { anyText, waitTime } from '../kinds.ts'
+import { operation, WrongInput } from '../operation.ts'
 import { aligned } from '../table.ts'
 import { percentText } from '../../swaps/judge.ts'
 
@@ -17,16 +18,60 @@ export const swapStatus = operation({
   name: 'upstream swap status',
   at: ['GET /admin/swaps'],
   summary: 'Tell where the swap of an upstream stands, and compare both sides',
-  details: 'The counts are those of the present step, of all gateways.',
-  parameters: { upstream: { ...upstreamName, help: 'the upstream; all by default' } },
+  details:
+    'The counts are those of the present step, of all gateways. With --wait, the command waits until the swap is over; exit ' +
+    'code 0: all callers are at the new side, 1: they are back, there is no swap, or the time is over. Of several swaps, NAME ' +
+    'says which.',
+  parameters: {
+    upstream: { ...upstreamName, help: 'the upstream; all by default' },
+    wait: {
+      kind: waitTime,
+      value: 'DURATION',
+      help: 'wait until the swap is over; without a duration, as long as it takes',
+      bareText: '',
+      isOfCommand: true,
+    },
+  },
   role: 'read',
-  run: ({ desks }, { upstream }) => desks().swaps.list(upstream),
-  text: (byUpstream) => {
+  run: async ({ desks }, { upstream, wait: mostMs }) => {
+    const look = () => desks().swaps.list(upstream)
+    if (mostMs === undefined) return { byUpstream: await look(), isRefused: false }
+    const byUpstream = await atItsEnd(look, mostMs)
+    const [view] = Object.values(byUpstream)
+    return { byUpstream, isRefused: view?.state !== 'all' }
+  },
+  json: ({ byUpstream }) => byUpstream,
+  isRefused: ({ isRefused }) => isRefused,
+  text: ({ byUpstream }) => {
     const views = Object.values(byUpstream)
     if (views.length === 0) return 'The configuration describes no swap.'
     return views.map(viewText).join('\n\n')
   },
 })
+
+type Views = Readonly<Record<string, SwapView>>
+
+/** The time between two looks at a swap that is waited for. */
+const lookEveryMs = 1_000
+
+/** The one swap when it is over, or as it is when the time is. */
+async function atItsEnd(look: () => Promise<Views>, mostMs: number): Promise<Views> {
+  const beganAtMs = performance.now()
+  for (;;) {
+    const byUpstream = await look()
+    const [view, ...others] = Object.values(byUpstream)
+    if (others.length > 0) {
+      const names = Object.keys(byUpstream).join(', ')
+      throw new WrongInput(`--wait is for one swap, and there are those of ${names}: name one`)
+    }
+    const leftMs = mostMs - (performance.now() - beganAtMs)
+    if (!view || overStates.has(view.state) || leftMs <= 0) return byUpstream
+    await sleep(Math.min(lookEveryMs, leftMs))
+  }
+}
+
+/** The states that only an operator, or another configuration, ends. */
+const overStates: ReadonlySet<SwapState> = new Set(['all', 'back', 'refused'])
 
 export const pauseSwap = swapChange('pause', 'Keep a swap at its step', (desk, name) =>
   desk.pause(name),

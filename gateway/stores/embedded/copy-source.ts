@@ -11,6 +11,7 @@ import { rememberedDays, type Tally } from '../../records/tally-store.ts'
 import { isThere } from './add-keys.ts'
 import { requireGatewayFile } from './gateway-file.ts'
 import { breathe } from '../../../shared/breathe.ts'
+import { isClaimed } from './claim.ts'
 import { openGatewayFile } from './database.ts'
 import { applyCommand } from './apply-command.ts'
 import { embeddedLedger } from './ledger.ts'
@@ -38,6 +39,8 @@ export function embeddedSource(file: string, clock: Clock): CopySource {
     get damaged() {
       return damaged
     },
+
+    gateways: () => Promise.resolve(isClaimed(database) ? ['a gateway'] : []),
 
     keyCount() {
       const count = database.prepare<[], number>(`SELECT count(*) FROM keys WHERE ${isThere}`)

@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs'
 import type { Clock } from '../../../shared/clock.ts'
 import type { Database, Statement } from '../../../shared/sqlite.ts'
 import { clashOf } from '../clash.ts'
 import { counted, type CopyGoal } from '../copy.ts'
 import { openToInspect } from './gateway-file.ts'
-import { claim } from './claim.ts'
+import { isClaimed } from './claim.ts'
 import { pendingIn } from './copy-source.ts'
 
 /** Reads the file that a copy may be written to, without changing it. */
@@ -14,7 +13,7 @@ export function inspectGoal(
 ): Pick<CopyGoal, 'contents' | 'clashes'> & Readonly<{ close: () => void }> {
   const database = openToInspect(file)
   try {
-    if (existsSync(`${file}-counting`)) requireUnclaimed(database)
+    if (isClaimed(database)) throw new Error(inUseSentence(file))
   } catch (error) {
     database.close()
     throw error
@@ -47,12 +46,6 @@ type KeyLookups = Readonly<{
 /** The sentence about a file whose counters a gateway has in memory, which would overwrite a copy. */
 export function inUseSentence(file: string): string {
   return `a gateway counts in ${file}: stop it first. Nothing was written`
-}
-
-function requireUnclaimed(database: Database): void {
-  const claimed = claim(database)
-  if (!claimed) throw new Error(inUseSentence(database.name))
-  claimed.close()
 }
 
 /** A summary of the file's content; an older version may have written it, with fewer tables. */

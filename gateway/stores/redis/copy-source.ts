@@ -11,6 +11,7 @@ import { closedDays } from '../closed-days.ts'
 import { rememberedDays, type Tally } from '../../records/tally-store.ts'
 import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
+import { redisFleet } from './fleet.ts'
 import { redisLedger } from './ledger.ts'
 import { lastUsesName } from './last-uses.ts'
 import { redisPeaks } from './peaks.ts'
@@ -55,6 +56,12 @@ export function redisSource({ name, connection, prefix, clock }: RedisLocation):
 
     get damaged() {
       return damaged
+    },
+
+    async gateways() {
+      const { members, silent } = await redisFleet({ connection, prefix, timeoutMs, clock }).list()
+      const names = members.map((member) => member.name)
+      return [...names, ...(silent > 0 ? [`${silent} of another version`] : [])]
     },
 
     async keyCount() {

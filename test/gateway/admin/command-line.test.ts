@@ -229,6 +229,11 @@ t.test('commands that only a running gateway can carry out ask it', async (t) =>
   t.match(await command('config', 'reload', '--by', 'me'), { code: 2, out: /has no option --by/ })
   const without = await runCommand(['upstream', 'list', '--config', good], {})
   t.match(without, { code: 2, out: /ADMIN_TOKEN is not set here/ })
+  const short = await runCommand(['upstream', 'list', '--config', good], { ADMIN_TOKEN: 'short' })
+  t.match(short, {
+    code: 2,
+    out: /^tollgate: ADMIN_TOKEN has a token of 5 characters, .* as it is set here: set it to a token of the gateway at http:\S+\n$/,
+  })
   write(() => text)
 })
 

@@ -65,7 +65,7 @@ t.test('the commands on keys', async (t) => {
     }
     const question = 'Disable 2 keys of the account ACME?'
     t.match(await answered(undefined, [...many, ...account]), {
-      ...{ code: 1, asked: [question] },
+      ...{ code: 2, asked: [question] },
       out: `tollgate: ${question} Say so by --yes; nothing was changed\n`,
     })
     t.match(await answered(false, [...many, ...account]), { code: 1, asked: [question] })
@@ -111,10 +111,67 @@ t.test('the commands on keys', async (t) => {
     const file = join(folder, 'keys.csv')
     writeFileSync(file, 'token,plan,name\nold-token-1,free,One\nold-token-2,free,Two\n')
     t.strictSame(await runJson('keys', 'import', file), { imported: 2 })
+    const taken = 'this token is in the store already'
     t.match(await run('keys', 'import', file), {
-      code: 1,
-      out: /line 2: this token is in the store already/,
+      code: 2,
+      out: `tollgate: line 2: ${taken}\nline 3: ${taken}\nnothing was added\n`,
     })
+    writeFileSync(file, 'token,plan,name\nold-token-1,free,One\nold-token-3,free,Three\nx,free,X\n')
+    const mistakes = [
+      { line: 2, message: taken },
+      { line: 4, message: 'a token must be 8 to 512 of the characters A-Za-z0-9-._~+/' },
+    ]
+    for (const more of [[], ['--dry-run']]) {
+      const { code, stdout } = await run('keys', 'import', file, '--json', ...more)
+      t.equal(code, 2)
+      t.strictSame(JSON.parse(stdout), { mistakes, keys: 1 })
+    }
+    writeFileSync(file, 'token,plan,name\nold-token-3,free,Three\n')
+    t.strictSame(await runJson('keys', 'import', file, '--dry-run'), { mistakes: [], keys: 1 })
+    t.match(await run('keys', 'import', file, '--dry-run'), { out: /: 1 key would be imported/ })
+    t.strictSame(await runJson('keys', 'import', file), { imported: 1 }, 'a dry run added nothing')
+  })
+})
+
+t.test('keys create --from makes a key of each row, all or none', async (t) => {
+  const { run, runJson, folder } = await commandLine(t, 'file: $DIR/gateway.db')
+  const file = join(folder, 'people.csv')
+  const from = (...more: string[]) => run('keys', 'create', '--from', file, ...more)
+  writeFileSync(file, 'name,plan,account,perMinute\nAnn,pro,zoo,7\n"Bo, B",,,\n')
+  t.match(await from('--json'), {
+    code: 2,
+    stdout: '{"mistakes":[{"line":3,"message":"it has no plan"}],"keys":1}\n',
+  })
+  t.match(await run('keys', 'list'), { out: /There are no keys yet/ })
+  const made = await from('--plan', 'free', '--per-minute', '5', '--method', 'GET', '--note', 'new')
+  t.equal(made.code, 0)
+  const [head, ann = '', bo = ''] = made.stdout.trim().split('\r\n')
+  t.equal(head, '"id","name","plan","account","token"')
+  t.match(ann, /^"\w{12}","Ann","pro","zoo","tg_\w{51}"$/)
+  t.match(bo, /^"\w{12}","Bo, B","free","","tg_\w{51}"$/)
+  const both = { methods: ['GET'], note: 'new' }
+  t.match(await runJson('keys', 'show', 'Ann'), { ...both, limits: { perMinute: 7 } })
+  t.match(await runJson('keys', 'show', 'Bo, B'), { ...both, limits: { perMinute: 5 } })
+  t.match((await run('audit')).out, /keys\.create[^]*keys\.create/)
+  writeFileSync(
+    file,
+    '{"name":"Cy"}\n{"token":"an-old-token","name":"X"}\n{"name":"D","expires":"x"}\n',
+  )
+  t.match(await from('--plan', 'free'), {
+    code: 2,
+    out: /^tollgate: line 2: there is no column "token"; there are plan, [^\n]*\nline 3: the expiry/,
+  })
+  t.match(await run('keys', 'create', '--plan', 'free', `--from=${file}`), {
+    code: 2,
+    out: /line 2/,
+  })
+  writeFileSync(file, '{"name":"Cy"}\n')
+  t.match(JSON.parse((await from('--json', '--plan', 'free')).stdout), [
+    { name: 'Cy', plan: 'free', account: null, token: /^tg_/ },
+  ])
+  t.match(await run('keys', 'create', '--from'), {
+    code: 2,
+    out: /needs FILE \(the file to read\)/,
   })
 })
 

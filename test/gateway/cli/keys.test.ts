@@ -122,6 +122,21 @@ t.test('the commands on keys', async (t) => {
     })
   })
 
+  t.test('create warns of a name that another key has', async (t) => {
+    const named = ['keys', 'create', '--plan', 'free', '--name']
+    const { id } = await runJson(...named, 'Me')
+    const warning = `another key has the name "ME": ${String(id)} (Me, plan free). Give commands the id, or another name to one of them: tollgate keys change ID --name NAME`
+    const second = await run(...named, 'ME', '--json')
+    t.match(second, { code: 0, out: `\ntollgate: ${warning}\n` })
+    const made = JSON.parse(second.stdout) as Record<string, unknown>
+    t.strictSame(made['warnings'], [warning])
+    t.match(await run(...named, 'me'), {
+      out: /\n {2}tg_[^]*\ntollgate: 2 other keys have the name/,
+    })
+    for (const each of [id, made['id'], 'me']) await run('keys', 'revoke', String(each), '--yes')
+    t.strictSame(Object.keys(await runJson(...named, 'Me')), ['id', 'key', 'plan'], 'none is alive')
+  })
+
   t.test('take away whatever can be given, as the admin API does', async (t) => {
     const all = {
       ...{ name: 'Full', plan: 'pro', account: 'full', expires: '2099-01-01', note: 'n' },
@@ -249,20 +264,25 @@ t.test('the commands on keys', async (t) => {
     writeFileSync(file, text)
   })
 
-  t.test('revoke asks whoever sits at a terminal', async (t) => {
+  t.test('revoke asks at a terminal, and needs --yes without one', async (t) => {
     const { id } = await runJson('keys', 'create', '--plan', 'free', '--name', 'Dear')
     const asked: string[] = []
-    const confirming = (answer: boolean) => (question: string) => {
+    const confirming = (answer?: boolean) => (question: string) => {
       asked.push(question)
       return Promise.resolve(answer)
     }
-    const revoke = (answer: boolean, ...more: string[]) =>
+    const revoke = (answer?: boolean, ...more: string[]) =>
       runWith({ confirm: confirming(answer) }, 'keys', 'revoke', 'Dear', '--json', ...more)
     t.match(await revoke(false), { code: 1, out: 'tollgate: nothing was changed\n' })
-    t.strictSame(asked, [`End the key ${String(id)} (Dear, plan free) for good?`])
+    const question = `End the key ${String(id)} (Dear, plan free) for good?`
+    t.strictSame(asked, [question])
+    t.match(await revoke(), {
+      code: 2,
+      out: `tollgate: ${question} Say so by --yes; nothing was changed\n`,
+    })
     t.match(await runJson('keys', 'show', String(id)), { state: 'active' })
     t.match(await revoke(false, '--yes'), { code: 0, out: /"state":"revoked"/ })
     t.match(await revoke(false), { code: 0 }, 'nothing more can be lost')
-    t.equal(asked.length, 1)
+    t.equal(asked.length, 2)
   })
 })

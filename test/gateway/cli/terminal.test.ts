@@ -178,8 +178,16 @@ t.test('the commands on keys', async (t) => {
         2,
         /"keys create" has no option --nonsense; it has --plan, --name/,
       ],
-      [create('--plan', 'free', 'extra'), 2, /"keys create" takes no arguments, got "extra"/],
-      [run('keys', 'show'), 2, /"keys show" takes KEY, got ""/],
+      [
+        create('--plan', 'free', 'extra'),
+        2,
+        /"keys create" takes no arguments, and "extra" is too much; tollgate keys create --help lists/,
+      ],
+      [
+        run('keys', 'show'),
+        2,
+        /"keys show" needs KEY \(the id of a key, or a name that no other key has\)\n$/,
+      ],
       [run('keys', 'show', 'nobody'), 1, /there is no key with the id or name "nobody"/],
       [run('keys', 'change', 'nobody', '--note', 'x'), 1, /no key with the id or name/],
       [
@@ -194,11 +202,21 @@ t.test('the commands on keys', async (t) => {
       [
         run('keys', 'issue', '--plan', 'free'),
         2,
-        /there is no command "keys issue"\n\ntollgate: [^]*tollgate keys COMMAND[^]*keys create/,
+        /^tollgate: there is no command "keys issue"; tollgate keys --help lists all\n$/,
       ],
       [run('keys', 'sho', 'Acme'), 2, /no command "keys sho"; did you mean keys show\?/],
-      [run('--plan', 'free'), 2, /there is no command "--plan"\n/],
-      [run('nonsense'), 2, /there is no command "nonsense"[^]*keys list/],
+      [run('--plan', 'free'), 2, /^tollgate: there is no command "free"[^\n]*\n$/],
+      [
+        run('nonsense'),
+        2,
+        /^tollgate: there is no command "nonsense"; tollgate --help lists all\n$/,
+      ],
+      [run('--json'), 2, /there is no command "--json"/],
+      [run('quota', 'grant', 'Me', '100'), 2, /"quota grant" takes KEY, and "100" is too much;/],
+      [run('explain'), 2, /"explain" needs WHAT \(the id of a request, or a key\)\n$/],
+      [run('config', 'set'), 2, /"config set" needs PLACE \([^)]+\) and VALUE \(/],
+      [run('simulate'), 2, /"simulate" needs LOG \(the logs to replay\)/],
+      [run('plans', 'preview', 'free'), 2, /^tollgate: give --per-minute, --per-day or both\n$/],
       [
         create('--plan', 'free', '--adress', 'x'),
         2,
@@ -221,6 +239,22 @@ t.test('the commands on keys', async (t) => {
       t.match(said, out)
       t.match(said, /^tollgate: /)
     }
+  })
+
+  t.test('take options before, between and behind their words, until --', async (t) => {
+    const made = ['--plan', 'free', 'create']
+    t.match(await run('--json', 'keys', ...made, '--name', 'Wide'), {
+      code: 0,
+      out: /"plan":"free"/,
+    })
+    const found = /"name":"Wide"/
+    t.match(await run('keys', '--json', 'show', 'Wide'), { code: 0, out: found })
+    t.match(await run('--json', 'keys', 'show', '--', 'Wide'), { code: 0, out: found })
+    t.match(await run('keys', 'show', 'Wide', '--json'), { code: 0, out: found })
+    t.match(await run('keys', 'show', '--', '--json'), { code: 1, out: /name "--json"/ })
+    t.match(await run('keys', '-h', 'show'), { code: 0, out: /^Show one key/ })
+    t.match(await run('usage', '--csv', 'export'), { code: 0, out: /^"id","day"/ })
+    t.match(await run('--config', '/nowhere.yaml', 'keys', 'list'), { code: 2, out: /nowhere/ })
   })
 
   t.test('explain themselves', async (t) => {

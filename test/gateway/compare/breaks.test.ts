@@ -76,7 +76,12 @@ t.test(
       pool.request({ method, path, headers: { ...headers, ...more }, body: body ?? null })
     let asked = 0
     for (let i = 0; i < 20; i++) {
-      for (const path of ['/v1/pets/1?secret=1', '/v1/orders', '/v1/toys', '/v1/pets/moved']) {
+      for (const path of [
+        '/v1/pets/1?secret=1',
+        '/v1/orders?secret=1',
+        '/v1/toys',
+        '/v1/pets/moved',
+      ]) {
         const id = `request-${asked++}`
         const answer = await get(path, 'GET', { 'x-request-id': id, 'if-none-match': '"a"' })
         await answer.body.dump()
@@ -104,7 +109,9 @@ t.test(
     t.match(stdout, /^\/v1\/pets\/\* +42 +42 .* -$/m)
     t.match(stdout, /^\/v1\/toys +20 +20 .* -$/m)
     const examples = [
-      ...stdout.matchAll(/^\/v1\/orders +\[\]\.name is missing +request-(\d+) +(\S+)$/gm),
+      ...stdout.matchAll(
+        /^\/v1\/orders +\[\]\.name is missing +GET \/v1\/orders +request-(\d+) +(\S+)$/gm,
+      ),
     ]
     t.equal(examples.length, 5)
 

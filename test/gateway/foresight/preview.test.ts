@@ -248,7 +248,7 @@ t.test('config diff tells whom changed limits would have refused', async (t) => 
   t.match((await preview('free', '--per-minute', '4')).stdout, '60 → 4 a minute: 1 of 2 quotas')
   t.match((await preview('free', '--per-day', 'unlimited')).stdout, /at least 0 of 2 quotas/)
   t.match((await preview('free', '--per-day', '4', '--csv')).stdout, /"free","account:acme",/)
-  t.match((await preview('free')).out, 'name a limit')
+  t.match((await preview('free')).out, /give --per-minute, --per-day or both/)
   t.match((await preview('pro', '--per-day', '4')).out, 'has no limits')
   t.match(
     (await preview('fre', '--per-day', '4')).out,

@@ -206,7 +206,11 @@ t.test('logs of another system are replayed by named columns, and wrong lines na
     'more.jsonl': '{"when":1790000000.5,"client":"zoo"}\n{"when":1790000050,"client":7}\n',
     'bad.csv': 'time,key\n1790000000,zoo\nyesterday,zoo\n',
     'short.csv': 'time,key\n1790000000\n',
-    'own.log': '{"level":30,"time":1790000000000,"msg":"listening"}\n{"level":30,"time":1\n',
+    'start.log':
+      '\nTollgate, at "http://127.0.0.1:8080\n  free  curl …\n{"level":30,"time":1790000000000,"msg":"listening"}\n' +
+      '{"level":30,"time":1790000001000,"key":"zoo","plan":"free","decision":"admitted","decidedAt":1790000001000}\n' +
+      '{"level":30,"time":1\n',
+    'prose.log': '\nTollgate runs at :8080\nStop it by Ctrl-C\n',
     'late.jsonl': [200, 100, 0].map((s) => `{"time":${1_790_000_000 + s},"key":"zoo"}`).join('\n'),
   })
   const names = ['--time', 'when', '--key', 'client', '--cost', 'points']
@@ -236,14 +240,20 @@ t.test('logs of another system are replayed by named columns, and wrong lines na
   t.match(late.stdout, 'No key is refused.')
   const planless = (await run('late.jsonl')).stdout
   t.match(planless, /Left out: 3 requests of 1 keys without a plan/)
+  const started = await run('start.log')
+  t.match(started.stdout, /^5 lines, 1 requests of 1 keys/)
+  t.match(started.stdout, /\nLeft out, because they aren’t JSON: 3 lines\.\n/)
+  t.match(json((await run('start.log', '--json')).stdout), {
+    ...{ lines: 5, requests: 1, leftOut: { notJson: 3, others: 1 } },
+  })
   for (const [args, sentence] of [
     [['bad.csv', '--plan', 'free'], /bad\.csv:3: "time" must be a time with its zone/],
     [['short.csv'], /short\.csv:2: it has 1 fields, but the first line names 2/],
-    [['own.log'], /own\.log:2: this isn’t a valid JSON object/],
+    [['prose.log'], /prose\.log:2: there is no column "time"; there are Tollgate runs at :8080/],
     [['bad.csv', '--key', 'who'], /bad\.csv:1: there is no column "who"; there are time, key/],
     [['none.csv'], /none\.csv can't be read: ENOENT/],
     [['bad.csv', '--plan', 'gold'], /there is no plan "gold"/],
-    [[], /"simulate" takes LOG…, got ""/],
+    [[], /"simulate" needs LOG \(/],
     [['-', '-'], /- is given twice/],
   ] as const) {
     const { code, out, stdout } = await run(...args)

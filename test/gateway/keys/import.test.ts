@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
-import { importKeys, rowsIn } from '../../../gateway/keys/import.ts'
+import { importKeys } from '../../../gateway/keys/import.ts'
+import { rowsIn } from '../../../gateway/keys/rows.ts'
 import { hashOf } from '../../../gateway/keys/token.ts'
 import { openGatewayFile } from '../../../gateway/stores/embedded/database.ts'
 import { embeddedKeys } from '../../../gateway/stores/embedded/keys.ts'
@@ -39,7 +40,7 @@ t.test('importing', async (t) => {
     )
     t.match((await store.find(hashOf('old-token-4')))?.key.limits, { perDay: 7 })
   })
-  t.test('the first mistake is told with its line, and nothing is imported', async (t) => {
+  t.test('a mistake is told with its line, and nothing is imported', async (t) => {
     const before = await count()
     for (const [text, sentence] of [
       ['', /no rows/],
@@ -73,6 +74,22 @@ t.test('importing', async (t) => {
     ] as const) {
       await t.rejects(into(text), { message: sentence }, text.slice(0, 40))
     }
+    const mixed = 'token,plan\nshort,free\nnew-token-1,free\nold-token-3,free\nnew-token-1,free,x\n'
+    const several = {
+      mistakes: [
+        { line: 2, message: /^a token must be/ },
+        { line: 4, message: 'this token is in the store already' },
+        { line: 5, message: 'it has 3 fields, but the first line names 2' },
+      ],
+      keys: 1,
+      message: /^line 2: a token [^;]*; line 4: this token [^;]*; line 5: it has 3 fields/,
+    }
+    await t.rejects(into(mixed), several, 'all of them')
+    const many = Array.from({ length: 2_000 }, () => 'short,free').join('\n')
+    await t.rejects(into(`token,plan\n${many}`), {
+      mistakes: { length: 1_000 },
+      message: /; and 980 more$/,
+    })
     t.equal(await count(), before)
   })
   t.test('20,000 rows in seconds', async (t) => {

@@ -73,14 +73,27 @@ t.test('the commands copy and back up, and a gateway serves from what they wrote
     /names Redis at 127\.0\.0\.1:\d+, which has no keys, while .* has 1:/,
   )
   t.equal(await ask(third), 401)
-  const copied = await run(inRedis, 'store', 'copy', '--from', file)
+  const fromLive = ['store', 'copy', '--from', file]
+  t.match(await run(inRedis, ...fromLive), {
+    code: 1,
+    out: `tollgate: a gateway serves from ${file}, and a copy would lack what is counted meanwhile. Nothing was written: stop the gateways first, or copy with --live\n`,
+  })
+  t.equal(await ask(third), 401)
+  const copied = await run(inRedis, ...fromLive, '--live')
   t.match(copied, { code: 0, out: /1 {2}keys\n[^]*1 {2}lines of audit\nLeft out: / })
   t.notMatch(copied.out + dry.out, /hush/)
   t.equal(await ask(third), 200)
   t.equal(await dayUsed(storeAt({ url }, 'tollgate:')), 6)
   t.notMatch(third.service.output(), /"audit":"keys.create"/, 'what is old is no news to the log')
+  const other = join(folder, 'other.db')
+  t.match(await run(inRedis, 'store', 'copy', '--to', other), {
+    code: 1,
+    out: /^tollgate: \S+:\d+ serves from Redis at 127\.0\.0\.1:\d+, and a copy would lack/,
+  })
+  t.notOk(existsSync(other))
   await stop(third)
   await stop(first)
+  t.match(await run(inRedis, 'store', 'copy', '--to', other), { code: 0 }, 'all have left')
   const fromRedis = join(folder, 'from-redis.db')
   t.match(await run(inRedis, 'store', 'backup', fromRedis), { code: 0, out: /: 1 key, / })
   await t.test('a backup of Redis', async (t) => {

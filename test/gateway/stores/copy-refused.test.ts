@@ -239,5 +239,11 @@ t.test('a copy that can’t be meant is refused with a sentence', async (t) => {
   t.notOk(existsSync(other))
   const copied = async (...args: string[]) => json((await run(...args, '--json')).stdout)
   t.match(await copied('--to', other), { keys: 6, dryRun: false })
-  t.match(await copied('--to', other, '--into-non-empty'), { keys: 0, alreadyThere: 6 })
+  const again = ['store', 'copy', '--to', other, '--into-non-empty']
+  const alone = { confirm: () => Promise.resolve(undefined) }
+  t.match(await runCommand(again, { TOLLGATE_CONFIG: configFile }, alone), {
+    code: 2,
+    out: `tollgate: Add to what ${other} has, for good? Say so by --yes; nothing was changed\n`,
+  })
+  t.match(await copied('--to', other, '--into-non-empty', '--yes'), { keys: 0, alreadyThere: 6 })
 })

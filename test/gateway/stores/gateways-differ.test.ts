@@ -138,7 +138,7 @@ t.test(
     tell('agree')
     await until(async () => (await audit.list({ fromMs: 0, limit: 9 })).length === 2)
     t.match(lines, [
-      ['warn', { notice: 'gateways.differ' }, /different configurations: 1 of 2 goes by /],
+      ['warn', { notice: 'gateways.differ' }, /^2 gateways run different configurations since /],
       ['info', { notice: 'gateways.agree', inForce: [{ gateways: ['edge-1', 'edge-2'] }] }],
     ])
     const found = await audit.list({ fromMs: 0, limit: 9 })
@@ -174,11 +174,11 @@ t.test('one sentence says which configurations are in force', (t) => {
   t.equal(text(member('x', a, 1), member('y', a, 9)), 'All 2 gateways go by 5299…')
   t.equal(
     text(member('g-1', a, 12), member('g-2', a, 11), member('g-3', b, 300, refusal)),
-    '2 of 3 go by 5299…; g-3 by 1c0f… for 12 minutes, and refuses its file: line 14',
+    '3 gateways run different configurations since 2030-03-17 17:34:40Z: g-1 and g-2 5299…, g-3 1c0f… (refuses its file: line 14)',
   )
   t.equal(
     text(member('g-1', a, 12, refusal), member('g-2', b, 0.5)),
-    '1 of 2 goes by 1c0f…; g-1 by 5299… for 30 seconds, and refuses its file: line 14',
+    '2 gateways run different configurations since 2030-03-17 17:46:10Z: g-2 1c0f…, g-1 5299… (refuses its file: line 14)',
     'of equally many the newer one comes first',
   )
   t.equal(
@@ -192,7 +192,7 @@ t.test('one sentence says which configurations are in force', (t) => {
   const alike = { ...member('g', '5299999', 1), id: 'another', pid: 8 }
   t.equal(
     text(member('g', a, 5), member('h', a, 5), alike),
-    '2 of 3 go by 52998…; g (web:8) by 52999… for 1 minute',
+    '3 gateways run different configurations since 2030-03-17 17:45:40Z: g (web:7) and h 52998…, g (web:8) 52999…',
     'hashes and names that begin alike are told apart',
   )
   t.end()

@@ -44,7 +44,12 @@ export type ComparedRoute = Readonly<{
   breaks: readonly Readonly<{
     what: string
     times: number
-    examples: readonly Readonly<{ request: string; mirrored: string }>[]
+    examples: readonly Readonly<{
+      request: string
+      method: string
+      path: string
+      mirrored: string
+    }>[]
   }>[]
   presentMs: FirstByteTimes | null
   wouldBeMs: FirstByteTimes | null

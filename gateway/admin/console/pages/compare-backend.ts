@@ -123,7 +123,12 @@ function breaksOf(breaks: ComparedRoute['breaks']): Child {
       ({ what, times, examples }) => html`
         <li key=${what}>
           ${what}: ${count(times)}
-          ${examples.map(({ request }) => html`<div class="quiet">e.g. <code>${request}</code></div>`)}
+          ${examples.map(
+            ({ request, method, path }) =>
+              html`<div class="quiet">
+                e.g. <code>${method} ${path}</code>, <code>${request}</code>
+              </div>`,
+          )}
         </li>
       `,
     )}

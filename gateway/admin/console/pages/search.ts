@@ -56,13 +56,24 @@ async function placeOf(text: string): Promise<string | undefined> {
     const found = await orNothing(ask<{ key: Key }>('POST', '/admin/keys/find', { token: text }))
     return found && `#/callers/${found.key.id}`
   }
-  if (/^[\w.-]{1,128}$/.test(text)) {
-    const request = await orNothing(get<unknown>(`/admin/requests/${encodeURIComponent(text)}`))
-    if (request) return `#/requests/${encodeURIComponent(text)}`
-  }
+  const id = encodeURIComponent(text)
+  const whyNot = /^[\w.-]{1,128}$/.test(text) ? await whyNoRequest(id) : ''
+  if (whyNot === undefined) return `#/requests/${id}`
   const { keys } = await get<KeyPage>(`/admin/keys${query({ search: text, limit: 2 })}`)
   const [only, ...others] = keys
+  if (!only && whyNot !== '') throw new Error(`No key matches. ${whyNot}`)
   return only && others.length === 0 ? `#/callers/${only.id}` : undefined
+}
+
+/** Why no refused or failed answer with an id can be shown; `undefined` if one can. */
+async function whyNoRequest(id: string): Promise<string | undefined> {
+  try {
+    await get<unknown>(`/admin/requests/${id}`)
+    return undefined
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return error.message
+    throw error
+  }
 }
 
 async function orNothing<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {

@@ -1,0 +1,128 @@
+/** Two examples for the help of each command, by its name: how it is mostly called, and what else it can do. */
+export const examples: Readonly<Record<string, readonly [string, string]>> = {
+  explain: ['tollgate explain 6d1f0c2ab34e5f67-2s', 'tollgate explain Acme --days 1'],
+  'requests show': [
+    'tollgate requests show 6d1f0c2ab34e5f67-2s',
+    'tollgate requests show 6d1f0c2ab34e5f67-2s --json',
+  ],
+  now: ['tollgate now', 'tollgate now --range 15m --json'],
+  'keys create': [
+    'tollgate keys create --plan free --name Acme',
+    'tollgate keys create --plan pro --name "Acme, CI" --account acme --method GET',
+  ],
+  'keys create --from': [
+    'tollgate keys create --from people.csv > tokens.csv',
+    'tollgate keys create --from people.csv --plan free --expires 2030-12-31',
+  ],
+  'keys list': ['tollgate keys list --search acme', 'tollgate keys list --unused 90d --limit 50'],
+  'keys show': ['tollgate keys show Acme', 'tollgate keys show k3yVb0TQnW8d --json'],
+  'keys find': ['tollgate keys find < token.txt', 'tollgate keys find --json < token.txt'],
+  'keys timeline': [
+    'tollgate keys timeline Acme',
+    'tollgate keys timeline Acme --from 2026-11-20 --to 2026-11-21',
+  ],
+  'keys change': [
+    'tollgate keys change Acme --per-minute 600 --until 2030-12-01T08:00Z',
+    'tollgate keys change --account acme --plan pro --dry-run',
+  ],
+  'keys rotate': ['tollgate keys rotate Acme', 'tollgate keys rotate Acme --overlap 0'],
+  'keys revoke': [
+    'tollgate keys revoke Acme --yes',
+    'tollgate keys revoke --account acme --dry-run',
+  ],
+  'keys disable': ['tollgate keys disable Acme', 'tollgate keys disable --account acme --dry-run'],
+  'keys enable': ['tollgate keys enable Acme', 'tollgate keys enable --account acme --yes'],
+  'keys import': ['tollgate keys import keys.csv --dry-run', 'tollgate keys import keys.csv'],
+  'bans list': ['tollgate bans list', 'tollgate bans list --json'],
+  'bans lift': ['tollgate bans lift Acme', 'tollgate bans lift k3yVb0TQnW8d --by alice'],
+  'bans set': ['tollgate bans set Acme --for 30m', 'tollgate bans set Acme --for 7d --by alice'],
+  'quota show': ['tollgate quota show Acme', 'tollgate quota show Acme --json'],
+  'quota reset': ['tollgate quota reset Acme', 'tollgate quota reset Acme --by alice'],
+  'quota grant': [
+    'tollgate quota grant Acme --day 5000 --note "runaway job"',
+    'tollgate quota grant Acme --minute 100',
+  ],
+  'usage export': [
+    'tollgate usage export --from 2026-11-01 --to 2026-11-30 --csv',
+    'tollgate usage export --by route',
+  ],
+  usage: ['tollgate usage', 'tollgate usage Acme --days 7'],
+  audit: ['tollgate audit --limit 20', 'tollgate audit --key Acme --json'],
+  'plans preview': [
+    'tollgate plans preview free --per-minute 30',
+    'tollgate plans preview free --per-day 500 --days 30 --csv',
+  ],
+  'plans demand': ['tollgate plans demand free', 'tollgate plans demand free --days 7'],
+  'shadow report': ['tollgate shadow report', 'tollgate shadow report --plan free --csv'],
+  simulate: [
+    'tollgate simulate gateway.log --config new.yaml',
+    'tollgate simulate a.log b.log --config new.yaml --against gateway.yaml',
+  ],
+  'upstream check': [
+    'tollgate upstream check http://10.0.0.9:8090',
+    'tollgate upstream check http://10.0.0.9:8090 --upstream animals --json',
+  ],
+  'upstream compare': [
+    'tollgate upstream compare http://10.0.0.9:8090',
+    'tollgate upstream compare http://10.0.0.9:8090 --share 20% --for 1h',
+  ],
+  'upstream swap status': [
+    'tollgate upstream swap status',
+    'tollgate upstream swap status animals --wait 2h',
+  ],
+  'upstream swap pause': [
+    'tollgate upstream swap pause animals',
+    'tollgate upstream swap pause animals --by alice',
+  ],
+  'upstream swap resume': [
+    'tollgate upstream swap resume animals',
+    'tollgate upstream swap resume animals --by alice',
+  ],
+  'upstream swap back': [
+    'tollgate upstream swap back animals',
+    'tollgate upstream swap back animals --by alice',
+  ],
+  'upstream swap finish': [
+    'tollgate upstream swap finish animals',
+    'tollgate upstream swap finish animals --by alice',
+  ],
+  'upstream list': ['tollgate upstream list', 'tollgate upstream list --json'],
+  gateways: ['tollgate gateways', 'tollgate gateways --json'],
+  'notices list': ['tollgate notices list', 'tollgate notices list --failed --limit 20'],
+  'notices test': ['tollgate notices test', 'tollgate notices test --json'],
+  'deprecations report': [
+    'tollgate deprecations report',
+    'tollgate deprecations report --days 7 --csv',
+  ],
+  'deprecations days': ['tollgate deprecations days', 'tollgate deprecations days --json'],
+  'extensions list': ['tollgate extensions list', 'tollgate extensions list --days 7'],
+  'config check': ['tollgate config check new.yaml', 'tollgate config check - < new.yaml'],
+  'config show': ['tollgate config show', 'tollgate config show new.yaml --json'],
+  'config diff': [
+    'tollgate config diff new.yaml',
+    'tollgate config diff new.yaml --against gateway.yaml',
+  ],
+  'config set': [
+    'tollgate config set plans.free.perMinute 40 --diff',
+    'tollgate config set plans.free.perMinute 40 gateway.yaml > new.yaml',
+  ],
+  'config running': ['tollgate config running', 'tollgate config running --json'],
+  'config reload': ['tollgate config reload', 'tollgate config reload --json'],
+  'config edit': [
+    `tollgate config edit --set '{ "plans.free.perMinute": 40 }'`,
+    `tollgate config edit --set '{ "plans.free.perMinute": 40 }' --json`,
+  ],
+  'config file': ['tollgate config file', 'tollgate config file > gateway.yaml'],
+  'config save': [
+    'tollgate config save new.yaml --over 5299f4425792',
+    'tollgate config save new.yaml --over 5299f4425792 --json',
+  ],
+  'store copy': [
+    'tollgate store copy --to redis://redis:6379 --dry-run',
+    'tollgate store copy --from data/gateway.db --live',
+  ],
+  'store backup': [
+    'tollgate store backup /backups/monday.db',
+    'tollgate store backup /backups/monday.db --config other.yaml',
+  ],
+}

@@ -1,0 +1,142 @@
+import { KeyMistake } from './mistake.ts'
+
+/** One row of a file of keys: its texts, by column of CSV or member of JSON. */
+export type Row = Readonly<{ line: number; fields: Readonly<Record<string, string>> }>
+
+/** Takes a mistake in a line, whose row is left out then; tells whether to read on. */
+export type Wrong = (line: number, message: string) => boolean
+
+/** The columns of a new key's settings. */
+export const settingColumns = 'plan name account perMinute perDay expires note test'.split(' ')
+
+/** The columns of an imported key. */
+export const importColumns = ['token', 'sha256', ...settingColumns]
+
+/**
+ * The rows of a text: JSON lines if it begins like JSON, else CSV with a line of column names. Without `wrong`, the first
+ * mistake is thrown.
+ */
+export function* rowsIn(
+  text: string,
+  columns: readonly string[] = importColumns,
+  wrong: Wrong = refuse,
+): Generator<Row> {
+  let names: readonly string[] | undefined
+  let isJson = false
+  let count = 0
+  for (const { content, line } of linesOf(text)) {
+    isJson ||= names === undefined && content.trimStart().startsWith('{')
+    const isHead = !isJson && names === undefined
+    try {
+      if (isHead) {
+        names = csvFields(content)
+        requireColumns(names, columns)
+        continue
+      }
+      count++
+      const fields = names ? rowOf(names, csvFields(content)) : jsonFields(content, columns)
+      yield { line, fields }
+    } catch (error) {
+      if (!(error instanceof KeyMistake)) throw error
+      const readsOn = wrong(line, error.message)
+      // Without its columns no row means anything.
+      if (isHead || !readsOn) return
+    }
+  }
+  if (count > 0) return
+  const what = names ? 'no rows below the names of its columns' : 'no rows'
+  throw new KeyMistake(`the file has ${what}`)
+}
+
+function refuse(line: number, message: string): never {
+  throw new KeyMistake(`line ${line}: ${message}`)
+}
+
+/** The lines of a text, without blank ones. */
+function* linesOf(text: string): Generator<{ content: string; line: number }> {
+  let start = text.startsWith('\ufeff') ? 1 : 0
+  for (let line = 1; start <= text.length; line++) {
+    const newline = text.indexOf('\n', start)
+    const end = newline < 0 ? text.length : newline
+    const content = text.slice(start, end).replace(/\r$/, '')
+    if (content.trim() !== '') yield { content, line }
+    start = end + 1
+  }
+}
+
+function rowOf(names: readonly string[], values: readonly string[]): Row['fields'] {
+  if (values.length === names.length) {
+    return Object.fromEntries(names.map((name, i) => [name, values[i] ?? '']))
+  }
+  throw new KeyMistake(`it has ${values.length} fields, but the first line names ${names.length}`)
+}
+
+function requireColumns(names: readonly string[], columns: readonly string[]): void {
+  const unknown = names.find((name) => !columns.includes(name))
+  if (unknown === undefined) return
+  throw new KeyMistake(`there is no column "${unknown}"; there are ${columns.join(', ')}`)
+}
+
+function jsonFields(text: string, columns: readonly string[]): Row['fields'] {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    value = undefined
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new KeyMistake('this isn’t a valid JSON object')
+  }
+  requireColumns(Object.keys(value), columns)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]: [string, unknown]) => {
+      const isTest = name === 'test' && typeof member === 'boolean'
+      if (isTest || typeof member === 'string' || typeof member === 'number') {
+        return [name, String(member)]
+      }
+      throw new KeyMistake(`${name} must be a text or a number`)
+    }),
+  )
+}
+
+/**
+ * The fields of a line of CSV. A field in double quotes may hold commas, and doubled quotes. It is read by hand, because
+ * a regular expression tries a run of spaces again and again before it gives up.
+ */
+export function csvFields(text: string): string[] {
+  const fields: string[] = []
+  for (let at = 0; ; at++) {
+    const [field, end] = text[skipSpace(text, at)] === '"' ? quoted(text, at) : plain(text, at)
+    if (end < text.length && text[end] !== ',') {
+      throw new KeyMistake('a quote opens or closes in the wrong place')
+    }
+    fields.push(field.trim())
+    if (end === text.length) return fields
+    at = end
+  }
+}
+
+type Field = readonly [text: string, end: number]
+
+/** A field without quotes, and its end: a comma, the end of the line, or a quote in the wrong place. */
+function plain(text: string, start: number): Field {
+  let end = start
+  while (end < text.length && text[end] !== ',' && text[end] !== '"') end++
+  return [text.slice(start, end), end]
+}
+
+/** A field in quotes, and its end after trailing white space. A field that is never closed ends at its own quote. */
+function quoted(text: string, start: number): Field {
+  const opening = skipSpace(text, start)
+  let closing = text.indexOf('"', opening + 1)
+  while (closing >= 0 && text[closing + 1] === '"') closing = text.indexOf('"', closing + 2)
+  if (closing < 0) return ['', opening]
+  const field = text.slice(opening + 1, closing).replaceAll('""', '"')
+  return [field, skipSpace(text, closing + 1)]
+}
+
+function skipSpace(text: string, start: number): number {
+  let at = start
+  while (at < text.length && text.charAt(at).trim() === '') at++
+  return at
+}

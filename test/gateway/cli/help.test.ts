@@ -1,0 +1,48 @@
+import t from 'tap'
+import { inputOf } from '../../../gateway/cli/arguments.ts'
+import { calledBy } from '../../../gateway/cli/called.ts'
+import { examples } from '../../../gateway/cli/examples.ts'
+import { givenFrom } from '../../../gateway/cli/given.ts'
+import { operations } from '../../../gateway/operations/all.ts'
+import { runCommand } from '../../support/command.ts'
+
+t.test('each command’s help has two examples, which the command takes', async (t) => {
+  t.strictSame(Object.keys(examples).sort(), operations.map(({ name }) => name).sort())
+  for (const operation of operations) {
+    const { out } = await runCommand([...operation.name.split(' '), '--help'], {})
+    const [, shown = ''] = out.split('\nExamples:\n')
+    t.strictSame(
+      shown.trimEnd().split('\n'),
+      examples[operation.name]?.map((each) => `  ${each}`),
+    )
+    for (const example of examples[operation.name] ?? []) {
+      t.ok(example.length <= 78, 'it fits a terminal')
+      const [tollgate, ...words] = wordsOf(example)
+      t.equal(tollgate, 'tollgate')
+      const called = calledBy(words, operations)
+      t.equal(called?.operation, operation, example)
+      const input = inputOf(operation, called?.rest ?? [])
+      const configuration = { name: 'x', read: () => '' }
+      t.doesNotThrow(() => givenFrom(operation, input, configuration), example)
+    }
+  }
+})
+
+t.test('the list of all commands has each below a heading', async (t) => {
+  const { out } = await runCommand(['--help'], {})
+  const lines = out.split('\n')
+  const headings = lines.filter((line) => /^[A-Z].*:$/.test(line))
+  t.equal(new Set(headings).size, headings.length, 'once each')
+  t.ok(headings.length > 5)
+  t.notMatch(out, 'undefined')
+  t.equal(lines.filter((line) => /^ {2}\S/.test(line)).length, operations.length)
+  t.notMatch((await runCommand(['keys'], {})).out, /^Keys, bans/m, 'a group alone needs none')
+})
+
+/** The words of an example, as a shell has them, without redirections. */
+function wordsOf(example: string): string[] {
+  const [command = ''] = example.split(/ [<>] /)
+  return [...command.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+    ([, double, single, plain]) => double ?? single ?? plain ?? '',
+  )
+}
