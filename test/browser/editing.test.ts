@@ -116,7 +116,7 @@ test('a backend is compared by real requests, until its operator stops it', asyn
   await call('GET', '/v1/pets', undefined, { ...headers, 'x-request-id': 'order-66' })
   await page.getByText(`${other.url} would break 1 of 1 route`).waitFor()
   const found = page.getByRole('region', { name: 'What was compared, by route' })
-  t.match(await found.innerText(), /\.up is missing: 1\s+e\.g\. order-66/)
+  t.match(await found.innerText(), /\.up is missing: 1\s+e\.g\. GET \/v1\/pets, order-66/)
 
   await go(page, 'changes')
   await page.getByText('upstreams.compare').first().waitFor()
