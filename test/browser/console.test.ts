@@ -329,7 +329,7 @@ test('Now shows what was sent, live', async (t, open) => {
   await page.getByText('429 rate_limit_exceeded.').waitFor()
   await page.getByRole('link', { name: 'Acme' }).click()
   await page.getByRole('heading', { name: 'Acme' }).waitFor()
-  await page.getByText('by a ban or another reason').first().waitFor()
+  await page.getByText('by a ban or another reason', { exact: true }).first().waitFor()
   t.match(page.url(), key.id)
 })
 
