@@ -5,7 +5,7 @@ import { startFleet, type FleetOptions } from './fleet.ts'
 import { caller, json } from './http.ts'
 import { anyPort } from './redis.ts'
 
-export const token = 'the-token-of-an-operator'
+export const token = '5fd0c87a1b93e624-operator'
 export const unlimited = 'plans: { p: { perMinute: unlimited, perDay: 1000000 } }'
 
 /** A gateway with an admin address, and what an operator does with both. */
