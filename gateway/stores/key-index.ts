@@ -13,9 +13,9 @@ export type Walked = Readonly<{ found: readonly FoundLine[]; end?: string | unde
 /**
  * The index of a key store: one line for each key, in order.
  *
- * Changes of keys change their lines in the same step. The former version of this gateway knows no lines, and may write
- * to the same store. So the store keeps the version of keys up to which all lines are made, and `catchUp` makes the
- * others. A line that isn't its key's any more is found out when it is read, by comparison with the record.
+ * Changes of keys change their lines in the same step. Keys that are copied into a store have none at first, so the store
+ * keeps the version of keys up to which all lines are made, and `catchUp` makes the others. A line that isn't its key's any
+ * more is found out when it is read, by comparison with the record.
  */
 export interface KeyIndex {
   /** Makes the missing lines. */

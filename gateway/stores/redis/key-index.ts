@@ -27,8 +27,8 @@ export function redisKeyIndex({ walk, unlined, line, unline }: IndexScripts): Ke
         const answer = textsFrom(await unlined(madeAtOnce))
         const [from, upTo, ...flat] = answer
         if (from === undefined || upTo === undefined) return
-        const lines = pairsOf(flat, 2).flatMap(([id = '', record = '']) => {
-          return [id, lineOfRecord(id, record)]
+        const lines = rowsOf(flat, 3).flatMap(([id = '', version = '', record = '']) => {
+          return [id, version, lineOfRecord(id, record)]
         })
         await line(from, upTo, ...lines)
       }
@@ -39,7 +39,7 @@ export function redisKeyIndex({ walk, unlined, line, unline }: IndexScripts): Ke
       const counts = [linesAtOnce, Math.min(most, foundAtOnce)]
       const wanted = [search, name, states, nowMs, ...parts]
       const [end, ...flat] = textsFrom(await walk(after, ...counts, ...wanted))
-      const found = pairsOf(flat, 3).map(([line = '', record = '', version]): FoundLine => {
+      const found = rowsOf(flat, 3).map(([line = '', record = '', version]): FoundLine => {
         return { line, record, version: Number(version) }
       })
       return { found, end: end === '' ? undefined : end }
@@ -55,8 +55,8 @@ function textsFrom(answer: unknown): string[] {
   return Array.isArray(answer) ? answer.map(String) : []
 }
 
-function pairsOf(flat: readonly string[], size: number): string[][] {
-  const pairs: string[][] = []
-  for (let i = 0; i < flat.length; i += size) pairs.push(flat.slice(i, i + size))
-  return pairs
+function rowsOf(flat: readonly string[], size: number): string[][] {
+  const rows: string[][] = []
+  for (let i = 0; i < flat.length; i += size) rows.push(flat.slice(i, i + size))
+  return rows
 }

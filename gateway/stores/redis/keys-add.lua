@@ -1,6 +1,6 @@
 -- Adds keys, all or none. Answers 0, the index (from 1) of the first key whose id or secret is taken, or
 -- -1 if the import doesn't hold its lock any more.
--- KEYS: secrets, records, versions, pending, version, lock, lines, lined, indexed
+-- KEYS: secrets, records, versions, pending, version, lock, lines, lined
 -- ARGV: the import's owner, whose keys stay pending, or '' for keys that are visible at once; the channel;
 --       then for each key: id, record, line, n, n hashes
 local owner = ARGV[1]
@@ -32,12 +32,11 @@ for _, key in ipairs(keys) do
   redis.call('HSET', KEYS[2], key.id, key.record)
   redis.call('ZADD', KEYS[3], text, key.id)
   redis.call('ZADD', KEYS[7], 0, key.line)
-  redis.call('SADD', KEYS[9], key.id)
   for _, hash in ipairs(key.hashes) do redis.call('HSET', KEYS[1], hash, key.id) end
   if owner == '' then redis.call('PUBLISH', ARGV[2], text .. ' ' .. key.record) end
 end
 local text = string.format('%.0f', version)
 redis.call('SET', KEYS[5], text)
--- Otherwise lines of earlier versions are missing, and are made when the index catches up.
+-- Otherwise lines of earlier versions, of keys that were copied, are made when the index catches up.
 if tonumber(redis.call('GET', KEYS[8]) or 0) >= latest then redis.call('SET', KEYS[8], text) end
 return 0

@@ -1,5 +1,5 @@
 -- Removes keys of an unfinished import. Answers their ids and records: { id, record, id, record, ... }
--- KEYS: secrets, records, versions, pending, lock, indexed   ARGV: the owner of the lock, the most keys to remove
+-- KEYS: secrets, records, versions, pending, lock   ARGV: the owner of the lock, the most keys to remove
 if redis.call('GET', KEYS[5]) ~= ARGV[1] then return {} end
 local pending = redis.call('HRANDFIELD', KEYS[4], ARGV[2])
 local removed = {}
@@ -13,7 +13,6 @@ for _, id in ipairs(pending) do
   redis.call('HDEL', KEYS[2], id)
   redis.call('ZREM', KEYS[3], id)
   redis.call('HDEL', KEYS[4], id)
-  redis.call('SREM', KEYS[6], id)
   removed[#removed + 1] = id
   removed[#removed + 1] = record or ''
 end

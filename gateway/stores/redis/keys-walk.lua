@@ -1,6 +1,6 @@
 -- Reads lines of the index of keys, in their order, and answers those that fit a filter, as `fits` in keys/line.ts:
 -- { the line to go on after or '' at the end, line, record, version, line, ... }
--- KEYS: lines, records, versions, pending, indexed
+-- KEYS: lines, records, versions, pending
 -- ARGV: the line to begin after, the most lines to read, the most to answer; the search, the name, the letters of
 --       states, the time in milliseconds; then parts with their separators
 local most = tonumber(ARGV[3])
@@ -48,9 +48,8 @@ for i = 1, #lines do
     local record = redis.call('HGET', KEYS[2], id)
     local version = redis.call('ZSCORE', KEYS[3], id)
     if not version then
-      -- The former version has taken an unfinished import back.
+      -- An unfinished import was taken back, and what was to remove its lines has died meanwhile.
       redis.call('ZREM', KEYS[1], line)
-      redis.call('SREM', KEYS[5], id)
     elseif record and redis.call('HEXISTS', KEYS[4], id) == 0 then
       found = found + 1
       answer[#answer + 1] = line

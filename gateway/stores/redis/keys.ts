@@ -47,28 +47,26 @@ export function redisKeys({
   const [secrets, records, versions] = [name('secrets'), name('records'), name('versions')]
   const [pending, version, channel] = [name('pending'), name('version'), name('changed')]
   const [lock, lines, lined] = [name('import'), name('lines'), name('lined')]
-  // The ids of all keys that have a line: the former version may leave two lines for a key.
-  const indexed = name('indexed')
   const store = name('store')
   const bound = (file: string, names: readonly string[]) =>
     script({ connection, timeoutMs, breaker, file }, names)
   const findKey = bound('keys-find.lua', [secrets, records, versions, pending])
-  const ofLines = [lines, lined, indexed]
+  const ofLines = [lines, lined]
   const addKeys = bound('keys-add.lua', [
     ...[secrets, records, versions, pending, version, lock],
     ...ofLines,
   ])
   const readNames = bound('keys-names.lua', [records, pending])
   const replaceKey = bound('keys-replace.lua', [secrets, records, versions, version, ...ofLines])
-  const forget = bound('keys-forget.lua', [secrets, records, versions, pending, lock, indexed])
+  const forget = bound('keys-forget.lua', [secrets, records, versions, pending, lock])
   const publish = bound('keys-publish.lua', [pending, lock])
   // Requests don't wait for it, so a slow answer says nothing about decisions.
   const ofIndex = (file: string, names: readonly string[]) =>
     script({ connection, timeoutMs: Math.max(timeoutMs, indexTimeoutMs), file }, names)
   const index = redisKeyIndex({
-    walk: ofIndex('keys-walk.lua', [lines, records, versions, pending, indexed]),
+    walk: ofIndex('keys-walk.lua', [lines, records, versions, pending]),
     unlined: ofIndex('keys-unlined.lua', [records, versions, version, ...ofLines]),
-    line: ofIndex('keys-line.lua', ofLines),
+    line: ofIndex('keys-line.lua', [...ofLines, versions]),
     unline: ofIndex('keys-unline.lua', [lines, versions]),
   })
   const watches = new Set<Watch>()

@@ -37,8 +37,7 @@ export function watchBans(
 
 /**
  * A ban as gateways publish it. It is JSON because names may hold any text: apps count under names that
- * strangers send. Earlier versions used words with spaces; each version ignores the other's form, and
- * learns of the ban when it asks.
+ * strangers send.
  */
 export function banMessage({ untilMs, key, quota }: Ban): string {
   return JSON.stringify([untilMs, key, quota])
