@@ -8,6 +8,7 @@ import { configFor, startGateway, startUpstream } from '../../support/gateway.ts
 import { caller, json, type Call } from '../../support/http.ts'
 import { adminOf, startProcess } from '../../support/process.ts'
 import { startRedis } from '../../support/redis.ts'
+import { pause } from '../../support/traffic.ts'
 import { until } from '../../support/until.ts'
 
 t.test('the commands copy and back up, and a gateway serves from what they wrote', async (t) => {
@@ -33,6 +34,7 @@ t.test('the commands copy and back up, and a gateway serves from what they wrote
     await service.ended
   }
   const made = await run(embedded, 'keys', 'create', '--plan', 'free', '--name', 'A', '--json')
+  const madeAtMs = Date.now()
   const { key } = json(made.stdout)
   const headers = { authorization: `Bearer ${String(key)}` }
   const first = await gateway(embedded)
@@ -66,6 +68,8 @@ t.test('the commands copy and back up, and a gateway serves from what they wrote
   const dry = await run(embedded, 'store', 'copy', ...to, '--dry-run', '--json')
   t.match(json(dry.stdout), { from: file, to: `Redis at 127.0.0.1:${port}`, dryRun: true, keys: 1 })
   t.equal(await client.dbsize(), 0)
+  // Clocks may differ by five seconds: what is younger counts as news.
+  await pause(Math.max(0, madeAtMs + 5_500 - Date.now()))
   const third = await gateway(inRedis)
   await until(() => third.service.output().includes('tollgate store copy --from'))
   t.match(
