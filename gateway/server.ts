@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Clock } from '../shared/clock.ts'
 import { closeQuietConnections } from '../shared/node/quiet.ts'
 import { requestIdFrom } from '../shared/request-id.ts'
+import { serviceLog } from '../shared/request-log.ts'
 import { signer } from '../shared/signature.ts'
 import {
   createService,
@@ -47,6 +48,8 @@ export type GatewayOptions = Readonly<{
   descriptors?: number | undefined
 }>
 
+const noLog: LogSettings = { level: 'silent', target: process.stdout }
+
 const warmUps = 10
 
 /** The time limit for the arrival of a request, for a configuration without upstreams. */
@@ -81,12 +84,12 @@ export class Gateway {
 
   private constructor(
     options: GatewayOptions & Readonly<{ self: Self }>,
-    front: FastifyInstance,
+    log: FastifyInstance['log'],
     core: Core,
     generation: Generation,
   ) {
     this.#options = options
-    this.log = front.log
+    this.log = log
     this.self = options.self
     this.core = core
     this.#generation = generation
@@ -118,12 +121,12 @@ export class Gateway {
 
   /** Opens the core and builds the first app, without listening. */
   static async open(options: GatewayOptions): Promise<Gateway> {
-    const { config, clock = Date.now, log } = options
+    const { config, clock = Date.now } = options
     const { self = new Self({ name: config.name, clock }) } = options
-    const front = createService({ name: 'gateway', log })
-    const core = await openCore({ ...options, self, clock, log: front.log })
+    const log = serviceLog('gateway', options.log ?? noLog)
+    const core = await openCore({ ...options, self, clock, log })
     try {
-      return new Gateway({ ...options, self }, front, core, await build(options, core))
+      return new Gateway({ ...options, self }, log, core, await build(options, core))
     } catch (error) {
       await core.close()
       throw error
