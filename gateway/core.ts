@@ -95,11 +95,9 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   const storeWarnings = new StoreWarnings({ stores, clock, log })
   const meters = new Meters()
   const trouble =
-    (what: string) =>
+    (what: string, whenOver: string) =>
     (err: Error | undefined): void =>
-      err
-        ? log.error({ err, store: stores.waitsFor(err) }, what)
-        : log.info({}, `no longer: ${what}`)
+      err ? log.error({ err, store: stores.waitsFor(err) }, what) : log.info({}, whenOver)
   const storeOfFleet = storeName(config.store)
   const member = () => self.memberOf(storeOfFleet)
   const notices: Notices = new Notices({
@@ -113,7 +111,10 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     clock,
     storeClock: () => quotas.nowMs,
     meters,
-    trouble: trouble('the key store is out of reach; cached keys still work'),
+    trouble: trouble(
+      'the key store is out of reach; cached keys still work',
+      'the key store answers again',
+    ),
     emptied: (epoch) => {
       meters.emptiedStores++
       storeWarnings.emptied()
@@ -126,11 +127,15 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     quotas: { isBanned: (caller) => quotas.isBanned(caller) },
     clock,
   })
-  const troubleOfQuotas = trouble(
-    stores.quota.isLocal
-      ? 'counters can’t be written down; they go on in memory'
-      : `the quota store is out of reach; until it is back: ${whenUnreachable}`,
-  )
+  const troubleOfQuotas = stores.quota.isLocal
+    ? trouble(
+        'counters can’t be written down; they go on in memory',
+        'counters are written down again',
+      )
+    : trouble(
+        `the quota store is out of reach; until it is back: ${whenUnreachable}`,
+        'the quota store answers again',
+      )
   const quotas: Quotas = new Quotas({
     banned: (key) => tunnels.end(key),
     store: stores.quota,
@@ -154,7 +159,10 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     store: stores.tallies,
     beside: [lastUses, timeline, peaks, { write: () => quotas.settle() }],
     clock,
-    trouble: trouble('usage can’t be written down; it is kept in memory'),
+    trouble: trouble(
+      'usage can’t be written down; it is kept in memory',
+      'usage is written down again',
+    ),
   })
   const recentRefusals = new RecentRefusals(clock())
   const ownRefusals = { refusals: recentRefusals, gateway: self.name }
@@ -171,7 +179,10 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     check: checkFor(secret),
     audit: stores.audit,
     log,
-    trouble: trouble('nobody can tell where swaps stand; they stay where they are'),
+    trouble: trouble(
+      'the store doesn’t say how far swaps are; they stay at their steps',
+      'the store says again how far swaps are',
+    ),
   })
   const upstreams = new Upstreams({
     log: {
@@ -191,7 +202,10 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     stores,
     self: { id: member().id, name: self.name },
     clock: () => quotas.nowMs,
-    trouble: trouble('a day of the ledger can’t be closed; it is tried again'),
+    trouble: trouble(
+      'a day of the ledger can’t be closed; it is tried again',
+      'the days of the ledger are closed again',
+    ),
   })
   const leaveFleet = stores.fleet.join(member, noticeDifferences({ ...stores, log, clock }))
   const liveCounts = new LiveCounts({ clock })

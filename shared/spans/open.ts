@@ -111,8 +111,10 @@ function blankSpan(resource: ReadableSpan['resource']): ReadableSpan {
 
 /** Tells of a collector that begins to fail, and when it is back. */
 export function collectorTrouble(log: Log): SpansOptions['trouble'] {
-  const what = 'the collector takes no spans; requests go on as ever'
-  return (err) => (err ? log.error({ err }, what) : log.info({}, `no longer: ${what}`))
+  return (err) =>
+    err
+      ? log.error({ err }, 'the collector takes no spans; requests aren’t held up')
+      : log.info({}, 'the collector takes spans again')
 }
 
 /** Counts what becomes of the spans that wait. */

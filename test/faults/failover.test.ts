@@ -49,7 +49,8 @@ t.test('a fail-over to a replica that has lost writes', async (t) => {
   const back = performance.now() - killed
   // Until a gateway has found the new master it goes by its share.
   const isBack = (output: string): boolean =>
-    output.split('"no longer: the quota').length === output.split('"the quota store is out').length
+    output.split('"the quota store answers again').length ===
+    output.split('"the quota store is out').length
   await until(() => processes.every(({ output }) => isBack(output())), 20_000)
   await pause(500)
   const found = performance.now() - killed
