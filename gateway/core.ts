@@ -214,6 +214,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     isReachable: () => quotas.isReachable,
     targets: () => targetsAsTold(upstreams.all),
     ...{ questions: stores.questions, fleet: stores.fleet },
+    failed: (err) => log.error({ err }, 'live figures can’t be put together; they are tried again'),
   })
   const mirrors = new Mirrors({ config, self: member })
   const comparisons = new Comparisons({ mirrors, fleet: stores.fleet, siblings, clock })

@@ -88,6 +88,11 @@ export class ConfigDocument {
     return this.filled.withPlaceholders(() => this.value(this.root))
   }
 
+  /** The whole file as plain values, before variables were filled in. */
+  written(): unknown {
+    return this.filled.asWritten(() => this.value(this.root))
+  }
+
   /** The whole file as plain values, without those that only another environment decides. */
   knownValues(): unknown {
     return this.filled.withoutUnknown(() => this.value(this.root))

@@ -1,10 +1,14 @@
 import { hash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { ConfigError } from './config-error.ts'
+import type { ConfigFile } from './file.ts'
 import type { Environment } from './variables.ts'
 
 /** The longest file that is read: no configuration is that long. */
 export const mostBytes = 2 ** 20
+
+/** The sections that each machine may have for itself. */
+const ownSections = ['name', 'listen', 'admin']
 
 /** The shipped file. */
 const usualFile = 'config/gateway.yaml'
@@ -33,4 +37,10 @@ export function textOf(file: string): string {
 /** A short name of a text: another text has another one. */
 export function hashOf(text: string): string {
   return hash('sha256', text).slice(0, 12)
+}
+
+/** A short name of all that the gateways of a fleet have in common, from a file's values as they are written. */
+export function sharedHashOf(written: ConfigFile): string {
+  const shared = Object.entries(written).filter(([section]) => !ownSections.includes(section))
+  return hashOf(JSON.stringify(shared))
 }

@@ -1,4 +1,4 @@
-import { visit, type Document, type Node, type Scalar } from 'yaml'
+import { isScalar, visit, type Document, type Node, type Scalar } from 'yaml'
 import type { Mistake } from './mistake.ts'
 import { baredText, filledIn, type Environment } from './variables.ts'
 
@@ -10,7 +10,7 @@ export class FilledValues {
   /** Variables that are missing. */
   readonly mistakes: readonly Mistake[]
   /** The text of each value with variables, before they were filled in. */
-  readonly #sources = new Map<unknown, string>()
+  readonly #sources = new Map<Scalar, string>()
   /** The values that come from the environment, as they are shown: with `${NAME}`. */
   readonly #placeholders = new Map<Scalar, string>()
   /** The variables that are part of each value. */
@@ -38,12 +38,12 @@ export class FilledValues {
 
   /** Whether a value contains variables, filled in from the environment or with their defaults. */
   has(node: Node | null): boolean {
-    return this.#sources.has(node)
+    return isScalar(node) && this.#sources.has(node)
   }
 
   /** The text of a value before variables were filled in, or their defaults; `undefined` if none were. */
   sourceOf(node: Node | null): string | undefined {
-    return this.#sources.get(node)
+    return isScalar(node) ? this.#sources.get(node) : undefined
   }
 
   /** The variables whose values are part of a value. */
@@ -70,6 +70,11 @@ export class FilledValues {
     // With `names`, it stands there anyway.
     if (this.#reading === 'names') return read()
     return standingIn(this.#placeholders, read)
+  }
+
+  /** Reads while each value stands as it is written. */
+  asWritten<Read>(read: () => Read): Read {
+    return standingIn(this.#sources, read)
   }
 
   /** Reads while values that only another environment decides are missing. */

@@ -7,12 +7,18 @@ import { frozen } from './frozen.ts'
 import { configFrom } from './interpret.ts'
 import { NamedFiles } from './named-files.ts'
 import { previewOf, type Preview } from './preview.ts'
-import { hashOf, mostBytes, textOf } from './file-text.ts'
+import { hashOf, mostBytes, sharedHashOf, textOf } from './file-text.ts'
 import { hasToken, type Environment } from './variables.ts'
 import { completed } from './written.ts'
 
 /** A file that can be used. */
-export type Loaded = Preview & Readonly<{ config: Config; text: string }>
+export type Loaded = Preview &
+  Readonly<{
+    config: Config
+    text: string
+    /** The same for files that differ only in what each machine has for itself. It hashes no variable's value. */
+    sharedHash: string
+  }>
 
 /** Reads, completes and checks a configuration file. Throws a `ConfigError` with all its mistakes. */
 export function loadConfig(file: string, environment: Environment = process.env): Config {
@@ -89,7 +95,10 @@ function* load(
   })
   yield
   const config = frozen({ ...settings, hash: hashOf(text) })
-  return { ...preview, config, text }
+  yield
+  // The preview has checked it against the schema.
+  const sharedHash = sharedHashOf(document.written() as ConfigFile)
+  return { ...preview, config, text, sharedHash }
 }
 
 function checked(text: string | undefined): string {

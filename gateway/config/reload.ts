@@ -11,6 +11,8 @@ export type ConfigState = Readonly<{
   file: string
   /** The beginning of the SHA-256 of the text in force. */
   hash: string
+  /** The hash of what the gateways of a fleet have in common. */
+  sharedHash: string
   loadedAtMs: number
   /** The mistakes of the file as it is now; the configuration before stays in force. */
   mistakes: string | undefined
@@ -60,8 +62,7 @@ export class Reloader {
     this.#options = options
     this.#loaded = options.loaded
     const { file, loaded } = options
-    const { hash } = loaded.config
-    this.#state = { file, hash, loadedAtMs: Date.now(), mistakes: undefined }
+    this.#state = { file, ...inForceSince(loaded, Date.now()) }
   }
 
   get state(): ConfigState {
@@ -157,12 +158,15 @@ export class Reloader {
       this.requireChangeable(loaded)
       await change(config)
       this.#loaded = loaded
-      const state = { hash: config.hash, loadedAtMs: Date.now(), mistakes: undefined }
-      return report('changed', state)
+      return report('changed', inForceSince(loaded, Date.now()))
     } catch (error) {
       return report('refused', { mistakes: mistakesOf(error, file, loaded) })
     }
   }
+}
+
+function inForceSince({ config, sharedHash }: Loaded, loadedAtMs: number) {
+  return { hash: config.hash, sharedHash, loadedAtMs, mistakes: undefined }
 }
 
 /** Whether two loaded files have the same text, the same certificates and the same OpenAPI document. */

@@ -1,13 +1,25 @@
-import type { FleetState, SeenMember } from './store.ts'
+import type { FleetState, Member, MemberConfig, SeenMember } from './store.ts'
 import { timeText } from '../../shared/times.ts'
 
-/** A configuration in force, and the gateways that go by it. */
-export type InForce = Readonly<{
+/** Gateways that go by one configuration. Their files may differ in what each machine has for itself. */
+export type Alike<Each> = Readonly<{
+  /** The hash of the first gateway's file. */
   hash: string
-  members: readonly SeenMember[]
-  /** The time at which the first of them began. */
-  sinceMs: number
+  isOneFile: boolean
+  /** By their names. */
+  members: readonly Each[]
 }>
+
+/** A gateway, as far as it is compared with others. */
+type Compared = Pick<Member, 'id' | 'name'> &
+  Readonly<{ config?: Pick<MemberConfig, 'hash' | 'sharedHash'> | null | undefined }>
+
+/** A configuration in force, and the gateways that go by it. */
+export type InForce = Alike<SeenMember> &
+  Readonly<{
+    /** The time at which the first of them began. */
+    sinceMs: number
+  }>
 
 /** The least characters of a hash in a sentence. */
 const leastHash = 4
@@ -27,17 +39,26 @@ export function toldApart(state: FleetState): FleetState {
   return { ...state, members }
 }
 
+/** Gateways in groups of those that go by one configuration, without those that have one of their own. */
+export function byConfiguration<Each extends Compared>(all: readonly Each[]): Alike<Each>[] {
+  const groups = new Map<string, Each[]>()
+  for (const each of [...all].sort(byName)) {
+    if (!each.config) continue
+    const group = groups.get(each.config.sharedHash)
+    if (group) group.push(each)
+    else groups.set(each.config.sharedHash, [each])
+  }
+  return [...groups.values()].map((members) => {
+    const hashes = new Set(members.map(({ config }) => config?.hash))
+    const [hash = ''] = hashes
+    return { hash, isOneFile: hashes.size === 1, members }
+  })
+}
+
 /** The configurations in force: the one of most gateways first, of equally many the newer one. */
 export function configsInForce({ members }: Pick<FleetState, 'members'>): InForce[] {
-  const byHash = new Map<string, SeenMember[]>()
-  for (const member of members) {
-    if (!member.config) continue
-    const group = byHash.get(member.config.hash)
-    if (group) group.push(member)
-    else byHash.set(member.config.hash, [member])
-  }
-  const groups = [...byHash].map(([hash, members]) => {
-    return { hash, members, sinceMs: Math.min(...members.map(sinceOf)) }
+  const groups = byConfiguration(members).map((group) => {
+    return { ...group, sinceMs: Math.min(...group.members.map(sinceOf)) }
   })
   return groups.sort((a, b) => b.members.length - a.members.length || b.sinceMs - a.sinceMs)
 }
@@ -54,13 +75,13 @@ export function inForceText(state: FleetState): string {
   )
   if (others.length === 0) {
     const whole = count === 1 ? 'The gateway goes' : `All ${count} gateways go`
-    return [`${whole} by ${shortened(first.hash)}`, ...silentText(state), ...refusals].join('; ')
+    return [`${whole} by ${shortened(first)}`, ...silentText(state), ...refusals].join('; ')
   }
   const each = groups.map((group) => {
     const [only, ...more] = group.members
     const refusal = only && more.length === 0 ? placeOf(only) : undefined
     const also = refusal === undefined ? '' : ` (refuses its file: ${refusal})`
-    return `${namesOf(group.members)} ${shortened(group.hash)}${also}`
+    return `${namesOf(group.members)} ${shortened(group)}${also}`
   })
   const since = timeText(state.differSinceMs ?? differenceOf(groups))
   const different = `${count} gateways run different configurations since ${since}: ${each.join(', ')}`
@@ -100,6 +121,11 @@ function placeOf({ config }: SeenMember): string | undefined {
   return line === undefined ? config?.refusal : `line ${line}`
 }
 
+/** By name, with numbers in it as numbers. */
+export function byName(a: Compared, b: Compared): number {
+  return inNumbers(a.name, b.name) || (a.id < b.id ? -1 : 1)
+}
+
 const { compare: inNumbers } = new Intl.Collator('en', { numeric: true })
 
 function namesOf(members: readonly SeenMember[]): string {
@@ -109,14 +135,17 @@ function namesOf(members: readonly SeenMember[]): string {
   return names.length > 0 ? `${names.join(', ')} and ${last}` : last
 }
 
-/** Shortens hashes to as few characters as tell them apart. */
-function shortener(groups: readonly InForce[]): (hash: string) => string {
-  const hashes = groups.map(({ hash }) => hash)
+/** Makes the text of a configuration: its hash, with as few characters as tell all of them apart. */
+function shortener(groups: readonly InForce[]): (group: InForce) => string {
+  const hashes = new Set(groups.map(({ hash }) => hash))
   let length = leastHash
   const isUnique = (): boolean =>
-    new Set(hashes.map((hash) => hash.slice(0, length))).size === hashes.length
+    new Set([...hashes].map((hash) => hash.slice(0, length))).size === hashes.size
   while (!isUnique()) length++
-  return (hash) => (hash.length > length ? `${hash.slice(0, length)}…` : hash)
+  return ({ hash, isOneFile }) => {
+    const short = hash.length > length ? `${hash.slice(0, length)}…` : hash
+    return isOneFile ? short : `${short} (files differ in name, listen, admin or layout)`
+  }
 }
 
 function sinceOf({ config }: SeenMember): number {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../shared/clock.ts'
+import { byConfiguration } from './in-force.ts'
 import { goneMs, type FleetStore, type Member } from './store.ts'
 
 /** The fleet of a store that one process has for itself: it is alone, and sees itself. */
@@ -9,8 +10,7 @@ export function fleetOfOne(clock: Clock = Date.now): FleetStore {
     size: 1,
 
     get configs() {
-      const hashes = [...members].flatMap((self) => self().config?.hash ?? [])
-      return new Set(hashes).size
+      return byConfiguration([...members].map((self) => self())).length
     },
 
     join(self) {

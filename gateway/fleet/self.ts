@@ -18,7 +18,12 @@ export type SelfOptions = Readonly<{
 }>
 
 /** The state of a configuration file that the fleet hears of. */
-type FileState = Readonly<{ hash: string; loadedAtMs: number; mistakes: string | undefined }>
+type FileState = Readonly<{
+  hash: string
+  sharedHash: string
+  loadedAtMs: number
+  mistakes: string | undefined
+}>
 
 /** This gateway process, as it tells the fleet about itself. */
 export class Self {
@@ -43,6 +48,7 @@ export class Self {
     const state = this.fileState()
     const config = state && {
       hash: state.hash,
+      sharedHash: state.sharedHash,
       sinceMs: state.loadedAtMs,
       refusal: state.mistakes && withoutTokens(firstLine(state.mistakes)),
     }

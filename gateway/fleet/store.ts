@@ -2,6 +2,8 @@
 export type MemberConfig = Readonly<{
   /** The beginning of the SHA-256 of its text. */
   hash: string
+  /** A hash of what gateways have in common: those with the same one go by the same configuration. */
+  sharedHash: string
   /** The time at which it went into force there. */
   sinceMs: number
   /** The first mistake of the file as it is now, with its place, while the gateway refuses that file. */

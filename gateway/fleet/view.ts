@@ -1,4 +1,4 @@
-import { configsInForce, inForceText, toldApart } from './in-force.ts'
+import { byName, configsInForce, inForceText, toldApart } from './in-force.ts'
 import type { FleetState, SeenMember } from './store.ts'
 
 /** The fleet as programs are told of it. */
@@ -22,7 +22,7 @@ export function inForceView(state: Pick<FleetState, 'members'>) {
   return configsInForce(state).map(({ hash, members, sinceMs }) => ({
     hash,
     sinceAt: iso(sinceMs),
-    gateways: [...members].sort(byName).map(({ name }) => name),
+    gateways: members.map(({ name }) => name),
   }))
 }
 
@@ -42,10 +42,6 @@ function memberView({ config, pid, worker, address, ...member }: SeenMember) {
       ? { hash: config.hash, sinceAt: iso(config.sinceMs), refuses: config.refusal ?? null }
       : null,
   }
-}
-
-function byName(a: SeenMember, b: SeenMember): number {
-  return a.name.localeCompare(b.name, 'en', { numeric: true }) || (a.id < b.id ? -1 : 1)
 }
 
 function iso(ms: number): string {

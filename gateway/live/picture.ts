@@ -1,3 +1,4 @@
+import { byConfiguration } from '../fleet/in-force.ts'
 import type { SumsView } from './sum-rows.ts'
 import type { Told, ToldKey, ToldRefusal } from './told.ts'
 
@@ -46,13 +47,12 @@ export function presentOf(all: readonly Told[]) {
 
 /** The configurations in force, with their gateways and the mistakes of files that these refuse. */
 function configsOf(all: readonly Told[]) {
-  const hashes = new Set(all.flatMap(({ config }) => config?.hash ?? []))
-  return [...hashes].sort().map((hash) => {
-    const group = all.filter(({ config }) => config?.hash === hash)
-    const refusals = group.flatMap(({ name, config }) =>
+  const groups = byConfiguration(all).sort((a, b) => (a.hash < b.hash ? -1 : 1))
+  return groups.map(({ hash, members }) => {
+    const refusals = members.flatMap(({ name, config }) =>
       typeof config?.refuses === 'string' ? { gateway: name, mistake: config.refuses } : [],
     )
-    return { hash, gateways: group.map(({ name }) => name).sort(), refusals }
+    return { hash, gateways: members.map(({ name }) => name), refusals }
   })
 }
 

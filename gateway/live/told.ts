@@ -2,7 +2,7 @@ import { whyOf, type Why } from '../explain/sentences.ts'
 import type { RecentRefusals } from '../explain/recent-refusals.ts'
 import type { KeptRefusal } from '../explain/refusal-block.ts'
 import type { FleetQuestions } from '../fleet/questions.ts'
-import type { Member } from '../fleet/store.ts'
+import type { Member, MemberConfig } from '../fleet/store.ts'
 import type { LiveCounts } from './live-counts.ts'
 import type { RefusedKey, Refuser } from './refused-keys.ts'
 import { numbersOfRow } from './sum-rows.ts'
@@ -52,7 +52,7 @@ export type Told = Readonly<{
   /** Whether the store could be asked last. */
   isReachable: boolean
   /** Absent in an app that uses the plugin. */
-  config: Readonly<{ hash: string; refuses: string | null }> | null
+  config: Readonly<{ hash: string; sharedHash: string; refuses: string | null }> | null
 }>
 
 export type TellerOptions = Readonly<{
@@ -88,7 +88,7 @@ export function tellerOf(options: TellerOptions): Teller {
       refusedKeys: refusedKeys.top(mostKeys, second).map(keyView),
       targets: targets(),
       isReachable: isReachable(),
-      config: config ? { hash: config.hash, refuses: config.refusal ?? null } : null,
+      config: config ? configView(config) : null,
     }
   }
 }
@@ -99,6 +99,10 @@ export function answerLive(questions: FleetQuestions, tell: Teller): () => void 
     const question = questionFrom(about)
     return question && tell(question)
   })
+}
+
+function configView({ hash, sharedHash, refusal }: MemberConfig) {
+  return { hash, sharedHash, refuses: refusal ?? null }
 }
 
 function refusalView(kept: KeptRefusal, gateway: string) {
@@ -158,7 +162,7 @@ export function toldFrom(answer: unknown): Told | undefined {
       return isText(key) && (window === null || isText(window)) && Number.isFinite(count)
     }) &&
     targets.every(({ upstream, target }) => isText(upstream) && isText(target)) &&
-    (config === null || (isObject(config) && isText(config.hash)))
+    (config === null || (isObject(config) && isText(config.hash) && isText(config.sharedHash)))
   return isTold ? told : undefined
 }
 

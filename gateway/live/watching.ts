@@ -25,7 +25,12 @@ export type Watcher = Readonly<{
 }>
 
 export type WatchingOptions = TellerOptions &
-  Readonly<{ questions: FleetQuestions; fleet: Pick<FleetStore, 'size'> }>
+  Readonly<{
+    questions: FleetQuestions
+    fleet: Pick<FleetStore, 'size'>
+    /** Called with the first of several faults in a row. Rounds go on. */
+    failed: (error: unknown) => void
+  }>
 
 /**
  * Watches the whole fleet for whoever looks at this gateway: asks all gateways once a second, and nobody while nobody
@@ -87,7 +92,9 @@ export class Watching {
   #begin(range: LiveRange): Rounds {
     const view = new LiveView(range)
     const seconds = range === '15m' ? keptSeconds : lastMinute
-    const rounds = new Rounds(view, () => this.#ask(view, seconds), this.#nowMs)
+    const { failed } = this.#options
+    const ask = (): Promise<void> => this.#ask(view, seconds)
+    const rounds = new Rounds({ view, ask, nowMs: this.#nowMs, failed })
     this.#rounds.set(range, rounds)
     return rounds
   }
@@ -114,19 +121,21 @@ export class Watching {
   }
 }
 
+type RoundsOptions = Pick<WatchingOptions, 'failed'> &
+  Readonly<{ view: LiveView; ask: () => Promise<void>; nowMs: () => number }>
+
 /** Asks for a view once a second, as long as somebody watches. */
 class Rounds {
   readonly view: LiveView
-  readonly #ask: () => Promise<void>
-  readonly #nowMs: () => number
+  readonly #options: RoundsOptions
   readonly #watchers = new Set<() => void>()
   #timer: NodeJS.Timeout | undefined
   #isStopped = false
+  #isFailing = false
 
-  constructor(view: LiveView, ask: () => Promise<void>, nowMs: () => number) {
-    this.view = view
-    this.#ask = ask
-    this.#nowMs = nowMs
+  constructor(options: RoundsOptions) {
+    this.#options = options
+    this.view = options.view
     void this.#go()
   }
 
@@ -152,10 +161,17 @@ class Rounds {
   }
 
   async #go(): Promise<void> {
-    await this.#ask()
+    const { ask, nowMs, failed } = this.#options
+    try {
+      await ask()
+      if (!this.#isStopped) this.wake()
+      this.#isFailing = false
+    } catch (error) {
+      if (!this.#isFailing) failed(error)
+      this.#isFailing = true
+    }
     if (this.#isStopped) return
-    this.wake()
-    const waitMs = 1_000 - (this.#nowMs() % 1_000) + afterMs
+    const waitMs = 1_000 - (nowMs() % 1_000) + afterMs
     this.#timer = setTimeout(() => void this.#go(), waitMs)
     this.#timer.unref()
   }

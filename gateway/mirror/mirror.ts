@@ -32,7 +32,7 @@ export type MirrorOptions = Readonly<{
 /** The counts of one process. */
 export type MirrorCounts = Readonly<{
   routes: readonly RouteCounts[]
-  /** Requests of the sample that could not be compared, because too many were at a time, or of what they were answered. */
+  /** Requests of the sample that could not be compared: too many at a time; or unfit answers, and faults. */
   busy: number
   unfit: number
   /** The last failure, if it ended by failures. */
@@ -92,7 +92,9 @@ export class Mirror {
       if (this.#isOver || !response.writableFinished) return
       if (this.#underWay >= this.#options.room) return void this.#busy++
       this.#underWay++
-      void this.#compare(exchange, seen()).finally(() => this.#underWay--)
+      void this.#compare(exchange, seen())
+        .catch(() => this.#unfit++)
+        .finally(() => this.#underWay--)
     })
   }
 

@@ -1,3 +1,5 @@
+import { isOf, Type } from '../../shared/schema.ts'
+
 /** Where a swap stands. It is in the store, so all gateways agree, and a restart goes on where it was. */
 export type Course = Readonly<{
   /**
@@ -24,6 +26,28 @@ export type Course = Readonly<{
 
 /** The figures by which a side is measured. */
 export type Measure = Readonly<{ requests: number; failures: number; p95Ms: number | null }>
+
+const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+
+/** A stored course. */
+const courseSchema = Type.Object({
+  state: Type.Enum(['checking', 'refused', 'moving', 'back']),
+  step: count,
+  from: Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER }),
+  isPaused: Type.Boolean(),
+  // Up to the last time that a date can have.
+  sinceMs: Type.Integer({ minimum: 0, maximum: 8.64e15 }),
+  round: count,
+  by: Type.Optional(Type.String()),
+  why: Type.Optional(Type.String()),
+  before: Type.Optional(
+    Type.Object({
+      requests: count,
+      failures: count,
+      p95Ms: Type.Union([Type.Number({ minimum: 0 }), Type.Null()]),
+    }),
+  ),
+})
 
 /** The time between a decision for a step and its beginning: all gateways begin it at one moment. */
 export const noticeMs = 1_000
@@ -80,12 +104,8 @@ export function wentBack(course: Course, why: string, nowMs: number): Course {
 /** The course from a stored text; `undefined` if it is damaged. */
 export function courseFrom(text: string): Course | undefined {
   try {
-    const course = JSON.parse(text) as Partial<Course>
-    const { state = '', step, from, sinceMs, round } = course
-    const isCourse =
-      ['checking', 'refused', 'moving', 'back'].includes(state) &&
-      [step, from, sinceMs, round].every((number) => Number.isSafeInteger(number))
-    return isCourse ? (course as Course) : undefined
+    const course: unknown = JSON.parse(text)
+    return isOf(courseSchema, course) ? course : undefined
   } catch {
     return undefined
   }

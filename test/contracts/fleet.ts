@@ -29,7 +29,10 @@ export function fleetStoreContract(
     const clock = (): number => startMs - 3_600_000
     const self = new Self({ name: 'edge', worker: 2, pid: 7, clock })
     const file: { mistakes?: string } = {}
-    self.fileState = () => ({ hash: 'abc123', loadedAtMs: clock() + 40, mistakes: file.mistakes })
+    self.fileState = () => {
+      const { mistakes } = file
+      return { hash: 'abc123', sharedHash: 'def456', loadedAtMs: clock() + 40, mistakes }
+    }
     const leave = fleet.join(() => self.memberOf('a store'), noNews)
     await beat()
     const [member, ...others] = (await fleet.list()).members

@@ -10,6 +10,12 @@ export function answerOf<Answer>(reply: Promise<Answer>): Promise<Answer> {
   })
 }
 
+/** A count in Redis; 0 if there is none, or if it can't be one that gateways have written. */
+export function countFrom(text: string | null): number {
+  const count = Number(text)
+  return Number.isSafeInteger(count) && count > 0 ? count : 0
+}
+
 /**
  * Turns an error of a command into `StoreUnavailable`. An error that isn't a reply comes from the
  * connection, and most replies tell of a Redis in trouble: full, a replica, still loading. A reply

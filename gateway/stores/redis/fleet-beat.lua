@@ -1,7 +1,7 @@
 -- One beat of a gateway, its leave (without a line), or a look at the clock (without an id).
 -- Answers the time, the number of configurations, and news for this gateway: since when they differ, or 'agree'.
 -- KEYS: beats, lines, state
--- ARGV: the gateway's id and its line, which begins with the hash of its configuration; the silence after which
+-- ARGV: the gateway's id and its line, which begins with its configuration's shared hash; the silence after which
 --       gateways are gone, how long configurations may differ before it is news, the most lines, how long all of
 --       it is kept without beats; the time, or '' for Redis' clock
 local beats, lines, state = KEYS[1], KEYS[2], KEYS[3]

@@ -175,7 +175,7 @@ class Pulse {
     if (Math.abs(offsetMs - before) >= clockNoiseMs) this.#offsetMs = offsetMs
   }
 
-  /** The line about this gateway, with times by Redis' clock, after the hash of its configuration. */
+  /** The line about this gateway, with times by Redis' clock, after the hash by which configurations are compared. */
   #line(): string {
     const offsetMs = this.#offsetMs ?? 0
     const { config, ...self } = this.#options.self()
@@ -184,7 +184,7 @@ class Pulse {
       sinceMs: self.sinceMs + offsetMs,
       config: config && { ...config, sinceMs: config.sinceMs + offsetMs },
     }
-    return `${config?.hash ?? ''} ${JSON.stringify(line)}`
+    return `${config?.sharedHash ?? ''} ${JSON.stringify(line)}`
   }
 
   #hear(news: string): void {
@@ -234,7 +234,8 @@ function memberFrom(line: string | undefined, seenAtMs: number): SeenMember[] {
   try {
     const member = JSON.parse(line?.slice(line.indexOf(' ') + 1) ?? '') as SeenMember
     const { id, name, host, version, store, sinceMs, config } = member
-    const texts = [id, name, host, version, store, config?.hash ?? '', config?.refusal ?? '']
+    const hashes = config ? [config.hash, config.sharedHash] : []
+    const texts = [id, name, host, version, store, ...hashes, config?.refusal ?? '']
     const times = [sinceMs, config?.sinceMs ?? 0]
     const isMember = texts.every((text) => typeof text === 'string') && times.every(isTime)
     return isMember ? [{ ...member, seenAtMs }] : []

@@ -24,6 +24,8 @@ end
 -- Versions follow the time, so that even a Redis that has lost writes gives none twice.
 local time = redis.call('TIME')
 local latest = tonumber(redis.call('GET', KEYS[5]) or 0)
+-- Another program's: above this, one more is the same number.
+if latest >= 2 ^ 53 then latest = 0 end
 local version = math.max(latest, time[1] * 1000000 + time[2])
 for _, key in ipairs(keys) do
   version = version + 1

@@ -5,6 +5,8 @@ local version = redis.call('ZSCORE', KEYS[3], ARGV[2])
 if not version or tonumber(version) ~= tonumber(ARGV[3]) then return 0 end
 local time = redis.call('TIME')
 local latest = tonumber(redis.call('GET', KEYS[4]) or 0)
+-- Another program's: above this, one more is the same number.
+if latest >= 2 ^ 53 then latest = 0 end
 local next = string.format('%.0f', math.max(latest, time[1] * 1000000 + time[2]) + 1)
 redis.call('SET', KEYS[4], next)
 redis.call('HSET', KEYS[2], ARGV[2], ARGV[4])

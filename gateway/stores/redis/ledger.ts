@@ -36,7 +36,9 @@ export function redisLedger({ connection, prefix }: Options): LedgerStore {
       const chunks: Buffer[] = []
       for (let i = 0; i < Number(count); i++) {
         const chunk = await answerOf(connection.hgetBuffer(hashOf(day), String(i)))
-        if (chunk) chunks.push(chunk)
+        // A damaged count would lead on without end.
+        if (!chunk) break
+        chunks.push(chunk)
       }
       return chunks
     },

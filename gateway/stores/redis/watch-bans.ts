@@ -1,5 +1,6 @@
 import { pollMs } from '../../keys/store.ts'
 import type { Ban, BanListener } from '../../limits/store.ts'
+import { countFrom } from './answer.ts'
 import { duplicate, hear, type Connection } from './connect.ts'
 
 /** Listens for published bans and lifts, and polls for the latest lift in case a message was lost. */
@@ -18,9 +19,10 @@ export function watchBans(
   })
   const poll = async (): Promise<void> => {
     // The time of the latest lift. If Redis has lost it, no lift is reported.
-    const latest = Number((await connection.get(lifts)) ?? 0)
-    if (seen !== undefined && latest > seen) forgiven()
-    seen = Math.max(seen ?? 0, latest)
+    const latest = countFrom(await connection.get(lifts)) || (seen ?? 0)
+    // An earlier time is one as well: another program may have written the one before.
+    if (seen !== undefined && latest !== seen) forgiven()
+    seen = latest
   }
   const tryPoll = (): void => void poll().catch(() => undefined)
   const timer = setInterval(tryPoll, pollMs)

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../shared/clock.ts'
 import { intactKeyFrom } from '../../keys/record.ts'
 import { pollMs, type KeyListener, type Watch } from '../../keys/store.ts'
-import { answerOf } from './answer.ts'
+import { answerOf, countFrom } from './answer.ts'
 import { duplicate, hear, type Connection } from './connect.ts'
 import { epochIn } from './epoch.ts'
 
@@ -43,7 +43,7 @@ export function watchKeys(names: Names, listener: KeyListener): Watch {
   })
 
   async function readVersion(): Promise<number> {
-    return Number((await answerOf(connection.get(version))) ?? 0)
+    return countFrom(await answerOf(connection.get(version)))
   }
 
   async function readChanges(): Promise<void> {
@@ -54,12 +54,14 @@ export function watchKeys(names: Names, listener: KeyListener): Watch {
       listener.emptied?.(present)
     }
     epoch = present
-    // A store that has lost writes counts lower. `seen` stays, because versions follow the time, so
-    // later changes count higher.
-    seen ??= latest
+    // A store that has lost writes counts lower, and so does one in which another program has written a version that is
+    // mended. Later changes count higher than either, because versions follow the time.
+    if (latest > 0) seen = Math.min(seen ?? latest, latest)
+    seen ??= 0
     while (seen < latest) {
+      // Up to a version that gateways have written: another program's would hide all below it.
       const range: string[] = await answerOf(
-        connection.zrangebyscore(versions, `(${seen}`, '+inf', 'WITHSCORES', 'LIMIT', 0, batchSize),
+        connection.zrangebyscore(versions, `(${seen}`, latest, 'WITHSCORES', 'LIMIT', 0, batchSize),
       )
       const ids = range.filter((_text, index) => index % 2 === 0)
       if (ids.length === 0) break

@@ -165,7 +165,8 @@ t.test('the gateways of a fleet must get the file by another way', async (t) => 
     { unsavable: null },
     'an app with the plugin has a configuration of its own',
   )
-  app.app.self.fileState = () => ({ hash: '0'.repeat(12), loadedAtMs: 0, mistakes: undefined })
+  const hash = '0'.repeat(12)
+  app.app.self.fileState = () => ({ hash, sharedHash: hash, loadedAtMs: 0, mistakes: undefined })
   await until(async () => (await inForce())['unsavable'] !== null)
   const refused = json(await save(`${text}# more\n`))
   t.match(refused, {

@@ -21,11 +21,15 @@ const plain = {
   refusedKeys: [{ key: 'k', name: 'K', plan: 'free', window: 'minute', count: 1 }],
   targets: [{ upstream: 'animals', target: 'http://a', healthy: true }],
   isReachable: true,
-  config: { hash: 'abc', refuses: null },
+  config: { hash: 'abc', sharedHash: 'abc', refuses: null },
 }
 
 t.test('an answer with members of other types is left out, or makes a picture', (t) => {
-  const other = toldFrom({ ...plain, id: 'b', config: { hash: 'def', refuses: null } })
+  const other = toldFrom({
+    ...plain,
+    id: 'b',
+    config: { hash: 'def', sharedHash: 'def', refuses: null },
+  })
   if (!toldFrom(plain) || !other) throw new Error('both are answers')
   const answers = odd.flatMap((value) => [
     ...Object.keys(plain).map((name) => ({ ...plain, [name]: value })),

@@ -28,7 +28,10 @@ t.test(
     const selves = fleets.map((fleet, i) => {
       const self = new Self({ name: `edge-${i}`, clock: () => startMs - 3_600_000 })
       const loadedAtMs = startMs - 3_600_000
-      self.fileState = () => ({ hash: hashes[i] ?? '', loadedAtMs, mistakes: undefined })
+      self.fileState = () => {
+        const sharedHash = hashes[i] ?? ''
+        return { hash: `of file ${i}`, sharedHash, loadedAtMs, mistakes: undefined }
+      }
       fleet.join(
         () => self.memberOf('redis'),
         (news) => heard.push([self.name, news]),
@@ -120,7 +123,8 @@ t.test(
     for (const [i, name] of ['edge-1', 'edge-2'].entries()) {
       const self = new Self({ name })
       self.fileState = () => {
-        return { hash: hashes[i] ?? '', loadedAtMs: Date.now(), mistakes: undefined }
+        const hash = hashes[i] ?? ''
+        return { hash, sharedHash: hash, loadedAtMs: Date.now(), mistakes: undefined }
       }
       fleet.join(
         () => self.memberOf('a store'),
@@ -156,12 +160,18 @@ t.test(
 t.test('one sentence says which configurations are in force', (t) => {
   const nowMs = 1_900_000_000_000
   const minutes = (count: number): number => nowMs - count * 60_000
-  const member = (name: string, hash: string, since: number, refusal?: string): SeenMember => ({
+  const member = (
+    name: string,
+    hash: string,
+    since: number,
+    refusal?: string,
+    sharedHash = hash,
+  ): SeenMember => ({
     ...{ id: `${name}-id-of-a-process`, name, host: 'web', pid: 7, version: '1', store: 'r' },
     ...{
       sinceMs: minutes(500),
       seenAtMs: nowMs,
-      config: { hash, sinceMs: minutes(since), refusal },
+      config: { hash, sharedHash, sinceMs: minutes(since), refusal },
     },
   })
   const text = (...members: SeenMember[]): string => {
@@ -189,6 +199,18 @@ t.test('one sentence says which configurations are in force', (t) => {
     text(member('g', a, 12), member('h', a, 3, 'the file is gone')),
     'All 2 gateways go by 5299…; h refuses its file: the file is gone',
   )
+  const shared = member('y', 'b77777777777', 9, undefined, a)
+  t.equal(
+    text(shared, member('x', a, 1)),
+    'All 2 gateways go by 5299… (files differ in name, listen, admin or layout)',
+    'the hash is that of the first gateway’s file',
+  )
+  t.match(
+    text(member('x', a, 1), member('z', b, 2), shared),
+    /: x and y 5299… \(files differ in name, listen, admin or layout\), z 1c0f…$/,
+  )
+  const odd = member('y', a, 9, undefined, 'odd')
+  t.match(text(member('x', a, 1), odd), /: x 5299…, y 5299…$/, 'whatever another version tells')
   const alike = { ...member('g', '5299999', 1), id: 'another', pid: 8 }
   t.equal(
     text(member('g', a, 5), member('h', a, 5), alike),

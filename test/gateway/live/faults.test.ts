@@ -1,0 +1,31 @@
+import t from 'tap'
+import { RecentRefusals } from '../../../gateway/explain/recent-refusals.ts'
+import { fleetOfOne } from '../../../gateway/fleet/of-one.ts'
+import { ownQuestions } from '../../../gateway/fleet/questions.ts'
+import { Self } from '../../../gateway/fleet/self.ts'
+import { LiveCounts } from '../../../gateway/live/live-counts.ts'
+import { Watching } from '../../../gateway/live/watching.ts'
+import { until } from '../../support/until.ts'
+
+t.test('a fault in a round of live figures ends neither the rounds nor the process', async (t) => {
+  const self = new Self({ name: 'edge-1' })
+  const told: unknown[] = []
+  let [faults, heard] = [0, 0]
+  const watching = new Watching({
+    ...{ counts: new LiveCounts({ clock: Date.now }), recentRefusals: new RecentRefusals(0) },
+    self: () => {
+      if (faults < 2) throw new Error(`fault ${++faults}`)
+      return self.memberOf('a store')
+    },
+    ...{ isReachable: () => true, targets: () => [] },
+    ...{ questions: ownQuestions(), fleet: fleetOfOne() },
+    failed: (error) => void told.push(error),
+  })
+  t.teardown(() => watching.close())
+  const watcher = watching.watch('15m', () => heard++)
+  await until(() => heard === 2)
+  t.equal(faults, 2)
+  t.match(told, [{ message: 'fault 1' }])
+  t.equal(told.length, 1, 'told once in a row')
+  t.match(watcher.take(), { name: 'past', picture: { gateways: { told: 1, names: ['edge-1'] } } })
+})

@@ -1,0 +1,130 @@
+import t from 'tap'
+import type { StoredKey } from '../../../gateway/keys/key.ts'
+import { openStores } from '../../../gateway/stores/open.ts'
+import { redisLedger } from '../../../gateway/stores/redis/ledger.ts'
+import { watchBans } from '../../../gateway/stores/redis/watch-bans.ts'
+import { courseFrom } from '../../../gateway/swaps/course.ts'
+import { newKey } from '../../contracts/keys.ts'
+import { storeAt } from '../../support/filled-store.ts'
+import { startRedis } from '../../support/redis.ts'
+import { pause } from '../../support/traffic.ts'
+import { until } from '../../support/until.ts'
+
+// Whoever may use a Redis may write any number to it.
+
+const { client: redis, url } = await startRedis(t)
+
+t.test('a day of the ledger that says it has a million billion chunks is read', async (t) => {
+  const ledger = redisLedger({ connection: redis, prefix: 'l:' })
+  const chunks = ['one', 'two'].map((text) => Buffer.from(text))
+  await ledger.close({ day: 20_000, chunks })
+  await redis.hset('l:{ledger:20000}', 'n', '1e15')
+  t.strictSame(await ledger.chunks(20_000), chunks)
+})
+
+t.test('a lift of bans is heard of after any number in place of the latest one', async (t) => {
+  for (const odd of ['9e15', '1e300', '-1', 'text']) {
+    await redis.set('lifts', odd)
+    let lifts = 0
+    const banned = (): void => undefined
+    const forgiven = (): void => void lifts++
+    const names = { lifts: 'lifts', channel: 'lifts:told' }
+    const end = watchBans(redis, names, { banned, forgiven })
+    t.teardown(end)
+    await pause(600)
+    t.equal(lifts, 0, `${odd} was there before`)
+    await redis.set('lifts', Date.now() * 1_000)
+    await until(() => lifts > 0)
+    await redis.set('lifts', odd)
+    await pause(600)
+    const before = lifts
+    await redis.set('lifts', Date.now() * 1_000 + 1)
+    await until(() => lifts > before)
+    end()
+  }
+})
+
+t.test('a change of a key is heard of after any number in place of the version', async (t) => {
+  const [one, other] = [openStores(storeAt({ url })), openStores(storeAt({ url }))]
+  t.teardown(() => Promise.all([one.close(), other.close()]))
+  await Promise.all([one.ready(), other.ready()])
+  const key = newKey({ name: 'Before' })
+  await one.keys.add([key])
+  const place = 'test:{keys}:version'
+  const version = String(await redis.get(place))
+  const heard = new Set<string>()
+  const changed = (keys: readonly StoredKey[]): void =>
+    keys.forEach(({ key }) => heard.add(key.name))
+  const change = async (name: string): Promise<void> => {
+    const stored = await one.keys.get(key.id)
+    await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub')
+    t.ok(await one.keys.replace({ ...key, name }, stored?.version ?? 0))
+    await until(() => heard.has(name), 2_000)
+  }
+  for (const odd of ['9e15', '1e300', '-1', 'text']) {
+    await redis.set(place, odd)
+    const watch = other.keys.watch({ changed })
+    t.teardown(() => watch.close())
+    await until(() => watch.isMet === true)
+    await redis.set(place, version)
+    await pause(600)
+    await change(`After ${odd}`)
+    await redis.zadd('test:{keys}:versions', odd === 'text' ? 'inf' : odd, 'nobody')
+    await pause(600)
+    await change(`After a score of ${odd}`)
+    await redis.zrem('test:{keys}:versions', 'nobody')
+    watch.close()
+  }
+})
+
+t.test('changes that follow another program’s version are heard of', async (t) => {
+  for (const odd of ['9e15', '1e300', '-1']) {
+    const settings = storeAt({ url }, `${odd}:`)
+    const [one, other] = [openStores(settings), openStores(settings)]
+    t.teardown(() => Promise.all([one.close(), other.close()]))
+    await Promise.all([one.ready(), other.ready()])
+    const key = newKey({ name: 'Before' })
+    await one.keys.add([key])
+    const heard = new Set<string>()
+    const watch = other.keys.watch({
+      changed: (keys) => keys.forEach(({ key }) => heard.add(key.name)),
+    })
+    t.teardown(() => watch.close())
+    await until(() => watch.isMet === true)
+    await redis.set(`${odd}:{keys}:version`, odd)
+    await pause(600)
+    await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub')
+    const stored = await one.keys.get(key.id)
+    t.ok(await one.keys.replace({ ...key, name: 'Changed' }, stored?.version ?? 0))
+    await one.keys.add([newKey({ name: 'Added' })])
+    await until(() => heard.has('Changed') && heard.has('Added'), 2_000)
+    t.pass(odd)
+  }
+})
+
+t.test('a course of a swap with members of other types counts as damaged', (t) => {
+  const before = { requests: 1, failures: 0, p95Ms: 2.5 }
+  const course = {
+    ...{ state: 'moving', step: 0, from: -1, isPaused: false, sinceMs: 1_900_000_000_000 },
+    ...{ round: 1, by: 'edge-1', why: 'it failed', before },
+  }
+  t.strictSame(courseFrom(JSON.stringify(course)), course)
+  const unmeasured = { ...course, before: { ...before, p95Ms: null } }
+  t.strictSame(courseFrom(JSON.stringify(unmeasured)), unmeasured)
+  for (const odd of [null, true, -2, 1e300, 'text', [], {}, { toString: 1 }]) {
+    const isText = typeof odd === 'string'
+    const places = Object.keys(course).filter((name) => !isText || !/^(?:by|why)$/.test(name))
+    const spoilt: object[] = places.flatMap((name) =>
+      name === 'isPaused' && odd === true ? [] : { ...course, [name]: odd },
+    )
+    for (const name of Object.keys(before)) {
+      if (name === 'p95Ms' && (odd === null || odd === 1e300)) continue
+      spoilt.push({ ...course, before: { ...before, [name]: odd } })
+    }
+    for (const each of spoilt)
+      t.equal(courseFrom(JSON.stringify(each)), undefined, JSON.stringify(each))
+  }
+  const never = { ...course, sinceMs: 8.64e15 + 1 }
+  t.equal(courseFrom(JSON.stringify(never)), undefined, 'no date has this time')
+  t.end()
+})
