@@ -132,18 +132,23 @@ t.test(
 )
 
 t.test('a caller that hangs up while its key is looked for is not asked for', async (t) => {
-  const { url, key, stores, upstream } = await startGateway(t)
+  const { url, key, stores, server, upstream } = await startGateway(t)
   const { token } = await key()
   const find = stores.keys.find.bind(stores.keys)
+  let [hangUp, hasLeft] = [(): void => undefined, Promise.resolve() as Promise<unknown>]
+  server.on('connection', (socket) => {
+    hasLeft = once(socket, 'close')
+  })
   stores.keys.find = async (hash) => {
-    await new Promise((go) => setTimeout(go, 60))
+    hangUp()
+    await hasLeft
     return find(hash)
   }
   for (const line of ['GET /v1/x', 'POST /v1/x']) {
     const caller = open(url)
     const more = line.startsWith('POST') ? 'Content-Length: 5\r\n' : ''
+    hangUp = () => caller.resetAndDestroy()
     caller.write(`${line} HTTP/1.1\r\nHost: x\r\n${more}Authorization: Bearer ${token}\r\n\r\n`)
-    setTimeout(() => caller.resetAndDestroy(), 20)
     await once(caller, 'close')
   }
   await new Promise((go) => setTimeout(go, 200))
