@@ -240,7 +240,7 @@ async function askOutOfReach(t: Test): Promise<void> {
     const upstream = await startUpstream(t, () => undefined)
     const upstreamMore = `timeout: { response: 100ms }, ${neverOut}`
     const { call, key } = await start(t, { upstream, upstreamMore })
-    const { headers } = await key()
+    const { headers } = await key({ limits: hundred })
     t.strictSame(await askAll(call, forwarded, { headers }), [504])
   })
   await t.test('a body that does not come', async (t) => {
