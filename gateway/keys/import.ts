@@ -59,16 +59,15 @@ export async function keysIn(
     mistakes.push({ line, message }) < mostMistakes
   let count = 0
   for (const row of rowsIn(text, columns, wrong)) {
+    if (++count % rowsAtOnce === 0) await breathe()
+    if (!row) continue
     try {
-      if (row) {
-        keys.push(keyOf(row))
-        lines.push(row.line)
-      }
+      keys.push(keyOf(row))
+      lines.push(row.line)
     } catch (error) {
       if (!(error instanceof KeyMistake)) throw error
-      if (!wrong(row?.line ?? 0, error.message)) break
+      if (!wrong(row.line, error.message)) break
     }
-    if (++count % rowsAtOnce === 0) await breathe()
   }
   return { keys, lines, mistakes }
 }
