@@ -56,8 +56,11 @@ export function requireNothing(body: unknown): void {
   throw new Refusal('invalid_request', 'This endpoint takes no body.')
 }
 
-/** The value of a JSON body. Throws a refusal with all its mistakes. */
-export function read(body: unknown, schema: TSchema): unknown {
+/** The longest body whose mistakes are told one by one: a megabyte of them would take the loop for a second. */
+const mostExplained = 32_768
+
+/** The value of a JSON body. Throws a refusal with all its mistakes, or of a long body with what is expected. */
+export function read(body: unknown, schema: TSchema & { expected?: string }): unknown {
   const text = textOf(body).trim() || '{}'
   let value: unknown
   try {
@@ -66,6 +69,11 @@ export function read(body: unknown, schema: TSchema): unknown {
     throw new Refusal('invalid_request', 'The body isn’t valid JSON.')
   }
   if (isOf(schema, value)) return value
+  if (text.length > mostExplained) {
+    const must = `it must be ${schema.expected ?? 'something else'}`
+    const why = 'the mistakes of a body over 32 KiB aren’t told one by one'
+    throw new Refusal('invalid_request', sentence(`this body can’t be taken: ${must}; ${why}`))
+  }
   // JSON is YAML, so the check of configurations works for bodies.
   const mistakes = atOnce(mistakesIn(atOnce(ConfigDocument.read(text)), schema))
   const faults = mistakes.map((each) => each.sentence.replace(/^the file/, 'the body'))

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../../shared/clock.ts'
+import { inPieces } from '../../shared/pieces.ts'
 import type { Reloader } from '../config/reload.ts'
 import { refusalsOf } from '../explain/refusals-of.ts'
 import { KeyMistake } from '../keys/mistake.ts'
@@ -178,7 +179,7 @@ function contextOf(
     desks: () => (desks ??= desksFor({ ...config, stores, clock, by })),
     secret,
     clock,
-    examine: (file) => examine(file, reloader.environment),
+    examine: (file) => inPieces(examine(file, reloader.environment)),
     inForce: reloader.loaded,
     refusalsOf: (id) => refusalsOf(stores.questions, stores.fleet.size, id, own),
     flush: () => tallying.flush(),

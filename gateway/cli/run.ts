@@ -86,7 +86,7 @@ async function runCommand(
     examine: (file) => {
       const text = file.read()
       const preview = text === loaded.text ? loaded : loadedFrom(text, environment, file.name)
-      return { preview, mistakes: [] }
+      return Promise.resolve({ preview, mistakes: [] })
     },
     inForce: undefined,
     refusalsOf: (id) => refusalsFor(context, id),

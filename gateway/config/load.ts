@@ -44,9 +44,22 @@ export async function readConfigInPieces(file: string, environment: Environment)
 
 /** Like `readConfig` for a text that is in no file; messages call it `name`. */
 export function loadedFrom(text: string, environment: Environment, name: string): Loaded {
+  return atOnce(loadGiven(text, environment, name))
+}
+
+/** Like `loadedFrom`, in pieces between which requests go on. */
+export function loadedInPieces(
+  text: string,
+  environment: Environment,
+  name: string,
+): Promise<Loaded> {
+  return inPieces(loadGiven(text, environment, name))
+}
+
+function* loadGiven(text: string, environment: Environment, name: string): Pieces<Loaded> {
   if (text.length > mostBytes)
     throw new ConfigError(`${name} has ${text.length} characters; at most ${mostBytes} are allowed`)
-  return atOnce(load(text, environment, name))
+  return yield* load(text, environment, name)
 }
 
 /** The configuration from an object of the file's form, as programs give it. */

@@ -1,4 +1,4 @@
-import { isMap, isScalar, isSeq, type LineCounter, type Node } from 'yaml'
+import { isMap, isScalar, isSeq, type LineCounter, type Node, type YAMLMap } from 'yaml'
 import type { Mistake, Path } from './mistake.ts'
 
 type Tree = Readonly<{
@@ -11,6 +11,8 @@ type Tree = Readonly<{
 /** The places of a file's settings. */
 export class Places {
   readonly #tree: Tree
+  /** The members of each section that was looked into: a search through 15,000 plans for each of them takes 10 s. */
+  readonly #members = new Map<Section, ReadonlyMap<string, Member>>()
 
   constructor(tree: Tree) {
     this.#tree = tree
@@ -39,8 +41,8 @@ export class Places {
     let offset: number | undefined
     for (const step of path) {
       if (isScalar(node) && offset !== undefined) break
-      const { name, value } = member(node, step)
-      const place = name ?? value
+      const { key, value } = this.#member(node, step)
+      const place = key ?? value
       if (!place?.range) return undefined
       offset = place.range[0]
       node = resolve(value ?? null)
@@ -65,20 +67,34 @@ export class Places {
   *#along(path: Path): Generator<Node | null> {
     let node = this.#tree.root
     for (const step of path) {
-      const { value } = member(node, step)
+      const { value } = this.#member(node, step)
       if (value === undefined) return
       yield value
       node = this.#tree.resolve(value)
     }
   }
+
+  #member(node: Node | null, step: string | number): Member {
+    if (isSeq<Node>(node) && typeof step === 'number') return { value: node.items[step] }
+    if (!isMap<Node, Node | null>(node)) return {}
+    let members = this.#members.get(node)
+    if (!members) this.#members.set(node, (members = membersOf(node)))
+    return members.get(String(step)) ?? {}
+  }
 }
 
-/** A setting of a section, or an item of a list. */
-type Member = Readonly<{ name?: Node; value?: Node | null | undefined }>
+type Section = YAMLMap<Node, Node | null>
 
-function member(node: Node | null, step: string | number): Member {
-  if (isSeq<Node>(node) && typeof step === 'number') return { value: node.items[step] }
-  if (!isMap<Node, Node | null>(node)) return {}
-  const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step))
-  return pair ? { name: pair.key, value: pair.value } : {}
+/** A setting of a section, or an item of a list. */
+type Member = Readonly<{ key?: Node; value?: Node | null | undefined }>
+
+/** The members of a section by their names; of two with one name, the first. */
+function membersOf({ items }: Section): Map<string, Member> {
+  const members = new Map<string, Member>()
+  for (const pair of items) {
+    if (!isScalar(pair.key)) continue
+    const name = String(pair.key.value)
+    if (!members.has(name)) members.set(name, pair)
+  }
+  return members
 }

@@ -1,5 +1,5 @@
 import type { Plan } from '../limits/limits.ts'
-import { atOnce, type Pieces } from '../../shared/pieces.ts'
+import type { Pieces } from '../../shared/pieces.ts'
 import { mistakesIn, nameOf } from './check.ts'
 import { ConfigError } from './config-error.ts'
 import { contradictionsIn, type World } from './contradictions/contradictions.ts'
@@ -46,11 +46,11 @@ export type Extended = Readonly<{ path: Path; key?: string; account?: string }>
  * Checks a text from somebody who may see neither this machine's environment nor its files: it reads only the names of
  * variables, and no files. Throws as `parseConfig` does.
  */
-export function previewConfig(text: string, environment: Environment, name: string): Preview {
-  return atOnce(previewed(text, environment, name))
-}
-
-function* previewed(text: string, environment: Environment, name: string): Pieces<Preview> {
+export function* previewConfig(
+  text: string,
+  environment: Environment,
+  name: string,
+): Pieces<Preview> {
   const document = yield* ConfigDocument.read(text, environment, 'names')
   return yield* previewOf(document, name, {
     files: undefined,

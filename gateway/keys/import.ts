@@ -10,7 +10,7 @@ import { importColumns, rowsIn, type Row } from './rows.ts'
 import { requireSound, type GivenSettings } from './settings.ts'
 import { hashOf, isOurs, isWellFormed, newKeyId } from './token.ts'
 
-/** The number of rows that are read in one go: the gateway serves requests in between. */
+/** The number of lines that are read in one go: the gateway serves requests in between. */
 const rowsAtOnce = 250
 
 export type ImportOptions = Readonly<{
@@ -59,6 +59,8 @@ export async function keysIn(
     mistakes.push({ line, message }) < mostMistakes
   let count = 0
   for (const row of rowsIn(text, columns, wrong)) {
+    if (++count % rowsAtOnce === 0) await breathe()
+    if (!row) continue
     try {
       keys.push(keyOf(row))
       lines.push(row.line)
@@ -66,7 +68,6 @@ export async function keysIn(
       if (!(error instanceof KeyMistake)) throw error
       if (!wrong(row.line, error.message)) break
     }
-    if (++count % rowsAtOnce === 0) await breathe()
   }
   return { keys, lines, mistakes }
 }

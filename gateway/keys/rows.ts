@@ -13,18 +13,22 @@ export const settingColumns = 'plan name account perMinute perDay expires note t
 export const importColumns = ['token', 'sha256', ...settingColumns]
 
 /**
- * The rows of a text: JSON lines if it begins like JSON, else CSV with a line of column names. Without `wrong`, the first
- * mistake is thrown.
+ * The rows of a text: JSON lines if it begins like JSON, else CSV with a line of column names. A blank line is
+ * `undefined`, so that who takes breath between lines sees them all. Without `wrong`, the first mistake is thrown.
  */
 export function* rowsIn(
   text: string,
   columns: readonly string[] = importColumns,
   wrong: Wrong = refuse,
-): Generator<Row> {
+): Generator<Row | undefined> {
   let names: readonly string[] | undefined
   let isJson = false
   let count = 0
   for (const { content, line } of linesOf(text)) {
+    if (content.trim() === '') {
+      yield undefined
+      continue
+    }
     isJson ||= names === undefined && content.trimStart().startsWith('{')
     const isHead = !isJson && names === undefined
     try {
@@ -52,14 +56,14 @@ function refuse(line: number, message: string): never {
   throw new KeyMistake(`line ${line}: ${message}`)
 }
 
-/** The lines of a text, without blank ones. */
+/** The lines of a text, with their numbers. */
 function* linesOf(text: string): Generator<{ content: string; line: number }> {
   let start = text.startsWith('\ufeff') ? 1 : 0
   for (let line = 1; start <= text.length; line++) {
     const newline = text.indexOf('\n', start)
     const end = newline < 0 ? text.length : newline
     const content = text.slice(start, end).replace(/\r$/, '')
-    if (content.trim() !== '') yield { content, line }
+    yield { content, line }
     start = end + 1
   }
 }

@@ -33,7 +33,7 @@ export type Context = Readonly<{
   /** The holder of the token that asks a gateway; absent in a command, which may do what its user may. */
   operator?: Readonly<{ name: string; role: Role }>
   /** Checks a configuration. A command throws mistakes, a gateway returns them. */
-  examine: (file: Content) => Examined
+  examine: (file: Content) => Promise<Examined>
   /** The configuration in force in a running gateway, in its shown form; `undefined` in a command. */
   inForce: Pick<Preview, 'shown' | 'lineOf'> | undefined
   /** Asks all gateways for the refused and failed answers with an id. */

@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
+import { atOnce } from '../../shared/pieces.ts'
 import { nameOf } from '../config/check.ts'
 import { operations } from '../operations/all.ts'
 import type { Context } from '../operations/context.ts'
@@ -80,7 +81,7 @@ function contextOf({ question, handed }: Asked, stores: () => Stores): Context {
   return {
     ...{ config, stores, secret, clock },
     desks: () => desksFor({ ...config, stores: stores(), clock, by }),
-    examine: (file) => examine(file, environment),
+    examine: (file) => Promise.resolve(atOnce(examine(file, environment))),
     inForce: { shown, lineOf: (path) => lines[nameOf(path)] },
     refusalsOf: () => Promise.reject(new Error('only the gateway itself asks for refusals')),
     // The gateway has done it before it handed the question over.

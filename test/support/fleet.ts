@@ -31,11 +31,13 @@ export type FleetOptions = Written &
      * configuration it is one for all. Workers need that: they take all ports that they ask for as 0 to be the same one.
      */
     environments?: readonly Record<string, string>[]
+    /** A file of this project that each process loads first. */
+    preload?: string
   }>
 
 /** Gateways as processes of their own, on one configuration and one store. */
 export async function startFleet(t: Test, options: FleetOptions): Promise<Fleet> {
-  const { upstream, store = 'file: $DIR/gateway.db', environments = [{}] } = options
+  const { upstream, store = 'file: $DIR/gateway.db', environments = [{}], preload } = options
   const folder = t.testdir()
   const file = join(folder, 'gateway.yaml')
   const written = configFor(upstream, store.replace('$DIR', folder), options)
@@ -46,6 +48,7 @@ export async function startFleet(t: Test, options: FleetOptions): Promise<Fleet>
     const processes = own.map((env) =>
       startProcess(t, 'gateway/main.ts', {
         env: { TOLLGATE_CONFIG: file, LOG_LEVEL: 'warn', ...env },
+        preload,
       }),
     )
     try {

@@ -29,14 +29,21 @@ export type Service = Readonly<{
   stdout: () => string
 }>
 
-/** Runs a program of this project; `shell` is what the shell that becomes it does before. */
-export function startProcess(
-  t: Test,
-  file: string,
-  options: { env?: Record<string, string>; args?: string[]; cwd?: string; shell?: string } = {},
-): Service {
-  const { env = {}, args = [], cwd, shell = ':' } = options
-  const program = [process.execPath, fileURLToPath(new URL(`../../${file}`, import.meta.url))]
+export type ProcessOptions = Readonly<{
+  env?: Record<string, string>
+  args?: string[]
+  cwd?: string
+  /** What the shell that becomes it does before. */
+  shell?: string
+  /** A file of this project that it loads first. */
+  preload?: string | undefined
+}>
+
+/** Runs a program of this project. */
+export function startProcess(t: Test, file: string, options: ProcessOptions = {}): Service {
+  const { env = {}, args = [], cwd, shell = ':', preload } = options
+  const imported = preload === undefined ? [] : ['--import', join(root, preload)]
+  const program = [process.execPath, ...imported, join(root, file)]
   let output = ''
   let stdout = ''
   const child = spawn(...withoutHooks([...program, ...args], shell), {

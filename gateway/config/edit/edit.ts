@@ -1,5 +1,5 @@
 import type { Document } from 'yaml'
-import { atOnce } from '../../../shared/pieces.ts'
+import type { Pieces } from '../../../shared/pieces.ts'
 import { nameOf } from '../check.ts'
 import type { Path } from '../mistake.ts'
 import { baredText, guardedText } from '../variables.ts'
@@ -11,36 +11,41 @@ import { isNothing, spotOf } from './spot.ts'
 /** New values of settings by their places, such as `plans.free.perMinute`; `null` takes a setting away. */
 export type Settings = Readonly<Record<string, unknown>>
 
-/** The most settings that are changed at once: the text is read again for each. */
+/** The most settings that are changed at once: the text is read again after each. */
 export const mostSettings = 20
 
 /**
  * A file's text with other settings. Every other byte stays: comments, order, quotes, blank lines and `${NAME}`. Throws
  * an `EditMistake` where that can't be done; the text itself must be valid YAML.
  */
-export function editedText(text: string, settings: Settings): string {
-  return Object.entries(settings).reduce(
-    (edited, [place, value]) => withSetting(edited, place, value),
-    text,
-  )
+export function* editedText(text: string, settings: Settings): Pieces<string> {
+  let written = yield* read(text)
+  for (const [place, value] of Object.entries(settings)) {
+    written = yield* withSetting(written, place, value)
+  }
+  return written.text
 }
 
-function withSetting(text: string, place: string, value: unknown): string {
-  const document = documentOf(text)
+/** A text and its document, whose values keep `${NAME}`. */
+type Written = Readonly<{ text: string; document: Document.Parsed }>
+
+function* withSetting(written: Written, place: string, value: unknown): Pieces<Written> {
+  const { text, document } = written
   const spot = spotOf(document, text, place)
   if (value === null && spot.missing.length > 0) {
     throw new EditMistake(`${place} isn't written in the file`)
   }
-  const before = plain(document)
-  const after = withValue(before, [...spot.path, ...spot.missing], value)
+  yield
+  const before = valuesOf(document)
+  yield
+  const path = [...spot.path, ...spot.missing]
+  const after = JSON.stringify(withValue(JSON.parse(before), path, value))
   // Another spelling of the same value, such as a quoted one, stays.
-  if (JSON.stringify(before) === JSON.stringify(after)) return text
+  if (before === after) return written
+  yield
   const { start, end, source } = spliceFor(spot, text, value)
-  const edited = text.slice(0, start) + source + text.slice(end)
-  const changed = documentOf(edited)
-  if (changed.errors.length === 0 && JSON.stringify(plain(changed)) === JSON.stringify(after)) {
-    return edited
-  }
+  const edited = yield* read(text.slice(0, start) + source + text.slice(end))
+  if (edited.document.errors.length === 0 && valuesOf(edited.document) === after) return edited
   throw new EditMistake(
     `${place} can't be changed without touching anything else in the file: change it by hand`,
   )
@@ -64,14 +69,15 @@ function nested(steps: Path, value: unknown): unknown {
   )
 }
 
-/** A document whose values keep `${NAME}`. */
-function documentOf(text: string): Document.Parsed {
-  return atOnce(yamlDocument(guardedText(text)))
+function* read(text: string): Pieces<Written> {
+  const document = yield* yamlDocument(guardedText(text))
+  yield
+  return { text, document }
 }
 
-/** Plain values; what an alias stands for is there once more. */
-function plain(document: Document): unknown {
-  return JSON.parse(baredText(JSON.stringify(document.toJS()) ?? 'null'))
+/** A document's values as JSON; what an alias stands for is there once more. */
+function valuesOf(document: Document): string {
+  return baredText(JSON.stringify(document.toJS()) ?? 'null')
 }
 
 /** A copy of plain values with another one at a path. */

@@ -22,21 +22,21 @@ export const editConfig = ofGateway({
     },
   },
   role: 'all',
-  run: ({ reloader, examine, config }, { set }) => {
+  run: async ({ reloader, examine, config }, { set }) => {
     const { file, hash } = reloader.state
     const before = reloader.loaded.text
-    const text = edited(before, set)
-    const { preview, mistakes } = examine({ name: file, read: () => text })
+    const text = await edited(before, set)
+    const { preview, mistakes } = await examine({ name: file, read: () => text })
     const mayRead = config.admin.save
     const context = mayRead ? contextLines : 0
-    return Promise.resolve({
+    return {
       file,
       hash,
       ...(mayRead ? { text } : {}),
       diff: unifiedDiff(before, text, { name: file, context }),
       mistakes,
       warnings: preview?.warnings ?? [],
-    })
+    }
   },
   text: ({ diff, mistakes, warnings }) =>
     [...mistakes, ...warnings, diff.trimEnd() || 'This changes nothing.'].join('\n'),

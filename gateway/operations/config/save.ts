@@ -1,5 +1,6 @@
+import { inPieces } from '../../../shared/pieces.ts'
 import { ConfigError } from '../../config/config-error.ts'
-import { loadedFrom } from '../../config/load.ts'
+import { loadedInPieces } from '../../config/load.ts'
 import { replaceFile, writtenText } from '../../config/replace-file.ts'
 import { variablesIn } from '../../config/variables-in.ts'
 import { KeyMistake } from '../../keys/mistake.ts'
@@ -57,29 +58,36 @@ export const saveConfig = ofGateway({
 async function write(context: GatewayContext, text: string, over: string): Promise<void> {
   const { reloader } = context
   const { file } = reloader.state
-  const before = await writtenText(file).catch(conflict)
-  if (before.hash !== over) {
-    throw new KeyMistake(
-      `${file} has changed since (it is ${before.hash} now): read it again`,
-      'precondition_failed',
-    )
-  }
-  requireGood(context, text)
-  const kept = variablesIn(text)
-  const lost = [...variablesIn(before.text)].filter((name) => !kept.has(name))
+  const before = await unchangedText(file, over)
+  await requireGood(context, text)
+  const kept = await inPieces(variablesIn(text))
+  const lost = [...(await inPieces(variablesIn(before)))].filter((name) => !kept.has(name))
   if (lost.length > 0) {
     const names = lost.map((name) => `\${${name}}`).join(' and ')
     throw new KeyMistake(`${names} would be lost: keep it, or take it out by hand`, 'conflict')
   }
   const fault = await saveFault(context)
   if (fault !== undefined) throw new KeyMistake(fault, 'conflict')
-  if (text !== before.text) await replaceFile(file, text).catch(conflict)
+  if (text === before) return
+  // Requests went on during the checks, and so may others who write the file.
+  await unchangedText(file, over)
+  await replaceFile(file, text).catch(conflict)
+}
+
+/** The file's text; throws if it isn't the version with this hash any more. */
+async function unchangedText(file: string, hash: string): Promise<string> {
+  const now = await writtenText(file).catch(conflict)
+  if (now.hash === hash) return now.text
+  throw new KeyMistake(
+    `${file} has changed since (it is ${now.hash} now): read it again`,
+    'precondition_failed',
+  )
 }
 
 /** Throws what a reload would refuse, with every mistake. */
-function requireGood({ reloader }: GatewayContext, text: string): void {
+async function requireGood({ reloader }: GatewayContext, text: string): Promise<void> {
   try {
-    const loaded = loadedFrom(text, reloader.environment, 'body')
+    const loaded = await loadedInPieces(text, reloader.environment, 'body')
     reloader.requireChangeable(loaded)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error

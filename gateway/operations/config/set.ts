@@ -24,12 +24,12 @@ export const setConfig = ofCommandLine({
     diff: aSwitch('print only the lines that change'),
   },
   role: 'read',
-  run: ({ examine }, { place, value, file, diff }) => {
+  run: async ({ examine }, { place, value, file, diff }) => {
     const before = file.read()
-    const text = edited(before, { [place]: value })
-    examine({ name: file.name, read: () => text })
+    const text = await edited(before, { [place]: value })
+    await examine({ name: file.name, read: () => text })
     const changes = unifiedDiff(before, text, { name: file.name, context: 0 })
-    return Promise.resolve({ file: file.name, text, diff: changes, isDiff: diff === true })
+    return { file: file.name, text, diff: changes, isDiff: diff === true }
   },
   json: ({ file, text, diff }) => ({ file, text, diff }),
   text: ({ text, diff, isDiff }) => (isDiff ? diff : text).replace(/\r?\n$/, ''),

@@ -56,6 +56,13 @@ t.test('what can’t be done is told in a sentence, and changes nothing', async 
       400,
       /overlap must be 0 or a duration/,
     ],
+    [
+      'POST',
+      '/admin/keys',
+      { name: 5, more: 'x'.repeat(32_768) },
+      400,
+      /it must be an object with "plan" and "name"; the mistakes of a body over 32 KiB aren’t told/,
+    ],
     ['PUT', `/admin/bans/${id}`, {}, 400, /for is missing/],
     [
       'GET',

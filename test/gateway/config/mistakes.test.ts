@@ -42,7 +42,7 @@ t.test('a sound file stays sound whatever its environment; secrets in it are not
 
 t.test('a section that is indented by mistake is no plan that anybody meant', (t) => {
   const text = shipped.replace(/^strangers:/m, '  strangers:')
-  const { warnings } = previewConfig(text, {}, 'x')
+  const { warnings } = atOnce(previewConfig(text, {}, 'x'))
   t.match(warnings, [
     /^x:\d+:\d+: warning: plans\.strangers is a plan with the name of a section; if/,
   ])

@@ -20,6 +20,7 @@ import { startGateway, startUpstream } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
 import { root } from '../../support/process.ts'
 import { startRedis } from '../../support/redis.ts'
+import { pause } from '../../support/traffic.ts'
 import { until } from '../../support/until.ts'
 
 const path = '/admin/config/file'
@@ -56,6 +57,19 @@ t.test('a saved file is in force, byte for byte, with its mode', async (t) => {
   }
   t.equal((await stat(file)).mode & 0o777, 0o640)
   t.strictSame(await besideOf(file), [], 'nothing is left beside it')
+})
+
+t.test('what is written by hand while a text is checked stays', async (t) => {
+  const { save, tag, file, text } = await startSaving(t)
+  const more = Array.from({ length: 1_000 }, (_, i) => `{ path: /r${i}/*, upstream: animals }`)
+  const long = text.replace('routes: [', `routes: [ ${more.join(', ')},`)
+  const byHand = `${text}# by hand\n`
+  const saving = save(long, await tag())
+  await pause(60)
+  await writeFile(file, byHand)
+  const answer = await saving
+  t.equal(readFileSync(file, 'utf8'), byHand)
+  t.match(json(answer), { status: 412, message: /has changed since/ })
 })
 
 /** The files beside a configuration that its saves have made. */

@@ -4,6 +4,7 @@ import t from 'tap'
 import { readConfig } from '../../../gateway/config/load.ts'
 import { withoutPasswords } from '../../../gateway/config/mask.ts'
 import { previewConfig } from '../../../gateway/config/preview.ts'
+import { atOnce } from '../../../shared/pieces.ts'
 import { environment, filled, messagesOf, shipped } from '../../support/configuration.ts'
 import { bound } from '../../support/promises.ts'
 
@@ -34,7 +35,7 @@ t.test('what comes from the environment is shown by its name, and what doesn’t
   })
   t.notMatch(JSON.stringify(shown), /canary|7000|77\.77|2007|in-the-file|DELETE/)
   t.strictSame(
-    previewConfig(filled, environment, 'body').shown,
+    atOnce(previewConfig(filled, environment, 'body')).shown,
     shown,
     'and by its name alone it is sound',
   )
@@ -42,8 +43,8 @@ t.test('what comes from the environment is shown by its name, and what doesn’t
     ...environment,
     ...{ BANS: 'on', TIMEOUT: '9s', WORD: 'other', NAME: 'no', SIZE: '1B' },
   }
-  t.strictSame(previewConfig(filled, other, 'body').shown, shown, 'whatever it says')
-  t.throws(() => previewConfig(filled, { ...other, NAME: '' }, 'body'), {
+  t.strictSame(atOnce(previewConfig(filled, other, 'body')).shown, shown, 'whatever it says')
+  t.throws(() => atOnce(previewConfig(filled, { ...other, NAME: '' }, 'body')), {
     message:
       'body:17:38: the environment variable NAME is not set; set it, or write ${NAME:-default}',
   })
@@ -156,7 +157,7 @@ quota: { path: "\${QUOTA:-/a, b: {c}}" }
     plans: { free: { perMinute: 60, perDay: '${DAY}' }, dear: { bans: '${BANS}' } },
     store: { redis: { cluster: ['${HOST}:7000', '${HOST}:7001'], password: '${DIGITS}' } },
   })
-  t.strictSame(previewConfig(text, said, 'x').shown, shown)
+  t.strictSame(atOnce(previewConfig(text, said, 'x')).shown, shown)
   const wrong = messagesOf(text, 'x', { ...said, FREE: '6O', WEIGHT: '0', FACTOR: '0.5' })
   t.match(wrong, [
     /^x:3:22: plans\.free\.perMinute must be .*, got "6O" from FREE, written \$\{FREE:-60\}$/,

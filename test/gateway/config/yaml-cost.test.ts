@@ -2,6 +2,7 @@ import t from 'tap'
 import { ConfigError } from '../../../gateway/config/config-error.ts'
 import { openapiFrom } from '../../../gateway/config/openapi.ts'
 import { previewConfig } from '../../../gateway/config/preview.ts'
+import { atOnce } from '../../../shared/pieces.ts'
 
 const bytes = 65_536
 
@@ -70,8 +71,10 @@ const spellings: Readonly<Record<string, string>> = {
   'plans of nothing': filled((i) => ` p${i}:\n`, 'plans:\n'),
 }
 
+const readConfig = (text: string): unknown => atOnce(previewConfig(text, {}, 'body'))
+
 const readers: Readonly<Record<string, (text: string) => unknown>> = {
-  'a configuration': (text) => previewConfig(text, {}, 'body'),
+  'a configuration': readConfig,
   'an OpenAPI document': openapiFrom,
 }
 
@@ -104,6 +107,20 @@ for (const [what, read] of Object.entries(readers)) {
     t.end()
   })
 }
+
+t.test('the time of reading plans grows as their number does', (t) => {
+  const timeOfPlans = (count: number): number => {
+    const plans = Array.from(
+      { length: count },
+      (_, i) => ` p${i}: {perMinute: ${i + 1}, perDay: 9}\n`,
+    )
+    const text = `upstreams: {a: {targets: ["http://a"]}}\nroutes: [{path: /*, upstream: a}]\nplans:\n${plans.join('')}`
+    return timeOf(readConfig, text)
+  }
+  const [some, many] = [timeOfPlans(1_000), timeOfPlans(16_000)]
+  t.ok(many <= 32 * some, `${many.toFixed()} ms, where a sixteenth of them take ${some.toFixed()}`)
+  t.end()
+})
 
 const unbearable = /levels deep|more than|never end/
 
@@ -144,7 +161,7 @@ t.test('of very many mistakes, the first thousand are told', (t) => {
 
 function mistakesIn(text: string): string {
   try {
-    previewConfig(text, {}, 'body')
+    atOnce(previewConfig(text, {}, 'body'))
     return ''
   } catch (error) {
     return error instanceof Error ? error.message : ''

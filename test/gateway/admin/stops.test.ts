@@ -1,0 +1,165 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { operations } from '../../../gateway/operations/all.ts'
+import { storeAt } from '../../support/filled-store.ts'
+import { startUpstream } from '../../support/gateway.ts'
+import type { Answer, Call } from '../../support/http.ts'
+import { account, fillLargely } from '../../support/large-store.ts'
+import { start } from '../../support/operator.ts'
+import { longestPieceMs, probe } from '../../support/stops.ts'
+
+const routeCount = 1_000
+const keyCount = 10_000
+
+/** The processor time in ms that the loop may take at once. */
+const mostMs = 50
+/** The same for what reads a configuration of a thousand routes, in pieces, or tells all of it. */
+const mostOfConfigMs = 150
+
+/** What else a process does meanwhile, collecting garbage above all, only adds to its longest piece. */
+const rounds = 3
+
+const routeOf = (i: number) => `
+  # ${'The team of this route, and whom to ask about it. '.repeat(2)}
+  - path: /r${i}/*
+    upstream: animals
+    methods: [GET, POST]
+    bodyLimit: 512KiB`
+
+const terms = `plans: { free: { perMinute: 60, perDay: 1000, shadow: { perMinute: 2, perDay: 2 } } }
+usage: { routes: true }
+deprecations: [ { operation: "GET /r0/old", since: 2026-01-01 } ]`
+
+const yaml = { 'content-type': 'application/yaml' }
+const csv = { 'content-type': 'text/csv' }
+
+type Asks = Readonly<Record<string, () => Promise<Answer>>>
+
+type About = Readonly<{ ids: readonly string[]; refused: string; next: string; file: string }>
+
+/** Each operation at its largest, by its name and, after a comma, what is special about it. */
+function asksOf(ask: Call, { ids, refused, next, file }: About): Asks {
+  const text = readFileSync(file, 'utf8')
+  const [one = '', other = ''] = ids
+  const key = `/admin/keys/${one}`
+  let number = 0
+  /** The file with one more route and another limit. */
+  const changed = () =>
+    text
+      .replace('perDay: 1000', `perDay: ${1_000 + ++number}`)
+      .replace('routes:', `$&${routeOf(routeCount)}`)
+  const rows = () =>
+    Array.from({ length: keyCount }, (_, i) => `${number}${'t'.repeat(40)}${i},free,New ${i}\n`)
+  const add = (lines: readonly string[]) =>
+    ask('POST', '/admin/keys/import', `token,plan,name\n${lines.join('')}`, csv)
+  const ofAccount = (verb: string) => () => ask('POST', `/admin/keys/${verb}`, { account })
+  const swap = (verb: string) => () => ask('POST', `/admin/upstreams/animals/swap/${verb}`)
+  const overlong = { more: Array<string>(200_000).fill('x') }
+  const inFile = Array.from({ length: 20 }, (_, i) => [`routes[${i}].bodyLimit`, `${++number}KiB`])
+  return {
+    'requests show': () => ask('GET', `/admin/requests/${refused}`),
+    now: () => ask('GET', '/admin/live?range=day'),
+    'keys create': () => ask('POST', '/admin/keys', { name: 'New', plan: 'free' }),
+    'keys create, a long mistake': () => ask('POST', '/admin/keys', overlong),
+    'keys list': () => ask('GET', '/admin/keys'),
+    'keys list, a page': () => ask('GET', '/admin/keys?limit=1000&standing=true'),
+    'keys list, a search': () => ask('GET', '/admin/keys?limit=1000&search=nothing'),
+    'keys show': () => ask('GET', key),
+    'keys find': () => ask('POST', '/admin/keys/find', { token: 'x'.repeat(40) }),
+    'keys find, a long mistake': () => ask('POST', '/admin/keys/find', overlong),
+    'keys timeline': () => ask('GET', `${key}/timeline`),
+    'keys change': () => ask('PATCH', '/admin/keys', { account, note: `note ${++number}` }),
+    'keys rotate': () => ask('POST', `${key}/rotate`, {}),
+    'keys disable': ofAccount('disable'),
+    'keys enable': ofAccount('enable'),
+    'keys revoke': ofAccount('revoke'),
+    'keys import': () => {
+      number++
+      return add(rows())
+    },
+    'keys import, blank lines': () => add(['\n'.repeat(2 ** 23)]),
+    'bans list': () => ask('GET', '/admin/bans'),
+    'bans set': () => ask('PUT', `/admin/bans/${other}`, { for: '1h' }),
+    'bans lift': () => ask('DELETE', `/admin/bans/${other}`),
+    'quota show': () => ask('GET', `/admin/quota/${other}`),
+    'quota reset': () => ask('POST', `/admin/quota/${other}/reset`, {}),
+    'quota grant': () => ask('POST', `/admin/quota/${other}/grant`, { perDay: 9 }),
+    'usage export': () => ask('GET', '/admin/ledger?by=route&from=2020-01-01'),
+    usage: () => ask('GET', '/admin/usage?days=90'),
+    'usage, a key': () => ask('GET', `/admin/usage/${other}?days=90`),
+    audit: () => ask('GET', '/admin/audit?limit=10000&days=90'),
+    'plans preview': () =>
+      ask('POST', '/admin/plans/free/preview', { perDay: 2, days: 90, limit: 100_000 }),
+    'plans demand': () => ask('GET', '/admin/plans/free/demand?days=90'),
+    'shadow report': () => ask('GET', '/admin/shadow?days=90'),
+    'upstream check': () => ask('POST', '/admin/upstreams/check', { url: next }),
+    'upstream compare': () =>
+      ask('POST', '/admin/upstreams/compare', { url: next, for: '1s', share: '1%' }),
+    'upstream swap status': () => ask('GET', '/admin/swaps'),
+    'upstream swap pause': swap('pause'),
+    'upstream swap resume': swap('resume'),
+    'upstream swap finish': swap('finish'),
+    'upstream swap back': swap('back'),
+    'upstream list': () => ask('GET', '/admin/upstreams'),
+    gateways: () => ask('GET', '/admin/gateways'),
+    'notices list': () => ask('GET', '/admin/notices'),
+    'notices test': () => ask('POST', '/admin/notices/test', {}),
+    'deprecations report': () => ask('GET', '/admin/deprecations?days=90'),
+    'deprecations days': () => ask('GET', '/admin/deprecations/days?days=90'),
+    'extensions list': () => ask('GET', '/admin/extensions?days=90'),
+    'config check': () => ask('POST', '/admin/config/check?impact=90', changed(), yaml),
+    'config running': () => ask('GET', '/admin/config'),
+    'config edit': () => ask('POST', '/admin/config/edit', { set: Object.fromEntries(inFile) }),
+    'config file': () => ask('GET', '/admin/config/file'),
+    'config save': async () => {
+      const { headers } = await ask('GET', '/admin/config/file')
+      const match = { 'if-match': String(headers['etag']) }
+      return ask('PUT', '/admin/config/file', changed(), { ...yaml, ...match })
+    },
+    'config reload': () => {
+      writeFileSync(file, changed())
+      return ask('POST', '/admin/config/reload')
+    },
+  }
+}
+
+// The folder of a test is emptied when its gateway starts.
+const store = join(t.testdir(), 'large.db')
+
+t.test('no operation holds callers up', async (t) => {
+  const ids = await fillLargely(storeAt(store), 'free', keyCount)
+  const next = (await startUpstream(t)).url
+  const { ask, gateway, file, url } = await start(t, {
+    upstream: (await startUpstream(t)).url,
+    upstreamMore: `swap: { to: ["${next}"], steps: [50], every: 1h }`,
+    store: `file: ${store}`,
+    adminMore: ', save: true',
+    routes: Array.from({ length: routeCount }, (_, i) => routeOf(i)).join(''),
+    more: terms,
+    environments: [{ GATEWAY_SECRET: 'a-secret-of-more-than-16-characters' }],
+    preload: probe,
+  })
+  const refused = (await fetch(`${url}/r1/1`)).headers.get('x-request-id') ?? ''
+  const asks = asksOf(ask, { ids, refused, next, file })
+
+  for (const [what, act] of Object.entries(asks)) {
+    const boundMs = /^config (?!check|file)/.test(what) ? mostOfConfigMs : mostMs
+    const statuses: number[] = []
+    const once = async () => void statuses.push((await act()).status)
+    let leastMs = Infinity
+    for (let round = 0; round < rounds && leastMs > boundMs; round++) {
+      leastMs = Math.min(leastMs, await longestPieceMs(gateway, once))
+    }
+    t.ok(leastMs <= boundMs, `${what}: at most ${boundMs} ms, ${leastMs.toFixed(1)} ms`)
+    const [status = 0] = statuses
+    t.equal(
+      status < 300,
+      !/^keys find|, a long mistake|, blank lines/.test(what),
+      `${what}: ${status}`,
+    )
+  }
+  const measured = new Set(Object.keys(asks).map((what) => what.replace(/,.*/, '')))
+  const served = operations.filter(({ where }) => where !== 'command line')
+  t.strictSame([...measured].sort(), served.map(({ name }) => name).sort(), 'all are measured')
+})
