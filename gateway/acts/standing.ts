@@ -38,6 +38,6 @@ function unknown(): Refusal {
 }
 
 function never(why: string): Refusal {
-  const sentence = `X-Gateway-Act can't act this for your key: it ${why}.`
+  const sentence = `X-Gateway-Act can't simulate this refusal for your key: it ${why}.`
   return new Refusal('invalid_request', sentence)
 }

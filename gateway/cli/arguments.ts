@@ -65,7 +65,7 @@ function requireFit(token: OptionToken, { name }: Operation, options: Options): 
     )
   }
   if (value === '' && `no-${token.name}` in options) {
-    throw new WrongInput(`${rawName} is empty; --no-${token.name} takes away what the key has`)
+    throw new WrongInput(`${rawName} is empty; --no-${token.name} removes it from the key`)
   }
 }
 

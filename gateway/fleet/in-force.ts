@@ -99,8 +99,8 @@ function silentText({ silent }: FleetState): string[] {
   if (silent === 0) return []
   return [
     silent === 1
-      ? 'one of another version says nothing'
-      : `${silent} of another version say nothing`,
+      ? 'a gateway of another version doesn’t say which it runs'
+      : `${silent} gateways of another version don’t say which they run`,
   ]
 }
 

@@ -30,7 +30,10 @@ export function noticeDifferences({ fleet, audit, log, clock }: NoticeOptions) {
   }
   return (news: FleetNews): void => {
     tell(news).catch((err: unknown) => {
-      log.error({ err, news }, 'news of the fleet’s configurations could not be told in full')
+      log.error(
+        { err, news },
+        'that the configurations differ, or agree again, is missing in the audit',
+      )
     })
   }
 }

@@ -24,7 +24,9 @@ export class Ranges {
     const widest = version === 6 ? 128 : 32
     const prefix = bits === undefined ? widest : /^\d{1,3}$/.test(bits) ? Number(bits) : Infinity
     if (version === 0 || prefix > widest || more !== undefined) {
-      throw new Error(`"${range}" is no address and no range such as 10.0.0.0/8 or 2001:db8::/32`)
+      throw new Error(
+        `"${range}" is neither an address nor a range such as 10.0.0.0/8 or 2001:db8::/32`,
+      )
     }
     this.#list.addSubnet(address, prefix, version === 6 ? 'ipv6' : 'ipv4')
   }

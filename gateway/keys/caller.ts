@@ -8,8 +8,8 @@ import { endReason, quotaOf, validUntil, type EndReason, type Key, type StoredKe
 import { settingsAt } from './temporary.ts'
 import { hashOf } from './token.ts'
 
-/** The time of the last use of a caller that wasn't used since the last note. Like all others it isn't a small integer
- * to V8, which then keeps one form of state. */
+/** In place of a time: not used since last uses were written. It isn't a small integer to V8, as no time is, so all states have
+ * one form. */
 export const unused = -Infinity
 
 /** The private state of a caller. Apps that use the plugin can't reach it. */

@@ -42,7 +42,7 @@ export class LiveView {
     return { round: this.#round, refusals: this.#counted, listed: this.#listed }
   }
 
-  /** The next question; gateways that aren't known yet tell of so many seconds. */
+  /** The next question. Gateways that weren't asked before answer it with their last `seconds`. */
   question(seconds: number): LiveQuestion {
     const recent = [...this.#gateways].filter(([, { round }]) => this.#round - round < silentRounds)
     const known = Object.fromEntries(recent.map(([id, { known }]) => [id, known]))

@@ -18,7 +18,7 @@ const lastMinute = 61
 /** The time after the end of a second at which the gateways are asked for it. */
 const afterMs = 50
 
-/** One who watches: `take` gives the news since it was called last, the first time with the whole past. */
+/** A subscription: `take` gives what is new since its last call, at the first call everything that is kept. */
 export type Watcher = Readonly<{
   take: () => Readonly<{ name: 'past' | 'second'; picture: Picture }> | undefined
   end: () => void
@@ -33,8 +33,8 @@ export type WatchingOptions = TellerOptions &
   }>
 
 /**
- * Watches the whole fleet for whoever looks at this gateway: asks all gateways once a second, and nobody while nobody
- * looks. A question says how far each gateway has told, so that a lost answer is told again and no second counts twice.
+ * Watches the whole fleet for whoever looks at this gateway: asks all gateways once a second, only while somebody watches.
+ * A question says how far each gateway's answers have come, so that a lost one comes again and no second counts twice.
  */
 export class Watching {
   readonly #options: WatchingOptions

@@ -17,7 +17,7 @@ export type ComparisonSettings = Readonly<{
 /** Why a comparison has ended: its time is over, or one of the reasons before that. */
 export type Ending = EndedBy | 'time' | 'left' | 'stop' | 'place'
 
-/** The state of a comparison of which its counts are told. */
+/** What a view of a comparison is made of, beside its counts. */
 export type ComparisonState = Readonly<{
   settings: ComparisonSettings
   sinceMs: number

@@ -13,7 +13,7 @@ export const leaseMs = 10_000
 /** How long queues, and what was told of states, are remembered that nobody uses. */
 export const forgottenMs = 90 * 86_400_000
 
-/** An address by its name in the store, and the version of its entry in the configuration: one that has ended ended in a version. */
+/** The queue of an address: its name in the store, and the version of its entry in the configuration, which a queue doesn't outlive. */
 export type QueueName = Readonly<{ id: string; version: string }>
 
 /** A notice in a queue, with the tries so far. */

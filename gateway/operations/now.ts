@@ -51,7 +51,7 @@ const counts: readonly (readonly [label: string, count: (sums: SumsView) => numb
   ['refused: other', ({ refused }) => refused],
   ['5xx of the gateway', ({ failed }) => failed],
   ['5xx of backends', ({ backendFailed }) => backendFailed],
-  ['neither', ({ others }) => others],
+  ['other answers', ({ others }) => others],
 ]
 
 function sums({ lastMinute, range }: Picture): string {
@@ -87,7 +87,7 @@ function refusedKeys({ refusedKeys }: Picture): string {
     window ?? 'other',
     count.toLocaleString('en'),
   ])
-  return aligned([['REFUSED KEY', 'PLAN', 'BY', 'A MINUTE'], ...rows])
+  return aligned([['REFUSED KEY', 'PLAN', 'BY', 'REFUSED A MINUTE'], ...rows])
 }
 
 function troubles({ store, configs }: Picture): string[] {

@@ -81,7 +81,7 @@ export type WatchedEvent = Readonly<{
   isLast?: boolean
 }>
 
-/** One who watches: `take` gives the news since it was called last, `end` tells that nobody watches any more. */
+/** A subscription: `take` gives what is new since its last call, `end` ends it. */
 export type Watcher = Readonly<{ take: () => WatchedEvent | undefined; end: () => void }>
 
 /** Watches the result of an operation; `heard` is called when there is something to take. */
@@ -99,7 +99,7 @@ type OfGateway = Untyped<GatewayContext> &
   Readonly<{
     where: 'gateway'
     at: readonly Endpoint[]
-    /** Watches its result: the admin API sends it as events to who accepts them. */
+    /** Watches its result: the admin API sends it as server-sent events to clients that accept these. */
     watch: Watch<Record<string, unknown>> | undefined
     /** The text for people of the JSON that a running gateway answered. */
     textOf: (json: unknown, context: CommandContext) => string | Promise<string>

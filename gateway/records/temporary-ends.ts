@@ -10,8 +10,8 @@ const what = 'keys.revert'
 
 /**
  * Adds a line to an audit for each instant at which a plan or limits for a time have ended. Nobody writes it: it follows
- * from the line that gave them and the next one of that key, so it is there once however many gateways there are, and
- * whether or not any of them ran.
+ * from the line that gave them and the next one of that key, so it is there exactly once, however many gateways run, and
+ * also if none ran at that instant.
  */
 export function withTemporaryEnds(audit: AuditStore, clock: Clock): AuditStore {
   const ends = new TemporaryEnds(audit)

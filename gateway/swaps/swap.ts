@@ -6,7 +6,7 @@ import { RoundCounts, sumOf } from './side-counts.ts'
 import { RemoteClock, type Asked } from './remote-clock.ts'
 import type { SeenSwap, SwapName } from './store.ts'
 
-/** All callers, in the parts by which a step is reckoned: a thousandth of a percent each. */
+/** All callers, in thousandths of a percent: the unit of a step's share. */
 const everybody = 100_000
 
 /** The name of an upstream's swap; `undefined` without one. */
@@ -122,7 +122,7 @@ export class Swap {
     return sumOf(this.seen?.counts ?? [])
   }
 
-  /** Why this swap must go back by what is known, with this process' latest counts if the store doesn't answer. */
+  /** Why this swap must go back, if it must: by the fleet's counts, or by this process' own if the store doesn't answer. */
   reason(counts: RoundCounts = this.sums): string | undefined {
     const { course } = this
     if (course?.state !== 'moving') return undefined

@@ -14,7 +14,7 @@ import { told } from './told-error.ts'
 
 /**
  * Answers the questions that come through a port. Each has stores of its own, opened as a command opens them: they read
- * beside the gateway, and what one has cached or lost is nothing to the next.
+ * beside the gateway, and no question sees what another one has cached.
  */
 export function answerQuestions(gateway: MessagePort, opener = openerOf): void {
   gateway.on('message', (asked: Asked) => void answer(asked, opener))

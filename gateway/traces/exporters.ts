@@ -7,8 +7,8 @@ import { Tracer } from './tracer.ts'
 type Entry = { readonly to: string; readonly spans: SpanSink; users: number }
 
 /**
- * The ways to collectors, of which there is mostly one or none. One survives a change of the configuration that doesn't
- * change its address, with the spans that wait.
+ * The exporters to collectors, mostly one or none. An exporter, with the spans that wait in it, survives changes of the
+ * configuration that keep its address.
  */
 export class Exporters {
   readonly #options: Omit<SpansOptions, 'to'>

@@ -35,7 +35,7 @@ export const changeKey = operation({
   ...editedOutput,
 })
 
-/** The change, and what it is of: without a key, the account says whose keys. */
+/** The settings to change, and whose they are: those of one key, or of all keys of an account. */
 function changeFrom(
   { key, dryRun, account, ...others }: Given<typeof parameters>,
   { desks, clock }: Context,

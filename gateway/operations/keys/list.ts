@@ -37,7 +37,11 @@ export const listKeys = operation({
     },
     temporary: aSwitch('only keys with a plan or limits that end by themselves'),
     all: aSwitch('revoked keys too'),
-    limit: { kind: pageSize, value: 'N', help: 'a page of at most so many keys, by name' },
+    limit: {
+      kind: pageSize,
+      value: 'N',
+      help: 'the most keys of a page, in the order of their names',
+    },
     after: { kind: pageCursor, value: 'CURSOR', help: 'the page after another' },
     standing: aSwitch(
       'a page that also tells how each key stands with its limits, and its refusals of today',

@@ -11,7 +11,7 @@ export const listExtensions = operation({
   at: ['GET /admin/extensions'],
   summary: 'List the keys and accounts with a later sunset, and whether they still need it',
   details:
-    'Calls are those that go by the extension: a key with one of its own is none of its account’s.',
+    'Calls are those that the extension allowed. A key with an extension of its own doesn’t count in that of its account.',
   parameters: { days },
   role: 'read',
   readsMuch: () => true,

@@ -10,7 +10,7 @@ export const reportShadow = operation({
   at: ['GET /admin/shadow'],
   summary: 'List the keys that the shadow limits of their plans would have refused',
   details:
-    'A plan with shadow limits lets in what its limits let in, and counts what the lower ones would have refused. Each ' +
+    'Shadow limits refuse nothing: they count what they would have refused beside the limits of the plan. Each ' +
     'window is judged for itself: the day of a shadow also counts what its minute would have refused before.',
   parameters: { plan: textOf('PLAN', 'only this plan'), days: recentDays },
   role: 'read',

@@ -27,7 +27,7 @@ export const simulate = ofCommandLine({
     time: textOf('COLUMN', 'of another system: the column, or member, of the time'),
     key: textOf('COLUMN', 'of another system: that of the id of the key'),
     cost: textOf('COLUMN', 'of another system: that of the points; 1 without it'),
-    plan: textOf('PLAN', 'the plan of keys of which neither log nor store tells one'),
+    plan: textOf('PLAN', 'the plan of keys whose plan neither the log nor the store names'),
     withoutStore: aSwitch(
       'do not look keys up: each has a quota of its own, by the plan of its lines',
     ),

@@ -15,7 +15,7 @@ export const copyToStore = ofCommandLine({
     '--from or --to it is that of this configuration.\n\n' +
     'Keys keep ids, tokens and versions. For a move stop the gateways, copy, name the new store in the ' +
     'configuration, start them. With --live, gateways may serve from the store that is read; what changes ' +
-    'meanwhile may be missing. A file that is written must be nobody’s. The admin API has no such operation, ' +
+    'meanwhile may be missing. No gateway may use the file that is written. The admin API has no such operation, ' +
     'because it would take the time of callers.',
   parameters: {
     from: textOf('STORE', 'which store is read'),

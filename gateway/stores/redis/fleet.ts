@@ -35,8 +35,8 @@ export type RedisFleet = FleetStore & Readonly<{ beat: () => Promise<void> }>
 type Names = Readonly<{ all: string; beats: string; lines: string; state: string }>
 
 /**
- * The gateways of one Redis. Each beats by Redis' clock, with a line about itself. All names but one share one slot of
- * a Cluster; the set of that one name, `gateways`, is what gateways of the former version write, too.
+ * The gateways of one Redis. Each beats by Redis' clock, with a line about itself. All names share one slot of
+ * a Cluster but the set `gateways`, which is read by itself.
  */
 export function redisFleet(options: RedisFleetOptions): RedisFleet {
   const { connection, prefix, timeoutMs, clock = Date.now, testClock } = options

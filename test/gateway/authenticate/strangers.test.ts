@@ -187,7 +187,11 @@ t.test('addresses', (t) => {
   t.equal(neighbourhoodOf('1::2:3:4:5:1.2.3.4'), '1:0:2:3::/64')
   t.equal(neighbourhoodOf(unreadableAddress), unreadableAddress, 'a name of its own')
   for (const bad of ['10.0.0.0/33', 'x', '10.0.0.0/8/8', '::/129', '10.0.0.0/', '']) {
-    t.throws(() => new Ranges([bad]), { message: `"${bad}" is no address and no range` }, bad)
+    t.throws(
+      () => new Ranges([bad]),
+      { message: `"${bad}" is neither an address nor a range` },
+      bad,
+    )
   }
   t.end()
 })

@@ -155,7 +155,7 @@ t.test('the commands on keys', async (t) => {
     for (const name of taken) {
       const { code, out } = await run('keys', 'change', String(id), `--${name}`, '')
       t.equal(code, 2)
-      t.match(out, `--${name} is empty; --no-${name} takes away what the key has`)
+      t.match(out, `--${name} is empty; --no-${name} removes it from the key`)
     }
     const away = taken.map((name) => `--no-${name}`)
     const { code, out } = await run('keys', 'change', String(id), ...away)

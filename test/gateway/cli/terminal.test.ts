@@ -166,7 +166,11 @@ t.test('the commands on keys', async (t) => {
         1,
         /"enterprise" is custom: its keys need both/,
       ],
-      [create('--plan', 'free', '--address', '10.0.0.0/99'), 1, /"10.0.0.0\/99" is no address/],
+      [
+        create('--plan', 'free', '--address', '10.0.0.0/99'),
+        1,
+        /"10.0.0.0\/99" is neither an address/,
+      ],
       [create('--plan', 'free', '--method', 'FETCH'), 1, /"FETCH" isn’t a valid HTTP method/],
       [create('--plan', 'free', '--path', 'v1'), 1, /the path "v1" must start with \//],
       [create('--plan', 'free', '--note', 'a\nb'), 1, /the note must be a line/],

@@ -153,7 +153,7 @@ t.test(
     const unreachable = { list: () => Promise.reject(new Error('out of reach')) }
     noticeDifferences({ fleet: unreachable, audit, log, clock: Date.now })('differ')
     await until(() => lines.length === 3)
-    t.match(lines[2], ['error', { err: { message: 'out of reach' } }, /could not be told/])
+    t.match(lines[2], ['error', { err: { message: 'out of reach' } }, /is missing in the audit/])
   },
 )
 

@@ -15,7 +15,7 @@ export function Grant({ details, done }: { details: KeyDetails; done: () => void
   }
   return html`<${FormDialog}
     label="Grant more"
-    consequence=${`${whose} gets so much more within a second, on every gateway. It is gone with the day, or the minute.`}
+    consequence=${`${whose} gets these requests on top of the limit, on every gateway within a second, until the day or the minute ends.`}
     submit=${submit}
     fields=${html`
       <label
