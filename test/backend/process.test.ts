@@ -1,12 +1,14 @@
 import Sqlite from 'better-sqlite3'
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { caller, json } from '../support/http.ts'
 import { bound, held, isLong } from '../support/promises.ts'
-import { modesIn, startProcess } from '../support/process.ts'
+import { modesIn, startProcess, type Service } from '../support/process.ts'
+import { until } from '../support/until.ts'
 
 const program = 'backend/main.ts'
 const pet = { name: 'Rex', categoryId: 1 }
@@ -197,6 +199,8 @@ t.test('SIGTERM', async (t) => {
       env: { PORT: '0', DATABASE: join(t.testdir(), 'animals.db'), ...env },
     })
 
+  const isStopping = ({ output }: Service): boolean => output().includes('"stopping: requests')
+
   t.test('ends an idle service at once with exit code 0', async (t) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       const service = start()
@@ -217,10 +221,10 @@ t.test('SIGTERM', async (t) => {
     const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
     socket.write(head + body)
     while (!received.includes('201')) await new Promise((go) => socket.once('data', go))
-    socket.write(head + body.slice(0, 5))
-    await new Promise((go) => setTimeout(go, 50))
+    socket.write(head.replace('\r\n', '\r\nExpect: 100-continue\r\n') + body.slice(0, 5))
+    await until(() => received.endsWith('100 Continue\r\n\r\n'))
     service.child.kill('SIGTERM')
-    await new Promise((go) => setTimeout(go, 100))
+    await until(() => isStopping(service))
     received = ''
     socket.write(body.slice(5))
     await hungUp
@@ -232,11 +236,14 @@ t.test('SIGTERM', async (t) => {
     const service = start()
     const { hostname, port } = new URL(await service.url)
     const socket = connect(Number(port), hostname).on('error', () => undefined)
-    socket.write('POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n')
-    await new Promise((go) => setTimeout(go, 50))
+    socket.write(
+      'POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
+        'Expect: 100-continue\r\nContent-Length: 5\r\n\r\n',
+    )
+    await once(socket, 'data')
     const asked = performance.now()
     service.child.kill('SIGTERM')
-    await new Promise((go) => setTimeout(go, 50))
+    await until(() => isStopping(service))
     service.child.kill('SIGTERM')
     t.strictSame(await service.ended, { code: 1, signal: null })
     t.ok(performance.now() - asked < bound(2_000))
