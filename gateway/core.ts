@@ -17,12 +17,12 @@ import type { Stores } from './stores/stores.ts'
 import { LastUses } from './records/last-uses.ts'
 import { Tallying } from './records/tallying.ts'
 import { RecentRefusals } from './explain/recent-refusals.ts'
-import { tellOfRefusals } from './explain/refusals-of.ts'
+import { answerForRefusals } from './explain/refusals-of.ts'
 import { Peaks } from './foresight/peaks.ts'
 import { Timeline } from './explain/timeline.ts'
 import { LedgerKeeper } from './ledger/keeper.ts'
 import { LiveCounts } from './live/live-counts.ts'
-import { targetsAsTold } from './live/targets.ts'
+import { targetFigures } from './live/targets.ts'
 import { Watching } from './live/watching.ts'
 import type { Siblings } from './mirror/comparison.ts'
 import { Comparisons } from './mirror/comparisons.ts'
@@ -102,7 +102,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   const member = () => self.memberOf(storeOfFleet)
   const notices: Notices = new Notices({
     ...{ stores, config, self: member, counts: meters.notices, clock, log },
-    targets: () => targetsAsTold(upstreams.all),
+    targets: () => targetFigures(upstreams.all),
   })
   const { whenUnreachable } = config.store
   const directory = new KeyDirectory({
@@ -166,7 +166,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   })
   const recentRefusals = new RecentRefusals(clock())
   const ownRefusals = { refusals: recentRefusals, gateway: self.name }
-  const tellNoMore = tellOfRefusals(stores.questions, ownRefusals)
+  const endRefusalAnswers = answerForRefusals(stores.questions, ownRefusals)
   const earnedBans = new EarnedBans({
     store: stores.audit,
     clock,
@@ -212,7 +212,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   const live = new Watching({
     ...{ counts: liveCounts, recentRefusals, self: member },
     isReachable: () => quotas.isReachable,
-    targets: () => targetsAsTold(upstreams.all),
+    targets: () => targetFigures(upstreams.all),
     ...{ questions: stores.questions, fleet: stores.fleet },
     failed: (err) => log.error({ err }, 'live figures can’t be put together; they are tried again'),
   })
@@ -252,7 +252,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       storeWarnings.close()
       comparisons.stop()
       mirrors.end()
-      tellNoMore()
+      endRefusalAnswers()
       live.close()
       ledgerKeeper.stop()
       swaps.close()

@@ -4,7 +4,7 @@ import { breathe } from './breathe.ts'
 const usualBatch = 500
 
 /** Items that are sorted or merged in one turn of the loop. */
-const atOnce = 2_000
+const itemsInTurn = 2_000
 
 /**
  * Items in the order of a text of each, sorted while the event loop runs in between: at once, 100,000 hold it up for 80 ms.
@@ -18,10 +18,10 @@ export async function sortedBy<Item extends object>(
   let runs: Item[][] = []
   // Others may be added meanwhile.
   const { length } = items
-  for (let start = 0; start < length; start += atOnce) {
+  for (let start = 0; start < length; start += itemsInTurn) {
     runs.push(
       items
-        .slice(start, Math.min(start + atOnce, length))
+        .slice(start, Math.min(start + itemsInTurn, length))
         .sort((a, b) => (isBefore(a, b) ? -1 : 1)),
     )
     await breathe()
@@ -54,7 +54,7 @@ async function mergedRuns<Item extends object>(
         merged.push(a)
         a = one[++i]
       }
-      if (merged.length % atOnce === 0) await breathe()
+      if (merged.length % itemsInTurn === 0) await breathe()
     }
   }
   return merged.concat(one.slice(i), other.slice(j))

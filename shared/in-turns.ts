@@ -1,14 +1,14 @@
 import { breathe } from './breathe.ts'
 
 /** Items that are handled in one turn of the loop: about a millisecond. */
-const atOnce = 1_000
+const itemsInTurn = 1_000
 
 /** Gives the items one by one. The event loop serves requests in between, whatever their number. */
 export async function* inTurns<Item>(items: Iterable<Item>): AsyncGenerator<Item, void> {
   let count = 0
   for (const item of items) {
     yield item
-    if (++count % atOnce === 0) await breathe()
+    if (++count % itemsInTurn === 0) await breathe()
   }
 }
 
@@ -18,8 +18,8 @@ export async function sortedInTurns<Item>(
   order: (a: Item, b: Item) => number,
 ): Promise<Item[]> {
   let runs: Item[][] = []
-  for (let start = 0; start < items.length; start += atOnce) {
-    runs.push(items.slice(start, start + atOnce).sort(order))
+  for (let start = 0; start < items.length; start += itemsInTurn) {
+    runs.push(items.slice(start, start + itemsInTurn).sort(order))
     await breathe()
   }
   while (runs.length > 1) {
@@ -39,9 +39,9 @@ export async function firstInTurns<Item>(
   count: number,
 ): Promise<Item[]> {
   let first: Item[] = []
-  for (let start = 0; start < items.length; start += atOnce) {
+  for (let start = 0; start < items.length; start += itemsInTurn) {
     const last = first.length < count ? undefined : first[count - 1]
-    const some = items.slice(start, start + atOnce)
+    const some = items.slice(start, start + itemsInTurn)
     const better = last === undefined ? some : some.filter((item) => order(item, last) < 0)
     first = (await merged(first, better.sort(order), order)).slice(0, count)
     await breathe()
@@ -67,7 +67,7 @@ async function merged<Item>(
       all.push(b)
       j++
     }
-    if (all.length % atOnce === 0) await breathe()
+    if (all.length % itemsInTurn === 0) await breathe()
   }
   return all.concat(first.slice(i), second.slice(j))
 }

@@ -9,10 +9,10 @@ import { hashOf } from './refusal-block.ts'
 const kind = 'refusals'
 
 /** One gateway's answer: its refusals with the id, and how far back it remembers. */
-type Told = Readonly<{ found: readonly Explained[]; kept: number; since: string }>
+type GatewayAnswer = Readonly<{ found: readonly Explained[]; kept: number; since: string }>
 
 /** What is read of such an answer: whoever may use the store may write one. */
-const toldSchema = Type.Object({
+const answerSchema = Type.Object({
   found: Type.Array(Type.Object({ time: Type.String() })),
   kept: Type.Number(),
   since: Type.String(),
@@ -33,8 +33,8 @@ export type FoundRefusals = Readonly<{
 export type OwnRefusals = Readonly<{ refusals: RecentRefusals; gateway: string }>
 
 /** Lets a gateway answer for its own refusals. Returns the function that ends it. */
-export function tellOfRefusals(questions: FleetQuestions, own: OwnRefusals): () => void {
-  return questions.answer(kind, (about) => toldBy(own, about))
+export function answerForRefusals(questions: FleetQuestions, own: OwnRefusals): () => void {
+  return questions.answer(kind, (about) => ownAnswer(own, about))
 }
 
 /**
@@ -49,27 +49,27 @@ export async function refusalsOf(
 ): Promise<FoundRefusals> {
   const about = hashed(id)
   const answered = await questions.ask(kind, about, expected).catch((error: unknown) => {
-    if (own) return [toldBy(own, about)]
+    if (own) return [ownAnswer(own, about)]
     throw error
   })
-  const told = answered.filter((each) => isOf(toldSchema, each)) as readonly Told[]
-  const answers = told
+  const valid = answered.filter((each) => isOf(answerSchema, each)) as readonly GatewayAnswer[]
+  const answers = valid
     .flatMap(({ found }) => found)
     .sort((a, b) => (a.time < b.time ? 1 : a.time > b.time ? -1 : 0))
     .slice(0, mostFound)
   return {
     answers,
-    gateways: { asked: Math.max(expected, told.length), answered: told.length },
-    kept: told.reduce((sum, { kept }) => sum + kept, 0),
+    gateways: { asked: Math.max(expected, valid.length), answered: valid.length },
+    kept: valid.reduce((sum, { kept }) => sum + kept, 0),
     since:
-      told
+      valid
         .map(({ since }) => since)
         .sort()
         .at(-1) ?? null,
   }
 }
 
-function toldBy({ refusals, gateway }: OwnRefusals, about: string): Told {
+function ownAnswer({ refusals, gateway }: OwnRefusals, about: string): GatewayAnswer {
   const [hash = '', digest = ''] = about.split(' ')
   const found = refusals.findLike(Number(hash), (id) => digestOf(id) === digest)
   return {

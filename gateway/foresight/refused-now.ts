@@ -3,7 +3,7 @@ import type { QuotaStore } from '../limits/store.ts'
 import type { PlannedQuota } from './planned-quotas.ts'
 
 /** Quotas that are asked about in one turn of the loop. */
-const atOnce = 100
+const batchSize = 100
 
 /** The quotas whose next request of one point would be refused by the limits then, by their counters of now. */
 export async function refusedNow(
@@ -24,8 +24,8 @@ export async function refusedNow(
   }
   // The store answers for the next ones while these are read.
   let before: Promise<unknown> = Promise.resolve()
-  for (let start = 0; start < quotas.length; start += atOnce) {
-    const asked = ask(quotas.slice(start, start + atOnce))
+  for (let start = 0; start < quotas.length; start += batchSize) {
+    const asked = ask(quotas.slice(start, start + batchSize))
     await before
     await breathe()
     before = asked

@@ -23,17 +23,17 @@ export type LiveQuestion = Readonly<{
   minutes: boolean
 }>
 
-/** The last second, and the number of the last refusal, that a gateway has told. */
+/** The last second, and the number of the last refusal, that a gateway’s answers have come to. */
 export type Known = Readonly<{ second: number; refusal: number }>
 
 /** A target as one gateway sees it. */
-export type ToldTarget = Readonly<{ upstream: string; target: string; healthy: boolean }>
+export type TargetFigures = Readonly<{ upstream: string; target: string; healthy: boolean }>
 
-export type ToldRefusal = ReturnType<typeof refusalView>
-export type ToldKey = ReturnType<typeof keyView>
+export type LatestRefusal = ReturnType<typeof refusalView>
+export type RefusedKeyFigures = ReturnType<typeof keyView>
 
 /** The figures of one gateway. */
-export type Told = Readonly<{
+export type Figures = Readonly<{
   /** Of its process. */
   id: string
   name: string
@@ -45,28 +45,28 @@ export type Told = Readonly<{
   /** The last second that is over. */
   second: number
   /** The newest refusals, the oldest first, and the number of the last one. */
-  refusals: readonly ToldRefusal[]
+  refusals: readonly LatestRefusal[]
   refusal: number
-  refusedKeys: readonly ToldKey[]
-  targets: readonly ToldTarget[]
+  refusedKeys: readonly RefusedKeyFigures[]
+  targets: readonly TargetFigures[]
   /** Whether the store could be asked last. */
   isReachable: boolean
   /** Absent in an app that uses the plugin. */
   config: Readonly<{ hash: string; sharedHash: string; refuses: string | null }> | null
 }>
 
-export type TellerOptions = Readonly<{
+export type FiguresOptions = Readonly<{
   counts: LiveCounts
   recentRefusals: RecentRefusals
   self: () => Member
   isReachable: () => boolean
-  targets: () => readonly ToldTarget[]
+  targets: () => readonly TargetFigures[]
 }>
 
-/** Tells the live figures of one gateway. */
-export type Teller = (question: LiveQuestion) => Told
+/** Reads the live figures of this gateway for a question. */
+export type ReadFigures = (question: LiveQuestion) => Figures
 
-export function tellerOf(options: TellerOptions): Teller {
+export function figuresReader(options: FiguresOptions): ReadFigures {
   const { counts, recentRefusals, isReachable, targets } = options
   return ({ known, seconds, minutes }) => {
     const { sums, refusedKeys } = counts
@@ -94,10 +94,10 @@ export function tellerOf(options: TellerOptions): Teller {
 }
 
 /** Lets a gateway answer questions for live figures. Returns the function that ends it. */
-export function answerLive(questions: FleetQuestions, tell: Teller): () => void {
+export function answerLive(questions: FleetQuestions, read: ReadFigures): () => void {
   return questions.answer(liveKind, (about) => {
     const question = questionFrom(about)
-    return question && tell(question)
+    return question && read(question)
   })
 }
 
@@ -146,12 +146,12 @@ function isKnown({ second, refusal }: Known): boolean {
 }
 
 /** The figures in an answer; `undefined` if another program, or another version, has written it. */
-export function toldFrom(answer: unknown): Told | undefined {
+export function figuresFrom(answer: unknown): Figures | undefined {
   if (typeof answer !== 'object' || answer === null) return undefined
-  const told = answer as Told
-  const { id, name, nowMs, second, refusal, seconds, minutes } = told
-  const { refusals, refusedKeys, targets, config } = told
-  const isTold =
+  const figures = answer as Figures
+  const { id, name, nowMs, second, refusal, seconds, minutes } = figures
+  const { refusals, refusedKeys, targets, config } = figures
+  const areFigures =
     [id, name].every(isText) &&
     [nowMs, second, refusal].every(Number.isFinite) &&
     [seconds, minutes, refusals, refusedKeys, targets].every(Array.isArray) &&
@@ -163,7 +163,7 @@ export function toldFrom(answer: unknown): Told | undefined {
     }) &&
     targets.every(({ upstream, target }) => isText(upstream) && isText(target)) &&
     (config === null || (isObject(config) && isText(config.hash) && isText(config.sharedHash)))
-  return isTold ? told : undefined
+  return areFigures ? figures : undefined
 }
 
 function isRow(row: unknown): boolean {

@@ -28,7 +28,7 @@ export function leastOf({ power }: Scale, bucket: number): number {
   return (2 ** (power + (steps >> 1)) * (steps % 2 === 1 ? 1.5 : 1)) / 1_000
 }
 
-/** Latencies in milliseconds, as programs are told of them. */
+/** Latencies in milliseconds, as programs get them. */
 export type LatencyView = Readonly<{ count: number; mean: number; p50: number; p99: number }>
 
 /** The view of a histogram; `null` if it is empty. */

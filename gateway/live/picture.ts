@@ -1,6 +1,6 @@
 import { byConfiguration } from '../fleet/in-force.ts'
 import type { SumsView } from './sum-rows.ts'
-import type { Told, ToldKey, ToldRefusal } from './told.ts'
+import type { Figures, RefusedKeyFigures, LatestRefusal } from './figures.ts'
 
 /** The most refused keys of a picture. */
 const mostKeys = 20
@@ -13,7 +13,7 @@ export type LiveRange = keyof typeof ranges
 /** The sums of one second or one minute; `at` is its beginning, in Unix seconds. */
 export type LiveRow = Readonly<{ at: number }> & SumsView
 
-/** The live figures of a fleet, as programs are told of them. */
+/** The live figures of a fleet, as programs get them. */
 export type Picture = Readonly<{
   time: string
   gateways: Readonly<{ asked: number; told: number; names: readonly string[] }>
@@ -21,9 +21,9 @@ export type Picture = Readonly<{
   store: Readonly<{ reachable: boolean; without: readonly string[] }>
   configs: ReturnType<typeof configsOf>
   targets: ReturnType<typeof targetsOf>
-  refusedKeys: readonly ToldKey[]
+  refusedKeys: readonly RefusedKeyFigures[]
   /** The newest at the end. */
-  refusals: readonly ToldRefusal[]
+  refusals: readonly LatestRefusal[]
   /** The number of those that were left out, because there were too many at a time. */
   refusalsLeftOut: number
   range: Readonly<{
@@ -34,8 +34,8 @@ export type Picture = Readonly<{
   }> | null
 }>
 
-/** The present, as the gateways that answered tell it. */
-export function presentOf(all: readonly Told[]) {
+/** The present, by the gateways that have answered. */
+export function presentOf(all: readonly Figures[]) {
   const without = all.filter(({ isReachable }) => !isReachable).map(({ name }) => name)
   return {
     store: { reachable: without.length === 0, without: without.sort() },
@@ -46,7 +46,7 @@ export function presentOf(all: readonly Told[]) {
 }
 
 /** The configurations in force, with their gateways and the mistakes of files that these refuse. */
-function configsOf(all: readonly Told[]) {
+function configsOf(all: readonly Figures[]) {
   const groups = byConfiguration(all).sort((a, b) => (a.hash < b.hash ? -1 : 1))
   return groups.map(({ hash, members }) => {
     const refusals = members.flatMap(({ name, config }) =>
@@ -57,7 +57,7 @@ function configsOf(all: readonly Told[]) {
 }
 
 /** Each target, and the gateways that see it unhealthy. */
-function targetsOf(all: readonly Told[]) {
+function targetsOf(all: readonly Figures[]) {
   const found = new Map<string, { upstream: string; target: string; unhealthyAt: string[] }>()
   for (const { name, targets } of all) {
     for (const { upstream, target, healthy } of targets) {
@@ -71,8 +71,8 @@ function targetsOf(all: readonly Told[]) {
 }
 
 /** The keys that were refused most, by all gateways together. */
-function keysOf(all: readonly Told[]): ToldKey[] {
-  const found = new Map<string, ToldKey>()
+function keysOf(all: readonly Figures[]): RefusedKeyFigures[] {
+  const found = new Map<string, RefusedKeyFigures>()
   for (const each of all.flatMap(({ refusedKeys }) => refusedKeys)) {
     const name = `${each.window} ${each.key}`
     found.set(name, { ...each, count: each.count + (found.get(name)?.count ?? 0) })

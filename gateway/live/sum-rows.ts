@@ -85,7 +85,7 @@ export class SumRows {
   }
 }
 
-/** Sums as programs are told of them. */
+/** Sums as programs get them. */
 export function sumsView(sums: ArrayLike<number>) {
   const count = (place: number): number => sums[place] ?? 0
   const byOutcome = Object.fromEntries(outcomes.map((name, place) => [name, count(place)]))

@@ -1,9 +1,9 @@
 import type { Upstream } from '../forwarding/upstream.ts'
-import type { ToldTarget } from './told.ts'
+import type { TargetFigures } from './figures.ts'
 
 /** The targets of the open upstreams, each once: while a configuration changes, two upstreams may share one. */
-export function targetsAsTold(upstreams: readonly Upstream[]): readonly ToldTarget[] {
-  const found = new Map<string, ToldTarget>()
+export function targetFigures(upstreams: readonly Upstream[]): readonly TargetFigures[] {
+  const found = new Map<string, TargetFigures>()
   for (const { settings, targets } of upstreams) {
     for (const { origin, isFit } of targets) {
       const { name } = settings

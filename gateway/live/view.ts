@@ -1,18 +1,24 @@
 import { keptMinutes, keptSeconds } from './live-sums.ts'
 import { presentOf, ranges, type LiveRange, type LiveRow, type Picture } from './picture.ts'
 import { numbersOfRow, SumRows, sumsView, type SumsView } from './sum-rows.ts'
-import { mostRefusals, type Known, type LiveQuestion, type Told, type ToldRefusal } from './told.ts'
+import {
+  mostRefusals,
+  type Known,
+  type LiveQuestion,
+  type Figures,
+  type LatestRefusal,
+} from './figures.ts'
 
 /** How long a gateway may be silent before a question leaves out what is known of it. */
 const silentRounds = 60
 
-/** One gateway in a view: how far it has told, and the difference of its seconds to ours. */
-type Gateway = { known: Known; shift: number; told: Told; round: number }
+/** One gateway in a view: how far its answers have come, and the difference of its seconds to ours. */
+type Gateway = { known: Known; shift: number; figures: Figures; round: number }
 
 /** The place up to which a watcher has seen a view. */
 export type Mark = Readonly<{ round: number; refusals: number; listed: number }>
 
-/** The sums of a whole fleet, put together from what its gateways tell, each second of each gateway once. */
+/** The sums of a whole fleet, put together from the figures of its gateways, each second of each gateway once. */
 export class LiveView {
   readonly #range: LiveRange
   readonly #seconds = new SumRows(keptSeconds)
@@ -21,7 +27,7 @@ export class LiveView {
   /** The round in which each row has changed last. */
   readonly #changed: Uint32Array
   /** The latest refusals, and how many there were: those that are here, and all. */
-  #refusals: readonly ToldRefusal[] = []
+  #refusals: readonly LatestRefusal[] = []
   #listed = 0
   #counted = 0
   #round = 0
@@ -33,7 +39,7 @@ export class LiveView {
     this.#changed = new Uint32Array(this.#rows.size)
   }
 
-  /** Whether anything was told. */
+  /** Whether any gateway has answered. */
   get isBegun(): boolean {
     return this.#round > 0
   }
@@ -50,23 +56,23 @@ export class LiveView {
   }
 
   /** Takes the answers to a question to `asked` gateways; `nowMs` is this gateway's own time. */
-  take(answers: readonly Told[], asked: number, nowMs: number): void {
+  take(answers: readonly Figures[], asked: number, nowMs: number): void {
     this.#round++
     this.#asked = Math.max(asked, answers.length)
-    const news: ToldRefusal[] = []
-    for (const told of answers) {
-      const before = this.#gateways.get(told.id)
-      const shift = before?.shift ?? Math.round((nowMs - told.nowMs) / 1_000)
-      if (!before) for (const row of told.minutes) this.#addMinute(row, shift)
-      for (const row of told.seconds) {
+    const news: LatestRefusal[] = []
+    for (const figures of answers) {
+      const before = this.#gateways.get(figures.id)
+      const shift = before?.shift ?? Math.round((nowMs - figures.nowMs) / 1_000)
+      if (!before) for (const row of figures.minutes) this.#addMinute(row, shift)
+      for (const row of figures.seconds) {
         const [second = 0] = row
         if (before && second <= before.known.second) continue
-        this.#addSecond(row, shift, before !== undefined || told.minutes.length === 0)
+        this.#addSecond(row, shift, before !== undefined || figures.minutes.length === 0)
       }
-      this.#counted += before ? told.refusal - before.known.refusal : told.refusals.length
-      news.push(...told.refusals)
-      const known = { second: told.second, refusal: told.refusal }
-      this.#gateways.set(told.id, { known, shift, told, round: this.#round })
+      this.#counted += before ? figures.refusal - before.known.refusal : figures.refusals.length
+      news.push(...figures.refusals)
+      const known = { second: figures.second, refusal: figures.refusal }
+      this.#gateways.set(figures.id, { known, shift, figures, round: this.#round })
     }
     const latest = news.sort((a, b) => (a.time < b.time ? -1 : 1)).slice(-mostRefusals)
     this.#listed += latest.length
@@ -75,20 +81,20 @@ export class LiveView {
 
   /** The figures as they are; with a mark, only rows and refusals that came after it. Without `hasRange` it has no rows. */
   picture(nowMs: number, since: Mark | undefined, hasRange = true): Picture {
-    const told = [...this.#gateways.values()]
+    const figures = [...this.#gateways.values()]
       .filter(({ round }) => round === this.#round)
-      .map(({ told }) => told)
+      .map(({ figures }) => figures)
     const second = Math.floor(nowMs / 1_000)
     const refusals = this.#refusalsSince(since)
     return {
       time: new Date(nowMs).toISOString(),
       gateways: {
         asked: this.#asked,
-        told: told.length,
-        names: told.map(({ name }) => name).sort(),
+        told: figures.length,
+        names: figures.map(({ name }) => name).sort(),
       },
       lastMinute: sumsOf(this.#seconds, second - 60, second),
-      ...presentOf(told),
+      ...presentOf(figures),
       refusals,
       refusalsLeftOut: since ? this.#counted - since.refusals - refusals.length : 0,
       range: hasRange ? this.#rangeSince(second, since?.round ?? 0) : null,
@@ -115,7 +121,7 @@ export class LiveView {
     if (rows === this.#rows && row >= 0) this.#changed[row] = this.#round
   }
 
-  #refusalsSince(since: Mark | undefined): readonly ToldRefusal[] {
+  #refusalsSince(since: Mark | undefined): readonly LatestRefusal[] {
     const count = since ? this.#listed - since.listed : mostRefusals
     return count > 0 ? this.#refusals.slice(-count) : []
   }

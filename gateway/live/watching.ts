@@ -5,11 +5,11 @@ import type { LiveRange, Picture } from './picture.ts'
 import {
   answerLive,
   liveKind,
-  tellerOf,
-  toldFrom,
-  type Teller,
-  type TellerOptions,
-} from './told.ts'
+  figuresReader,
+  figuresFrom,
+  type ReadFigures,
+  type FiguresOptions,
+} from './figures.ts'
 import { LiveView, type Mark } from './view.ts'
 
 /** The seconds behind a picture without rows, and one more. */
@@ -24,7 +24,7 @@ export type Watcher = Readonly<{
   end: () => void
 }>
 
-export type WatchingOptions = TellerOptions &
+export type WatchingOptions = FiguresOptions &
   Readonly<{
     questions: FleetQuestions
     fleet: Pick<FleetStore, 'size'>
@@ -38,14 +38,14 @@ export type WatchingOptions = TellerOptions &
  */
 export class Watching {
   readonly #options: WatchingOptions
-  readonly #tell: Teller
-  readonly #answerNoMore: () => void
+  readonly #read: ReadFigures
+  readonly #endAnswers: () => void
   readonly #rounds = new Map<LiveRange, Rounds>()
 
   constructor(options: WatchingOptions) {
     this.#options = options
-    this.#tell = tellerOf(options)
-    this.#answerNoMore = answerLive(options.questions, this.#tell)
+    this.#read = figuresReader(options)
+    this.#endAnswers = answerLive(options.questions, this.#read)
   }
 
   /** The figures now; with the rows of a range, if one is named. */
@@ -84,7 +84,7 @@ export class Watching {
   }
 
   close(): void {
-    this.#answerNoMore()
+    this.#endAnswers()
     for (const rounds of this.#rounds.values()) rounds.stop()
     this.#rounds.clear()
   }
@@ -109,12 +109,12 @@ export class Watching {
     const answers = await questions
       .ask(liveKind, JSON.stringify(question), expected)
       .catch((): unknown[] => ((hasStore = false), []))
-    const told = answers.flatMap((answer) => toldFrom(answer) ?? [])
-    const byId = new Map(told.map((each) => [each.id, each]))
+    const figures = answers.flatMap((answer) => figuresFrom(answer) ?? [])
+    const byId = new Map(figures.map((each) => [each.id, each]))
     const { id } = self()
     if (!byId.has(id)) {
       // Without the store this gateway still knows of itself.
-      const own = this.#tell(question)
+      const own = this.#read(question)
       byId.set(id, { ...own, isReachable: own.isReachable && hasStore })
     }
     view.take([...byId.values()], expected, this.#nowMs())

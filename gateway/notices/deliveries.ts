@@ -8,7 +8,7 @@ import { send, type Answer } from './send.ts'
 import type { NoticeStore, Outcome, Queued } from './store.ts'
 
 /** Notices that are on their way to one address at a time. */
-const atOnce = 4
+const batchSize = 4
 
 export type DeliveryOptions = Readonly<{
   store: () => NoticeStore
@@ -55,7 +55,7 @@ export class Deliveries {
 
   async #deliverAll(address: NoticeAddress): Promise<void> {
     while (!this.#stop.signal.aborted) {
-      const due = await this.#options.store().due(address.queue, atOnce)
+      const due = await this.#options.store().due(address.queue, batchSize)
       if (due.length === 0) return
       await Promise.all(due.map((notice) => this.#deliver(address, notice)))
     }

@@ -3,7 +3,7 @@ import type { Log } from '../../shared/log.ts'
 import type { Config } from '../config/config.ts'
 import type { FleetStore } from '../fleet/store.ts'
 import type { KeyStore } from '../keys/store.ts'
-import type { ToldTarget } from '../live/told.ts'
+import type { TargetFigures } from '../live/figures.ts'
 import type { AuditStore } from '../records/audit-store.ts'
 import type { Counts } from '../records/meters.ts'
 import type { TallyStore } from '../records/tally-store.ts'
@@ -41,7 +41,7 @@ export type NoticesOptions = Readonly<{
   /** This process. */
   self: () => Readonly<{ id: string; name: string; store: string }>
   /** The targets of the configuration as this gateway sees them. */
-  targets: () => readonly ToldTarget[]
+  targets: () => readonly TargetFigures[]
   /** Notices by type and result. */
   counts: Counts
   clock: Clock

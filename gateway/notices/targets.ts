@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../shared/clock.ts'
-import type { ToldTarget } from '../live/told.ts'
+import type { TargetFigures } from '../live/figures.ts'
 import { noticeOf } from './notice.ts'
 import type { Outbox } from './outbox.ts'
 import type { Turn } from './store.ts'
@@ -37,7 +37,7 @@ export class TargetNews {
   async mend(
     turns: readonly Turn[],
     members: () => Promise<readonly string[]>,
-    targets: readonly ToldTarget[],
+    targets: readonly TargetFigures[],
   ): Promise<void> {
     const { outbox, clock, id } = this.#options
     const out = turns.filter(({ subject }) => subject.startsWith(prefix))

@@ -25,7 +25,7 @@ const batchSize = 200
 const peaksAtOnce = 20
 
 /** The number of calls under way at a time. */
-const atOnce = 4
+const laneCount = 4
 
 /** The time limit of a call. It is long, because only the copy waits. */
 const timeoutMs = 10_000
@@ -243,7 +243,7 @@ async function inBatches<Item>(
   items: readonly Item[],
   size: number,
   put: (batch: readonly Item[]) => Promise<void>,
-  lanes: number = atOnce,
+  lanes: number = laneCount,
 ): Promise<void> {
   let start = 0
   const lane = async (): Promise<void> => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { toldFrom } from '../../../gateway/live/told.ts'
+import { figuresFrom } from '../../../gateway/live/figures.ts'
 import { LiveView } from '../../../gateway/live/view.ts'
 
 /** Values that JSON can hold; the last one can't even be made a text. */
@@ -25,12 +25,12 @@ const plain = {
 }
 
 t.test('an answer with members of other types is left out, or makes a picture', (t) => {
-  const other = toldFrom({
+  const other = figuresFrom({
     ...plain,
     id: 'b',
     config: { hash: 'def', sharedHash: 'def', refuses: null },
   })
-  if (!toldFrom(plain) || !other) throw new Error('both are answers')
+  if (!figuresFrom(plain) || !other) throw new Error('both are answers')
   const answers = odd.flatMap((value) => [
     ...Object.keys(plain).map((name) => ({ ...plain, [name]: value })),
     ...(['refusals', 'refusedKeys', 'targets'] as const).flatMap((list) =>
@@ -45,7 +45,7 @@ t.test('an answer with members of other types is left out, or makes a picture', 
     })),
   ])
   for (const answer of answers) {
-    const told = toldFrom(answer)
+    const told = figuresFrom(answer)
     const view = new LiveView('15m')
     view.take(told ? [told, other] : [other], 2, 5_000)
     t.doesNotThrow(() => JSON.stringify(view.picture(5_000, undefined)), JSON.stringify(answer))

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { targetsAsTold } from '../../../gateway/live/targets.ts'
+import { targetFigures } from '../../../gateway/live/targets.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { runCommand } from '../../support/command.ts'
 import { startGateway } from '../../support/gateway.ts'
@@ -163,7 +163,7 @@ deprecations:
   await t.test(
     'a target that a gateway of the past took out is let in by the next one',
     async (t) => {
-      const [{ upstream, target } = { upstream: '', target: '' }] = targetsAsTold(
+      const [{ upstream, target } = { upstream: '', target: '' }] = targetFigures(
         core.upstreams.all,
       )
       const gone = { subject: `target ${upstream} ${target}`, state: 'out', by: 'gone' }
