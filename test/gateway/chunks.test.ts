@@ -1,10 +1,11 @@
 import { EventEmitter, once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t from 'tap'
+import { startStore } from '../support/backend.ts'
 import { ratioOf } from '../support/cost.ts'
 import { startFleet } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
-import { answerFrom, json } from '../support/http.ts'
+import { answerFrom, json, raw } from '../support/http.ts'
 
 const megabyte = 1024 * 1024
 
@@ -166,4 +167,14 @@ t.test('a pipelined request in many small chunks is refused in its turn', async 
   const first = whole(known, 10)
   const answers = await send(`${first}${inChunks(known, megabyte / 16, 1)}`)
   t.match(answers, /^HTTP\/1\.1 200 [^]*\r\n\r\nokHTTP\/1\.1 400 /)
+})
+
+t.test('the animal store refuses such a body, too, and goes on', async (t) => {
+  const { url, call } = await startStore(t)
+  const head: Head = (lines) =>
+    `POST /v1/pets HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n${lines}\r\n`
+  const answer = answerFrom(await raw(url, inChunks(head, megabyte / 16, 1)))
+  t.equal(answer.status, 400)
+  t.match(json(answer), { code: 'invalid_request', message: /too many small chunks/ })
+  t.equal((await call('GET', '/v1/pets')).status, 200)
 })
