@@ -11,12 +11,16 @@ const format = 1
 export async function epochIn(connection: Connection, record: string): Promise<string | undefined> {
   try {
     const epoch = await connection.hget(record, 'epoch')
-    if (epoch !== null) return epoch
+    if (epoch !== null) return epochFrom(epoch)
     // A replica that has no data yet refuses it.
     await connection.hsetnx(record, 'epoch', randomUUID())
     await connection.hsetnx(record, 'format', format)
-    return (await connection.hget(record, 'epoch')) ?? undefined
+    return epochFrom(await connection.hget(record, 'epoch'))
   } catch {
     return undefined
   }
+}
+
+function epochFrom(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[0-9a-f-]{36}$/.test(value) ? value : undefined
 }
