@@ -32,13 +32,16 @@ export async function startFaultProxy(t: Test, target: number): Promise<FaultPro
         sockets.delete(from)
         to.destroy()
       })
-      from.on('data', (piece) => {
+      // Pieces stay in their order, also those that come when the delay has just become shorter.
+      const waiting: Buffer[] = []
+      const pass = (): void => {
+        if (isHanging) held.push(pass)
+        else to.write(waiting.shift() ?? '')
+      }
+      from.on('data', (piece: Buffer) => {
         if (from === near) pieces++
-        const pass = (): void => {
-          if (isHanging) held.push(pass)
-          else to.write(piece)
-        }
-        if (delayMs > 0) setTimeout(pass, delayMs)
+        waiting.push(piece)
+        if (delayMs > 0 || waiting.length > 1) setTimeout(pass, delayMs)
         else pass()
       })
     }
