@@ -51,7 +51,7 @@ export type CoreOptions = Readonly<{
 /** The parts that outlive a configuration: stores, callers, counters and connections to backends. */
 export type Core = Readonly<{
   stores: Stores
-  /** What operators should know about the store. */
+  /** Warnings about the store for operators. */
   storeWarnings: StoreWarnings
   directory: KeyDirectory
   quotas: Quotas

@@ -87,7 +87,9 @@ export function createService(options: ServiceOptions): FastifyInstance {
     return answer(reply, refusal)
   })
   app.addHook('onRequest', ({ raw }, reply, done) => {
-    boundChunks(raw, () => void reply.send(tooSmallChunks()))
+    boundChunks(raw, () => {
+      if (!reply.sent) void reply.send(tooSmallChunks())
+    })
     done()
   })
   app.addHook('onSend', (request, reply, payload, done) => {

@@ -11,7 +11,7 @@ const kind = 'refusals'
 /** One gateway's answer: its refusals with the id, and how far back it remembers. */
 type GatewayAnswer = Readonly<{ found: readonly Explained[]; kept: number; since: string }>
 
-/** What is read of such an answer: whoever may use the store may write one. */
+/** The members of such an answer that are read: whoever may use the store may write one. */
 const answerSchema = Type.Object({
   found: Type.Array(Type.Object({ time: Type.String() })),
   kept: Type.Number(),

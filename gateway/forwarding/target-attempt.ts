@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Readable, type Duplex } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { Timeouts } from '../config/config.ts'
+import { Gathered } from '../../shared/gathered.ts'
 import { CallerBody } from './caller-body.ts'
 import type { Target } from './target.ts'
 
@@ -58,9 +59,6 @@ type Controller = Dispatcher.DispatchController
 /** `resolved.then` runs a function as the next microtask; `queueMicrotask` costs twice as much (0.2 µs). */
 const resolved = Promise.resolve()
 
-/** What has this size is handed on at once. */
-const pieceBytes = 64 * 1024
-
 /** The longest that a caller may read nothing of an answer. */
 export const stalledMs = 120_000
 
@@ -79,10 +77,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
   #status = 0
   #headers: IncomingHttpHeaders = {}
   /** Chunks of the body that weren't handed on yet. */
-  #gathered: Buffer[] = []
-  #gatheredBytes = 0
-  /** Hands on what came in this turn of the event loop, however many chunks it was. */
-  #turn: NodeJS.Immediate | undefined
+  readonly #gathered = new Gathered()
   #stream: Readable | undefined
   /** `answering` from handing the answer on until its end. */
   #state: 'waiting' | 'answering' | 'over' = 'waiting'
@@ -132,11 +127,10 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
-    this.#gathered.push(chunk)
-    this.#gatheredBytes += chunk.length
+    const isPiece = this.#gathered.add(chunk)
     if (!this.#stream) return
-    if (this.#gatheredBytes >= pieceBytes) this.#handOn(controller)
-    else this.#turn ??= setImmediate(() => this.#handOn(controller))
+    if (isPiece) this.#handOn(controller)
+    else this.#gathered.wait(() => this.#handOn(controller))
   }
 
   onResponseEnd(): void {
@@ -173,7 +167,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     if (this.#state !== 'waiting') return
     this.#state = 'answering'
     this.#target.answered(this.#status)
-    const first = this.#takeGathered()
+    const first = this.#gathered.take()
     const body = isWhole ? first : this.#open(first)
     try {
       this.#listener.answered({
@@ -215,18 +209,8 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     return stream
   }
 
-  /** What came since the last time, in one piece. */
-  #takeGathered(): Buffer | undefined {
-    clearImmediate(this.#turn)
-    this.#turn = undefined
-    const chunks = this.#gathered
-    this.#gathered = []
-    this.#gatheredBytes = 0
-    return chunks.length > 1 ? Buffer.concat(chunks) : chunks[0]
-  }
-
   #handOn(controller?: Controller): void {
-    const piece = this.#takeGathered()
+    const piece = this.#gathered.take()
     if (!piece || this.#state === 'over') return
     if (this.#stream?.push(piece)) this.#timer?.refresh()
     else if (controller) this.#pause(controller)
@@ -310,7 +294,6 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     this.#state = 'over'
     clearTimeout(this.#timer)
     clearTimeout(this.#requestTimer)
-    clearImmediate(this.#turn)
   }
 }
 

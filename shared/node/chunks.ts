@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import { Gathered } from '../gathered.ts'
 
 /**
  * Node calls back once a chunk: 1 µs, for one byte as for 64 KB. So a sender must not choose how many they are. Chunks that come
@@ -8,9 +9,6 @@ import type { Socket } from 'node:net'
  */
 const fewChunks = 512
 const leastMeanBytes = 256
-
-/** What is gathered of one turn of the event loop is handed on once it has this size. */
-const pieceBytes = 64 * 1024
 
 const chunks = Symbol('chunks')
 
@@ -33,9 +31,7 @@ class Chunks {
   #bytes = 0
   /** Chunks that came with others. */
   #together = 0
-  #gathered: Buffer[] = []
-  #gatheredBytes = 0
-  #turn: NodeJS.Immediate | undefined
+  readonly #gathered = new Gathered()
   #isTooSmall = false
   #tooSmall: (() => void) | undefined
 
@@ -57,34 +53,25 @@ class Chunks {
       return this.#push(null)
     }
     this.#bytes += chunk.length
-    if (this.#turn) this.#together++
-    else this.#turn = setImmediate(() => this.#handOn())
+    if (this.#gathered.isWaiting) this.#together++
     if (this.#together > fewChunks && this.#bytes < this.#together * leastMeanBytes) {
       this.#stop()
       return false
     }
-    this.#gathered.push(chunk)
-    this.#gatheredBytes += chunk.length
-    if (this.#gatheredBytes >= pieceBytes) return this.#handOn()
+    if (this.#gathered.add(chunk)) return this.#handOn()
+    this.#gathered.wait(() => this.#handOn())
     const { readableLength, readableHighWaterMark } = this.#request
-    return readableLength + this.#gatheredBytes < readableHighWaterMark
+    return readableLength + this.#gathered.bytes < readableHighWaterMark
   }
 
   #handOn(): boolean {
-    clearImmediate(this.#turn)
-    this.#turn = undefined
-    const [first] = this.#gathered
-    if (!first) return true
-    const piece = this.#gathered.length > 1 ? Buffer.concat(this.#gathered) : first
-    this.#gathered = []
-    this.#gatheredBytes = 0
-    return this.#push(piece)
+    const piece = this.#gathered.take()
+    return piece ? this.#push(piece) : true
   }
 
   #stop(): void {
     this.#isTooSmall = true
-    clearImmediate(this.#turn)
-    this.#gathered = []
+    this.#gathered.take()
     skipBody(this.#request)
     this.#tooSmall?.()
   }
@@ -94,7 +81,7 @@ class Chunks {
 const onBody = 3
 
 /**
- * Lets Node's parser call back for no further piece of a body: a chunk then costs a tenth. Its connection must end with the
+ * Lets Node's parser call back for no further piece of a body: a chunk then costs a twentieth. Its connection must end with the
  * answer.
  */
 export function skipBody({ socket }: IncomingMessage): void {
