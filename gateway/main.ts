@@ -8,20 +8,21 @@ import { logLevels, standardLog, type LogSettings } from '../shared/log.ts'
 import { serviceLog } from '../shared/request-log.ts'
 import { isLoopback, portInUse, serve } from '../shared/serve.ts'
 import { secretFault, secretWarning } from '../shared/signature.ts'
-import { createAdmin } from './admin/app.ts'
-import { createMetrics } from './admin/metrics/metrics.ts'
-import { adminTokensFrom, guessableWarnings, roleWarnings } from './admin/token.ts'
-import { noterFor, logChanges } from './records/audit.ts'
-import { changeOf } from './config/diff.ts'
-import { ConfigError } from './config/config-error.ts'
-import { configFile } from './config/file-text.ts'
-import { readConfig, type Loaded } from './config/load.ts'
-import { Self } from './fleet/self.ts'
-import { Reloader } from './config/reload.ts'
-import { orderFrom } from './mirror/mirrors.ts'
-import { WorkerLink, WorkerPool } from './worker-pool.ts'
-import { Gateway } from './server.ts'
-import { readingThreadOf } from './thread/hand.ts'
+import { createAdmin } from './office/admin/app.ts'
+import { createMetrics } from './office/admin/metrics/metrics.ts'
+import { adminTokensFrom, guessableWarnings, roleWarnings } from './office/admin/token.ts'
+import { logChanges } from './front/records/audit.ts'
+import { ConfigError } from './office/config/config-error.ts'
+import { configFile } from './office/config/file-text.ts'
+import { readConfig, type Loaded } from './office/config/load.ts'
+import { Self } from './front/fleet/self.ts'
+import { Reloader } from './office/config/reload.ts'
+import { hindrances } from './office/config/hindrances.ts'
+import { noteReload } from './office/config/note-reload.ts'
+import { orderFrom } from './office/compare/mirrors.ts'
+import { WorkerLink, WorkerPool } from './office/worker-pool.ts'
+import { Gateway } from './gateway.ts'
+import { readingThreadOf } from './office/thread/hand.ts'
 
 const help = `The gateway: authenticates callers, enforces their plans, forwards to a backend.
 
@@ -115,30 +116,8 @@ async function main(): Promise<void> {
     environment: process.env,
     loaded,
     change: (config) => gateway.change(config),
-    hindrances: (config) => gateway.core.swaps.hindrances(gateway.config, config),
-    onAttempt: (result, { hash, mistakes }, { by, before, loaded }) => {
-      metrics.reloaded(result)
-      const change = changeOf(file, before, loaded.shown)
-      if (change && isLeader) {
-        const noted = noterFor(gateway.core.stores.audit, by, Date.now)
-        noted(change).catch((err: unknown) => {
-          gateway.log.error({ err }, 'a change of the configuration is missing in the audit')
-        })
-      }
-      if (result === 'changed') warnOf(loaded)
-      const news = gateway.core.notices.config
-      if (result === 'changed') {
-        news.changed({ file, hash, by, places: Object.keys(change?.after ?? {}) })
-      }
-      if (mistakes === undefined) {
-        news.sound()
-        gateway.log.info({ hash }, `the configuration is ${result}`)
-      } else {
-        news.refused(file, mistakes.split('\n'))
-        const why = 'the configuration is refused, and the one before stays in force'
-        gateway.log.error({ mistakes: mistakes.split('\n') }, why)
-      }
-    },
+    hindrances: (config) => hindrances(gateway.front.swaps, gateway.config, config),
+    onAttempt: noteReload({ gateway, metrics, file, isLeader, log: gateway.log, warnOf }),
   })
   self.fileState = () => reloader.state
   let isStopping = false
@@ -155,7 +134,7 @@ async function main(): Promise<void> {
       thread,
       isStopping: () => isStopping,
     })
-    endChangeLog = logChanges(gateway.core.stores.audit, (about, message) =>
+    endChangeLog = logChanges(gateway.front.stores.audit, (about, message) =>
       gateway.log.info(about, message),
     )
     try {
@@ -166,10 +145,10 @@ async function main(): Promise<void> {
     }
   }
   const stopping = (): void => {
-    gateway.core.comparisons.stop()
+    gateway.office.comparisons.stop()
     isStopping = true
     thread?.close()
-    gateway.core.live.wake()
+    gateway.office.live.wake()
     reloader.close()
     endChangeLog()
   }
@@ -185,7 +164,7 @@ async function main(): Promise<void> {
     throw portInUse(error, 'listen.port in the configuration')
   }
   reload = () => void reloader.reload('SIGHUP')
-  const { mirrors } = gateway.core
+  const { mirrors } = gateway.office
   link?.serve(reload, (about) => {
     const order = orderFrom(about)
     return order ? Promise.resolve(mirrors.obey(order)) : metrics.own()

@@ -10,15 +10,14 @@ import type { Clock } from '../shared/clock.ts'
 import { letArrive } from '../shared/node/linger.ts'
 import type { RefusalCode } from '../shared/refusal.ts'
 import { secretWarning, signer } from '../shared/signature.ts'
-import type { Config } from './config/config.ts'
-import { readConfig, readObject, type Loaded } from './config/load.ts'
+import type { Config } from './front/config/config.ts'
+import { readConfig, readObject, type Loaded } from './office/config/load.ts'
 import { nearest } from '../shared/near.ts'
-import type { ConfigFile } from './config/file.ts'
-import { openCore } from './core.ts'
-import { Self } from './fleet/self.ts'
-import { guard } from './guard.ts'
-import type { GuardedRoute } from './request-record.ts'
-import type { Stores } from './stores/stores.ts'
+import type { ConfigFile } from './office/config/file.ts'
+import { openWings } from './wings.ts'
+import { guard } from './front/guard.ts'
+import type { GuardedRoute } from './front/request-record.ts'
+import type { Stores } from './front/stores/stores.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -83,23 +82,17 @@ async function register(app: FastifyInstance, options: TollgateOptions): Promise
   const weakness = secretWarning(secret)
   if (weakness) app.log.warn(weakness)
   for (const warning of warnings) app.log.warn(warning)
-  const core = await openCore({
-    config,
-    stores: options.stores,
-    self: new Self({ name: config.name, clock }),
-    secret,
-    clock,
-    log: app.log,
-  })
-  app.addHook('onClose', () => core.close())
+  const { stores } = options
+  const { front, close } = await openWings({ config, stores, secret, clock, log: app.log })
+  app.addHook('onClose', close)
   // Open WebSockets would keep the app's server from closing.
   app.addHook('preClose', (done) => {
-    core.upstreams.cutTunnels()
+    front.upstreams.cutTunnels()
     done()
   })
   await guard(app, {
     config,
-    core,
+    front,
     sign: secret ? signer(secret) : undefined,
     clock,
     finish: refuse ? [envelope(refuse), arrive] : [arrive],

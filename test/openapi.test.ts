@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse, stringify } from 'yaml'
 import { openDatabase } from '../backend/database.ts'
-import { hashOf, newKeyId, newToken } from '../gateway/keys/token.ts'
-import { QuotaDesk } from '../gateway/operations/quota-desk.ts'
+import { hashOf, newKeyId, newToken } from '../gateway/front/keys/token.ts'
+import { QuotaDesk } from '../gateway/office/operations/quota-desk.ts'
 import { statusByCode } from '../shared/refusal.ts'
 import { newKey } from './contracts/keys.ts'
 import { startStore, type Store } from './support/backend.ts'
@@ -117,7 +117,7 @@ async function askWell(t: Test, call: Call, { key, app }: Gateway): Promise<void
   }
   const { headers: used } = await key({ limits: hundred, name: 'Used', account: 'used' })
   await call('GET', '/v1/pets/1', undefined, used)
-  await app.core.tallying.flush()
+  await app.front.tallying.flush()
   for (const status of [200, 429]) {
     t.equal((await call('GET', '/v1/usage?days=2', undefined, used)).status, status)
   }

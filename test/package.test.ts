@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { PageFolder } from '../gateway/http/page-files.ts'
+import { PageFolder } from '../gateway/front/http/page-files.ts'
 import { startUpstream } from './support/gateway.ts'
 import { caller, json } from './support/http.ts'
 import { root } from './support/process.ts'
@@ -68,8 +68,8 @@ t.test('the package works where it is installed: command, plugin and types', asy
     )
   }
   t.ok(paths.every((path) => !/^(?:test|backend|build\/(?:test|backend))\//.test(path)))
-  t.ok(paths.includes('build/gateway/stores/redis/quota.lua'))
-  for (const folder of ['gateway/admin/console', 'gateway/portal/page']) {
+  t.ok(paths.includes('build/gateway/front/stores/redis/quota.lua'))
+  for (const folder of ['gateway/office/admin/console', 'gateway/front/portal/page']) {
     for (const path of filesIn(folder)) t.ok(paths.includes(`build/${path}`), path)
   }
   for (const path of paths)
@@ -80,7 +80,7 @@ t.test('the package works where it is installed: command, plugin and types', asy
   }
   for (const path of [main, types]) t.ok(paths.includes(path.replace('./', '')), path)
 
-  for (const folder of ['gateway/admin/console', 'gateway/portal/page']) {
+  for (const folder of ['gateway/office/admin/console', 'gateway/front/portal/page']) {
     const [here, packed] = [folder, `build/${folder}`].map(
       (place) => new PageFolder(join(root, place)).files,
     )

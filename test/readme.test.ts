@@ -2,9 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
-import { configOf } from '../gateway/config/load.ts'
-import type { ConfigFile } from '../gateway/config/file.ts'
-import { fileSchema } from '../gateway/config/schema.ts'
+import { configOf } from '../gateway/office/config/load.ts'
+import type { ConfigFile } from '../gateway/office/config/file.ts'
+import { fileSchema } from '../gateway/office/config/schema.ts'
 import { statusByCode } from '../shared/refusal.ts'
 import { root, startProcess } from './support/process.ts'
 import { settingsOf } from './support/settings.ts'
@@ -113,12 +113,12 @@ t.test('every code of a refusal is told with its status, and no other', (t) => {
 })
 
 t.test('every command is told as its help tells it', async (t) => {
-  const lines = (await helpOf(t, 'gateway/cli/main.ts')).split('\n')
+  const lines = (await helpOf(t, 'gateway/office/cli/main.ts')).split('\n')
   const commands = lines
     .filter((line) => /^ {2}\S/.test(line))
     .map((line) => (/^ {2}(.*?) {2,}(.*)$/.exec(line) ?? []).slice(1, 3))
   t.ok(commands.length > 15)
-  t.strictSame(table('gateway/cli/README.md', 'command'), commands)
+  t.strictSame(table('gateway/office/cli/README.md', 'command'), commands)
 })
 
 t.test('every variable of the environment is told, and no other', async (t) => {

@@ -22,57 +22,40 @@ const walls: readonly { from: RegExp; notTo: RegExp; because: string }[] = [
       'OpenTelemetry’s packages are optional, and loaded in shared/spans/ only where spans are made',
   },
   {
-    from: /^gateway\/stages\//,
-    notTo: /^gateway\/stages\//,
+    from: /^gateway\/front\//,
+    notTo: /^gateway\/office\//,
+    because: 'callers are served whether or not anybody operates the gateway',
+  },
+  {
+    from: /^gateway\/(?:front|office)\//,
+    notTo: /^gateway\/[^/]+$/,
+    because: 'the wings meet above them, in the entries',
+  },
+  {
+    from: /^gateway\/front\/stages\//,
+    notTo: /^gateway\/front\/stages\//,
     because: 'stages meet in guard.ts only',
   },
   {
-    from: /^gateway\/stages\//,
-    notTo: /^(?:gateway\/stores\/(?:embedded|redis)|ioredis|rate-limiter-flexible)/,
-    because: 'a stage sees the interface of a store, never its technology',
+    from: /^gateway\/front\/(?!stores\/)/,
+    notTo:
+      /^(?:gateway\/front\/stores\/(?:embedded|redis)|ioredis|better-sqlite3)/,
+    because: 'callers are served from the interface of a store, never from its technology',
   },
   {
-    from: /^gateway\/operations\//,
-    notTo: /^(?:gateway\/(?:cli|admin)\/|fastify)/,
+    from: /^gateway\/office\/operations\//,
+    notTo: /^(?:gateway\/office\/(?:cli|admin)\/|fastify)/,
     because: 'an operation does not know who shows it',
   },
   {
-    from: /^gateway\/stores\//,
-    notTo: /^(?:gateway\/stages\/|fastify)/,
+    from: /^gateway\/front\/stores\//,
+    notTo: /^(?:gateway\/front\/stages\/|fastify)/,
     because: 'stores know no HTTP',
   },
 ]
 
-/**
- * The floors of the gateway, from the ground up: code that runs is imported from the same floor or one below
- * (types may come from anywhere). Places are beginnings of paths, below `gateway/`.
- */
-const floors: readonly (readonly string[])[] = [
-  ['http/'],
-  ['limits/'],
-  ['keys/', 'request-record.ts'],
-  ['records/'],
-  ['explain/', 'fleet/', 'foresight/', 'ledger/', 'swaps/', 'traces/'],
-  ['live/'],
-  ['stores/', 'config/', 'forwarding/', 'mirror/', 'notices/', 'acts/'],
-  ['stages/'],
-  ['portal/'],
-  ['core.ts', 'guard.ts', 'guarded-routes.ts', 'routes.ts', 'stranger.ts', 'way.ts', 'server.ts'],
-  ['operations/', 'plugin.ts'],
-  ['thread/'],
-  ['admin/'],
-  ['cli/', 'index.ts', 'main.ts', 'worker-pool.ts'],
-]
-
-/** The arrows that run up, and why. */
-const upwards: Readonly<Record<string, string>> = {
-  'limits/terms.ts > keys/caller.ts': 'terms are kept with the caller that they are of',
-  'portal/rotation.ts > operations/key-desk.ts':
-    'a caller’s key is rotated at the desk that operators use',
-}
-
 /** The only files that may touch `process`, beside Node's version. All others get what they need as arguments. */
-const touchProcess = /^(?:gateway|backend)\/main\.ts$|^gateway\/(?:cli|config)\//
+const touchProcess = /^(?:gateway|backend)\/main\.ts$|^gateway\/office\/(?:cli|config)\//
 
 const folders = ['gateway', 'backend', 'shared']
 const files = folders.flatMap((folder) =>
@@ -108,23 +91,45 @@ t.test('the walls of the house stand', (t) => {
   t.end()
 })
 
-t.test('no floor of the gateway stands on one above it', (t) => {
-  const floorOf = (file: string): number =>
-    floors.findIndex((floor) => floor.some((place) => file.startsWith(place)))
-  const found = new Set<string>()
-  for (const file of files.filter((file) => file.startsWith('gateway/'))) {
-    const from = relative('gateway', file)
-    t.ok(floorOf(from) >= 0, `${file} stands on a floor`)
-    for (const imported of importsOf(file, valuesFrom)) {
-      if (!imported.startsWith('gateway/')) continue
-      const to = relative('gateway', imported)
-      const arrow = `${from} > ${to}`
-      if (floorOf(to) > floorOf(from)) found.add(arrow)
-    }
-  }
-  t.strictSame([...found], Object.keys(upwards))
+/** The room of a file: a folder of a wing, with all below it. A file that lies in no room is one by itself. */
+function roomOf(file: string): string {
+  const [room = file] = /^gateway\/(?:front|office)\/[^/]+/.exec(file) ?? []
+  return room
+}
+
+t.test('no rooms need each other, and no files: types count as well', (t) => {
+  const ofGateway = files.filter((file) => file.startsWith('gateway/'))
+  const imports = ofGateway.flatMap((from) =>
+    importsOf(from).flatMap((to) => (to.startsWith('gateway/') ? [[from, to] as const] : [])),
+  )
+  t.strictSame(knotsOf(imports), [], 'files')
+  const betweenRooms = imports
+    .map(([from, to]) => [roomOf(from), roomOf(to)] as const)
+    .filter(([from, to]) => from !== to)
+  t.strictSame(knotsOf(betweenRooms), [], 'rooms')
+  const some = ['a b', 'b c', 'c b', 'c d'].map((arrow) => arrow.split(' ') as [string, string])
+  t.strictSame(knotsOf(some), [['b', 'c']], 'a knot would be seen')
   t.end()
 })
+
+/** Everything that can be come back to from itself, in groups that can come to each other. */
+function knotsOf(arrows: readonly (readonly [from: string, to: string])[]): string[][] {
+  const next = new Map<string, Set<string>>()
+  for (const [from, to] of arrows) next.set(from, (next.get(from) ?? new Set()).add(to))
+  const reachable = (from: string): Set<string> => {
+    const reached = new Set(next.get(from))
+    for (const each of reached) for (const to of next.get(each) ?? []) reached.add(to)
+    return reached
+  }
+  const reachedFrom = new Map([...next.keys()].map((each) => [each, reachable(each)]))
+  const isCircular = (each: string): boolean => reachedFrom.get(each)?.has(each) ?? false
+  const knots = [...next.keys()]
+    .filter(isCircular)
+    .map((each) =>
+      [...(reachedFrom.get(each) ?? [])].filter((to) => reachedFrom.get(to)?.has(each)).sort(),
+    )
+  return [...new Set(knots.map((knot) => knot.join()))].map((knot) => knot.split(','))
+}
 
 t.test('only shared/node reaches into Node’s private parts', (t) => {
   const fields =
@@ -163,7 +168,7 @@ t.test('OpenTelemetry’s packages are imported when they are needed, never at s
 })
 
 t.test('a command starts without the packages that few commands need', (t) => {
-  const loaded = new Set([join('gateway', 'cli', 'main.ts')])
+  const loaded = new Set([join('gateway', 'office', 'cli', 'main.ts')])
   for (const file of loaded) {
     if (!files.includes(file)) continue
     for (const imported of importsOf(file, valuesFrom)) loaded.add(imported)

@@ -2,8 +2,8 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { forBrowsers, isScript, nameOfScript } from '../../gateway/http/page-scripts.ts'
-import { stripTypes } from '../../gateway/http/strip-types.ts'
+import { forBrowsers, isScript, nameOfScript } from '../../gateway/front/http/page-scripts.ts'
+import { stripTypes } from '../../gateway/front/http/strip-types.ts'
 import { pageFolders, root } from './shared.mjs'
 
 const target = join(root, 'build')

@@ -88,7 +88,7 @@ async function firstKeys({ plans, store }) {
   const issued = []
   let stores
   try {
-    stores = openStores(store, { forCommandLine: true })
+    stores = await openStores(store, { forCommandLine: true })
     const { keys: desk } = desksFor({ stores, plans, clock: Date.now, by: 'npm start' })
     for await (const key of desk.list()) if (key) return []
     for (const [plan, { limits }] of plans) {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Pages that run in browsers, each with a tsconfig.json of its own: those of operators, and those of callers. */
-export const pageFolders = ['gateway/admin/console', 'gateway/portal/page']
+export const pageFolders = ['gateway/office/admin/console', 'gateway/front/portal/page']
 
 /** A failure of the set-up, in one sentence that says what to do. */
 export class SetupError extends Error {}

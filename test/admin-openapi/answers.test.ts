@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { mostStreams } from '../../gateway/admin/events.ts'
-import { pathExpression } from '../../gateway/http/paths.ts'
+import { mostStreams } from '../../gateway/office/admin/events.ts'
+import { pathExpression } from '../../gateway/front/http/paths.ts'
 import {
   bodied,
   contract,

@@ -5,8 +5,8 @@ import {
   parametersAt,
   plainParameters,
   withoutPath,
-} from '../../gateway/admin/given.ts'
-import { operations as table } from '../../gateway/operations/all.ts'
+} from '../../gateway/office/admin/given.ts'
+import { operations as table } from '../../gateway/office/operations/all.ts'
 import { file, guarded, operations } from '../support/admin-contract.ts'
 import { startAdmin } from '../support/admin.ts'
 import { lintFaults, type Parameter } from '../support/openapi-document.ts'

@@ -1,6 +1,6 @@
-import { quotaOf, type Key } from '../../gateway/keys/key.ts'
-import { hashOf, keyIdOf, newKeyId, newToken } from '../../gateway/keys/token.ts'
-import type { Stores } from '../../gateway/stores/stores.ts'
+import { quotaOf, type Key } from '../../gateway/front/keys/key.ts'
+import { hashOf, keyIdOf, newKeyId, newToken } from '../../gateway/front/keys/token.ts'
+import type { Stores } from '../../gateway/front/stores/stores.ts'
 import { bytes } from './wire.ts'
 
 export type Tokens = readonly string[]

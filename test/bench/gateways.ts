@@ -1,8 +1,8 @@
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseConfig } from '../../gateway/config/load.ts'
-import { openStores } from '../../gateway/stores/open.ts'
-import type { Stores } from '../../gateway/stores/stores.ts'
+import { parseConfig } from '../../gateway/office/config/load.ts'
+import { openStores } from '../../gateway/front/stores/open.ts'
+import type { Stores } from '../../gateway/front/stores/stores.ts'
 import type { Server } from './server.ts'
 
 export type Parts = Readonly<{
@@ -53,7 +53,7 @@ export function gatewayAt(
       isProbed,
     },
     within: async (act) => {
-      const stores = openStores(settings, { forCommandLine: true })
+      const stores = await openStores(settings, { forCommandLine: true })
       try {
         await act(stores)
       } finally {

@@ -1,9 +1,9 @@
 import Fastify from 'fastify'
 import { setFlagsFromString } from 'node:v8'
-import { parseConfig } from '../../gateway/config/load.ts'
-import { hashOf, keyIdOf } from '../../gateway/keys/token.ts'
+import { parseConfig } from '../../gateway/office/config/load.ts'
+import { hashOf, keyIdOf } from '../../gateway/front/keys/token.ts'
 import { tollgate } from '../../gateway/plugin.ts'
-import { openStores } from '../../gateway/stores/open.ts'
+import { openStores } from '../../gateway/front/stores/open.ts'
 
 // A route that answers a constant, bare or behind a key: guarded.js bare|guarded TOKEN
 
@@ -21,7 +21,7 @@ setFlagsFromString('--no-allocation-site-pretenuring')
 const app = Fastify()
 if (kind === 'guarded') {
   const config = parseConfig(yaml, {}, 'bench')
-  const stores = openStores(config.store)
+  const stores = await openStores(config.store)
   const secrets = [{ hash: hashOf(token) }]
   await stores.keys.add([
     { id: keyIdOf(token), name: 'bench', plan: 'free', createdAtMs: 0, secrets },

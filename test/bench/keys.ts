@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { KeyDirectory } from '../../gateway/keys/directory.ts'
-import type { Key } from '../../gateway/keys/key.ts'
-import { hashOf, isWellFormed, newKeyId, newToken } from '../../gateway/keys/token.ts'
-import type { KeyStore } from '../../gateway/keys/store.ts'
-import { openStores } from '../../gateway/stores/open.ts'
+import { KeyDirectory } from '../../gateway/front/keys/directory.ts'
+import type { Key } from '../../gateway/front/keys/key.ts'
+import { hashOf, isWellFormed, newKeyId, newToken } from '../../gateway/front/keys/token.ts'
+import type { KeyStore } from '../../gateway/front/keys/store.ts'
+import { openStores } from '../../gateway/front/stores/open.ts'
 import { until } from '../support/until.ts'
 import { measure, type Say, type Settings } from './measure.ts'
 import { withRedis } from './redis.ts'
@@ -41,10 +41,14 @@ async function benchStores(say: Say, counts: readonly number[]): Promise<void> {
   for (const count of counts) {
     await withRedis(async ({ url, client, folder }) => {
       const named = `${count.toLocaleString('en')} keys`
-      const file = openStores({ ...store, redis: undefined, file: join(folder, 'gateway.db') })
+      const file = await openStores({
+        ...store,
+        redis: undefined,
+        file: join(folder, 'gateway.db'),
+      })
       await benchStore(`embedded, ${named}`, file.keys, count, say)
       await file.close()
-      const redis = openStores({ ...store, redis: { url } }, { forCommandLine: true })
+      const redis = await openStores({ ...store, redis: { url } }, { forCommandLine: true })
       await benchStore(`redis, ${named}`, redis.keys, count, say)
       await redis.close()
       const memory = Number(/used_memory:(\d+)/.exec(await client.info('memory'))?.[1])

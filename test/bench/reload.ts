@@ -1,4 +1,4 @@
-import { parseConfig } from '../../gateway/config/load.ts'
+import { parseConfig } from '../../gateway/office/config/load.ts'
 import { addKeys, get, newTokens } from './callers.ts'
 import { load } from './load.ts'
 import type { Say, Settings } from './measure.ts'

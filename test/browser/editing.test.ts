@@ -96,7 +96,7 @@ test('where other gateways must get the file, nothing is saved, and they are nam
   await field.fill(`${text}# more\n`)
   await page.getByText('It is sound').waitFor()
   const why = await page.getByText('This can’t be saved here:').innerText()
-  t.match(why, two.gateway.app.self.name)
+  t.match(why, two.gateway.app.front.self.name)
   t.match(why, /Copy it instead/)
   t.equal(await page.getByRole('button', { name: 'Save', exact: true }).count(), 0)
 })

@@ -1,5 +1,9 @@
 import type { Test } from 'tap'
-import { auditStart, type AuditEntry, type AuditStore } from '../../gateway/records/audit-store.ts'
+import {
+  auditStart,
+  type AuditEntry,
+  type AuditStore,
+} from '../../gateway/front/records/audit-store.ts'
 
 /** The contract of `AuditStore`. Each adapter runs it with two views of one store. */
 export function auditStoreContract(

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
-import { Self } from '../../gateway/fleet/self.ts'
-import type { FleetNews, FleetStore } from '../../gateway/fleet/store.ts'
+import { Self } from '../../gateway/front/fleet/self.ts'
+import type { FleetNews, FleetStore } from '../../gateway/front/fleet/store.ts'
 
 export type MovableFleet = Readonly<{
   fleet: FleetStore

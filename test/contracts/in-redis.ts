@@ -1,9 +1,9 @@
 import type { Test } from 'tap'
-import type { RedisSettings } from '../../gateway/config/config.ts'
-import { redisAudit } from '../../gateway/stores/redis/audit.ts'
-import { redisNotices } from '../../gateway/stores/redis/notices.ts'
-import { redisPeaks } from '../../gateway/stores/redis/peaks.ts'
-import { redisTallies } from '../../gateway/stores/redis/tallies.ts'
+import type { RedisSettings } from '../../gateway/front/config/config.ts'
+import { redisAudit } from '../../gateway/front/stores/redis/audit.ts'
+import { redisNotices } from '../../gateway/front/stores/redis/notices.ts'
+import { redisPeaks } from '../../gateway/front/stores/redis/peaks.ts'
+import { redisTallies } from '../../gateway/front/stores/redis/tallies.ts'
 import {
   fleetViews,
   keyViews,

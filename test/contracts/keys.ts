@@ -1,8 +1,8 @@
 import type { Test } from 'tap'
-import type { Key } from '../../gateway/keys/key.ts'
-import { hashOf, newKeyId, newToken } from '../../gateway/keys/token.ts'
-import type { KeyFilter } from '../../gateway/keys/filter.ts'
-import type { KeyStore } from '../../gateway/keys/store.ts'
+import type { Key } from '../../gateway/front/keys/key.ts'
+import { hashOf, newKeyId, newToken } from '../../gateway/front/keys/token.ts'
+import type { KeyFilter } from '../../gateway/front/keys/filter.ts'
+import type { KeyStore } from '../../gateway/front/keys/store.ts'
 import { bound } from '../support/promises.ts'
 import { until } from '../support/until.ts'
 

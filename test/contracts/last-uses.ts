@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { LastUseStore } from '../../gateway/keys/last-use-store.ts'
+import type { LastUseStore } from '../../gateway/front/keys/last-use-store.ts'
 
 export type LastUseViews = Readonly<{
   first: LastUseStore

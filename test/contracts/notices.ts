@@ -1,8 +1,13 @@
 import type { Test } from 'tap'
 import type { Clock } from '../../shared/clock.ts'
-import { noticeOf, type NewNotice } from '../../gateway/notices/notice.ts'
-import { keptMs, leaseMs, type NoticeStore, type Queued } from '../../gateway/notices/store.ts'
-import type { NoticeType } from '../../gateway/notices/types.ts'
+import { noticeOf, type NewNotice } from '../../gateway/front/records/notice.ts'
+import {
+  keptMs,
+  leaseMs,
+  type NoticeStore,
+  type Queued,
+} from '../../gateway/front/records/notice-store.ts'
+import type { NoticeType } from '../../gateway/front/records/notice-types.ts'
 
 /** The most notices of a queue in a store that a test opens. */
 export const mostOfTest = 50

@@ -4,8 +4,8 @@ import {
   type PeakStore,
   type QuotaDay,
   type QuotaPeaks,
-} from '../../gateway/foresight/peak-store.ts'
-import { rememberedDays } from '../../gateway/records/tally-store.ts'
+} from '../../gateway/front/counts/peak-store.ts'
+import { rememberedDays } from '../../gateway/front/counts/tally-store.ts'
 
 type Start = (t: Test) => Promise<Readonly<{ first: PeakStore; second: PeakStore }>>
 

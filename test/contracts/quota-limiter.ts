@@ -8,8 +8,8 @@ import {
   RLWrapperBlackAndWhite,
 } from 'rate-limiter-flexible'
 import type { Test } from 'tap'
-import { QuotaLimiter } from '../../gateway/limits/limiter.ts'
-import { dayMs, minuteMs } from '../../gateway/limits/step.ts'
+import { QuotaLimiter } from '../../gateway/front/limits/limiter.ts'
+import { dayMs, minuteMs } from '../../gateway/front/limits/step.ts'
 import { until } from '../support/until.ts'
 import { limits, rules, start, type TriedStore } from './tried-quotas.ts'
 

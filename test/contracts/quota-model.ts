@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import type { Limits } from '../../gateway/limits/limits.ts'
-import { dayMs, minuteMs, type Decision } from '../../gateway/limits/step.ts'
+import type { Limits } from '../../gateway/front/limits/limits.ts'
+import { dayMs, minuteMs, type Decision } from '../../gateway/front/limits/step.ts'
 import { rules, start, type TriedStore } from './tried-quotas.ts'
 
 /** The part of the contract of `QuotaStore` that holds it against a model, in stories by chance. */

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { dayMs, minuteMs } from '../../gateway/limits/step.ts'
+import { dayMs, minuteMs } from '../../gateway/front/limits/step.ts'
 import { start, type TriedStore } from './tried-quotas.ts'
 
 /** The part of the contract of `QuotaStore` about what gateways tell a store: what they have seen, and admitted without it. */

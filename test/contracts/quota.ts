@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
-import { mostGrants } from '../../gateway/limits/grants.ts'
-import { dayMs, minuteMs } from '../../gateway/limits/step.ts'
+import { mostGrants } from '../../gateway/front/limits/grants.ts'
+import { dayMs, minuteMs } from '../../gateway/front/limits/step.ts'
 import { bansContract } from './quota-bans.ts'
 import { limiterContract } from './quota-limiter.ts'
 import { modelContract } from './quota-model.ts'

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Tally, TallyStore } from '../../gateway/records/tally-store.ts'
+import type { Tally, TallyStore } from '../../gateway/front/counts/tally-store.ts'
 
 /** The contract of `TallyStore`. Each adapter runs it with two views of one store. */
 export function tallyStoreContract(

@@ -4,7 +4,7 @@ import {
   mostLines,
   type RefusedKey,
   type TimelineStore,
-} from '../../gateway/explain/timeline-store.ts'
+} from '../../gateway/front/counts/timeline-store.ts'
 
 type Start = (t: Test) => Promise<Readonly<{ first: TimelineStore; second: TimelineStore }>>
 

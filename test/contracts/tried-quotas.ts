@@ -1,6 +1,6 @@
-import type { Limits } from '../../gateway/limits/limits.ts'
-import type { Ask, BanRules, Decision } from '../../gateway/limits/step.ts'
-import type { QuotaStore } from '../../gateway/limits/store.ts'
+import type { Limits } from '../../gateway/front/limits/limits.ts'
+import type { Ask, BanRules, Decision } from '../../gateway/front/limits/step.ts'
+import type { QuotaStore } from '../../gateway/front/limits/store.ts'
 
 /** A store with a clock that tests move, and a way to forget all that is in its process's memory. */
 export type MovableStore = Readonly<{

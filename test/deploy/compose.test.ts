@@ -3,7 +3,7 @@ import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
-import { parseConfig } from '../../gateway/config/load.ts'
+import { parseConfig } from '../../gateway/office/config/load.ts'
 import {
   backendStops,
   environmentIn,

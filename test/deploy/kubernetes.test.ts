@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import t from 'tap'
 import ts from 'typescript'
 import { parseAllDocuments } from 'yaml'
-import { parseConfig } from '../../gateway/config/load.ts'
+import { parseConfig } from '../../gateway/office/config/load.ts'
 import {
   backendStops,
   environmentIn,

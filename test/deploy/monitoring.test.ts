@@ -218,7 +218,7 @@ function holdNames(t: Test, metrics: string): void {
       t.ok(isKnown || labelsOfScrapes.includes(label) || !selectors.length, `${label} in ${expr}`)
     }
   }
-  const listed = readFileSync(join(root, 'gateway/admin/README.md'), 'utf8')
+  const listed = readFileSync(join(root, 'gateway/office/admin/README.md'), 'utf8')
   const rows = [...listed.matchAll(/^\| `(tollgate_\w+)(?:\{([\w,]+)\})?`/gm)]
   const told = rows.map(
     ([, name = '', inside = '']) => `${name} ${inside.split(',').sort().join()}`,

@@ -163,7 +163,7 @@ t.test('the command line runs as the gateway does, with its environment', (t) =>
   ])
     t.ok(words.includes(word), word)
   t.strictSame(words.slice(words.indexOf('/usr/bin/node')), [
-    ...['/usr/bin/node', '/opt/tollgate/gateway/cli/main.ts', 'keys', 'import'],
+    ...['/usr/bin/node', '/opt/tollgate/gateway/office/cli/main.ts', 'keys', 'import'],
     ...[join(bin, 'id'), 'a b', '--name', "it's"],
   ])
   t.end()

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { connect } from '../../gateway/stores/redis/connect.ts'
+import { connect } from '../../gateway/front/stores/redis/connect.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
 import { startFleet } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'

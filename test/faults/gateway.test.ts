@@ -297,7 +297,7 @@ t.test('a gateway whose file may not grow goes on', async (t) => {
   const file = join(folder, 'gateway.yaml')
   writeFileSync(file, configFor(upstream, `file: ${database}`, { more: plan }))
   const env = { TOLLGATE_CONFIG: file, LOG_LEVEL: 'info' }
-  const create = startProcess(t, 'gateway/cli/main.ts', {
+  const create = startProcess(t, 'gateway/office/cli/main.ts', {
     env,
     args: ['keys', 'create', '--plan', 'p', '--name', 'x', '--json'],
   })
@@ -331,7 +331,7 @@ t.test('an embedded gateway is killed again and again', async (t) => {
   const file = join(folder, 'gateway.yaml')
   writeFileSync(file, configFor(upstream, `file: ${join(folder, 'gateway.db')}`, { more: plan }))
   const env = { TOLLGATE_CONFIG: file, LOG_LEVEL: 'silent' }
-  const create = startProcess(t, 'gateway/cli/main.ts', {
+  const create = startProcess(t, 'gateway/office/cli/main.ts', {
     env,
     args: ['keys', 'create', '--plan', 'p', '--name', 'x', '--json'],
   })

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import type { IncomingMessage } from 'node:http'
 import t from 'tap'
-import { clientAddress, neighbourhoodOf, Ranges } from '../../gateway/http/address.ts'
-import { headersForBackend } from '../../gateway/forwarding/headers.ts'
+import { clientAddress, neighbourhoodOf, Ranges } from '../../gateway/front/http/address.ts'
+import { headersForBackend } from '../../gateway/front/forwarding/headers.ts'
 
 // FUZZ_SECONDS=600 FUZZ_SEED=7 npm test -- test/fleet/fuzz-headers.test.ts
 

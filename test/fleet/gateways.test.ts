@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { FleetView } from '../../gateway/fleet/view.ts'
+import type { FleetView } from '../../gateway/office/fleet/view.ts'
 import { runCommand } from '../support/command.ts'
 import { caller, json } from '../support/http.ts'
 import { token } from '../support/operator.ts'

@@ -266,7 +266,7 @@ t.test('the file is followed, however it is changed', async (t) => {
     const other = join(folder, 'other.yaml')
     writeFileSync(other, text)
     const args = ['config', 'diff', other]
-    const cli = startProcess(t, 'gateway/cli/main.ts', { args, env: { ADMIN_TOKEN: token } })
+    const cli = startProcess(t, 'gateway/office/cli/main.ts', { args, env: { ADMIN_TOKEN: token } })
     await cli.ended
     return cli.output()
   }

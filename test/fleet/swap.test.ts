@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { Pool } from 'undici'
-import type { SwapView } from '../../gateway/swaps/view.ts'
+import type { SwapView } from '../../gateway/front/swaps/view.ts'
 import { startFleet, type Fleet } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { caller, json, type Answer } from '../support/http.ts'

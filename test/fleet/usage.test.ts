@@ -1,14 +1,14 @@
 import t from 'tap'
-import { parseConfig } from '../../gateway/config/load.ts'
-import { openStores } from '../../gateway/stores/open.ts'
-import { usage } from '../../gateway/records/usage.ts'
+import { parseConfig } from '../../gateway/office/config/load.ts'
+import { openStores } from '../../gateway/front/stores/open.ts'
+import { usage } from '../../gateway/front/counts/usage.ts'
 import { startFleet, type Fleet } from '../support/fleet.ts'
 import { plans, startUpstream } from '../support/gateway.ts'
 import { caller } from '../support/http.ts'
 import { startRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 import { seeded } from '../support/seeded.ts'
-import { ledgerLines } from '../../gateway/ledger/ledger.ts'
+import { ledgerLines } from '../../gateway/office/ledger/ledger.ts'
 import { readFileSync } from 'node:fs'
 
 const dayMs = 86_400_000
@@ -16,7 +16,7 @@ const dayMs = 86_400_000
 /** Today's usage of all keys. */
 async function today({ file }: Fleet) {
   const { store } = parseConfig(readFileSync(file, 'utf8'), {}, 'fleet.yaml')
-  const stores = openStores(store, { forCommandLine: true })
+  const stores = await openStores(store, { forCommandLine: true })
   try {
     const day = Math.floor(Date.now() / dayMs)
     return await usage(stores, { fromDay: day - 1, toDay: day })
@@ -91,7 +91,7 @@ t.test('a gateway that is killed has lost five seconds of usage at most', async 
 /** The points of each quota today, by the ledger. */
 async function pointsToday({ file }: Fleet): Promise<Map<string, number>> {
   const { store } = parseConfig(readFileSync(file, 'utf8'), {}, 'fleet.yaml')
-  const stores = openStores(store, { forCommandLine: true })
+  const stores = await openStores(store, { forCommandLine: true })
   try {
     const points = new Map<string, number>()
     const { nowMs } = await stores.fleet.list()

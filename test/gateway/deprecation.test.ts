@@ -1,11 +1,12 @@
 import t from 'tap'
-import { deprecatedCalls } from '../../gateway/records/deprecated-calls.ts'
-import type { Tally } from '../../gateway/records/tally-store.ts'
-import { Tallying, type CountSlot } from '../../gateway/records/tallying.ts'
-import { loadConfig } from '../../gateway/config/load.ts'
+import { deprecatedCalls } from '../../gateway/front/counts/deprecated-calls.ts'
+import type { Tally } from '../../gateway/front/counts/tally-store.ts'
+import { Tallying } from '../../gateway/front/counts/tallying.ts'
+import { loadConfig } from '../../gateway/office/config/load.ts'
 import { startGateway, startUpstream } from '../support/gateway.ts'
 import { json } from '../support/http.ts'
 import { root } from '../support/process.ts'
+import type { CountSlot } from '../../gateway/front/keys/slots.ts'
 
 const sunset = Date.UTC(2030, 11, 5)
 const shipped = `deprecations:

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
-import { FairShare } from '../../gateway/http/fair-share.ts'
+import { FairShare } from '../../gateway/front/http/fair-share.ts'
 import { startGateway, startUpstream } from '../support/gateway.ts'
 import { json } from '../support/http.ts'
 import { startRedis } from '../support/redis.ts'
@@ -105,7 +105,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       headers: { 'retry-after': '1', 'x-ratelimit-limit': '10000', 'cache-control': 'no-store' },
       text: /"code":"too_many_at_once"/,
     })
-    const counted = [...gateway.app.core.meters.refusals].map((row) => row.join())
+    const counted = [...gateway.app.front.meters.refusals].map((row) => row.join())
     t.strictSame(counted, ['free,too_many_at_once,150'])
     const quota = json(await call('GET', '/v1/quota', undefined, greedy.headers))
     // Of the day: meanwhile another minute may have begun.
@@ -181,7 +181,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       ...{ ...store, upstream, targets: `["${upstream.url}", "${upstream.url}"]` },
       upstreamMore: 'maxInFlight: 40, health: { unhealthyAfter: 1000000 }',
     })
-    const [{ share } = {}] = app.core.upstreams.all
+    const [{ share } = {}] = app.front.upstreams.all
     if (!share) throw new Error('shares are on')
     const { port } = new URL(url)
     const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\n'
@@ -225,7 +225,7 @@ for (const kind of ['embedded', 'redis'] as const) {
     sockets.forEach((socket) => socket.destroy())
     await until(() => {
       waiting.forEach((response) => response.end())
-      return app.core.upstreams.all.every(({ underWay }) => underWay.count === 0)
+      return app.front.upstreams.all.every(({ underWay }) => underWay.count === 0)
     })
     await until(() => roomIn(share) === 20).catch(() => undefined)
     t.equal(roomIn(share), 20, `of seed ${seed} nothing is left, and nothing was taken twice`)

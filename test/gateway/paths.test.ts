@@ -1,6 +1,6 @@
 import t from 'tap'
-import { pathFinder } from '../../gateway/http/path-finder.ts'
-import { pathMatcher, plainTarget } from '../../gateway/http/paths.ts'
+import { pathFinder } from '../../gateway/front/http/path-finder.ts'
+import { pathMatcher, plainTarget } from '../../gateway/front/http/paths.ts'
 import { raw } from '../support/http.ts'
 import { startGateway } from '../support/gateway.ts'
 

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { way, type StageName } from '../../gateway/way.ts'
+import { way, type StageName } from '../../gateway/front/way.ts'
 import { startGateway, startUpstream } from '../support/gateway.ts'
 import type { Answer } from '../support/http.ts'
 import { root } from '../support/process.ts'
 
 t.test('tree, list and README tell one way', (t) => {
-  const files = readdirSync(join(root, 'gateway', 'stages')).sort()
+  const files = readdirSync(join(root, 'gateway', 'front', 'stages')).sort()
   t.strictSame(
     files,
     way.map((name, i) => `${i + 1}-${name}.ts`),

@@ -74,7 +74,7 @@ export async function start(t: Test, options: AdminOptions = {}) {
   const fresh = async () => {
     const { id } = (await key()).key
     await call('GET', '/v1/pets', undefined, { 'x-request-id': id })
-    await until(() => app.core.recentRefusals.find(id).length > 0)
+    await until(() => app.front.recentRefusals.find(id).length > 0)
     return id
   }
   return { ...admin, operate: contract.held(t, admin.operate), ask, written, fresh }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { chmod, writeFile } from 'node:fs/promises'
 import type { Test } from 'tap'
-import { roles } from '../../gateway/operations/role.ts'
-import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
+import { roles } from '../../gateway/office/operations/role.ts'
+import { openGatewayFile } from '../../gateway/front/stores/embedded/database.ts'
 import {
   edits,
   guarded,
@@ -134,7 +134,7 @@ export async function askToSave(t: Test, { ask, file }: Admin): Promise<void> {
 export async function askUnsoundly(t: Test, { ask, write, stop, gateway }: Admin): Promise<void> {
   write((text) => text.replace('plans:', 'plams:'))
   t.equal((await ask('POST', '/admin/config/reload')).status, 409)
-  gateway.app.core.storeWarnings.emptied()
+  gateway.app.office.storeWarnings.emptied()
   t.match(json(await ask('GET', '/readyz')), {
     ready: true,
     warnings: [/emptied/],

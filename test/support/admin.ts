@@ -1,13 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { createAdmin } from '../../gateway/admin/app.ts'
-import { createMetrics } from '../../gateway/admin/metrics/metrics.ts'
-import { adminTokensFrom } from '../../gateway/admin/token.ts'
-import { readConfig } from '../../gateway/config/load.ts'
-import { Reloader } from '../../gateway/config/reload.ts'
-import { readingThreadOf } from '../../gateway/thread/hand.ts'
-import type { ReadingThreadOptions } from '../../gateway/thread/reading-thread.ts'
+import { createAdmin } from '../../gateway/office/admin/app.ts'
+import { createMetrics } from '../../gateway/office/admin/metrics/metrics.ts'
+import { adminTokensFrom } from '../../gateway/office/admin/token.ts'
+import { hindrances } from '../../gateway/office/config/hindrances.ts'
+import { readConfig } from '../../gateway/office/config/load.ts'
+import { Reloader } from '../../gateway/office/config/reload.ts'
+import { readingThreadOf } from '../../gateway/office/thread/hand.ts'
+import type { ReadingThreadOptions } from '../../gateway/office/thread/reading-thread.ts'
 import { configFor, startGateway, startUpstream, type GatewayOptions } from './gateway.ts'
 import { caller, type Call } from './http.ts'
 import { token } from './operator.ts'
@@ -35,10 +36,10 @@ export async function startAdmin(t: Test, options: AdminOptions = {}) {
     environment: {},
     loaded: readConfig(file, {}),
     change: (config) => gateway.app.change(config),
-    hindrances: (config) => gateway.app.core.swaps.hindrances(gateway.app.config, config),
+    hindrances: (config) => hindrances(gateway.app.front.swaps, gateway.app.config, config),
     onAttempt: (result) => metrics.reloaded(result),
   })
-  gateway.app.self.fileState = () => reloader.state
+  gateway.app.front.self.fileState = () => reloader.state
   const handing = { gateway: gateway.app, reloader, secret }
   const thread = options.thread && readingThreadOf(handing, options.thread)
   let isStopping = false

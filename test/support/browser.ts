@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import type { Test } from 'tap'
-import { pathExpression } from '../../gateway/http/paths.ts'
+import { pathExpression } from '../../gateway/front/http/paths.ts'
 import { startAdmin, type AdminOptions } from './admin.ts'
 import { readOperations } from './openapi-document.ts'
 import { token as usualToken } from './operator.ts'
@@ -219,7 +219,7 @@ export async function furnish(
   // Three, so that one is refused even if a minute begins between them.
   for (let i = 0; i < 3; i++) await send('/v1/x', id)
   await until(async () => (await ask('GET', `/admin/requests/${id}`)).status === 200)
-  await gateway.app.core.tallying.flush()
+  await gateway.app.front.tallying.flush()
   return { key, secret, id, headers }
 }
 

@@ -1,5 +1,5 @@
-import { run } from '../../gateway/cli/run.ts'
-import type { Surroundings } from '../../gateway/cli/surroundings.ts'
+import { run } from '../../gateway/office/cli/run.ts'
+import type { Surroundings } from '../../gateway/office/cli/surroundings.ts'
 
 export type Ran = Readonly<{ code: number; out: string; stdout: string }>
 

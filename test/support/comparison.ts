@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { ComparisonView } from '../../gateway/mirror/comparison-view.ts'
+import type { ComparisonView } from '../../gateway/office/compare/comparison-view.ts'
 import { token } from './operator.ts'
 import { until } from './until.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError } from '../../gateway/config/config-error.ts'
-import { parseConfig } from '../../gateway/config/load.ts'
+import { ConfigError } from '../../gateway/office/config/config-error.ts'
+import { parseConfig } from '../../gateway/office/config/load.ts'
 import { root } from './process.ts'
 
 /** The text of the configuration that comes with the gateway. */

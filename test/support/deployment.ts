@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseConfig } from '../../gateway/config/load.ts'
+import { parseConfig } from '../../gateway/office/config/load.ts'
 import { instructionsOf } from './dockerfile.ts'
 import { root } from './process.ts'
 

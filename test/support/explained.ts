@@ -1,4 +1,4 @@
-import type { Explained } from '../../gateway/explain/explained.ts'
+import type { Explained } from '../../gateway/office/explain/explained.ts'
 import type { Gateway } from './gateway.ts'
 import { json, type Answer } from './http.ts'
 import { until } from './until.ts'

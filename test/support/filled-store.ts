@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import type { RedisSettings, StoreSettings } from '../../gateway/config/config.ts'
-import { daysOf, type QuotaDay } from '../../gateway/foresight/peak-store.ts'
-import { dayMs, type Ask } from '../../gateway/limits/step.ts'
-import { deprecatedCall } from '../../gateway/records/deprecated-calls.ts'
-import { copyStore, type CopyOptions, type CopySource } from '../../gateway/stores/copy.ts'
-import { openGoal, openSource } from '../../gateway/stores/open-copy.ts'
-import { openStores } from '../../gateway/stores/open.ts'
-import type { Stores } from '../../gateway/stores/stores.ts'
+import type { RedisSettings, StoreSettings } from '../../gateway/front/config/config.ts'
+import { daysOf, type QuotaDay } from '../../gateway/front/counts/peak-store.ts'
+import { dayMs, type Ask } from '../../gateway/front/limits/step.ts'
+import { deprecatedCall } from '../../gateway/front/counts/deprecated-calls.ts'
+import { copyStore, type CopyOptions, type CopySource } from '../../gateway/front/stores/copy.ts'
+import { openGoal, openSource } from '../../gateway/front/stores/open-copy.ts'
+import { openStores } from '../../gateway/front/stores/open.ts'
+import type { Stores } from '../../gateway/front/stores/stores.ts'
 import { newKey } from '../contracts/keys.ts'
 import { until } from './until.ts'
 
@@ -28,7 +28,7 @@ export const limits = { perMinute: 5, perDay: 100 }
 
 /** Opens a store until the end of a test, once it answers. */
 export async function open(t: Test, settings: StoreSettings): Promise<Stores> {
-  const stores = openStores(settings)
+  const stores = await openStores(settings)
   t.teardown(() => stores.close().catch(() => undefined))
   await stores.ready()
   // A gateway begins without a store that is slow to come, as a Cluster may be on a busy machine.

@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { parseConfig } from '../../gateway/config/load.ts'
-import { KeyDesk } from '../../gateway/operations/key-desk.ts'
-import type { KeySettings } from '../../gateway/keys/settings.ts'
-import { openStores } from '../../gateway/stores/open.ts'
+import { parseConfig } from '../../gateway/office/config/load.ts'
+import { KeyDesk } from '../../gateway/front/keys/key-desk.ts'
+import type { KeySettings } from '../../gateway/front/keys/settings.ts'
+import { openStores } from '../../gateway/front/stores/open.ts'
 import { configFor, type Written } from './gateway.ts'
 import { caller } from './http.ts'
 import { adminOf, startProcess, type Service } from './process.ts'
@@ -60,7 +60,7 @@ export async function startFleet(t: Test, options: FleetOptions): Promise<Fleet>
     }
   })
   const { store: settings, plans } = parseConfig(yaml, own[0] ?? {}, 'fleet.yaml')
-  const stores = openStores(settings, { forCommandLine: true })
+  const stores = await openStores(settings, { forCommandLine: true })
   t.teardown(() => stores.close())
   const desk = new KeyDesk({ store: stores.keys, plans, clock: Date.now })
   const [plan = ''] = plans.keys()

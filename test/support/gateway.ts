@@ -2,16 +2,16 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import type { Config } from '../../gateway/config/config.ts'
-import { parseConfig } from '../../gateway/config/load.ts'
-import { KeyDesk, type Issued } from '../../gateway/operations/key-desk.ts'
-import type { KeySettings } from '../../gateway/keys/settings.ts'
-import { Gateway as GatewayServer } from '../../gateway/server.ts'
-import type { QuotaStore } from '../../gateway/limits/store.ts'
-import { connect } from '../../gateway/stores/redis/connect.ts'
-import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
-import { openStores } from '../../gateway/stores/open.ts'
-import type { Stores } from '../../gateway/stores/stores.ts'
+import type { Config } from '../../gateway/front/config/config.ts'
+import { parseConfig } from '../../gateway/office/config/load.ts'
+import { KeyDesk, type Issued } from '../../gateway/front/keys/key-desk.ts'
+import type { KeySettings } from '../../gateway/front/keys/settings.ts'
+import { Gateway as GatewayServer } from '../../gateway/gateway.ts'
+import type { QuotaStore } from '../../gateway/front/limits/store.ts'
+import { connect } from '../../gateway/front/stores/redis/connect.ts'
+import { redisQuotas } from '../../gateway/front/stores/redis/quota.ts'
+import { openStores } from '../../gateway/front/stores/open.ts'
+import type { Stores } from '../../gateway/front/stores/stores.ts'
 import type { LogSettings } from '../../shared/service.ts'
 import { caller, type Call } from './http.ts'
 
@@ -145,7 +145,7 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
   const upstream = options.upstream ?? (await startUpstream(t))
   const store = options.store ?? `file: ${join(t.testdir(), 'gateway.db')}`
   const config = parseConfig(configFor(upstream.url, store, options), {}, 'test.yaml')
-  const opened = openStores(config.store, { clock })
+  const opened = await openStores(config.store, { clock })
   const { storeClock } = options
   const stores = storeClock ? { ...opened, quota: quotasBy(t, config, storeClock) } : opened
   const app = await GatewayServer.open({ config, stores, clock, log, secret: options.secret })

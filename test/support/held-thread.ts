@@ -1,7 +1,7 @@
 import { getEnvironmentData, parentPort } from 'node:worker_threads'
-import { answerQuestions } from '../../gateway/thread/answers.ts'
-import { openerOf } from '../../gateway/stores/opener.ts'
-import type { Stores } from '../../gateway/stores/stores.ts'
+import { answerQuestions } from '../../gateway/office/thread/answers.ts'
+import { openerOf } from '../../gateway/front/stores/open.ts'
+import type { Stores } from '../../gateway/front/stores/stores.ts'
 import { act, arrived, begun, gateName, goOn } from './gate.ts'
 
 const gate = new Int32Array(getEnvironmentData(gateName) as SharedArrayBuffer)

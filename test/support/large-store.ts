@@ -1,11 +1,11 @@
-import type { StoreSettings } from '../../gateway/config/config.ts'
-import { quotaOf } from '../../gateway/keys/key.ts'
-import { gathered } from '../../gateway/ledger/gather.ts'
-import { packed } from '../../gateway/ledger/rows.ts'
-import { dayMs } from '../../gateway/limits/step.ts'
-import { deprecatedCall } from '../../gateway/records/deprecated-calls.ts'
-import { routeTallies } from '../../gateway/records/route-tallies.ts'
-import { openStores } from '../../gateway/stores/open.ts'
+import type { StoreSettings } from '../../gateway/front/config/config.ts'
+import { quotaOf } from '../../gateway/front/keys/key.ts'
+import { gathered } from '../../gateway/office/ledger/gather.ts'
+import { packed } from '../../gateway/office/ledger/rows.ts'
+import { dayMs } from '../../gateway/front/limits/step.ts'
+import { deprecatedCall } from '../../gateway/front/counts/deprecated-calls.ts'
+import { routeTallies } from '../../gateway/front/counts/route-tallies.ts'
+import { openStores } from '../../gateway/front/stores/open.ts'
 import { newKey } from '../contracts/keys.ts'
 import { bans, limits, peak } from './filled-store.ts'
 
@@ -14,7 +14,7 @@ export const account = 'acme'
 
 /** Fills a store with many keys of a plan that were all used on the last days; gives their ids. */
 export async function fillLargely(settings: StoreSettings, plan: string, count: number) {
-  const stores = openStores(settings)
+  const stores = await openStores(settings)
   await stores.ready()
   const nowMs = Date.now()
   const today = Math.floor(nowMs / dayMs)

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { pathExpression } from '../../gateway/http/paths.ts'
+import { pathExpression } from '../../gateway/front/http/paths.ts'
 import type { Answer, Call } from './http.ts'
 import { readOperations, type Operation } from './openapi-document.ts'
 import {

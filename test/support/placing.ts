@@ -1,6 +1,6 @@
-import { EmbeddedQuotas } from '../../gateway/stores/embedded/quota.ts'
-import { openGatewayFile } from '../../gateway/stores/embedded/database.ts'
-import { quotaFile } from '../../gateway/stores/embedded/quota-file.ts'
+import { EmbeddedQuotas } from '../../gateway/front/stores/embedded/quota.ts'
+import { openGatewayFile } from '../../gateway/front/stores/embedded/database.ts'
+import { quotaFile } from '../../gateway/front/stores/embedded/quota-file.ts'
 
 // A round of placing that takes longer than the next saving, with more quotas than are held for long.
 // Timers are turned by hand, in a process of its own. Prints how many of the saved counts are in neither

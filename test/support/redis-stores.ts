@@ -1,11 +1,11 @@
 import type { Test } from 'tap'
-import type { RedisSettings, StoreSettings } from '../../gateway/config/config.ts'
-import { openStores } from '../../gateway/stores/open.ts'
-import { connect, type Connection } from '../../gateway/stores/redis/connect.ts'
-import { redisFleet, type RedisFleet } from '../../gateway/stores/redis/fleet.ts'
-import { redisKeys } from '../../gateway/stores/redis/keys.ts'
-import { redisLastUses } from '../../gateway/stores/redis/last-uses.ts'
-import { redisQuotas } from '../../gateway/stores/redis/quota.ts'
+import type { RedisSettings, StoreSettings } from '../../gateway/front/config/config.ts'
+import { openStores } from '../../gateway/front/stores/open.ts'
+import { connect, type Connection } from '../../gateway/front/stores/redis/connect.ts'
+import { redisFleet, type RedisFleet } from '../../gateway/front/stores/redis/fleet.ts'
+import { redisKeys } from '../../gateway/front/stores/redis/keys.ts'
+import { redisLastUses } from '../../gateway/front/stores/redis/last-uses.ts'
+import { redisQuotas } from '../../gateway/front/stores/redis/quota.ts'
 import type { TwoViews } from '../contracts/keys.ts'
 import type { LastUseViews } from '../contracts/last-uses.ts'
 import type { LedgerViews } from '../contracts/ledger.ts'
@@ -83,7 +83,7 @@ export async function ledgerViews(t: Test, redis: RedisSettings): Promise<Ledger
   const parts = { prefix: 'ledger:', timeoutMs }
   const settings: StoreSettings = { ...parts, file: '', redis, whenUnreachable: 'local' }
   const open = async () => {
-    const stores = openStores(settings)
+    const stores = await openStores(settings)
     t.teardown(() => stores.close())
     const connection = await connectionTo(t, redis)
     await stores.ready()

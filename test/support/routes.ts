@@ -1,8 +1,8 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
-import type { Config } from '../../gateway/config/config.ts'
-import type { Answer } from '../../gateway/request-record.ts'
-import { addRoutes } from '../../gateway/routes.ts'
+import type { Config } from '../../gateway/front/config/config.ts'
+import type { Answer } from '../../gateway/front/request-record.ts'
+import { addRoutes } from '../../gateway/front/routes.ts'
 
 const silent: Answer = (_request, reply) => reply
 

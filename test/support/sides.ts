@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { Pool } from 'undici'
-import type { Swap } from '../../gateway/swaps/swap.ts'
-import type { SwapView } from '../../gateway/swaps/view.ts'
+import type { Swap } from '../../gateway/front/swaps/swap.ts'
+import type { SwapView } from '../../gateway/front/swaps/view.ts'
 import { startUpstream, type Gateway } from './gateway.ts'
 import { json, type Call } from './http.ts'
 
@@ -81,7 +81,7 @@ export async function startCallers(t: Test, gateways: readonly Gateway[], count 
 /** The swap of a gateway's upstream. */
 export function swapOf({ config, app }: Gateway): Swap {
   const settings = config.upstreams.get('animals')
-  const swap = settings && app.core.swaps.see(settings)
+  const swap = settings && app.front.swaps.see(settings)
   if (!swap) throw new Error('there is a swap')
   return swap
 }

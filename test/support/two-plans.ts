@@ -1,4 +1,4 @@
-import type { Plan } from '../../gateway/limits/limits.ts'
+import type { Plan } from '../../gateway/front/limits/plan.ts'
 
 /** A plan with limits, and one whose keys bring their own. */
 export const plans = new Map<string, Plan>([

@@ -4,8 +4,8 @@ import Fastify from 'fastify'
 import got from 'got'
 import ky from 'ky'
 import t, { type Test } from 'tap'
-import { actNames, type ActName } from '../../../gateway/acts/act.ts'
-import type { KeySettings } from '../../../gateway/keys/settings.ts'
+import { actNames, type ActName } from '../../../gateway/front/acts/act.ts'
+import type { KeySettings } from '../../../gateway/front/keys/settings.ts'
 import { tollgate } from '../../../gateway/plugin.ts'
 import { statusByCode } from '../../../shared/refusal.ts'
 import { noon, startStage, wishOf, type Stage } from '../../support/acts.ts'
@@ -70,7 +70,7 @@ const reals: Readonly<Record<ActName, Real>> = {
       upstreamMore: 'health: { path: /up, every: 100ms, unhealthyAfter: 1 }',
     }),
     provoke: async (ask, { app }) => {
-      await until(() => app.core.upstreams.all[0]?.targets[0]?.isHealthy === false)
+      await until(() => app.front.upstreams.all[0]?.targets[0]?.isHealthy === false)
       return ask()
     },
   },
@@ -127,7 +127,7 @@ for (const name of actNames) {
 }
 
 t.test('the README says of every code how to get it', (t) => {
-  const text = readFileSync(join(root, 'gateway/portal/README.md'), 'utf8')
+  const text = readFileSync(join(root, 'gateway/front/portal/README.md'), 'utf8')
   const rows = [...text.matchAll(/^\| (`\w+`(?:, `\w+`)*) +\| (.+?) +\|$/gm)]
   const told = rows.flatMap(([, names = '', how = '']) =>
     [...names.matchAll(/\w+/g)].map(([code]) => [code, how] as const),

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { actNames } from '../../../gateway/acts/act.ts'
+import { actNames } from '../../../gateway/front/acts/act.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { deprecations, noon, startStage, strict, wishOf } from '../../support/acts.ts'
 import { json } from '../../support/http.ts'
@@ -116,7 +116,7 @@ t.test('slow takes room until it ends, and a caller that leaves gives it back', 
   const { headers } = await key({ test: true })
   const ask = (wish: string) =>
     call('GET', '/v1/pets', undefined, { ...headers, 'x-gateway-act': wish })
-  const [upstream] = app.core.upstreams.all
+  const [upstream] = app.front.upstreams.all
   const leave = new AbortController()
   const held = [1, 2].map(() =>
     fetch(`${url}/v1/pets`, {
@@ -138,7 +138,7 @@ t.test('slow takes of the fair share of its key until it ends', async (t) => {
   const [{ headers }, other] = [await key({ test: true }), await key({ test: true })]
   const ask = (wish: string, by = headers) =>
     call('GET', '/v1/pets', undefined, { ...by, 'x-gateway-act': wish })
-  const [upstream] = app.core.upstreams.all
+  const [upstream] = app.front.upstreams.all
   const leave = new AbortController()
   const held = [1, 2, 3].map(() =>
     fetch(`${url}/v1/pets`, {
@@ -195,7 +195,7 @@ for (const kind of ['embedded', 'redis'] as const) {
     const { headers, key: one } = await key({ test: true, account: 'tests' })
     t.equal((await call('GET', '/v1/pets', undefined, headers)).status, 200)
     const state = async () => {
-      await app.core.tallying.flush()
+      await app.front.tallying.flush()
       const day = Math.floor(noon / 86_400_000)
       const listed = async <Item>(items: AsyncIterable<Item>) => {
         const all: Item[] = []
@@ -209,7 +209,7 @@ for (const kind of ['embedded', 'redis'] as const) {
         tallies: await listed(stores.tallies.list(day, day)),
         peaks: await listed(stores.peaks.list(day, day)),
         timeline: await stores.timeline.list(one.id, 0, noon),
-        strangers: app.core.strangers.stand('127.0.0.1'),
+        strangers: app.front.strangers.stand('127.0.0.1'),
         metrics: text
           .split('\n')
           .filter((line) =>

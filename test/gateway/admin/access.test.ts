@@ -1,6 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
-import { adminTokensFrom, guessableWarnings, roleWarnings } from '../../../gateway/admin/token.ts'
+import {
+  adminTokensFrom,
+  guessableWarnings,
+  roleWarnings,
+} from '../../../gateway/office/admin/token.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { json, raw } from '../../support/http.ts'
 import { token } from '../../support/operator.ts'

@@ -160,7 +160,7 @@ trustedProxies: [ "\${${part}}" ]
   t.match(await tell(ask('GET', '/admin/audit')), { text: /"\$\{OTHER_DOCS\}/ })
   await tell(ask('GET', '/admin/config'))
   const command = ['config', 'show', '--config', file]
-  const { ended, output } = startProcess(t, 'gateway/cli/main.ts', {
+  const { ended, output } = startProcess(t, 'gateway/office/cli/main.ts', {
     args: command,
     env: environment,
   })

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
-import { openGatewayFile } from '../../../gateway/stores/embedded/database.ts'
+import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { plans, startUpstream } from '../../support/gateway.ts'
 import { json, type Call } from '../../support/http.ts'

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { operations } from '../../../gateway/operations/all.ts'
+import { operations } from '../../../gateway/office/operations/all.ts'
 import { storeAt } from '../../support/filled-store.ts'
 import { startUpstream } from '../../support/gateway.ts'
 import type { Answer, Call } from '../../support/http.ts'

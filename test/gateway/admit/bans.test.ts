@@ -1,6 +1,6 @@
 import t from 'tap'
-import { QuotaDesk } from '../../../gateway/operations/quota-desk.ts'
-import type { Stores } from '../../../gateway/stores/stores.ts'
+import { QuotaDesk } from '../../../gateway/office/operations/quota-desk.ts'
+import type { Stores } from '../../../gateway/front/stores/stores.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
 import { rate } from '../../support/rates.ts'

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import t from 'tap'
-import { hashOf, newKeyId, newToken } from '../../../gateway/keys/token.ts'
-import { latestDays } from '../../../gateway/records/usage.ts'
+import { hashOf, newKeyId, newToken } from '../../../gateway/front/keys/token.ts'
+import { latestDays } from '../../../gateway/front/counts/usage.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { startGateway, startUpstream } from '../../support/gateway.ts'
 import { json, raw, type Answer } from '../../support/http.ts'
@@ -146,7 +146,7 @@ bans: { strikes: 1, grace: 0s }
     t.match(json(await ask('/dear', restricted)), { message: /not for this operation: / })
     const elsewhere = await key({ plan: 'pro', addresses: ['192.0.2.1'] })
     t.match(json(await ask('/dear', elsewhere)), { message: /not for this address: / })
-    await app.core.tallying.flush()
+    await app.front.tallying.flush()
     const { fromDay, toDay } = latestDays(2, Date.now())
     for (const { key: each } of [daily, restricted, elsewhere]) {
       const done: string[] = []

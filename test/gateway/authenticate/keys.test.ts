@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { crc32 } from 'node:zlib'
 import t from 'tap'
-import { newKeyId, newToken } from '../../../gateway/keys/token.ts'
+import { newKeyId, newToken } from '../../../gateway/front/keys/token.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { json, raw, type Answer } from '../../support/http.ts'
 import { isRefused } from '../../support/refusals.ts'

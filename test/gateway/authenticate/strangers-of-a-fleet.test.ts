@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
-import { newKeyId, newToken } from '../../../gateway/keys/token.ts'
+import { newKeyId, newToken } from '../../../gateway/front/keys/token.ts'
 import { startGateway, type GatewayOptions } from '../../support/gateway.ts'
 import { startCluster, startRedis } from '../../support/redis.ts'
 import { isRefused } from '../../support/refusals.ts'
@@ -17,7 +17,7 @@ function sentFrom(address: string): { 'x-forwarded-for': string } {
 /** A gateway, and strangers that ask it. */
 async function startOne(t: Test, options: GatewayOptions) {
   const gateway = await startGateway(t, options)
-  const { strangers } = gateway.app.core
+  const { strangers } = gateway.app.front
   /** Asks as often, one after the other, and counts the statuses. */
   const ask = async (address: string, times: number) => {
     const statuses: Record<number, number> = {}

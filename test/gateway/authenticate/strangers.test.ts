@@ -5,8 +5,8 @@ import {
   plainAddress,
   Ranges,
   unreadableAddress,
-} from '../../../gateway/http/address.ts'
-import { newKeyId, newToken } from '../../../gateway/keys/token.ts'
+} from '../../../gateway/front/http/address.ts'
+import { newKeyId, newToken } from '../../../gateway/front/keys/token.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { raw } from '../../support/http.ts'
 import { isRefused } from '../../support/refusals.ts'

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { readConfig } from '../../../gateway/config/load.ts'
-import { openStores } from '../../../gateway/stores/open.ts'
+import { readConfig } from '../../../gateway/office/config/load.ts'
+import { openStores } from '../../../gateway/front/stores/open.ts'
 import { commandLine } from '../../support/command-line.ts'
 import { startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
@@ -209,7 +209,7 @@ t.test(
     const { keys } = await runJson('keys', 'list', '--state', 'disabled', '--limit', '1000')
     t.match(keys, { length: 300 })
 
-    const stores = openStores(readConfig(join(folder, 'gateway.yaml'), {}).config.store)
+    const stores = await openStores(readConfig(join(folder, 'gateway.yaml'), {}).config.store)
     t.teardown(() => stores.close())
     const last = (keys as { id: string }[]).at(-1)?.id ?? ''
     const lines = await redis.client.xlen('tollgate:audit')

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { changeSentence } from '../../../gateway/operations/change-sentence.ts'
+import { changeSentence } from '../../../gateway/office/operations/change-sentence.ts'
 import { commandLine } from '../../support/command-line.ts'
 
 const until = '2026-11-25T18:23:00.000Z'

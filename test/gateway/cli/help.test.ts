@@ -1,9 +1,9 @@
 import t from 'tap'
-import { inputOf } from '../../../gateway/cli/arguments.ts'
-import { calledBy } from '../../../gateway/cli/called.ts'
-import { examples } from '../../../gateway/cli/examples.ts'
-import { givenFrom } from '../../../gateway/cli/given.ts'
-import { operations } from '../../../gateway/operations/all.ts'
+import { inputOf } from '../../../gateway/office/cli/arguments.ts'
+import { calledBy } from '../../../gateway/office/cli/called.ts'
+import { examples } from '../../../gateway/office/cli/examples.ts'
+import { givenFrom } from '../../../gateway/office/cli/given.ts'
+import { operations } from '../../../gateway/office/operations/all.ts'
 import { runCommand } from '../../support/command.ts'
 
 t.test('each command’s help has two examples, which the command takes', async (t) => {

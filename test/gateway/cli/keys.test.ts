@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
-import { keyChange } from '../../../gateway/operations/keys/settings.ts'
+import { keyChange } from '../../../gateway/office/operations/keys/settings.ts'
 import { commandLine } from '../../support/command-line.ts'
 
 t.test('the commands on keys', async (t) => {

@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { readConfig } from '../../../gateway/config/load.ts'
-import { newToken } from '../../../gateway/keys/token.ts'
-import { dayMs } from '../../../gateway/limits/step.ts'
-import { aligned } from '../../../gateway/operations/table.ts'
-import { callsCsv } from '../../../gateway/records/deprecated-calls.ts'
-import { openStores } from '../../../gateway/stores/open.ts'
+import { readConfig } from '../../../gateway/office/config/load.ts'
+import { newToken } from '../../../gateway/front/keys/token.ts'
+import { dayMs } from '../../../gateway/front/limits/step.ts'
+import { aligned } from '../../../gateway/office/operations/table.ts'
+import { callsCsv } from '../../../gateway/front/counts/deprecated-calls.ts'
+import { openStores } from '../../../gateway/front/stores/open.ts'
 import { commandLine } from '../../support/command-line.ts'
 import { runCommand } from '../../support/command.ts'
 import { configFor, startUpstream } from '../../support/gateway.ts'
@@ -66,7 +66,7 @@ t.test('a store that was written by somebody else does nothing to a terminal', a
   const { id } = JSON.parse(
     (await run('keys', 'create', '--plan', 'free', '--name', 'x', '--json')).stdout,
   ) as { id: string }
-  const stores = openStores(readConfig(file, {}).config.store)
+  const stores = await openStores(readConfig(file, {}).config.store)
   const { key, version } = (await stores.keys.get(id)) ?? { version: 0 }
   if (!key) throw new Error('it was made')
   const day = Math.floor(Date.now() / dayMs)

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { hashOf, newToken } from '../../../gateway/keys/token.ts'
-import { logChanges } from '../../../gateway/records/audit.ts'
+import { hashOf, newToken } from '../../../gateway/front/keys/token.ts'
+import { logChanges } from '../../../gateway/front/records/audit.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { commandLine } from '../../support/command-line.ts'
 import { runCommand } from '../../support/command.ts'
@@ -20,8 +20,8 @@ for (const kind of ['embedded', 'redis'] as const) {
       ...(redis ? { store: `redis: "${redis.url}"` } : {}),
       log: { level: 'trace', target: { write: (text) => (log += text) } },
     })
-    const { core } = gateway.app
-    t.teardown(logChanges(core.stores.audit, (about, text) => gateway.app.log.info(about, text)))
+    const { front } = gateway.app
+    t.teardown(logChanges(front.stores.audit, (about, text) => gateway.app.log.info(about, text)))
     const created = await ask('POST', '/admin/keys', { name: 'Acme', plan: 'free' })
     const { id, key: older } = json(created)
     const { key: newer } = json(await ask('POST', `/admin/keys/${String(id)}/rotate`))

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { Pool } from 'undici'
-import { differences, type SeenAnswer } from '../../../gateway/mirror/differences.ts'
+import { differences, type SeenAnswer } from '../../../gateway/office/compare/differences.ts'
 import { signatureChecker } from '../../../shared/signature.ts'
 import { runCommand } from '../../support/command.ts'
 import { allRequests, compare } from '../../support/comparison.ts'
@@ -180,7 +180,7 @@ t.test(
       summary: `${present.url} can serve the upstream animals: 3 requests on 1 route, nothing breaks. Nothing was compared on 2 of 3 routes.`,
     })
 
-    const command = startProcess(t, 'gateway/cli/main.ts', {
+    const command = startProcess(t, 'gateway/office/cli/main.ts', {
       args: ['upstream', 'compare', wouldBe.url, '--share', allRequests, '--config', file],
       env: { ADMIN_TOKEN: token },
     })

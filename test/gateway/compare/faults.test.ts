@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import t from 'tap'
-import { parseConfig } from '../../../gateway/config/load.ts'
-import { Mirror } from '../../../gateway/mirror/mirror.ts'
+import { parseConfig } from '../../../gateway/office/config/load.ts'
+import { Mirror } from '../../../gateway/office/compare/mirror.ts'
 import { configFor, startUpstream } from '../../support/gateway.ts'
 import { until } from '../../support/until.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { stringify } from 'yaml'
-import { openapiFrom } from '../../../gateway/config/openapi.ts'
+import { openapiFrom } from '../../../gateway/office/config/openapi.ts'
 
 /** A document with everything that is read of one. */
 const document = {

@@ -14,7 +14,7 @@ import {
 } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { replaceFile } from '../../../gateway/config/replace-file.ts'
+import { replaceFile } from '../../../gateway/office/config/replace-file.ts'
 import { startAdmin, type AdminOptions } from '../../support/admin.ts'
 import { startGateway, startUpstream } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
@@ -173,14 +173,19 @@ t.test('the gateways of a fleet must get the file by another way', async (t) => 
   const { save, inForce, file, text } = await startSaving(t, { store })
   t.match(await inForce(), { unsavable: null }, 'a gateway is alone')
   const app = await startGateway(t, { store, upstream: await startUpstream(t) })
-  await until(async () => (await app.app.core.stores.fleet.list()).members.length === 2)
+  await until(async () => (await app.app.front.stores.fleet.list()).members.length === 2)
   t.match(
     await inForce(),
     { unsavable: null },
     'an app with the plugin has a configuration of its own',
   )
   const hash = '0'.repeat(12)
-  app.app.self.fileState = () => ({ hash, sharedHash: hash, loadedAtMs: 0, mistakes: undefined })
+  app.app.front.self.fileState = () => ({
+    hash,
+    sharedHash: hash,
+    loadedAtMs: 0,
+    mistakes: undefined,
+  })
   await until(async () => (await inForce())['unsavable'] !== null)
   const refused = json(await save(`${text}# more\n`))
   t.match(refused, {
@@ -200,7 +205,7 @@ t.test('the gateways of a fleet must get the file by another way', async (t) => 
 
 /** A program that saves two texts over a file by turns, as long as it is let. */
 const savesByTurns = (file: string, texts: readonly string[]) =>
-  `import('${join(root, 'gateway/config/replace-file.ts')}').then(async ({ replaceFile }) => {
+  `import('${join(root, 'gateway/office/config/replace-file.ts')}').then(async ({ replaceFile }) => {
     const texts = ${JSON.stringify(texts)}.map((each) => each.repeat(20_000))
     process.stdout.write('ready')
     for (let i = 0; ; i++) await replaceFile(${JSON.stringify(file)}, texts[i % 2])

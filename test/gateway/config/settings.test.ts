@@ -5,14 +5,14 @@ import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import t from 'tap'
 import { parseDocument, visit } from 'yaml'
-import { descriptions } from '../../../gateway/config/descriptions.ts'
-import { changeOf, differencesOf } from '../../../gateway/config/diff.ts'
-import { jsonSchema } from '../../../gateway/config/json-schema.ts'
-import { parseConfig, readConfig } from '../../../gateway/config/load.ts'
-import { NamedFiles } from '../../../gateway/config/named-files.ts'
-import { previewConfig } from '../../../gateway/config/preview.ts'
-import { fileSchema } from '../../../gateway/config/schema.ts'
-import { configText } from '../../../gateway/config/show.ts'
+import { descriptions } from '../../../gateway/office/config/descriptions.ts'
+import { changeOf, differencesOf } from '../../../gateway/office/config/diff.ts'
+import { jsonSchema } from '../../../gateway/office/config/json-schema.ts'
+import { parseConfig, readConfig } from '../../../gateway/office/config/load.ts'
+import { NamedFiles } from '../../../gateway/office/config/named-files.ts'
+import { previewConfig } from '../../../gateway/office/config/preview.ts'
+import { fileSchema } from '../../../gateway/office/config/schema.ts'
+import { configText } from '../../../gateway/office/config/show.ts'
 import { atOnce } from '../../../shared/pieces.ts'
 import { selfSigned } from '../../support/certificate.ts'
 import {
@@ -228,9 +228,9 @@ t.test('the schema for editors is the one that the gateway goes by', (t) => {
 })
 
 t.test('so are the types for programs', async (t) => {
-  const { fileTypes } = await import('../../../gateway/config/file-types.ts')
+  const { fileTypes } = await import('../../../gateway/office/config/file-types.ts')
   const { format, resolveConfig } = await import('prettier')
-  const file = join(root, 'gateway/config/file.ts')
+  const file = join(root, 'gateway/office/config/file.ts')
   const style = await resolveConfig(file)
   const types = await format(fileTypes(), { ...style, parser: 'typescript' })
   t.equal(readFileSync(file, 'utf8'), types, 'else run: npm run schema')
@@ -239,7 +239,7 @@ t.test('so are the types for programs', async (t) => {
 t.test('the compiler says the right thing for a typo', (t) => {
   const folder = t.testdir({
     'typo.ts': `
-      import type { ConfigFile } from ${JSON.stringify(join(root, 'gateway/config/file.ts'))}
+      import type { ConfigFile } from ${JSON.stringify(join(root, 'gateway/office/config/file.ts'))}
       const route = { path: '/v1/*', upstream: 'a' }
       export const words: ConfigFile = { plans: { free: { perMinute: '60', perDay: 1 } }, routes: [route] }
       export const name: ConfigFile = { plans: {}, routes: [{ path: '/v1/*', upsteam: 'a' }] }

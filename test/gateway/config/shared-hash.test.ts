@@ -1,5 +1,5 @@
 import t from 'tap'
-import { loadedFrom } from '../../../gateway/config/load.ts'
+import { loadedFrom } from '../../../gateway/office/config/load.ts'
 
 const text = `# A gateway
 name: edge-1

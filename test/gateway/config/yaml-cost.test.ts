@@ -1,7 +1,7 @@
 import t from 'tap'
-import { ConfigError } from '../../../gateway/config/config-error.ts'
-import { openapiFrom } from '../../../gateway/config/openapi.ts'
-import { previewConfig } from '../../../gateway/config/preview.ts'
+import { ConfigError } from '../../../gateway/office/config/config-error.ts'
+import { openapiFrom } from '../../../gateway/office/config/openapi.ts'
+import { previewConfig } from '../../../gateway/office/config/preview.ts'
 import { atOnce } from '../../../shared/pieces.ts'
 
 const bytes = 65_536

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { Sessions } from '../../../gateway/admin/session.ts'
-import { adminTokensFrom } from '../../../gateway/admin/token.ts'
-import { openGatewayFile } from '../../../gateway/stores/embedded/database.ts'
+import { Sessions } from '../../../gateway/office/admin/session.ts'
+import { adminTokensFrom } from '../../../gateway/office/admin/token.ts'
+import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
 import { startAdmin } from '../../support/admin.ts'
 import {
   aliceToken,

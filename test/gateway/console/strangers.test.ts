@@ -3,16 +3,16 @@ import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
-import { Sessions } from '../../../gateway/admin/session.ts'
-import { adminTokensFrom } from '../../../gateway/admin/token.ts'
-import { PageFolder } from '../../../gateway/http/page-files.ts'
+import { Sessions } from '../../../gateway/office/admin/session.ts'
+import { adminTokensFrom } from '../../../gateway/office/admin/token.ts'
+import { PageFolder } from '../../../gateway/front/http/page-files.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { aliceToken, consoleLines, own, signIn, tokens } from '../../support/console-session.ts'
 import { raw } from '../../support/http.ts'
 import { root } from '../../support/process.ts'
 import { until } from '../../support/until.ts'
 
-const source = join(root, 'gateway/admin/console')
+const source = join(root, 'gateway/office/admin/console')
 const hourMs = 3_600_000
 
 t.test('guessing is bounded, noted and never told to others', async (t) => {
@@ -135,7 +135,7 @@ const typeByEnd: Readonly<Record<string, string>> = {
 
 /** A file as browsers get it: a script without its types. */
 function servedOf(name: string): string {
-  const folders = [source, join(root, 'gateway/http/page')]
+  const folders = [source, join(root, 'gateway/front/http/page')]
   const files = folders.map((folder) => join(folder, name.replace(/js$/, 'ts')))
   const text = readFileSync(files.find((file) => existsSync(file)) ?? '', 'utf8')
   if (!name.endsWith('.js')) return text

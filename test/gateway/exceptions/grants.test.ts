@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { desksFor } from '../../../gateway/operations/desks.ts'
+import { desksFor } from '../../../gateway/office/operations/desks.ts'
 import { runCommand } from '../../support/command.ts'
 import { startGateway, type Gateway } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
@@ -27,9 +27,9 @@ t.test('the end comes while Redis is out of reach, and after a restart', async (
   await redis?.kill()
   for (const each of all) {
     t.match(await quota(each), { minute: { limit: 600 }, day: { limit: 1050 } })
-    each.app.core.quotas.noteTime(start + 11_000)
+    each.app.front.quotas.noteTime(start + 11_000)
     t.match(await quota(each), { minute: { limit: 60 }, day: { limit: 1050 } })
-    each.app.core.quotas.noteTime(start + day)
+    each.app.front.quotas.noteTime(start + day)
     t.match(await quota(each), { minute: { limit: 60 }, day: { limit: 1000 } }, 'grants end, too')
   }
 

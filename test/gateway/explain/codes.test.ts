@@ -294,7 +294,7 @@ t.test('of many answers with one id the newest are told', async (t) => {
     )
     t.ok((await Promise.all(all)).every(({ headers }) => headers['x-request-id'] === id))
   }
-  await until(() => gateway.app.core.recentRefusals.count === 1_000)
+  await until(() => gateway.app.front.recentRefusals.count === 1_000)
   const { answers } = json(await ask('GET', `/admin/requests/${id}`)) as unknown as Found
   t.equal(answers.length, 20)
   t.ok(answers.every(({ path }) => Number(path.slice('/v1/'.length)) >= 950))

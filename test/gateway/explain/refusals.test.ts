@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { RedisSettings } from '../../../gateway/config/config.ts'
-import { RecentRefusals } from '../../../gateway/explain/recent-refusals.ts'
-import type { RefusalBatch } from '../../../gateway/explain/timeline-store.ts'
-import { Timeline } from '../../../gateway/explain/timeline.ts'
-import type { Caller } from '../../../gateway/keys/caller.ts'
-import { RequestRecord } from '../../../gateway/request-record.ts'
-import { openGatewayFile } from '../../../gateway/stores/embedded/database.ts'
-import { embeddedTimeline } from '../../../gateway/stores/embedded/timeline.ts'
-import { connect } from '../../../gateway/stores/redis/connect.ts'
-import { redisTimeline } from '../../../gateway/stores/redis/timeline.ts'
+import type { RedisSettings } from '../../../gateway/front/config/config.ts'
+import { RecentRefusals } from '../../../gateway/front/counts/recent-refusals.ts'
+import type { RefusalBatch } from '../../../gateway/front/counts/timeline-store.ts'
+import { Timeline } from '../../../gateway/front/counts/timeline.ts'
+import type { Caller } from '../../../gateway/front/keys/caller.ts'
+import { RequestRecord } from '../../../gateway/front/request-record.ts'
+import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
+import { embeddedTimeline } from '../../../gateway/front/stores/embedded/timeline.ts'
+import { connect } from '../../../gateway/front/stores/redis/connect.ts'
+import { redisTimeline } from '../../../gateway/front/stores/redis/timeline.ts'
 import { Refusal } from '../../../shared/refusal.ts'
 import { timelineStoreContract } from '../../contracts/timeline.ts'
 import { startAdmin } from '../../support/admin.ts'
@@ -103,7 +103,7 @@ async function explainsTheFleet(t: Test, store: string): Promise<string> {
   t.notMatch(explained.out, secret.slice(20))
   t.match(JSON.parse((await explain('order.66_x-1', '--json')).stdout), { answers: [{}] })
 
-  await other.app.core.tallying.flush()
+  await other.app.front.tallying.flush()
   const ofKey = await explain('One\u001b[2J')
   t.match(ofKey.stdout, /Last refused in the minute .*: \d+ refusals?, minute: 1 of 1 used\./)
   t.notMatch(ofKey.out, /\u001b/)
@@ -151,7 +151,7 @@ async function explainsTheFleet(t: Test, store: string): Promise<string> {
 
   // One that takes part in the fleet, and never answers.
   const { stores } = other
-  const silent = { ...other.app.self.memberOf('x'), id: 'silent' }
+  const silent = { ...other.app.front.self.memberOf('x'), id: 'silent' }
   const leave = stores.fleet.join(
     () => silent,
     () => undefined,
@@ -287,7 +287,7 @@ t.test('a key that is refused without end keeps nothing else from being written'
   const { gateway } = await startAdmin(t)
   const one = await gateway.key()
   const callerOf = ({ token }: typeof one): Caller => {
-    const found = gateway.app.core.directory.look(token)
+    const found = gateway.app.front.directory.look(token)
     if (typeof found === 'string' || found instanceof Promise) throw new Error('it is there')
     return found
   }

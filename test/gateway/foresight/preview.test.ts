@@ -1,18 +1,18 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { configOf } from '../../../gateway/config/load.ts'
-import { Peaks } from '../../../gateway/foresight/peaks.ts'
-import { previewPlan, type PlanPreview } from '../../../gateway/foresight/preview.ts'
-import { simulation } from '../../../gateway/foresight/replay/simulation.ts'
-import { Caller } from '../../../gateway/keys/caller.ts'
-import { Quotas } from '../../../gateway/limits/quotas.ts'
-import { shadowOf, wouldRefuse } from '../../../gateway/limits/shadow.ts'
-import { dayMs, minuteMs } from '../../../gateway/limits/step.ts'
-import { redisAudit } from '../../../gateway/stores/redis/audit.ts'
-import { redisKeys } from '../../../gateway/stores/redis/keys.ts'
-import { redisPeaks } from '../../../gateway/stores/redis/peaks.ts'
-import { redisQuotas } from '../../../gateway/stores/redis/quota.ts'
+import { configOf } from '../../../gateway/office/config/load.ts'
+import { Peaks } from '../../../gateway/front/counts/peaks.ts'
+import { previewPlan, type PlanPreview } from '../../../gateway/office/foresight/preview.ts'
+import { simulation } from '../../../gateway/office/foresight/replay/simulation.ts'
+import { Caller } from '../../../gateway/front/keys/caller.ts'
+import { Quotas } from '../../../gateway/front/limits/quotas.ts'
+import { shadowOf, wouldRefuse } from '../../../gateway/front/limits/shadow.ts'
+import { dayMs, minuteMs } from '../../../gateway/front/limits/step.ts'
+import { redisAudit } from '../../../gateway/front/stores/redis/audit.ts'
+import { redisKeys } from '../../../gateway/front/stores/redis/keys.ts'
+import { redisPeaks } from '../../../gateway/front/stores/redis/peaks.ts'
+import { redisQuotas } from '../../../gateway/front/stores/redis/quota.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { runCommand } from '../../support/command.ts'
 import { startGateway } from '../../support/gateway.ts'
@@ -192,8 +192,9 @@ t.test('config diff tells whom changed limits would have refused', async (t) => 
   for (let i = 0; i < 5; i++) await call('GET', '/v1/pets', undefined, acme.headers)
   await call('GET', '/v1/pets', undefined, quiet.headers)
   await until(async () => {
-    await app.core.tallying.flush()
-    for await (const some of app.core.stores.peaks.list(0, 50_000)) if (some.length > 1) return true
+    await app.front.tallying.flush()
+    for await (const some of app.front.stores.peaks.list(0, 50_000))
+      if (some.length > 1) return true
     return false
   })
   const text = (plans: string, more = '') => `store: { ${store} }\n${plans}\nroutes: []\n${more}`

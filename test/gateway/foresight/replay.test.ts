@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import t from 'tap'
-import type { Config } from '../../../gateway/config/config.ts'
-import { configOf } from '../../../gateway/config/load.ts'
-import { costsBy } from '../../../gateway/foresight/replay/route-costs.ts'
-import type { SimulationView } from '../../../gateway/foresight/replay/simulation-view.ts'
-import { dayMs, minuteMs } from '../../../gateway/limits/step.ts'
+import type { Config } from '../../../gateway/front/config/config.ts'
+import { configOf } from '../../../gateway/office/config/load.ts'
+import { costsBy } from '../../../gateway/office/foresight/replay/route-costs.ts'
+import type { SimulationView } from '../../../gateway/office/foresight/replay/simulation-view.ts'
+import { dayMs, minuteMs } from '../../../gateway/front/limits/step.ts'
 import { runCommand } from '../../support/command.ts'
 import { configFor, startGateway, startUpstream } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
@@ -260,7 +260,7 @@ t.test('logs of another system are replayed by named columns, and wrong lines na
     t.ok(code > 0 && stdout === '', sentence.source)
     t.match(out, sentence)
   }
-  const piped = await startProcess(t, 'gateway/cli/main.ts', {
+  const piped = await startProcess(t, 'gateway/office/cli/main.ts', {
     args: ['simulate', '-', '--plan', 'free', '--without-store', '--config', join(dir, 'a.yaml')],
     shell: `exec < ${join(dir, 'late.jsonl')}`,
   }).ended

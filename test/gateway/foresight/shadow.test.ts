@@ -1,8 +1,8 @@
 import t from 'tap'
-import { shadowReport, type ShadowReport } from '../../../gateway/foresight/shadows.ts'
-import { shadowOf } from '../../../gateway/limits/shadow.ts'
-import { dayMs, minuteMs } from '../../../gateway/limits/step.ts'
-import { reportText } from '../../../gateway/operations/shadow/report.ts'
+import { shadowReport, type ShadowReport } from '../../../gateway/office/foresight/shadows.ts'
+import { shadowOf } from '../../../gateway/front/limits/shadow.ts'
+import { dayMs, minuteMs } from '../../../gateway/front/limits/step.ts'
+import { reportText } from '../../../gateway/office/operations/shadow/report.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { startGateway, startUpstream } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
@@ -38,13 +38,13 @@ t.test('a shadow counts what lower limits would have refused, exactly', async (t
   t.ok(answers.every(({ headers }) => headers['x-ratelimit-limit'] === '60'))
   const counted = (window: string): number =>
     gateways.reduce((sum, { app }) => {
-      const found = [...app.core.meters.shadows].filter(([, of]) => of === window)
+      const found = [...app.front.meters.shadows].filter(([, of]) => of === window)
       return sum + found.reduce((all, [, , count]) => all + count, 0)
     }, 0)
   await until(() => counted('minute') + counted('day') >= 15)
   t.equal(counted('minute'), 10)
   t.equal(counted('day'), 5)
-  const flushed = () => Promise.all(gateways.map(({ app }) => app.core.tallying.flush()))
+  const flushed = () => Promise.all(gateways.map(({ app }) => app.front.tallying.flush()))
   const today = Math.floor(Date.now() / dayMs)
   const range = { fromDay: today - 1, toDay: today }
   const report = async () => {

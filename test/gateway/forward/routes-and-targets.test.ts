@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import t from 'tap'
-import type { Gateway } from '../../../gateway/server.ts'
+import type { Gateway } from '../../../gateway/gateway.ts'
 import { plenty, startForCaller } from '../../support/first-caller.ts'
 import { startRawUpstream, startUpstream } from '../../support/gateway.ts'
 import { json, type Answer } from '../../support/http.ts'
@@ -122,8 +122,8 @@ t.test('a route may be for all that there is', async (t) => {
 })
 
 /** Whether no target of a gateway is taken out. */
-function areHealthy({ core }: Gateway): boolean {
-  return core.upstreams.all.every(({ targets }) => targets.every(({ isHealthy }) => isHealthy))
+function areHealthy({ front }: Gateway): boolean {
+  return front.upstreams.all.every(({ targets }) => targets.every(({ isHealthy }) => isHealthy))
 }
 
 t.test('targets', async (t) => {

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
-import { importKeys } from '../../../gateway/keys/import.ts'
-import { rowsIn } from '../../../gateway/keys/rows.ts'
-import { hashOf } from '../../../gateway/keys/token.ts'
-import { openGatewayFile } from '../../../gateway/stores/embedded/database.ts'
-import { embeddedKeys } from '../../../gateway/stores/embedded/keys.ts'
+import { importKeys } from '../../../gateway/front/keys/import.ts'
+import { rowsIn } from '../../../gateway/front/keys/rows.ts'
+import { hashOf } from '../../../gateway/front/keys/token.ts'
+import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
+import { embeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
 import { plans } from '../../support/two-plans.ts'
 
 t.test('importing', async (t) => {

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { RecentRefusals } from '../../../gateway/explain/recent-refusals.ts'
-import { fleetOfOne } from '../../../gateway/fleet/of-one.ts'
-import { ownQuestions } from '../../../gateway/fleet/questions.ts'
-import { Self } from '../../../gateway/fleet/self.ts'
-import { LiveCounts } from '../../../gateway/live/live-counts.ts'
-import { Watching } from '../../../gateway/live/watching.ts'
+import { RecentRefusals } from '../../../gateway/front/counts/recent-refusals.ts'
+import { fleetOfOne } from '../../../gateway/front/fleet/of-one.ts'
+import { ownQuestions } from '../../../gateway/front/fleet/questions.ts'
+import { Self } from '../../../gateway/front/fleet/self.ts'
+import { LiveCounts } from '../../../gateway/front/counts/live-counts.ts'
+import { Watching } from '../../../gateway/office/live/watching.ts'
 import { until } from '../../support/until.ts'
 
 t.test('a fault in a round of live figures ends neither the rounds nor the process', async (t) => {

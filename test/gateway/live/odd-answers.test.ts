@@ -1,6 +1,6 @@
 import t from 'tap'
-import { figuresFrom } from '../../../gateway/live/figures.ts'
-import { LiveView } from '../../../gateway/live/view.ts'
+import { figuresFrom } from '../../../gateway/office/live/figures.ts'
+import { LiveView } from '../../../gateway/office/live/view.ts'
 
 /** Values that JSON can hold; the last one can't even be made a text. */
 const odd: readonly unknown[] = [

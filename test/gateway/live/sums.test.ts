@@ -1,9 +1,14 @@
 import t from 'tap'
-import type { Caller } from '../../../gateway/keys/caller.ts'
-import { bucketOf, latencyView, ownScale, upstreamScale } from '../../../gateway/live/latency.ts'
-import { LiveSums } from '../../../gateway/live/live-sums.ts'
-import { RefusedKeys } from '../../../gateway/live/refused-keys.ts'
-import { countsOfRow, outcomes, ownAt, SumRows } from '../../../gateway/live/sum-rows.ts'
+import type { Caller } from '../../../gateway/front/keys/caller.ts'
+import {
+  bucketOf,
+  latencyView,
+  ownScale,
+  upstreamScale,
+} from '../../../gateway/front/counts/latency.ts'
+import { LiveSums } from '../../../gateway/front/counts/live-sums.ts'
+import { RefusedKeys } from '../../../gateway/front/counts/refused-keys.ts'
+import { countsOfRow, outcomes, ownAt, SumRows } from '../../../gateway/front/counts/sum-rows.ts'
 
 const startMs = Date.UTC(2026, 5, 15, 12, 0, 30)
 

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
-import { EventStreams } from '../../../gateway/admin/events.ts'
-import type { LiveRow, Picture } from '../../../gateway/live/picture.ts'
+import { EventStreams } from '../../../gateway/office/admin/events.ts'
+import type { LiveRow, Picture } from '../../../gateway/office/live/picture.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { runCommand } from '../../support/command.ts'
 import { startFleet } from '../../support/fleet.ts'
@@ -231,7 +231,7 @@ t.test('a fleet is told exactly, and nobody is asked while nobody watches', asyn
   await until(() => alone.events.at(-1)?.picture.gateways.told === 1)
   const [before] = alone.events.slice(-1)
   await until(() => alone.events.at(-1) !== before, 5_000)
-  t.match(alone.events.at(-1)?.picture.store.without, [one.gateway.app.self.name])
+  t.match(alone.events.at(-1)?.picture.store.without, [one.gateway.app.front.self.name])
 })
 
 t.test('a client that reads nothing fills no memory, and gets the newest later', async (t) => {

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import { parseConfig } from '../../../gateway/config/load.ts'
-import { previewConfig } from '../../../gateway/config/preview.ts'
-import { delaysMs } from '../../../gateway/notices/delays.ts'
-import { send } from '../../../gateway/notices/send.ts'
-import { noticesView } from '../../../gateway/notices/view.ts'
-import { KeyDesk } from '../../../gateway/operations/key-desk.ts'
-import { noterFor } from '../../../gateway/records/audit.ts'
+import { parseConfig } from '../../../gateway/office/config/load.ts'
+import { previewConfig } from '../../../gateway/office/config/preview.ts'
+import { delaysMs } from '../../../gateway/office/notices/delays.ts'
+import { send } from '../../../gateway/office/notices/send.ts'
+import { noticesView } from '../../../gateway/office/notices/view.ts'
+import { KeyDesk } from '../../../gateway/front/keys/key-desk.ts'
+import { noterFor } from '../../../gateway/front/records/audit.ts'
 import { hmacBy } from '../../../shared/hmac.ts'
 import { atOnce } from '../../../shared/pieces.ts'
 import { collectGarbage } from '../../support/garbage.ts'
@@ -25,7 +25,9 @@ t.test('a notice is signed so that others can verify it', async (t) => {
   const keys = [`whsec_${Buffer.from('x'.repeat(24)).toString('base64')}`, 'some other secret']
   const more = `notices: [ { to: "${url}", secret: "${keys.join(', ')}" } ]`
   const { app } = await startGateway(t, { more })
-  t.match(await app.core.notices.test(), [{ to: /^http:\/\/127.0.0.1:\d+\/…$/, isDelivered: true }])
+  t.match(await app.office.notices.test(), [
+    { to: /^http:\/\/127.0.0.1:\d+\/…$/, isDelivered: true },
+  ])
   const [notice] = got
   if (!notice) throw new Error('it came')
   const { headers, body } = notice
@@ -45,7 +47,7 @@ t.test('a notice is signed so that others can verify it', async (t) => {
     else t.equal(stdout.toString('base64'), byHashes[i], 'as openssl makes it')
   }
 
-  const readme = readFileSync(join(root, 'gateway/notices/README.md'), 'utf8')
+  const readme = readFileSync(join(root, 'gateway/office/notices/README.md'), 'utf8')
   const [, example = ''] = /```js\n([^]*?)```/.exec(readme) ?? []
   t.ok(example.trim().split('\n').length <= 13, 'a function of ten lines')
   const module = join(t.testdir(), 'verify.mjs')
@@ -71,7 +73,8 @@ t.test('a receiver in trouble gets the same notice again, as long as it may take
   const calm = await startReceiver(t)
   const more = `notices: [ ${entry(receiver.url)}, ${entry(calm.url)} ]`
   const { app, stores, config } = await startGateway(t, { more, clock })
-  const { notices, meters } = app.core
+  const { office, front } = app
+  const [notices, meters] = [office.notices, front.meters]
   const { got } = receiver
   const store = stores.notices
   const view = (isFailed: boolean) =>

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { targetFigures } from '../../../gateway/live/targets.ts'
+import { targetFigures } from '../../../gateway/office/live/targets.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { runCommand } from '../../support/command.ts'
 import { startGateway } from '../../support/gateway.ts'
@@ -13,7 +13,7 @@ t.test('the end of a day is told at the exact request, once', async (t) => {
   const { clock, move } = movable()
   const more = `${few}\nnotices: [ ${entry(url, ', about: [key.near_limit, key.limit_reached]')} ]`
   const gateway = await startGateway(t, { more, clock })
-  const { notices } = gateway.app.core
+  const { notices } = gateway.app.office
   const ask = async (headers: Record<string, string>, times = 1) => {
     for (let i = 0; i < times; i++) await gateway.call('GET', '/v1/x', undefined, headers)
     await notices.outbox.flush()
@@ -88,8 +88,8 @@ deprecations:
   - { operation: GET /v1/far, since: 2025-12-05, sunset: ${sunset(90)} }`
   const admin = await startAdmin(t, { more, clock })
   const { ask, gateway } = admin
-  const { core } = gateway.app
-  const { notices, stores } = { notices: core.notices, stores: core.stores }
+  const { front, office } = gateway.app
+  const { notices, stores } = { notices: office.notices, stores: front.stores }
   /** Waits for a notice, ticking on. */
   const told = async (type: string, nth = 0) => {
     const found = () => got.filter((each) => each.type === type)[nth]
@@ -127,7 +127,7 @@ deprecations:
   await notices.walks.walk()
   t.match(await told('key.expiring'), { key, days: 7 })
   t.notOk(types().includes('operation.sunset_near'), 'a far sunset is not told')
-  await core.tallying.flush()
+  await front.tallying.flush()
   // A tick begins the walk of the hour.
   move(5.5 * day)
   t.match(await told('key.expiring', 1), { key, days: 1 })
@@ -164,7 +164,7 @@ deprecations:
     'a target that a gateway of the past took out is let in by the next one',
     async (t) => {
       const [{ upstream, target } = { upstream: '', target: '' }] = targetFigures(
-        core.upstreams.all,
+        front.upstreams.all,
       )
       const gone = { subject: `target ${upstream} ${target}`, state: 'out', by: 'gone' }
       await stores.notices.turn(gone, undefined, [])

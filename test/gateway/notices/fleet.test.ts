@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
-import type { Notices } from '../../../gateway/notices/notices.ts'
-import { noticesView } from '../../../gateway/notices/view.ts'
+import type { Notices } from '../../../gateway/office/notices/notices.ts'
+import { noticesView } from '../../../gateway/office/notices/view.ts'
 import { startFleet } from '../../support/fleet.ts'
 import { startGateway, startUpstream } from '../../support/gateway.ts'
 import { caller } from '../../support/http.ts'
@@ -22,7 +22,7 @@ t.test('an outage of the store is told while it lasts, and its end', async (t) =
     await startGateway(t, { more, clock, store }),
   ]
   const each = (what: (notices: Notices) => Promise<unknown>) =>
-    Promise.all(gateways.map(({ app }) => what(app.core.notices)))
+    Promise.all(gateways.map(({ app }) => what(app.office.notices)))
   const tick = () => each((notices) => notices.tick())
   await tick()
   await tick()
@@ -33,13 +33,13 @@ t.test('an outage of the store is told while it lasts, and its end', async (t) =
   await redis.kill()
   await until(async () => {
     await ask()
-    return gateways.every(({ app }) => !app.core.quotas.isReachable)
+    return gateways.every(({ app }) => !app.front.quotas.isReachable)
   })
   await tick()
   t.strictSame(types(), [], 'a short one is none')
   move(5_000)
   for (const { app } of gateways) {
-    app.core.notices.targets.out('animals', 'http://10.0.0.1', undefined)
+    app.office.notices.targets.out('animals', 'http://10.0.0.1', undefined)
   }
   await until(async () => {
     await tick()
@@ -48,7 +48,7 @@ t.test('an outage of the store is told while it lasts, and its end', async (t) =
   await tick()
   t.strictSame(types(), ['store.out_of_reach'])
   await redis.restart()
-  await until(() => gateways.every(({ app }) => app.core.quotas.isReachable))
+  await until(() => gateways.every(({ app }) => app.front.quotas.isReachable))
   await until(async () => {
     await tick()
     return got.length >= 4
@@ -78,9 +78,9 @@ notices: [ ${entry(url, ', about: [key.near_limit]')} ]`
   )
   const tick = () =>
     Promise.all(
-      gateways.map(async ({ app: { core } }) => {
-        await core.notices.outbox.flush()
-        await core.notices.tick()
+      gateways.map(async ({ app: { office } }) => {
+        await office.notices.outbox.flush()
+        await office.notices.tick()
       }),
     )
   await until(async () => {
@@ -92,7 +92,7 @@ notices: [ ${entry(url, ', about: [key.near_limit]')} ]`
   // Gateways that have restarted see the same once more.
   const again = await startGateway(t, { more, store })
   for (let i = 0; i < 2; i++) await again.call('GET', '/v1/x', undefined, headers)
-  await again.app.core.notices.outbox.flush()
+  await again.app.office.notices.outbox.flush()
   await tick()
   const { stores, config } = first
   const view = await noticesView({

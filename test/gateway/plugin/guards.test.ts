@@ -6,9 +6,9 @@ import Fastify, {
   type onRouteHookHandler,
 } from 'fastify'
 import t from 'tap'
-import { configOf } from '../../../gateway/config/load.ts'
+import { configOf } from '../../../gateway/office/config/load.ts'
 import { tollgate, type TollgateOptions } from '../../../gateway/plugin.ts'
-import { openStores } from '../../../gateway/stores/open.ts'
+import { openStores } from '../../../gateway/front/stores/open.ts'
 import { json } from '../../support/http.ts'
 import { mine, serve, startApp } from '../../support/plugin.ts'
 import { root, withoutHooks } from '../../support/process.ts'
@@ -42,7 +42,7 @@ t.test('the plugin alone guards the routes of an app, and counts them', async (t
     plans: { free: { perMinute: 2, perDay: 10 } },
     routes: [],
   }
-  const stores = openStores(configOf(config).store)
+  const stores = await openStores(configOf(config).store)
   const app = Fastify()
   await app.register(tollgate, { config, stores })
   app.get('/open', () => 'open')

@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import t from 'tap'
-import { configOf } from '../../../gateway/config/load.ts'
-import { serverOptions } from '../../../gateway/http/server-options.ts'
+import { configOf } from '../../../gateway/office/config/load.ts'
+import { serverOptions } from '../../../gateway/front/http/server-options.ts'
 import { tollgate, type Refused, type TollgateOptions } from '../../../gateway/plugin.ts'
-import { openStores } from '../../../gateway/stores/open.ts'
+import { openStores } from '../../../gateway/front/stores/open.ts'
 import { startGateway, startUpstream } from '../../support/gateway.ts'
 import { caller, json, raw } from '../../support/http.ts'
 import { mine, serve, startApp } from '../../support/plugin.ts'
@@ -139,7 +139,7 @@ t.test('a removed operation stays removed where the app’s router is lenient', 
       { operation: 'GET /v1/Pets', since: '2020-01-01T00:00:00Z', sunset: '2021-01-01T00:00:00Z' },
     ],
   }
-  const stores = openStores(configOf(config).store)
+  const stores = await openStores(configOf(config).store)
   t.teardown(() => stores.close())
   const { KeyDesk } = await import('../../../gateway/index.ts')
   const desk = new KeyDesk({ store: stores.keys, plans: configOf(config).plans, clock: Date.now })

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { parseConfig } from '../../../gateway/config/load.ts'
+import { parseConfig } from '../../../gateway/office/config/load.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { configFor, startGateway, type Gateway } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { loadedFrom } from '../../../gateway/config/load.ts'
-import type { FleetView } from '../../../gateway/fleet/view.ts'
-import type { Picture } from '../../../gateway/live/picture.ts'
+import { loadedFrom } from '../../../gateway/office/config/load.ts'
+import type { FleetView } from '../../../gateway/office/fleet/view.ts'
+import type { Picture } from '../../../gateway/office/live/picture.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
@@ -24,7 +24,7 @@ t.test('gateways whose files differ only in port and name go by one configuratio
   const other = (text: string): string => alike(text).replace('unlimited,', '60,')
   const goBy = (change: (text: string) => string): void => {
     const { config, sharedHash } = loadedFrom(change(readFileSync(file, 'utf8')), {}, 'edge-2')
-    mate.app.self.fileState = () => {
+    mate.app.front.self.fileState = () => {
       return { hash: config.hash, sharedHash, loadedAtMs: 1, mistakes: undefined }
     }
   }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { redisQuotas } from '../../../gateway/stores/redis/quota.ts'
+import { redisQuotas } from '../../../gateway/front/stores/redis/quota.ts'
 import { connectionTo } from '../../support/redis-stores.ts'
 import { startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'

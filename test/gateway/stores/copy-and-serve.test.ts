@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import type { StoreSettings } from '../../../gateway/config/config.ts'
+import type { StoreSettings } from '../../../gateway/front/config/config.ts'
 import { runCommand } from '../../support/command.ts'
 import { dump, storeAt } from '../../support/filled-store.ts'
 import { configFor, startGateway, startUpstream } from '../../support/gateway.ts'

@@ -1,13 +1,13 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { newQuota } from '../../../gateway/limits/step.ts'
-import { openGatewayFile } from '../../../gateway/stores/embedded/database.ts'
-import { permissionFault } from '../../../gateway/stores/embedded/permission.ts'
-import { mergedQuota } from '../../../gateway/stores/merge.ts'
-import { isSameStore } from '../../../gateway/stores/open-copy.ts'
-import { openStores } from '../../../gateway/stores/open.ts'
-import { plainCause, redisName } from '../../../gateway/stores/redis/name.ts'
+import { newQuota } from '../../../gateway/front/limits/step.ts'
+import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
+import { permissionFault } from '../../../gateway/front/stores/embedded/permission.ts'
+import { mergedQuota } from '../../../gateway/front/stores/merge.ts'
+import { isSameStore } from '../../../gateway/front/stores/open-copy.ts'
+import { openStores } from '../../../gateway/front/stores/open.ts'
+import { plainCause, redisName } from '../../../gateway/front/stores/redis/name.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { runCommand } from '../../support/command.ts'
 import { copy, filled, open, storeAt } from '../../support/filled-store.ts'
@@ -51,7 +51,7 @@ t.test('what is damaged is left out and counted; what is no store is refused', a
   database.exec("INSERT INTO audit (atMs, subject, entry) VALUES (1, 'x', 'x')")
   database.close()
   // A command that no gateway has applied.
-  const visitor = openStores(storeAt(file), { forCommandLine: true })
+  const visitor = await openStores(storeAt(file), { forCommandLine: true })
   const [, , , , , ordered = ''] = keys.map(({ id }) => id)
   await visitor.quota.ban(`key:${ordered}`, ordered, Date.now() + 60_000)
   await visitor.close()

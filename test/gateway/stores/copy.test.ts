@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
-import { dayMs } from '../../../gateway/limits/step.ts'
-import { backupFile } from '../../../gateway/stores/embedded/backup.ts'
-import { openStores } from '../../../gateway/stores/open.ts'
+import { dayMs } from '../../../gateway/front/limits/step.ts'
+import { backupFile } from '../../../gateway/front/stores/embedded/backup.ts'
+import { openStores } from '../../../gateway/front/stores/open.ts'
 import { newKey } from '../../contracts/keys.ts'
 import {
   bans,
@@ -29,7 +29,7 @@ t.test(
     const single = { url }
     const first = storeAt(join(folder, 'first.db'))
     const { stores, plain, ofAccount, expiring, disabled, keys } = await filled(t, first)
-    const visitor = openStores(first, { forCommandLine: true })
+    const visitor = await openStores(first, { forCommandLine: true })
     const untilMs = Date.now() + 1_800_000
     await visitor.quota.ban(`key:${disabled}`, disabled, untilMs)
     await visitor.close()
@@ -198,7 +198,7 @@ t.test('a file stays as it is when nothing may be copied to it', async (t) => {
   await stores.close()
   await copy(source, goal)
   // A journal that a killed gateway left, and a command that no gateway has applied.
-  const visitor = openStores(goal, { forCommandLine: true })
+  const visitor = await openStores(goal, { forCommandLine: true })
   await visitor.quota.ban('key:x', 'x', Date.now() + 60_000)
   const changed = await visitor.keys.get(keys[1]?.id ?? '')
   if (!changed) return t.fail('it is there')
@@ -244,7 +244,7 @@ t.test('copies and backups take last uses along, and since when they are noted',
   const uses = keys.map(({ id: key }, i) => ({ key, mark: 'abcdefgh', atMs: beganMs + i }))
   const [first, ...others] = places
   if (!first) throw new Error('three were asked for')
-  const before = openStores(first)
+  const before = await openStores(first)
   await before.keys.add(keys)
   await before.lastUses.note(uses, beganMs)
   await before.close()
@@ -255,7 +255,7 @@ t.test('copies and backups take last uses along, and since when they are noted',
   }
   backupFile(from.file, join(folder, 'backup.db'))
   for (const place of [...others, storeAt(join(folder, 'backup.db'))]) {
-    const stores = openStores(place, { forCommandLine: true })
+    const stores = await openStores(place, { forCommandLine: true })
     const found = await stores.lastUses.of(keys.map(({ id }) => id))
     t.ok(found.every((each, i) => each?.get('abcdefgh') === beganMs + i))
     t.equal(await stores.lastUses.since(), beganMs)

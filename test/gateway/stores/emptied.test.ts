@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { openGatewayFile } from '../../../gateway/stores/embedded/database.ts'
+import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
 import { runCommand } from '../../support/command.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { startGateway, type Gateway } from '../../support/gateway.ts'
@@ -43,8 +43,8 @@ t.test('keys of an emptied store end within a second, and operators are told', a
   t.match(lines.join(''), /the store was emptied/)
   t.match((await operate('GET', '/metrics')).text, /tollgate_store_emptied_total 1/)
   await until(() => got.length > 0)
-  await gateway.app.core.notices.tick()
-  await other.app.core.notices.tick()
+  await gateway.app.office.notices.tick()
+  await other.app.office.notices.tick()
   t.strictSame(types(), ['store.emptied'], 'once for both')
   const fresh = await other.key()
   t.equal(await statusOf(gateway, fresh), 200, 'new keys work')
@@ -52,7 +52,7 @@ t.test('keys of an emptied store end within a second, and operators are told', a
 
 t.test('a backup brings the keys of an emptied store back', async (t) => {
   const { gateway, file } = await startAdmin(t, { store })
-  const { directory, meters } = gateway.app.core
+  const { directory, meters } = gateway.app.front
   const key = await gateway.key()
   t.equal(await statusOf(gateway, key), 200)
   const backup = join(dirname(file), 'backup.db')
@@ -69,7 +69,7 @@ t.test('a backup brings the keys of an emptied store back', async (t) => {
 t.test('a warning of an emptied store ends after an hour', async (t) => {
   let now = Date.now()
   const { gateway, operate } = await startAdmin(t, { store, clock: () => now })
-  gateway.app.core.storeWarnings.emptied()
+  gateway.app.office.storeWarnings.emptied()
   const told = async () => json(await operate('GET', '/readyz'))['warnings']
   now += 3_600_000 - 1
   t.match(await told(), [/emptied/])
@@ -87,7 +87,7 @@ t.test('gateways that start at once agree on one epoch, which stays', async (t) 
   const key = await first.key()
   await until(async () => (await statusOf(first, key)) === 200)
   await pause(600)
-  for (const { app } of gateways) t.equal(app.core.meters.emptiedStores, 0)
+  for (const { app } of gateways) t.equal(app.front.meters.emptiedStores, 0)
 })
 
 t.test(
@@ -97,7 +97,7 @@ t.test(
     const key = await gateway.key()
     t.equal(await statusOf(gateway, key), 200)
     await redis.client.del(record)
-    await until(() => gateway.app.core.meters.emptiedStores === 1, bound(1_000))
+    await until(() => gateway.app.front.meters.emptiedStores === 1, bound(1_000))
     t.equal(await statusOf(gateway, key), 200)
   },
 )
@@ -105,14 +105,14 @@ t.test(
 t.test('an outage, a restart that loads its data and a damaged epoch empty nothing', async (t) => {
   const saving = await startRedis(t, '--appendonly', 'yes')
   const gateway = await startGateway(t, { store: `redis: "${saving.url}", timeout: 200ms` })
-  const { meters } = gateway.app.core
+  const { meters } = gateway.app.front
   const key = await gateway.key()
   t.equal(await statusOf(gateway, key), 200)
   await saving.client.call('SAVE')
   await saving.kill()
   t.equal(await statusOf(gateway, key), 200)
   await saving.restart()
-  await until(() => gateway.app.core.quotas.isReachable && saving.client.status === 'ready')
+  await until(() => gateway.app.front.quotas.isReachable && saving.client.status === 'ready')
   const epoch = await saving.client.hgetall(record)
   await saving.client.set(record, 'of another type')
   await pause(600)
@@ -135,7 +135,7 @@ t.test('a replica without data empties nothing until it is a master', async (t) 
   await server.client.multi().flushall().replicaof('127.0.0.1', '1').exec()
   t.equal(await server.client.exists(record), 0)
   await pause(600)
-  t.equal(gateway.app.core.meters.emptiedStores, 0)
+  t.equal(gateway.app.front.meters.emptiedStores, 0)
   await server.client.call('REPLICAOF', 'NO', 'ONE')
   await until(async () => (await statusOf(gateway, key)) === 401, bound(1_000))
 })
@@ -145,7 +145,7 @@ t.test('of a Cluster, the node with the keys counts', async (t) => {
   const gateway = await startGateway(t, {
     store: `redis: { cluster: [ ${nodes.map((node) => `"${node}"`).join()} ] }`,
   })
-  const { meters } = gateway.app.core
+  const { meters } = gateway.app.front
   const key = await gateway.key()
   await until(async () => (await statusOf(gateway, key)) === 200)
   const hold = await Promise.all(clients.map((client) => client.exists(record).catch(() => 0)))
@@ -168,7 +168,7 @@ t.test('a restart without its data empties a store', async (t) => {
   await forgetful.kill()
   await forgetful.restart()
   await until(async () => (await statusOf(gateway, key)) === 401)
-  t.equal(gateway.app.core.meters.emptiedStores, 1)
+  t.equal(gateway.app.front.meters.emptiedStores, 1)
 })
 
 t.test('another epoch in a file is told as well', async (t) => {

@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { inForceText, toldApart } from '../../../gateway/fleet/in-force.ts'
-import { noticeDifferences } from '../../../gateway/fleet/notice.ts'
-import { fleetOfOne } from '../../../gateway/fleet/of-one.ts'
-import { Self } from '../../../gateway/fleet/self.ts'
-import type { FleetNews, SeenMember } from '../../../gateway/fleet/store.ts'
-import { openGatewayFile } from '../../../gateway/stores/embedded/database.ts'
-import { embeddedAudit } from '../../../gateway/stores/embedded/audit.ts'
-import { openStores } from '../../../gateway/stores/open.ts'
-import type { RedisFleet } from '../../../gateway/stores/redis/fleet.ts'
+import { inForceText, toldApart } from '../../../gateway/front/fleet/in-force.ts'
+import { differenceTeller } from '../../../gateway/office/fleet/differences.ts'
+import { fleetOfOne } from '../../../gateway/front/fleet/of-one.ts'
+import { Self } from '../../../gateway/front/fleet/self.ts'
+import type { FleetNews, SeenMember } from '../../../gateway/front/fleet/store.ts'
+import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
+import { embeddedAudit } from '../../../gateway/front/stores/embedded/audit.ts'
+import { openStores } from '../../../gateway/front/stores/open.ts'
+import type { RedisFleet } from '../../../gateway/front/stores/redis/fleet.ts'
 import { storeAt } from '../../support/filled-store.ts'
 import { fleetViews } from '../../support/redis-stores.ts'
 import { startRedis } from '../../support/redis.ts'
@@ -135,7 +135,7 @@ t.test(
     const at = (level: string) => (about: object, message: string) =>
       void lines.push([level, about, message])
     const log = { info: at('info'), warn: at('warn'), error: at('error') }
-    const tell = noticeDifferences({ fleet, audit, log, clock: Date.now })
+    const tell = differenceTeller({ fleet, audit, log, clock: Date.now })
     tell('differ')
     await until(async () => (await audit.list({ fromMs: 0, limit: 9 })).length === 1)
     hashes[1] = '529981b2c0aa'
@@ -151,7 +151,7 @@ t.test(
       { what: 'gateways.differ', after: { inForce: [{ gateways: [/^edge-/] }, {}] } },
     ])
     const unreachable = { list: () => Promise.reject(new Error('out of reach')) }
-    noticeDifferences({ fleet: unreachable, audit, log, clock: Date.now })('differ')
+    differenceTeller({ fleet: unreachable, audit, log, clock: Date.now })('differ')
     await until(() => lines.length === 3)
     t.match(lines[2], ['error', { err: { message: 'out of reach' } }, /is missing in the audit/])
   },
@@ -222,7 +222,7 @@ t.test('one sentence says which configurations are in force', (t) => {
 
 t.test('redis, a gateway that stops is gone from the fleet at once', async (t) => {
   const settings = storeAt({ url })
-  const [one, other] = [openStores(settings), openStores(settings)]
+  const [one, other] = [await openStores(settings), await openStores(settings)]
   t.teardown(() => other.close())
   for (const { fleet, ready } of [one, other]) {
     await ready()

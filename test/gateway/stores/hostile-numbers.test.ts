@@ -1,9 +1,9 @@
 import t from 'tap'
-import type { StoredKey } from '../../../gateway/keys/key.ts'
-import { openStores } from '../../../gateway/stores/open.ts'
-import { redisLedger } from '../../../gateway/stores/redis/ledger.ts'
-import { watchBans } from '../../../gateway/stores/redis/watch-bans.ts'
-import { courseFrom } from '../../../gateway/swaps/course.ts'
+import type { StoredKey } from '../../../gateway/front/keys/key.ts'
+import { openStores } from '../../../gateway/front/stores/open.ts'
+import { redisLedger } from '../../../gateway/front/stores/redis/ledger.ts'
+import { watchBans } from '../../../gateway/front/stores/redis/watch-bans.ts'
+import { courseFrom } from '../../../gateway/front/swaps/course.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { storeAt } from '../../support/filled-store.ts'
 import { startRedis } from '../../support/redis.ts'
@@ -45,7 +45,7 @@ t.test('a lift of bans is heard of after any number in place of the latest one',
 })
 
 t.test('a change of a key is heard of after any number in place of the version', async (t) => {
-  const [one, other] = [openStores(storeAt({ url })), openStores(storeAt({ url }))]
+  const [one, other] = [await openStores(storeAt({ url })), await openStores(storeAt({ url }))]
   t.teardown(() => Promise.all([one.close(), other.close()]))
   await Promise.all([one.ready(), other.ready()])
   const key = newKey({ name: 'Before' })
@@ -80,7 +80,7 @@ t.test('a change of a key is heard of after any number in place of the version',
 t.test('changes that follow another program’s version are heard of', async (t) => {
   for (const odd of ['9e15', '1e300', '-1']) {
     const settings = storeAt({ url }, `${odd}:`)
-    const [one, other] = [openStores(settings), openStores(settings)]
+    const [one, other] = [await openStores(settings), await openStores(settings)]
     t.teardown(() => Promise.all([one.close(), other.close()]))
     await Promise.all([one.ready(), other.ready()])
     const key = newKey({ name: 'Before' })

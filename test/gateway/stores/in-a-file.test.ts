@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { fleetOfOne } from '../../../gateway/fleet/of-one.ts'
-import { embeddedAudit } from '../../../gateway/stores/embedded/audit.ts'
-import { openGatewayFile } from '../../../gateway/stores/embedded/database.ts'
-import { embeddedKeys } from '../../../gateway/stores/embedded/keys.ts'
-import { embeddedLastUses } from '../../../gateway/stores/embedded/last-uses.ts'
-import { embeddedNotices } from '../../../gateway/stores/embedded/notices.ts'
-import { embeddedPeaks } from '../../../gateway/stores/embedded/peaks.ts'
-import { EmbeddedQuotas } from '../../../gateway/stores/embedded/quota.ts'
-import { embeddedTallies } from '../../../gateway/stores/embedded/tallies.ts'
-import { openStores } from '../../../gateway/stores/open.ts'
+import { fleetOfOne } from '../../../gateway/front/fleet/of-one.ts'
+import { embeddedAudit } from '../../../gateway/front/stores/embedded/audit.ts'
+import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
+import { embeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
+import { embeddedLastUses } from '../../../gateway/front/stores/embedded/last-uses.ts'
+import { embeddedNotices } from '../../../gateway/front/stores/embedded/notices.ts'
+import { embeddedPeaks } from '../../../gateway/front/stores/embedded/peaks.ts'
+import { EmbeddedQuotas } from '../../../gateway/front/stores/embedded/quota.ts'
+import { embeddedTallies } from '../../../gateway/front/stores/embedded/tallies.ts'
+import { openStores } from '../../../gateway/front/stores/open.ts'
 import { auditStoreContract } from '../../contracts/audit.ts'
 import { fleetStoreContract } from '../../contracts/fleet.ts'
 import { keyStoreContract } from '../../contracts/keys.ts'
@@ -68,7 +68,7 @@ ledgerContract(t, name, async (t) => {
   const settings = { file, redis: undefined, prefix: 'l:', timeoutMs: 5_000 } as const
   const open = (forCommandLine: boolean) =>
     openStores({ ...settings, whenUnreachable: 'local' }, { clock: () => now, forCommandLine })
-  const [first, second] = [open(false), open(true)]
+  const [first, second] = [await open(false), await open(true)]
   t.teardown(() => Promise.all([first.close(), second.close()]))
   // One process counts in a file; the other one closes days as well.
   const closing = { ...first, ledger: second.ledger }

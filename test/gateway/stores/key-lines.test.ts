@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
-import type { Key } from '../../../gateway/keys/key.ts'
-import { recordOf } from '../../../gateway/keys/record.ts'
-import { openGatewayFile } from '../../../gateway/stores/embedded/database.ts'
-import { embeddedKeys } from '../../../gateway/stores/embedded/keys.ts'
+import type { Key } from '../../../gateway/front/keys/key.ts'
+import { recordOf } from '../../../gateway/front/keys/record.ts'
+import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
+import { embeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
 import { newKey, pagesOf } from '../../contracts/keys.ts'
 import { root } from '../../support/process.ts'
 import { keyViews } from '../../support/redis-stores.ts'
@@ -17,7 +17,7 @@ const name = (what: string): string => `test:{keys}:${what}`
 
 /** Writes a key as a copy from another store does, without a line. */
 async function copy(key: Key, version: number): Promise<void> {
-  const script = readFileSync(join(root, 'gateway/stores/redis/copy-keys.lua'), 'utf8')
+  const script = readFileSync(join(root, 'gateway/front/stores/redis/copy-keys.lua'), 'utf8')
   const names = ['secrets', 'records', 'versions', 'version', 'lined'].map(name)
   const row = [key.id, version, recordOf(key), 1, key.secrets[0]?.hash ?? '']
   await client.eval(script, names.length, ...names, name('changed'), ...row)

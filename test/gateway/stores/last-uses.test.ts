@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { Caller } from '../../../gateway/keys/caller.ts'
-import type { TokenUse } from '../../../gateway/keys/last-use-store.ts'
-import { placeOf } from '../../../gateway/keys/line.ts'
-import type { CommandContext, Context } from '../../../gateway/operations/context.ts'
-import { desksFor } from '../../../gateway/operations/desks.ts'
-import { listKeys } from '../../../gateway/operations/keys/list.ts'
-import { Listed } from '../../../gateway/operations/listed.ts'
-import { LastUses } from '../../../gateway/records/last-uses.ts'
-import { migrations, openGatewayFile } from '../../../gateway/stores/embedded/database.ts'
-import { embeddedLastUses } from '../../../gateway/stores/embedded/last-uses.ts'
+import { Caller } from '../../../gateway/front/keys/caller.ts'
+import type { TokenUse } from '../../../gateway/front/keys/last-use-store.ts'
+import { placeOf } from '../../../gateway/front/keys/line.ts'
+import type { CommandContext, Context } from '../../../gateway/office/operations/context.ts'
+import { desksFor } from '../../../gateway/office/operations/desks.ts'
+import { listKeys } from '../../../gateway/office/operations/keys/list.ts'
+import { Listed } from '../../../gateway/office/operations/listed.ts'
+import { LastUses } from '../../../gateway/front/counts/last-uses.ts'
+import { migrations, openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
+import { embeddedLastUses } from '../../../gateway/front/stores/embedded/last-uses.ts'
 import { openSqlite } from '../../../shared/sqlite.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { startGateway, type Gateway } from '../../support/gateway.ts'
@@ -38,7 +38,7 @@ deprecations: [ { operation: GET /v1/old, since: 2020-01-01, sunset: 2020-02-01 
   const options = { store: `file: ${join(t.testdir(), 'used.db')}`, more, clock: () => now }
   const gateway = await startGateway(t, options)
   const lists = operationsOn(gateway, () => now)
-  const flush = () => gateway.app.core.tallying.flush()
+  const flush = () => gateway.app.front.tallying.flush()
   const ask = async (headers: Readonly<Record<string, string>>, path = '/v1/x') =>
     (await gateway.call('GET', path, undefined, headers)).status
   await flush()
@@ -121,7 +121,7 @@ t.test('two gateways on one Redis note both tokens, by its clock', async (t) => 
   const two = await startGateway(t, { store, clock: () => Date.now() + hour })
   const lists = operationsOn(one, Date.now)
   const flush = async () => {
-    await Promise.all([one, two].map(({ app }) => app.core.tallying.flush()))
+    await Promise.all([one, two].map(({ app }) => app.front.tallying.flush()))
   }
   const imported = 'imported-token-of-another-system'
   const text = `{"token":"${imported}","plan":"free","name":"Imported"}`

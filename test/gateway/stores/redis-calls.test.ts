@@ -1,17 +1,17 @@
 import { Redis } from 'ioredis'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { dayMs, type Ask } from '../../../gateway/limits/step.ts'
-import { desksFor } from '../../../gateway/operations/desks.ts'
-import { deprecatedCall, deprecatedCalls } from '../../../gateway/records/deprecated-calls.ts'
-import { usage } from '../../../gateway/records/usage.ts'
-import { openGatewayFile } from '../../../gateway/stores/embedded/database.ts'
-import { embeddedTallies } from '../../../gateway/stores/embedded/tallies.ts'
-import { openStores } from '../../../gateway/stores/open.ts'
-import { redisAudit } from '../../../gateway/stores/redis/audit.ts'
-import { redisQuotas } from '../../../gateway/stores/redis/quota.ts'
-import { keyedScript } from '../../../gateway/stores/redis/script.ts'
-import { redisTallies } from '../../../gateway/stores/redis/tallies.ts'
+import { dayMs, type Ask } from '../../../gateway/front/limits/step.ts'
+import { desksFor } from '../../../gateway/office/operations/desks.ts'
+import { deprecatedCall, deprecatedCalls } from '../../../gateway/front/counts/deprecated-calls.ts'
+import { usage } from '../../../gateway/front/counts/usage.ts'
+import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
+import { embeddedTallies } from '../../../gateway/front/stores/embedded/tallies.ts'
+import { openStores } from '../../../gateway/front/stores/open.ts'
+import { redisAudit } from '../../../gateway/front/stores/redis/audit.ts'
+import { redisQuotas } from '../../../gateway/front/stores/redis/quota.ts'
+import { keyedScript } from '../../../gateway/front/stores/redis/script.ts'
+import { redisTallies } from '../../../gateway/front/stores/redis/tallies.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { startFaultProxy } from '../../support/fault-proxy.ts'
 import { json } from '../../support/http.ts'
@@ -215,7 +215,7 @@ t.test('days that are too old are forgotten', async (t) => {
 })
 t.test('reports on 5,000 keys leave Redis to those who decide', async (t) => {
   const settings = { file: '', redis: { url }, prefix: 'many:', whenUnreachable: 'local' } as const
-  const stores = openStores({ ...settings, timeoutMs: 2_000 })
+  const stores = await openStores({ ...settings, timeoutMs: 2_000 })
   t.teardown(() => stores.close())
   await stores.ready()
   const keys = Array.from({ length: 5_000 }, (_, i) => newKey({ name: `Customer ${i}` }))

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import type { RedisSettings } from '../../../gateway/config/config.ts'
-import { openStores } from '../../../gateway/stores/open.ts'
-import type { Stores } from '../../../gateway/stores/stores.ts'
+import type { RedisSettings } from '../../../gateway/front/config/config.ts'
+import { openStores } from '../../../gateway/front/stores/open.ts'
+import type { Stores } from '../../../gateway/front/stores/stores.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { runCommand } from '../../support/command.ts'
 import { startAdmin } from '../../support/admin.ts'
@@ -30,7 +30,7 @@ async function asUser(...rules: readonly string[]): Promise<string> {
 /** A gateway's stores at its start. */
 async function storesIn(t: Test, redis: RedisSettings): Promise<Stores> {
   const parts = { prefix: 'tollgate:', timeoutMs: 2_000, file: '' }
-  const stores = openStores({ ...parts, redis, whenUnreachable: 'local' })
+  const stores = await openStores({ ...parts, redis, whenUnreachable: 'local' })
   t.teardown(() => stores.close())
   await stores.ready()
   return stores
@@ -54,7 +54,7 @@ t.test('the permissions in the README are enough for a gateway', async (t) => {
   const status = async () => (await gateway.call('GET', '/v1/x', undefined, headers)).status
   t.equal(await status(), 200)
   const id = String(made['id'])
-  await gateway.app.core.tallying.flush()
+  await gateway.app.front.tallying.flush()
   for (const path of [
     ...['keys', 'gateways', 'bans', 'audit', 'live', 'usage', 'ledger', 'notices'],
     ...[`keys/${id}`, `quota/${id}`, `requests/nothing`],

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { parseConfig } from '../../../gateway/config/load.ts'
-import { swapNameOf } from '../../../gateway/swaps/swap.ts'
+import { parseConfig } from '../../../gateway/office/config/load.ts'
+import { swapNameOf } from '../../../gateway/front/swaps/swap.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { configFor, startUpstream } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
@@ -62,7 +62,7 @@ t.test('operators', async (t) => {
     t.match(json(await ask('POST', '/admin/config/reload')), { result: 'changed' })
     const settings = gateway.app.config.upstreams.get('animals')
     if (!settings) throw new Error('there is an upstream')
-    await until(() => gateway.app.core.swaps.see(settings)?.stepInForce === 0)
+    await until(() => gateway.app.front.swaps.see(settings)?.stepInForce === 0)
     t.match(await swapSeen(ask), { percent: 60, step: 1 })
   })
 

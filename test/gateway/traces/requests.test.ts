@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { parseConfig } from '../../../gateway/config/load.ts'
+import { parseConfig } from '../../../gateway/office/config/load.ts'
 import { drain } from '../../../shared/serve.ts'
 import { traceParentFrom } from '../../../shared/trace.ts'
 import { version } from '../../../shared/version.ts'
@@ -249,7 +249,7 @@ t.test('a reload turns spans on, elsewhere and off, without losing one', async (
   await until(() => second.spans.length === 2)
   await ask()
   t.strictSame([first.spans.length, second.spans.length], [4, 2])
-  t.strictSame(app.core.meters.spans, { sent: 6, failed: 0, dropped: 0 })
+  t.strictSame(app.front.meters.spans, { sent: 6, failed: 0, dropped: 0 })
 })
 
 t.test('the spans of a WebSocket end with it, also if a stop cuts it', async (t) => {

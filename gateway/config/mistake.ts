@@ -1,5 +1,0 @@
-/** The path of a setting: names, and indexes in lists from 0. */
-export type Path = readonly (string | number)[]
-
-/** A mistake in a file, at an offset of its text. A warning doesn't keep the file from being used. */
-export type Mistake = Readonly<{ offset: number; sentence: string; isWarning?: boolean }>

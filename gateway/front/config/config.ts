@@ -1,0 +1,178 @@
+import type { CorsSettings } from '../http/cors.ts'
+import type { Deprecation } from './deprecations.ts'
+import type { WhenUnreachable } from '../limits/offline-limiter.ts'
+import type { Limits } from '../limits/limits.ts'
+import type { Plan } from '../limits/plan.ts'
+import type { BanRules } from '../limits/step.ts'
+
+/** Credentials and encryption of a Cluster's nodes, or of the master that Sentinels name. An empty text means none. */
+export type RedisAccess = Readonly<{
+  username?: string
+  password?: string
+  /** Whether connections are encrypted; `ca` is a file of certificates to trust in place of Node's own. */
+  tls?: boolean | Readonly<{ ca: string }>
+}>
+
+/** The Redis that holds the stores: one server, a Cluster, or a master named by Sentinels. */
+export type RedisSettings =
+  | Readonly<{ url: string }>
+  | (RedisAccess & Readonly<{ cluster: readonly string[] }>)
+  | (RedisAccess &
+      Readonly<{
+        sentinels: readonly string[]
+        name: string
+        sentinelUsername?: string
+        sentinelPassword?: string
+      }>)
+
+export type StoreSettings = Readonly<{
+  file: string
+  redis: RedisSettings | undefined
+  prefix: string
+  timeoutMs: number
+  whenUnreachable: WhenUnreachable
+}>
+
+/** One address of an upstream, and its share of the requests. */
+export type TargetSettings = Readonly<{ url: string; weight: number }>
+
+/** Time limits: for a connection, the first byte, the gap between two bytes; and for a caller to send its request. */
+export type Timeouts = Readonly<{
+  connectMs: number
+  responseMs: number
+  idleMs: number
+  requestMs: number
+}>
+
+/** How targets are checked, and when one is left out. Without a path, the check only opens a connection. */
+export type HealthSettings = Readonly<{
+  path: string | undefined
+  everyMs: number
+  unhealthyAfter: number
+}>
+
+/** A request that `upstream check` sends to a new backend and to the present one. */
+export type Probe = Readonly<{ method: string; target: string; status: number | undefined }>
+
+/** The way from the targets of an upstream to others, step by step. */
+export type SwapSettings = Readonly<{
+  to: readonly TargetSettings[]
+  /** The shares of callers who go to the new side, in percent. After the last step all do. */
+  steps: readonly number[]
+  /** The least time of a step. */
+  everyMs: number
+  /** The methods that may go to the new side before all callers do. */
+  methods: readonly string[] | undefined
+  back: BackSettings
+}>
+
+/** When a swap goes back by itself. */
+export type BackSettings = Readonly<{
+  /** By how much the share of failures of the new side may exceed that of the old one: 0.01 is 1 %. */
+  errors: number
+  /** How many times as long as the old side's its p95 may be. */
+  slower: number
+  /** The requests to the new side in a step before it is judged, or the next step comes. */
+  after: number
+  /** The number of callers that failures must have met to count. */
+  callers: number
+}>
+
+export type UpstreamSettings = Readonly<{
+  name: string
+  targets: readonly TargetSettings[]
+  swap: SwapSettings | undefined
+  timeouts: Timeouts
+  health: HealthSettings
+  /** The most requests on their way at once; more are refused immediately. */
+  maxInFlight: number
+  /** Whether each caller is held to its share of `maxInFlight` while half of it is taken. */
+  isFair: boolean
+  /** The certificates to trust in place of Node's own, as PEM. */
+  ca: string | undefined
+  probes: readonly Probe[]
+}>
+
+export type Route = Readonly<{
+  /** An exact path, with `{name}` for any one segment, or with `/*` for everything below. */
+  path: string
+  upstream: string
+  cost: number
+  /** The methods that this route forwards. */
+  methods: readonly string[]
+  /** The prefix that replaces the fixed part of the path towards the backend, such as `/api/*`. */
+  rewrite: string | undefined
+  bodyLimit: number
+}>
+
+/** An address that is told of events. */
+export type NoticeSettings = Readonly<{
+  to: string
+  secrets: readonly string[]
+  about: readonly string[]
+  /** The ranges of addresses outside the internet that it may have. */
+  allow: readonly string[]
+}>
+
+export type Address = Readonly<{ host: string; port: number }>
+
+/**
+ * The admin address, the host names that it accepts besides `localhost` and IP addresses, and whether operators may
+ * read and save the configuration file there.
+ */
+export type AdminAddress = Address & Readonly<{ hosts: readonly string[]; save: boolean }>
+
+/** The pages for callers. */
+export type PortalSettings = Readonly<{
+  path: string
+  /** The OpenAPI document as JSON. */
+  document: string
+  /** Whether callers may rotate their own keys. */
+  canRotate: boolean
+}>
+
+export type TraceSettings = Readonly<{ to: string; sample: number }>
+
+/** The settings of the paths at which the gateway itself answers callers. */
+export type OwnPaths = 'quotaPath' | 'usagePath' | 'portal'
+
+/** The configuration as the gateway uses it: complete, checked and frozen. */
+export type Config = Readonly<{
+  /** The short name of its text, by which operators tell two configurations apart. */
+  hash: string
+  /** The name of this gateway among others; never told to callers. */
+  name: string | undefined
+  listen: Address
+  /** The address for operators only. */
+  admin: AdminAddress
+  store: StoreSettings
+  plans: ReadonlyMap<string, Plan>
+  strangers: Limits
+  bans: BanRules
+  keys: Readonly<{ cache: number }>
+  upstreams: ReadonlyMap<string, UpstreamSettings>
+  /** The path at which callers read their own limits. */
+  quotaPath: string
+  /** The path at which callers read their own usage. */
+  usagePath: string
+  /** Whether the ledger tells the use of routes apart. */
+  usageByRoute: boolean
+  portal: PortalSettings | undefined
+  /** Whether the IETF's `RateLimit` fields are sent beside the `X-RateLimit` ones. */
+  ietfHeaders: boolean
+  /** The percentages of a day's limit that count as near its end, rising. */
+  nearPercents: readonly number[]
+  routes: readonly Route[]
+  deprecations: readonly Deprecation[]
+  notices: readonly NoticeSettings[]
+  trustedProxies: readonly string[]
+  cors: CorsSettings
+  /** Where spans are sent, and of which share of requests: 0.05 is 5 %; `undefined` if none are made. */
+  traces: TraceSettings | undefined
+  /** The number of processes that serve at the same port. */
+  workers: number
+  /** At a stop: how long open connections are still answered before idle ones are closed. */
+  drainMs: number
+  /** At a stop: how long requests in flight may take to finish. */
+  shutdownMs: number
+}>

@@ -1,0 +1,55 @@
+import type { Clock } from '../../../shared/clock.ts'
+import type { RequestRecord } from '../request-record.ts'
+import { LiveSums } from './live-sums.ts'
+import { outcomes, type LiveOutcome } from './sum-rows.ts'
+import { RefusedKeys, refusers } from './refused-keys.ts'
+
+/** Statuses from here on are failures, also those that a backend answers itself. */
+const firstFailure = 500
+
+const at = Object.fromEntries(outcomes.map((name, place) => [name, place])) as Readonly<
+  Record<LiveOutcome, number>
+>
+const other = refusers.indexOf('other')
+
+/** The sums of this gateway's latest requests, and the keys that it refused most in the last minute. */
+export class LiveCounts {
+  readonly sums: LiveSums
+  readonly refusedKeys = new RefusedKeys()
+
+  constructor(options: Readonly<{ clock: Clock; ticks?: Clock }>) {
+    this.sums = new LiveSums(options)
+  }
+
+  /** Counts a request at its end, which is at `nowMs` by `performance`. */
+  ended(record: RequestRecord, status: number, nowMs: number): void {
+    const outcome = placeOf(record)
+    this.sums.count(record, outcome, nowMs)
+    if (!record.refusal) {
+      if (status >= firstFailure) this.sums.countBackendFailure()
+      return
+    }
+    if (outcome === at.failed) return
+    const known = record.caller ?? record.turnedAway
+    if (!known) return
+    const by = outcome >= at.minute && outcome <= at.ban ? outcome - at.minute : other
+    this.refusedKeys.count(known, by, this.sums.second)
+  }
+
+  /** Counts bytes that never became a request. */
+  malformed(record: RequestRecord, nowMs: number): void {
+    this.sums.countUnmeasured(placeOf(record), nowMs)
+  }
+}
+
+/** The place of a request's outcome in `outcomes`. */
+function placeOf({ refusal, caller, standing }: RequestRecord): number {
+  // Preflights, and callers that left before they were admitted.
+  if (!refusal) return caller && standing ? at.admitted : at.others
+  const { code, reason, status } = refusal
+  if (code === 'rate_limit_exceeded' && reason === 'minute') return at.minute
+  if (code === 'rate_limit_exceeded' && reason === 'day') return at.day
+  if (code === 'key_banned') return at.ban
+  if (status === 401 || code === 'too_many_failed_attempts') return at.strangers
+  return status >= firstFailure ? at.failed : at.refused
+}

@@ -1,0 +1,141 @@
+import type { SpanCounts } from '../../../shared/spans/span.ts'
+
+/** The upper bounds of a histogram's buckets, in seconds. */
+const usualBounds: readonly number[] = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+]
+
+/** Those of the gateway's own time, most of which is below a millisecond. */
+const ownBounds: readonly number[] = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
+]
+
+/** A histogram of durations: a bucket for each of `bounds`, and one for longer times. */
+export class Durations {
+  readonly bounds: readonly number[]
+  readonly counts: number[]
+  sum = 0
+
+  constructor(bounds = usualBounds) {
+    this.bounds = bounds
+    this.counts = new Array<number>(bounds.length + 1).fill(0)
+  }
+
+  add(milliseconds: number): void {
+    const { bounds } = this
+    const seconds = milliseconds / 1_000
+    let bucket = 0
+    while (bucket < bounds.length && seconds > (bounds[bucket] ?? Infinity)) bucket++
+    this.counts[bucket] = (this.counts[bucket] ?? 0) + 1
+    this.sum += seconds
+  }
+
+  /**
+   * The duration within which a share of them was, in milliseconds: inside its bucket by the rank's place there; beyond the
+   * last bound, that bound. `undefined` if there are none.
+   */
+  within(share: number): number | undefined {
+    const { bounds } = this
+    const all = this.counts.reduce((sum, count) => sum + count, 0)
+    if (all === 0) return undefined
+    const rank = Math.max(1, Math.ceil(all * share))
+    let below = 0
+    let bucket = 0
+    while (bucket < bounds.length && below + (this.counts[bucket] ?? 0) < rank) {
+      below += this.counts[bucket] ?? 0
+      bucket++
+    }
+    const least = bounds[bucket - 1] ?? 0
+    const most = bounds[bucket] ?? least
+    const part = (rank - below - 0.5) / (this.counts[bucket] ?? 1)
+    return Math.round((least + (most - least) * part) * 10_000) / 10
+  }
+}
+
+/** Counters by two labels. */
+export class Counts {
+  readonly #counts = new Map<string, Map<string | number, number>>()
+
+  add(first: string, second: string | number): void {
+    const counts = entryOf(this.#counts, first, () => new Map<string | number, number>())
+    counts.set(second, (counts.get(second) ?? 0) + 1)
+  }
+
+  *[Symbol.iterator](): Generator<readonly [string, string | number, number]> {
+    for (const [first, counts] of this.#counts) {
+      for (const [second, count] of counts) yield [first, second, count]
+    }
+  }
+}
+
+/** The answers of one route, by plan and status, and their durations. */
+export class RouteMeter {
+  readonly answers = new Counts()
+  readonly durations = new Durations()
+}
+
+/** The classes of a target's answers: by the first digit of the status, or `none` without an answer. */
+export const answerClasses = ['1xx', '2xx', '3xx', '4xx', '5xx', 'none'] as const
+
+/** The answers of one target, and their durations. */
+export class TargetMeter {
+  /** By `answerClasses`. */
+  readonly answers = answerClasses.map(() => 0)
+  readonly durations = new Durations()
+
+  /** Counts an answer by its status; 0 for no answer. */
+  answered(status: number): void {
+    const index = status === 0 ? answerClasses.length - 1 : Math.floor(status / 100) - 1
+    this.answers[index] = (this.answers[index] ?? 0) + 1
+  }
+}
+
+/**
+ * The gateway's metrics as plain numbers, because prom-client looks labels up on every call: 0.24 µs for a histogram,
+ * 0.01 µs here.
+ *
+ * All labels come from the configuration or from our own lists, never from a caller, so their number is bounded.
+ */
+export class Meters {
+  /** By plan and by the name of the refusal (`use.ts`). */
+  readonly refusals = new Counts()
+  /** Admitted requests that a shadow would have refused, by plan and window. */
+  readonly shadows = new Counts()
+  /** Admitted requests of quotas near a limit, by plan and window. */
+  readonly near = new Counts()
+  /** By plan. */
+  readonly bans = new Counts()
+  /** By the code of the refusal. */
+  readonly strangers = new Counts()
+  /** By operation and plan. */
+  readonly deprecated = new Counts()
+  /** Notices by type and result: `delivered`, `failed` (a try), `given_up` or `dropped`. */
+  readonly notices = new Counts()
+  /** The time until a request was sent on, or refused. */
+  readonly own = new Durations(ownBounds)
+  readonly store = new Durations()
+  storeErrors = 0
+  /** The times that the store was found emptied. */
+  emptiedStores = 0
+  readonly spans: SpanCounts = { sent: 0, failed: 0, dropped: 0 }
+  readonly routes = new Map<string, RouteMeter>()
+  /** By upstream and by the origin of the target. */
+  readonly #targets = new Map<string, TargetMeter>()
+
+  /** The meter of a route by its path in the configuration. */
+  route(path: string): RouteMeter {
+    return entryOf(this.routes, path, () => new RouteMeter())
+  }
+
+  target(upstream: string, origin: string): TargetMeter {
+    return entryOf(this.#targets, `${upstream} ${origin}`, () => new TargetMeter())
+  }
+}
+
+function entryOf<Value>(map: Map<string, Value>, name: string, make: () => Value): Value {
+  const present = map.get(name)
+  if (present !== undefined) return present
+  const created = make()
+  map.set(name, created)
+  return created
+}

@@ -1,0 +1,219 @@
+import type { Reason, RefusalCode } from '../../../shared/refusal.ts'
+import type { Caller } from '../keys/caller.ts'
+import type { ShareTaken } from '../http/fair-share.ts'
+import type { Decision } from '../limits/step.ts'
+import type { RequestRecord } from '../request-record.ts'
+
+/** The most characters of an id, as `requestIdFrom` takes them. */
+const idLength = 128
+
+/** The kept characters of a path. */
+const pathLength = 128
+
+/** A request and its answer, beside its record. */
+export type Refused = Readonly<{
+  id: string
+  method: string
+  /** Without its query. */
+  path: string
+  status: number
+  /** Milliseconds since 1970, where no decision gives the store's time. */
+  atMs: number
+  /** The end of its answer, by `performance`. */
+  endedAtMs: number
+}>
+
+/** One window of a kept answer; `used` is unknown if only a cached ban decided. */
+export type KeptWindow = Readonly<{ limit: number; used: number | undefined; resetMs: number }>
+
+/** One refused or failed answer, as it is kept. Times are milliseconds since 1970. */
+export type KeptRefusal = Readonly<{
+  id: string
+  atMs: number
+  method: string
+  path: string
+  /** Whether `path` is only the beginning. */
+  isPathCut: boolean
+  status: number
+  code: RefusalCode | undefined
+  reason: Reason | undefined
+  caller: Caller | undefined
+  route: string
+  upstream: string
+  target: string | undefined
+  config: string
+  /** `undefined` without a caller: the windows are those of its address then. */
+  decidedBy: Decision['decidedBy'] | undefined
+  cost: number
+  minute: KeptWindow | undefined
+  day: KeptWindow | undefined
+  strikes: number
+  bannedUntilMs: number
+  /** Of a request over its quota's share of an upstream. */
+  shareTaken: ShareTaken
+  ownMs: number
+  upstreamMs: number | undefined
+}>
+
+/** Where an answer came from: the upstream of its route, and the configuration in force. */
+export type Origin = Readonly<{ upstream: string; config: string }>
+
+/** The numbers of a slot, by their places in it. */
+const at = {
+  ...{ timeMs: 0, status: 1, idLength: 2, pathLength: 3, cost: 4 },
+  ...{ perMinute: 5, minuteUsed: 6, minute: 7, perDay: 8, dayUsed: 9, day: 10 },
+  ...{ strikes: 11, bannedUntilMs: 12, ownMs: 13, upstreamMs: 14 },
+  ...{ underWay: 15, share: 16 },
+} as const
+
+const numbersOfSlot = 17
+const bytesOfSlot = idLength + pathLength
+const minuteMs = 60_000
+const dayMs = 86_400_000
+
+/** Slots that are made together. */
+export const blockSize = 1_000
+
+/** A thousand slots, each for a refused or failed answer. They refer only to texts and callers that live longer anyway. */
+export class RefusalBlock {
+  readonly #numbers = new Float64Array(blockSize * numbersOfSlot)
+  readonly #texts = new Uint8Array(blockSize * bytesOfSlot)
+  readonly #hashes = new Int32Array(blockSize)
+  readonly #methods = listOf('')
+  readonly #codes = listOf<RefusalCode | undefined>(undefined)
+  readonly #reasons = listOf<Reason | undefined>(undefined)
+  readonly #callers = listOf<Caller | undefined>(undefined)
+  readonly #routes = listOf('')
+  readonly #upstreams = listOf('')
+  readonly #targets = listOf<string | undefined>(undefined)
+  readonly #configs = listOf('')
+  readonly #deciders = listOf<Decision['decidedBy'] | undefined>(undefined)
+
+  /** Writes an answer into a slot, over the one before. */
+  write(
+    slot: number,
+    { id, method, path, status, atMs, endedAtMs }: Refused,
+    record: RequestRecord,
+    from: Origin,
+  ): void {
+    const numbers = this.#numbers
+    const text = slot * bytesOfSlot
+    this.#hashes[slot] = write(this.#texts, text, id, idLength)
+    write(this.#texts, text + idLength, path, pathLength)
+    const { refusal, standing, caller, turnedAway } = record
+    this.#methods[slot] = method
+    this.#codes[slot] = refusal?.code
+    this.#reasons[slot] = refusal?.reason
+    this.#callers[slot] = caller ?? turnedAway
+    this.#routes[slot] = record.route.label
+    this.#upstreams[slot] = from.upstream
+    this.#targets[slot] = record.target
+    this.#configs[slot] = from.config
+    // Without a caller the decision is about its address, and none of a store.
+    this.#deciders[slot] = caller && standing?.decision.decidedBy
+    const first = slot * numbersOfSlot
+    numbers[first + at.timeMs] = standing?.decision.nowMs ?? atMs
+    numbers[first + at.status] = status
+    numbers[first + at.idLength] = Math.min(id.length, idLength)
+    numbers[first + at.pathLength] = path.length
+    numbers[first + at.cost] = standing?.decision.cost ?? 0
+    numbers[first + at.perMinute] = standing?.limits.perMinute ?? Infinity
+    numbers[first + at.minuteUsed] = standing?.decision.minuteUsed ?? 0
+    numbers[first + at.minute] = standing?.decision.seen.minute ?? 0
+    numbers[first + at.perDay] = standing?.limits.perDay ?? Infinity
+    numbers[first + at.dayUsed] = standing?.decision.dayUsed ?? 0
+    numbers[first + at.day] = standing?.decision.seen.day ?? 0
+    numbers[first + at.strikes] = standing?.decision.strikes ?? 0
+    numbers[first + at.bannedUntilMs] = standing?.decision.bannedUntilMs ?? 0
+    const { beganAtMs, sentAtMs, answeredAtMs, shareTaken } = record
+    numbers[first + at.underWay] = shareTaken?.underWay ?? 0
+    numbers[first + at.share] = shareTaken?.share ?? 0
+    numbers[first + at.ownMs] = (sentAtMs || endedAtMs) - beganAtMs
+    numbers[first + at.upstreamMs] = sentAtMs > 0 ? (answeredAtMs || endedAtMs) - sentAtMs : -1
+  }
+
+  /** The short hash of a slot's id. */
+  hashAt(slot: number): number {
+    return this.#hashes[slot] ?? 0
+  }
+
+  idAt(slot: number): string {
+    return this.#text(slot, 0, this.#number(slot, at.idLength))
+  }
+
+  timeAt(slot: number): number {
+    return this.#number(slot, at.timeMs)
+  }
+
+  read(slot: number): KeptRefusal {
+    const number = (place: number): number => this.#number(slot, place)
+    const pathEnd = Math.min(number(at.pathLength), pathLength)
+    const upstreamMs = number(at.upstreamMs)
+    const [atMs, bannedUntilMs] = [number(at.timeMs), number(at.bannedUntilMs)]
+    // A cached ban knows no counters: its windows are those of the time.
+    const isUnknown = number(at.minute) === 0
+    const window = (limit: number, used: number, number: number, length: number) =>
+      limit === Infinity
+        ? undefined
+        : {
+            limit,
+            used: isUnknown ? undefined : used,
+            resetMs: ((isUnknown ? Math.floor(atMs / length) : number) + 1) * length,
+          }
+    return {
+      id: this.idAt(slot),
+      atMs,
+      method: this.#methods[slot] ?? '',
+      path: this.#text(slot, idLength, pathEnd),
+      isPathCut: number(at.pathLength) > pathLength,
+      status: number(at.status),
+      code: this.#codes[slot],
+      reason: this.#reasons[slot],
+      caller: this.#callers[slot],
+      route: this.#routes[slot] ?? '',
+      upstream: this.#upstreams[slot] ?? '',
+      target: this.#targets[slot],
+      config: this.#configs[slot] ?? '',
+      decidedBy: this.#deciders[slot],
+      cost: number(at.cost),
+      minute: window(number(at.perMinute), number(at.minuteUsed), number(at.minute), minuteMs),
+      day: window(number(at.perDay), number(at.dayUsed), number(at.day), dayMs),
+      strikes: number(at.strikes),
+      bannedUntilMs,
+      shareTaken: { underWay: number(at.underWay), share: number(at.share) },
+      ownMs: number(at.ownMs),
+      upstreamMs: upstreamMs < 0 ? undefined : upstreamMs,
+    }
+  }
+  #text(slot: number, offset: number, length: number): string {
+    const first = slot * bytesOfSlot + offset
+    return Buffer.from(this.#texts.subarray(first, first + length)).toString('latin1')
+  }
+
+  #number(slot: number, place: number): number {
+    return this.#numbers[slot * numbersOfSlot + place] ?? 0
+  }
+}
+
+function listOf<Value>(value: Value): Value[] {
+  return new Array<Value>(blockSize).fill(value)
+}
+
+/** Writes characters as bytes, which ids and paths of HTTP/1.1 are; returns the hash of what was written. */
+function write(bytes: Uint8Array, offset: number, text: string, longest: number): number {
+  const length = Math.min(text.length, longest)
+  let hash = 0
+  for (let i = 0; i < length; i++) {
+    const code = text.charCodeAt(i)
+    bytes[offset + i] = code
+    hash = (Math.imul(hash, 31) + code) | 0
+  }
+  return hash
+}
+
+/** The short hash of an id, by which slots are found. */
+export function hashOf(text: string): number {
+  let hash = 0
+  for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0
+  return hash
+}

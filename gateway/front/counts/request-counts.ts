@@ -1,0 +1,70 @@
+import type { Closers } from '../../../shared/closers.ts'
+import type { Clock } from '../../../shared/clock.ts'
+import type { LastUseStore } from '../keys/last-use-store.ts'
+import { LastUses } from './last-uses.ts'
+import { LiveCounts } from './live-counts.ts'
+import type { Meters } from './meters.ts'
+import { NearLimits, type NearLimit } from './near-limits.ts'
+import type { PeakStore } from './peak-store.ts'
+import { Peaks } from './peaks.ts'
+import { RecentRefusals } from './recent-refusals.ts'
+import type { TallyStore } from './tally-store.ts'
+import { Tallying } from './tallying.ts'
+import type { TimelineStore } from './timeline-store.ts'
+import { Timeline } from './timeline.ts'
+
+/** All that is counted and remembered of requests. */
+export type RequestCounts = Readonly<{
+  meters: Meters
+  tallying: Tallying
+  lastUses: LastUses
+  timeline: Timeline
+  peaks: Peaks
+  nearLimits: NearLimits
+  recentRefusals: RecentRefusals
+  /** The latest sums of this gateway. */
+  liveCounts: LiveCounts
+}>
+
+export type RequestCountsOptions = Readonly<{
+  stores: Readonly<{
+    tallies: Pick<TallyStore, 'add'>
+    lastUses: LastUseStore
+    timeline: TimelineStore
+    peaks: PeakStore
+  }>
+  meters: Meters
+  /** Writes down what the quotas hold back. */
+  settle: () => Promise<void>
+  nearLimit: (near: NearLimit) => void
+  trouble: (what: string, whenOver: string) => (error: Error | undefined) => void
+  clock: Clock
+  closers: Closers
+}>
+
+export function openCounts(options: RequestCountsOptions): RequestCounts {
+  const { stores, meters, settle, nearLimit, trouble, clock, closers } = options
+  const lastUses = new LastUses({ store: stores.lastUses, clock })
+  const timeline = new Timeline(stores.timeline)
+  const peaks = new Peaks(stores.peaks)
+  const tallying = new Tallying({
+    store: stores.tallies,
+    beside: [lastUses, timeline, peaks, { write: settle }],
+    clock,
+    trouble: trouble(
+      'usage can’t be written down; it is kept in memory',
+      'usage is written down again',
+    ),
+  })
+  closers.add(() => tallying.close())
+  return {
+    meters,
+    tallying,
+    lastUses,
+    timeline,
+    peaks,
+    nearLimits: new NearLimits(nearLimit),
+    recentRefusals: new RecentRefusals(clock()),
+    liveCounts: new LiveCounts({ clock }),
+  }
+}

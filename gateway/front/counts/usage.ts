@@ -1,0 +1,129 @@
+import { breathe } from '../../../shared/breathe.ts'
+import { sortedInTurns } from '../../../shared/in-turns.ts'
+import { statusByCode } from '../../../shared/refusal.ts'
+import { namedKeys } from '../keys/names.ts'
+import { dayMs } from '../limits/step.ts'
+import { classOfStatus } from './status-class.ts'
+import type { KeyStore } from '../keys/store.ts'
+import type { TallyStore } from './tally-store.ts'
+import { refusalTallies } from './use.ts'
+
+/** The usage of a key on one day, or of several days together. */
+export type Usage = Readonly<{
+  key: string
+  name: string
+  /** Whether it is a test key. */
+  test?: true
+  /** Such as `2030-12-05`; left out for a sum of several days. */
+  day?: string
+  admitted: number
+  /** The points that its admitted requests have cost, without those that were given back. */
+  points: number
+  /** By reason: the code of the refusal. */
+  refused: Readonly<Record<string, number>>
+  /** The refusals by a limit, by the window that was used up; refusals of earlier versions are in `refused` only. */
+  windows: Readonly<{ minute: number; day: number }>
+  /** By class of status, such as `2xx`, refusals included. */
+  answers: Readonly<Record<string, number>>
+}>
+
+type Summed = {
+  key: string
+  day: number
+  admitted: number
+  points: number
+  refused: Record<string, number>
+  windows: { minute: number; day: number }
+  answers: Record<string, number>
+}
+
+export type UsageQuery = Readonly<{ fromDay: number; toDay: number; key?: string | undefined }>
+
+/** The range of the latest days, today included; days count from 1970 in UTC. */
+export function latestDays(count: number, nowMs: number): { fromDay: number; toDay: number } {
+  const toDay = Math.floor(nowMs / dayMs)
+  return { fromDay: toDay - count + 1, toDay }
+}
+
+/** The kinds of tallies of usage. `more` and `less` are points beside one for each admitted request. */
+export type UsageKind = 'admitted' | 'refused' | 'more' | 'less'
+
+/** The kind of a tally of usage; `undefined` for another one. */
+export function usageKind(what: string): UsageKind | undefined {
+  const [kind, which] = what.split(' ', 2)
+  if (kind === 'admitted' || kind === 'refused') return kind
+  return kind === 'points' ? (which === 'less' ? 'less' : 'more') : undefined
+}
+
+/** The usage in some days: of one key by day; otherwise of each key in all, the most used first. */
+export async function usage(
+  stores: Readonly<{ keys: KeyStore; tallies: Pick<TallyStore, 'list'> }>,
+  { fromDay, toDay, key }: UsageQuery,
+): Promise<Usage[]> {
+  const sumsByName = new Map<string, Summed>()
+  for await (const tally of stores.tallies.list(fromDay, toDay, key)) {
+    const [kind, what = '', window] = tally.what.split(' ', 3)
+    if (kind !== 'admitted' && kind !== 'refused' && kind !== 'points') continue
+    const day = key === undefined ? 0 : tally.day
+    const name = key === undefined ? tally.key : String(day)
+    let sum = sumsByName.get(name)
+    if (!sum) {
+      const windows = { minute: 0, day: 0 }
+      sum = { key: tally.key, day, admitted: 0, points: 0, refused: {}, windows, answers: {} }
+      sumsByName.set(name, sum)
+    }
+    if (kind === 'points') {
+      sum.points += what === 'less' ? -tally.count : tally.count
+      continue
+    }
+    if (kind === 'admitted') {
+      sum.admitted += tally.count
+      sum.points += tally.count
+    } else sum.refused[what] = (sum.refused[what] ?? 0) + tally.count
+    if (window === 'minute' || window === 'day') sum.windows[window] += tally.count
+    const answer = kind === 'admitted' ? what : classOf(what)
+    sum.answers[answer] = (sum.answers[answer] ?? 0) + tally.count
+  }
+  const sums = await sortedInTurns(
+    [...sumsByName.values()],
+    (a, b) => a.day - b.day || b.admitted - a.admitted || (a.key < b.key ? -1 : 1),
+  )
+  const keys = await namedKeys(
+    stores.keys,
+    sums.map(({ key }) => key),
+  )
+  const usages: Usage[] = []
+  for (const { key: of, day, admitted, points, refused, windows, answers } of sums) {
+    const { name = '', test } = keys.get(of) ?? {}
+    const counts = { admitted, points, refused, windows, answers }
+    const usage = { key: of, name, ...(test && { test }), ...counts }
+    const count = usages.push(key === undefined ? usage : { ...usage, day: dayText(day) })
+    if (count % 1_000 === 0) await breathe()
+  }
+  return usages
+}
+
+/** How many requests of some keys were refused on a day, by the keys' ids. */
+export async function refusedOn(
+  tallies: TallyStore,
+  day: number,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const refused = new Map<string, number>()
+  for (const { key, count } of await tallies.some(day, keys, refusalTallies)) {
+    refused.set(key, (refused.get(key) ?? 0) + count)
+  }
+  return refused
+}
+
+const statuses: ReadonlyMap<string, number> = new Map(Object.entries(statusByCode))
+
+/** The class of a refusal's status. */
+function classOf(code: string): string {
+  return classOfStatus(statuses.get(code) ?? 500)
+}
+
+/** A day since 1970 as a text, such as `2030-12-05`. */
+export function dayText(day: number): string {
+  return new Date(day * dayMs).toISOString().slice(0, 10)
+}

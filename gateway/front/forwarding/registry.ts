@@ -1,0 +1,79 @@
+import type { UpstreamSettings } from '../config/config.ts'
+import type { Meters } from '../counts/meters.ts'
+import type { Swaps } from '../swaps/swaps.ts'
+import { Upstream, type UpstreamLog } from './upstream.ts'
+
+export type UpstreamsOptions = Readonly<{ log: UpstreamLog; meters: Meters; swaps: Swaps }>
+
+type Entry = { upstream: Upstream; users: number }
+
+/**
+ * The upstreams in use. An upstream whose settings don't change survives a change of the configuration, with
+ * its connections and its health.
+ */
+export class Upstreams {
+  readonly #log: UpstreamLog
+  readonly #meters: Meters
+  readonly #swaps: Swaps
+  readonly #open = new Map<string, Entry>()
+  readonly #ending = new Map<Upstream, Promise<void>>()
+
+  constructor({ log, meters, swaps }: UpstreamsOptions) {
+    this.#log = log
+    this.#meters = meters
+    this.#swaps = swaps
+  }
+
+  /** Opens the upstream of some settings, or shares the open one. Each call needs a `release`. */
+  acquire(settings: UpstreamSettings): Upstream {
+    const name = JSON.stringify(settings)
+    const entry = this.#open.get(name) ?? { upstream: this.#opened(settings), users: 0 }
+    entry.users++
+    this.#open.set(name, entry)
+    return entry.upstream
+  }
+
+  #opened(settings: UpstreamSettings): Upstream {
+    const swap = this.#swaps.acquire(settings)
+    return new Upstream({ settings, log: this.#log, meters: this.#meters, swap })
+  }
+
+  /** The open upstream of some settings, to read its state; `undefined` if it isn't open. */
+  see(settings: UpstreamSettings): Upstream | undefined {
+    return this.#open.get(JSON.stringify(settings))?.upstream
+  }
+
+  /** All open upstreams. While a configuration changes, two may have the same name. */
+  get all(): readonly Upstream[] {
+    return [...this.#open.values()].map(({ upstream }) => upstream)
+  }
+
+  /** Closes an upstream after its last user, when its last request is done. */
+  release({ settings }: Upstream): void {
+    const name = JSON.stringify(settings)
+    const entry = this.#open.get(name)
+    if (!entry || --entry.users > 0) return
+    this.#open.delete(name)
+    void this.#end(entry.upstream)
+  }
+
+  /** Ends all WebSockets. */
+  cutTunnels(): void {
+    for (const { upstream } of this.#open.values()) upstream.cutTunnels()
+  }
+
+  /** Closes all upstreams, and cuts their WebSockets. */
+  async close(): Promise<void> {
+    for (const { upstream } of this.#open.values()) void this.#end(upstream)
+    this.#open.clear()
+    this.#ending.forEach((_closed, upstream) => upstream.cutTunnels())
+    await Promise.all(this.#ending.values())
+  }
+
+  #end(upstream: Upstream): Promise<void> {
+    if (upstream.swap) this.#swaps.release(upstream.swap)
+    const closed = upstream.close().finally(() => this.#ending.delete(upstream))
+    this.#ending.set(upstream, closed)
+    return closed
+  }
+}

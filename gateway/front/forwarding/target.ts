@@ -1,0 +1,158 @@
+import { Pool } from 'undici'
+import type { HealthSettings, TargetSettings, Timeouts } from '../config/config.ts'
+import type { TargetMeter } from '../counts/meters.ts'
+
+export type TargetOptions = Readonly<{
+  settings: TargetSettings
+  timeouts: Timeouts
+  health: HealthSettings
+  /** Counts its answers. */
+  meter: TargetMeter
+  /** The certificates to trust instead of Node's own. */
+  ca: string | undefined
+  /** Called when the target goes out, and when it is back. */
+  changed: (target: Target, cause?: Error) => void
+  /** Called after `unhealthyAfter` failed requests in a row: a check should find out whether it is the target. */
+  suspected: (target: Target, cause: Error) => void
+}>
+
+/** The last request or check that failed. */
+export type TargetFailure = Readonly<{ atMs: number; cause: string }>
+
+/** How long a target counts as unfit after it has refused a signature. */
+const distrustMs = 10_000
+
+/** One address of an upstream, with its connections and its health. */
+export class Target {
+  readonly origin: string
+  /** The Host header of its requests. */
+  readonly host: string
+  readonly weight: number
+  readonly pool: Pool
+  readonly meter: TargetMeter
+  /** A list of this target alone, for the many requests that need only one attempt. */
+  readonly alone: readonly Target[] = [this]
+  /** Its credit in the weighted round of its upstream; see `Upstream.choose`. */
+  turn = 0
+  readonly #unhealthyAfter: number
+  readonly #changed: TargetOptions['changed']
+  readonly #suspected: TargetOptions['suspected']
+  readonly #countsCallers: boolean
+  /** The number of failed requests in a row, and their callers. */
+  #failures = 0
+  #callers: string[] = []
+  #failedChecks = 0
+  #isHealthy = true
+  #healthSinceMs = Date.now()
+  #lastFailure: TargetFailure | undefined
+  #refusedSignatureAtMs = -Infinity
+
+  constructor(options: TargetOptions) {
+    const { settings, timeouts, health, ca } = options
+    const url = new URL(settings.url)
+    this.origin = url.origin
+    this.host = url.host
+    this.weight = settings.weight
+    this.#unhealthyAfter = health.unhealthyAfter
+    this.#countsCallers = health.path === undefined
+    this.meter = options.meter
+    this.#changed = options.changed
+    this.#suspected = options.suspected
+    this.pool = new Pool(url.origin, {
+      pipelining: 1,
+      // Each attempt keeps its time limits exactly; undici's own are coarse.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      // By TLS it would offer HTTP/2.
+      allowH2: false,
+      connect: {
+        timeout: timeouts.connectMs,
+        rejectUnauthorized: true,
+        ...(ca === undefined ? {} : { ca }),
+      },
+    })
+  }
+
+  get isHealthy(): boolean {
+    return this.#isHealthy
+  }
+
+  /** The time since which it is healthy, or isn't. */
+  get healthSinceMs(): number {
+    return this.#healthSinceMs
+  }
+
+  get lastFailure(): TargetFailure | undefined {
+    return this.#lastFailure
+  }
+
+  /** Whether it answers requests: it is healthy, and accepts our signature. */
+  get isFit(): boolean {
+    return this.#isHealthy && !this.refusesSignature
+  }
+
+  /** Whether it refused our signature within the last seconds. */
+  get refusesSignature(): boolean {
+    return performance.now() - this.#refusedSignatureAtMs < distrustMs
+  }
+
+  /** Notes that it refused our signature. No check repeats this: the next request will show it. */
+  refusedSignature(): void {
+    this.#refusedSignatureAtMs = performance.now()
+  }
+
+  /** Notes an answer, which ends a row of failures. */
+  answered(status: number): void {
+    this.meter.answered(status)
+    if (this.#failures > 0) this.#resetFailures()
+  }
+
+  /**
+   * Notes a failed request: broken off or late for a caller, or, without a caller, a refused connection. A caller
+   * can provoke the first kind at will, so without a check each caller counts once in a row.
+   */
+  failed(cause: Error, caller?: string): void {
+    this.#note(cause)
+    if (caller !== undefined && this.#countsCallers) {
+      if (this.#callers.includes(caller)) return
+      this.#callers.push(caller)
+    }
+    if (++this.#failures < this.#unhealthyAfter) return
+    this.#resetFailures()
+    this.#suspected(this, cause)
+  }
+
+  /** Notes a failed check. Answers to requests don't make up for it. */
+  failedCheck(cause: Error): void {
+    this.#note(cause)
+    if (++this.#failedChecks >= this.#unhealthyAfter) this.takeOut(cause)
+  }
+
+  /** Notes a passed check, which is the only way back. */
+  passedCheck(): void {
+    this.#failedChecks = 0
+    if (this.#isHealthy) return
+    this.#resetFailures()
+    this.#setHealthy(true)
+  }
+
+  takeOut(cause: Error): void {
+    this.#setHealthy(false, cause)
+  }
+
+  #note({ message }: Error): void {
+    this.#lastFailure = { atMs: Date.now(), cause: message }
+  }
+
+  #resetFailures(): void {
+    this.#failures = 0
+    this.#callers = []
+  }
+
+  #setHealthy(isHealthy: boolean, cause?: Error): void {
+    if (this.#isHealthy === isHealthy) return
+    this.#isHealthy = isHealthy
+    this.#healthSinceMs = Date.now()
+    this.#changed(this, cause)
+  }
+}

@@ -1,0 +1,133 @@
+import type { Duplex } from 'node:stream'
+import { lingerMs } from '../../../shared/node/linger.ts'
+import type { UpstreamSettings } from '../config/config.ts'
+import type { Meters } from '../counts/meters.ts'
+import { UnderWay } from './under-way.ts'
+import { FairShare } from '../http/fair-share.ts'
+import type { Swap } from '../swaps/swap.ts'
+import { Side, type MakeTarget } from './side.ts'
+import { Target } from './target.ts'
+
+/** Logs changes of targets' health: one line for each change, not for each request. */
+export type UpstreamLog = Readonly<{
+  out: (upstream: string, target: string, cause: Error | undefined) => void
+  back: (upstream: string, target: string) => void
+}>
+
+export type UpstreamOptions = Readonly<{
+  settings: UpstreamSettings
+  log: UpstreamLog
+  meters: Meters
+  /** The swap of its targets for others, if it is described. */
+  swap: Swap | undefined
+}>
+
+/** A backend by its name: one or more targets that share its requests by weight, and those that a swap leads to. */
+export class Upstream {
+  readonly settings: UpstreamSettings
+  readonly swap: Swap | undefined
+  /** The targets of both sides. */
+  readonly targets: readonly Target[]
+  readonly #side: Side
+  /** The side that a swap leads to. */
+  readonly #newSide: Side | undefined
+  readonly #tunnels = new Set<Duplex>()
+  /** Attempts under way, and WebSockets. */
+  readonly underWay = new UnderWay()
+  /** The shares of its callers; `undefined` with `fair: off`. */
+  readonly share: FairShare | undefined
+  readonly #origins: readonly string[]
+  #isCut = false
+
+  constructor({ settings, log, meters, swap }: UpstreamOptions) {
+    this.settings = settings
+    this.swap = swap
+    const { name, timeouts, health, ca, maxInFlight, isFair } = settings
+    this.share = isFair ? new FairShare(maxInFlight) : undefined
+    const make: MakeTarget = (target, about) => {
+      const meter = meters.target(name, new URL(target.url).origin)
+      return new Target({ timeouts, health, ca, settings: target, meter, ...about })
+    }
+    const told = (target: Target, cause?: Error): void => {
+      if (target.isHealthy) log.back(name, target.origin)
+      else log.out(name, target.origin, cause)
+    }
+    this.#side = new Side({ settings: settings.targets, health, make, told })
+    const { to } = settings.swap ?? {}
+    this.#newSide = to && new Side({ settings: to, health, make, told })
+    this.targets = [...this.#side.targets, ...(this.#newSide?.targets ?? [])]
+    this.#origins = this.targets.map(({ origin }) => origin)
+  }
+
+  get origins(): readonly string[] {
+    return this.#origins
+  }
+
+  /** Whether there is room for another request. */
+  get hasRoom(): boolean {
+    return this.underWay.count < this.settings.maxInFlight
+  }
+
+  /**
+   * Links both ends of a connection that becomes a WebSocket: when one ends, the other does, too. Returns the
+   * function that starts the flow between them.
+   */
+  join(caller: Duplex, backend: Duplex, quota: string): () => void {
+    this.underWay.began()
+    this.share?.add(quota)
+    const link = (end: Duplex, other: Duplex): void => {
+      this.#tunnels.add(end)
+      end.on('error', () => other.destroy())
+      end.once('end', () => void setTimeout(() => other.destroy(), lingerMs).unref())
+      end.once('close', () => {
+        other.destroy()
+        this.#tunnels.delete(end)
+        if (end !== caller) return
+        this.underWay.ended()
+        this.share?.leave(quota)
+      })
+    }
+    link(caller, backend)
+    link(backend, caller)
+    if (this.#isCut) caller.destroy()
+    return () => void caller.pipe(backend).pipe(caller)
+  }
+
+  /** Destroys all WebSocket tunnels, and any that are agreed on later. */
+  cutTunnels(): void {
+    this.#isCut = true
+    for (const end of this.#tunnels) end.destroy()
+  }
+
+  /** Waits for the requests under way, then closes all connections. */
+  async close(): Promise<void> {
+    this.#side.stop()
+    this.#newSide?.stop()
+    await this.underWay.whenNone()
+    await Promise.all(this.targets.map(({ pool }) => pool.destroy()))
+  }
+
+  /**
+   * The next target for a request that has tried some. During a swap the caller decides the side; where the new side has
+   * no target left, the old one is asked.
+   */
+  choose({ method, callerId }: Sender, tried: readonly Target[]): Target | undefined {
+    const { swap } = this
+    if (!swap?.leads(method, callerId)) return this.#side.choose(tried)
+    const target = this.#newSide?.choose(tried)
+    if (target) return target
+    if (tried.length === 0) swap.note(true, callerId, true, undefined)
+    return this.#side.choose(tried)
+  }
+
+  /** Notes the end of an attempt for the swap; without a duration for a second attempt. */
+  noteEnd(target: Target, sender: Sender, isFailure: boolean, ms: number | undefined): void {
+    const { swap } = this
+    if (!swap?.isMeasured(sender.method)) return
+    const isNew = this.#newSide?.targets.includes(target) ?? false
+    swap.note(isNew, sender.callerId, isFailure, ms)
+  }
+}
+
+/** The parts of a request by which its side is chosen. */
+export type Sender = Readonly<{ method: string; callerId: string }>

@@ -1,0 +1,120 @@
+import type { Clock } from '../../../shared/clock.ts'
+import { Caller, stateOf } from './caller.ts'
+import type { StoredKey } from './key.ts'
+
+/**
+ * Caches callers by token, so that their next requests cost no look-up and no hash. Only tokens of existing keys
+ * are added, so invented ones can neither fill the cache nor evict others.
+ *
+ * Evicts by the clock algorithm: a hand goes round, skips callers that were used since its last visit, and
+ * evicts the first that wasn't.
+ */
+export class CallerCache {
+  readonly #size: number
+  readonly #now: Clock
+  readonly #byToken = new Map<string, Caller>()
+  /** By the id of their key. */
+  readonly #byId = new Map<string, Caller>()
+  #hand: Iterator<Caller, undefined> | undefined
+  /** The number of callers left in this round of the hand. */
+  #left = 0
+
+  /** `now` is the store's time, by which temporary limits and plans end. */
+  constructor(size: number, now: Clock = Date.now) {
+    this.#size = size
+    this.#now = now
+  }
+
+  /** The cached caller of a token; the user of the cache checks whether it is still valid. */
+  get(token: string): Caller | undefined {
+    const caller = this.#byToken.get(token)
+    if (caller) stateOf(caller).isRecent = true
+    return caller
+  }
+
+  add(token: string, stored: StoredKey): Caller {
+    // A change, or another look-up, may have overtaken this one.
+    this.update(stored)
+    const cached = this.#byToken.get(token)
+    if (cached) return cached
+    if (this.#byToken.size >= this.#size) this.#makeRoom()
+    const caller = new Caller(copied(token), stored, this.#now)
+    this.#put(caller)
+    return caller
+  }
+
+  /** Replaces the cached callers of a changed key, one for each of its tokens. */
+  update(stored: StoredKey): void {
+    const { key, version } = stored
+    const first = this.#byId.get(key.id)
+    if (!first || stateOf(first).version > version) return
+    this.#byId.delete(key.id)
+    for (let old: Caller | undefined = first; old; old = stateOf(old).nextOfKey) {
+      const before = stateOf(old)
+      const caller = new Caller(before.token, stored, this.#now)
+      const state = stateOf(caller)
+      state.isRecent = before.isRecent
+      state.dayCount = before.dayCount
+      this.#put(caller)
+    }
+  }
+
+  clear(): void {
+    this.#byToken.clear()
+    this.#byId.clear()
+    this.#left = 0
+  }
+
+  get size(): number {
+    return this.#byToken.size
+  }
+
+  #put(caller: Caller): void {
+    const state = stateOf(caller)
+    state.nextOfKey = this.#byId.get(caller.id)
+    this.#byToken.set(state.token, caller)
+    this.#byId.set(caller.id, caller)
+  }
+
+  #makeRoom(): void {
+    for (;;) {
+      // Later additions don't belong to this round: the hand would never leave them otherwise.
+      if (this.#left-- <= 0) {
+        this.#hand = this.#byToken.values()
+        this.#left = this.#byToken.size - 1
+      }
+      const caller = this.#hand?.next().value
+      if (!caller) {
+        this.#left = 0
+        continue
+      }
+      const state = stateOf(caller)
+      if (!state.isRecent) return this.#drop(caller)
+      state.isRecent = false
+    }
+  }
+
+  #drop(caller: Caller): void {
+    const { token, nextOfKey } = stateOf(caller)
+    this.#byToken.delete(token)
+    let before = this.#byId.get(caller.id)
+    if (before === caller) {
+      if (nextOfKey) this.#byId.set(caller.id, nextOfKey)
+      else this.#byId.delete(caller.id)
+      return
+    }
+    while (before) {
+      const state = stateOf(before)
+      if (state.nextOfKey === caller) {
+        state.nextOfKey = nextOfKey
+        return
+      }
+      before = state.nextOfKey
+    }
+  }
+}
+
+/** A copy of a token: a slice of a header line would keep the whole line in memory. */
+function copied(token: string): string {
+  return Buffer.from(token, 'latin1').toString('latin1')
+}

@@ -1,0 +1,133 @@
+import type { Clock } from '../../../shared/clock.ts'
+import type { CacheSlot } from '../limits/step.ts'
+import { endReason, quotaOf, validUntil, type EndReason, type Key, type StoredKey } from './key.ts'
+import type { CountSlot, DayCount, MinuteCount, NearSlot, PeakSlot } from './slots.ts'
+import { settingsAt } from './temporary.ts'
+import { hashOf } from './token.ts'
+
+/** In place of a time: not used since last uses were written. It isn't a small integer to V8, as no time is, so all states have
+ * one form. */
+export const unused = -Infinity
+
+/** The private state of a caller. Apps that use the plugin can't reach it. */
+export let stateOf: (caller: Caller) => CallerState
+
+/**
+ * The sender of a request with a valid key. A caller never changes: when its key or its token does, another
+ * caller takes its place, and requests under way keep the one that they came with.
+ */
+export class Caller {
+  /** The key's id: what logs, metrics and the backend see. */
+  readonly id: string
+  readonly name: string
+  readonly plan: string
+  /** The name of the quota that its requests use up: its account's, or its own. A test key has its own. */
+  readonly quota: string
+  /** Whether it may have refusals acted for it. */
+  readonly isTest: boolean
+  /** Later sunsets of an account hold for its test keys, too, which don't use up its quota. */
+  readonly account: string | undefined
+  /** The end of its token; 0 if the token isn't valid, `undefined` if it never ends. */
+  readonly #endsAtMs: number | undefined
+  readonly #state: CallerState
+
+  /** `now` is the time by which temporary limits and plans end: the store's. */
+  constructor(token: string, stored: StoredKey, now: Clock = Date.now) {
+    const { key, version } = stored
+    const isTemporary = key.temporaryPlan !== undefined || key.temporaryLimits !== undefined
+    const inForce = isTemporary ? settingsAt(key, now()) : undefined
+    const { plan, limits } = inForce ?? key
+    this.id = key.id
+    this.name = key.name
+    this.plan = plan
+    this.quota = quotaOf(key)
+    this.isTest = key.test === true
+    this.account = key.account
+    const hash = hashOf(token)
+    const endsAtMs = validUntil(key, hash)
+    this.#endsAtMs = endsAtMs === Infinity ? undefined : endsAtMs
+    const changesAtMs = inForce?.changesAtMs
+    const change = changesAtMs === undefined ? undefined : { atMs: changesAtMs, stored }
+    const overrides = overridesOf({ ...key, limits })
+    this.#state = new CallerState(token, version, overrides, endReason(key, hash), change)
+    Object.freeze(this)
+  }
+
+  isValidAt(nowMs: number): boolean {
+    return this.#endsAtMs === undefined || this.#endsAtMs > nowMs
+  }
+
+  toJSON(): object {
+    const { id, name, plan, account, quota, isTest } = this
+    return { id, name, plan, account, quota, ...(isTest && { isTest }) }
+  }
+
+  static {
+    stateOf = (caller) => caller.#state
+  }
+}
+
+/** The settings of a key that its plan doesn't have. */
+export type KeyOverrides = Pick<Key, 'limits' | 'methods' | 'paths' | 'addresses'>
+
+/**
+ * The state that a caller's next request needs, without further look-ups: waiting for memory costs a request more
+ * than any computation.
+ */
+export class CallerState implements CacheSlot, PeakSlot, NearSlot {
+  readonly token: string
+  /** The version of the key, which rises with each change. */
+  readonly version: number
+  readonly overrides: KeyOverrides | undefined
+  /** Why its token isn't valid, or won't be from its end on. */
+  readonly endsBecause: EndReason
+  /** The end of a temporary plan or limit, and the key, of which another caller is made then. */
+  readonly change: Readonly<{ atMs: number; stored: StoredKey }> | undefined
+  /** Whether it has sent a request since the cache's hand last passed. */
+  isRecent = false
+  /** The caller of another token of the same key. */
+  nextOfKey: Caller | undefined
+  /** The store's record of its quota. */
+  record: object | undefined
+  /** The time of its last request, until it is noted in the store. */
+  usedAtMs = unused
+  /** The usage that was counted last. */
+  dayCount: DayCount | undefined
+  /** The same by route, where it is counted so. */
+  routeCounts: CountSlot | undefined
+  /** The refusals that were counted last. */
+  minuteCount: MinuteCount | undefined
+  /** The peaks of its quota that wait for the store; a day of 0 is none. */
+  peakDay = 0
+  peakMinute = 0
+  peakUsed = 0
+  refusedByMinute = 0
+  refusedByDay = 0
+  /** The part of its quota's day that notices have told; a day of 0 is none. */
+  nearDay = 0
+  nearLevel = 0
+
+  constructor(
+    token: string,
+    version: number,
+    overrides: KeyOverrides | undefined,
+    endsBecause: EndReason,
+    change: CallerState['change'],
+  ) {
+    this.token = token
+    this.version = version
+    this.overrides = overrides
+    this.endsBecause = endsBecause
+    this.change = change
+  }
+}
+
+function overridesOf({
+  limits,
+  methods,
+  paths,
+  addresses,
+}: KeyOverrides): KeyOverrides | undefined {
+  if (!limits && !methods && !paths && !addresses) return undefined
+  return { limits, methods, paths, addresses }
+}

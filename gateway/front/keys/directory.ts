@@ -1,0 +1,176 @@
+import { breathe } from '../../../shared/breathe.ts'
+import type { Clock } from '../../../shared/clock.ts'
+import type { KeyStore, Watch } from './store.ts'
+import { BloomFilter } from './bloom-filter.ts'
+import { Caller, stateOf } from './caller.ts'
+import { CallerCache } from './cache.ts'
+import type { StoredKey } from './key.ts'
+import { hashOf } from './token.ts'
+
+/** How long cached keys work while the store can't be asked for changes. */
+const longestStaleMs = 10 * 60_000
+
+/** The delay before the next try to read all hashes after a failure. */
+const relearnMs = 1_000
+
+/** The result of a look-up: the caller of a token, `unknown` without a key, `unavailable` without the store. */
+export type LookUp = Caller | 'unknown' | 'unavailable'
+
+export type DirectoryOptions = Readonly<{
+  store: KeyStore
+  /** The most callers in memory. */
+  cacheSize: number
+  clock: Clock
+  /** The time by the store's clock, at which temporary limits and plans end; by default `clock`. */
+  storeClock?: Clock
+  /** Counts failed look-ups. */
+  /** Counts the errors of the store. */
+  meters?: { storeErrors: number }
+  /** Called when the store begins to fail, and with `undefined` when it is back. */
+  trouble?: (error: Error | undefined) => void
+  /** Called when the store was emptied, with its new epoch; all keys are asked for anew. */
+  emptied?: (epoch: string) => void
+}>
+
+/** Finds the callers of tokens for one gateway, in memory or in the store. */
+export class KeyDirectory {
+  readonly #store: KeyStore
+  readonly #cache: CallerCache
+  readonly #clock: Clock
+  readonly #storeClock: Clock
+  readonly #watch: Watch
+  readonly #meters: DirectoryOptions['meters']
+  /** The hashes of all secrets; `undefined` until they are read. Ids aren't secret, so they prove nothing. */
+  #hashes: BloomFilter | undefined
+  /** The changes since the reading of hashes began; `undefined` while none is read. */
+  #changesMeanwhile: StoredKey[] | undefined
+  /** Look-ups that are under way, by token. */
+  readonly #pending = new Map<string, Promise<LookUp>>()
+  #closed = false
+
+  constructor(options: DirectoryOptions) {
+    const { store, cacheSize, clock, storeClock = clock, meters, trouble, emptied } = options
+    this.#meters = meters
+    this.#store = store
+    this.#clock = clock
+    this.#cache = new CallerCache(cacheSize, storeClock)
+    this.#storeClock = storeClock
+    this.#watch = store.watch({
+      changed: (keys) => this.#apply(keys),
+      ...(trouble ? { trouble } : {}),
+      emptied: (epoch) => {
+        this.#beginAnew()
+        emptied?.(epoch)
+      },
+    })
+    void this.#learnHashes()
+  }
+
+  /** Whether the store has answered at least once. Before that no request can be admitted. */
+  get isMet(): boolean {
+    return this.#watch.isMet ?? true
+  }
+
+  /** The cached caller of a token; `undefined` if it isn't cached, or memory is too old. */
+  recall(token: string): Caller | undefined {
+    const cached = this.#cache.get(token)
+    const stale = cached && this.#clock() - this.#watch.upToDateAtMs > longestStaleMs
+    return stale ? undefined : cached
+  }
+
+  /** The caller as it is now: another one takes its place when a temporary plan or limit of its key has ended. */
+  present(caller: Caller): Caller {
+    const { change, token } = stateOf(caller)
+    if (!change || this.#storeClock() < change.atMs) return caller
+    this.#cache.update(change.stored)
+    return this.#cache.get(token) ?? new Caller(token, change.stored, this.#storeClock)
+  }
+
+  /** Whether a token may be in the store, by the filter alone. */
+  mayExist(token: string): boolean {
+    return this.#mayHave(hashOf(token))
+  }
+
+  #mayHave(hash: string): boolean {
+    return this.#hashes?.mayHave(hash) ?? true
+  }
+
+  /** Whether the filter rules a hash out and the watch has seen every change (it polls once to be sure). */
+  #isDenied(hash: string): boolean {
+    return this.#watch.isUpToDate?.() === true && !this.#mayHave(hash)
+  }
+
+  /** Looks a token up, in the store if the filter can't deny it. Simultaneous look-ups of a token share one question. */
+  look(token: string): LookUp | Promise<LookUp> {
+    const hash = hashOf(token)
+    if (this.#isDenied(hash)) return 'unknown'
+    const pending = this.#pending.get(token)
+    if (pending) return pending
+    const answer = (stored: StoredKey | undefined): LookUp =>
+      stored ? this.#cache.add(token, stored) : 'unknown'
+    try {
+      const stored = this.#store.find(hash)
+      if (!(stored instanceof Promise)) return answer(stored)
+      const result = stored.then(answer, () => this.#unavailable())
+      this.#pending.set(token, result)
+      return result.finally(() => this.#pending.delete(token))
+    } catch {
+      return this.#unavailable()
+    }
+  }
+
+  #unavailable(): LookUp {
+    if (this.#meters) this.#meters.storeErrors++
+    return 'unavailable'
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#watch.close()
+  }
+
+  #beginAnew(): void {
+    this.#cache.clear()
+    this.#hashes = undefined
+    void this.#learnHashes()
+  }
+
+  #apply(keys: readonly StoredKey[]): void {
+    for (const stored of keys) {
+      this.#cache.update(stored)
+      for (const { hash } of stored.key.secrets) this.#hashes?.add(hash)
+    }
+    this.#changesMeanwhile?.push(...keys)
+    if (this.#hashes?.isFull && !this.#changesMeanwhile) void this.#learnHashes()
+  }
+
+  /**
+   * Reads all hashes into a new filter. Before the first one is complete every token may exist; later the old
+   * filter serves until the larger one is complete.
+   */
+  async #learnHashes(): Promise<void> {
+    const changes: StoredKey[] = (this.#changesMeanwhile = [])
+    try {
+      const hashes: string[] = []
+      for await (const batch of this.#store.names()) {
+        if (this.#closed) return
+        for (const hash of batch) hashes.push(hash)
+      }
+      const filter = new BloomFilter(Math.max(8_192, hashes.length * 2))
+      for (let i = 0; i < hashes.length; i++) {
+        filter.add(hashes[i] ?? '')
+        // Lets the gateway serve requests: a million hashes take half a second in all.
+        if (i % 5_000 === 4_999) await breathe()
+      }
+      // A later reading, of a store that was emptied meanwhile, counts instead.
+      if (this.#changesMeanwhile !== changes) return
+      this.#hashes = filter
+      this.#changesMeanwhile = undefined
+      this.#apply(changes)
+    } catch {
+      // The watch reports the outage. The filter only matters in floods, so it can wait.
+      if (this.#closed || this.#changesMeanwhile !== changes) return
+      setTimeout(() => void this.#learnHashes(), relearnMs).unref()
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import { breathe } from '../../../shared/breathe.ts'
+import type { Clock } from '../../../shared/clock.ts'
+import { instantFrom } from '../../../shared/units.ts'
+import type { Plan } from '../limits/plan.ts'
+import type { KeyStore } from './store.ts'
+import type { Key } from './key.ts'
+import { KeyMistake } from './mistake.ts'
+import { mostMistakes, RowMistakes, type RowMistake } from './row-mistakes.ts'
+import { importColumns, rowsIn, type Row } from './rows.ts'
+import { requireSound, type GivenSettings } from './settings.ts'
+import { hashOf, isOurs, isWellFormed, newKeyId } from './token.ts'
+
+/** The number of lines that are read in one go: the gateway serves requests in between. */
+const rowsAtOnce = 250
+
+export type ImportOptions = Readonly<{
+  store: KeyStore
+  plans: ReadonlyMap<string, Plan>
+  clock: Clock
+  /** Checks the file, and adds nothing. */
+  isDryRun?: boolean
+}>
+
+/** Adds the keys of a file, all or none; resolves to their number. Throws `RowMistakes` with all mistakes. */
+export async function importKeys(
+  text: string,
+  { store, plans, clock, isDryRun = false }: ImportOptions,
+  progress?: (written: number, total: number) => void,
+): Promise<number> {
+  const lineByHash = new Map<string, number>()
+  const keyOf = (row: Row): Key => {
+    const key = importedKey(row, plans, clock())
+    const [{ hash = '' } = {}] = key.secrets
+    const twin = lineByHash.get(hash)
+    if (twin !== undefined) throw new KeyMistake(`its token is that of line ${twin}`)
+    lineByHash.set(hash, row.line)
+    return key
+  }
+  const { keys, lines, mistakes } = await keysIn(text, importColumns, keyOf)
+  const refuse = async (): Promise<never> => {
+    const taken = await takenIn(store, keys, lines)
+    const all = [...mistakes, ...taken].sort((a, b) => a.line - b.line)
+    throw new RowMistakes(all, keys.length - taken.length)
+  }
+  if (mistakes.length > 0) return refuse()
+  if (isDryRun) return (await takenIn(store, keys, lines)).length > 0 ? refuse() : keys.length
+  const { clash } = await store.add(keys, (written) => progress?.(written, keys.length))
+  return clash === undefined ? keys.length : refuse()
+}
+
+/** The keys of a text, the line of each, and the mistakes of all other rows. */
+export async function keysIn(
+  text: string,
+  columns: readonly string[],
+  keyOf: (row: Row) => Key,
+): Promise<{ keys: Key[]; lines: number[]; mistakes: RowMistake[] }> {
+  const [keys, lines, mistakes]: [Key[], number[], RowMistake[]] = [[], [], []]
+  const wrong = (line: number, message: string): boolean =>
+    mistakes.push({ line, message }) < mostMistakes
+  let count = 0
+  for (const row of rowsIn(text, columns, wrong)) {
+    if (++count % rowsAtOnce === 0) await breathe()
+    if (!row) continue
+    try {
+      keys.push(keyOf(row))
+      lines.push(row.line)
+    } catch (error) {
+      if (!(error instanceof KeyMistake)) throw error
+      if (!wrong(row.line, error.message)) break
+    }
+  }
+  return { keys, lines, mistakes }
+}
+
+/** The settings that a row names. */
+export function settingsOf({ fields }: Row): GivenSettings {
+  const given = (name: string): string | undefined => fields[name] || undefined
+  const expires = given('expires')
+  return {
+    name: given('name'),
+    plan: given('plan'),
+    account: given('account'),
+    test: testFrom(given('test')),
+    limits: { perMinute: limit(given('perMinute')), perDay: limit(given('perDay')) },
+    expiresAtMs: expires === undefined ? undefined : (instantFrom(expires) ?? NaN),
+    note: given('note'),
+  }
+}
+
+function importedKey(row: Row, plans: ReadonlyMap<string, Plan>, now: number): Key {
+  const settings = settingsOf(row)
+  const key = {
+    ...settings,
+    id: newKeyId(),
+    name: settings.name ?? `imported, line ${row.line}`,
+    plan: settings.plan ?? '',
+    createdAtMs: now,
+    secrets: [
+      { hash: hashFrom(row.fields['token'] || undefined, row.fields['sha256'] || undefined) },
+    ],
+  }
+  requireSound(key, plans)
+  return key
+}
+
+/** The keys whose tokens are in the store already. */
+async function takenIn(
+  store: KeyStore,
+  keys: readonly Key[],
+  lines: readonly number[],
+): Promise<RowMistake[]> {
+  const taken: RowMistake[] = []
+  for (let from = 0; from < keys.length; from += rowsAtOnce) {
+    const some = keys.slice(from, from + rowsAtOnce)
+    const found = await Promise.all(
+      some.map(async ({ secrets }) => await store.find(secrets[0]?.hash ?? '')),
+    )
+    found.forEach((stored, i) => {
+      const message = 'this token is in the store already'
+      if (stored) taken.push({ line: lines[from + i] ?? 0, message })
+    })
+    if (taken.length >= mostMistakes) break
+    await breathe()
+  }
+  return taken
+}
+
+/** The hash of an imported key, from a token of the other system or from its SHA-256 in hex or base64url. */
+function hashFrom(token: string | undefined, sha256: string | undefined): string {
+  if (token !== undefined && sha256 === undefined) {
+    if (isOurs(token) && !isWellFormed(token)) {
+      throw new KeyMistake(
+        'a token that starts with tg_ must be one of this gateway’s own, but this one is mistyped',
+      )
+    }
+    if (/^[A-Za-z0-9\-._~+/]{8,512}=*$/.test(token) && token.length <= 512) return hashOf(token)
+    throw new KeyMistake('a token must be 8 to 512 of the characters A-Za-z0-9-._~+/')
+  }
+  if (sha256 !== undefined && token === undefined) {
+    if (/^[0-9a-f]{64}$/i.test(sha256)) return Buffer.from(sha256, 'hex').toString('base64url')
+    if (/^[\w-]{43}$/.test(sha256)) return sha256
+    throw new KeyMistake('sha256 must be 64 hexadecimal digits, or 43 characters of base64url')
+  }
+  throw new KeyMistake('a row needs either a token or a sha256')
+}
+
+function limit(text: string | undefined): number | 'unlimited' | undefined {
+  return text === undefined || text === 'unlimited' ? text : Number(text)
+}
+
+function testFrom(text: string | undefined): true | undefined {
+  if (text === undefined || text === 'false') return undefined
+  if (text === 'true') return true
+  throw new KeyMistake(`test must be true or false, got "${text}"`)
+}

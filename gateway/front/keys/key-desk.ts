@@ -1,0 +1,320 @@
+import type { Clock } from '../../../shared/clock.ts'
+import type { Noted } from '../records/audit.ts'
+import type { Plan } from '../limits/plan.ts'
+import type { KeyPage, KeyStore, PageQuery } from './store.ts'
+import type { QuotaStore } from '../limits/store.ts'
+import { quotaOf, validUntil, type Key, type Secret, type StoredKey } from './key.ts'
+import { importKeys, keysIn, settingsOf } from './import.ts'
+import { KeyMistake } from './mistake.ts'
+import { resolveKey, sameNameWarnings, type ResolvedKey } from './reference.ts'
+import { RowMistakes } from './row-mistakes.ts'
+import { settingColumns, type Row } from './rows.ts'
+import {
+  filled,
+  requireSound,
+  type GivenSettings,
+  type KeyChanges,
+  type KeySettings,
+} from './settings.ts'
+import { changedKey, requireEnds, settingsFrom, type Ends } from './temporary.ts'
+import { hashOf, isOurs, isWellFormed, newKeyId, newToken } from './token.ts'
+import { keyView } from './view.ts'
+
+/** The number of attempts at a change while others change the same key. */
+const tries = 10
+
+/** How long an ended secret stays in the store, so that every gateway learns of its end. */
+const endedSecretMs = 24 * 3_600_000
+
+/** A key and its token. Stores keep only the token's hash, so this is the one moment to show it. */
+export type Issued = Readonly<{ key: Key; token: string }>
+
+/** A change of a key, by its name in the audit. It throws a `KeyMistake` for a key that can't have it. */
+export type KeyEdit = Readonly<{ what: string; change: (key: Key) => Key }>
+
+/** The key of a token, and the end of the token if it isn't the current one; `undefined` if it was long ago. */
+export type TokenHolder = Readonly<{
+  key: Key
+  isCurrent: boolean
+  untilMs?: number | undefined
+  /** Whether a request with it would be let in, by the key. */
+  works: boolean
+}>
+
+export type DeskOptions = Readonly<{
+  store: KeyStore
+  plans: ReadonlyMap<string, Plan>
+  clock: Clock
+  /** The store of bans: a ban goes with a key that moves to another account. */
+  quota?: QuotaStore
+  /** Writes each change to the audit. */
+  noted?: Noted
+}>
+
+/** The operations on keys, for the command line and the admin API. */
+export class KeyDesk {
+  readonly #store: KeyStore
+  readonly #plans: ReadonlyMap<string, Plan>
+  readonly #clock: Clock
+  readonly #quota: QuotaStore | undefined
+  readonly #noted: Noted
+
+  constructor({ store, plans, clock, quota, noted = unnoted }: DeskOptions) {
+    this.#noted = noted
+    this.#quota = quota
+    this.#store = store
+    this.#plans = plans
+    this.#clock = clock
+  }
+
+  async create(settings: KeySettings): Promise<Issued> {
+    const issued = this.#issue(settings)
+    await this.#add([issued.key])
+    return issued
+  }
+
+  /**
+   * Makes a key of each row of a text, all or none. The given settings fill what a row leaves out. Throws `RowMistakes`
+   * with all mistakes.
+   */
+  async createFrom(text: string, given: GivenSettings): Promise<readonly Issued[]> {
+    const issued: Issued[] = []
+    const keyOf = (row: Row): Key => {
+      const { name, plan, ...others } = filled(settingsOf(row), given)
+      if (name === undefined || plan === undefined) {
+        throw new KeyMistake(`it has no ${name === undefined ? 'name' : 'plan'}`)
+      }
+      const one = this.#issue({ ...others, name, plan })
+      issued.push(one)
+      return one.key
+    }
+    const { keys, mistakes } = await keysIn(text, settingColumns, keyOf)
+    if (mistakes.length > 0) throw new RowMistakes(mistakes, keys.length)
+    await this.#add(keys)
+    return issued
+  }
+
+  #issue(settings: KeySettings): Issued {
+    requireSound(settings, this.#plans)
+    requireFuture(settings.expiresAtMs, this.#clock())
+    const id = newKeyId()
+    const token = newToken(id)
+    const key = { ...settings, id, createdAtMs: this.#clock(), secrets: [{ hash: hashOf(token) }] }
+    return { key, token }
+  }
+
+  async #add(keys: readonly Key[]): Promise<void> {
+    const { clash } = await this.#store.add(keys)
+    if (clash !== undefined) throw new Error('a new random id was taken; this cannot be')
+    for (const key of keys) await this.#note('keys.create', null, key)
+  }
+
+  /**
+   * Adds the keys of a text of CSV or JSON lines, all or none; resolves to their number. Throws `RowMistakes` with all
+   * mistakes. A dry run adds nothing.
+   */
+  async import(
+    text: string,
+    progress?: (written: number, total: number) => void,
+    isDryRun = false,
+  ): Promise<number> {
+    const options = { store: this.#store, plans: this.#plans, clock: this.#clock, isDryRun }
+    const imported = await importKeys(text, options, progress)
+    if (isDryRun) return imported
+    const after = { imported }
+    await this.#noted({ what: 'keys.import', subject: 'keys', before: null, after })
+    return imported
+  }
+
+  async show(id: string): Promise<Key> {
+    return (await this.#read(id)).key
+  }
+
+  list(): AsyncIterable<Key> {
+    return this.#store.list()
+  }
+
+  /** A page of the wanted keys, in the order of names. */
+  page(query: Omit<PageQuery, 'nowMs'>): Promise<KeyPage> {
+    return this.#store.page({ ...query, nowMs: this.#clock() })
+  }
+
+  /** Finds the key with an id, a token, or a name that no other key has. */
+  find(reference: string): Promise<ResolvedKey> {
+    return resolveKey(this.#store, reference)
+  }
+
+  /** Warns of keys that have a name already: commands can't name one of them by it any more. */
+  sameNameWarnings(name: string): Promise<readonly string[]> {
+    return sameNameWarnings(this.#store, name)
+  }
+
+  /** The key of a token, in any state; the token may have been rotated out. Messages don't repeat it. */
+  async holderOf(token: string): Promise<TokenHolder> {
+    const hash = hashOf(token)
+    const stored = await this.#store.find(hash)
+    if (!stored) {
+      const isCut = isOurs(token) && !isWellFormed(token)
+      const hint = isCut ? ': it is mistyped or cut, because its check doesn’t fit' : ''
+      throw new KeyMistake(`no key has this token${hint}`, 'not_found')
+    }
+    const { key } = stored
+    const secret = key.secrets.find((each) => each.hash === hash)
+    const works = validUntil(key, hash) > this.#clock()
+    return { key, isCurrent: hash === key.secrets[0]?.hash, untilMs: secret?.untilMs, works }
+  }
+
+  /** All keys of an account, by name, revoked ones included. */
+  async keysOf(account: string): Promise<readonly Key[]> {
+    const all: Key[] = []
+    let after: string | undefined
+    do {
+      const { keys, end } = await this.page({ filter: { account, all: true }, limit: 500, after })
+      all.push(...keys)
+      after = end
+    } while (after !== undefined)
+    return all
+  }
+
+  /** The subject in the audit for a reference: the id of a key, or the reference itself, such as a file. */
+  async subjectOf(reference: string): Promise<string> {
+    try {
+      return (await this.find(reference)).key.id
+    } catch (error) {
+      if (error instanceof KeyMistake && error.code === 'not_found') return reference
+      throw error
+    }
+  }
+
+  /** The number of an account's keys, without revoked ones. */
+  async countOf(account: string): Promise<number> {
+    const all = await this.keysOf(account)
+    return all.filter(({ revokedAtMs }) => revokedAtMs === undefined).length
+  }
+
+  /** The change to some settings; a plan and limits may end by themselves. */
+  changing(changes: KeyChanges, ends: Ends = {}): KeyEdit {
+    const change = (key: Key): Key => {
+      requireAlive(key)
+      const nowMs = this.#clock()
+      const changed = changedKey(key, changes, ends, nowMs)
+      for (const { plan, limits } of settingsFrom(changed, nowMs)) {
+        requireSound({ ...changed, plan, limits }, this.#plans)
+      }
+      requireFuture(changes.expiresAtMs, nowMs)
+      requireEnds(changed, ends, nowMs)
+      return changed
+    }
+    return { what: 'keys.change', change }
+  }
+
+  /** The end of a key for good. */
+  revoking(): KeyEdit {
+    const change = (key: Key): Key => ({ ...key, revokedAtMs: key.revokedAtMs ?? this.#clock() })
+    return { what: 'keys.revoke', change }
+  }
+
+  disabling(disabled: boolean): KeyEdit {
+    const change = (key: Key): Key => {
+      requireAlive(key)
+      return { ...key, disabled: disabled || undefined }
+    }
+    return { what: disabled ? 'keys.disable' : 'keys.enable', change }
+  }
+
+  /** Makes a change. A ban goes with a key to another quota. */
+  async edit(id: string, { what, change }: KeyEdit): Promise<Key> {
+    let before = ''
+    const after = await this.#edit(what, id, (key) => {
+      before = quotaOf(key)
+      return change(key)
+    })
+    if (quotaOf(after) !== before) await this.#moveBan(id, before, quotaOf(after))
+    return after
+  }
+
+  async #moveBan(id: string, before: string, after: string): Promise<void> {
+    const bans = (await this.#quota?.bans()) ?? []
+    const ban = bans.find(({ key, quota }) => key === id && quota === before)
+    if (!ban) return
+    await this.#quota?.ban(after, id, ban.untilMs)
+    await this.#quota?.lift(before, id)
+  }
+
+  /**
+   * Gives a key a new secret. The last one still works for `overlapMs`; older ones end now. `require` throws a
+   * `KeyMistake` for a key that can't have it.
+   */
+  async rotate(
+    id: string,
+    overlapMs: number,
+    require: (key: Key, nowMs: number) => void = () => undefined,
+  ): Promise<Issued> {
+    const token = newToken(id)
+    const now = this.#clock()
+    const key = await this.#edit('keys.rotate', id, (key) => {
+      requireAlive(key)
+      require(key, now)
+      const [current, ...older] = key.secrets
+      const secrets: Secret[] = [
+        { hash: hashOf(token) },
+        ...(current ? [endBy(current, now + overlapMs)] : []),
+        ...older
+          .map((secret) => endBy(secret, now))
+          .filter(({ untilMs }) => now - untilMs < endedSecretMs),
+      ]
+      return { ...key, secrets }
+    })
+    return { key, token }
+  }
+
+  async #read(id: string): Promise<StoredKey> {
+    const stored = await this.#store.get(id)
+    if (!stored) throw new KeyMistake(`there is no key with the id "${id}"`, 'not_found')
+    return stored
+  }
+
+  async #edit(what: string, id: string, change: (key: Key) => Key): Promise<Key> {
+    for (let attempt = 0; attempt < tries; attempt++) {
+      const { key, version } = await this.#read(id)
+      const changed = change(key)
+      if (await this.#store.replace(changed, version)) {
+        await this.#note(what, key, changed)
+        return changed
+      }
+    }
+    throw new KeyMistake(`the key "${id}" is being changed by others; try again`, 'conflict')
+  }
+
+  #note(what: string, before: Key | null, after: Key): Promise<void> {
+    const now = this.#clock()
+    return this.#noted({
+      what,
+      subject: after.id,
+      before: before && keyView(before, now),
+      after: keyView(after, now),
+    })
+  }
+}
+
+const unnoted: Noted = () => Promise.resolve()
+
+function requireFuture(expiresAtMs: number | undefined, nowMs: number): void {
+  if (expiresAtMs === undefined || expiresAtMs > nowMs) return
+  throw new KeyMistake('the expiry is in the past')
+}
+
+function requireAlive(key: Key): void {
+  if (key.revokedAtMs === undefined) return
+  throw new KeyMistake(
+    `the key "${key.id}" is revoked, which is for good; create a new one`,
+    'conflict',
+  )
+}
+
+function endBy(
+  { hash, untilMs = Infinity }: Secret,
+  nowMs: number,
+): { hash: string; untilMs: number } {
+  return { hash, untilMs: Math.min(untilMs, nowMs) }
+}

@@ -1,0 +1,66 @@
+import type { LimitSettings } from '../limits/plan.ts'
+
+/** One secret of a key: the hash of its token, and the end of its validity. */
+export type Secret = Readonly<{ hash: string; untilMs?: number | undefined }>
+
+export const keyStates = ['active', 'disabled', 'expired', 'revoked'] as const
+export type KeyState = (typeof keyStates)[number]
+
+/** A key as it is stored. Times are milliseconds since 1970. */
+export type Key = Readonly<{
+  id: string
+  name: string
+  plan: string
+  account?: string | undefined
+  /** Whether it may have refusals acted for it. It stays what it was made as. */
+  test?: boolean | undefined
+  limits?: LimitSettings | undefined
+  /** In place of `plan` and of members of `limits`, each until a time. */
+  temporaryPlan?: Readonly<{ plan: string; untilMs: number }> | undefined
+  temporaryLimits?: (LimitSettings & Readonly<{ untilMs: number }>) | undefined
+  createdAtMs: number
+  expiresAtMs?: number | undefined
+  disabled?: boolean | undefined
+  revokedAtMs?: number | undefined
+  /** The key's restrictions; without one, everything is allowed. */
+  methods?: readonly string[] | undefined
+  paths?: readonly string[] | undefined
+  addresses?: readonly string[] | undefined
+  note?: string | undefined
+  /** The newest first. Ended ones stay for some time, so that every gateway learns of their end. */
+  secrets: readonly Secret[]
+}>
+
+/** A key and its version. Each change gives it a higher one. */
+export type StoredKey = Readonly<{ key: Key; version: number }>
+
+/** The end of a secret's validity; 0 if it isn't valid, `Infinity` if it never ends. */
+export function validUntil(key: Key, hash: string): number {
+  const secret = key.secrets.find((secret) => secret.hash === hash)
+  if (!secret || key.disabled || key.revokedAtMs !== undefined) return 0
+  return Math.min(key.expiresAtMs ?? Infinity, secret.untilMs ?? Infinity)
+}
+
+/** Why a token isn't valid any more, or won't be from its end on. */
+export type EndReason = 'expired' | 'disabled' | 'revoked' | 'rotated_out'
+
+/** Why the validity of a secret ends, or has ended. A secret that the key has no more was rotated out. */
+export function endReason(key: Key, hash: string): EndReason {
+  if (key.revokedAtMs !== undefined) return 'revoked'
+  if (key.disabled) return 'disabled'
+  const secret = key.secrets.find((secret) => secret.hash === hash)
+  const isRotatedOut = !secret || (secret.untilMs ?? Infinity) < (key.expiresAtMs ?? Infinity)
+  return isRotatedOut ? 'rotated_out' : 'expired'
+}
+
+const accountPrefix = 'account:'
+
+/** The name under which a key's requests are counted. A test key uses nothing of its account up. */
+export function quotaOf({ id, account, test }: Pick<Key, 'id' | 'account' | 'test'>): string {
+  return account === undefined || test ? `key:${id}` : `${accountPrefix}${account}`
+}
+
+/** The account of a quota's name; `undefined` for a key's own quota. */
+export function accountOf(quota: string): string | undefined {
+  return quota.startsWith(accountPrefix) ? quota.slice(accountPrefix.length) : undefined
+}

@@ -1,0 +1,51 @@
+import { checkerOf, Type } from '../../../shared/schema.ts'
+import type { Key } from './key.ts'
+
+const time = Type.Optional(Type.Integer())
+const limit = Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('unlimited')]))
+const texts = Type.Optional(Type.Array(Type.String()))
+
+const isRecord = checkerOf(
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    plan: Type.String(),
+    account: Type.Optional(Type.String()),
+    test: Type.Optional(Type.Boolean()),
+    limits: Type.Optional(Type.Object({ perMinute: limit, perDay: limit })),
+    temporaryPlan: Type.Optional(Type.Object({ plan: Type.String(), untilMs: Type.Integer() })),
+    temporaryLimits: Type.Optional(
+      Type.Object({ perMinute: limit, perDay: limit, untilMs: Type.Integer() }),
+    ),
+    createdAtMs: Type.Integer(),
+    expiresAtMs: time,
+    disabled: Type.Optional(Type.Boolean()),
+    revokedAtMs: time,
+    methods: texts,
+    paths: texts,
+    addresses: texts,
+    note: Type.Optional(Type.String()),
+    secrets: Type.Array(Type.Object({ hash: Type.String(), untilMs: time })),
+  }),
+)
+
+/** The JSON text of a key, the same in all stores. */
+export function recordOf(key: Key): string {
+  return JSON.stringify(key)
+}
+
+/** The key of a stored text; `undefined` if it is damaged, so that lists can leave it out. */
+export function intactKeyFrom(text: string): Key | undefined {
+  try {
+    return keyFrom(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The key of a stored text; throws if it is damaged, because half a key must not work. */
+export function keyFrom(text: string): Key {
+  const value: unknown = JSON.parse(text)
+  if (isRecord(value)) return value
+  throw new Error('a key in the store is damaged')
+}

@@ -1,0 +1,98 @@
+import { METHODS } from 'node:http'
+import { Ranges } from '../http/address.ts'
+import { effectiveLimits, type LimitSettings, type Plan } from '../limits/plan.ts'
+import type { Key } from './key.ts'
+import { KeyMistake } from './mistake.ts'
+
+/** The parts of a key that operators decide. */
+export type KeySettings = Omit<
+  Key,
+  | 'id'
+  | 'createdAtMs'
+  | 'disabled'
+  | 'revokedAtMs'
+  | 'secrets'
+  | 'temporaryPlan'
+  | 'temporaryLimits'
+>
+
+/** The settings that somebody gave for a new key. */
+export type GivenSettings = {
+  readonly [Name in keyof KeySettings]?: KeySettings[Name] | undefined
+}
+
+/** The parts of a key that operators may change later. */
+export type KeyChanges = Partial<Omit<KeySettings, 'test'>>
+
+const longestText = 255
+
+/** Settings whose missing ones are those of others; of the limits, each by itself. */
+export function filled(settings: GivenSettings, others: GivenSettings): GivenSettings {
+  const named = Object.entries(settings).filter(([, value]) => value !== undefined)
+  const perMinute = settings.limits?.perMinute ?? others.limits?.perMinute
+  const perDay = settings.limits?.perDay ?? others.limits?.perDay
+  return { ...others, ...Object.fromEntries(named), limits: { perMinute, perDay } }
+}
+
+/** Throws a `KeyMistake` if a key can't have these settings; `plans` are those of the configuration. */
+export function requireSound(settings: KeySettings, plans: ReadonlyMap<string, Plan>): void {
+  const { name, account, note, limits, expiresAtMs } = settings
+  requireText('the name', name)
+  if (account !== undefined) requireText('the account', account)
+  if (note !== undefined) requireText('the note', note)
+  if (expiresAtMs !== undefined && !Number.isSafeInteger(expiresAtMs)) {
+    throw new KeyMistake(
+      'the expiry isn’t a valid date; write a day such as 2030-12-31, or a time with its zone',
+    )
+  }
+  requireLimits(settings.plan, limits, plans)
+  for (const method of settings.methods ?? []) {
+    if (!METHODS.includes(method)) throw new KeyMistake(`"${method}" isn’t a valid HTTP method`)
+  }
+  for (const path of settings.paths ?? []) {
+    if (!path.startsWith('/')) throw new KeyMistake(`the path "${path}" must start with /`)
+  }
+  try {
+    new Ranges(settings.addresses ?? [])
+  } catch (error) {
+    throw new KeyMistake(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function requireLimits(
+  name: string,
+  own: LimitSettings | undefined,
+  plans: ReadonlyMap<string, Plan>,
+): void {
+  const plan = plans.get(name)
+  if (!plan) {
+    throw new KeyMistake(`there is no plan "${name}"; there are ${[...plans.keys()].join(', ')}`)
+  }
+  for (const limit of [own?.perMinute, own?.perDay]) {
+    if (limit === undefined || limit === 'unlimited') continue
+    if (!Number.isSafeInteger(limit) || limit < 1) {
+      throw new KeyMistake(`a limit must be a whole number above 0 or "unlimited", got ${limit}`)
+    }
+  }
+  if (!effectiveLimits(plan, own)) {
+    throw new KeyMistake(
+      `the plan "${name}" is custom: its keys need both a limit per minute and a limit per day`,
+    )
+  }
+}
+
+/**
+ * Whether a text is one line that can be shown as it is. Characters that are invisible, end a line or change the
+ * direction of text could make one name look like another in a table or in the audit.
+ */
+export function isLine(text: string): boolean {
+  if (text.trim() === '' || text.length > longestText) return false
+  return !/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(text)
+}
+
+function requireText(what: string, text: string): void {
+  if (isLine(text)) return
+  throw new KeyMistake(
+    `${what} must be a line of 1 to ${longestText} characters, none of them invisible`,
+  )
+}

@@ -1,0 +1,104 @@
+import { Ranges } from '../http/address.ts'
+import { stateOf, type Caller, type KeyOverrides } from './caller.ts'
+import { pathMatcher } from '../http/paths.ts'
+import type { Limits } from '../limits/limits.ts'
+import { effectiveLimits, type LimitSettings, type Plan } from '../limits/plan.ts'
+import { nearDay, type NearDay } from '../limits/near.ts'
+import type { BanRules } from '../limits/step.ts'
+import { shadowBeside, type Shadow } from '../limits/shadow.ts'
+
+/** The limits, bans and restrictions of one caller in one configuration. */
+export type Terms = Readonly<{
+  limits: Limits
+  /** When strikes become a ban; `undefined` for a plan without bans. */
+  bans: BanRules | undefined
+  /** The restrictions of the caller's plan and key; `undefined` where neither has any. */
+  forbids: Restriction | undefined
+  /** When answers begin to say that the day is nearly used up; `undefined` if they never do. */
+  near: NearDay | undefined
+  /** Lower limits that only count; `undefined` for a plan without them. */
+  shadow?: Shadow | undefined
+}>
+
+/** Says which restriction forbids a request: the plan's, or one of the key; `undefined` if none does. */
+export type Restriction = (
+  method: string,
+  path: string,
+  address: () => string,
+) => 'plan' | 'method' | 'path' | 'address' | undefined
+
+/** The settings of a configuration that terms are made of. */
+export type PlanSettings = Readonly<{
+  plans: ReadonlyMap<string, Plan>
+  bans: BanRules
+  /** The percentages of a day that count as near its end, rising. */
+  nearPercents: readonly number[]
+}>
+
+/** The plans of one configuration. Each generation has its own, so no request mixes the terms of two. */
+export class ConfiguredPlans {
+  readonly #plans: ReadonlyMap<string, Plan>
+  readonly #bans: BanRules
+  readonly #nearPercents: readonly number[]
+  /** Shared by the keys of a plan without settings of their own. */
+  readonly #termsByPlan = new Map<string, Terms>()
+  readonly #termsByCaller = new WeakMap<Caller, Terms>()
+
+  constructor({ plans, bans, nearPercents }: PlanSettings) {
+    this.#plans = plans
+    this.#bans = bans
+    this.#nearPercents = nearPercents
+  }
+
+  /** The terms of a caller; `undefined` if the configuration has no limits for it. */
+  termsFor(caller: Caller): Terms | undefined {
+    const { overrides } = stateOf(caller)
+    const cached = overrides ? this.#termsByCaller.get(caller) : this.#termsByPlan.get(caller.plan)
+    if (cached) return cached
+    const terms = this.#terms(caller.plan, overrides)
+    if (terms && overrides) this.#termsByCaller.set(caller, terms)
+    else if (terms) this.#termsByPlan.set(caller.plan, terms)
+    return terms
+  }
+
+  #terms(name: string, overrides: KeyOverrides = {}): Terms | undefined {
+    const plan = this.#plans.get(name)
+    const limits = plan && effectiveLimits(plan, overrides.limits)
+    if (!limits) return undefined
+    const bans = plan.bans ? this.#bans : undefined
+    const shadow = plan.shadow && shadowFor(plan.shadow, overrides.limits)
+    const forbids = bothOf(ofPlan(plan), restriction(overrides))
+    const near = nearDay(this.#nearPercents, limits)
+    return Object.freeze({ limits, bans, forbids, near, shadow })
+  }
+}
+
+function shadowFor(shadow: Shadow, own: LimitSettings | undefined): Shadow {
+  if (!own) return shadow
+  const { perMinute, perDay } = own
+  return shadowBeside(shadow, { perMinute: perMinute !== undefined, perDay: perDay !== undefined })
+}
+
+/** The restrictions of a plan: all keys of the plan have them beside their own. */
+function ofPlan({ methods, paths }: Plan): Restriction | undefined {
+  const forbids = restriction({ methods, paths })
+  return forbids && ((...request) => forbids(...request) && 'plan')
+}
+
+function bothOf(one: Restriction | undefined, other: Restriction | undefined) {
+  if (!one || !other) return one ?? other
+  const both: Restriction = (...request) => one(...request) ?? other(...request)
+  return both
+}
+
+function restriction({ methods, paths, addresses }: KeyOverrides): Restriction | undefined {
+  if (!methods && !paths && !addresses) return undefined
+  const allowedMethods = methods && new Set(methods)
+  const isAllowedPath = paths && pathMatcher(paths)
+  const allowedAddresses = addresses && new Ranges(addresses)
+  return (method, path, address) => {
+    if (allowedMethods?.has(method) === false) return 'method'
+    if (isAllowedPath?.(path) === false) return 'path'
+    return allowedAddresses?.has(address()) === false ? 'address' : undefined
+  }
+}

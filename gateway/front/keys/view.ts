@@ -1,0 +1,88 @@
+import { endIso } from '../../../shared/times.ts'
+import { lastUse, markOf, type KeyInUse } from './last-use-store.ts'
+import type { LimitSettings } from '../limits/plan.ts'
+import type { Key, KeyState, Secret } from './key.ts'
+import { running, settingsAt } from './temporary.ts'
+
+/** The old token of a key while it still works, and its last use. */
+export type OldToken = Readonly<{ untilMs: number; lastUsedMs: number | undefined }>
+
+/** The facts of a key's view that the key itself doesn't have. */
+export type Beside = Readonly<{
+  /** The end of a running ban. */
+  bannedUntilMs?: number | undefined
+  /** The last uses; left out where they don't matter, as in the audit. */
+  inUse?: KeyInUse
+}>
+
+/** A key without its secrets, with times as texts. */
+export function keyView(key: Key, nowMs: number, { bannedUntilMs, inUse }: Beside = {}) {
+  const { id, name, account, test, methods, paths, addresses, note } = key
+  const { plan, limits } = settingsAt(key, nowMs)
+  const { temporaryPlan, temporaryLimits } = running(key, nowMs)
+  const until = time(temporaryLimits?.untilMs)
+  return {
+    id,
+    name,
+    plan,
+    until: time(temporaryPlan?.untilMs),
+    state: stateOf(key, nowMs),
+    account,
+    test: test || undefined,
+    limits: hasLimits(limits) ? { ...limits, ...(until && { until }) } : undefined,
+    afterwards:
+      temporaryPlan || temporaryLimits
+        ? { plan: key.plan, limits: hasLimits(key.limits) ? key.limits : null }
+        : undefined,
+    createdAt: iso(key.createdAtMs),
+    expiresAt: time(key.expiresAtMs),
+    revokedAt: time(key.revokedAtMs),
+    methods,
+    paths,
+    addresses,
+    note,
+    bannedUntil: bannedUntilMs === undefined ? undefined : endIso(bannedUntilMs),
+    oldTokenUntil: time(oldSecretOf(key, nowMs)?.untilMs),
+    ...(inUse && usesView(inUse, nowMs)),
+  }
+}
+
+function hasLimits(limits: LimitSettings | undefined): boolean {
+  return limits !== undefined && Object.values(limits).some(Boolean)
+}
+
+function usesView(inUse: KeyInUse, nowMs: number) {
+  const old = oldTokenOf(inUse, nowMs)
+  return {
+    lastUsedAt: time(lastUse(inUse.uses)) ?? null,
+    ...(old && { oldToken: { until: iso(old.untilMs), lastUsedAt: time(old.lastUsedMs) ?? null } }),
+  }
+}
+
+/** The old token of a key, if it still works. */
+export function oldTokenOf({ key, uses }: KeyInUse, nowMs: number): OldToken | undefined {
+  const secret = oldSecretOf(key, nowMs)
+  const { untilMs } = secret ?? {}
+  return secret && untilMs !== undefined
+    ? { untilMs, lastUsedMs: uses?.get(markOf(secret.hash)) }
+    : undefined
+}
+
+function oldSecretOf({ secrets }: Key, nowMs: number): Secret | undefined {
+  return secrets.find(({ untilMs = 0 }) => untilMs > nowMs)
+}
+
+/** The state of a key at a time, in one word. */
+export function stateOf(key: Key, nowMs: number): KeyState {
+  if (key.revokedAtMs !== undefined) return 'revoked'
+  if (key.disabled) return 'disabled'
+  return (key.expiresAtMs ?? Infinity) <= nowMs ? 'expired' : 'active'
+}
+
+function time(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : iso(ms)
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString()
+}

@@ -1,0 +1,268 @@
+import type { Clock } from '../../../shared/clock.ts'
+import { BoundedMap } from '../../../shared/bounded-map.ts'
+import type { QuotaStore } from './store.ts'
+import { CachedRefusals, type Asker, type DecisiveTerms, type Now } from './cached-refusals.ts'
+import type { Granted } from './grants.ts'
+import { noLimits } from './limits.ts'
+import { OfflineLimiter, type LastKnown, type WhenUnreachable } from './offline-limiter.ts'
+import type { CacheSlot, Counters, Decision, Seen } from './step.ts'
+
+/** The least number of quotas, and of refusals, that a gateway remembers beside a remote store. */
+const capacity = 100_000
+
+/** For a question of cost 0, which only a ban can refuse, whatever the terms. */
+const anyTerms: DecisiveTerms = { limits: noLimits, bans: undefined }
+
+/** The last counters of a quota. Bans are left out: they belong to keys, and a quota may be an account's. */
+type LastSeen = Counters & { bannedUntilMs: 0; granted: Granted | undefined }
+
+export type QuotasOptions = Readonly<{
+  store: QuotaStore
+  whenUnreachable: WhenUnreachable
+  clock: Clock
+  /** The last known number of gateways that count in the store; one by default. */
+  gateways?: () => number
+  /** Called when the store begins to fail, and with `undefined` when it is back. */
+  trouble?: (error: Error | undefined) => void
+  /** Count the store's response times, and the questions that failed. */
+  /** Counts the times of decisions, and the errors of the store. */
+  meters?: { readonly store: Readonly<{ add(milliseconds: number): void }>; storeErrors: number }
+  /** Called when the store reports a ban. */
+  banned?: (key: string) => void
+  /** A monotonic clock in milliseconds; tests pass one that they move. */
+  ticks?: Clock
+}>
+
+/**
+ * Makes the decisions of one gateway, with the store behind it. It answers running bans from memory,
+ * sends the store the counters that it has seen, in case the store has lost them, and decides by those
+ * counters alone while the store is out of reach.
+ */
+export class Quotas {
+  readonly #store: QuotaStore
+  readonly #trouble: QuotasOptions['trouble']
+  readonly #ticks: Clock
+  readonly #gateways: () => number
+  readonly #meters: QuotasOptions['meters']
+  readonly #endWatch: () => void
+  readonly #seen = new BoundedMap<LastSeen>(capacity)
+  readonly #offline: OfflineLimiter
+  readonly #cachedRefusals = new CachedRefusals(capacity)
+  /** The store's time minus `ticks`. */
+  #offsetMs: number
+  /** The round trip behind `#offsetMs`: the store's clock may be later than the estimate by this much. */
+  #lagMs = 0
+  /** The failures that last: `store` as its watch reports, `decision` for one that it could not make. */
+  readonly #failing = new Set<'store' | 'decision'>()
+
+  constructor(options: QuotasOptions) {
+    const { store, whenUnreachable, clock, trouble, meters, ticks, banned } = options
+    this.#store = store
+    this.#gateways = options.gateways ?? (() => 1)
+    this.#meters = meters
+    this.#offline = new OfflineLimiter({ whenUnreachable, capacity })
+    this.#trouble = trouble
+    this.#ticks = ticks ?? (store.isLocal ? clock : () => performance.now())
+    this.#offsetMs = clock() - this.#ticks()
+    this.#endWatch = store.watch({
+      banned: ({ key, untilMs }) => {
+        this.#cachedRefusals.banned(key, untilMs)
+        banned?.(key)
+      },
+      forgiven: () => this.#cachedRefusals.forget(),
+      trouble: (cause) => this.#setFailing('store', cause),
+      took: (milliseconds) => this.#meters?.store.add(milliseconds),
+    })
+  }
+
+  /** Whether the last questions to the store were answered. */
+  get isReachable(): boolean {
+    return this.#failing.size === 0
+  }
+
+  /** The last known number of gateways that count in the store. */
+  get gateways(): number {
+    return this.#gateways()
+  }
+
+  /** The estimate of the store's time; it goes on while the store is out of reach. */
+  get nowMs(): number {
+    return this.#now().nowMs
+  }
+
+  /** Notes the store's time, before the first decision tells it. */
+  noteTime(nowMs: number): void {
+    this.#offsetMs = nowMs - this.#ticks()
+  }
+
+  /** Decides and counts. Never throws: if the store can't decide, the gateway does. */
+  decide(
+    asker: Asker,
+    terms: DecisiveTerms,
+    cost: number,
+    slot?: CacheSlot,
+  ): Decision | Promise<Decision> {
+    if (this.#store.isLocal) return this.#decideHere(asker, terms, cost, slot)
+    return (
+      this.#cachedRefusals.forBan(asker, cost, this.#now) ??
+      // During an outage a full minute isn't final: the offline limiter decides by its own counters.
+      (this.isReachable
+        ? this.#cachedRefusals.forFullMinute(asker, terms, cost, this.#now)
+        : undefined) ??
+      this.#decideElsewhere(asker, terms, cost)
+    )
+  }
+
+  /** The state of a caller's limits. Asks the store even if a ban is cached, and counts nothing. */
+  stand(asker: Asker, terms: DecisiveTerms): Decision | Promise<Decision> {
+    return this.#store.isLocal
+      ? this.#decideHere(asker, terms, 0)
+      : this.#decideElsewhere(asker, terms, 0)
+  }
+
+  /** Whether this gateway knows of a running ban; asks no remote store. */
+  isBanned(asker: Asker): boolean {
+    if (!this.#store.isLocal) return this.#cachedRefusals.forBan(asker, 0, this.#now) !== undefined
+    const decision = this.#decideHere(asker, anyTerms, 0)
+    return !(decision instanceof Promise) && decision.verdict === 'banned'
+  }
+
+  /** Gives the points of a request back to its day, because the request could not be answered. */
+  async giveBack(quota: string, decision: Decision): Promise<void> {
+    const { cost, seen, decidedBy } = decision
+    if (cost === 0) return
+    const usage = decidedBy === 'alone' ? this.#offline.usageOf(quota) : undefined
+    if (usage) return usage.giveBack(decision)
+    try {
+      await this.#store.giveBack(quota, cost, seen.day)
+    } catch {
+      // If only the answer was lost, the points are given back twice: to the caller's advantage.
+      if (!this.#store.isLocal) this.#offline.giveBack(quota, this.#seen.get(quota), decision)
+    }
+  }
+
+  /** Reports to the store what it hasn't counted yet, without waiting for requests. Never throws. */
+  async settle(): Promise<void> {
+    if (this.#store.isLocal || !this.isReachable) return
+    for (const [quota, usage] of this.#offline.unsettled()) {
+      const owed = usage.nextReport()
+      if (!owed) continue
+      let isAcknowledged = false
+      try {
+        const ask = { key: '', cost: 0, limits: noLimits, seen: this.#seen.get(quota), owed }
+        await this.#store.decide(quota, ask)
+        isAcknowledged = true
+      } catch {
+        return
+      } finally {
+        usage.endReport(isAcknowledged)
+      }
+      this.#offline.forgetIfSettled(quota, usage)
+    }
+  }
+
+  close(): void {
+    this.#endWatch()
+  }
+
+  #decideHere(
+    asker: Asker,
+    terms: DecisiveTerms,
+    cost: number,
+    slot?: CacheSlot,
+  ): Decision | Promise<Decision> {
+    const { id, quota } = asker
+    const { limits, bans } = terms
+    try {
+      const decision = this.#store.decide(quota, { key: id, cost, limits, bans, slot })
+      this.#setFailing('decision', undefined)
+      return decision
+    } catch (error) {
+      this.#setFailing('decision', asError(error))
+      return this.#decideOffline(asker, terms, cost)
+    }
+  }
+
+  async #decideElsewhere(asker: Asker, terms: DecisiveTerms, cost: number): Promise<Decision> {
+    const { id, quota } = asker
+    const { limits, bans } = terms
+    const seen = this.#seen.get(quota)
+    const usage = this.#offline.usageOf(quota)
+    const owed = usage?.nextReport()
+    const askedAtTicks = this.#ticks()
+    try {
+      const ask = { key: id, cost, limits, bans, seen, owed }
+      const decision = await this.#store.decide(quota, ask)
+      const ticks = this.#ticks()
+      this.#lagMs = ticks - askedAtTicks
+      this.#offsetMs = decision.nowMs - ticks
+      this.#meters?.store.add(this.#lagMs)
+      this.#remember(quota, seen ?? this.#seen.get(quota), decision)
+      if (owed) usage?.endReport(true)
+      if (usage) this.#offline.forgetIfSettled(quota, usage)
+      this.#cachedRefusals.note(asker, terms, decision)
+      return decision
+    } catch {
+      if (owed) usage?.endReport(false)
+      return this.#decideOffline(asker, terms, cost)
+    }
+  }
+
+  #decideOffline({ id, quota }: Asker, { limits, bans }: DecisiveTerms, cost: number): Decision {
+    if (this.#meters) this.#meters.storeErrors++
+    const seen = this.#seen.get(quota)
+    const last: LastKnown = {
+      seen,
+      granted: seen?.granted,
+      nowMs: this.#now().nowMs,
+      gateways: this.gateways,
+    }
+    const decision = this.#offline.decide(quota, { key: id, cost, limits, bans }, last)
+    if (decision.verdict === 'banned') this.#cachedRefusals.banned(id, decision.bannedUntilMs)
+    return decision
+  }
+
+  readonly #now = (): Now => {
+    return { nowMs: Math.floor(this.#ticks() + this.#offsetMs), lagMs: this.#lagMs }
+  }
+
+  /**
+   * Notes the counters of an answer. Answers may overtake each other, so counters never become less
+   * within a generation. They are written into the same object: a new one for each request would outlive
+   * the request, and be left to the full collections.
+   */
+  #remember(quota: string, last: LastSeen | undefined, { seen, granted }: Decision): void {
+    if (!last) this.#seen.set(quota, { ...seen, bannedUntilMs: 0, granted })
+    else if (isNewer(seen, last)) {
+      last.minute = seen.minute
+      last.minuteUsed = seen.minuteUsed
+      last.day = seen.day
+      last.dayUsed = seen.dayUsed
+      last.dayGivenBack = seen.dayGivenBack
+      last.generation = seen.generation
+      last.granted = granted
+    }
+  }
+
+  #setFailing(what: 'store' | 'decision', error: Error | undefined): void {
+    const wasReachable = this.isReachable
+    if (error) this.#failing.add(what)
+    else this.#failing.delete(what)
+    if (this.isReachable !== wasReachable) this.#trouble?.(error)
+  }
+}
+
+function isNewer(seen: Seen, last: Seen): boolean {
+  if (seen.generation !== last.generation) return seen.generation > last.generation
+  return isLater(seen, last)
+}
+
+/** Windows only go forward, and their usage only grows. */
+function isLater(seen: Seen, last: Seen): boolean {
+  if (seen.minute !== last.minute) return seen.minute > last.minute
+  return seen.day > last.day || (seen.day === last.day && seen.dayUsed >= last.dayUsed)
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
+}

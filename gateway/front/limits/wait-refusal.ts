@@ -1,0 +1,48 @@
+import { Refusal, type Reason } from '../../../shared/refusal.ts'
+import { BoundedMap } from '../../../shared/bounded-map.ts'
+import { waitText } from '../../../shared/times.ts'
+import { earnedText, isEarned } from './ban-ends.ts'
+import { retryAfter, decisiveWindow, endOfWait, type Standing } from './headers.ts'
+import type { BanRules } from './step.ts'
+
+type Code = 'rate_limit_exceeded' | 'key_banned' | 'too_many_failed_attempts'
+
+/** The latest refusals. Most within one second are alike, and making one costs 2 µs. */
+const refusalsByContent = new BoundedMap<Refusal>(1_000)
+
+/** A 429 that says why, until when to wait, and what happens to a caller that doesn't wait. */
+export function waitRefusal(code: Code, standing: Standing, bans?: BanRules): Refusal {
+  const { limit = 0, name } = decisiveWindow(standing.decision, standing.limits) ?? {}
+  const { strikes, nowMs } = standing.decision
+  const [seconds, endMs] = [retryAfter(standing), endOfWait(standing)]
+  const content = `${code} ${limit} ${name} ${seconds} ${endMs} ${strikes} ${bans?.strikes}`
+  const cached = refusalsByContent.get(content)
+  if (cached) return cached
+  const when = waitText(endMs, nowMs)
+  const why = isEarned(endMs)
+    ? `${earnedText(bans?.strikes)}. After a 429, wait as long as Retry-After says.`
+    : "the API's operator has banned it."
+  const sentence =
+    code === 'key_banned'
+      ? `Your key is banned until ${when}: ${why}`
+      : code === 'rate_limit_exceeded'
+        ? `${limit.toLocaleString('en')} requests a ${name} are used up. Try again at ${when}.${strikeWarning(strikes, bans)}`
+        : `Too many requests without a valid key came from your address. Try again at ${when}.`
+  const refusal = new Refusal(code, sentence, {
+    'retry-after': String(seconds),
+    'cache-control': 'no-store',
+  }).because(reasonFor(code, name))
+  refusalsByContent.set(content, refusal)
+  return refusal
+}
+
+function reasonFor(code: Code, window: 'minute' | 'day' | undefined): Reason | undefined {
+  if (code === 'too_many_failed_attempts') return 'strangers'
+  return code === 'key_banned' ? 'ban' : window
+}
+
+/** A warning, from the first strike on. */
+function strikeWarning(strikes: number, bans: BanRules | undefined): string {
+  if (!bans || strikes === 0) return ''
+  return ` Requests before then are strikes, ${bans.strikes} of which ban your key; it has ${strikes}.`
+}

@@ -1,0 +1,34 @@
+import { fileURLToPath } from 'node:url'
+import { basename } from 'node:path'
+import type { Config, PortalSettings } from '../config/config.ts'
+import { pageDocuments } from '../http/own-paths.ts'
+import { PageFile, PageFolder, pageHeaders } from '../http/page-files.ts'
+import type { Answer } from './answer.ts'
+import { termsOf } from './terms.ts'
+
+const folder = fileURLToPath(new URL('./page', import.meta.url))
+
+/** The files are the same for every configuration, so they are read, and packed, once. */
+let files: PageFolder | undefined
+
+/** The pages for callers and their files, by path. */
+export function pageAnswers(config: Config, portal: PortalSettings): ReadonlyMap<string, Answer> {
+  files ??= new PageFolder(folder)
+  const { path, document } = portal
+  const answers = new Map<string, Answer>()
+  const add = (at: string, file: PageFile): void =>
+    void answers.set(at, (request, reply) => {
+      void reply.headers(pageHeaders)
+      return file.answer(request, reply)
+    })
+  const page = files.page('index.html', `${basename(path)}/`)
+  if (page) add(path, page)
+  // Relative, so that it leads back to the page below any prefix that a proxy or an app has put before it.
+  answers.set(`${path}/`, (_request, reply) => reply.redirect(`../${basename(path)}`, 308))
+  const json = (name: string, text: string): void =>
+    add(`${path}/${name}`, new PageFile(name, Buffer.from(text)))
+  json(pageDocuments.openapi, document)
+  json(pageDocuments.terms, JSON.stringify(termsOf(config, portal)))
+  for (const [name, file] of files.files) add(`${path}/${name}`, file)
+  return answers
+}

@@ -1,0 +1,147 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Refusal } from '../../../shared/refusal.ts'
+import { isOf, Type } from '../../../shared/schema.ts'
+import { waitText } from '../../../shared/times.ts'
+import { durationFrom } from '../../../shared/units.ts'
+import { bearerToken } from '../http/bearer.ts'
+import type { Caller } from '../keys/caller.ts'
+import type { Key } from '../keys/key.ts'
+import { KeyMistake } from '../keys/mistake.ts'
+import { hashOf } from '../keys/token.ts'
+import { keyView } from '../keys/view.ts'
+import { dayMs } from '../limits/step.ts'
+import { secondsToWait } from '../limits/headers.ts'
+import { KeyDesk } from '../keys/key-desk.ts'
+import { noterFor, type Noted } from '../records/audit.ts'
+import { refuse } from '../request-record.ts'
+import type { Answer, OwnOptions } from './answer.ts'
+import { refusalForFailure } from './refusals.ts'
+
+/** How long the old token works, at least and at most, and without `overlap`. */
+const leastOverlapMs = 3_600_000
+const mostOverlapMs = 7 * dayMs
+const usualOverlapMs = dayMs
+
+/** How often a key may be rotated with itself in a day, in UTC. */
+const mostADay = 3
+
+const schema = Type.Object(
+  { overlap: Type.Optional(Type.String()) },
+  { additionalProperties: false },
+)
+
+/**
+ * Answers `POST /v1/key/rotate`: a caller gives its own key a new token. The old one goes on for an hour at least, and
+ * until it has ended nobody rotates again with the key: whoever has stolen a token can't lock its owner out at once.
+ */
+export function rotation({ config, stores, clock, log }: OwnOptions): Answer {
+  const { keys: store, audit, quota } = stores
+
+  /** The audit as it is written for this key. The token is given out also if the audit can't be written. */
+  function notedBy(caller: Caller): Noted {
+    const noted = noterFor(audit, authorOf(caller), clock)
+    return (change) =>
+      noted(change).catch((err: unknown) => {
+        log.error({ key: caller.id, err }, 'a rotation by its key is missing in the audit')
+      })
+  }
+
+  async function requireFew(caller: Caller): Promise<void> {
+    const nowMs = clock()
+    const fromMs = Math.floor(nowMs / dayMs) * dayMs
+    const entries = await audit.list({
+      fromMs,
+      limit: 1_000,
+      subject: caller.id,
+      what: 'keys.rotate',
+    })
+    const own = entries.filter(({ by }) => by === authorOf(caller))
+    if (own.length >= mostADay) throw tooOften(fromMs + dayMs, nowMs)
+  }
+
+  async function rotate(caller: Caller, token: string, overlapMs: number) {
+    await requireFew(caller)
+    const desk = new KeyDesk({ store, plans: config.plans, clock, quota, noted: notedBy(caller) })
+    const issued = await desk.rotate(caller.id, overlapMs, requireCurrent(token))
+    const { oldTokenUntil } = keyView(issued.key, clock())
+    return { id: caller.id, key: issued.token, plan: caller.plan, oldTokenUntil }
+  }
+
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const { caller, standing, forbidden } = request.tollgate ?? {}
+    const token = bearerToken(request.raw.rawHeaders)
+    if (!caller || !standing || !token) throw new Error('a rotation comes after admit')
+    if (forbidden) return refuse(reply, restricted(forbidden))
+    if (standing.decision.verdict === 'banned') return refuse(reply, banned())
+    const overlapMs = overlapIn(request.body)
+    if (overlapMs === undefined) return refuse(reply, wrongBody())
+    try {
+      const rotated = await rotate(caller, token, overlapMs)
+      return reply.code(201).header('cache-control', 'no-store').send(rotated)
+    } catch (error) {
+      return refuse(reply, error instanceof Refusal ? error : refusalForFailure(error))
+    }
+  }
+}
+
+/** The author of a rotation in the audit. */
+function authorOf({ id }: Caller): string {
+  return `key ${id}`
+}
+
+/** Only the current token may rotate, and only while no older one works. */
+function requireCurrent(token: string) {
+  return ({ secrets }: Key, nowMs: number): void => {
+    const [current, ...older] = secrets
+    const old = older.find(({ untilMs = 0 }) => untilMs > nowMs)
+    if (old) {
+      const until = waitText(old.untilMs ?? nowMs, nowMs)
+      throw new KeyMistake(
+        `An older token of this key works until ${until}. Until then only the API's operator can rotate it.`,
+        'conflict',
+      )
+    }
+    if (current?.hash === hashOf(token)) return
+    throw new KeyMistake('This token was rotated out. Use the current one.', 'conflict')
+  }
+}
+
+/** The overlap that a body asks for; `undefined` for one that asks for something else. */
+function overlapIn(body: unknown): number | undefined {
+  const text = typeof body === 'string' && body.trim() !== '' ? body : '{}'
+  try {
+    const value: unknown = JSON.parse(text)
+    if (!isOf(schema, value)) return undefined
+    const { overlap } = value
+    const overlapMs = overlap === undefined ? usualOverlapMs : durationFrom(overlap)
+    if (overlapMs === undefined) return undefined
+    return overlapMs >= leastOverlapMs && overlapMs <= mostOverlapMs ? overlapMs : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function wrongBody(): Refusal {
+  const sentence =
+    'The body must be {"overlap": "24h"}, with how long the old token goes on: from 1h to 168h; without a body, 24h.'
+  return new Refusal('invalid_request', sentence)
+}
+
+function restricted(why: 'plan' | 'method' | 'path' | 'address' | 'cost'): Refusal {
+  const sentence = 'Your key is restricted, and may not rotate itself. Ask the operator of the API.'
+  return new Refusal('forbidden', sentence).because(why)
+}
+
+function banned(): Refusal {
+  const sentence = 'A banned key can’t be rotated. Wait for the end of the ban.'
+  return new Refusal('forbidden', sentence).because('ban')
+}
+
+function tooOften(untilMs: number, nowMs: number): Refusal {
+  const sentence = `A key rotates itself at most ${mostADay} times a day. Try again at ${waitText(untilMs, nowMs)}.`
+  const headers = {
+    'retry-after': String(secondsToWait(untilMs, nowMs)),
+    'cache-control': 'no-store',
+  }
+  return new Refusal('rate_limit_exceeded', sentence, headers).because('pace')
+}

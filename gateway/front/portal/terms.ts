@@ -1,0 +1,65 @@
+import type { Config, PortalSettings } from '../config/config.ts'
+import type { Deprecation } from '../config/deprecations.ts'
+import { keyPaths } from '../http/own-paths.ts'
+import type { Limits } from '../limits/limits.ts'
+import type { Plan } from '../limits/plan.ts'
+
+/**
+ * The terms of the configuration in force, for anybody: plans, bans, costs and deprecations. Names of keys and accounts
+ * with a later sunset are nobody else's business.
+ */
+export function termsOf(config: Config, { path, canRotate }: PortalSettings) {
+  const { plans, strangers, bans, nearPercents, quotaPath, usagePath, routes, deprecations } =
+    config
+  return {
+    path,
+    quotaPath,
+    usagePath,
+    rotatePath: canRotate ? keyPaths.rotate : null,
+    plans: [...plans.values()].map(planView),
+    strangers: limitsView(strangers),
+    nearPercent: nearPercents[0] ?? null,
+    bans: {
+      strikes: bans.strikes,
+      withinMs: bans.withinMs,
+      graceMs: bans.graceMs,
+      forMs: bans.forMs,
+      atMostMs: bans.atMostMs,
+    },
+    routes: routes.map(({ path, methods, cost }) => ({ path, methods, cost })),
+    deprecations: deprecations.map(deprecationView),
+  }
+}
+
+function planView({ name, limits, bans, methods, paths }: Plan) {
+  return {
+    name,
+    limits: limits === 'custom' ? null : limitsView(limits),
+    bans,
+    methods: methods ?? null,
+    paths: paths ?? null,
+  }
+}
+
+/** `null` is unlimited. */
+function limitsView({ perMinute, perDay }: Limits) {
+  const view = (limit: number): number | null => (limit === Infinity ? null : limit)
+  return { perMinute: view(perMinute), perDay: view(perDay) }
+}
+
+function deprecationView(deprecation: Deprecation) {
+  const { operation, sinceMs, sunsetMs, replacement, docs, afterSunset, brownouts } = deprecation
+  return {
+    operation,
+    since: iso(sinceMs),
+    sunset: sunsetMs === undefined ? null : iso(sunsetMs),
+    replacement: replacement ?? null,
+    docs: docs ?? null,
+    afterSunset,
+    brownouts: brownouts.map(({ fromMs, toMs }) => ({ from: iso(fromMs), to: iso(toMs) })),
+  }
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString()
+}

@@ -1,0 +1,91 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { hasBody } from '../../../shared/node/linger.ts'
+import { Refusal } from '../../../shared/refusal.ts'
+import { announcer } from '../config/deprecations.ts'
+import { bodied } from '../forwarding/refusals.ts'
+import type { Caller } from '../keys/caller.ts'
+import { deprecatedCall } from '../counts/deprecated-calls.ts'
+import { rememberedDays } from '../counts/tally-store.ts'
+import { dayText, latestDays, usage } from '../counts/usage.ts'
+import { uses } from '../counts/use.ts'
+import { refuse } from '../request-record.ts'
+import { accountUsage, dayOf } from './account-usage.ts'
+import type { Answer, OwnOptions } from './answer.ts'
+import { ownTallies } from './own-tallies.ts'
+import { Pace } from './pace.ts'
+import { refusalForFailure } from './refusals.ts'
+
+/** The number of days without `?days=`. */
+const usualDays = 30
+
+/** Answers `GET /v1/usage` with the caller's own usage by day, and that of its account. It costs nothing. */
+export function usageAnswer({ config, stores, clock }: OwnOptions): Answer {
+  const pace = new Pace()
+
+  async function view(caller: Caller, days: number) {
+    const { fromDay, toDay } = latestDays(days, clock())
+    const tallies = ownTallies(stores.tallies, [caller.id], uses)
+    const own = await usage({ keys: stores.keys, tallies }, { fromDay, toDay, key: caller.id })
+    return {
+      key: caller.id,
+      name: caller.name,
+      days: own.map(dayOf),
+      account: await accountUsage(stores, caller, { fromDay, toDay }, clock()),
+      deprecated: await deprecatedView(caller, fromDay, toDay),
+    }
+  }
+
+  async function deprecatedView(caller: Caller, fromDay: number, toDay: number) {
+    const { deprecations } = config
+    if (deprecations.length === 0) return []
+    const whats = deprecations.map(({ operation }) => deprecatedCall(operation))
+    const sums = new Map<string, { calls: number; lastDay: number }>()
+    const tallies = ownTallies(stores.tallies, [caller.id], whats)
+    for await (const { day, what, count } of tallies.list(fromDay, toDay)) {
+      sums.set(what, { calls: (sums.get(what)?.calls ?? 0) + count, lastDay: day })
+    }
+    return deprecations.flatMap((deprecation) => {
+      const { operation, replacement = null } = deprecation
+      const sum = sums.get(deprecatedCall(operation))
+      if (!sum) return []
+      const { sunsetMs } = announcer(deprecation)(caller)
+      const sunset = sunsetMs === undefined ? null : new Date(sunsetMs).toISOString()
+      return [{ operation, calls: sum.calls, last: dayText(sum.lastDay), sunset, replacement }]
+    })
+  }
+
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    if (hasBody(request.raw)) return refuse(reply, bodied(request.method))
+    const { caller } = request.tollgate ?? {}
+    if (!caller) throw new Error('usage comes after authenticate')
+    const days = daysIn(request.url)
+    if (days === undefined) return refuse(reply, wrongDays())
+    try {
+      const seen = await pace.take(caller.quota, clock(), () => view(caller, days))
+      if (seen === undefined) return refuse(reply, tooEarly())
+      return reply.header('cache-control', 'no-store').send(seen)
+    } catch (error) {
+      return refuse(reply, refusalForFailure(error))
+    }
+  }
+}
+
+/** The days of a URL's query; `undefined` if it asks for anything else. */
+function daysIn(url: string): number | undefined {
+  const query = new URLSearchParams(url.split('?')[1] ?? '')
+  const { days = String(usualDays), ...others } = Object.fromEntries(query)
+  const count = /^\d{1,3}$/.test(days) ? Number(days) : 0
+  const isAsked = Object.keys(others).length === 0 && count >= 1 && count <= rememberedDays
+  return isAsked ? count : undefined
+}
+
+function wrongDays(): Refusal {
+  const sentence = `Ask with ?days= and a whole number from 1 to ${rememberedDays}, or without a query for ${usualDays} days.`
+  return new Refusal('invalid_request', sentence)
+}
+
+function tooEarly(): Refusal {
+  const sentence = 'Usage can be asked for once a second. Try again in 1 second.'
+  const headers = { 'retry-after': '1', 'cache-control': 'no-store' }
+  return new Refusal('rate_limit_exceeded', sentence, headers).because('pace')
+}

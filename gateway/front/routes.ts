@@ -1,0 +1,178 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { METHODS } from 'node:http'
+import { inPieces, type Pieces } from '../../shared/pieces.ts'
+import type { Refusal } from '../../shared/refusal.ts'
+import { pathOf } from '../../shared/service.ts'
+import { nothingThere } from '../../shared/unknown-routes.ts'
+import type { Config, OwnPaths, Route } from './config/config.ts'
+import { methodsTaken } from './http/methods.ts'
+import { notAllowed } from './forwarding/refusals.ts'
+import type { Forward } from './forwarding/route-forwarding.ts'
+import { byShape, pathFinder } from './http/path-finder.ts'
+import {
+  ownEndpoints,
+  takeShortTexts,
+  type OwnAnswers,
+  type OwnEndpoint,
+} from './portal/endpoints.ts'
+import { noRoute } from './counts/labels.ts'
+import { refuse, type Answer, type GuardedRoute } from './request-record.ts'
+import { forward, hidden, type Door } from './stages/8-forward.ts'
+
+/** The settings of a route, and its answer to requests that have passed the stages. */
+export type RouteSettings = Readonly<{
+  label: string
+  cost: number
+  /** The upstream whose shares its requests take; `undefined` if it has none. */
+  upstream?: string
+  answer: Answer
+}>
+
+export type RouteOptions = Readonly<{
+  guardedRoute: (settings: RouteSettings) => GuardedRoute
+  /** Gives the handler of a route. */
+  forwardingOf: (route: Route) => Forward
+  /** The answers of the gateway's own endpoints. */
+  own: OwnAnswers
+  /** Whether the app has no other routes: then every method and path that Node knows gets an answer here. */
+  isAlone: boolean
+}>
+
+/** The paths that are added in one piece, before requests go on: 1 ms. */
+const pathsAtOnce = 100
+
+/** The routes of one path, by method. */
+type PathRoutes = Readonly<{
+  path: string
+  methods: readonly string[]
+  routeOf: (method: string) => GuardedRoute
+}>
+
+/** Adds the routes of a configuration, and the endpoints at which the gateway itself answers. */
+export async function addRoutes(
+  app: FastifyInstance,
+  config: Pick<Config, 'routes' | OwnPaths>,
+  options: RouteOptions,
+): Promise<void> {
+  const { own, isAlone } = options
+  if (isAlone) takeAllMethods(app)
+  const endpoints = ownEndpoints(config, own)
+  const methods = isAlone ? methodsTaken(config.routes) : app.supportedMethods
+  void app.register((scope, _options, done) => {
+    addEndpoints(scope, endpoints, methods)
+    done()
+  })
+  const doors = await inPieces(doorsTo(config.routes, endpoints, app.prefix, options))
+  await app.register(forward, { doors })
+}
+
+function* doorsTo(
+  routes: readonly Route[],
+  endpoints: readonly OwnEndpoint[],
+  prefix: string,
+  options: RouteOptions,
+): Pieces<Door[]> {
+  const paths: PathRoutes[] = []
+  for (const ofPath of byShape(routes)) {
+    paths.push(routesOf(ofPath, prefix, options))
+    if (paths.length % pathsAtOnce === 0) yield
+  }
+  const doors = options.isAlone ? [doorOfAll(paths, endpoints, options)] : paths.map(doorOf)
+  if (paths.length > pathsAtOnce) yield
+  return doors
+}
+
+function takeAllMethods(app: FastifyInstance): void {
+  for (const method of METHODS) {
+    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
+  }
+}
+
+function addEndpoints(
+  scope: FastifyInstance,
+  endpoints: readonly OwnEndpoint[],
+  answered: readonly string[],
+): void {
+  takeShortTexts(scope)
+  for (const { url, methods, config, handler } of endpoints) {
+    scope.route({ url, method: [...methods], config, schema: hidden, handler })
+    scope.route({
+      url,
+      method: answered.filter((method) => !methods.includes(method)),
+      config: { ...config, tollgate: config.tollgate === 'open' ? 'open' : true },
+      schema: hidden,
+      handler: refusing(() => notAllowed(methods)),
+    })
+  }
+}
+
+/** The routes of a path, which forward their methods; all others are refused, at the price of the cheapest. */
+function routesOf(
+  routes: readonly Route[],
+  prefix: string,
+  { guardedRoute, forwardingOf }: RouteOptions,
+): PathRoutes {
+  const byMethod = new Map<string, GuardedRoute>()
+  for (const route of routes) {
+    const { path, cost, upstream, methods } = route
+    const answer = forwarder(route, forwardingOf(route), prefix.length)
+    const guarded = guardedRoute({ label: path, cost, upstream, answer })
+    for (const method of methods) byMethod.set(method, guarded)
+  }
+  const [{ path, upstream } = { path: '', upstream: '' }] = routes
+  const cost = Math.min(...routes.map(({ cost }) => cost))
+  const methods = [...byMethod.keys()]
+  const answer = refusing(() => notAllowed(methods))
+  const others = guardedRoute({ label: path, cost, upstream, answer })
+  return { path, methods, routeOf: (method) => byMethod.get(method) ?? others }
+}
+
+/** A door for the routes of one path, beside other routes of the app. */
+function doorOf({ path, methods, routeOf }: PathRoutes): Door {
+  return { url: urlOf(path), methods, routeOf: ({ method }) => routeOf(method) }
+}
+
+/** One door for everything: adding each path to Fastify's router, once for each method, took two thirds of a reload. */
+function doorOfAll(
+  paths: readonly PathRoutes[],
+  endpoints: readonly OwnEndpoint[],
+  { guardedRoute }: RouteOptions,
+): Door {
+  const outside = (refusal: () => Refusal, cost: number): GuardedRoute =>
+    guardedRoute({ label: noRoute, cost, answer: refusing(refusal) })
+  const rest = endpoints.map(({ url: path, methods }) => {
+    const route = outside(() => notAllowed(methods), 0)
+    return { path, methods, routeOf: () => route }
+  })
+  const find = pathFinder([...rest, ...paths])
+  const nowhere = outside(nothingThere, 1)
+  return {
+    url: '*',
+    methods: [],
+    routeOf: (request) => find(pathOf(request))?.routeOf(request.method) ?? nowhere,
+  }
+}
+
+/** Makes its refusal when the first request needs it: a thousand, with their stacks, take 3 ms of a reload. */
+function refusing(make: () => Refusal): Answer {
+  let refusal: Refusal | undefined
+  return (_request, reply) => refuse(reply, (refusal ??= make()))
+}
+
+/** Forwards a path of a route, rewritten where the route says so. `skipped` is the length of the prefix of the app. */
+function forwarder({ path, rewrite }: Route, forwardTo: Forward, skipped: number): Answer {
+  if (rewrite === undefined) return (request, reply) => forwardTo(request, reply, pathOf(request))
+  const from = skipped + withoutRest(path).length
+  const base = withoutRest(rewrite)
+  return (request: FastifyRequest, reply) =>
+    forwardTo(request, reply, base + pathOf(request).slice(from))
+}
+
+/** A path in Fastify's notation. */
+function urlOf(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1')
+}
+
+function withoutRest(path: string): string {
+  return path.slice(0, -'/*'.length)
+}

@@ -1,0 +1,197 @@
+import type {
+  FastifyReply,
+  FastifyRequest,
+  HookHandlerDoneFunction as Done,
+  onRequestHookHandler,
+} from 'fastify'
+import type { Clock } from '../../../shared/clock.ts'
+import { Refusal, type Reason } from '../../../shared/refusal.ts'
+import { pathOf } from '../../../shared/service.ts'
+import { actFrom } from '../acts/act.ts'
+import { bearerToken } from '../http/bearer.ts'
+import { stateOf, type Caller } from '../keys/caller.ts'
+import type { KeyDirectory, LookUp } from '../keys/directory.ts'
+import { isOurs, isWellFormed, isWhole } from '../keys/token.ts'
+import type { Strangers } from '../limits/strangers.ts'
+import type { ConfiguredPlans } from '../keys/terms.ts'
+import type { LastUses } from '../counts/last-uses.ts'
+import { LogThrottle } from '../http/log-throttle.ts'
+import { refuse, type RequestRecord } from '../request-record.ts'
+import type { AddressOf, RefuseStranger } from '../stranger.ts'
+
+export type AuthenticateOptions = Readonly<{
+  directory: KeyDirectory
+  strangers: Strangers
+  plans: ConfiguredPlans
+  addressOf: AddressOf
+  refuseStranger: RefuseStranger
+  lastUses: Pick<LastUses, 'add'>
+  clock: Clock
+}>
+
+const challenge = 'Bearer realm="tollgate"'
+const secondsUntilBack = '5'
+
+/** The time between two log lines about a key whose plan is gone. */
+const everyMinuteMs = 60_000
+
+/** Finds the caller of a request before its body is read; refuses strangers. */
+export function authenticate(options: AuthenticateOptions): onRequestHookHandler {
+  const { directory, strangers, plans, addressOf, refuseStranger, lastUses, clock } = options
+  const unplannedKeys = new LogThrottle(clock, everyMinuteMs)
+
+  return function authenticate(request, reply, done): void {
+    const token = bearerToken(request.raw.rawHeaders)
+    if (token === undefined) return refuseStranger(request, reply, missing)
+    if (token === null) return refuseStranger(request, reply, notBearer)
+    const caller = directory.recall(token)
+    if (caller) return letIn(caller, request, reply, done)
+    if (isOurs(token) && !isWellFormed(token)) {
+      return refuseStranger(request, reply, isWhole(token) ? mistyped : malformed)
+    }
+    if (strangers.isOver(addressOf(request)) && !directory.mayExist(token)) {
+      return refuseStranger(request, reply, unknown)
+    }
+    lookUp(token, request, reply, done)
+  }
+
+  function lookUp(token: string, request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    const looked = directory.look(token)
+    const decide = (result: LookUp): void => {
+      if (result === 'unavailable') refuseUnchecked(request, reply)
+      else if (result === 'unknown') refuseStranger(request, reply, unknown)
+      else letIn(result, request, reply, done)
+    }
+    if (looked instanceof Promise) looked.then(decide).catch(done)
+    else decide(looked)
+  }
+
+  function letIn(found: Caller, request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    // Nearly all callers have nothing temporary, and need no look at the clock for it.
+    const caller = stateOf(found).change ? directory.present(found) : found
+    const { tollgate: record } = request
+    if (!record) throw new Error('authenticate comes after follow')
+    const nowMs = clock()
+    if (!caller.isValidAt(nowMs)) {
+      record.turnedAway = caller
+      return refuseStranger(request, reply, ended[stateOf(caller).endsBecause])
+    }
+    lastUses.add(caller, nowMs)
+    if (caller.isTest && actsAsStranger(request, reply, record)) return
+    const terms = plans.termsFor(caller)
+    if (!terms) {
+      record.turnedAway = caller
+      return refuseUnplanned(caller, request, reply)
+    }
+    record.caller = caller
+    record.terms = terms
+    record.forbidden = terms.forbids?.(request.method, pathOf(request), () => addressOf(request))
+    done()
+  }
+
+  /** Notes what a test key has acted. `true` if it is a refusal of a stranger, which this stage acts itself. */
+  function actsAsStranger(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    record: RequestRecord,
+  ): boolean {
+    // At the gateway's own endpoints nothing is acted: they answer whatever the limits say.
+    const { tollgate, isOwn } = request.routeOptions.config
+    if (isOwn || tollgate === 'quota') return false
+    const act = (record.act = actFrom(request.headers))
+    if (act?.name === 'expired') {
+      act.isActed = true
+      tellAsStranger(request, reply, ended.expired())
+      return true
+    }
+    if (act?.name !== 'too_many_failed_attempts') return false
+    const acted = strangers.actedRefusal(addressOf(request))
+    act.isActed = acted !== undefined
+    if (!acted) return false
+    record.standing = acted.standing
+    void refuse(reply, acted.refusal)
+    return true
+  }
+
+  /** Refuses a key whose plan is gone. It isn't counted as a stranger, because the key is valid. */
+  function refuseUnplanned(
+    { id, plan }: Caller,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): void {
+    const unsaid = unplannedKeys.take(id)
+    if (unsaid !== undefined) {
+      request.log.error({ key: id, plan, unsaid }, 'the plan of a key is not in the configuration')
+    }
+    tellAsStranger(request, reply, unplanned())
+  }
+
+  function tellAsStranger(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): void {
+    const decision = strangers.stand(addressOf(request))
+    if (request.tollgate) request.tollgate.standing = { decision, limits: strangers.limits }
+    void refuse(reply, refusal)
+  }
+
+  function refuseUnchecked(request: FastifyRequest, reply: FastifyReply): void {
+    const sentence = `Keys can't be checked just now. Try again in ${secondsUntilBack} seconds.`
+    const headers = { 'retry-after': secondsUntilBack }
+    const refusal = new Refusal('service_unavailable', sentence, headers).because('store')
+    tellAsStranger(request, reply, refusal)
+  }
+}
+
+/** Lets anybody in, with a key or without, and counts nothing: the route is for people who have no key yet. */
+export function letAnybodyIn(strangers: Strangers, addressOf: AddressOf): onRequestHookHandler {
+  return function letAnybodyIn(request, _reply, done): void {
+    const { limits } = strangers
+    const decision = strangers.stand(addressOf(request))
+    if (request.tollgate) request.tollgate.standing = { decision, limits }
+    done()
+  }
+}
+
+// Made once: a new one for each request would be a twentieth of the cost of refusing.
+const unplanned = refusing(
+  'plan_gone',
+  'forbidden',
+  'The plan of your key is not offered any more.',
+)
+
+const missing = refusing(
+  'no_header',
+  'missing_api_key',
+  'Send your API key: "Authorization: Bearer <API_KEY>".',
+  challenging(challenge),
+)
+
+const notBearer = refusing(
+  'malformed_token',
+  'invalid_api_key',
+  'Write your API key after the word Bearer, in one header: "Authorization: Bearer <API_KEY>".',
+  challenging(`${challenge}, error="invalid_token"`),
+)
+
+// Callers get one and the same answer for all of these, so that nobody can find out which keys there are.
+const malformed = invalid('malformed_token')
+const mistyped = invalid('bad_check')
+const unknown = invalid('unknown_token')
+const ended = {
+  expired: invalid('expired'),
+  disabled: invalid('disabled'),
+  revoked: invalid('revoked'),
+  rotated_out: invalid('rotated_out'),
+} as const
+
+function invalid(reason: Reason): () => Refusal {
+  const headers = challenging(`${challenge}, error="invalid_token"`)
+  return refusing(reason, 'invalid_api_key', 'The API key is not valid.', headers)
+}
+
+function refusing(reason: Reason, ...about: ConstructorParameters<typeof Refusal>): () => Refusal {
+  const refusal = new Refusal(...about).because(reason)
+  return () => refusal
+}
+
+function challenging(challenge: string): Readonly<Record<string, string>> {
+  return { 'www-authenticate': challenge, 'cache-control': 'no-store' }
+}

@@ -1,0 +1,190 @@
+import type {
+  FastifyReply,
+  FastifyRequest,
+  HookHandlerDoneFunction as Done,
+  onRequestHookHandler,
+} from 'fastify'
+import { hasBody } from '../../../shared/node/linger.ts'
+import { Refusal } from '../../../shared/refusal.ts'
+import type { Act } from '../acts/act.ts'
+import { actedStanding } from '../acts/standing.ts'
+import { stateOf, type Caller } from '../keys/caller.ts'
+import { bodied, tooManyAtOnce } from '../forwarding/refusals.ts'
+import { waitRefusal } from '../limits/wait-refusal.ts'
+import type { Standing } from '../limits/headers.ts'
+import { limitsIn } from '../limits/grants.ts'
+import type { Limits } from '../limits/limits.ts'
+import { noticeOf } from '../limits/near.ts'
+import type { Quotas } from '../limits/quotas.ts'
+import type { Decision } from '../limits/step.ts'
+import type { Terms } from '../keys/terms.ts'
+import { refuse, type Forbidden, type RequestRecord } from '../request-record.ts'
+import { standingView } from '../limits/views.ts'
+
+const secondsUntilBack = '5'
+
+export type AdmitOptions = Readonly<{
+  quotas: Quotas
+  /** Whether the route only shows the caller's limits, and so is open to banned callers, too. */
+  asksOnly: boolean
+  /** Called when a request has banned its key. */
+  banned: (caller: Caller, terms: Terms, untilMs: number) => void
+}>
+
+/**
+ * Admits and counts a request in one step if its caller's quota has room, else refuses it with 429. A request
+ * that the key isn't allowed, or that costs more than its limit, gets 403 and isn't counted.
+ */
+export function admit(options: AdmitOptions): onRequestHookHandler {
+  const { quotas, asksOnly, banned } = options
+
+  return function admit({ tollgate: record }, reply, done): void {
+    const { caller, terms } = record ?? {}
+    if (!record || !caller || !terms) throw new Error('admit comes after follow and authenticate')
+    // Its caller left while the key was looked up. Nothing would count it down in the share.
+    if (record.hasEnded) return
+    const { act } = record
+    const { cost, share } = record.route
+    if (act?.name === 'too_many_at_once') return holdBack(record, caller, terms, reply, done)
+    if (share) {
+      if (!share.enter(caller.quota)) {
+        record.shareTaken = share.takenBy(caller.quota)
+        return holdBack(record, caller, terms, reply, done)
+      }
+      record.share = share
+    }
+    const { limits } = terms
+    if (cost > 1 && cost > mostPoints(limits)) record.forbidden ??= 'cost'
+    if (act?.name === 'forbidden') {
+      act.isActed = record.forbidden === undefined
+      record.forbidden ??= 'method'
+    }
+    const refusal = record.forbidden && forbidden(record.forbidden, cost, limits)
+    if (record.trace) record.trace.askedAtMs = performance.now()
+    const decided =
+      asksOnly || act
+        ? quotas.stand(caller, terms)
+        : quotas.decide(caller, terms, refusal ? 0 : cost, stateOf(caller))
+    if (decided instanceof Promise) waitFor(decided, refusal, record, reply, done)
+    else proceed(decided, refusal, record, reply, done)
+  }
+
+  /** Refuses a request over the caller's share, without counting it. A running ban is told first. */
+  function holdBack(
+    record: RequestRecord,
+    caller: Caller,
+    terms: Terms,
+    reply: FastifyReply,
+    done: Done,
+  ): void {
+    const refuseAt = (decision: Decision): void => {
+      const standing = (record.standing = {
+        decision,
+        limits: limitsIn(decision, terms.limits),
+      })
+      const isBanned = decision.verdict === 'banned'
+      if (record.act) record.act.isActed = record.act.name === 'too_many_at_once' && !isBanned
+      void refuse(
+        reply,
+        isBanned ? waitRefusal('key_banned', standing, terms.bans) : tooManyAtOnce(),
+      )
+    }
+    const decided = quotas.stand(caller, terms)
+    if (decided instanceof Promise) decided.then(refuseAt).catch(done)
+    else refuseAt(decided)
+  }
+
+  function waitFor(
+    decided: Promise<Decision>,
+    refusal: Refusal | undefined,
+    record: RequestRecord,
+    reply: FastifyReply,
+    done: Done,
+  ): void {
+    decided.then((decision) => proceed(decision, refusal, record, reply, done)).catch(done)
+  }
+
+  function proceed(
+    decision: Decision,
+    refusal: Refusal | undefined,
+    record: RequestRecord,
+    reply: FastifyReply,
+    done: Done,
+  ): void {
+    const { caller, terms } = record
+    if (!caller || !terms) throw new Error('a decision is made for a caller')
+    if (record.trace) record.trace.decidedAtMs = performance.now()
+    const real = (record.standing = { decision, limits: limitsIn(decision, terms.limits) })
+    const acted =
+      record.act && isHeard(record.act, real, refusal)
+        ? actedStanding(record.act, real, terms, record.route.cost)
+        : real
+    if (acted instanceof Refusal) return void refuse(reply, acted)
+    const standing = (record.standing = acted)
+    const { verdict } = standing.decision
+    if (verdict === 'unavailable') return void refuse(reply, unavailable())
+    if (asksOnly) return done()
+    if (decision.bans) banned(caller, terms, decision.bannedUntilMs)
+    if (verdict === 'banned')
+      return void refuse(reply, waitRefusal('key_banned', standing, terms.bans))
+    if (verdict === 'refused') {
+      return void refuse(reply, waitRefusal('rate_limit_exceeded', standing, terms.bans))
+    }
+    if (refusal) return void refuse(reply, refusal)
+    // Its caller left meanwhile. Nothing would cancel a call to the backend.
+    if (!record.hasEnded) done()
+  }
+}
+
+/** Answers `GET /v1/quota` with the state of the caller's limits. It costs nothing and is never counted. */
+export function quotaView(request: FastifyRequest, reply: FastifyReply): object {
+  if (hasBody(request.raw)) return refuse(reply, bodied(request.method))
+  const { caller, terms, standing } = request.tollgate ?? {}
+  if (!caller || !standing) throw new Error('a standing comes after admit')
+  return {
+    ...standingView(caller.plan, standing),
+    strikesToBan: terms?.bans?.strikes ?? null,
+    notice: noticeOf(standing, terms?.near) ?? null,
+  }
+}
+
+/** Whether a wish is heard: a real ban comes before it, and another real refusal before all but a ban. */
+function isHeard(act: Act, { decision }: Standing, refusal: Refusal | undefined): boolean {
+  if (decision.verdict === 'admitted') return refusal === undefined || act.name === 'ban'
+  act.isActed = false
+  return false
+}
+
+function forbidden(why: Forbidden, cost: number, limits: Limits): Refusal {
+  if (why === 'cost') return tooExpensive(cost, limits)
+  return new Refusal('forbidden', forbiddenSentences[why]).because(why)
+}
+
+const otherOperations =
+  'Your key is not for this operation: it is restricted to other methods or paths.'
+const forbiddenSentences = {
+  plan: "Your plan doesn't include this operation.",
+  method: otherOperations,
+  path: otherOperations,
+  address: 'Your key is not for this address: it is restricted to others.',
+}
+
+/** The most points that one request can cost and be admitted. */
+function mostPoints({ perMinute, perDay }: Limits): number {
+  return Math.min(perMinute, perDay)
+}
+
+function tooExpensive(cost: number, { perMinute, perDay }: Limits): Refusal {
+  const [limit, window] = cost > perMinute ? [perMinute, 'minute'] : [perDay, 'day']
+  const [points, allowed] = [cost, limit].map((each) => each.toLocaleString('en'))
+  return new Refusal(
+    'forbidden',
+    `This request costs ${points} points; your limit is ${allowed} a ${window}.`,
+  ).because('cost')
+}
+
+function unavailable(): Refusal {
+  const sentence = `Limits can't be checked just now. Try again in ${secondsUntilBack} seconds.`
+  const headers = { 'retry-after': secondsUntilBack }
+  return new Refusal('service_unavailable', sentence, headers).because('store')
+}

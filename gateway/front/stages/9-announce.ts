@@ -1,0 +1,49 @@
+import type { FastifyReply, onSendHookHandler } from 'fastify'
+import { pathOf } from '../../../shared/service.ts'
+import type { Cors } from '../http/cors.ts'
+import { madePrivate, variedBy } from '../http/caching.ts'
+import type { Announced, FindDeprecation } from '../config/deprecations.ts'
+import { rateHeaders } from '../limits/headers.ts'
+import { noticeHeader, noticeOf } from '../limits/near.ts'
+
+export type AnnounceOptions = Readonly<{ ietf: boolean; find: FindDeprecation; cors: Cors }>
+
+/** Puts the gateway's own headers on every answer, refusals included. They replace the backend's. */
+export function announce({ ietf, find, cors }: AnnounceOptions): onSendHookHandler {
+  return function announce(request, reply, payload, done): void {
+    reply.header('x-request-id', request.id)
+    const { standing, terms, act } = request.tollgate ?? {}
+    if (standing) reply.headers(rateHeaders(standing, ietf))
+    const notice = standing && noticeOf(standing, terms?.near)
+    if (notice) reply.header('x-ratelimit-notice', noticeHeader(notice))
+    if (reply.statusCode < 400 && reply.hasHeader('retry-after')) reply.removeHeader('retry-after')
+    const corsHeaders = cors.headersFor(request.raw)
+    if (corsHeaders) reply.headers(corsHeaders)
+    // Also without an origin: a cache would give that answer to all origins.
+    if (cors.varies) reply.header('vary', variedBy('Origin', reply.getHeader('vary')))
+    const deprecated =
+      act?.deprecated ?? find(request.method, pathOf(request), request.tollgate?.caller)
+    if (deprecated) {
+      reply.headers(deprecated.headers)
+      addLinks(reply, deprecated.links)
+      if (deprecated.deprecation.extensions.length > 0) keepApart(reply, deprecated)
+    }
+    if (act?.isActed) reply.header('x-gateway-acted', act.text)
+    done(null, payload)
+  }
+}
+
+/** Keeps caches from giving one caller's answer of an operation with extensions to another caller. */
+function keepApart(reply: FastifyReply, { extension }: Announced): void {
+  reply.header('vary', variedBy('Authorization', reply.getHeader('vary')))
+  // Some shared caches don't look at `Vary`.
+  if (extension) reply.header('cache-control', madePrivate(reply.getHeader('cache-control')))
+}
+
+/** Adds links to the backend's own, which stay. */
+function addLinks(reply: FastifyReply, links: readonly string[]): void {
+  if (links.length === 0) return
+  const sent = reply.getHeader('link')
+  const before = sent === undefined ? [] : Array.isArray(sent) ? sent : [String(sent)]
+  reply.header('link', [...before, ...links])
+}

@@ -1,0 +1,111 @@
+import { sortedBy } from '../../../../shared/in-order.ts'
+import type { QuotaGrants } from '../../limits/grants.ts'
+import type { PastPoints } from '../../limits/past-points.ts'
+import {
+  minuteMs,
+  newQuota,
+  type CacheSlot,
+  type Conduct,
+  type QuotaState,
+} from '../../limits/step.ts'
+
+/** The number of quotas up to which none is evicted; evicted ones are read again when they are asked for. */
+const mostCached = 100_000
+
+/** A quota in memory, and whether the file has its counters. One object holds both, because there are many. */
+export class CachedQuota implements QuotaState {
+  readonly quota: string
+  minute: number
+  minuteUsed: number
+  day: number
+  dayUsed: number
+  dayGivenBack: number
+  generation: number
+  conducts: Map<string, Conduct> | undefined
+  grants: QuotaGrants | undefined
+  past: PastPoints | undefined
+  /** Whether the file lacks the latest counters. */
+  isUnsaved = false
+  /** Whether the file has counters in its journal that its table lacks. */
+  isJournaled = false
+  /** Whether the cache has evicted it: a slot that still holds it must look the quota up again. */
+  isEvicted = false
+
+  constructor(quota: string, state: QuotaState) {
+    this.quota = quota
+    this.minute = state.minute
+    this.minuteUsed = state.minuteUsed
+    this.day = state.day
+    this.dayUsed = state.dayUsed
+    this.dayGivenBack = state.dayGivenBack
+    this.generation = state.generation
+    this.conducts = state.conducts
+    this.grants = state.grants
+    this.past = state.past
+  }
+}
+
+/** The quotas that a gateway has in memory, by name. */
+export class CachedQuotas {
+  readonly #read: (quota: string) => QuotaState | undefined
+  readonly #byName = new Map<string, CachedQuota>()
+  #all: CachedQuota[] = []
+  #isSorted = true
+
+  /** `read` reads a quota that isn't in memory. */
+  constructor(read: (quota: string) => QuotaState | undefined) {
+    this.#read = read
+  }
+
+  has(quota: string): boolean {
+    return this.#byName.has(quota)
+  }
+
+  /** A quota that is in memory; it is read no more than that. */
+  inMemory(quota: string): CachedQuota | undefined {
+    return this.#byName.get(quota)
+  }
+
+  get(quota: string): CachedQuota {
+    return this.#byName.get(quota) ?? this.add(quota, this.#read(quota) ?? newQuota())
+  }
+
+  /** Like `get`, but keeps the quota in the caller's slot, which spares the next look-up. */
+  getVia(slot: CacheSlot, quota: string): CachedQuota {
+    const { record } = slot
+    if (record instanceof CachedQuota && record.quota === quota && !record.isEvicted) return record
+    return (slot.record = this.get(quota))
+  }
+
+  add(quota: string, state: QuotaState): CachedQuota {
+    const cached = new CachedQuota(quota, state)
+    this.#byName.set(quota, cached)
+    this.#all.push(cached)
+    this.#isSorted = false
+    return cached
+  }
+
+  get all(): readonly CachedQuota[] {
+    return this.#all
+  }
+
+  /** Sorts them in the order of the file's table. Additions meanwhile and later follow unsorted. */
+  async sort(): Promise<void> {
+    if (this.#isSorted) return
+    this.#isSorted = true
+    const { length } = this.#all
+    const sorted = await sortedBy(this.#all, ({ quota }) => quota)
+    this.#all = sorted.concat(this.#all.slice(length))
+  }
+
+  /** Evicts quotas without requests in this minute or the last that the file's table has, if there are many. */
+  evictIdle(nowMs: number): void {
+    if (this.#all.length <= mostCached) return
+    const lastMinute = Math.floor(nowMs / minuteMs) - 1
+    for (const cached of this.#all) {
+      cached.isEvicted = cached.minute < lastMinute && !cached.isUnsaved && !cached.isJournaled
+      if (cached.isEvicted) this.#byName.delete(cached.quota)
+    }
+    this.#all = this.#all.filter(({ isEvicted }) => !isEvicted)
+  }
+}

@@ -1,0 +1,76 @@
+import type { Clock } from '../../../../shared/clock.ts'
+import type { Database, Statement } from '../../../../shared/sqlite.ts'
+import { clashOf } from '../clash.ts'
+import { counted, type CopyGoal } from '../copy.ts'
+import { openToInspect } from './gateway-file.ts'
+import { isClaimed } from './claim.ts'
+import { pendingIn } from './copy-source.ts'
+
+/** Reads the file that a copy may be written to, without changing it. */
+export function inspectGoal(
+  file: string,
+  clock: Clock,
+): Pick<CopyGoal, 'contents' | 'clashes'> & Readonly<{ close: () => void }> {
+  const database = openToInspect(file)
+  try {
+    if (isClaimed(database)) throw new Error(inUseSentence(file))
+  } catch (error) {
+    database.close()
+    throw error
+  }
+  return {
+    contents: () => Promise.resolve(contentsOf(database, clock())),
+    clashes: (keys) => {
+      const { versionOf, holderOf } = keyLookups(database)
+      const clashes = keys.flatMap((stored) => {
+        return clashOf(stored, versionOf.get(stored.key.id), (hash) => holderOf.get(hash)) ?? []
+      })
+      return Promise.resolve(clashes)
+    },
+    close: () => void database.close(),
+  }
+}
+
+/** Look-ups of a key's version and of the key that a secret belongs to. */
+export function keyLookups(database: Database): KeyLookups {
+  const versionOf = database.prepare<[string], number>('SELECT version FROM keys WHERE id = ?')
+  const holderOf = database.prepare<[string], string>('SELECT keyId FROM secrets WHERE hash = ?')
+  return { versionOf: versionOf.pluck(), holderOf: holderOf.pluck() }
+}
+
+type KeyLookups = Readonly<{
+  versionOf: Statement<[string], number>
+  holderOf: Statement<[string], string>
+}>
+
+/** The sentence about a file whose counters a gateway has in memory, which would overwrite a copy. */
+export function inUseSentence(file: string): string {
+  return `a gateway counts in ${file}: stop it first. Nothing was written`
+}
+
+/** A summary of the file's content; an older version may have written it, with fewer tables. */
+function contentsOf(database: Database, nowMs: number): string[] {
+  const tables = new Set(
+    database.prepare<[], string>('SELECT name FROM sqlite_master').pluck().all(),
+  )
+  const count = (table: string): number =>
+    tables.has(table)
+      ? (database.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0)
+      : 0
+  return [
+    ...counted(count('keys'), 'key', 'keys'),
+    ...counted(quotasIn(database, tables, nowMs), 'quota', 'quotas'),
+    ...counted(count('tallies'), 'tally of usage', 'tallies of usage'),
+    ...counted(count('audit'), 'line of audit', 'lines of audit'),
+  ]
+}
+
+/** The number of quotas that still matter, in the table and in the journal. */
+function quotasIn(database: Database, tables: ReadonlySet<string>, nowMs: number): number {
+  const names = database
+    .prepare<number, string>('SELECT quota FROM quotas WHERE keepUntilMs > ?')
+    .pluck()
+    .all(nowMs)
+  const pending = tables.has('journal') ? pendingIn(database, nowMs).keys() : []
+  return new Set([...names, ...pending]).size
+}

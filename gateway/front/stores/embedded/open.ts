@@ -1,0 +1,77 @@
+import { statSync } from 'node:fs'
+import type { StoreSettings } from '../../config/config.ts'
+import { withTemporaryEnds } from '../temporary-ends.ts'
+import { ownQuestions } from '../../fleet/questions.ts'
+import { fleetOfOne } from '../../fleet/of-one.ts'
+import type { OpenOptions, Stores } from '../stores.ts'
+import { embeddedAudit } from './audit.ts'
+import { openGatewayFile } from './database.ts'
+import { embeddedKeys } from './keys.ts'
+import { embeddedLastUses } from './last-uses.ts'
+import { embeddedNotices } from './notices.ts'
+import { embeddedLedger } from './ledger.ts'
+import { embeddedPeaks } from './peaks.ts'
+import { EmbeddedQuotas } from './quota.ts'
+import { embeddedSwaps } from './swaps.ts'
+import { embeddedTallies } from './tallies.ts'
+import { embeddedTimeline } from './timeline.ts'
+
+/** Opens the stores in the gateway's own file. */
+export function openInFile({ file }: StoreSettings, options: OpenOptions): Stores {
+  const { forCommandLine = false, clock = Date.now } = options
+  const database = openGatewayFile(file)
+  const keys = embeddedKeys(database, clock)
+  // So that the first page doesn't wait for it. If it fails, the first page goes on with it.
+  if (!forCommandLine) void keys.index.catchUp().catch(() => undefined)
+  // A connection of its own, because counters need less of the disk than keys do.
+  const quota = new EmbeddedQuotas(openGatewayFile(file), { clock, forCommandLine })
+  const ready = (): Promise<void> => Promise.resolve()
+  // Usage is written often, and may lose a moment in a power cut: it doesn't wait for the disk.
+  const usage = openGatewayFile(file)
+  usage.pragma('synchronous = NORMAL')
+  const isInPlace = lookFor(file)
+  return {
+    keys,
+    quota,
+    tallies: embeddedTallies(usage),
+    lastUses: embeddedLastUses(usage),
+    audit: withTemporaryEnds(embeddedAudit(database), clock),
+    timeline: embeddedTimeline(usage),
+    peaks: embeddedPeaks(usage),
+    ledger: embeddedLedger(database),
+    swaps: embeddedSwaps(usage, clock),
+    notices: embeddedNotices(usage, clock),
+    questions: ownQuestions(),
+    fleet: fleetOfOne(clock),
+    get warnings() {
+      const shared = quota.isSoleGateway ? [] : [sharedFileWarning(file)]
+      return isInPlace() ? shared : [...shared, lostFileWarning(file)]
+    },
+    ready,
+    waitsFor: () => file,
+    leftBehind: () => Promise.resolve(undefined),
+    async close() {
+      await Promise.all([keys.close(), quota.close()])
+      usage.close()
+    },
+  }
+}
+
+function sharedFileWarning(file: string): string {
+  return `another gateway counts in ${file}: each admits a caller up to the whole limit. For several gateways, use Redis.`
+}
+
+/** Makes the function that tells whether the file of this name is still the one that is open now. */
+function lookFor(file: string): () => boolean {
+  if (file === ':memory:') return () => true
+  const inodeOf = () => statSync(file, { throwIfNoEntry: false })?.ino
+  const opened = inodeOf()
+  return () => inodeOf() === opened
+}
+
+function lostFileWarning(file: string): string {
+  return (
+    `${file} was deleted or replaced while a gateway uses it: it goes on with the file that it has open, and commands don't ` +
+    'reach it. Stop it, put the right file there, and start it again'
+  )
+}

@@ -1,0 +1,54 @@
+import type { Database } from '../../../../shared/sqlite.ts'
+import {
+  keptMinutes,
+  mostLines,
+  type RefusalBatch,
+  type RefusedMinute,
+  type TimelineStore,
+} from '../../counts/timeline-store.ts'
+import { answerOf } from './answer.ts'
+
+/** Lines that are too many are looked for in one minute of this many. */
+const trimEvery = 30
+
+/** Timelines in a SQLite file, which several processes may have open. */
+export function embeddedTimeline(database: Database): TimelineStore {
+  const upsert = database.prepare(
+    `INSERT INTO refusals VALUES (@key, @minute, @code, @reason, @count, @limit, @used)
+     ON CONFLICT DO UPDATE SET
+       count = count + @count, "limit" = @limit, used = max(used, @used)`,
+  )
+  const forget = database.prepare('DELETE FROM refusals WHERE minute < ?')
+  const trim = database.prepare(
+    `DELETE FROM refusals WHERE key = @key AND minute <
+       (SELECT minute FROM refusals WHERE key = @key ORDER BY minute DESC LIMIT 1 OFFSET ${mostLines - 1})`,
+  )
+  const ofKey = database.prepare<[string, number, number], RefusedMinute>(
+    `SELECT minute, code, reason, count, "limit", used FROM refusals
+     WHERE key = ? AND minute BETWEEN ? AND ? ORDER BY minute DESC, count LIMIT ${mostLines}`,
+  )
+  const note = database.prepare('INSERT OR IGNORE INTO batches (id) VALUES (?)')
+  const addAll = database.transaction(({ by, number, refusals }: RefusalBatch) => {
+    if (note.run(`${by} ${number}`).changes === 0) return
+    for (const refusal of refusals) {
+      upsert.run(refusal)
+      if (refusal.minute % trimEvery === 0) trim.run(refusal)
+    }
+    forget.run(Math.max(...refusals.map(({ minute }) => minute)) - keptMinutes)
+  })
+
+  return {
+    async add(batch) {
+      if (batch.refusals.length > 0) answerOf(() => addAll.immediate(batch))
+      return Promise.resolve()
+    },
+
+    async list(key, fromMinute, toMinute) {
+      return Promise.resolve(
+        answerOf(() =>
+          ofKey.all(key, Math.max(fromMinute, toMinute - keptMinutes), toMinute),
+        ).reverse(),
+      )
+    },
+  }
+}

@@ -1,0 +1,76 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Clock } from '../../../shared/clock.ts'
+import type { RedisSettings, StoreSettings } from '../config/config.ts'
+import type { CopyGoal, CopySource } from './copy.ts'
+import { embeddedGoal } from './embedded/copy-goal.ts'
+import { embeddedSource } from './embedded/copy-source.ts'
+import { connect } from './redis/connect.ts'
+import { redisGoal } from './redis/copy-goal.ts'
+import { redisSource, type RedisLocation } from './redis/copy-source.ts'
+import { plainCause, redisName } from './redis/name.ts'
+
+/** The time limit of a copy for an answer of Redis. */
+const timeoutMs = 10_000
+
+export function isSameStore(one: StoreSettings, other: StoreSettings): boolean {
+  return identityOf(one) === identityOf(other)
+}
+
+export async function openSource(settings: StoreSettings, clock: Clock): Promise<CopySource> {
+  const { redis, file, prefix } = settings
+  return redis ? redisSource(await connected(redis, prefix, clock)) : embeddedSource(file, clock)
+}
+
+/** Opens the goal of a copy. Creates a missing file, unless it is a dry run. */
+export async function openGoal(
+  settings: StoreSettings,
+  clock: Clock,
+  isDryRun: boolean,
+): Promise<CopyGoal> {
+  const { redis, file, prefix } = settings
+  if (redis) return redisGoal(await connected(redis, prefix, clock))
+  return isDryRun && !existsSync(file) ? emptyGoal(file) : embeddedGoal(file, clock)
+}
+
+async function connected(
+  redis: RedisSettings,
+  prefix: string,
+  clock: Clock,
+): Promise<RedisLocation> {
+  const name = redisName(redis)
+  const connection = connect(redis, { timeoutMs, patient: true })
+  let lastError: unknown
+  connection.on('error', (error: unknown) => (lastError = error))
+  try {
+    await connection.ping()
+    return { name, connection, prefix, clock }
+  } catch (error) {
+    connection.disconnect()
+    throw new Error(`${name} can't be reached: ${plainCause(lastError ?? error)}`, { cause: error })
+  }
+}
+
+/** Stands for a missing file in a dry run. */
+function emptyGoal(file: string): CopyGoal {
+  const refuse = (): Promise<never> => Promise.reject(new Error(`a dry run writes no ${file}`))
+  return {
+    name: file,
+    contents: () => Promise.resolve([]),
+    clashes: () => Promise.resolve([]),
+    putKeys: refuse,
+    putQuotas: refuse,
+    putTallies: refuse,
+    putPeaks: refuse,
+    putLedger: refuse,
+    putLastUses: refuse,
+    putAudit: refuse,
+    finish: refuse,
+    close: () => Promise.resolve(),
+  }
+}
+
+function identityOf({ redis, file, prefix }: StoreSettings): string {
+  if (redis) return JSON.stringify([redis, prefix])
+  return existsSync(file) ? realpathSync(file) : resolve(file)
+}

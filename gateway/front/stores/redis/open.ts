@@ -1,0 +1,114 @@
+import type { RedisSettings, StoreSettings } from '../../config/config.ts'
+import type { KeyStore } from '../../keys/store.ts'
+import { withTemporaryEnds } from '../temporary-ends.ts'
+import { Breaker } from '../breaker.ts'
+import { countKeysIn } from '../count-keys.ts'
+import type { OpenOptions, Stores } from '../stores.ts'
+import { AnswerTimeouts } from './answer-timeouts.ts'
+import { redisAudit } from './audit.ts'
+import { RedisCondition } from './condition.ts'
+import { connect, whenReady } from './connect.ts'
+import { redisFleet } from './fleet.ts'
+import { redisKeys } from './keys.ts'
+import { redisLastUses } from './last-uses.ts'
+import { plainCause, redisName } from './name.ts'
+import { redisNotices } from './notices.ts'
+import { RedisQuestions } from './questions.ts'
+import { redisLedger } from './ledger.ts'
+import { redisPeaks } from './peaks.ts'
+import { redisQuotas } from './quota.ts'
+import { redisStrangers } from './strangers.ts'
+import { within } from './script.ts'
+import { redisSwaps } from './swaps.ts'
+import { redisTallies } from './tallies.ts'
+import { redisTimeline } from './timeline.ts'
+
+/** The lifetime of a probe's value. */
+const probeKeptMs = 10_000
+
+/** How long one gateway has the task of completing the index of keys to itself. */
+const indexingMs = 60_000
+
+/** The time limit of a command line for an answer. */
+const commandTimeoutMs = 5_000
+
+/** Opens the stores in the Redis of a configuration. */
+export function openInRedis(settings: StoreSettings, options: OpenOptions): Stores {
+  const { redis, prefix, file } = settings
+  const { forCommandLine = false, clock = Date.now } = options
+  if (!redis) throw new Error('no Redis is named')
+  const timeoutMs = forCommandLine ? commandTimeoutMs : settings.timeoutMs
+  const connection = connect(redis, { timeoutMs, patient: forCommandLine })
+  const timeouts = new AnswerTimeouts(timeoutMs)
+  // The smallest possible write: a full Redis and a replica still answer reads.
+  const breaker = forCommandLine
+    ? undefined
+    : new Breaker(() =>
+        within(timeouts, (answered, failed) => {
+          const written = connection.set(`${prefix}probe`, Date.now(), 'PX', probeKeptMs)
+          written.then(answered, failed)
+        }),
+      )
+  let lastError: unknown
+  connection.on('error', (error: unknown) => (lastError = error))
+  connection.on('ready', () => (lastError = undefined))
+  const parts = { connection, prefix, timeoutMs, breaker }
+  const keys = redisKeys({ ...parts, clock })
+  const quota = redisQuotas(parts)
+  const questions = new RedisQuestions(connection, prefix)
+  const condition = new RedisCondition(connection, questions)
+  if (!forCommandLine) condition.watch()
+  const fleet = redisFleet({ connection, prefix, timeoutMs, clock })
+  const completeIndex = async (): Promise<void> => {
+    const task = `${prefix}{keys}:indexing`
+    if (!(await connection.set(task, 1, 'PX', indexingMs, 'NX'))) return
+    await keys.index.catchUp().finally(() => connection.del(task))
+  }
+  // So that the first page doesn't wait for it. If it fails, the first page goes on with it.
+  if (!forCommandLine) connection.once('ready', () => void completeIndex().catch(() => undefined))
+  return {
+    keys,
+    quota,
+    tallies: redisTallies(parts),
+    lastUses: redisLastUses(parts),
+    audit: withTemporaryEnds(redisAudit(connection, prefix), clock),
+    timeline: redisTimeline(parts),
+    peaks: redisPeaks(parts),
+    ledger: redisLedger(parts),
+    swaps: redisSwaps({ connection, prefix, timeoutMs }),
+    notices: redisNotices({ connection, prefix, timeoutMs }),
+    strangers: forCommandLine ? undefined : redisStrangers(parts),
+    questions,
+    fleet,
+    get warnings() {
+      return condition.warnings
+    },
+    async ready() {
+      if (await whenReady(connection)) await condition.look()
+    },
+    waitsFor: (error?: Error) => `${redisName(redis)}: ${plainCause(lastError ?? error)}`,
+    leftBehind: () => leftBehind(keys, redis, file),
+    async close() {
+      await Promise.all([keys.close(), quota.close(), fleet.close()])
+      condition.close()
+      questions.close()
+      breaker?.close()
+      connection.disconnect()
+    },
+  }
+}
+
+/** A warning if there are no keys in Redis while a gateway's file has some. */
+async function leftBehind(
+  keys: KeyStore,
+  redis: RedisSettings,
+  file: string,
+): Promise<string | undefined> {
+  const count = countKeysIn(file)
+  if (count === 0) return undefined
+  for await (const names of keys.names()) if (names.length > 0) return undefined
+  return (
+    `the configuration names ${redisName(redis)}, which has no keys, while ${file} has ` +
+    `${count.toLocaleString('en')}: their callers get 401. To copy them: tollgate store copy --from ${file}`
+  )
+}

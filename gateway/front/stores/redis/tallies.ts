@@ -1,0 +1,88 @@
+import { breathe } from '../../../../shared/breathe.ts'
+import { rememberedDays, type KeyCount, type TallyStore } from '../../counts/tally-store.ts'
+import { answerOf } from './answer.ts'
+import { fieldsAtOnce, fieldsOf, readTimeoutMs } from './scan.ts'
+import { keyedScript, type RedisOptions } from './script.ts'
+
+/** The most tallies per script call, so that a call never delays decisions for long. */
+const batchSize = 200
+
+const keepSeconds = (rememberedDays + 1) * 86_400
+
+/** How long the id of a batch is remembered, so that the batch isn't added twice. */
+const batchSeconds = 3_600
+
+/** Tallies that are given in one turn of the loop. */
+const givenAtOnce = 1_000
+
+/** Tallies in Redis, a hash a day. */
+export function redisTallies({ connection, prefix, timeoutMs, breaker }: RedisOptions): TallyStore {
+  const addSome = keyedScript({ connection, timeoutMs, breaker, file: 'tallies-add.lua' })
+  const read = keyedScript({
+    connection,
+    timeoutMs: Math.max(timeoutMs, readTimeoutMs),
+    file: 'tallies-read.lua',
+  })
+  const hashOf = (day: number): string => `${prefix}{tallies:${day}}`
+
+  return {
+    async add(batch, tallies) {
+      for (const day of new Set(tallies.map((tally) => tally.day))) {
+        const ofDay = tallies.filter((tally) => tally.day === day)
+        for (let start = 0; start < ofDay.length; start += batchSize) {
+          const args = ofDay
+            .slice(start, start + batchSize)
+            .flatMap(({ key, what, count, lastMs }) => [`${key} ${what}`, count, lastMs])
+          const names = [hashOf(day), `${hashOf(day)}:${batch}:${start}`]
+          await addSome(names, keepSeconds, batchSeconds, ...args)
+        }
+      }
+    },
+
+    async *list(fromDay, toDay, key) {
+      for (let day = fromDay; day <= toDay; day++) {
+        const { counts, lasts } = await ofDay(day, key)
+        let given = 0
+        for (const [name, count] of counts) {
+          const end = name.indexOf(' ')
+          const [of, what] = [name.slice(0, end), name.slice(end + 1)]
+          if (key !== undefined && of !== key) continue
+          yield { day, key: of, what, count, lastMs: lasts.get(name) ?? 0 }
+          if (++given % givenAtOnce === 0) await breathe()
+        }
+      }
+    },
+
+    async some(day, keys, whats) {
+      const asked = keys.flatMap((key) => whats.map((what) => ({ key, what })))
+      const found: KeyCount[] = []
+      for (let start = 0; start < asked.length; start += fieldsAtOnce) {
+        const part = asked.slice(start, start + fieldsAtOnce)
+        const fields = part.map(({ key, what }) => `count ${key} ${what}`)
+        const counts = await answerOf(connection.hmget(hashOf(day), ...fields))
+        part.forEach((each, i) => {
+          const count = Number(counts[i] ?? 0)
+          if (count > 0) found.push({ ...each, count })
+        })
+      }
+      return found
+    },
+  }
+
+  type Numbers = Map<string, number>
+
+  async function ofDay(day: number, key?: string): Promise<{ counts: Numbers; lasts: Numbers }> {
+    const counts: Numbers = new Map()
+    const lasts: Numbers = new Map()
+    // Ids of keys have no characters that are special in a pattern.
+    const match = key === undefined ? '*' : `* ${key} *`
+    const readFrom = (cursor: string) => read(hashOf(day), cursor, match, fieldsAtOnce)
+    for await (const fields of fieldsOf(readFrom)) {
+      for (const [field, value] of fields) {
+        if (field.startsWith('count ')) counts.set(field.slice('count '.length), Number(value))
+        else lasts.set(field.slice('last '.length), Number(value))
+      }
+    }
+    return { counts, lasts }
+  }
+}

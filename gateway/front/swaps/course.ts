@@ -1,0 +1,112 @@
+import { isOf, Type } from '../../../shared/schema.ts'
+
+/** Where a swap stands. It is in the store, so all gateways agree, and a restart goes on where it was. */
+export type Course = Readonly<{
+  /**
+   * `checking`: the new side is compared with the old one. `refused`: the comparison found something. `moving`: a step, or
+   * all. `back`: all callers are at the old side again. Only an operator goes on from `refused` and `back`.
+   */
+  state: 'checking' | 'refused' | 'moving' | 'back'
+  /** The step, from 0; at the number of steps, all callers are at the new side. */
+  step: number
+  /** The step before, which holds until this one begins; -1 for none. */
+  from: number
+  isPaused: boolean
+  /** The beginning of this state and step, by the store's clock. A step begins after all gateways know of it. */
+  sinceMs: number
+  /** Rises with each step. Counts belong to one round. */
+  round: number
+  /** The gateway that compares. */
+  by?: string
+  /** Why it is refused, or went back. */
+  why?: string
+  /** The old side in the step before: the measure where it gets too few requests itself. */
+  before?: Measure
+}>
+
+/** The figures by which a side is measured. */
+export type Measure = Readonly<{ requests: number; failures: number; p95Ms: number | null }>
+
+const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+
+/** A stored course. */
+const courseSchema = Type.Object({
+  state: Type.Enum(['checking', 'refused', 'moving', 'back']),
+  step: count,
+  from: Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER }),
+  isPaused: Type.Boolean(),
+  // Up to the last time that a date can have.
+  sinceMs: Type.Integer({ minimum: 0, maximum: 8.64e15 }),
+  round: count,
+  by: Type.Optional(Type.String()),
+  why: Type.Optional(Type.String()),
+  before: Type.Optional(
+    Type.Object({
+      requests: count,
+      failures: count,
+      p95Ms: Type.Union([Type.Number({ minimum: 0 }), Type.Null()]),
+    }),
+  ),
+})
+
+/** The time between a decision for a step and its beginning: all gateways begin it at one moment. */
+export const noticeMs = 1_000
+
+/** How long a gateway may take for the comparison before another one begins it anew. */
+export const longestCheckMs = 30_000
+
+/** The course of a swap that a gateway begins with a comparison. */
+export function checking(by: string, nowMs: number): Course {
+  return { state: 'checking', step: 0, from: -1, isPaused: false, sinceMs: nowMs, round: 0, by }
+}
+
+/** The course of a swap that an operator lets begin anew. */
+export function begunAnew({ round }: Course, nowMs: number): Course {
+  const next = { step: 0, from: -1, isPaused: false, sinceMs: nowMs, round: round + 1 }
+  return { state: 'checking', ...next }
+}
+
+/** Whether a gateway should begin the comparison: nobody did, or the one that did is gone. */
+export function isToCheck(course: Course | undefined, nowMs: number): boolean {
+  if (!course) return true
+  if (course.state !== 'checking') return false
+  return course.by === undefined || nowMs - course.sinceMs > longestCheckMs
+}
+
+/** The course after the comparison. */
+export function checked(course: Course, why: string | undefined, nowMs: number): Course {
+  const after = { ...course, sinceMs: nowMs, round: course.round + 1 }
+  delete after.by
+  if (why !== undefined) return { ...after, state: 'refused', why }
+  return { ...after, state: 'moving', sinceMs: nowMs + noticeMs }
+}
+
+/** The course after one more step, or with all callers at the new side. */
+export function stepped(
+  course: Course,
+  step: number,
+  before: Measure | undefined,
+  nowMs: number,
+): Course {
+  const sinceMs = nowMs + noticeMs
+  const round = course.round + 1
+  const next = { ...course, step, from: course.step, isPaused: false, sinceMs, round }
+  return before ? { ...next, before } : next
+}
+
+/** The course that goes back. */
+export function wentBack(course: Course, why: string, nowMs: number): Course {
+  const { step, from } = course
+  const round = course.round + 1
+  return { state: 'back', step, from, isPaused: false, sinceMs: nowMs, round, why }
+}
+
+/** The course from a stored text; `undefined` if it is damaged. */
+export function courseFrom(text: string): Course | undefined {
+  try {
+    const course: unknown = JSON.parse(text)
+    return isOf(courseSchema, course) ? course : undefined
+  } catch {
+    return undefined
+  }
+}

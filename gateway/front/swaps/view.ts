@@ -1,0 +1,118 @@
+import { endText, timeText } from '../../../shared/times.ts'
+import type { UpstreamSettings } from '../config/config.ts'
+import type { Course } from './course.ts'
+import { percentText } from './judge.ts'
+import { sumOf, type SideCounts } from './side-counts.ts'
+import type { SeenSwap } from './store.ts'
+
+/** The state of a swap in one word, for programs. */
+export type SwapState = 'waiting' | 'checking' | 'refused' | 'moving' | 'paused' | 'all' | 'back'
+
+/** A swap as operators are told of it. */
+export function swapView(upstream: UpstreamSettings, seen: SeenSwap) {
+  const { swap, name, targets } = upstream
+  if (!swap) throw new Error(`the upstream ${name} has no swap`)
+  const { course, nowMs } = seen
+  const { steps, everyMs, back } = swap
+  const state = stateOf(course, steps.length)
+  const counts = sumOf(seen.counts)
+  const isStep = state === 'moving' || state === 'paused'
+  const missing = Math.max(0, back.after - counts.new.requests)
+  const dueMs = course && isStep ? course.sinceMs + everyMs : undefined
+  const facts = { name, state, course, steps, missing, dueMs, nowMs, after: back.after }
+  const urls = { from: targets.map(({ url }) => url), to: swap.to.map(({ url }) => url) }
+  return {
+    upstream: name,
+    ...urls,
+    state,
+    /** From 1; the last one is all callers. */
+    step: course?.state === 'moving' ? course.step + 1 : null,
+    steps: [...steps, 100],
+    percent: percentOf(state, course, steps),
+    since: course ? iso(course.sinceMs) : null,
+    /** The earliest moment of the next step, if it is under way. */
+    nextAt: dueMs !== undefined && state === 'moving' ? iso(dueMs) : null,
+    /** The requests to the new side that the next step, or a way back, still waits for. */
+    missing: isStep ? missing : null,
+    why: course?.why ?? null,
+    old: sideView(counts.old),
+    new: sideView(counts.new),
+    summary: sentenceOf({ ...facts, ...urls }),
+  }
+}
+
+export type SwapView = ReturnType<typeof swapView>
+
+function stateOf(course: Course | undefined, steps: number): SwapState {
+  if (!course) return 'waiting'
+  if (course.state !== 'moving') return course.state
+  if (course.step >= steps) return 'all'
+  return course.isPaused ? 'paused' : 'moving'
+}
+
+function percentOf(state: SwapState, course: Course | undefined, steps: readonly number[]): number {
+  if (state === 'all') return 100
+  return state === 'moving' || state === 'paused' ? (steps[course?.step ?? 0] ?? 0) : 0
+}
+
+function sideView(side: SideCounts) {
+  const { requests, failures } = side
+  return {
+    requests,
+    failures,
+    failureShare: side.failureShare,
+    p50Ms: side.within(0.5),
+    p95Ms: side.within(0.95),
+  }
+}
+
+type Facts = Readonly<{
+  name: string
+  state: SwapState
+  course: Course | undefined
+  steps: readonly number[]
+  missing: number
+  after: number
+  dueMs: number | undefined
+  nowMs: number
+  from: readonly string[]
+  to: readonly string[]
+}>
+
+/** Where it stands, since when, what it waits for, and why it went back. */
+function sentenceOf(facts: Facts): string {
+  const { name, state, course, steps } = facts
+  const [from, to] = [facts.from.join(', '), facts.to.join(', ')]
+  if (!course) {
+    return `The swap of ${name} has not begun: it waits until all gateways go by the same configuration.`
+  }
+  const since = `since ${timeText(course.sinceMs)}`
+  const anew = `tollgate upstream swap resume ${name}`
+  switch (state) {
+    case 'checking':
+    case 'waiting':
+      return `The swap of ${name} begins: ${to} is compared with the present targets ${since}.`
+    case 'refused':
+      return `The swap of ${name} doesn’t begin, ${since}: ${course.why}. Once that is mended: ${anew}`
+    case 'back':
+      return `All callers of ${name} are at ${from} again ${since}: ${course.why}. It begins again when its description changes, or by: ${anew}`
+    case 'all':
+      return `All callers of ${name} go to ${to} ${since}. To end the swap, write them as its targets and take swap away.`
+  }
+  const percent = percentText((steps[course.step] ?? 0) / 100)
+  const place = `Step ${course.step + 1} of ${steps.length + 1}: ${percent} of the callers of ${name} go to ${to} ${since}`
+  return `${place}; ${nextText(facts, anew)}.`
+}
+
+function nextText({ state, missing, after, dueMs = 0, nowMs }: Facts, anew: string): string {
+  if (state === 'paused') return `it is paused until: ${anew}`
+  const asked = `${after - missing} of ${after} requests`
+  if (missing > 0 && nowMs >= dueMs) return `it waits for more: the new side was asked ${asked}`
+  if (missing > 0)
+    return `the next step comes after ${endText(dueMs, nowMs)} and ${asked} to the new side`
+  return `the next step comes at ${endText(dueMs, nowMs)}`
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString()
+}

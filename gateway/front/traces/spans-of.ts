@@ -1,0 +1,135 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { loggable } from '../../../shared/log.ts'
+import type { Refusal } from '../../../shared/refusal.ts'
+import { pathOf, statusOf } from '../../../shared/service.ts'
+import {
+  methodAttributes,
+  serverAttributes,
+  serverSpanName,
+  verbOf,
+} from '../../../shared/spans/http.ts'
+import type { Span, SpanAttributes, SpanEvent } from '../../../shared/spans/span.ts'
+import { noRoute } from '../counts/labels.ts'
+import { windowOf } from '../counts/use.ts'
+import { outcomeOf, type RequestRecord } from '../request-record.ts'
+import type { Trace } from '../request-trace.ts'
+
+/** A request that has ended, with its trace. */
+export type Ended = Readonly<{
+  request: FastifyRequest
+  reply: FastifyReply
+  record: RequestRecord
+  trace: Trace
+  /** The hash of the configuration. */
+  hash: string
+  endedAtMs: number
+}>
+
+/** The span of a request as the gateway answered it. */
+export function serverSpan(ended: Ended): Span {
+  const { request, reply, record, trace, endedAtMs } = ended
+  const { method, protocol: scheme } = request
+  const status = statusOf(reply)
+  const route = record.route.label === noRoute ? undefined : record.route.label
+  const exchange = { method, path: pathOf(request), scheme, route, status }
+  const attributes = serverAttributes(exchange)
+  addDecision(attributes, ended)
+  return {
+    name: serverSpanName(exchange),
+    kind: 'server',
+    traceId: trace.traceId,
+    id: trace.serverId,
+    parentId: trace.parentId,
+    hasRemoteParent: trace.parentId !== undefined,
+    state: trace.state,
+    beganAtMs: record.beganAtMs,
+    endedAtMs,
+    attributes,
+    event: storeEvent(record, trace),
+    isError: status >= 500,
+  }
+}
+
+/** Adds what the gateway's log line says of a request. */
+function addDecision(attributes: SpanAttributes, { request, record, hash }: Ended): void {
+  const { caller, turnedAway, refusal } = record
+  const known = caller ?? turnedAway
+  if (known) {
+    attributes['tollgate.key.id'] = known.id
+    attributes['tollgate.plan'] = known.plan
+  }
+  attributes['tollgate.decision'] = outcomeOf(record, request)
+  attributes['tollgate.config.hash'] = hash
+  if (!refusal) return
+  if (refusal.status >= 500) attributes['error.type'] = refusal.code
+  if (refusal.reason) attributes['tollgate.reason'] = refusal.reason
+  const window = windowOf(refusal)
+  if (window) attributes['tollgate.window'] = window
+}
+
+/** The decision of the store, at the time when it came; `undefined` if the store wasn't asked. */
+function storeEvent({ standing }: RequestRecord, trace: Trace): SpanEvent | undefined {
+  const { askedAtMs, decidedAtMs } = trace
+  if (!standing || decidedAtMs === 0) return undefined
+  const { decidedBy } = standing.decision
+  if (decidedBy === 'memory') return undefined
+  const ms = Math.round((decidedAtMs - askedAtMs) * 1_000) / 1_000
+  const attributes = { 'tollgate.store.ms': ms, 'tollgate.decided_by': decidedBy }
+  return { name: 'tollgate_store', atMs: decidedAtMs, attributes }
+}
+
+/** The span of a request as its target answered it, over all tries; `undefined` if none was asked. */
+export function clientSpan({ request, reply, record, trace, endedAtMs }: Ended): Span | undefined {
+  const { target, path, tries, traceId, serverId, clientId, state } = trace
+  if (target === undefined) return undefined
+  const { method } = request
+  const { sentAtMs, answeredAtMs, refusal } = record
+  const attributes = methodAttributes(method)
+  const { address, port } = serverAt(target)
+  attributes['url.full'] = target + loggable(path.split('?', 1)[0] ?? '')
+  attributes['server.address'] = address
+  attributes['server.port'] = port
+  if (tries > 1) attributes['http.request.resend_count'] = tries - 1
+  const hasAnswered = !refusal && answeredAtMs > 0
+  const status = hasAnswered ? statusOf(reply) : undefined
+  if (status !== undefined) attributes['http.response.status_code'] = status
+  const failure = failureOf(status, refusal)
+  if (failure !== undefined) attributes['error.type'] = failure
+  return {
+    name: verbOf(method),
+    kind: 'client',
+    traceId,
+    id: clientId,
+    parentId: serverId,
+    hasRemoteParent: false,
+    state,
+    beganAtMs: sentAtMs,
+    endedAtMs: answeredAtMs || endedAtMs,
+    attributes,
+    event: undefined,
+    isError: failure !== undefined,
+  }
+}
+
+type Server = Readonly<{ address: string; port: number }>
+
+/** The targets that were asked so far, of which a configuration names a few. */
+const servers = new Map<string, Server>()
+
+function serverAt(target: string): Server {
+  const known = servers.get(target)
+  if (known) return known
+  const { protocol, hostname, port } = new URL(target)
+  const server = {
+    address: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port) || (protocol === 'https:' ? 443 : 80),
+  }
+  servers.set(target, server)
+  return server
+}
+
+/** Why a target's part failed; for those who ask, an answer from 400 on is a failure. */
+function failureOf(status: number | undefined, refusal: Refusal | undefined): string | undefined {
+  if (status === undefined) return refusal?.code ?? 'caller_left'
+  return status < 400 ? undefined : String(status)
+}

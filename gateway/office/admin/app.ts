@@ -1,0 +1,139 @@
+import type { FastifyInstance } from 'fastify'
+import type { Clock } from '../../../shared/clock.ts'
+import { Refusal, refusalFrom } from '../../../shared/refusal.ts'
+import { createService, type LogSettings } from '../../../shared/service.ts'
+import { answerUnknownRoutes } from '../../../shared/unknown-routes.ts'
+import { NotWrittenDown } from '../../front/records/audit.ts'
+import type { Reloader } from '../config/reload.ts'
+import { WrongInput } from '../operations/operation.ts'
+import { byUpstream, healthView } from '../operations/upstream/list.ts'
+import { framingFault } from '../../front/http/framing.ts'
+import { KeyMistake } from '../../front/keys/mistake.ts'
+import type { OperatedGateway } from '../office.ts'
+import { StoreDamaged, StoreUnavailable } from '../../front/stores/unavailable.ts'
+import { wire } from '../../front/http/wire.ts'
+import type { ReadingThread } from '../thread/reading-thread.ts'
+import { hostScreen } from './hosts.ts'
+import { jsonTypes, sentence, takeTexts } from './body.ts'
+import { addConsole } from './console.ts'
+import { entryFinder } from './entry.ts'
+import type { Metrics } from './metrics/metrics.ts'
+import { EventStreams } from './events.ts'
+import { addOperations } from './operations.ts'
+import { requireKnownQueries } from './query.ts'
+import { Sessions } from './session.ts'
+import { type AdminTokens } from './token.ts'
+import { Guesses } from './guesses.ts'
+import { requireToken } from './require-token.ts'
+
+/** The path below which requests are asked for by their ids. */
+const requestsPath = '/admin/requests/'
+
+/** `Retry-After` of a request that failed because the store couldn't be reached. */
+const secondsUntilBack = '5'
+
+export type AdminOptions = Readonly<{
+  gateway: OperatedGateway
+  reloader: Reloader
+  metrics: Metrics
+  /** The tokens of operators; without any, the admin API is closed. */
+  tokens: AdminTokens
+  /** The secret of the gateway's signature, if it signs. */
+  secret?: string | undefined
+  log?: LogSettings | undefined
+  clock?: Clock
+  /** Runs operations that read much; without it, they run in this thread. */
+  thread?: ReadingThread | undefined
+  isStopping: () => boolean
+}>
+
+/** The server of the admin address: health, metrics, the admin API and the console. */
+export function createAdmin(options: AdminOptions): FastifyInstance {
+  const { gateway, reloader, metrics, tokens, secret, log, clock = Date.now } = options
+  const app = createService({
+    name: 'admin',
+    log,
+    refusalFor,
+    describe: (line, { admin }) => {
+      if (admin) line['by'] = admin.name
+      // Somebody may ask for a token of another system, which nothing could mask.
+      if (String(line['path']).startsWith(requestsPath)) line['path'] = `${requestsPath}…`
+      return true
+    },
+    settings: { http: wire },
+  })
+  // Node would answer an unknown `Expect` by itself, without a body. Fastify refuses it by our rules.
+  app.server.on('checkExpectation', (request, response) => app.routing(request, response))
+  const hostFault = hostScreen(gateway.config.admin)
+  app.addHook('onRequest', ({ raw }, _reply, done) => done(framingFault(raw) ?? hostFault(raw)))
+  answerUnknownRoutes(app)
+
+  app.get('/healthz', () => ({ status: 'alive' }))
+
+  app.get('/readyz', (_request, reply) => {
+    const state = readiness(options)
+    return reply.code(state.ready ? 200 : 503).send(state)
+  })
+
+  app.get('/metrics', async (_request, reply) => {
+    const { type, text } = await metrics.read()
+    return reply.type(type).send(text)
+  })
+
+  app.addHook('onClose', () => options.thread?.close())
+  app.decorateRequest('admin', null)
+  const sessions = new Sessions(tokens, clock)
+  addConsole(app, { gateway, tokens, sessions, clock })
+
+  const entryOf = entryFinder({ sessions, config: () => gateway.config, clock })
+  const guesses = new Guesses({
+    ...{ at: 'admin', clock, store: gateway.front.stores.strangers },
+    limits: () => gateway.config.strangers,
+  })
+  void app.register((guarded, _options, done) => {
+    requireToken(guarded, tokens, guesses, entryOf)
+    requireKnownQueries(guarded)
+    takeTexts(guarded, jsonTypes)
+    const streams = new EventStreams(guarded, { isStopping: options.isStopping, clock })
+    addOperations(guarded, { gateway, reloader, secret, clock, streams, thread: options.thread })
+    done()
+  })
+  return app
+}
+
+/** The refusal that an operator gets for something thrown. */
+function refusalFor(thrown: unknown): Refusal {
+  if (thrown instanceof KeyMistake) return new Refusal(thrown.code, sentence(thrown.message))
+  if (thrown instanceof WrongInput) return new Refusal('invalid_request', sentence(thrown.message))
+  if (thrown instanceof NotWrittenDown) {
+    const message = `The change was made (${thrown.what}), but could not be written to the audit.`
+    return new Refusal('internal_error', message, {}, thrown)
+  }
+  if (thrown instanceof StoreDamaged) {
+    return new Refusal('internal_error', sentence(thrown.message), {}, thrown)
+  }
+  if (!(thrown instanceof StoreUnavailable)) return refusalFrom(thrown)
+  const message = `The store can’t be reached just now; a change may have been made or not. Try again in ${secondsUntilBack} seconds.`
+  return new Refusal('service_unavailable', message, { 'retry-after': secondsUntilBack }, thrown)
+}
+
+/** Whether requests should come here: not unless it listens, while it has no healthy target, or has never met its key store. */
+function readiness({ gateway, reloader, isStopping }: AdminOptions) {
+  const { hash, mistakes } = reloader.state
+  const upstreams = byUpstream(gateway, healthView)
+  const targets = Object.values(upstreams).flatMap((each) => Object.values(each))
+  const isServed = targets.length === 0 || targets.some(({ healthy }) => healthy)
+  const { directory, quotas } = gateway.front
+  const { listening } = gateway.server
+  const warnings = gateway.office.storeWarnings.present
+  return {
+    ready: listening && !isStopping() && isServed && directory.isMet,
+    listening,
+    stopping: isStopping(),
+    store: directory.isMet && quotas.isReachable ? 'reachable' : 'out of reach',
+    ...(warnings.length > 0 ? { warnings } : {}),
+    upstreams,
+    // Only their number: the mistakes quote the file, and /readyz needs no token.
+    config: { hash, ...(mistakes === undefined ? {} : { mistakes: mistakes.split('\n').length }) },
+  }
+}

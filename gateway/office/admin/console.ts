@@ -1,0 +1,118 @@
+import type { FastifyInstance } from 'fastify'
+import { fileURLToPath } from 'node:url'
+import type { Clock } from '../../../shared/clock.ts'
+import { Refusal } from '../../../shared/refusal.ts'
+import { Type } from '../../../shared/schema.ts'
+import { PageFolder, pageHeaders, type PageFile } from '../../front/http/page-files.ts'
+import type { OperatedGateway } from '../office.ts'
+import { jsonTypes, takeTexts } from './body.ts'
+import { entryFinder, privately, type Entry, type EntryOptions } from './entry.ts'
+import { readSecret } from './given.ts'
+import { pageScreen } from './hosts.ts'
+import { requireKnownQueries } from './query.ts'
+import { closed, missing } from './refusals.ts'
+import { longestMs, type Session, type Sessions } from './session.ts'
+import { SignIns } from './sign-in.ts'
+import type { AdminTokens } from './token.ts'
+import { originFault, setCookie, visitOf } from './visit.ts'
+
+const folder = fileURLToPath(new URL('./console', import.meta.url))
+
+/** The page of a gateway with tokens, and of one without. */
+const usualPage = 'index.html'
+const closedPage = 'no-token.html'
+
+export type ConsoleOptions = Readonly<{
+  gateway: OperatedGateway
+  tokens: AdminTokens
+  sessions: Sessions
+  clock: Clock
+}>
+
+/** Adds the console: its page, its files and its session. */
+export function addConsole(app: FastifyInstance, options: ConsoleOptions): void {
+  const { gateway, tokens } = options
+  const hostFault = pageScreen(gateway.config.admin)
+  void app.register((inner, _options, done) => {
+    // In this scope and not by the path as it came: the router also finds a path with needless escapes.
+    inner.addHook('onRequest', ({ raw }, _reply, done) => done(hostFault(raw)))
+    void inner.register((page, _options, done) => {
+      page.addHook('onRequest', (_request, reply, done) => {
+        void reply.headers(pageHeaders)
+        done()
+      })
+      page.get('/console', (_request, reply) => reply.redirect('/console/', 308))
+      addFiles(page, tokens.length > 0)
+      done()
+    })
+    void inner.register((session, _options, done) => {
+      addSession(session, options)
+      done()
+    })
+    done()
+  })
+}
+
+/** Adds a route for each file, so that no path can lead to another. */
+function addFiles(app: FastifyInstance, isOpen: boolean): void {
+  const pages = new PageFolder(folder)
+  const add = (path: string, file: PageFile): void =>
+    void app.get(`/console/${path}`, (request, reply) => file.answer(request, reply))
+  const page = pages.page(isOpen ? usualPage : closedPage)
+  if (page) add('', page)
+  if (isOpen) for (const [path, file] of pages.files) add(path, file)
+}
+
+const signInBody = Type.Object(
+  { token: Type.String() },
+  { additionalProperties: false, expected: 'an object with "token"' },
+)
+
+function addSession(app: FastifyInstance, options: ConsoleOptions): void {
+  const { gateway, tokens, sessions, clock } = options
+  const url = '/console/session'
+  const config: EntryOptions['config'] = () => gateway.config
+  const entryOf = entryFinder({ sessions, config, clock })
+  const { audit, strangers } = gateway.front.stores
+  const signIns = new SignIns({ tokens, sessions, audit, log: app.log, clock, strangers })
+  app.addHook('onRequest', ({ raw }, reply, done) => {
+    void reply.headers(privately)
+    if (tokens.length === 0) return done(closed())
+    done(originFault(raw, visitOf(raw, gateway.config.trustedProxies)))
+  })
+  requireKnownQueries(app)
+  takeTexts(app, jsonTypes)
+
+  app.post(url, { bodyLimit: 16_384 }, (request, reply) => {
+    const { token } = readSecret(request.body, signInBody) as { token: string }
+    const visit = visitOf(request.raw, gateway.config.trustedProxies)
+    const { session, cookie, secret } = signIns.begin(token, visit.address)
+    request.admin = session
+    void reply.header('set-cookie', setCookie(visit, cookie, longestMs))
+    return reply.code(201).send({ secret, ...sessionView(session) })
+  })
+
+  app.get(url, (request, reply) => {
+    const { session, headers } = entered(entryOf(request.raw))
+    request.admin = session
+    return reply.headers(headers).send(sessionView(session))
+  })
+
+  app.delete(url, ({ raw }, reply) => {
+    const visit = visitOf(raw, gateway.config.trustedProxies)
+    return reply
+      .header('set-cookie', setCookie(visit, '', 0))
+      .code(204)
+      .send()
+  })
+}
+
+function entered(entry: Entry | Refusal | undefined): Entry {
+  if (entry === undefined) throw missing()
+  if (entry instanceof Refusal) throw entry
+  return entry
+}
+
+function sessionView({ name, role, endsAtMs }: Session) {
+  return { name, role, endsAt: new Date(endsAtMs).toISOString() }
+}

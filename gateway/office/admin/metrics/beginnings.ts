@@ -1,0 +1,70 @@
+import type { RefusalCode } from '../../../../shared/refusal.ts'
+import type { RefusalName } from '../../../front/counts/use.ts'
+import type { Config } from '../../../front/config/config.ts'
+import { noPlan } from '../../../front/counts/labels.ts'
+
+/** The most series of a metric that begin at 0. Where there would be more, each begins with its first event. */
+const mostSeries = 1_000
+
+type Codes = readonly RefusalCode[]
+
+const toAnybody: Codes = ['invalid_request', 'internal_error', 'service_unavailable']
+const toStrangers: Codes = ['missing_api_key', 'invalid_api_key', 'too_many_failed_attempts']
+const ofLimits: readonly RefusalName[] = [
+  'rate_limit_exceeded minute',
+  'rate_limit_exceeded day',
+  'key_banned',
+  'too_many_at_once',
+  'forbidden',
+]
+const ofBackends: Codes = ['gone', 'bad_gateway', 'gateway_timeout']
+
+const windows = ['minute', 'day'] as const
+
+/** The values of a metric's labels, in their order. */
+type Labels = readonly (string | number)[]
+
+/**
+ * Label values that the configuration lets us know before the first event. A counter that isn't there yet has no 0
+ * to begin with: `rate()` of Prometheus would not see its first event.
+ */
+export const beginnings = {
+  requests: ({ routes, plans }: Config) =>
+    bounded(
+      routes.flatMap(({ path }) => [
+        ...[401, 429].map((status): Labels => [path, noPlan, status]),
+        ...[...plans.keys()].flatMap((plan) =>
+          [200, 429, 502, 503, 504].map((status): Labels => [path, plan, status]),
+        ),
+      ]),
+    ),
+  refusals: ({ plans }: Config) =>
+    bounded([
+      ...[...toStrangers, ...toAnybody].map((code): Labels => [noPlan, code]),
+      ...[...plans.keys()].flatMap((plan) =>
+        [...ofLimits, ...ofBackends, ...toAnybody].map((name): Labels => [
+          plan,
+          ...name.split(' '),
+        ]),
+      ),
+    ]),
+  bans: ({ plans }: Config) =>
+    bounded([...plans.values()].filter(({ bans }) => bans).map(({ name }) => [name])),
+  near: ({ plans }: Config) =>
+    bounded([...plans.keys()].flatMap((plan) => windows.map((window): Labels => [plan, window]))),
+  shadows: ({ plans }: Config) =>
+    bounded(
+      [...plans.values()]
+        .filter(({ shadow }) => shadow !== undefined)
+        .flatMap(({ name }) => windows.map((window): Labels => [name, window])),
+    ),
+  strangers: () => toStrangers.map((code): Labels => [code]),
+  deprecated: ({ deprecations, plans }: Config) =>
+    bounded(
+      deprecations.flatMap(({ operation }) => [...plans.keys()].map((plan) => [operation, plan])),
+    ),
+}
+
+function bounded(all: readonly Labels[]): readonly Labels[] {
+  return all.length > mostSeries ? [] : all
+}

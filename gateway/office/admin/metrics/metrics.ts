@@ -1,0 +1,67 @@
+import { AggregatorRegistry, collectDefaultMetrics, Counter, Registry } from 'prom-client'
+import type { Reloaded, Reloader } from '../../config/reload.ts'
+import type { OperatedGateway } from '../../office.ts'
+import { addRequests, addSpans } from './requests.ts'
+import { gauge } from './series.ts'
+import { addFleet, addStores } from './stores.ts'
+import { addUpstreams } from './upstreams.ts'
+
+export type Metrics = Readonly<{
+  /** The media type and the text for Prometheus, over all workers at the same port. */
+  read: () => Promise<{ type: string; text: string }>
+  /** The numbers of this gateway alone. */
+  own: () => Promise<object[]>
+  /** Counts a reload of the configuration. */
+  reloaded: (result: Reloaded) => void
+}>
+
+/** Gauges of prom-client that are named like counters. The gauges that they sum up stay. */
+const misnamed = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`)
+
+/** Gathers the numbers of the other workers. */
+type Gatherer = Readonly<{ gather: () => Promise<readonly unknown[]> }>
+
+/** The metrics of a gateway. No label ever holds a key, a key's id or an address. */
+export function createMetrics(
+  gateway: OperatedGateway,
+  state: () => Reloader['state'],
+  others?: Gatherer,
+): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  for (const name of misnamed) registry.removeSingleMetric(name)
+  addRequests(registry, gateway)
+  addStores(registry, gateway)
+  addFleet(registry, gateway)
+  addUpstreams(registry, gateway)
+  addSpans(registry, gateway)
+  const reloads = new Counter({
+    name: 'tollgate_config_reloads_total',
+    help: 'Reloads of the configuration, by result',
+    labelNames: ['result'] as const,
+    registers: [registry],
+  })
+  for (const result of ['changed', 'unchanged', 'refused'] as const) reloads.inc({ result }, 0)
+  gauge(registry, 'tollgate_config_info', {
+    help: 'The configuration in force, by hash; always 1',
+    labels: ['hash'],
+    aggregator: 'first',
+    read: () => [[1, state().hash]],
+  })
+  gauge(registry, 'tollgate_config_refused', {
+    help: '1 while the file has mistakes, and the configuration before them stays in force',
+    aggregator: 'max',
+    read: () => [[state().mistakes === undefined ? 0 : 1]],
+  })
+  const own = (): Promise<object[]> => registry.getMetricsAsJSON()
+  const whole = async (): Promise<Registry> => {
+    if (!others) return registry
+    const [ours, theirs] = await Promise.all([own(), others.gather()])
+    return AggregatorRegistry.aggregate([ours, ...(theirs as object[][])])
+  }
+  return {
+    own,
+    read: async () => ({ type: registry.contentType, text: await (await whole()).metrics() }),
+    reloaded: (result) => reloads.inc({ result }),
+  }
+}

@@ -1,0 +1,90 @@
+import type { Registry } from 'prom-client'
+import type { Counts } from '../../../front/counts/meters.ts'
+import type { OperatedGateway } from '../../office.ts'
+import { beginnings } from './beginnings.ts'
+import { counter, histogram } from './series.ts'
+
+export function addRequests(registry: Registry, gateway: OperatedGateway): void {
+  const { meters } = gateway.front
+  counter(registry, 'tollgate_requests_total', {
+    help: 'Requests that were answered; status 499: the caller left first',
+    labels: ['route', 'plan', 'status'],
+    begins: () => beginnings.requests(gateway.config),
+    *read() {
+      for (const [route, { answers }] of meters.routes) {
+        for (const [plan, status, count] of answers) yield [count, route, plan, status]
+      }
+    },
+  })
+  histogram(registry, 'tollgate_request_duration_seconds', {
+    help: 'From a request’s headers to the end of its answer',
+    labels: ['route'],
+    *read() {
+      for (const [route, { durations }] of meters.routes) yield [durations, route]
+    },
+  })
+  counter(registry, 'tollgate_refusals_total', {
+    help: 'Requests that the gateway refused, by the code of its answer, and the window of a limit',
+    labels: ['plan', 'reason', 'window'],
+    begins: () => beginnings.refusals(gateway.config),
+    *read() {
+      for (const [plan, name, count] of meters.refusals) {
+        yield [count, plan, ...String(name).split(' ')]
+      }
+    },
+  })
+  histogram(registry, 'tollgate_own_duration_seconds', {
+    help: 'From a request’s headers until it was sent on, or refused',
+    read: () => [[meters.own]],
+  })
+  counter(registry, 'tollgate_near_limit_total', {
+    help: 'Requests that were let in with 80 % or more of a limit used, by window',
+    labels: ['plan', 'window'],
+    begins: () => beginnings.near(gateway.config),
+    read: () => counts(meters.near),
+  })
+  counter(registry, 'tollgate_shadow_refusals_total', {
+    help: 'Requests that were let in and that the shadow of their plan would have refused, by window',
+    labels: ['plan', 'window'],
+    begins: () => beginnings.shadows(gateway.config),
+    read: () => counts(meters.shadows),
+  })
+  counter(registry, 'tollgate_bans_total', {
+    help: 'Keys that were banned for going on after refusals',
+    labels: ['plan'],
+    begins: () => beginnings.bans(gateway.config),
+    read: () => counts(meters.bans),
+  })
+  counter(registry, 'tollgate_strangers_total', {
+    help: 'Requests without a valid key, by the code of their answer',
+    labels: ['outcome'],
+    begins: beginnings.strangers,
+    read: () => counts(meters.strangers),
+  })
+  counter(registry, 'tollgate_notices_total', {
+    help: 'Notices by event and result: delivered, failed (one try), given_up, dropped',
+    labels: ['type', 'result'],
+    read: () => counts(meters.notices),
+  })
+  counter(registry, 'tollgate_deprecated_requests_total', {
+    help: 'Calls of deprecated operations',
+    labels: ['operation', 'plan'],
+    begins: () => beginnings.deprecated(gateway.config),
+    read: () => counts(meters.deprecated),
+  })
+}
+
+export function addSpans(registry: Registry, { front: { meters } }: OperatedGateway): void {
+  counter(registry, 'tollgate_spans_total', {
+    help: 'Spans for OpenTelemetry: sent, failed (the collector didn’t take them), dropped (too many waited)',
+    labels: ['result'],
+    *read() {
+      for (const [result, count] of Object.entries(meters.spans)) yield [count, result]
+    },
+  })
+}
+
+/** The numbers of a meter, each with the values of its labels. */
+function* counts(meter: Counts) {
+  for (const [first, second, count] of meter) yield [count, first, second] as const
+}

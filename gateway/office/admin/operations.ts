@@ -1,0 +1,203 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Clock } from '../../../shared/clock.ts'
+import { inPieces } from '../../../shared/pieces.ts'
+import type { Reloader } from '../config/reload.ts'
+import { refusalsOf } from '../explain/refusals-of.ts'
+import { KeyMistake } from '../../front/keys/mistake.ts'
+import { operations } from '../operations/all.ts'
+import { desksFor, type Desks } from '../operations/desks.ts'
+import { examine } from '../operations/examine.ts'
+import type { Endpoint, GatewayContext } from '../operations/context.ts'
+import type { ContentParameter, Parameters } from '../operations/parameter.ts'
+import { requireOneOf, type Operation } from '../operations/operation.ts'
+import type { OperatedGateway } from '../office.ts'
+import type { ReadingThread } from '../thread/reading-thread.ts'
+import { addWithTypes, requireNothing, textOf } from './body.ts'
+import type { EventStreams } from './events.ts'
+import { answer, formOf, types } from './operation-answer.ts'
+import { type Operator } from './token.ts'
+import {
+  fromBody,
+  fromHeaders,
+  fromPath,
+  fromQuery,
+  parametersAt,
+  plainParameters,
+  withoutPath,
+} from './given.ts'
+import { operatorOf, roleScreen } from './require-token.ts'
+
+export type OperationsOptions = Readonly<{
+  gateway: OperatedGateway
+  reloader: Reloader
+  secret: string | undefined
+  clock: Clock
+  streams: EventStreams
+  /** Runs what reads much; without it, such operations run here. */
+  thread: ReadingThread | undefined
+}>
+
+type Served = Exclude<Operation, { where: 'command line' }>
+type ReadGiven = (request: FastifyRequest) => Record<string, unknown>
+
+/** Adds every operation that the admin API has, at its methods and paths. */
+export function addOperations(app: FastifyInstance, options: OperationsOptions): void {
+  for (const operation of operations) {
+    if (operation.where === 'command line') continue
+    const content = contentOf(operation)
+    for (const endpoint of operation.at) {
+      if (!content) addRoute(app, operation, endpoint, options)
+      else {
+        const types = [...content[1].types]
+        addWithTypes(app, types, (inner) => addRoute(inner, operation, endpoint, options))
+      }
+    }
+  }
+}
+
+function addRoute(
+  app: FastifyInstance,
+  operation: Served,
+  endpoint: Endpoint,
+  options: OperationsOptions,
+): void {
+  const [method = '', path = ''] = endpoint.split(' ')
+  const hasQuery = ['GET', 'DELETE'].includes(method)
+  const parameters = withoutPath(parametersAt(endpoint, operation.parameters), path)
+  const readGiven = hasQuery ? queryOf(parameters) : bodyOf(parameters)
+  const isQueried = hasQuery || contentOf(operation) !== undefined
+  const names = isQueried ? plainParameters(parameters).map(([name]) => name) : []
+  const mostBytes = contentOf(operation)?.[1].mostBytes
+  const readPath = fromPath(operation.parameters, path)
+  const readHeaders = fromHeaders(operation.parameters)
+  const run = operation.isAlone ? alone(operation) : operation.run
+  app.route<{ Params: { id?: string } }>({
+    method,
+    url: path.replace(/\{(\w+)\}/g, ':$1'),
+    config: { parameters: names },
+    onRequest: roleScreen(operation.role),
+    ...(mostBytes === undefined ? {} : { bodyLimit: mostBytes }),
+    handler: async (request, reply) => {
+      const given = readGiven(request)
+      const leaving = new AbortController()
+      reply.raw.once('close', () => leaving.abort())
+      const context = contextOf(options, operatorOf(request), leaving.signal)
+      const name = keyNameOf(operation)
+      const { id } = request.params
+      if (name !== undefined && id !== undefined) {
+        given[name] = (await context.desks().keys.find(id)).key
+      }
+      Object.assign(given, readPath(request.params), readHeaders(request.headers))
+      requireOneOf(operation, given, (name) => name)
+      const watch = operation.where === 'gateway' ? operation.watch : undefined
+      if (watch && options.streams.isWanted(request)) {
+        return options.streams.answer(request, reply, (heard) => watch(context, given, heard))
+      }
+      const thread = threadFor(operation, given, options)
+      if (thread) {
+        const form = formOf(request, operation)
+        const question = { operation, given, form, by: context.by, nowMs: options.clock() }
+        return reply.type(types[form]).send(await thread.ask(question, leaving.signal))
+      }
+      const outcome = await run(context, given)
+      if (watch) void reply.header('cache-control', 'no-store')
+      return answer(request, reply, operation, outcome)
+    },
+  })
+}
+
+/** Runs an operation for one operator at a time; another one is told to come back. */
+function alone({ name, run }: Served): Served['run'] {
+  let isRunning = false
+  return async (context: GatewayContext, given: Readonly<Record<string, unknown>>) => {
+    if (isRunning) {
+      throw new KeyMistake(`${name} is running already; try again when it is over`, 'conflict')
+    }
+    isRunning = true
+    try {
+      return await run(context, given)
+    } finally {
+      isRunning = false
+    }
+  }
+}
+
+/** The thread that runs an operation; `undefined` if it is run here. */
+function threadFor(
+  operation: Served,
+  given: Readonly<Record<string, unknown>>,
+  { thread }: OperationsOptions,
+): ReadingThread | undefined {
+  return operation.where === 'anywhere' && operation.readsMuch?.(given) ? thread : undefined
+}
+
+function queryOf(parameters: Parameters): ReadGiven {
+  const read = fromQuery(parameters)
+  return ({ query, method, body }) => {
+    if (method === 'DELETE') requireNothing(body)
+    return read(query)
+  }
+}
+
+function bodyOf(parameters: Parameters): ReadGiven {
+  const content = contentOf({ parameters })
+  if (content) {
+    const read = fromQuery(parameters)
+    return ({ body, query }) => ({
+      ...read(query),
+      [content[0]]: { name: 'body', read: () => textOf(body) },
+    })
+  }
+  if (plainParameters(parameters).length > 0) {
+    const read = fromBody(parameters)
+    return ({ body }) => read(body)
+  }
+  return ({ body }) => {
+    requireNothing(body)
+    return {}
+  }
+}
+
+/** The context of an operation that the holder of a token asks for. */
+function contextOf(
+  { gateway, reloader, secret, clock }: OperationsOptions,
+  operator: Operator,
+  left: AbortSignal,
+): GatewayContext {
+  const by = operator.name
+  const { config, front } = gateway
+  const { stores, tallying, recentRefusals, self } = front
+  const own = { refusals: recentRefusals, gateway: self.name }
+  let desks: Desks | undefined
+  return {
+    gateway,
+    reloader,
+    by,
+    operator,
+    left,
+    config,
+    stores: () => stores,
+    desks: () => (desks ??= desksFor({ ...config, stores, clock, by })),
+    secret,
+    clock,
+    examine: (file) => inPieces(examine(file, reloader.environment)),
+    inForce: reloader.loaded,
+    refusalsOf: (id) => refusalsOf(stores.questions, stores.fleet.size, id, own),
+    flush: () => tallying.flush(),
+    progress: () => () => undefined,
+  }
+}
+
+/** The parameter that takes the whole body, if the operation has one. */
+function contentOf({
+  parameters,
+}: Pick<Served, 'parameters'>): [name: string, content: ContentParameter] | undefined {
+  for (const [name, parameter] of Object.entries(parameters)) {
+    if ('types' in parameter) return [name, parameter]
+  }
+  return undefined
+}
+
+function keyNameOf({ parameters }: Served): string | undefined {
+  return Object.keys(parameters).find((name) => 'isKey' in (parameters[name] ?? {}))
+}

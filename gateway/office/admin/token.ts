@@ -1,0 +1,126 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { nearest } from '../../../shared/near.ts'
+import { isLine } from '../../front/keys/settings.ts'
+import { roles, type Role } from '../operations/role.ts'
+
+/** An operator: its name for the audit, its role, and the time at which both end, if they do. */
+export type Operator = Readonly<{ name: string; role: Role; endsAtMs?: number }>
+
+/** The tokens of operators. */
+export type AdminTokens = readonly Readonly<Operator & { token: string }>[]
+
+/** The least length of a token: 16 random characters can't be guessed. */
+const shortestToken = 16
+
+/** The least number of different characters: of 32 random hexadecimal digits, one in 28 million has fewer. */
+const leastDifferent = 8
+
+/** A fault of an ADMIN_TOKEN. Its message is for operators who start a gateway; `fault` is without their advice. */
+export class AdminTokenFault extends Error {
+  readonly fault: string
+
+  constructor(fault: string) {
+    super(`${fault}. Write TOKEN, or alice:TOKEN,bob/read:TOKEN; openssl rand -hex 32 makes one`)
+    this.fault = fault
+  }
+}
+
+/**
+ * The tokens of an ADMIN_TOKEN: one, or several between commas, each with a name before a colon, and perhaps a role
+ * behind the name: `eve/read:TOKEN`. Throws an `AdminTokenFault` if one of them is too short or malformed; its message never quotes
+ * a token.
+ */
+export function adminTokensFrom(setting = ''): AdminTokens {
+  if (setting.trim() === '') return []
+  const parts = setting.split(',').map((part) => part.trim())
+  return parts.map((part, i) => {
+    const [first = '', second, ...more] = part.split(':')
+    const named =
+      second === undefined
+        ? { name: 'admin', role: 'all' as const, token: first }
+        : { ...operatorFrom(first), token: second }
+    const why = more.length > 0 ? 'has more than one colon' : faultOf(named, first)
+    if (why === undefined) return named
+    const which = parts.length > 1 ? `part ${i + 1} of ADMIN_TOKEN` : 'ADMIN_TOKEN'
+    throw new AdminTokenFault(`${which} ${why}`)
+  })
+}
+
+/** An operator from what stands before the colon. A name may have slashes: only a role behind the last one counts. */
+function operatorFrom(text: string): Operator {
+  const slash = text.lastIndexOf('/')
+  const role = roles.find((each) => each === text.slice(slash + 1))
+  return slash < 0 || !role ? { name: text, role: 'all' } : { name: text.slice(0, slash), role }
+}
+
+/** A sentence for each operator of an ADMIN_TOKEN whose name has a slash, but no role behind it. */
+export function roleWarnings(setting = ''): string[] {
+  return setting.split(',').flatMap((part) => {
+    const [, name = '', last = ''] = /^\s*([^:]*\/([^:/]*)):/.exec(part) ?? []
+    if (name === '' || roles.some((role) => role === last)) return []
+    return [
+      `ADMIN_TOKEN: "${last}" isn't a role, so ${name} is a name, and may do everything; roles are ${roles.join(', ')}`,
+    ]
+  })
+}
+
+/** A sentence for each operator whose token could be guessed in spite of its length. No sentence quotes a token. */
+export function guessableWarnings(tokens: AdminTokens): string[] {
+  return tokens.flatMap(({ name, token }) => {
+    const why = guessableFor(token)
+    return why === undefined
+      ? []
+      : [
+          `ADMIN_TOKEN: the token of ${name} ${why}, so it may be guessed; openssl rand -hex 32 makes another`,
+        ]
+  })
+}
+
+function guessableFor(token: string): string | undefined {
+  if (new Set(token).size < leastDifferent) return 'has few different characters'
+  // Words and numbers between marks, or words that stand in examples.
+  const isOfWords = /^(?:[a-z]+|\d+)(?:[-_.](?:[a-z]+|\d+))+$/i.test(token)
+  const isUsual = /admin|token|secret|password|changeme|tollgate/i.test(token)
+  return isOfWords || isUsual ? 'is made of words' : undefined
+}
+
+function faultOf({ name, token }: AdminTokens[number], written: string): string | undefined {
+  const [, last = ''] = /\/([^/]*)$/.exec(written) ?? []
+  const near = roles.some((role) => role === last) ? undefined : roleNear(last)
+  if (near !== undefined) return `names the role "${last}", which doesn't exist; is it ${near}?`
+  if (token === '') return 'has no token in it'
+  if (/\s/.test(token)) return 'has a space in its token'
+  if (token.length < shortestToken) {
+    return `has a token of ${token.length} characters, where at least ${shortestToken} are needed`
+  }
+  return isLine(name) ? undefined : 'has no readable name before its colon'
+}
+
+/** The role that a word is most likely meant to be. */
+function roleNear(word: string): Role | undefined {
+  const like = nearest(word, roles) ?? roles.find((role) => word.toLowerCase().startsWith(role))
+  return roles.find((role) => role === like)
+}
+
+/** The place of a token in `ADMIN_TOKEN`. It takes the same time whatever the token is. */
+export function placeOf(given: string, tokens: AdminTokens): number | undefined {
+  const [place] = tokens.flatMap(({ token }, i) => (isSame(given, token) ? [i] : []))
+  return place
+}
+
+/** The holder of the token in an `Authorization` header. */
+export function holderOf(header: string | undefined, tokens: AdminTokens): Operator | undefined {
+  const [, given = ''] = /^Bearer (\S+)$/i.exec(header ?? '') ?? []
+  const holder = tokens[placeOf(given, tokens) ?? -1]
+  return holder && { name: holder.name, role: holder.role }
+}
+
+/** Whether two texts are the same, in the same time for every text that is given. */
+export function isSame(given: string, right: string): boolean {
+  return timingSafeEqual(digest(given), digest(right))
+}
+
+/** A digest of fixed length, so that a comparison takes the same time for every token. */
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

@@ -1,0 +1,56 @@
+import type { IncomingMessage } from 'node:http'
+import { Refusal } from '../../../shared/refusal.ts'
+import { clientAddress, plainAddress, Ranges } from '../../front/http/address.ts'
+
+/** How a browser reached the admin address: from which address, by https or not, and as which origin. */
+export type Visit = Readonly<{ address: string; isHttps: boolean; origin: string }>
+
+/** The visit of a request. Only a trusted proxy is believed that its client came by https, or from another address. */
+export function visitOf(request: IncomingMessage, trustedProxies: readonly string[]): Visit {
+  const { headers, socket } = request
+  const trusted = new Ranges(trustedProxies)
+  const [proto = ''] = String(headers['x-forwarded-proto'] ?? '').split(',')
+  const isHttps =
+    proto.trim().toLowerCase() === 'https' && trusted.has(plainAddress(socket.remoteAddress ?? ''))
+  const origin = `${isHttps ? 'https' : 'http'}://${(headers.host ?? '').toLowerCase()}`
+  return { address: clientAddress(request, trusted), isHttps, origin }
+}
+
+/**
+ * Refuses a request that a page of another origin may have sent. Other ports of the host are the same site, and get the
+ * cookie, so only `same-origin` is enough; where a browser doesn't tell, its `Origin` must be this one.
+ */
+export function originFault(
+  { headers }: IncomingMessage,
+  { origin }: Pick<Visit, 'origin'>,
+): Refusal | undefined {
+  const site = headers['sec-fetch-site']
+  if (site === 'same-origin' || (site === undefined && headers.origin === origin)) return undefined
+  return new Refusal(
+    'forbidden',
+    'Only the console’s own page may ask this: the browser must send Sec-Fetch-Site: same-origin, or the Origin of this address. Browsers do over https and at localhost.',
+  )
+}
+
+const cookieName = 'tollgate_console'
+
+/** The name of the console's cookie. Over https no other port or host can set one with this prefix. */
+function cookieNameFor({ isHttps }: Pick<Visit, 'isHttps'>): string {
+  return isHttps ? `__Host-${cookieName}` : cookieName
+}
+
+/** The values of the console's cookies in a request. */
+export function cookiesIn(header: string | undefined, visit: Visit): string[] {
+  const name = cookieNameFor(visit)
+  return (header ?? '').split(';').flatMap((part) => {
+    const [given = '', value = ''] = part.trim().split('=', 2)
+    return given === name ? [value] : []
+  })
+}
+
+/** The `Set-Cookie` of a session; with no value and no time it takes the cookie away. */
+export function setCookie(visit: Visit, value: string, lastsMs: number): string {
+  const seconds = Math.ceil(lastsMs / 1_000)
+  const secure = visit.isHttps ? 'Secure; ' : ''
+  return `${cookieNameFor(visit)}=${value}; ${secure}HttpOnly; SameSite=Strict; Path=/; Max-Age=${seconds}`
+}

@@ -1,0 +1,110 @@
+import { parseArgs } from 'node:util'
+import { nearest } from '../../../shared/near.ts'
+import { WrongInput, type Operation } from '../operations/operation.ts'
+import { argumentsOf, argumentWords, optionsOf, secretsOf, type Options } from './options.ts'
+
+/** The arguments and options of a command, without the words of its name. */
+export type Input = Readonly<{
+  args: readonly string[]
+  values: Readonly<Record<string, string | boolean | readonly string[] | undefined>>
+}>
+
+type Token = ReturnType<typeof tokensOf>['tokens'][number]
+type OptionToken = Extract<Token, { kind: 'option' }>
+
+/** Reads the words after a command's name; throws a `WrongInput` if the command doesn't take them. */
+export function inputOf(operation: Operation, rest: string[]): Input {
+  const options = optionsOf(operation)
+  const { tokens, values, positionals } = tokensOf(options, rest)
+  const optionTokens = tokens.filter((token) => token.kind === 'option')
+  for (const token of optionTokens) requireFit(token, operation, options)
+  const input: Input = { args: positionals, values }
+  if (input.values['help']) return input
+  requireOnce(optionTokens, options)
+  requireArguments(operation, positionals)
+  return input
+}
+
+/** The tokens of some words by a command's options, and the words as they were read. */
+export function tokensOf(options: Options, words: readonly string[]) {
+  const config = Object.entries(options).map(([name, { value, many = false }]) => [
+    name,
+    { type: value ? ('string' as const) : ('boolean' as const), multiple: many },
+  ])
+  const args = words.map((each, i) => {
+    if (each === '-h') return '--help'
+    const { bare } = options[each.slice(2)] ?? {}
+    return bare && !bare.isValue(words[i + 1] ?? '-') ? `${each}=${bare.text}` : each
+  })
+  const { tokens = [], ...read } = parseArgs({
+    args,
+    // Checked by us: Node's own messages would describe its API, not our commands.
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+    options: Object.fromEntries(config) as Record<string, { type: 'string' | 'boolean' }>,
+  })
+  return { args, tokens, ...read }
+}
+
+/** Throws unless the option exists, and has a value if it takes one. */
+function requireFit(token: OptionToken, { name }: Operation, options: Options): void {
+  const { rawName, value, inlineValue } = token
+  const option = options[token.name]
+  if (!option || !rawName.startsWith('--')) {
+    throw new WrongInput(`"${name}" has no option ${rawName}${hint(token.name, options)}`)
+  }
+  if (!option.value) {
+    if (value !== undefined) throw new WrongInput(`${rawName} takes no value, got "${value}"`)
+    return
+  }
+  if (value === undefined) throw new WrongInput(`${rawName} needs a value: ${option.value}`)
+  if (!inlineValue && value.startsWith('-') && value.length > 1) {
+    throw new WrongInput(
+      `${rawName} needs a value; one that begins with - is written ${rawName}=${value}`,
+    )
+  }
+  if (value === '' && `no-${token.name}` in options) {
+    throw new WrongInput(`${rawName} is empty; --no-${token.name} removes it from the key`)
+  }
+}
+
+function hint(name: string, options: Options): string {
+  const near = nearest(name, Object.keys(options))
+  if (near !== undefined) return `; did you mean --${near}?`
+  const all = Object.keys(options).map((each) => `--${each}`)
+  return `; it has ${all.join(', ')}`
+}
+
+function requireOnce(tokens: readonly OptionToken[], options: Options): void {
+  const names = new Set<string>()
+  for (const { name } of tokens) {
+    if (names.has(name) && !options[name]?.many) throw new WrongInput(`--${name} is given twice`)
+    names.add(name)
+  }
+  for (const name of names) {
+    if (names.has(`no-${name}`)) {
+      throw new WrongInput(`--${name} and --no-${name} contradict each other`)
+    }
+  }
+}
+
+function requireArguments(operation: Operation, args: readonly string[]): void {
+  const all = argumentsOf(operation)
+  const { parameters, name } = operation
+  const missing = all.slice(args.length).filter(({ isRequired }) => isRequired)
+  if (missing.length > 0) {
+    const words = missing.map(({ word, help }) => `${word} (${help})`).join(' and ')
+    throw new WrongInput(`"${name}" needs ${words}`)
+  }
+  if (args.length <= all.length || all.some(({ isMany }) => isMany)) return
+  // The word may be the secret.
+  if (secretsOf(parameters).length > 0) {
+    throw new WrongInput(`"${name}" takes no arguments: what it asks for comes from standard input`)
+  }
+  const wanted = all.length === 0 ? 'no arguments' : argumentWords(operation).join(' ')
+  const left = args.slice(all.length).join(' ')
+  throw new WrongInput(
+    `"${name}" takes ${wanted}, and "${left}" is too much; tollgate ${name} --help lists its options`,
+  )
+}

@@ -1,0 +1,126 @@
+import { printable } from '../../../shared/printable.ts'
+import { progressBar, type Screen } from '../../../shared/progress.ts'
+import { KeyMistake } from '../../front/keys/mistake.ts'
+import { RowMistakes } from '../../front/keys/row-mistakes.ts'
+import type { CommandContext } from '../operations/context.ts'
+import { Listed } from '../operations/listed.ts'
+import { WrongInput, type Operation, type Outcome, type Progress } from '../operations/operation.ts'
+import type { Input } from './arguments.ts'
+import { keyFinder, keyWord } from './given.ts'
+import { secretsOf } from './options.ts'
+import { jsonText } from './output.ts'
+import { requestFor } from './request.ts'
+import type { Surroundings, Warn } from './surroundings.ts'
+
+type Call = Readonly<{
+  given: Record<string, unknown>
+  input: Input
+  context: CommandContext
+  surroundings: Surroundings & Warn
+}>
+
+/** Does what the command says and prints its outcome; returns the exit code. */
+export async function carryOut(operation: Operation, call: Call): Promise<number> {
+  if (operation.where === 'gateway') return askFor(operation, call)
+  await completeGiven(operation, call)
+  if (call.input.values['yes'] !== true) await mustBeWanted(operation, call)
+  const outcome = await operation.run(call.context, call.given).catch((error: unknown) => {
+    printMistakes(error, call)
+    throw error
+  })
+  await print(outcome, call)
+  outcome.warnings.forEach(call.surroundings.warn)
+  return outcome.isRefused ? 1 : 0
+}
+
+type Here = Exclude<Operation, { where: 'gateway' }>
+type There = Extract<Operation, { where: 'gateway' }>
+
+/** Has the running gateway do it. */
+async function askFor(
+  operation: There,
+  { given, input, context, surroundings }: Call,
+): Promise<number> {
+  const [endpoint] = operation.at
+  if (!endpoint) return 1
+  const { stdout, stderr } = surroundings
+  const { target, sent } = requestFor(operation, endpoint, given)
+  const { progressOf } = operation
+  const answer = progressOf
+    ? await context.followGateway(target, sent, following(progressOf, stderr))
+    : await context.askGateway(target, undefined, sent)
+  if (progressOf && stderr.isTTY) stderr.write('\n')
+  const text = input.values['json'] ? jsonText(answer) : await operation.textOf(answer, context)
+  stdout.write(`${text}\n`)
+  return operation.isRefusedIn(answer) ? 1 : 0
+}
+
+/** Finds the key that is meant, and asks for secrets, which no command line should hold. */
+async function completeGiven(
+  operation: Here,
+  { given, input, context, surroundings }: Call,
+): Promise<void> {
+  const { ask, askSecret, warn } = surroundings
+  const key = keyWord(operation, input)
+  if (key) {
+    const find = keyFinder((word) => context.desks().keys.find(word), ask, warn)
+    given[key.name] = await find(key.word)
+  }
+  for (const [name, help] of secretsOf(operation.parameters)) {
+    given[name] = await askSecret(`${help}: `)
+  }
+}
+
+/** Asks whether what can't be undone is to be done; throws if it isn't. */
+async function mustBeWanted(
+  operation: Here,
+  { given, context, surroundings }: Call,
+): Promise<void> {
+  const question = await operation.question?.(given, context)
+  if (!question) return
+  const answer = await surroundings.confirm(printable(question))
+  if (answer === false) throw new KeyMistake('nothing was changed')
+  if (answer === undefined) {
+    throw new WrongInput(`${question} Say so by --yes; nothing was changed`)
+  }
+}
+
+/** Prints the mistakes of a file of keys for programs; people are told of them as of any error. */
+function printMistakes(error: unknown, { input, surroundings: { stdout } }: Call): void {
+  if (!(error instanceof RowMistakes) || !input.values['json']) return
+  const { mistakes, keys } = error
+  stdout.write(`${jsonText({ mistakes, keys })}\n`)
+}
+
+/** Prints an outcome in the form that was asked for. Long outcomes are printed piece by piece. */
+async function print(outcome: Outcome, { input, context, surroundings }: Call): Promise<void> {
+  const { stdout } = surroundings
+  const output = await shown(outcome, input, context)
+  if (typeof output === 'string') return void stdout.write(`${output}\n`)
+  for await (const piece of output) stdout.write(piece)
+  stdout.write('\n')
+}
+
+async function shown(
+  { json, text, csv }: Outcome,
+  { values }: Input,
+  context: CommandContext,
+): Promise<string | AsyncIterable<string>> {
+  if (!values['json']) return values['csv'] && csv ? csv() : text(context)
+  const value = json()
+  if (!(value instanceof Listed)) return jsonText(value)
+  return value.isInOrder ? value.json(jsonText) : jsonText(await value.wholeJson())
+}
+
+/** Shows how far an operation of the running gateway has come. */
+function following(
+  progressOf: (json: unknown) => Progress,
+  screen: Screen,
+): (json: unknown) => void {
+  let show: ((done: number) => void) | undefined
+  return (json) => {
+    const { label, done, total } = progressOf(json)
+    show ??= progressBar(screen, label, total)
+    show(done)
+  }
+}

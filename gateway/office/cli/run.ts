@@ -1,0 +1,113 @@
+import { progressBar } from '../../../shared/progress.ts'
+import { ConfigError } from '../config/config-error.ts'
+import { loadedFrom } from '../config/load.ts'
+import { RowMistakes } from '../../front/keys/row-mistakes.ts'
+import { isLine } from '../../front/keys/settings.ts'
+import { operations } from '../operations/all.ts'
+import type { CommandContext } from '../operations/context.ts'
+import { desksFor } from '../operations/desks.ts'
+import { WrongInput } from '../operations/operation.ts'
+import { openerOf } from '../../front/stores/open.ts'
+import type { Stores } from '../../front/stores/stores.ts'
+import { inputOf, type Input } from './arguments.ts'
+import { calledBy, type Called } from './called.ts'
+import { carryOut } from './carry-out.ts'
+import { configurationFor } from './configuration-for.ts'
+import { givenFrom, textOf } from './given.ts'
+import { explain, explainAll } from './help.ts'
+import { remark, sentenceOf } from './output.ts'
+import { refusalsFor } from './refusals-for.ts'
+import type { Surroundings, Warn } from './surroundings.ts'
+
+/** Runs one command and prints its answer or its mistakes; returns the exit code. */
+export async function run(words: string[], surroundings: Surroundings): Promise<number> {
+  const { stdout, stderr } = surroundings
+  const warn = (sentence: string): void => void stderr.write(remark(sentence))
+  try {
+    const called = calledBy(words, operations)
+    if (called) return await runCommand(called, { ...surroundings, warn })
+    const { text, isAsked } = explainAll(words)
+    if (isAsked) stdout.write(text)
+    else warn(text)
+    return isAsked ? 0 : 2
+  } catch (error) {
+    if (error instanceof RowMistakes) {
+      warn(`${error.lines}\nnothing was added`)
+      return 2
+    }
+    // Editors and other programs expect `file:line:column` at the beginning of a line.
+    const isPlaced = error instanceof ConfigError && error.mistakes.length > 0
+    stderr.write(remark(sentenceOf(error), isPlaced ? '' : 'tollgate: '))
+    return error instanceof WrongInput || error instanceof ConfigError ? 2 : 1
+  }
+}
+
+async function runCommand(
+  { operation, rest }: Called,
+  surroundings: Surroundings & Warn,
+): Promise<number> {
+  const { environment, stdout } = surroundings
+  const input = inputOf(operation, rest)
+  if (input.values['help']) {
+    stdout.write(explain(operation))
+    return 0
+  }
+  const { loaded, name } = await configurationFor(operation, input, surroundings)
+  const { config } = loaded
+  const open = await openerOf(config.store)
+  let opened: Stores | undefined
+  const stores = (): Stores => (opened ??= open({ forCommandLine: true }))
+  const by = authorFrom(input, surroundings)
+  const askGateway: CommandContext['askGateway'] = async (endpoint, otherwise, sent) => {
+    const { askGateway } = await import('./running-gateway.ts')
+    const to = { address: config.admin, adminToken: environment['ADMIN_TOKEN'] }
+    return askGateway(to, endpoint, { otherwise, sent })
+  }
+  const context: CommandContext = {
+    config,
+    preview: loaded,
+    configFile: name,
+    stores,
+    desks: () => desksFor({ ...config, stores: stores(), clock: Date.now, by }),
+    secret: environment['GATEWAY_SECRET'],
+    askGateway,
+    askSigner:
+      environment['GATEWAY_SECRET'] || !environment['ADMIN_TOKEN']
+        ? undefined
+        : (endpoint, sent) => askGateway(endpoint, withoutToken, sent),
+    followGateway: async (endpoint, sent, heard) => {
+      const { followGateway } = await import('./running-gateway.ts')
+      const to = { address: config.admin, adminToken: environment['ADMIN_TOKEN'] }
+      return followGateway(to, endpoint, { sent, heard, signal: surroundings.interrupted() })
+    },
+    hasVariable: (variable) => Boolean(environment[variable]),
+    by,
+    clock: Date.now,
+    examine: (file) => {
+      const text = file.read()
+      const preview = text === loaded.text ? loaded : loadedFrom(text, environment, file.name)
+      return Promise.resolve({ preview, mistakes: [] })
+    },
+    inForce: undefined,
+    refusalsOf: (id) => refusalsFor(context, id),
+    flush: () => Promise.resolve(),
+    progress: (label, total) => progressBar(surroundings.stderr, label, total),
+  }
+  try {
+    const given = givenFrom(operation, input, { name, read: () => loaded.text })
+    return await carryOut(operation, { given, input, context, surroundings })
+  } finally {
+    await opened?.close()
+  }
+}
+
+const withoutToken = 'Without ADMIN_TOKEN, the command asks both backends by itself.'
+
+/** The author of changes, for the audit. */
+function authorFrom(input: Input, { environment, userName }: Surroundings): string {
+  const given = textOf(input, 'by')
+  const by = given ?? (environment['TOLLGATE_BY'] || userName())
+  if (isLine(by)) return by
+  const which = given === undefined ? 'TOLLGATE_BY' : '--by'
+  throw new WrongInput(`${which} must be a line of 1 to 255 characters, none of them invisible`)
+}

@@ -1,0 +1,131 @@
+import { noToken } from '../admin/refusals.ts'
+import { AdminTokenFault, adminTokensFrom, type AdminTokens } from '../admin/token.ts'
+import { KeyMistake } from '../../front/keys/mistake.ts'
+import type { AdminAddress } from '../../front/config/config.ts'
+import type { Endpoint, Sent } from '../operations/context.ts'
+import { roles } from '../operations/role.ts'
+import { WrongInput } from '../operations/operation.ts'
+
+/** Where the gateway is asked, and with which token. */
+export type To = Readonly<{ address: AdminAddress; adminToken: string | undefined }>
+
+/**
+ * Asks the running gateway at the admin address of a configuration; resolves to its JSON. `otherwise` is a sentence
+ * for error messages: the advice to a user whose gateway doesn't answer.
+ */
+export async function askGateway(to: To, endpoint: Endpoint, asked: Asked): Promise<unknown> {
+  return JSON.parse(await (await answerOf(to, endpoint, asked)).text()) as unknown
+}
+
+/**
+ * Follows the events of the running gateway; resolves to the JSON of the last one, which is `end`, or the last one so far
+ * when the signal ends it. `heard` gets each one before it.
+ */
+export async function followGateway(
+  to: To,
+  endpoint: Endpoint,
+  {
+    sent,
+    heard,
+    signal,
+  }: Readonly<{ sent: Sent; heard: (json: unknown) => void; signal: AbortSignal }>,
+): Promise<unknown> {
+  const headers = { ...sent.headers, accept: 'text/event-stream' }
+  const answer = await answerOf(to, endpoint, { sent: { ...sent, headers }, signal })
+  const decoder = new TextDecoder()
+  let rest = ''
+  let latest: unknown
+  try {
+    for await (const bytes of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
+      const events = (rest + decoder.decode(bytes, { stream: true })).split('\n\n')
+      rest = events.pop() ?? ''
+      for (const event of events) {
+        const data = /^data: (.*)$/m.exec(event)?.[1]
+        if (data === undefined) continue
+        const json = JSON.parse(data) as unknown
+        if (event.startsWith('event: end\n')) return json
+        heard(json)
+        latest = json
+      }
+    }
+  } catch (error) {
+    if (signal.aborted && latest !== undefined) return latest
+    throw new Error(brokenOff, { cause: error })
+  }
+  throw new Error(brokenOff)
+}
+
+const brokenOff = 'the gateway has ended the connection before it was done: is it stopped?'
+
+type Asked = Readonly<{
+  otherwise?: string | undefined
+  sent?: Sent | undefined
+  signal?: AbortSignal
+}>
+
+/** The answer of the running gateway, if it isn't a refusal. */
+async function answerOf(
+  { address: { host, port }, adminToken }: To,
+  endpoint: Endpoint,
+  { otherwise = '', sent, signal }: Asked,
+): Promise<Response> {
+  const [method = '', path = ''] = endpoint.split(' ')
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const failed = (sentence: string): string => `${sentence}. ${otherwise}`.trim()
+  // With the token that may do most.
+  const tokens = tokensFrom(adminToken, url)
+  const token = [...roles]
+    .reverse()
+    .flatMap((role) => tokens.filter((each) => each.role === role))[0]
+  const authorization = token ? { authorization: `Bearer ${token.token}` } : {}
+  const options = { method, ...sent, headers: { ...sent?.headers, ...authorization } }
+  const answer = await fetch(url + path, signal ? { ...options, signal } : options).catch(
+    (error: unknown) => {
+      throw new Error(failed(`no gateway answers at ${url}`), { cause: error })
+    },
+  )
+  if (answer.ok) return answer
+  const body = await answer.text()
+  if (answer.status === 403 && body.includes(noToken)) {
+    throw new WrongInput(
+      failed(
+        `the gateway at ${url} was started without ADMIN_TOKEN, so its admin API is closed: set it ` +
+          'where the gateway starts, and here',
+      ),
+    )
+  }
+  if (!token) {
+    throw new WrongInput(
+      failed(`ADMIN_TOKEN is not set here: set it to a token of the gateway at ${url}`),
+    )
+  }
+  const why = messageIn(body).replace(/\.$/, '')
+  // As the same mistake reads where a command finds it by itself.
+  if (answer.status === 404) throw new KeyMistake(beginsSmall(why), 'not_found')
+  throw new Error(failed(`the gateway at ${url} answers ${answer.status}${why && `: ${why}`}`))
+}
+
+function beginsSmall(sentence: string): string {
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1)
+}
+
+/** The message of a refusal; empty if the answer isn't one of ours. */
+function messageIn(body: string): string {
+  try {
+    const { message } = JSON.parse(body) as { message?: unknown }
+    return typeof message === 'string' ? message : ''
+  } catch {
+    return ''
+  }
+}
+
+function tokensFrom(setting: string | undefined, url: string): AdminTokens {
+  try {
+    return adminTokensFrom(setting)
+  } catch (error) {
+    if (!(error instanceof AdminTokenFault)) throw error
+    throw new WrongInput(
+      `${error.fault}, as it is set here: set it to a token of the gateway at ${url}`,
+    )
+  }
+}

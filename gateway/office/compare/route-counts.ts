@@ -1,0 +1,89 @@
+import { bucketOf, latencyWithin, upstreamScale } from '../../front/counts/latency.ts'
+
+/** One difference of a route: how often it was found, and in which requests, for some. */
+export type CountedBreak = Readonly<{
+  what: string
+  times: number
+  examples: readonly Example[]
+}>
+
+/**
+ * The id of a caller's request, its method and its path at the backend without the query, and the id of the same request to
+ * the would-be backend.
+ */
+export type Example = Readonly<{ request: string; method: string; path: string; mirrored: string }>
+
+/** The counts of one route, as one process tells them. Times are by the buckets of `upstreamScale`. */
+export type RouteCounts = Readonly<{
+  route: string
+  compared: number
+  same: number
+  breaks: readonly CountedBreak[]
+  before: readonly number[]
+  after: readonly number[]
+}>
+
+/** The most differences of a route that are kept apart, and the most examples of each. */
+const mostBreaks = 20
+export const mostExamples = 5
+
+/** The longest sentence about a difference; a media type may be long. */
+const longestBreak = 200
+
+/** The counts of one route, in this process or added up. */
+export class RouteTally {
+  #compared = 0
+  #same = 0
+  readonly #breaks = new Map<string, { times: number; examples: Example[] }>()
+  readonly #before = new Array<number>(upstreamScale.size).fill(0)
+  readonly #after = new Array<number>(upstreamScale.size).fill(0)
+
+  /** Counts one comparison, with the times to the first byte; `undefined` where no answer came. */
+  add(breaks: readonly string[], example: Example, beforeMs: number, afterMs?: number): void {
+    this.#compared++
+    if (breaks.length === 0) this.#same++
+    for (const each of breaks) {
+      this.#addBreak({ what: each.slice(0, longestBreak), times: 1, examples: [example] })
+    }
+    note(this.#before, beforeMs)
+    if (afterMs !== undefined) note(this.#after, afterMs)
+  }
+
+  /** Adds what another process has counted. */
+  merge({ compared, same, breaks, before, after }: RouteCounts): void {
+    this.#compared += compared
+    this.#same += same
+    for (const each of breaks) this.#addBreak(each)
+    before.forEach((count, i) => (this.#before[i] = (this.#before[i] ?? 0) + count))
+    after.forEach((count, i) => (this.#after[i] = (this.#after[i] ?? 0) + count))
+  }
+
+  counts(route: string): RouteCounts {
+    const breaks = [...this.#breaks].map(([what, { times, examples }]) => ({
+      ...{ what, times, examples: [...examples] },
+    }))
+    const [before, after] = [[...this.#before], [...this.#after]]
+    return { route, compared: this.#compared, same: this.#same, breaks, before, after }
+  }
+
+  #addBreak({ what, times, examples }: CountedBreak): void {
+    const counted = this.#breaks.get(what)
+    if (counted) {
+      counted.times += times
+      counted.examples = [...counted.examples, ...examples].slice(0, mostExamples)
+    } else if (this.#breaks.size < mostBreaks) {
+      this.#breaks.set(what, { times, examples: examples.slice(0, mostExamples) })
+    }
+  }
+}
+
+function note(buckets: number[], milliseconds: number): void {
+  const bucket = bucketOf(upstreamScale, milliseconds)
+  buckets[bucket] = (buckets[bucket] ?? 0) + 1
+}
+
+/** Times as programs are told of them; `null` if there are none. */
+export function timesView(buckets: readonly number[]): { p50: number; p95: number } | null {
+  const [p50, p95] = [0.5, 0.95].map((share) => latencyWithin(upstreamScale, buckets, share))
+  return p50 === undefined || p95 === undefined ? null : { p50, p95 }
+}

@@ -1,0 +1,20 @@
+import type { UpstreamSettings } from '../../front/config/config.ts'
+import { TargetMeter } from '../../front/counts/meters.ts'
+import { Target } from '../../front/forwarding/target.ts'
+
+/** A target beside those of an upstream, with the upstream's times and certificates. It counts in no metric. */
+export function targetBeside(
+  url: string,
+  { timeouts, health, ca }: Pick<UpstreamSettings, 'timeouts' | 'health' | 'ca'>,
+): Target {
+  const settings = { url, weight: 1 }
+  return new Target({
+    settings,
+    timeouts,
+    health,
+    ca,
+    meter: new TargetMeter(),
+    changed: () => undefined,
+    suspected: () => undefined,
+  })
+}

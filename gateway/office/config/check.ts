@@ -1,0 +1,215 @@
+import { isMap, isNode, isScalar, isSeq, type Node } from 'yaml'
+import type { Pieces } from '../../../shared/pieces.ts'
+import { isOf, type TSchema } from '../../../shared/schema.ts'
+import type { ConfigDocument } from './document.ts'
+import { mostMistakes, type Mistake, type Path } from './mistake.ts'
+import { isSecretName } from './mask.ts'
+import { nearest } from '../../../shared/near.ts'
+
+/** The parts of a schema that the check reads: sections, lists, choices and single values. */
+type Rule = Readonly<{
+  expected?: string
+  type?: string
+  properties?: Readonly<Record<string, Rule>>
+  patternProperties?: Readonly<Record<string, Rule>>
+  required?: readonly string[]
+  items?: Rule
+  minItems?: number
+  anyOf?: readonly Rule[]
+  const?: unknown
+  enum?: readonly unknown[]
+}>
+
+/** The items of lists that are checked in one piece. */
+const itemsAtOnce = 100
+
+/** All mistakes of a file against its schema, each at its offset. */
+export function* mistakesIn(document: ConfigDocument, schema: TSchema): Pieces<Mistake[]> {
+  const mistakes: Mistake[] = []
+  let checked = 0
+  for (const found of faults(document, schema, document.root, [], 0)) {
+    if (found === 'an item is checked') {
+      if (++checked % itemsAtOnce === 0) yield
+    } else if (mistakes.length < mostMistakes) mistakes.push(found)
+    else return [...mistakes, { ...found, sentence: 'there are more mistakes: mend these first' }]
+  }
+  return mistakes
+}
+
+function* faults(
+  document: ConfigDocument,
+  rule: Rule,
+  written: Node | null,
+  path: Path,
+  /** The offset of the section around it, for a setting that isn't written. */
+  sectionOffset: number,
+): Generator<Mistake | 'an item is checked'> {
+  const node = document.resolve(written)
+  const offset = written?.range?.[0] ?? sectionOffset
+  const passes = (rule: Rule): boolean =>
+    document.passes(node, (value) => isOf(rule as TSchema, value))
+  const wrong = (): Mistake => {
+    const got = shownValue(document, rule, node, String(path.at(-1)))
+    const hint = document.filled.has(node) ? '' : hintFor(rule, document.value(node))
+    return { offset, sentence: `${nameOf(path)} must be ${expectation(rule)}, got ${got}${hint}` }
+  }
+  const chosen = rule.anyOf ? choice(rule.anyOf, node) : rule
+  if (document.filled.isUnknown(node)) {
+    if (!mayBeScalar(rule)) yield wrong()
+  } else if (!chosen) {
+    if (!passes(rule)) yield wrong()
+  } else if (chosen.properties || chosen.patternProperties) {
+    if (isMap<Node, Node>(node)) yield* sectionFaults(document, chosen, node, path, offset)
+    else yield wrong()
+  } else if (chosen.items) {
+    const { minItems = 0 } = chosen
+    // The items of YAML's ordered maps are pairs.
+    if (!isSeq(node) || !node.items.every(isNode) || node.items.length < minItems) yield wrong()
+    else
+      for (const [i, item] of node.items.entries()) {
+        yield* faults(document, chosen.items, item, [...path, i], offset)
+        yield 'an item is checked'
+      }
+  } else if (!passes(chosen)) yield wrong()
+}
+
+/**
+ * A value as messages quote it. The value of a variable is quoted only where it can't be a secret: where a number, one
+ * of a few words, a duration or a size is expected, and the value is as short as one.
+ */
+function shownValue(document: ConfigDocument, rule: Rule, node: Node | null, name: string): string {
+  const quoted = document.quote(node, name)
+  const variables = document.filled.variablesOf(node)
+  if (variables.length === 0) return quoted
+  const value = String(document.value(node))
+  const isSecret = [name, ...variables].some(isSecretName)
+  const from = variables.join(' and ')
+  return !isSecret && isOfFewValues(rule) && /^[\w.,+-]{1,10}$/.test(value)
+    ? `"${value}" from ${from}, written ${quoted}`
+    : `${quoted}, where ${from} is set`
+}
+
+function isOfFewValues({ anyOf, type, const: word, expected = '' }: Rule): boolean {
+  if (anyOf) return anyOf.every(isOfFewValues)
+  if (type === 'string') return word !== undefined || /^a (?:duration|size)\b/.test(expected)
+  return type !== 'object' && type !== 'array'
+}
+
+type Pair = Readonly<{ key: Node; value: Node | null }>
+
+function* sectionFaults(
+  document: ConfigDocument,
+  rule: Rule,
+  node: Node & { items: readonly Pair[] },
+  path: Path,
+  offset: number,
+): ReturnType<typeof faults> {
+  const { properties = {}, required = [] } = rule
+  const [pattern = ''] = Object.keys(rule.patternProperties ?? {})
+  const rest = rule.patternProperties?.[pattern]
+  const names = new Set<string>()
+  const pairs = withoutCutNumbers(node.items)
+  for (const { key, value, digits } of pairs) {
+    const name = isScalar(key) ? String(key.value) : ''
+    const memberPath = [...path, name]
+    const at = key.range?.[0] ?? offset
+    names.add(name)
+    const property = Object.hasOwn(properties, name) ? properties[name] : undefined
+    const member = property ?? (rest && new RegExp(pattern).test(name) ? rest : undefined)
+    if (digits !== undefined) {
+      const sentence = `${nameOf(memberPath)} must be written without commas: ${digits}`
+      yield { offset: value?.range?.[0] ?? at, sentence }
+    } else if (member) yield* faults(document, member, value, memberPath, at)
+    else if (rest) {
+      const plain = name.toLowerCase()
+      const hint = plain !== name && new RegExp(pattern).test(plain) ? didYouMean(plain) : ''
+      const sentence = `${nameOf(path)} must be ${expectation(rule)}, got ${name}${hint}`
+      yield { offset: at, sentence }
+    } else {
+      // A misspelled setting isn't reported as missing too.
+      names.add(nearest(name, Object.keys(properties)) ?? name)
+      yield { offset: at, sentence: unknown(memberPath, Object.keys(properties)) }
+    }
+  }
+  for (const name of required) {
+    if (!names.has(name)) yield { offset, sentence: `${nameOf([...path, name])} is missing` }
+  }
+  if (rest && names.size === 0) {
+    yield { offset, sentence: `${nameOf(path)} must be ${expectation(rule)}, got nothing` }
+  }
+}
+
+/** YAML reads `{ perDay: 10,000 }` as two settings, `perDay: 10` and `000`. This joins them again. */
+function withoutCutNumbers(pairs: readonly Pair[]): (Pair & { digits?: string })[] {
+  const whole: (Pair & { digits?: string })[] = []
+  for (const pair of pairs) {
+    const { key, value } = pair
+    const before = whole.at(-1)
+    const isCut = value === null && isScalar(key) && /^\d{3}$/.test(key.source ?? '')
+    const start = before?.digits ?? (isScalar(before?.value) ? before.value.source : undefined)
+    if (before && isCut && /^\d+$/.test(start ?? '')) before.digits = `${start}${key.source}`
+    else whole.push({ ...pair })
+  }
+  return whole
+}
+
+/** The most likely one of several sections that a setting may be: the one that shares the most names with it. */
+function choice(rules: readonly Rule[], node: Node | null): Rule | undefined {
+  if (!isMap<Node, Node>(node)) return undefined
+  const names = node.items.map(({ key }) => (isScalar(key) ? String(key.value) : ''))
+  const fit = ({ properties = {}, required = [] }: Rule): number =>
+    names.filter((name) => Object.hasOwn(properties, name)).length -
+    required.filter((name) => !names.includes(name)).length
+  const sections = rules.filter(({ properties }) => properties !== undefined)
+  return [...sections].sort((a, b) => fit(b) - fit(a))[0]
+}
+
+/** Whether the rule allows a single value, rather than a section or a list only. */
+function mayBeScalar({ properties, patternProperties, items, anyOf }: Rule): boolean {
+  if (anyOf) return anyOf.some(mayBeScalar)
+  return !properties && !patternProperties && !items
+}
+
+/** A suggestion for a text that breaks its rule; empty if nothing is near. */
+function hintFor(rule: Rule, value: unknown): string {
+  if (typeof value !== 'string') return ''
+  const digits = value.replace(/[,_' ]/g, '')
+  const isNumber = digits !== value && /^\d{1,15}$/.test(digits)
+  if (isNumber && isOf(rule as TSchema, Number(digits))) return didYouMean(digits)
+  const isWord = /^[\w-]+$/.test(value)
+  const spelled = [value.toLowerCase(), value.toUpperCase()].find(
+    (each) => isWord && isOf(rule as TSchema, each),
+  )
+  const near = spelled ?? nearest(value, wordsOf(rule))
+  return near === undefined ? '' : didYouMean(near)
+}
+
+function wordsOf({ anyOf = [], enum: words = [], const: word }: Rule): string[] {
+  const own = [...words, word].filter((each) => typeof each === 'string')
+  return [...own, ...anyOf.flatMap(wordsOf)]
+}
+
+function didYouMean(name: string): string {
+  return `; did you mean ${name}?`
+}
+
+function unknown(path: Path, names: readonly string[]): string {
+  const [name, section] = [String(path.at(-1)), path.slice(0, -1)]
+  const near = nearest(name, names)
+  const hint = near === undefined ? `; there are ${names.join(', ')}` : didYouMean(near)
+  return `${nameOf(section)} has no setting ${JSON.stringify(name)}${hint}`
+}
+
+function expectation({ expected, anyOf }: Rule): string {
+  if (expected !== undefined) return expected
+  return anyOf?.map((each) => expectation(each)).join(' or ') ?? 'something else'
+}
+
+/** A path as messages write it, such as `plans.free.perMinute` or `routes[0].path`. */
+export function nameOf(path: Path): string {
+  if (path.length === 0) return 'the file'
+  return path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`))
+    .join('')
+    .replace(/^\./, '')
+}

@@ -1,0 +1,76 @@
+import { isLoopback } from '../../../../shared/serve.ts'
+import { Ranges } from '../../../front/http/address.ts'
+import {
+  list,
+  mistake,
+  section,
+  text,
+  warning,
+  type Quote,
+  type Remark,
+  type Section,
+} from './remarks.ts'
+
+/** Callers and operators need different addresses, and the admin address needs a token if others can reach it. */
+export function* addressRemarks(
+  file: Section,
+  quote: Quote,
+  adminToken: boolean,
+): Generator<Remark> {
+  const callers: Section = { host: '127.0.0.1', port: 8080, ...section(file['listen']) }
+  const operators: Section = { host: '127.0.0.1', port: 8081, ...section(file['admin']) }
+  const { host, port } = operators
+  if (callers['port'] === port && Number(port) > 0 && isOneHost(callers['host'], host)) {
+    const isUsual = section(file['admin'])['port'] === undefined
+    const [one, other] = isUsual ? ['listen', 'admin'] : ['admin', 'listen']
+    const written = quote([other, 'port']) || String(port)
+    yield mistake([one, 'port'], `must differ from ${other}.port, which is ${written}`)
+  }
+  if (typeof host === 'string' && !isLoopback(host) && !adminToken) {
+    const written = quote(['admin', 'host'])
+    const sentence = `is ${written}, which other machines can reach: the gateway starts only if ADMIN_TOKEN is set`
+    yield warning(['admin', 'host'], sentence)
+  }
+}
+
+/** Whether listeners at these two hosts can't use the same port. */
+function isOneHost(one: unknown, other: unknown): boolean {
+  if (typeof one !== 'string' || typeof other !== 'string') return false
+  const hosts = [one, other].map((host) => host.toLowerCase())
+  if (hosts.some((host) => host === '0.0.0.0' || host === '::')) return true
+  const [first, second] = hosts.map((host) => (host === 'localhost' ? '127.0.0.1' : host))
+  return first === second
+}
+
+export function* proxyRemarks(file: Section, quote: Quote): Generator<Remark> {
+  for (const [i, range] of list(file['trustedProxies']).entries()) {
+    const written = text(range)
+    if (written === undefined) continue
+    try {
+      new Ranges([written])
+    } catch {
+      const expected = 'must be an address or a range such as 10.0.0.0/8 or 2001:db8::/32'
+      const setting = ['trustedProxies', i] as const
+      yield mistake(setting, `${expected}, got "${quote(setting)}"`)
+    }
+  }
+}
+
+/** Origins must be spelled as browsers spell them, because they are compared letter by letter. */
+export function* originRemarks(file: Section, quote: Quote): Generator<Remark> {
+  for (const [i, origin] of list(section(file['cors'])['origins']).entries()) {
+    const setting = ['cors', 'origins', i] as const
+    const written = text(origin)
+    if (written === undefined || !/^https?:\/\/[^/?#@\s]+$/.test(written)) continue
+    if (written.includes('*')) {
+      const expected = "must be an origin without *, or '*' for all"
+      yield mistake(setting, `${expected}, got "${quote(setting)}"`)
+    } else if (!URL.canParse(written) || new URL(written).origin !== written) {
+      const shown = quote(setting)
+      // The value of a variable is never shown, so nothing made of it is.
+      const isShown = URL.canParse(written) && shown === written
+      const hint = isShown ? `; did you mean ${new URL(written).origin}?` : ''
+      yield mistake(setting, `must be an origin as browsers spell it, got "${shown}"${hint}`)
+    }
+  }
+}

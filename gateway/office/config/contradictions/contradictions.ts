@@ -1,0 +1,73 @@
+import type { Pieces } from '../../../../shared/pieces.ts'
+import { nameOf } from '../check.ts'
+import type { ConfigDocument } from '../document.ts'
+import type { Mistake } from '../mistake.ts'
+import type { NamedFiles } from '../named-files.ts'
+import { fileSchema } from '../schema.ts'
+import { addressRemarks, originRemarks, proxyRemarks } from './addresses.ts'
+import { certificateRemarks } from './certificates.ts'
+import { deprecationRemarks } from './deprecations.ts'
+import { entriesIn } from './entries.ts'
+import { costRemarks, limitRemarks, planRemarks, shadowRemarks } from './limits.ts'
+import { noticeRemarks } from './notices.ts'
+import { portalRemarks } from './portal.ts'
+import { routeRemarks } from './routes.ts'
+import { section, type Quote, type Remark } from './remarks.ts'
+import { banRemarks, stopRemarks, workerRemarks } from './times.ts'
+import { restrictionRemarks } from './restrictions.ts'
+import { probeRemarks, swapRemarks, unusedRemarks } from './upstreams.ts'
+
+export type World = Readonly<{
+  /** The files of this machine that the configuration names; `undefined` for somebody who may not see them. */
+  files: NamedFiles | undefined
+  /** Whether operators have a token. */
+  adminToken: boolean
+}>
+
+/**
+ * Mistakes in which several settings contradict each other or the machine, and warnings of settings that work but make
+ * no sense. Settings that break their own rule, or that a variable decides, are passed over. If the routes have
+ * mistakes, checks that depend on routes are left out.
+ */
+export function* contradictionsIn(
+  document: ConfigDocument,
+  others: readonly Mistake[],
+  world: World,
+): Pieces<Mistake[]> {
+  const file = section(document.knownValues())
+  const quote: Quote = (path) => document.wordAt(path) ?? ''
+  const at = ({ path, sentence, isWarning = false }: Remark): Mistake => ({
+    offset: document.places.offsetOf(path),
+    sentence: `${nameOf(path)} ${sentence}`,
+    isWarning,
+  })
+  yield
+  const entries = entriesIn(file)
+  const ofRoutes = [...routeRemarks(file, entries, quote)].map(at)
+  yield
+  const areRoutesSound = !document.places.hasOneIn(['routes'], [...others, ...ofRoutes])
+  const soundEntries = areRoutesSound ? entries : undefined
+  const remarks = [
+    ...addressRemarks(file, quote, world.adminToken),
+    ...workerRemarks(file),
+    ...planRemarks(file, Object.keys(fileSchema.properties)),
+    ...limitRemarks(file, quote),
+    ...shadowRemarks(file, quote),
+    ...banRemarks(file, quote),
+    ...stopRemarks(file, quote),
+    ...(world.files
+      ? [...certificateRemarks(file, world.files), ...portalRemarks(file, quote, world.files)]
+      : []),
+    ...costRemarks(file, quote),
+    ...swapRemarks(file, quote),
+    ...(soundEntries
+      ? [...probeRemarks(file, soundEntries), ...unusedRemarks(file, soundEntries)]
+      : []),
+    ...restrictionRemarks(file, quote, soundEntries),
+    ...deprecationRemarks(file, quote, soundEntries),
+    ...noticeRemarks(file, quote),
+    ...proxyRemarks(file, quote),
+    ...originRemarks(file, quote),
+  ]
+  return [...ofRoutes, ...remarks.map(at)]
+}

@@ -1,0 +1,36 @@
+import type { Path } from '../mistake.ts'
+import { durationFrom } from '../../../../shared/units.ts'
+
+/** A sentence about a setting, without its subject: messages put the setting's path before it. */
+export type Remark = Readonly<{ path: Path; sentence: string; isWarning?: boolean }>
+
+/** The text at a path as it is written, for messages: with `${NAME}`, never with the value of a variable. */
+export type Quote = (path: Path) => string
+
+/** A section as it is written, with unchecked members. */
+export type Section = Readonly<Record<string, unknown>>
+
+export function mistake(path: Path, sentence: string): Remark {
+  return { path, sentence }
+}
+
+export function warning(path: Path, sentence: string): Remark {
+  return { path, sentence, isWarning: true }
+}
+
+export function section(value: unknown): Section {
+  const isSection = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isSection ? (value as Section) : {}
+}
+
+export function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+export function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+export function duration(value: unknown): number | undefined {
+  return typeof value === 'string' ? durationFrom(value) : undefined
+}

@@ -1,0 +1,100 @@
+import { shapeOf } from '../../../front/http/paths.ts'
+import { nameOf } from '../check.ts'
+import { withHead } from '../../../front/http/methods.ts'
+import { nearest } from '../../../../shared/near.ts'
+import { pathPattern } from '../values.ts'
+import { methodFault, pathFault, type KnownEntry } from './entries.ts'
+import { ownPathRemarks, ownPathsIn } from './own-paths.ts'
+import { list, mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'
+
+const paths = new RegExp(pathPattern)
+
+export function* routeRemarks(
+  file: Section,
+  entries: readonly KnownEntry[],
+  quote: Quote,
+): Generator<Remark> {
+  const ownPaths = ownPathsIn(file)
+  yield* ownPathRemarks(file, quote)
+  for (const [i, route] of list(file['routes']).entries()) {
+    const { path, rewrite } = section(route)
+    yield* upstreamRemarks(file, i, quote)
+    const written = text(path)
+    if (written === undefined || !paths.test(written)) continue
+    const setting = ['routes', i, 'path'] as const
+    const fault = pathFault(written, () => quote(setting))
+    if (fault !== undefined) yield mistake(setting, fault)
+    if (rewrite !== undefined && !written.endsWith('/*')) {
+      yield mistake(['routes', i, 'rewrite'], 'needs a path that ends in /*')
+    }
+    if (rewrite !== undefined && written.includes('{')) {
+      yield mistake(['routes', i, 'rewrite'], 'needs a path without {names}')
+    }
+    const own = ownPaths.find(({ path }) => path === written)
+    if (own) {
+      const sentence = `is ${nameOf(own.setting)}, where the gateway itself answers: ${quote(setting)}`
+      yield mistake(setting, sentence)
+    }
+  }
+  yield* methodRemarks(entries, quote)
+  yield* restRemarks(entries, quote)
+}
+
+function* upstreamRemarks(file: Section, i: number, quote: Quote): Generator<Remark> {
+  const names = Object.keys(section(file['upstreams']))
+  const target = text(section(list(file['routes'])[i])['upstream'])
+  if (target === undefined || names.includes(target)) return
+  const near = nearest(target, names)
+  const all = names.length > 0 ? `there are ${names.join(', ')}` : 'no upstream is configured'
+  const hint = near === undefined ? all : `did you mean ${near}?`
+  const setting = ['routes', i, 'upstream'] as const
+  yield mistake(setting, `names an unknown upstream, got "${quote(setting)}"; ${hint}`)
+}
+
+/** Each method of a path belongs to one entry only. */
+function* methodRemarks(entries: readonly KnownEntry[], quote: Quote): Generator<Remark> {
+  const entryByMethod = new Map<string, number>()
+  for (const [i, { path, methods = [] }] of entries.entries()) {
+    const shape = shapeOf(path)
+    for (const [j, method] of methods.entries()) {
+      const setting = ['routes', i, 'methods', j] as const
+      const fault = /^[A-Z-]+$/.test(method) ? methodFault(method, () => quote(setting)) : undefined
+      // GET includes HEAD.
+      const both = methods.includes('HEAD') ? [method] : withHead([method])
+      const double = both.find((each) => path !== '' && entryByMethod.has(`${each} ${shape}`))
+      if (fault !== undefined) yield mistake(setting, fault)
+      else if (methods.indexOf(method) < j) yield mistake(setting, `is listed twice: ${method}`)
+      else if (double !== undefined) {
+        const why = double === 'HEAD' ? ', which GET includes' : ''
+        const other = entryByMethod.get(`${double} ${shape}`) ?? i
+        yield mistake(setting, `belongs to routes[${other}] already: ${double}${why}`)
+      }
+    }
+    for (const method of withHead(methods)) entryByMethod.set(`${method} ${shape}`, i)
+  }
+}
+
+/** At most one entry of a path names no methods: it forwards those that the others leave. */
+function* restRemarks(entries: readonly KnownEntry[], quote: Quote): Generator<Remark> {
+  const rests = new Map<string, number>()
+  for (const [i, { path, methods, own }] of entries.entries()) {
+    if (path === '' || methods !== undefined) continue
+    const setting = ['routes', i, 'path'] as const
+    const shape = shapeOf(path)
+    const other = rests.get(shape)
+    if (other === undefined) {
+      rests.set(shape, i)
+      if (own.length === 0) {
+        yield mistake(
+          setting,
+          `has no methods left, because other entries name them all: ${quote(setting)}`,
+        )
+      }
+    } else if (entries[other]?.path === path) {
+      yield mistake(setting, `is listed twice: ${quote(setting)}`)
+    } else {
+      const sentence = `is the same path as that of routes[${other}], with other names: ${quote(setting)}`
+      yield mistake(setting, sentence)
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import { decoded } from '../../../front/http/paths.ts'
+import { leadsTo, methodFault, type KnownEntry } from './entries.ts'
+import {
+  list,
+  mistake,
+  section,
+  text,
+  warning,
+  type Quote,
+  type Remark,
+  type Section,
+} from './remarks.ts'
+
+export function* probeRemarks(file: Section, entries: readonly KnownEntry[]): Generator<Remark> {
+  for (const [name, upstream] of Object.entries(section(file['upstreams']))) {
+    for (const [i, probe] of list(section(upstream)['probes']).entries()) {
+      const [method = '', target = ''] = (text(section(probe)['request']) ?? '').split(' ')
+      const [path = ''] = target.split('?', 1)
+      const hasRoute = leadsTo(entries, method, decoded(path)).some(
+        (entry) => entry.upstream === undefined || entry.upstream === name,
+      )
+      if (path !== '' && !hasRoute) {
+        yield mistake(
+          ['upstreams', name, 'probes', i, 'request'],
+          'matches no route of this upstream',
+        )
+      }
+    }
+  }
+}
+
+/** The steps of a swap rise, its methods exist, and it leads to other targets. */
+export function* swapRemarks(file: Section, quote: Quote): Generator<Remark> {
+  for (const [name, upstream] of Object.entries(section(file['upstreams']))) {
+    const { targets, swap: written } = section(upstream)
+    const { to, steps, methods } = section(written)
+    const at = ['upstreams', name, 'swap']
+    for (const [i, step] of list(steps).entries()) {
+      const before = list(steps)[i - 1]
+      if (i === 0 || Number(step) > Number(before)) continue
+      yield mistake(
+        [...at, 'steps', i],
+        `must be above the step before, which is ${String(before)}`,
+      )
+    }
+    for (const [i, method] of list(methods).entries()) {
+      const place = [...at, 'methods', i]
+      const isMethod = typeof method === 'string' && /^[A-Z-]+$/.test(method)
+      const fault = isMethod ? methodFault(method, () => quote(place)) : undefined
+      if (fault !== undefined) yield mistake(place, fault)
+    }
+    const present = list(targets).map(originOf)
+    for (const [i, target] of list(to).entries()) {
+      const origin = originOf(target)
+      if (origin === undefined || !present.includes(origin)) continue
+      yield mistake(
+        [...at, 'to', i],
+        'is one of the targets already: name those of the new side only',
+      )
+    }
+  }
+}
+
+function originOf(target: unknown): string | undefined {
+  const url = text(target) ?? text(section(target)['url'])
+  return url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined
+}
+
+/** Warns of upstreams that no route names: their author most likely believes them to be in use. */
+export function* unusedRemarks(file: Section, entries: readonly KnownEntry[]): Generator<Remark> {
+  const used = entries.map(({ upstream }) => upstream)
+  if (used.includes(undefined)) return
+  for (const name of Object.keys(section(file['upstreams']))) {
+    if (!used.includes(name)) yield warning(['upstreams', name], 'isn’t used by any route')
+  }
+}

@@ -1,0 +1,166 @@
+import { isScalar, LineCounter, type Document, type Node, type YAMLParseError } from 'yaml'
+import { withoutTokens } from '../../../shared/log.ts'
+import type { Pieces } from '../../../shared/pieces.ts'
+import { FilledValues, type Reading } from './filled-values.ts'
+import { maskedJson, withoutPasswords } from './mask.ts'
+import { mostMistakes, type Mistake, type Path } from './mistake.ts'
+import { Places } from './places.ts'
+import { guardedText, type Environment } from './variables.ts'
+import { yamlDocument } from './yaml-document.ts'
+import { aliasesOfNothing, yamlSentence } from './yaml-sentences.ts'
+
+/** The most letters of a text that a message quotes. */
+const mostQuoted = 60
+
+type Source = Readonly<{
+  text: string
+  lines: LineCounter
+  environment: Environment | undefined
+  reading: Reading
+  /** The first error of YAML: it shifts everything after it, so further errors would mislead. */
+  broken: YAMLParseError | undefined
+  orphans: readonly Mistake[]
+  isBomb: boolean
+}>
+
+/** A configuration file as it is written: its values, their places, and the variables in them. */
+export class ConfigDocument {
+  /** Mistakes that the reading itself finds: of YAML, and missing variables. */
+  readonly mistakes: readonly Mistake[]
+  readonly root: Node | null
+  /** Whether it can be checked setting by setting. */
+  readonly isSound: boolean
+  readonly places: Places
+  readonly filled: FilledValues
+
+  /**
+   * Without an environment, `${NAME}` is ordinary text. With `names` (for a text from somebody who may not see the
+   * environment), a value that a variable decides is unknown and stays `${NAME}`.
+   */
+  static *read(
+    text: string,
+    environment?: Environment,
+    reading: Reading = 'values',
+  ): Pieces<ConfigDocument> {
+    const lines = new LineCounter()
+    const document = yield* yamlDocument(environment ? guardedText(text) : text, lines)
+    yield
+    const [broken] = document.errors
+      .filter(({ code }) => code !== 'DUPLICATE_KEY')
+      .sort((a, b) => a.pos[0] - b.pos[0])
+    const orphans = broken ? [] : aliasesOfNothing(document)
+    yield
+    const isReadable = !broken && orphans.length === 0
+    const isBomb = isReadable && !canUnfold(() => document.toJS())
+    yield
+    const about = { broken, orphans, isBomb }
+    return new ConfigDocument(document, { text, lines, environment, reading, ...about })
+  }
+
+  private constructor(document: Document.Parsed, source: Source) {
+    const { text, lines, environment, reading, broken, orphans, isBomb } = source
+    this.root = document.contents
+    this.value = (node) => (node === null ? null : node.toJS(document))
+    this.resolve = (node) =>
+      node !== null && 'resolve' in node ? (node.resolve(document) ?? null) : node
+    this.places = new Places({ root: this.root, lines, resolve: this.resolve })
+    this.filled = new FilledValues(document, broken ? undefined : environment, reading)
+    const mistakes = broken
+      ? [{ offset: broken.pos[0], sentence: yamlSentence(broken, text) }]
+      : [
+          ...document.errors.slice(0, mostMistakes).map(({ pos }) => twice(text, pos[0])),
+          ...this.filled.mistakes,
+        ]
+    if (isBomb) mistakes.push({ offset: 0, sentence: 'YAML aliases expand to too much data' })
+    this.mistakes = [...mistakes, ...orphans]
+    this.isSound = !broken && orphans.length === 0 && !isBomb
+  }
+
+  /** A part of the file as plain values. */
+  readonly value: (node: Node | null) => unknown
+
+  /** The node that an alias stands for; any other node is itself. */
+  readonly resolve: (node: Node | null) => Node | null
+
+  /** The whole file as plain values, with `${NAME}` in place of values from the environment. */
+  shown(): unknown {
+    return this.filled.withPlaceholders(() => this.value(this.root))
+  }
+
+  /** The whole file as plain values, before variables were filled in. */
+  written(): unknown {
+    return this.filled.asWritten(() => this.value(this.root))
+  }
+
+  /** The whole file as plain values, without those that only another environment decides. */
+  knownValues(): unknown {
+    return this.filled.withoutUnknown(() => this.value(this.root))
+  }
+
+  /**
+   * Whether a value passes a check. A value from the environment is a text at first; if the text doesn't pass but its
+   * reading as a number, true or false does, the value becomes that.
+   */
+  passes(node: Node | null, check: (value: unknown) => boolean): boolean {
+    if (check(this.value(node))) return true
+    if (!isScalar(node) || !this.filled.has(node)) return false
+    const parsed = numberOrBoolean(node.value)
+    if (parsed === undefined || !check(parsed)) return false
+    node.value = parsed
+    return true
+  }
+
+  /**
+   * A value as it is written, for a message: shortened, without secrets, and with `${NAME}` for variables. The name of
+   * the setting decides whether the whole value is a secret.
+   */
+  quote(node: Node | null, name = ''): string {
+    const written = this.filled.sourceOf(node)
+    if (written !== undefined) return shortened(String(maskedJson(name, written)))
+    // A single value without variables has no placeholder.
+    const value = isScalar(node)
+      ? this.value(node)
+      : this.filled.withPlaceholders(() => this.value(node))
+    return shortened(
+      value === null ? 'nothing' : JSON.stringify(maskedJson(name, value), maskedJson),
+    )
+  }
+
+  /** The text at a path without quotes, for a message; `undefined` if no text is there. */
+  wordAt(path: Path): string | undefined {
+    const node = this.resolve(this.places.nodeAt(path) ?? null)
+    const value = this.filled.sourceOf(node) ?? (isScalar(node) ? node.value : undefined)
+    return typeof value === 'string' ? shortened(withoutPasswords(value)) : undefined
+  }
+}
+
+function twice(text: string, offset: number): Mistake {
+  const [name = ''] = /^[^:\r\n]*/.exec(text.slice(offset, offset + mostQuoted + 1)) ?? []
+  return { offset, sentence: `${cut(name.trim())} is written twice` }
+}
+
+/** Whether a document can become plain values: the library throws where aliases multiply. */
+function canUnfold(unfold: () => unknown): boolean {
+  try {
+    unfold()
+    return true
+  } catch {
+    return false
+  }
+}
+
+function shortened(text: string): string {
+  const masked = withoutTokens(text)
+  return cut(masked)
+}
+
+function cut(text: string): string {
+  return text.length > mostQuoted ? `${text.slice(0, mostQuoted)}…` : text
+}
+
+/** A text read as a number, true or false; `undefined` if it is none of them. */
+function numberOrBoolean(value: unknown): number | boolean | undefined {
+  if (typeof value !== 'string') return undefined
+  if (/^\d{1,15}(?:\.\d{1,15})?$/.test(value)) return Number(value)
+  return value === 'true' || (value === 'false' ? false : undefined)
+}

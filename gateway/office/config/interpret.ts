@@ -1,0 +1,210 @@
+import { availableParallelism } from 'node:os'
+import type { Deprecation } from '../../front/config/deprecations.ts'
+import type { Limits } from '../../front/limits/limits.ts'
+import type { Plan } from '../../front/limits/plan.ts'
+import { limitFrom } from '../../front/limits/plan.ts'
+import { shadowOf } from '../../front/limits/shadow.ts'
+import type { BanRules } from '../../front/limits/step.ts'
+import type {
+  Config,
+  PortalSettings,
+  RedisSettings,
+  Route,
+  SwapSettings,
+  TraceSettings,
+  UpstreamSettings,
+} from '../../front/config/config.ts'
+import { methodsOf, withHead } from '../../front/http/methods.ts'
+import { secretsIn } from '../notices/signature.ts'
+import { durationFrom, instantFrom, sizeFrom } from '../../../shared/units.ts'
+import type { CompleteFile } from './written.ts'
+
+/** Reads files that the configuration names: certificates, and an OpenAPI document as JSON. */
+export type ReadFiles = Readonly<{
+  certificates: (file: string) => string
+  document: (file: string) => string
+}>
+
+/** Turns the texts of a complete file that has been checked into values. */
+export function configFrom(file: CompleteFile, read: ReadFiles): Omit<Config, 'hash'> {
+  const { listen, admin, store, cors, portal } = file
+  return {
+    name: file.name,
+    listen,
+    admin,
+    store: {
+      file: store.file,
+      redis: redisFrom(store.redis),
+      prefix: store.prefix,
+      timeoutMs: duration(store.timeout),
+      whenUnreachable: store.whenUnreachable,
+    },
+    plans: plansFrom(file.plans),
+    strangers: limitsFrom(file.strangers),
+    bans: bansFrom(file.bans),
+    keys: file.keys,
+    upstreams: new Map(
+      Object.entries(file.upstreams).map(([name, written]) => [
+        name,
+        upstreamFrom(name, written, read),
+      ]),
+    ),
+    quotaPath: file.quota.path,
+    usagePath: file.usage.path,
+    usageByRoute: file.usage.routes,
+    portal: portal && portalFrom(portal, read),
+    ietfHeaders: file.headers.ietf,
+    nearPercents: [...file.headers.near].sort((one, other) => one - other),
+    routes: routesFrom(file.routes),
+    deprecations: file.deprecations.map(deprecationFrom),
+    notices: file.notices.map(({ secret, ...entry }) => ({
+      ...entry,
+      secrets: secretsIn(secret),
+    })),
+    trustedProxies: file.trustedProxies,
+    cors,
+    traces: tracesFrom(file.traces),
+    workers: file.workers === 'auto' ? availableParallelism() : file.workers,
+    drainMs: duration(file.drain),
+    shutdownMs: duration(file.shutdown),
+  }
+}
+
+/** The routes of a file, each with its methods. */
+export function routesFrom(written: CompleteFile['routes']): Route[] {
+  const methods = methodsOf(written)
+  return written.map(({ path, upstream, cost, rewrite, bodyLimit }, i) => ({
+    path,
+    upstream,
+    cost,
+    methods: methods[i] ?? [],
+    rewrite,
+    bodyLimit: sizeFrom(bodyLimit) ?? 0,
+  }))
+}
+
+/** The plans of a file, by name. */
+export function plansFrom(plans: CompleteFile['plans']): ReadonlyMap<string, Plan> {
+  return new Map(Object.entries(plans).map(([name, plan]) => [name, planFrom(name, plan)]))
+}
+
+function planFrom(name: string, plan: CompleteFile['plans'][string]): Plan {
+  const limits = 'limits' in plan ? plan.limits : limitsFrom(plan)
+  const { bans, methods, paths } = plan
+  const all = { name, limits, bans: bans === 'on', methods: methods && withHead(methods), paths }
+  if (limits === 'custom' || !('shadow' in plan) || !plan.shadow) return all
+  const { perMinute = limits.perMinute, perDay = limits.perDay } = plan.shadow
+  return { ...all, shadow: shadowOf(name, limitsFrom({ perMinute, perDay })) }
+}
+
+function limitsFrom({
+  perMinute,
+  perDay,
+}: Pick<CompleteFile['strangers'], 'perMinute' | 'perDay'>): Limits {
+  return { perMinute: limitFrom(perMinute) ?? Infinity, perDay: limitFrom(perDay) ?? Infinity }
+}
+
+function bansFrom(bans: CompleteFile['bans']): BanRules {
+  return {
+    strikes: bans.strikes,
+    withinMs: duration(bans.within),
+    graceMs: duration(bans.grace),
+    forMs: duration(bans.for),
+    factor: bans.factor,
+    atMostMs: duration(bans.atMost),
+    memoryMs: duration(bans.memory),
+  }
+}
+
+function upstreamFrom(
+  name: string,
+  written: CompleteFile['upstreams'][string],
+  read: ReadFiles,
+): UpstreamSettings {
+  const { targets, swap, timeout, health, maxInFlight, fair, tls, probes } = written
+  return {
+    name,
+    targets,
+    swap: swap && swapFrom(swap),
+    timeouts: {
+      connectMs: duration(timeout.connect),
+      responseMs: duration(timeout.response),
+      idleMs: duration(timeout.idle),
+      requestMs: duration(timeout.request),
+    },
+    health: {
+      path: health.path,
+      everyMs: duration(health.every),
+      unhealthyAfter: health.unhealthyAfter,
+    },
+    maxInFlight,
+    isFair: fair === 'on',
+    ca: tls && read.certificates(tls.ca),
+    probes: probes.map(({ request, status }) => {
+      const [method = '', target = ''] = request.split(' ')
+      return { method, target, status }
+    }),
+  }
+}
+
+function portalFrom(
+  { path, openapi, rotate }: NonNullable<CompleteFile['portal']>,
+  read: ReadFiles,
+): PortalSettings {
+  return { path, document: read.document(openapi), canRotate: rotate === 'on' }
+}
+
+function tracesFrom({ to, sample }: CompleteFile['traces']): TraceSettings | undefined {
+  const share = shareFrom(sample)
+  return to === '' || share === 0 ? undefined : { to, sample: share }
+}
+
+function shareFrom(share: string | number): number {
+  return Number.parseFloat(String(share)) / 100
+}
+
+function swapFrom({
+  to,
+  steps,
+  every,
+  methods,
+  back,
+}: NonNullable<CompleteFile['upstreams'][string]['swap']>): SwapSettings {
+  return {
+    to,
+    steps,
+    everyMs: duration(every),
+    methods: methods && withHead(methods),
+    back: { ...back, errors: shareFrom(back.errors) },
+  }
+}
+
+function deprecationFrom(written: CompleteFile['deprecations'][number]): Deprecation {
+  const { operation, since, sunset, replacement, docs, afterSunset, brownouts } = written
+  const extensions = written.extensions.map(({ until, spare, ...of }) => {
+    return { ...of, untilMs: instant(until), spare }
+  })
+  return {
+    operation,
+    sinceMs: instant(since),
+    sunsetMs: sunset === undefined ? undefined : instant(sunset),
+    replacement,
+    docs,
+    afterSunset,
+    brownouts: brownouts.map(({ from, to }) => ({ fromMs: instant(from), toMs: instant(to) })),
+    extensions,
+  }
+}
+
+function redisFrom(redis: CompleteFile['store']['redis']): RedisSettings | undefined {
+  if (redis === '') return undefined
+  return typeof redis === 'string' ? { url: redis } : redis
+}
+
+function duration(text: string): number {
+  return durationFrom(text) ?? 0
+}
+
+function instant(text: string): number {
+  return instantFrom(text) ?? 0
+}

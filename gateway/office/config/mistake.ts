@@ -1,0 +1,8 @@
+/** The path of a setting: names, and indexes in lists from 0. */
+export type Path = readonly (string | number)[]
+
+/** A mistake in a file, at an offset of its text. A warning doesn't keep the file from being used. */
+export type Mistake = Readonly<{ offset: number; sentence: string; isWarning?: boolean }>
+
+/** The most mistakes of one kind that are told: nobody reads more of them at once. */
+export const mostMistakes = 1_000

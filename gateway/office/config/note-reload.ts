@@ -1,0 +1,49 @@
+import type { Log } from '../../../shared/log.ts'
+import type { Stores } from '../../front/stores/stores.ts'
+import { noterFor } from '../../front/records/audit.ts'
+import type { ConfigNews } from '../notices/config-news.ts'
+import { changeOf } from './diff.ts'
+import type { Loaded } from './load.ts'
+import type { Reloaded, ReloadOptions } from './reload.ts'
+
+export type NoteReloadOptions = Readonly<{
+  gateway: Readonly<{
+    front: Readonly<{ stores: Pick<Stores, 'audit'> }>
+    office: Readonly<{ notices: Readonly<{ config: ConfigNews }> }>
+  }>
+  metrics: Readonly<{ reloaded: (result: Reloaded) => void }>
+  file: string
+  /** Whether this process writes what one worker writes for all. */
+  isLeader: boolean
+  log: Log
+  /** Logs the warnings of a configuration. */
+  warnOf: (loaded: Loaded) => void
+}>
+
+/** Makes the function that tells of each attempt to reload: metrics, audit, notices and log. */
+export function noteReload(options: NoteReloadOptions): ReloadOptions['onAttempt'] {
+  const { gateway, metrics, file, isLeader, log, warnOf } = options
+  const news = gateway.office.notices.config
+  return (result, { hash, mistakes }, { by, before, loaded }) => {
+    metrics.reloaded(result)
+    const change = changeOf(file, before, loaded.shown)
+    if (change && isLeader) {
+      const noted = noterFor(gateway.front.stores.audit, by, Date.now)
+      noted(change).catch((err: unknown) => {
+        log.error({ err }, 'a change of the configuration is missing in the audit')
+      })
+    }
+    if (result === 'changed') {
+      warnOf(loaded)
+      news.changed({ file, hash, by, places: Object.keys(change?.after ?? {}) })
+    }
+    if (mistakes === undefined) {
+      news.sound()
+      log.info({ hash }, `the configuration is ${result}`)
+    } else {
+      news.refused(file, mistakes.split('\n'))
+      const why = 'the configuration is refused, and the one before stays in force'
+      log.error({ mistakes: mistakes.split('\n') }, why)
+    }
+  }
+}

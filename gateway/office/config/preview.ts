@@ -1,0 +1,143 @@
+import type { Plan } from '../../front/limits/plan.ts'
+import type { Pieces } from '../../../shared/pieces.ts'
+import { mistakesIn, nameOf } from './check.ts'
+import { ConfigError } from './config-error.ts'
+import { contradictionsIn, type World } from './contradictions/contradictions.ts'
+import { ConfigDocument } from './document.ts'
+import type { Mistake, Path } from './mistake.ts'
+import type { ConfigFile } from './file.ts'
+import { frozen } from './frozen.ts'
+import { plansFrom } from './interpret.ts'
+import { maskedIn } from './masked.ts'
+import { fileSchema } from './schema.ts'
+import { shownFrom } from './show.ts'
+import { hasToken, type Environment } from './variables.ts'
+import { completed, type CompleteFile } from './written.ts'
+
+/** A sentence about a setting, without its subject. */
+export type Fault = readonly [path: Path, sentence: string]
+
+/** A file without mistakes, and the places of its settings. */
+export type Preview = Readonly<{
+  /** The configuration as operators see it: complete, in the form of the file, without secrets. */
+  shown: unknown
+  /** One line for each setting that works but makes no sense, with its place. */
+  warnings: readonly string[]
+  /** Its plans; `variable` for one whose limits wait for a variable of the environment. */
+  plans: ReadonlyMap<string, Plan | 'variable'>
+  /** The keys and accounts that extensions of sunsets name, with the places of the names. */
+  extended: readonly Extended[]
+  /** The line of a setting; `undefined` if it isn't written. */
+  lineOf: (path: Path) => number | undefined
+  /** A foreign text, such as an error message, with `${NAME}` in place of the variables' values. */
+  withNames: (text: string) => string
+  /** The text at a path as it is written, with `${NAME}`; `undefined` if no text is there. */
+  wordAt: (path: Path) => string | undefined
+  /** An error about settings, each with its place in the file. */
+  fault: (remarks: readonly Fault[]) => ConfigError
+  /** Warnings of settings, as one line each with its place. */
+  warningsOf: (remarks: readonly Fault[]) => readonly string[]
+}>
+
+/** A key or an account with a later sunset, and its place in the file. */
+export type Extended = Readonly<{ path: Path; key?: string; account?: string }>
+
+/**
+ * Checks a text from somebody who may see neither this machine's environment nor its files: it reads only the names of
+ * variables, and no files. Throws as `parseConfig` does.
+ */
+export function* previewConfig(
+  text: string,
+  environment: Environment,
+  name: string,
+): Pieces<Preview> {
+  const document = yield* ConfigDocument.read(text, environment, 'names')
+  return yield* previewOf(document, name, {
+    files: undefined,
+    adminToken: hasToken(environment),
+  })
+}
+
+/** Checks a document; throws a `ConfigError` with all its mistakes. */
+export function* previewOf(document: ConfigDocument, name: string, world: World): Pieces<Preview> {
+  const found = yield* mistakesOf(document, world)
+  const lines = (isWarning: boolean): string[] => {
+    const those = found.filter((each) => Boolean(each.isWarning) === isWarning)
+    return linesOf(document, name, those)
+  }
+  const [wrong, warnings] = [lines(false), lines(true)]
+  if (wrong.length > 0) throw new ConfigError(wrong.join('\n'), { mistakes: wrong })
+  const about = (remarks: readonly Fault[], isWarning: boolean): string[] => {
+    const faults = remarks.map(([path, sentence]) => {
+      const offset = document.places.offsetOf(path)
+      return { offset, sentence: `${nameOf(path)} ${sentence}`, isWarning }
+    })
+    return linesOf(document, name, faults)
+  }
+  yield
+  // `shown` has the form that was just checked.
+  const file = completed(document.shown() as ConfigFile)
+  yield
+  const shown = frozen(shownFrom(file))
+  yield
+  return {
+    shown,
+    warnings,
+    plans: plansOf(file),
+    lineOf: (path) => document.places.lineOf(path),
+    withNames: (text) => document.filled.withNames(text),
+    wordAt: (path) => document.wordAt(path),
+    extended: extendedIn(file),
+    fault: (remarks) => {
+      const lines = about(remarks, false)
+      return new ConfigError(lines.join('\n'), { mistakes: lines })
+    },
+    warningsOf: (remarks) => about(remarks, true),
+  }
+}
+
+/** All mistakes of a document, with its warnings. */
+function* mistakesOf(document: ConfigDocument, world: World): Pieces<readonly Mistake[]> {
+  const { mistakes, isSound } = document
+  if (!isSound) return mistakes
+  yield
+  const ofSchema = yield* mistakesIn(document, fileSchema)
+  const faults = [...mistakes, ...ofSchema, ...maskedIn(document)]
+  yield
+  const more = [...faults, ...(yield* contradictionsIn(document, faults, world))]
+  // A missing variable causes further mistakes at its offset, which aren't worth reporting.
+  const reported = new Set(mistakes.map(({ offset }) => offset))
+  return [...mistakes, ...more.filter(({ offset }) => !reported.has(offset))]
+}
+
+function extendedIn({ deprecations }: ReturnType<typeof completed>): Extended[] {
+  return deprecations.flatMap(({ extensions }, i) =>
+    extensions.flatMap((each, j) => {
+      const whose = 'key' in each ? { key: each.key } : { account: each.account }
+      const path = ['deprecations', i, 'extensions', j, ...Object.keys(whose)]
+      return hasVariable(whose) ? [] : [{ path, ...whose }]
+    }),
+  )
+}
+
+/** The plans of a complete file; `variable` for one whose limits wait for a variable of the environment. */
+export function plansOf({ plans }: Pick<CompleteFile, 'plans'>): Preview['plans'] {
+  const entries = Object.entries(plans)
+  return new Map<string, Plan | 'variable'>([
+    ...entries.map(([name]) => [name, 'variable'] as const),
+    ...plansFrom(Object.fromEntries(entries.filter((plan) => !hasVariable(plan)))),
+  ])
+}
+
+/** The mistakes as lines with places, in the order of the file. */
+function linesOf(document: ConfigDocument, name: string, mistakes: readonly Mistake[]): string[] {
+  const sorted = [...mistakes].sort((a, b) => a.offset - b.offset)
+  const lines = sorted.map(({ offset, sentence, isWarning = false }) => {
+    return `${name}:${document.places.position(offset)}: ${isWarning ? 'warning: ' : ''}${sentence}`
+  })
+  return [...new Set(lines)]
+}
+
+function hasVariable(value: unknown): boolean {
+  return JSON.stringify(value).includes('${')
+}

@@ -1,0 +1,59 @@
+import { loggable } from '../../../shared/log.ts'
+import { endIso } from '../../../shared/times.ts'
+import type { KeptRefusal, KeptWindow } from '../../front/counts/refusal-block.ts'
+import { sentenceOf, whyOf } from './sentences.ts'
+
+/** A refused or failed answer as operators are told of it; `gateway` is the name of the one that gave it. */
+export type Explained = ReturnType<typeof explained>
+
+export function explained(kept: KeptRefusal, gateway: string) {
+  const { caller, bannedUntilMs, upstreamMs, upstream, target } = kept
+  return {
+    id: kept.id,
+    time: iso(kept.atMs),
+    gateway,
+    key: caller?.id ?? null,
+    name: caller?.name ?? null,
+    plan: caller?.plan ?? null,
+    account: caller?.account ?? null,
+    ...(caller?.isTest && { test: true as const }),
+    route: kept.route,
+    method: kept.method,
+    path: shownPath(kept),
+    status: kept.status,
+    code: kept.code ?? null,
+    reason: whyOf(kept),
+    cost: kept.cost,
+    minute: windowView(kept.minute),
+    day: windowView(kept.day),
+    strikes: kept.strikes,
+    bannedUntil: bannedUntilMs > 0 ? endIso(bannedUntilMs) : null,
+    decidedBy: kept.decidedBy ?? null,
+    config: kept.config,
+    upstream: upstream === '' ? null : upstream,
+    target: target ?? null,
+    ownMs: rounded(kept.ownMs),
+    upstreamMs: upstreamMs === undefined ? null : rounded(upstreamMs),
+    sentence: sentenceOf(kept),
+  }
+}
+
+/** `reset` is in Unix seconds, as in the answer's headers. */
+function windowView(window: KeptWindow | undefined) {
+  if (!window) return null
+  const { limit, used, resetMs } = window
+  return { limit, used: used ?? null, reset: Math.ceil(resetMs / 1_000) }
+}
+
+/** The path without tokens. Where it was cut, a part of one may be at its end. */
+function shownPath({ path, isPathCut }: KeptRefusal): string {
+  return isPathCut ? `${loggable(path.replace(/[\w%]*$/, ''))}…` : loggable(path)
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+function rounded(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10
+}

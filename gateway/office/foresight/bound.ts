@@ -1,0 +1,43 @@
+import { dayMs } from '../../front/limits/step.ts'
+import type { Limits } from '../../front/limits/limits.ts'
+import type { Plan } from '../../front/limits/plan.ts'
+import type { AuditStore } from '../../front/records/audit-store.ts'
+import { windows } from './planned-quotas.ts'
+
+/**
+ * Whether a preview names exactly the quotas and days that would have been refused, or at least those: peaks tell all
+ * about limits below those that were in force, but callers that were refused might have sent more.
+ */
+export type Bound = 'exact' | 'lower'
+
+/** The most changes of the configuration that are looked at. */
+const mostChanges = 1_000
+
+type BoundAsk = Readonly<{ now: Plan; then: Plan | undefined; fromDay: number }>
+
+/** Compares the limits then with all that were in force in these days, as the audit tells of changes. */
+export async function boundOf(audit: AuditStore, { now, then, fromDay }: BoundAsk): Promise<Bound> {
+  if (then === undefined) return 'exact'
+  const [before, after] = [numbers(now), numbers(then)]
+  if (windows.some((window) => after[window] > before[window])) return 'lower'
+  const query = { fromMs: fromDay * dayMs, what: 'config.change', limit: mostChanges }
+  for (const entry of await audit.list(query)) {
+    for (const window of windows) {
+      const place = `plans.${now.name}.${window}`
+      const limits = [entry.before, entry.after].map((side) => limitIn(side, place))
+      if (limits.some((limit) => limit < after[window])) return 'lower'
+    }
+  }
+  return 'exact'
+}
+
+/** The limits of a plan; a custom one has none of its own. */
+function numbers({ limits }: Plan): Limits {
+  return limits === 'custom' ? { perMinute: Infinity, perDay: Infinity } : limits
+}
+
+/** The limit that a line of the audit tells of; `Infinity` if it tells of none. */
+function limitIn(side: unknown, place: string): number {
+  const value: unknown = typeof side === 'object' && side !== null ? Reflect.get(side, place) : 0
+  return typeof value === 'number' && value > 0 ? value : Infinity
+}

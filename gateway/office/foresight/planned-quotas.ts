@@ -1,0 +1,138 @@
+import { accountOf, quotaOf, type Key } from '../../front/keys/key.ts'
+import type { KeyStore } from '../../front/keys/store.ts'
+import { stateOf } from '../../front/keys/view.ts'
+import type { Limits } from '../../front/limits/limits.ts'
+import { effectiveLimits, type Plan } from '../../front/limits/plan.ts'
+import { breathe } from '../../../shared/breathe.ts'
+
+/** Keys that are looked at in one turn of the loop. */
+const keysAtOnce = 1_000
+
+/** A window of a limit. */
+export type Window = 'perMinute' | 'perDay'
+export const windows: readonly Window[] = ['perMinute', 'perDay']
+
+/** A quota whose keys have a plan that would change. */
+export type PlannedQuota = {
+  readonly quota: string
+  /** Its key with the lowest id, and the number of its keys with this plan. */
+  key: string
+  name: string
+  /** The account of the quota. A test key has a quota of its own. */
+  readonly account: string | undefined
+  keys: number
+  /** The limits of the plan that changes, as far as they hold for its keys: without those of the keys' own. */
+  now: Limits
+  then: Limits
+  /** Whether the plan's limit holds in each window for any of its keys. */
+  holds: Readonly<Record<Window, boolean>>
+  /** Whether its keys would have no limits, and get 403. */
+  isShutOut: boolean
+}
+
+/** The quotas of the keys with some plan, and what is left out of it. */
+export type PlannedQuotas = Readonly<{
+  quotas: ReadonlyMap<string, PlannedQuota>
+  /** Keys with limits of their own in both windows, for which the plan's don't matter. */
+  ownLimits: number
+  /** Accounts that also have keys to which other limits apply. */
+  mixedAccounts: number
+  /** Keys of the plan, before or after, that had a plan or limits for a time in the days that are looked at. */
+  temporary: number
+}>
+
+/** The time of the look at keys, and the beginning of the days that it is about. */
+export type LookedAt = Readonly<{ nowMs: number; fromMs: number }>
+
+/**
+ * The quotas of the active keys of a plan, with its limits now and then. A window in which a key has a limit of its own
+ * counts as unlimited both times, because the plan's limit doesn't hold for it.
+ */
+export async function plannedQuotas(
+  store: KeyStore,
+  now: Plan,
+  then: Plan | undefined,
+  { nowMs, fromMs }: LookedAt,
+): Promise<PlannedQuotas> {
+  const quotas = new Map<string, PlannedQuota>()
+  const others = new Set<string>()
+  // Most keys have no limits of their own, and share one object.
+  const usual = changeFor({}, now, then)
+  let ownLimits = 0
+  let temporary = 0
+  let count = 0
+  for await (const key of store.list()) {
+    if (++count % keysAtOnce === 0) await breathe()
+    if (stateOf(key, nowMs) !== 'active') continue
+    if (wasTemporary(key, now.name, fromMs)) temporary++
+    const change =
+      key.plan !== now.name ? undefined : key.limits ? changeFor(key, now, then) : usual
+    if (!change) {
+      if (key.account !== undefined) others.add(quotaOf(key))
+      if (key.plan === now.name) ownLimits++
+      continue
+    }
+    const quota = quotaOf(key)
+    const known = quotas.get(quota)
+    if (!known) {
+      const { id, name } = key
+      quotas.set(quota, { quota, key: id, name, account: accountOf(quota), keys: 1, ...change })
+      continue
+    }
+    known.keys++
+    if (key.id < known.key) Object.assign(known, { key: key.id, name: key.name })
+    Object.assign(known, strictest(known, change))
+  }
+  const mixedAccounts = [...others].filter((quota) => quotas.has(quota)).length
+  return { quotas, ownLimits, mixedAccounts, temporary }
+}
+
+function wasTemporary(
+  { plan, temporaryPlan, temporaryLimits }: Key,
+  name: string,
+  fromMs: number,
+): boolean {
+  const latestMs = Math.max(temporaryPlan?.untilMs ?? 0, temporaryLimits?.untilMs ?? 0)
+  return latestMs > fromMs && (plan === name || temporaryPlan?.plan === name)
+}
+
+type Change = Pick<PlannedQuota, 'now' | 'then' | 'holds' | 'isShutOut'>
+
+const both: PlannedQuota['holds'] = { perMinute: true, perDay: true }
+
+/** The limits of a key's plan now and then; `undefined` if the key's own take their place, or if it has none now. */
+function changeFor(
+  key: Pick<Key, 'limits'>,
+  now: Plan,
+  then: Plan | undefined,
+): Change | undefined {
+  const limits = effectiveLimits(now, key.limits)
+  if (!limits) return undefined
+  const later = then && effectiveLimits(then, key.limits)
+  if (!later) return { now: limits, then: limits, holds: both, isShutOut: true }
+  const isOwn = (window: Window): boolean => key.limits?.[window] !== undefined
+  if (windows.every(isOwn)) return undefined
+  const ofPlan = (of: Limits): Limits => ({
+    perMinute: isOwn('perMinute') ? Infinity : of.perMinute,
+    perDay: isOwn('perDay') ? Infinity : of.perDay,
+  })
+  const holds = { perMinute: !isOwn('perMinute'), perDay: !isOwn('perDay') }
+  return { now: ofPlan(limits), then: ofPlan(later), holds, isShutOut: false }
+}
+
+/** The lower limits of two keys of one account. */
+function strictest(one: Change, other: Change): Change {
+  const least = (a: Limits, b: Limits): Limits => ({
+    perMinute: Math.min(a.perMinute, b.perMinute),
+    perDay: Math.min(a.perDay, b.perDay),
+  })
+  return {
+    now: least(one.now, other.now),
+    then: least(one.then, other.then),
+    holds: {
+      perMinute: one.holds.perMinute || other.holds.perMinute,
+      perDay: one.holds.perDay || other.holds.perDay,
+    },
+    isShutOut: one.isShutOut || other.isShutOut,
+  }
+}

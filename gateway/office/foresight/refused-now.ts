@@ -1,0 +1,35 @@
+import { breathe } from '../../../shared/breathe.ts'
+import type { QuotaStore } from '../../front/limits/store.ts'
+import type { PlannedQuota } from './planned-quotas.ts'
+
+/** Quotas that are asked about in one turn of the loop. */
+const batchSize = 100
+
+/** The quotas whose next request of one point would be refused by the limits then, by their counters of now. */
+export async function refusedNow(
+  store: QuotaStore,
+  quotas: readonly PlannedQuota[],
+): Promise<ReadonlySet<string>> {
+  const refused = new Set<string>()
+  const ask = (some: readonly PlannedQuota[]): Promise<unknown> => {
+    const asked = Promise.all(some.map(decide))
+    // If the batch before it fails, nobody takes its error.
+    asked.catch(() => undefined)
+    return asked
+  }
+  const decide = async ({ quota, key, then, isShutOut }: PlannedQuota): Promise<void> => {
+    if (isShutOut) return void refused.add(quota)
+    const { minuteUsed, dayUsed } = await store.decide(quota, { key, cost: 0, limits: then })
+    if (minuteUsed >= then.perMinute || dayUsed >= then.perDay) refused.add(quota)
+  }
+  // The store answers for the next ones while these are read.
+  let before: Promise<unknown> = Promise.resolve()
+  for (let start = 0; start < quotas.length; start += batchSize) {
+    const asked = ask(quotas.slice(start, start + batchSize))
+    await before
+    await breathe()
+    before = asked
+  }
+  await before
+  return refused
+}

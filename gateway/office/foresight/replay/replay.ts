@@ -1,0 +1,166 @@
+import type { Config, OwnPaths } from '../../../front/config/config.ts'
+import type { Key } from '../../../front/keys/key.ts'
+import { settingsAt } from '../../../front/keys/temporary.ts'
+import { decisiveWindow } from '../../../front/limits/headers.ts'
+import { effectiveLimits } from '../../../front/limits/plan.ts'
+import {
+  giveBack,
+  newQuota,
+  step,
+  type Decision,
+  type QuotaState,
+} from '../../../front/limits/step.ts'
+import type { LoggedRequest } from './logged-request.ts'
+import { costsBy, type CostOf } from './route-costs.ts'
+
+/** The configuration that a replay goes by. */
+export type ReplayRules = Pick<Config, 'plans' | 'bans' | 'routes' | OwnPaths>
+
+/** The key of a logged request; `key` is `undefined` for one that the store doesn't have. */
+export type LoggedKey = Readonly<{
+  id: string
+  quota: string
+  key: ReplayedKey | undefined
+}>
+
+/** The facts of a key that a replay needs. */
+export type ReplayedKey = Pick<
+  Key,
+  'name' | 'plan' | 'account' | 'test' | 'limits' | 'temporaryPlan' | 'temporaryLimits'
+>
+
+/** The outcomes of the requests of a key, or of a plan. */
+export type Outcomes = {
+  admitted: number
+  /** Refused, by the window that was used up, and by a running ban. */
+  minute: number
+  day: number
+  ban: number
+  /** Not for this plan: it isn't there any more, or a request costs more than its limit. They would get 403. */
+  forbidden: number
+  /** The bans that began. */
+  bans: number
+  firstRefusalMs: number | undefined
+}
+
+/** The part of a log's decisions that a replay makes as well. */
+export type Agreement = {
+  of: number
+  same: number
+  /** The first request for which it decides otherwise. */
+  first: Readonly<{ key: string; atMs: number; logged: string; replayed: string }> | undefined
+}
+
+type Outcome = 'admitted' | 'refused' | 'banned' | 'forbidden'
+
+/** A quota, and the points that will be given back to its days. */
+type ReplayedQuota = { state: QuotaState; back: { atMs: number; cost: number; day: number }[] }
+
+/** Puts logged requests to the limits of one configuration, in their order, by the step that decides in gateways too. */
+export class Replay {
+  readonly keys = new Map<string, Outcomes>()
+  readonly plans = new Map<string, Outcomes>()
+  readonly agreement: Agreement = { of: 0, same: 0, first: undefined }
+  readonly #rules: ReplayRules
+  readonly #costByRoute: CostOf
+  readonly #quotas = new Map<string, ReplayedQuota>()
+
+  constructor(rules: ReplayRules) {
+    this.#rules = rules
+    this.#costByRoute = costsBy(rules)
+  }
+
+  /** Whether a request cost nothing and costs nothing here: then it is left out. */
+  isFree(request: LoggedRequest): boolean {
+    return request.cost === 0 && request.verdict === 'admitted' && this.#costOf(request) === 0
+  }
+
+  /** Takes the next request; `atMs` is at most a second before that of the last one. */
+  take(request: LoggedRequest, of: LoggedKey, planName: string, atMs: number): void {
+    if (this.isFree(request)) return
+    const { verdict, isGivenBack } = request
+    const cost = this.#costOf(request)
+    const plan = this.#rules.plans.get(planName)
+    const limits = plan && effectiveLimits(plan, limitsAt(of.key, atMs))
+    const [ofKey, ofPlan] = [entry(this.keys, of.id), entry(this.plans, planName)]
+    if (!plan || !limits) {
+      ofKey.forbidden++
+      ofPlan.forbidden++
+      return this.#compare(request, 'forbidden')
+    }
+    const quota = this.#quotaOf(of.quota, atMs)
+    const isTooDear = cost > 1 && cost > Math.min(limits.perMinute, limits.perDay)
+    const bans = plan.bans ? this.#rules.bans : undefined
+    const ask = { key: of.id, cost: isTooDear ? 0 : cost, limits, bans }
+    const decision = step(quota.state, ask, atMs)
+    const outcome = outcomeOf(decision.verdict, isTooDear)
+    const window =
+      outcome === 'refused' ? (decisiveWindow(decision, limits)?.name ?? 'minute') : undefined
+    for (const outcomes of [ofKey, ofPlan]) count(outcomes, outcome, window, decision.bans, atMs)
+    if (outcome === 'admitted' && isGivenBack) {
+      quota.back.push({ atMs: request.endMs, cost, day: decision.seen.day })
+    }
+    if (verdict) this.#compare(request, outcome)
+  }
+
+  #costOf({ asked, cost }: LoggedRequest): number {
+    return asked ? this.#costByRoute(asked.method, asked.path) : cost
+  }
+
+  #compare({ key, atMs, verdict: logged }: LoggedRequest, replayed: Outcome): void {
+    if (!logged) return
+    const { agreement } = this
+    agreement.of++
+    if (logged === replayed) agreement.same++
+    else agreement.first ??= { key, atMs, logged, replayed }
+  }
+
+  #quotaOf(name: string, nowMs: number): ReplayedQuota {
+    let quota = this.#quotas.get(name)
+    if (!quota) this.#quotas.set(name, (quota = { state: newQuota(), back: [] }))
+    if (quota.back.length > 0) {
+      const { state, back } = quota
+      for (const { cost, day } of back.filter(({ atMs }) => atMs <= nowMs))
+        giveBack(state, cost, day)
+      quota.back = back.filter(({ atMs }) => atMs > nowMs)
+    }
+    return quota
+  }
+}
+
+/** The limits of a key's own at a time, as far as the key still tells. */
+function limitsAt(key: ReplayedKey | undefined, atMs: number): ReplayedKey['limits'] {
+  const isTemporary = key?.temporaryPlan ?? key?.temporaryLimits
+  return key && isTemporary ? settingsAt(key, atMs).limits : key?.limits
+}
+
+function outcomeOf(verdict: Decision['verdict'], isTooDear: boolean): Outcome {
+  if (verdict === 'banned' || verdict === 'refused') return verdict
+  return isTooDear ? 'forbidden' : 'admitted'
+}
+
+function count(
+  outcomes: Outcomes,
+  outcome: Outcome,
+  window: 'minute' | 'day' | undefined,
+  bans: boolean,
+  atMs: number,
+): void {
+  if (window) outcomes[window]++
+  else if (outcome === 'banned') outcomes.ban++
+  else outcomes[outcome === 'admitted' ? 'admitted' : 'forbidden']++
+  if (bans) outcomes.bans++
+  if (outcome !== 'admitted' && outcome !== 'forbidden') outcomes.firstRefusalMs ??= atMs
+}
+
+function entry(all: Map<string, Outcomes>, name: string): Outcomes {
+  let outcomes = all.get(name)
+  if (!outcomes) all.set(name, (outcomes = noOutcomes()))
+  return outcomes
+}
+
+/** No requests. */
+export function noOutcomes(): Outcomes {
+  const refused = { minute: 0, day: 0, ban: 0, forbidden: 0 }
+  return { admitted: 0, ...refused, bans: 0, firstRefusalMs: undefined }
+}

@@ -1,0 +1,60 @@
+import { dayText } from '../../front/counts/usage.ts'
+import type { Bound } from './bound.ts'
+import type { PlannedQuotas } from './planned-quotas.ts'
+
+export type UnsaidFacts = Readonly<{
+  bound: Bound
+  planned: PlannedQuotas
+  fromDay: number
+  /** The first day of which anything is recorded; `Infinity` if there is none. */
+  firstDay: number
+  /** The number of grants of points in these days. */
+  grants: number
+}>
+
+/** Says that the limits of a plan aren't known here. */
+export function variableText(plan: string): string {
+  return `The limits of ${plan} come from a variable of the environment, so nothing is told.`
+}
+
+/** Sentences about what a preview can't tell, and what it has left out. */
+export function unsaidOf({ bound, planned, fromDay, firstDay, grants }: UnsaidFacts): string[] {
+  const { ownLimits, mixedAccounts, temporary } = planned
+  return [
+    'Each key counts with the plan and the limits that it has today.',
+    'Bans, costs of routes and the number of refused requests are not foreseen.',
+    ...(bound === 'lower'
+      ? [
+          'This is a lower bound: callers that a lower limit refused on those days may have had more to send.',
+        ]
+      : []),
+    ...(firstDay > fromDay
+      ? [
+          Number.isFinite(firstDay)
+            ? `Nothing is recorded of the days before ${dayText(firstDay)}.`
+            : 'Nothing is recorded of these days.',
+        ]
+      : []),
+    ...(temporary > 0
+      ? [
+          `Keys with a plan or limits for a time: ${temporary.toLocaleString('en')}. They count with those that stay, so a ` +
+            'day may be hit by what was allowed for a time.',
+        ]
+      : []),
+    ...(grants > 0
+      ? [
+          `Grants of points in these days: ${grants.toLocaleString('en')}, to keys of any plan. Days that they ` +
+            'raised are judged without them.',
+        ]
+      : []),
+    ...(ownLimits > 0
+      ? [`Keys with limits of their own are left out: ${ownLimits.toLocaleString('en')}.`]
+      : []),
+    ...(mixedAccounts > 0
+      ? [
+          `Accounts that also have keys with other limits: ${mixedAccounts.toLocaleString('en')}. All their keys ` +
+            'share one count, so a day of theirs may be hit by requests that other limits hold for.',
+        ]
+      : []),
+  ]
+}

@@ -1,0 +1,148 @@
+import { breathe } from '../../../shared/breathe.ts'
+import { sortedInTurns } from '../../../shared/in-turns.ts'
+import { quotaOf, type Key } from '../../front/keys/key.ts'
+import { settingsAt } from '../../front/keys/temporary.ts'
+import { dayMs } from '../../front/limits/step.ts'
+import { routeTally } from '../../front/counts/route-tallies.ts'
+import { usageKind, type UsageKind } from '../../front/counts/usage.ts'
+import type { Stores } from '../../front/stores/stores.ts'
+import { ownKey, type Figures, type KeyFigures, type LedgerRow } from './rows.ts'
+
+/** The stores that a day is gathered from. */
+export type Sources = Pick<Stores, 'quota' | 'tallies' | 'keys'>
+
+/** The part of a row that keys tell. */
+type OfKeys = { keys: KeyFigures[]; plan: string; unusedPlan: string; routes: ByRoute | undefined }
+
+type ByRoute = Map<string, Figures>
+
+/** The use of a key, and of its routes where they are counted. */
+type KeyUse = { own: Figures | undefined; routes: ByRoute | undefined }
+
+/** Keys that are looked at in one turn of the loop. */
+const keysAtOnce = 1_000
+
+/** The rows of a day, by the names of quotas: of each quota that used points or whose keys were used. */
+export async function gathered(stores: Sources, day: number): Promise<LedgerRow[]> {
+  const points = await pointsByQuota(stores, day)
+  const usage = await usageByKey(stores, day)
+  const byQuota = new Map<string, OfKeys>()
+  let count = 0
+  for await (const key of stores.keys.list()) {
+    noteKey(key, { day, points, usage, byQuota })
+    if (++count % keysAtOnce === 0) await breathe()
+  }
+  const quotas = await sortedInTurns([...new Set([...points.keys(), ...byQuota.keys()])], inOrder)
+  return quotas.map((quota) => rowOf(quota, points.get(quota) ?? 0, byQuota.get(quota)))
+}
+
+function rowOf(quota: string, points: number, of: OfKeys | undefined): LedgerRow {
+  const keys = [...(of?.keys ?? [])].sort((a, b) => inOrder(a.key, b.key))
+  const requests = keys.reduce((sum, each) => sum + each.requests, 0)
+  const refused = keys.reduce((sum, each) => sum + each.refused, 0)
+  const figures = { requests, points, refused }
+  const own = ownKey(quota, figures)
+  return {
+    ...{ quota, plan: of?.plan || of?.unusedPlan || '', ...figures },
+    keys: own.length > 0 ? own : keys,
+    routes: [...(of?.routes ?? [])]
+      .map(([route, figures]) => ({ route, ...figures }))
+      .sort((a, b) => inOrder(a.route, b.route)),
+  }
+}
+
+async function pointsByQuota({ quota }: Sources, day: number): Promise<Map<string, number>> {
+  const found = new Map<string, number>()
+  for await (const some of quota.points(day)) {
+    for (const { quota, points } of some) {
+      if (/^(?:key|account):/.test(quota)) found.set(quota, points)
+    }
+  }
+  return found
+}
+
+/** The usage of keys as gateways have written it down. */
+async function usageByKey({ tallies }: Sources, day: number): Promise<Map<string, KeyUse>> {
+  const found = new Map<string, KeyUse>()
+  for await (const { key, what, count } of tallies.list(day, day)) {
+    const kind = usageKind(what)
+    const ofRoute = kind ? undefined : routeTally(what)
+    if (!kind && !ofRoute) continue
+    let use = found.get(key)
+    if (!use) found.set(key, (use = { own: undefined, routes: undefined }))
+    if (kind) addTo((use.own ??= noFigures()), kind, count)
+    if (ofRoute)
+      addTo(
+        figuresOf((use.routes ??= new Map<string, Figures>()), ofRoute.path),
+        ofRoute.kind,
+        count,
+      )
+  }
+  return found
+}
+
+function noFigures(): Figures {
+  return { requests: 0, points: 0, refused: 0 }
+}
+
+function figuresOf(routes: ByRoute, path: string): Figures {
+  let figures = routes.get(path)
+  if (!figures) routes.set(path, (figures = noFigures()))
+  return figures
+}
+
+function addTo(figures: Figures, kind: UsageKind, count: number): void {
+  if (kind === 'admitted') figures.requests += count
+  if (kind === 'refused') figures.refused += count
+  else figures.points += kind === 'less' ? -count : count
+}
+
+type Noting = Readonly<{
+  day: number
+  points: Map<string, number>
+  usage: ReadonlyMap<string, KeyUse>
+  byQuota: Map<string, OfKeys>
+}>
+
+/** Notes a key, unless it is a test key, which nobody pays for: with its quota at the end of the day, and with its own one if it left that within the day. */
+function noteKey(key: Key, { day, points, usage, byQuota }: Noting): void {
+  const [quota, own] = [quotaOf(key), `key:${key.id}`]
+  if (key.test) return void points.delete(own)
+  const { own: figures, routes } = usage.get(key.id) ?? {}
+  if (!figures && !points.has(quota) && !points.has(own)) return
+  const { plan } = settingsAt(key, (day + 1) * dayMs - 1)
+  if (quota !== own && points.has(own)) entry(byQuota, own).unusedPlan = plan
+  if (!figures && !points.has(quota)) return
+  const of = entry(byQuota, quota)
+  if (figures) {
+    of.keys.push({ key: key.id, ...figures })
+    of.plan = withPlan(of.plan, plan)
+  } else of.unusedPlan = withPlan(of.unusedPlan, plan)
+  if (routes) addRoutes((of.routes ??= new Map<string, Figures>()), routes)
+}
+
+function addRoutes(sums: ByRoute, routes: ByRoute): void {
+  for (const [path, { requests, points, refused }] of routes) {
+    const sum = figuresOf(sums, path)
+    sum.requests += requests
+    sum.points += points
+    sum.refused += refused
+  }
+}
+
+function entry(byQuota: Map<string, OfKeys>, quota: string): OfKeys {
+  let of = byQuota.get(quota)
+  if (!of) byQuota.set(quota, (of = { keys: [], plan: '', unusedPlan: '', routes: undefined }))
+  return of
+}
+
+/** A list of plans with one more. */
+function withPlan(plans: string, plan: string): string {
+  if (plans === '' || plans === plan) return plan
+  return [...new Set([...plans.split(','), plan])].sort(inOrder).join(',')
+}
+
+/** By the numbers of their characters, which is the same everywhere. */
+function inOrder(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

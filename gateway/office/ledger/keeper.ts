@@ -1,0 +1,61 @@
+import type { Clock } from '../../../shared/clock.ts'
+import type { FleetStore } from '../../front/fleet/store.ts'
+import { closeDueDays, lastDueDay, type LedgerStores } from './ledger.ts'
+
+/** The time between two looks at the clock. */
+const everyMs = 5_000
+
+/** The place in the fleet of the gateway that closes days. */
+const place = 'ledger'
+
+export type KeeperOptions = Readonly<{
+  stores: LedgerStores & Readonly<{ fleet: Pick<FleetStore, 'take' | 'leave' | 'list'> }>
+  self: Readonly<{ id: string; name: string }>
+  /** The estimate of the store's time, by which it looks. Days are closed by the store's own. */
+  clock: Clock
+  /** Called when closing begins to fail, and with `undefined` when it works again. */
+  trouble: (error: Error | undefined) => void
+}>
+
+/** Closes each day of the ledger when its grace is over: one gateway of the fleet does, another one if that dies. */
+export class LedgerKeeper {
+  readonly #options: KeeperOptions
+  readonly #timer: NodeJS.Timeout
+  /** The latest day up to which this gateway knows that all are closed. */
+  #closedDay = 0
+  #isClosing = false
+  #isFailing = false
+  #isOver = false
+
+  constructor(options: KeeperOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => void this.look(), everyMs)
+    this.#timer.unref()
+  }
+
+  /** Closes what is due. Between two days it asks nobody. */
+  async look(): Promise<void> {
+    const { stores, self, clock, trouble } = this.#options
+    if (lastDueDay(clock()) <= this.#closedDay || this.#isClosing) return
+    this.#isClosing = true
+    try {
+      if ((await stores.fleet.take(place, self.id, self.name)) !== undefined) return
+      const { nowMs } = await stores.fleet.list()
+      await closeDueDays(stores, nowMs)
+      this.#closedDay = lastDueDay(nowMs)
+      await stores.fleet.leave(place, self.id)
+      if (this.#isFailing) trouble(undefined)
+      this.#isFailing = false
+    } catch (error) {
+      if (!this.#isFailing && !this.#isOver) trouble(error as Error)
+      this.#isFailing = true
+    } finally {
+      this.#isClosing = false
+    }
+  }
+
+  stop(): void {
+    this.#isOver = true
+    clearInterval(this.#timer)
+  }
+}

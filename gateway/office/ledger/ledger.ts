@@ -1,0 +1,64 @@
+import { breathe } from '../../../shared/breathe.ts'
+import { pastDays } from '../../front/limits/past-points.ts'
+import { dayMs } from '../../front/limits/step.ts'
+import type { Stores } from '../../front/stores/stores.ts'
+import { gathered, type Sources } from './gather.ts'
+import { linesOf, PlanSums, type LedgerBy, type LedgerLine } from './lines.ts'
+import { packed, unpacked, type LedgerRow } from './rows.ts'
+import { graceMs, ledgerDays } from '../../front/records/ledger-store.ts'
+
+export type LedgerStores = Sources & Pick<Stores, 'ledger'>
+
+/** The latest day that is to be closed at a time. */
+export function lastDueDay(nowMs: number): number {
+  return Math.floor((nowMs - graceMs) / dayMs) - 1
+}
+
+/** Closes the days that are over, as far as their counters are still there. Any number of processes may do it at once. */
+export async function closeDueDays(stores: LedgerStores, nowMs: number): Promise<void> {
+  const { ledger } = stores
+  const today = Math.floor(nowMs / dayMs)
+  const began = await ledger.begin(today)
+  for (let day = Math.max(began, today - pastDays); day <= lastDueDay(nowMs); day++) {
+    if (await ledger.isClosed(day)) continue
+    await ledger.close({ day, chunks: await packed(await gathered(stores, day)) })
+  }
+}
+
+export type LedgerQuery = Readonly<{ fromDay: number; toDay: number; by: LedgerBy }>
+
+/** The lines of some days, in an order that is always the same. Days that are due are closed before. */
+export async function* ledgerLines(
+  stores: LedgerStores,
+  { fromDay, toDay, by }: LedgerQuery,
+  nowMs: number,
+): AsyncGenerator<LedgerLine, void> {
+  await closeDueDays(stores, nowMs)
+  const today = Math.floor(nowMs / dayMs)
+  const first = Math.max(fromDay, today - ledgerDays)
+  for (let day = first; day <= Math.min(toDay, today); day++) {
+    const chunks = await stores.ledger.chunks(day)
+    const final = chunks !== undefined
+    const sums = new PlanSums()
+    for await (const rows of chunks ? rowsIn(chunks) : rowsSoFar(stores, day, today)) {
+      if (by === 'plan') sums.add(rows)
+      else yield* linesOf(rows, by, day, final)
+      await breathe()
+    }
+    yield* sums.lines(day, final)
+  }
+}
+
+async function* rowsIn(chunks: readonly Buffer[]): AsyncGenerator<LedgerRow[]> {
+  for (const chunk of chunks) yield await unpacked(chunk)
+}
+
+/** The rows of a day that isn't closed: today, or yesterday before its grace is over. */
+async function* rowsSoFar(
+  stores: LedgerStores,
+  day: number,
+  today: number,
+): AsyncGenerator<LedgerRow[]> {
+  const began = await stores.ledger.begin(today)
+  if (day >= Math.max(began, today - pastDays)) yield await gathered(stores, day)
+}

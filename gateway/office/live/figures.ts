@@ -1,0 +1,179 @@
+import { whyOf, type Why } from '../explain/sentences.ts'
+import type { RecentRefusals } from '../../front/counts/recent-refusals.ts'
+import type { KeptRefusal } from '../../front/counts/refusal-block.ts'
+import type { FleetQuestions } from '../../front/fleet/questions.ts'
+import type { Member, MemberConfig } from '../../front/fleet/store.ts'
+import type { LiveCounts } from '../../front/counts/live-counts.ts'
+import type { RefusedKey, Refuser } from '../../front/counts/refused-keys.ts'
+import { numbersOfRow } from '../../front/counts/sum-rows.ts'
+
+/** The kind of the question for live figures. */
+export const liveKind = 'live'
+
+/** The most refused keys and the most refusals that one gateway tells at a time. */
+const mostKeys = 50
+export const mostRefusals = 50
+
+/** A question for live figures: what the asker knows of each gateway, by the ids of their processes. */
+export type LiveQuestion = Readonly<{
+  known: Readonly<Record<string, Known>>
+  /** The number of seconds that a gateway tells of which isn't known. */
+  seconds: number
+  /** Whether such a gateway also tells of the minutes of a day. */
+  minutes: boolean
+}>
+
+/** The last second, and the number of the last refusal, that a gateway’s answers have come to. */
+export type Known = Readonly<{ second: number; refusal: number }>
+
+/** A target as one gateway sees it. */
+export type TargetFigures = Readonly<{ upstream: string; target: string; healthy: boolean }>
+
+export type LatestRefusal = ReturnType<typeof refusalView>
+export type RefusedKeyFigures = ReturnType<typeof keyView>
+
+/** The figures of one gateway. */
+export type Figures = Readonly<{
+  /** Of its process. */
+  id: string
+  name: string
+  /** The time by which its seconds are numbered. */
+  nowMs: number
+  /** Each row begins with its number, and goes on with the columns of a `SumRows`. */
+  seconds: readonly (readonly number[])[]
+  minutes: readonly (readonly number[])[]
+  /** The last second that is over. */
+  second: number
+  /** The newest refusals, the oldest first, and the number of the last one. */
+  refusals: readonly LatestRefusal[]
+  refusal: number
+  refusedKeys: readonly RefusedKeyFigures[]
+  targets: readonly TargetFigures[]
+  /** Whether the store could be asked last. */
+  isReachable: boolean
+  /** Absent in an app that uses the plugin. */
+  config: Readonly<{ hash: string; sharedHash: string; refuses: string | null }> | null
+}>
+
+export type FiguresOptions = Readonly<{
+  counts: LiveCounts
+  recentRefusals: RecentRefusals
+  self: () => Member
+  isReachable: () => boolean
+  targets: () => readonly TargetFigures[]
+}>
+
+/** Reads the live figures of this gateway for a question. */
+export type ReadFigures = (question: LiveQuestion) => Figures
+
+export function figuresReader(options: FiguresOptions): ReadFigures {
+  const { counts, recentRefusals, isReachable, targets } = options
+  return ({ known, seconds, minutes }) => {
+    const { sums, refusedKeys } = counts
+    const { id, name, config } = options.self()
+    const before = known[id]
+    const { nowMs } = sums
+    const second = sums.close()
+    return {
+      id,
+      name,
+      nowMs,
+      seconds: sums.secondsAfter(before ? before.second : second - seconds),
+      minutes: minutes && !before ? sums.minutes() : [],
+      second,
+      refusals: recentRefusals
+        .after(before ? before.refusal : 0, mostRefusals)
+        .map((kept) => refusalView(kept, name)),
+      refusal: recentRefusals.number,
+      refusedKeys: refusedKeys.top(mostKeys, second).map(keyView),
+      targets: targets(),
+      isReachable: isReachable(),
+      config: config ? configView(config) : null,
+    }
+  }
+}
+
+/** Lets a gateway answer questions for live figures. Returns the function that ends it. */
+export function answerLive(questions: FleetQuestions, read: ReadFigures): () => void {
+  return questions.answer(liveKind, (about) => {
+    const question = questionFrom(about)
+    return question && read(question)
+  })
+}
+
+function configView({ hash, sharedHash, refusal }: MemberConfig) {
+  return { hash, sharedHash, refuses: refusal ?? null }
+}
+
+function refusalView(kept: KeptRefusal, gateway: string) {
+  const { id, atMs, caller, status, code, reason, route } = kept
+  const why: Why = whyOf(kept)
+  return {
+    id,
+    time: new Date(atMs).toISOString(),
+    gateway,
+    key: caller?.id ?? null,
+    name: caller?.name ?? null,
+    plan: caller?.plan ?? null,
+    route,
+    status,
+    code: code ?? null,
+    reason: why,
+    window: reason === 'minute' || reason === 'day' ? reason : null,
+  }
+}
+
+function keyView({ caller, by, count }: RefusedKey) {
+  const window: Exclude<Refuser, 'other'> | null = by === 'other' ? null : by
+  return { key: caller.id, name: caller.name, plan: caller.plan, window, count }
+}
+
+/** The question in a text; `undefined` if another program has written it. */
+function questionFrom(text: string): LiveQuestion | undefined {
+  try {
+    const question = JSON.parse(text) as LiveQuestion
+    const { known, seconds } = question
+    const isQuestion =
+      typeof known === 'object' && Number.isFinite(seconds) && Object.values(known).every(isKnown)
+    return isQuestion ? question : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isKnown({ second, refusal }: Known): boolean {
+  return Number.isFinite(second) && Number.isFinite(refusal)
+}
+
+/** The figures in an answer; `undefined` if another program, or another version, has written it. */
+export function figuresFrom(answer: unknown): Figures | undefined {
+  if (typeof answer !== 'object' || answer === null) return undefined
+  const figures = answer as Figures
+  const { id, name, nowMs, second, refusal, seconds, minutes } = figures
+  const { refusals, refusedKeys, targets, config } = figures
+  const areFigures =
+    [id, name].every(isText) &&
+    [nowMs, second, refusal].every(Number.isFinite) &&
+    [seconds, minutes, refusals, refusedKeys, targets].every(Array.isArray) &&
+    [...seconds, ...minutes].every(isRow) &&
+    [...refusals, ...refusedKeys, ...targets].every(isObject) &&
+    refusals.every(({ time }) => isText(time)) &&
+    refusedKeys.every(({ key, window, count }) => {
+      return isText(key) && (window === null || isText(window)) && Number.isFinite(count)
+    }) &&
+    targets.every(({ upstream, target }) => isText(upstream) && isText(target)) &&
+    (config === null || (isObject(config) && isText(config.hash) && isText(config.sharedHash)))
+  return areFigures ? figures : undefined
+}
+
+function isRow(row: unknown): boolean {
+  return Array.isArray(row) && row.length === numbersOfRow + 1 && row.every(Number.isFinite)
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string'
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,81 @@
+import { byConfiguration } from '../../front/fleet/in-force.ts'
+import type { SumsView } from '../../front/counts/sum-rows.ts'
+import type { Figures, RefusedKeyFigures, LatestRefusal } from './figures.ts'
+
+/** The most refused keys of a picture. */
+const mostKeys = 20
+
+/** The ranges of a picture's rows, and the seconds of a row. */
+export const ranges = { '15m': 1, day: 60 } as const
+
+export type LiveRange = keyof typeof ranges
+
+/** The sums of one second or one minute; `at` is its beginning, in Unix seconds. */
+export type LiveRow = Readonly<{ at: number }> & SumsView
+
+/** The live figures of a fleet, as programs get them. */
+export type Picture = Readonly<{
+  time: string
+  gateways: Readonly<{ asked: number; told: number; names: readonly string[] }>
+  lastMinute: SumsView
+  store: Readonly<{ reachable: boolean; without: readonly string[] }>
+  configs: ReturnType<typeof configsOf>
+  targets: ReturnType<typeof targetsOf>
+  refusedKeys: readonly RefusedKeyFigures[]
+  /** The newest at the end. */
+  refusals: readonly LatestRefusal[]
+  /** The number of those that were left out, because there were too many at a time. */
+  refusalsLeftOut: number
+  range: Readonly<{
+    name: LiveRange
+    step: number
+    sums: SumsView
+    rows: readonly LiveRow[]
+  }> | null
+}>
+
+/** The present, by the gateways that have answered. */
+export function presentOf(all: readonly Figures[]) {
+  const without = all.filter(({ isReachable }) => !isReachable).map(({ name }) => name)
+  return {
+    store: { reachable: without.length === 0, without: without.sort() },
+    configs: configsOf(all),
+    targets: targetsOf(all),
+    refusedKeys: keysOf(all),
+  }
+}
+
+/** The configurations in force, with their gateways and the mistakes of files that these refuse. */
+function configsOf(all: readonly Figures[]) {
+  const groups = byConfiguration(all).sort((a, b) => (a.hash < b.hash ? -1 : 1))
+  return groups.map(({ hash, members }) => {
+    const refusals = members.flatMap(({ name, config }) =>
+      typeof config?.refuses === 'string' ? { gateway: name, mistake: config.refuses } : [],
+    )
+    return { hash, gateways: members.map(({ name }) => name), refusals }
+  })
+}
+
+/** Each target, and the gateways that see it unhealthy. */
+function targetsOf(all: readonly Figures[]) {
+  const found = new Map<string, { upstream: string; target: string; unhealthyAt: string[] }>()
+  for (const { name, targets } of all) {
+    for (const { upstream, target, healthy } of targets) {
+      const key = `${upstream} ${target}`
+      const entry = found.get(key) ?? { upstream, target, unhealthyAt: [] }
+      if (!healthy) entry.unhealthyAt.push(name)
+      found.set(key, entry)
+    }
+  }
+  return [...found.values()].map((each) => ({ ...each, healthy: each.unhealthyAt.length === 0 }))
+}
+
+/** The keys that were refused most, by all gateways together. */
+function keysOf(all: readonly Figures[]): RefusedKeyFigures[] {
+  const found = new Map<string, RefusedKeyFigures>()
+  for (const each of all.flatMap(({ refusedKeys }) => refusedKeys)) {
+    const name = `${each.window} ${each.key}`
+    found.set(name, { ...each, count: each.count + (found.get(name)?.count ?? 0) })
+  }
+  return [...found.values()].sort((a, b) => b.count - a.count).slice(0, mostKeys)
+}

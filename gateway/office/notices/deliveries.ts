@@ -1,0 +1,100 @@
+import type { Clock } from '../../../shared/clock.ts'
+import type { Log } from '../../../shared/log.ts'
+import type { Counts } from '../../front/counts/meters.ts'
+import type { NoticeAddress } from './addresses.ts'
+import { delaysMs } from './delays.ts'
+import type { Notice } from '../../front/records/notice.ts'
+import { send, type Answer } from './send.ts'
+import type { NoticeStore, Outcome, Queued } from '../../front/records/notice-store.ts'
+
+/** Notices that are on their way to one address at a time. */
+const batchSize = 4
+
+export type DeliveryOptions = Readonly<{
+  store: () => NoticeStore
+  /** Notices by type and result. */
+  counts: Counts
+  clock: Clock
+  log: Log
+}>
+
+/** Sends the notices of queues that are due: each queue by itself, so that an address that hangs holds up no other. */
+export class Deliveries {
+  readonly #options: DeliveryOptions
+  readonly #running = new Map<string, Promise<void>>()
+  /** Addresses whose last notice didn't arrive, so that the log has one line about it. */
+  readonly #troubled = new Set<string>()
+  readonly #stop = new AbortController()
+
+  constructor(options: DeliveryOptions) {
+    this.#options = options
+  }
+
+  /** Sends all that is due for an address; resolves when nothing is. Rejects if the store is out of reach. */
+  pump(address: NoticeAddress): Promise<void> {
+    const { id } = address.queue
+    const running = this.#running.get(id)
+    if (running) return running
+    const done = this.#deliverAll(address).finally(() => this.#running.delete(id))
+    this.#running.set(id, done)
+    return done
+  }
+
+  /** Sends a notice once, and counts it. */
+  async try({ settings }: NoticeAddress, notice: Notice): Promise<Answer> {
+    const nowMs = this.#options.clock()
+    const answer = await send({ settings, notice, nowMs, signal: this.#stop.signal })
+    this.#options.counts.add(notice.type, answer.isDelivered ? 'delivered' : 'failed')
+    return answer
+  }
+
+  /** Stops tries under way; others send their notices again. */
+  close(): void {
+    this.#stop.abort()
+  }
+
+  async #deliverAll(address: NoticeAddress): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      const due = await this.#options.store().due(address.queue, batchSize)
+      if (due.length === 0) return
+      await Promise.all(due.map((notice) => this.#deliver(address, notice)))
+    }
+  }
+
+  async #deliver(address: NoticeAddress, notice: Queued): Promise<void> {
+    const answer = await this.try(address, notice)
+    if (this.#stop.signal.aborted && !answer.isDelivered) return
+    const outcome = this.#outcomeOf(notice, answer)
+    this.#tell(address, answer)
+    if (outcome.is === 'given up') this.#options.counts.add(notice.type, 'given_up')
+    await this.#options.store().settle(address.queue, notice.id, outcome)
+  }
+
+  #outcomeOf(notice: Queued, { isDelivered, isGone, why = '' }: Answer): Outcome {
+    if (isDelivered) return { is: 'delivered' }
+    if (isGone) return { is: 'ended' }
+    const after: Queued = {
+      ...notice,
+      ...{ tries: notice.tries + 1, lastTriedAtMs: this.#options.clock(), why },
+    }
+    const delayMs = delaysMs[notice.tries]
+    if (delayMs !== undefined) return { is: 'again', after, delayMs }
+    return { is: 'given up', after: { ...after, isGivenUp: true } }
+  }
+
+  /** Logs that notices don't arrive any more, and that they do again. */
+  #tell({ shown, queue }: NoticeAddress, { isDelivered, isGone, why }: Answer): void {
+    const { log } = this.#options
+    const wasTroubled = this.#troubled.has(queue.id)
+    if (isDelivered) this.#troubled.delete(queue.id)
+    else this.#troubled.add(queue.id)
+    if (isGone) {
+      const until = 'until its entry changes, or a test arrives there'
+      log.warn({ to: shown }, `the address of notices has answered 410: it gets no more ${until}`)
+    } else if (!isDelivered && !wasTroubled) {
+      log.warn({ to: shown, why }, 'a notice didn’t arrive; it is tried again')
+    } else if (isDelivered && wasTroubled) {
+      log.info({ to: shown }, 'notices arrive again')
+    }
+  }
+}

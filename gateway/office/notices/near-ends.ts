@@ -1,0 +1,100 @@
+import { breathe } from '../../../shared/breathe.ts'
+import type { Clock } from '../../../shared/clock.ts'
+import type { Config } from '../../front/config/config.ts'
+import { announcer } from '../../front/config/deprecations.ts'
+import type { Key } from '../../front/keys/key.ts'
+import type { KeyStore } from '../../front/keys/store.ts'
+import { stateOf } from '../../front/keys/view.ts'
+import { dayMs } from '../../front/limits/step.ts'
+import { deprecatedCalls } from '../../front/counts/deprecated-calls.ts'
+import type { TallyStore } from '../../front/counts/tally-store.ts'
+import { noticedKey, noticeOf, type NewNotice } from '../../front/records/notice.ts'
+
+/** The days before the end of a key, and before a sunset, on which they are told; the nearest first. */
+const expiryDays = [1, 7]
+const sunsetDays = [7, 30]
+
+/** A key still calls an operation if it did within this time. */
+const recentDays = 30
+
+/** Keys that are looked at in one turn of the loop. */
+const keysAtOnce = 200
+
+export type NearEndsOptions = Readonly<{
+  stores: Readonly<{ keys: KeyStore; tallies: TallyStore }>
+  config: Config
+  clock: Clock
+}>
+
+/** The notices of keys that end soon. */
+export async function* expiringKeys({
+  stores,
+  clock,
+}: Omit<NearEndsOptions, 'config'>): AsyncGenerator<NewNotice, void> {
+  let count = 0
+  for await (const key of stores.keys.list()) {
+    const notice = expiryOf(key, clock())
+    if (notice) yield notice
+    if (++count % keysAtOnce === 0) await breathe()
+  }
+}
+
+function expiryOf(key: Key, nowMs: number): NewNotice | undefined {
+  const { id, plan, expiresAtMs } = key
+  if (expiresAtMs === undefined || stateOf(key, nowMs) !== 'active') return undefined
+  const days = expiryDays.find((days) => expiresAtMs - nowMs <= days * dayMs)
+  if (days === undefined) return undefined
+  const data = {
+    key: noticedKey(key),
+    ...{ plan, expiresAt: new Date(expiresAtMs).toISOString(), days },
+  }
+  return noticeOf(
+    { type: 'key.expiring', parts: [id, expiresAtMs, days], atMs: nowMs, data },
+    { rememberMs: expiresAtMs - nowMs + dayMs },
+  )
+}
+
+/** The notices of operations that end soon, with the number of keys that still call. */
+export async function nearSunsets(
+  { stores, config, clock }: NearEndsOptions,
+  isTold: (id: string) => boolean,
+): Promise<readonly NewNotice[]> {
+  const nowMs = clock()
+  const near = config.deprecations.flatMap((deprecation) => {
+    const { operation, sunsetMs } = deprecation
+    const leftMs = (sunsetMs ?? 0) - nowMs
+    const days = sunsetDays.find((days) => leftMs > 0 && leftMs <= days * dayMs)
+    if (sunsetMs === undefined || days === undefined) return []
+    return { deprecation, operation, sunsetMs, days }
+  })
+  const notices = near.map(({ deprecation, operation, sunsetMs, days }) => ({
+    deprecation,
+    notice: (keys: number) =>
+      noticeOf(
+        {
+          ...{ type: 'operation.sunset_near', parts: [operation, sunsetMs, days], atMs: nowMs },
+          data: {
+            ...{ operation, sunset: new Date(sunsetMs).toISOString(), days, keys },
+            replacement: deprecation.replacement ?? null,
+          },
+        },
+        { rememberMs: sunsetMs - nowMs + dayMs },
+      ),
+  }))
+  const untold = notices.filter(({ notice }) => !isTold(notice(0).id))
+  if (untold.length === 0) return []
+  const today = Math.floor(nowMs / dayMs)
+  const calls = await deprecatedCalls(stores, today - recentDays, today)
+  return Promise.all(
+    untold.map(async ({ deprecation, notice }) => {
+      const announcedTo = announcer(deprecation)
+      const callers = calls.filter((call) => call.operation === deprecation.operation)
+      let keys = 0
+      for (const { key } of callers) {
+        const account = (await stores.keys.get(key))?.key.account
+        if (!announcedTo({ id: key, account }).extension) keys++
+      }
+      return notice(keys)
+    }),
+  )
+}

@@ -1,0 +1,221 @@
+import type { Clock } from '../../../shared/clock.ts'
+import type { Log } from '../../../shared/log.ts'
+import type { Config } from '../../front/config/config.ts'
+import type { FleetStore } from '../../front/fleet/store.ts'
+import type { KeyStore } from '../../front/keys/store.ts'
+import type { TargetFigures } from '../live/figures.ts'
+import type { AuditStore } from '../../front/records/audit-store.ts'
+import type { Counts } from '../../front/counts/meters.ts'
+import type { TallyStore } from '../../front/counts/tally-store.ts'
+import { addressesOf } from './addresses.ts'
+import { ConfigNews } from './config-news.ts'
+import { Deliveries } from './deliveries.ts'
+import { followAudit } from './follow-audit.ts'
+import type { NearLimit, NearLimits } from '../../front/counts/near-limits.ts'
+import { digest, noticeOf } from '../../front/records/notice.ts'
+import { StoreOutage } from './outage.ts'
+import { nearLimitNotice, watchedPercents } from './near-limits.ts'
+import { Outbox } from './outbox.ts'
+import type { Answer } from './send.ts'
+import type { NoticeStore, Turn } from '../../front/records/notice-store.ts'
+import { TargetNews } from './targets.ts'
+import { Walks } from './walks.ts'
+
+/** The time between two looks for what is due. */
+const tickMs = 1_000
+
+/** The place in the fleet of the one gateway that sends. */
+const place = 'notices'
+
+/** The name in the store of the time between two outages. */
+const epochSubject = 'epoch'
+
+export type NoticesOptions = Readonly<{
+  stores: Readonly<{
+    notices: NoticeStore
+    fleet: FleetStore
+    audit: AuditStore
+    keys: KeyStore
+    tallies: TallyStore
+  }>
+  config: Config
+  /** This process. */
+  self: () => Readonly<{ id: string; name: string; store: string }>
+  /** The targets of the configuration as this gateway sees them. */
+  targets: () => readonly TargetFigures[]
+  nearLimits: NearLimits
+  /** Notices by type and result. */
+  counts: Counts
+  clock: Clock
+  log: Log
+}>
+
+/** The outcome of a test at an address. */
+export type Tested = Readonly<{ to: string }> & Answer
+
+/**
+ * The notices of one gateway: it writes those of the events that it sees, and if it has the place, it sends those of the
+ * whole fleet. Without addresses in the configuration it does nothing.
+ */
+export class Notices {
+  readonly outbox: Outbox
+  readonly targets: TargetNews
+  readonly outage: StoreOutage
+  readonly config: ConfigNews
+  readonly walks: Walks
+  readonly #options: NoticesOptions
+  readonly #deliveries: Deliveries
+  #config: Config
+  #timer: NodeJS.Timeout | undefined
+  #ticking: Promise<void> | undefined
+  #isSender = false
+
+  constructor(options: NoticesOptions) {
+    const { stores, counts, clock, log, self, config } = options
+    const store = (): NoticeStore => stores.notices
+    this.#options = options
+    this.#config = config
+    this.outbox = new Outbox({ store, counts })
+    this.#deliveries = new Deliveries({ store, counts, clock, log })
+    const { outbox } = this
+    this.walks = new Walks({ stores, config: () => this.#config, outbox, clock })
+    const { id } = self()
+    this.targets = new TargetNews({ outbox, clock, id })
+    this.config = new ConfigNews({ outbox, clock, id })
+    this.outage = new StoreOutage({
+      ...{ outbox, deliveries: this.#deliveries, clock },
+      names: () => ({ store: self().store, gateway: self().name }),
+    })
+    this.change(config)
+  }
+
+  /** Goes by another configuration from now on. */
+  change(config: Config): void {
+    this.#config = config
+    this.outbox.addresses = addressesOf(config.notices)
+    const { nearLimits } = this.#options
+    nearLimits.watch(watchedPercents(this.outbox, config.nearPercents))
+    const isOn = config.notices.length > 0
+    if (isOn && !this.#timer) {
+      this.#timer = setInterval(() => void this.tick(), tickMs)
+      this.#timer.unref()
+      // At once, because what was changed before the first look is no news.
+      void this.tick()
+    } else if (!isOn && this.#timer) {
+      this.#end()
+      void this.#leave()
+    }
+  }
+
+  /** Tells that a quota has come near its limit. */
+  nearLimit(near: NearLimit): void {
+    this.outbox.add(nearLimitNotice(near))
+  }
+
+  /** Tells that the store was emptied; all gateways that see it tell of the same `epoch`. */
+  storeEmptied(epoch: string): void {
+    const { clock, self } = this.#options
+    const { store, name } = self()
+    const data = { store, gateway: name }
+    const event = { type: 'store.emptied', parts: [store, epoch], atMs: clock(), data } as const
+    this.outbox.add(noticeOf(event))
+  }
+
+  /** Writes what waits, and sends what is due if this gateway is the one that sends. */
+  tick(): Promise<void> {
+    return (this.#ticking ??= this.#tick().finally(() => (this.#ticking = undefined)))
+  }
+
+  /** Sends a test to each address now. One that takes it gets notices again, if it had ended. */
+  async test(): Promise<readonly Tested[]> {
+    const { clock, self, stores } = this.#options
+    const atMs = clock()
+    const { id, name } = self()
+    const data = { gateway: name, message: 'A test of notices, sent by an operator.' }
+    const notice = noticeOf({ type: 'notices.test', parts: [id, atMs], atMs, data })
+    return Promise.all(
+      this.outbox.addresses.map(async (address) => {
+        const answer = await this.#deliveries.try(address, notice)
+        const revived = { is: 'revived' } as const
+        // An outage of the store is reported elsewhere; the test has arrived all the same.
+        if (answer.isDelivered) {
+          await stores.notices.settle(address.queue, notice.id, revived).catch(() => undefined)
+        }
+        return { to: address.shown, ...answer }
+      }),
+    )
+  }
+
+  async close(): Promise<void> {
+    this.#end()
+    this.#deliveries.close()
+    await this.#ticking
+    await this.walks.ended()
+    await this.outbox.flush()
+    await this.#leave()
+  }
+
+  async #tick(): Promise<void> {
+    const { stores, self } = this.#options
+    await this.outbox.flush()
+    const { id, name } = self()
+    let turns: readonly Turn[]
+    try {
+      this.#isSender = (await stores.fleet.take(place, id, name)) === undefined
+      turns = await stores.notices.turns()
+      await this.#noteStart(turns)
+    } catch {
+      return this.outage.tellDirectly(this.#isSender)
+    }
+    // A store that is back may fail again meanwhile; the next tick goes on.
+    await this.#work(turns).catch(() => undefined)
+  }
+
+  /** Notes what later changes are compared with. */
+  async #noteStart(turns: readonly Turn[]): Promise<void> {
+    const { id } = this.#options.self()
+    const ended = await this.outage.settle()
+    const epoch = turns.find(({ subject }) => subject === epochSubject)?.state
+    if (epoch !== undefined && epoch !== ended) this.outage.epoch = epoch
+    else {
+      const state = digest([id, this.#options.clock()])
+      await this.outbox.turnNow({ subject: epochSubject, state, by: id }, undefined)
+    }
+    await this.config.begin(this.#config.hash, turns)
+  }
+
+  async #work(turns: readonly Turn[]): Promise<void> {
+    if (!this.#isSender) return
+    const { stores, clock, self, targets } = this.#options
+    const { audit, fleet, keys } = stores
+    const { outbox } = this
+    const facts = {
+      keyOf: async (id: string) => (await keys.get(id))?.key,
+      stepsOf: (upstream: string) => this.#config.upstreams.get(upstream)?.swap?.steps.length,
+    }
+    await followAudit({ audit, outbox, facts, clock, id: self().id }, turns)
+    const members = async () => (await fleet.list()).members.map(({ id }) => id)
+    await this.targets.mend(turns, members, targets())
+    this.walks.beginIfDue()
+    await Promise.all(outbox.addresses.map((address) => this.#pump(address)))
+  }
+
+  /** Sends what is due at one address. Only the first wait of a tick is for it: an address that hangs holds up nothing. */
+  async #pump(address: (typeof this.outbox.addresses)[number]): Promise<void> {
+    const { stores } = this.#options
+    const { endedAtMs } = await stores.notices.stateOf(address.queue)
+    if (endedAtMs === undefined) void this.#deliveries.pump(address).catch(() => undefined)
+  }
+
+  #end(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  async #leave(): Promise<void> {
+    if (!this.#isSender) return
+    this.#isSender = false
+    const { stores, self } = this.#options
+    await stores.fleet.leave(place, self().id).catch(() => undefined)
+  }
+}

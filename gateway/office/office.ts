@@ -1,0 +1,123 @@
+import type { Server } from 'node:http'
+import { Closers } from '../../shared/closers.ts'
+import type { Clock } from '../../shared/clock.ts'
+import type { Log } from '../../shared/log.ts'
+import type { Config } from '../front/config/config.ts'
+import type { Front } from '../front/front.ts'
+import type { Siblings } from './compare/comparison.ts'
+import { Comparisons } from './compare/comparisons.ts'
+import { Mirrors } from './compare/mirrors.ts'
+import { answerForRefusals } from './explain/refusals-of.ts'
+import { differenceTeller } from './fleet/differences.ts'
+import { LedgerKeeper } from './ledger/keeper.ts'
+import { targetFigures } from './live/targets.ts'
+import { Watching } from './live/watching.ts'
+import { Notices } from './notices/notices.ts'
+import { StoreWarnings } from './store-warnings.ts'
+
+export type OfficeOptions = Readonly<{
+  config: Config
+  /** The other workers of this gateway. */
+  siblings?: Siblings | undefined
+  clock: Clock
+  log: Log
+}>
+
+/** What operators use in a running gateway, as far as it outlives a question of theirs. */
+export type Office = Readonly<{
+  /** Warnings about the store. */
+  storeWarnings: StoreWarnings
+  /** The latest sums of the whole fleet. */
+  live: Watching
+  /** The part of this process in comparisons with a would-be backend. */
+  mirrors: Mirrors
+  comparisons: Comparisons
+  /** Events for receivers outside. */
+  notices: Notices
+  /** Goes by another configuration from now on. */
+  change: (config: Config) => void
+  close: () => Promise<void>
+}>
+
+/** A gateway, as its office sees it. */
+export type OperatedGateway = Readonly<{
+  config: Config
+  front: Front
+  office: Office
+  server: Pick<Server, 'listening'>
+}>
+
+/** Opens the office of a front, and listens to its events. */
+export function openOffice(front: Front, options: OfficeOptions): Office {
+  const { config, siblings, clock, log } = options
+  const { stores, self, member } = front
+  const closers = new Closers()
+  const storeWarnings = new StoreWarnings({ stores, clock, log })
+  closers.add(() => storeWarnings.close())
+  const targets = () => targetFigures(front.upstreams.all)
+  const notices = new Notices({
+    stores,
+    config,
+    self: member,
+    targets,
+    nearLimits: front.nearLimits,
+    counts: front.meters.notices,
+    clock,
+    log,
+  })
+  closers.add(() => notices.close())
+  const fleetNews = differenceTeller({ fleet: stores.fleet, audit: stores.audit, log, clock })
+  front.listen({
+    storeTrouble: (why) => notices.outage.trouble(why),
+    storeEmptied: (epoch) => {
+      storeWarnings.emptied()
+      notices.storeEmptied(epoch)
+    },
+    targetOut: (upstream, target, cause) => notices.targets.out(upstream, target, cause),
+    targetBack: (upstream, target) => notices.targets.back(upstream, target),
+    nearLimit: (near) => notices.nearLimit(near),
+    fleetNews,
+  })
+  const refusals = { refusals: front.recentRefusals, gateway: self.name }
+  closers.add(answerForRefusals(stores.questions, refusals))
+  const ledger = new LedgerKeeper({
+    stores,
+    self: { id: member().id, name: self.name },
+    clock: () => front.quotas.nowMs,
+    trouble: (err) =>
+      err
+        ? log.error(
+            { err, store: stores.waitsFor(err) },
+            'a day of the ledger can’t be closed; it is tried again',
+          )
+        : log.info({}, 'the days of the ledger are closed again'),
+  })
+  closers.add(() => ledger.stop())
+  const live = new Watching({
+    counts: front.liveCounts,
+    recentRefusals: front.recentRefusals,
+    self: member,
+    isReachable: () => front.quotas.isReachable,
+    targets,
+    questions: stores.questions,
+    fleet: stores.fleet,
+    failed: (err) => log.error({ err }, 'live figures can’t be put together; they are tried again'),
+  })
+  closers.add(() => live.close())
+  const mirrors = new Mirrors({ config, self: member, onlooker: front.onlooker })
+  closers.add(() => mirrors.end())
+  const comparisons = new Comparisons({ mirrors, fleet: stores.fleet, siblings, clock })
+  closers.add(() => comparisons.stop())
+  return {
+    storeWarnings,
+    live,
+    mirrors,
+    comparisons,
+    notices,
+    change(config) {
+      mirrors.change(config)
+      notices.change(config)
+    },
+    close: () => closers.close(),
+  }
+}

@@ -1,0 +1,22 @@
+import { printable } from '../../../../shared/printable.ts'
+import { endText } from '../../../../shared/times.ts'
+import { banView } from '../../../front/limits/views.ts'
+import { banTime } from '../kinds.ts'
+import { operation } from '../operation.ts'
+import { oneKey } from '../parameters.ts'
+
+export const setBan = operation({
+  name: 'bans set',
+  at: ['PUT /admin/bans/{id}'],
+  summary: 'Ban a key from now on, in place of a ban that runs',
+  parameters: {
+    key: oneKey,
+    for: { kind: banTime, value: 'DURATION', help: 'how long', isRequired: true },
+  },
+  changes: true,
+  role: 'all',
+  run: ({ desks }, { key, for: forMs }) => desks().quotas.ban(key.id, forMs),
+  json: banView,
+  text: ({ key, name, untilMs }, { clock }) =>
+    `The key ${key} (${printable(name)}) is banned until ${endText(untilMs, clock())}.`,
+})

@@ -1,0 +1,118 @@
+import { endText } from '../../../shared/times.ts'
+import { earnedText } from '../../front/limits/ban-ends.ts'
+import type { Change } from '../../front/records/audit-store.ts'
+import { changesText, membersOf } from './changes-text.ts'
+
+/** A change, and the name of the key that it is of; `undefined` for a change of something else. */
+export type NamedChange = Change & Readonly<{ name?: string | undefined }>
+
+/** A change in one sentence behind its author, such as `made “Mike” (plan free, account mike)`. */
+export function changeSentence(change: NamedChange): string {
+  const { what, subject, before, after } = change
+  const say = sentences[what]
+  if (say) return say(factsOf(change))
+  const changes = changesText(before, after)
+  return `${what} ${subject}${changes === '' ? '' : `: ${changes}`}`
+}
+
+type Facts = Readonly<{
+  subject: string
+  /** The name of the key, or its id. */
+  key: string
+  old: Record<string, unknown>
+  now: Record<string, unknown>
+}>
+
+function factsOf({ subject, before, after, name }: NamedChange): Facts {
+  const [old, now] = [membersOf(before), membersOf(after)]
+  // A change of the key itself has the name of its time.
+  return { subject, key: `“${text(now['name'] ?? old['name'] ?? name) || subject}”`, old, now }
+}
+
+const sentences: Readonly<Record<string, (facts: Facts) => string>> = {
+  'keys.create': ({ key, now }) => `made ${key} (${whose(now)})`,
+  'keys.import': ({ now }) => `imported ${counted(now['imported'], 'key')}`,
+  'keys.change': ({ key, old, now }) => `changed ${key}${list(settings(old), settings(now))}`,
+  'keys.revert': ({ key, old, now }) => `ended what ${key} had for a time${list(old, now)}`,
+  'keys.disable': ({ key }) => `disabled ${key}`,
+  'keys.enable': ({ key }) => `enabled ${key}`,
+  'keys.revoke': ({ key }) => `revoked ${key}`,
+  'keys.rotate': ({ key, now }) =>
+    `gave ${key} a new token${until(', the old one works until', now['oldTokenUntil'])}`,
+  'bans.earn': ({ key, now: { until: end, strikes } }) =>
+    `banned ${key}${until(' until', end)}: ${earnedText(typeof strikes === 'number' ? strikes : undefined)}`,
+  'bans.set': ({ key, now }) => `banned ${key}${until(' until', now['until'])}`,
+  'bans.lift': ({ key }) => `lifted the ban of ${key}`,
+  'quota.reset': ({ key, old }) =>
+    `emptied the counters of ${key}: ${used(old['minute'])} this minute, ${used(old['day'])} this day`,
+  'quota.grant': ({ key, now }) => `granted ${key} ${granted(now)}${noteText(now)}`,
+  'config.change': ({ subject, old, now }) => `changed ${subject}${list(old, now)}`,
+  'swap.begin': ({ subject }) => `began the swap of ${subject}`,
+  'swap.step': ({ subject, now }) => `took the swap of ${subject} to ${stepText(now)}`,
+  'swap.pause': ({ subject }) => `paused the swap of ${subject}`,
+  'swap.resume': ({ subject }) => `let the swap of ${subject} go on`,
+  'swap.finish': ({ subject }) => `sent all callers of ${subject} to the new targets`,
+  'swap.back': ({ subject, now }) => `sent all callers of ${subject} back${why(now)}`,
+  'swap.refused': ({ subject, now }) => `refused the swap of ${subject}${why(now)}`,
+  'upstreams.compare': ({ subject, now }) =>
+    `began to compare ${subject} with ${text(now['url'])} by ${text(now['share'])} for ${text(now['for'])}`,
+  'gateways.differ': () => 'saw that the gateways go by different configurations',
+  'gateways.agree': () => 'saw that the gateways go by one configuration again',
+  'store.copy': ({ subject, now }) => `copied ${text(now['from'])} to ${subject}`,
+  'console.sign-in': ({ now }) =>
+    `signed in at the console, with the role ${text(now['role'])}, from ${text(now['address'])}`,
+  'console.refused': ({ now }) =>
+    `refused a wrong token at the console, from ${text(now['address'])}${now['unsaid'] ? `, and ${counted(now['unsaid'], 'other')} before` : ''}`,
+}
+
+/** The settings of a key: without the members that follow from others. */
+function settings(view: Record<string, unknown>): object {
+  return { ...view, state: undefined, afterwards: undefined }
+}
+
+function whose({ plan, account }: Record<string, unknown>): string {
+  return [`plan ${text(plan)}`, ...(account ? [`account ${text(account)}`] : [])].join(', ')
+}
+
+function list(before: unknown, after: unknown): string {
+  const changes = changesText(before, after)
+  return changes === '' ? '' : `: ${changes}`
+}
+
+function until(words: string, end: unknown): string {
+  const ms = Date.parse(text(end))
+  return Number.isNaN(ms) ? '' : `${words} ${endText(ms)}`
+}
+
+function used(window: unknown): string {
+  const { used } = membersOf(window)
+  return `${typeof used === 'number' ? used.toLocaleString('en') : 'unknown'} used`
+}
+
+function granted({ perMinute, perDay }: Record<string, unknown>): string {
+  const parts = [
+    ...(perMinute ? [`${counted(perMinute, 'point')} for this minute`] : []),
+    ...(perDay ? [`${counted(perDay, 'point')} for this day`] : []),
+  ]
+  return parts.join(' and ')
+}
+
+function noteText({ note }: Record<string, unknown>): string {
+  return note ? `: ${text(note)}` : ''
+}
+
+function stepText({ step }: Record<string, unknown>): string {
+  return typeof step === 'number' ? `step ${step + 1}` : 'its next step'
+}
+
+function why({ why }: Record<string, unknown>): string {
+  return why ? `: ${text(why)}` : ''
+}
+
+function counted(number: unknown, noun: string): string {
+  return `${typeof number === 'number' ? number.toLocaleString('en') : text(number)} ${noun}${number === 1 ? '' : 's'}`
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+}

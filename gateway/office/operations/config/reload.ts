@@ -1,0 +1,26 @@
+import { KeyMistake } from '../../../front/keys/mistake.ts'
+import { ofGateway } from '../operation.ts'
+import { configInForce, stateText } from './running.ts'
+
+export const reloadConfig = ofGateway({
+  name: 'config reload',
+  at: ['POST /admin/config/reload'],
+  summary: 'Have the running gateway read its file again, at once',
+  details:
+    'A gateway follows its file by itself. This tells at once whether the file is in force, and its mistakes if not.',
+  parameters: {},
+  changes: true,
+  role: 'all',
+  run: async ({ reloader, by }) => {
+    const result = await reloader.reload(by)
+    const inForce = configInForce(reloader)
+    if (result !== 'refused') return { result, ...inForce }
+    const mistakes = inForce.mistakes.join('; ')
+    throw new KeyMistake(
+      `the file is refused, and the configuration before stays in force: ${mistakes}`,
+      'conflict',
+    )
+  },
+  text: ({ result, ...inForce }) =>
+    `${result === 'changed' ? 'The file is in force now.' : 'The file changes nothing.'}\n${stateText(inForce)}`,
+})

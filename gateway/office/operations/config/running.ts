@@ -1,0 +1,46 @@
+import { timeText } from '../../../../shared/times.ts'
+import type { Reloader } from '../../config/reload.ts'
+import { writtenLines } from '../../config/diff.ts'
+import { configText } from '../../config/show.ts'
+import { ofGateway } from '../operation.ts'
+import { saveFault } from './savable.ts'
+
+export const runningConfig = ofGateway({
+  name: 'config running',
+  at: ['GET /admin/config'],
+  summary: 'Show the configuration in force in the running gateway, and mistakes of its file',
+  parameters: {},
+  role: 'read',
+  run: async (context) => ({
+    ...configInForce(context.reloader),
+    unsavable: (await saveFault(context)) ?? null,
+  }),
+  text: (inForce) => `${stateText(inForce)}\n\n${configText(inForce.config).trimEnd()}`,
+})
+
+/** The configuration in force, and the mistakes of the file as it is now. */
+export function configInForce({ state, loaded }: Reloader) {
+  const { file, hash, loadedAtMs, mistakes } = state
+  return {
+    file,
+    hash,
+    loadedAt: new Date(loadedAtMs).toISOString(),
+    mistakes: mistakes?.split('\n') ?? [],
+    warnings: loaded.warnings,
+    config: loaded.shown,
+    /** Where its settings are written. */
+    lines: writtenLines(loaded.shown, loaded.lineOf),
+  }
+}
+
+export type ConfigInForce = ReturnType<typeof configInForce>
+
+/** The file and time of the configuration in force, and the mistakes that keep a later one out. */
+export function stateText({ file, hash, loadedAt, mistakes, warnings }: ConfigInForce): string {
+  const since = timeText(Date.parse(loadedAt))
+  return [
+    ...warnings,
+    `The gateway uses ${file} (${hash}), since ${since}.`,
+    ...(mistakes.length > 0 ? ['It refuses the file as it is now:', ...mistakes] : []),
+  ].join('\n')
+}

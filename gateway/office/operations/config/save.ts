@@ -1,0 +1,97 @@
+import { inPieces } from '../../../../shared/pieces.ts'
+import { ConfigError } from '../../config/config-error.ts'
+import { loadedInPieces } from '../../config/load.ts'
+import { replaceFile, writtenText } from '../../config/replace-file.ts'
+import { variablesIn } from '../../config/variables-in.ts'
+import { KeyMistake } from '../../../front/keys/mistake.ts'
+import type { GatewayContext } from '../context.ts'
+import { entityTag } from '../kinds.ts'
+import { ofGateway } from '../operation.ts'
+import { configTypes } from '../parameters.ts'
+import { conflict } from './file.ts'
+import { configInForce, stateText } from './running.ts'
+import { saveFault, saveIsOff } from './savable.ts'
+
+export const saveConfig = ofGateway({
+  name: 'config save',
+  at: ['PUT /admin/config/file'],
+  summary: 'Save a text as the running gateway’s file, and put it in force; needs admin.save',
+  details:
+    'The text is checked first; with a mistake, or a change that needs a restart, nothing is written. --over is the ' +
+    'hash of the file that it was made from, as config running tells it: a file that has changed since stays.',
+  parameters: {
+    file: { types: configTypes },
+    over: {
+      kind: entityTag,
+      value: 'HASH',
+      help: 'the hash of the file that it replaces',
+      isRequired: true,
+      header: 'if-match',
+    },
+  },
+  changes: true,
+  role: 'all',
+  run: async (context, { file, over }) => {
+    const { reloader, by } = context
+    if (!context.config.admin.save) throw new KeyMistake(saveIsOff, 'forbidden')
+    if (over === undefined) {
+      throw new KeyMistake(
+        'send If-Match with the ETag of the file that this text was made from',
+        'precondition_required',
+      )
+    }
+    const text = file.read()
+    const result = await reloader.save(by, () => write(context, text, over))
+    const inForce = configInForce(reloader)
+    if (result !== 'refused') return { result, ...inForce }
+    const mistakes = inForce.mistakes.join('; ')
+    throw new KeyMistake(
+      `the file is saved but refused, and the configuration before stays in force: ${mistakes}`,
+      'conflict',
+    )
+  },
+  text: ({ result, ...inForce }) =>
+    `${result === 'changed' ? 'The file is saved, and in force now.' : 'The file was like that already.'}\n${stateText(inForce)}`,
+})
+
+/** Writes a text over the file unless anything speaks against it. */
+async function write(context: GatewayContext, text: string, over: string): Promise<void> {
+  const { reloader } = context
+  const { file } = reloader.state
+  const before = await unchangedText(file, over)
+  await requireGood(context, text)
+  const kept = await inPieces(variablesIn(text))
+  const lost = [...(await inPieces(variablesIn(before)))].filter((name) => !kept.has(name))
+  if (lost.length > 0) {
+    const names = lost.map((name) => `\${${name}}`).join(' and ')
+    throw new KeyMistake(`${names} would be lost: keep it, or take it out by hand`, 'conflict')
+  }
+  const fault = await saveFault(context)
+  if (fault !== undefined) throw new KeyMistake(fault, 'conflict')
+  if (text === before) return
+  // Requests went on during the checks, and so may others who write the file.
+  await unchangedText(file, over)
+  await replaceFile(file, text).catch(conflict)
+}
+
+/** The file's text; throws if it isn't the version with this hash any more. */
+async function unchangedText(file: string, hash: string): Promise<string> {
+  const now = await writtenText(file).catch(conflict)
+  if (now.hash === hash) return now.text
+  throw new KeyMistake(
+    `${file} has changed since (it is ${now.hash} now): read it again`,
+    'precondition_failed',
+  )
+}
+
+/** Throws what a reload would refuse, with every mistake. */
+async function requireGood({ reloader }: GatewayContext, text: string): Promise<void> {
+  try {
+    const loaded = await loadedInPieces(text, reloader.environment, 'body')
+    reloader.requireChangeable(loaded)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const why = error.mistakes.length > 0 ? error.mistakes.join('; ') : error.message
+    throw new KeyMistake(`nothing was saved: ${why}`)
+  }
+}

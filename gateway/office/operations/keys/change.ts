@@ -1,0 +1,51 @@
+import { operation, WrongInput } from '../operation.ts'
+import { dryRun } from '../parameters.ts'
+import type { Context } from '../context.ts'
+import type { KeyEdit } from '../../../front/keys/key-desk.ts'
+import type { Given } from '../parameter.ts'
+import { edit, editedOutput } from './edited.ts'
+import { questionAboutMany, type Target } from './many.ts'
+import { endsFrom, keyChange, settingsFrom } from './settings.ts'
+
+const parameters = {
+  key: { isKey: true },
+  ...keyChange,
+  account: { ...keyChange.account, namesMany: true },
+  dryRun,
+} as const
+
+export const changeKey = operation({
+  name: 'keys change',
+  at: ['PATCH /admin/keys/{id}', 'PATCH /admin/keys'],
+  summary: 'Change the given settings of a key, or of all keys of an account',
+  details:
+    'With KEY, --account gives the key another account. Without KEY, it names the account whose keys are changed. With ' +
+    '--until, the given plan and limits end by themselves.',
+  parameters,
+  changes: true,
+  role: 'all',
+  question: async (given, context) => {
+    const { target, change } = changeFrom(given, context)
+    return target.key ? undefined : questionAboutMany(context, target, change, 'Change')
+  },
+  run: (context, given) => {
+    const { target, change } = changeFrom(given, context)
+    return edit(context, target, change)
+  },
+  ...editedOutput,
+})
+
+/** The settings to change, and whose they are: those of one key, or of all keys of an account. */
+function changeFrom(
+  { key, dryRun, account, ...others }: Given<typeof parameters>,
+  { desks, clock }: Context,
+): { target: Target; change: KeyEdit } {
+  const given = { ...others, account: key ? account : undefined }
+  const [changes, ends] = [settingsFrom(given, clock()), endsFrom(given, clock())]
+  const endsSomething = Object.values(ends).includes(null)
+  if (Object.keys(changes).length === 0 && !endsSomething) {
+    throw new WrongInput('no change was given; name at least one setting')
+  }
+  const target = key ? { key, dryRun } : { account, dryRun }
+  return { target, change: desks().keys.changing(changes, ends) }
+}

@@ -1,0 +1,83 @@
+import { endText } from '../../../../shared/times.ts'
+import type { KeyDesk } from '../../../front/keys/key-desk.ts'
+import type { Key } from '../../../front/keys/key.ts'
+import type { KeyDetails, QuotaView } from '../quota-desk.ts'
+import { temporaryText } from './texts.ts'
+
+const refusedSoon = 'Every gateway refuses it within a second, with 401.'
+
+/** Sentences about the keys that share a quota with this one; none for a key without an account. */
+export async function sharing({ id, account, test }: Key, keys: KeyDesk): Promise<string[]> {
+  if (account === undefined) return []
+  if (test) return [`As a test key of the account ${account} it has a quota of its own.`]
+  const all = await keys.keysOf(account)
+  const others = all.filter((key) => key.id !== id && sharesQuota(key)).length
+  if (others < 1) return [`It is the only key of the account ${account} so far.`]
+  const many = others === 1 ? '1 other key' : `${others} other keys`
+  return [`It shares one quota with ${many} of the account ${account}.`]
+}
+
+function sharesQuota({ test, revokedAtMs }: Key): boolean {
+  return !test && revokedAtMs === undefined
+}
+
+/** Sentences about the consequences of a change that its author didn't ask for. */
+export function consequencesOf(before: KeyDetails, after: KeyDetails, nowMs: number): string[] {
+  const { id, state, plan, account, bannedUntil, standing } = after
+  // Nothing else about a revoked key matters.
+  if (state === 'revoked') return state === before.state ? [] : [refusedSoon]
+  const sentences: string[] = []
+  if (before.account !== undefined && before.account !== account && !before.test) {
+    sentences.push(`It no longer draws on the quota of the account ${before.account}.`)
+  }
+  const limits = limitsText(standing)
+  if (limits !== limitsText(before.standing)) {
+    sentences.push(`Its limits are now ${limits}.`, ...uselessMinute(standing))
+  }
+  const temporary = temporaryText(after, nowMs)
+  if (temporary !== undefined && temporary !== temporaryText(before, nowMs)) {
+    sentences.push(`By itself it ends: ${temporary}.`)
+  }
+  if (before.plan !== plan && after.limits) {
+    sentences.push(
+      `Its own limits stay: ${ownText(after)}. --no-per-minute and --no-per-day take them away.`,
+    )
+  }
+  if (state === 'disabled' && state !== before.state) {
+    sentences.push(refusedSoon)
+  } else if (state === 'disabled') {
+    sentences.push(`It is disabled; tollgate keys enable ${id} lets it in again.`)
+  }
+  if (state === 'expired')
+    sentences.push(`It has expired; tollgate keys change ${id} --expires DATE extends it.`)
+  if (bannedUntil !== undefined) {
+    const until = endText(Date.parse(bannedUntil), nowMs)
+    sentences.push(`Its ban goes on until ${until}; tollgate bans lift ${id} ends it.`)
+  }
+  if (!standing.offered) {
+    sentences.push(
+      `The configuration has no limits for the plan ${plan}: the key is refused with 403.`,
+    )
+  }
+  return sentences
+}
+
+/** A warning of a minute that allows more than the day. The configuration warns of such plans too. */
+export function uselessMinute({ minute, day }: Pick<QuotaView, 'minute' | 'day'>): string[] {
+  if (!day || (minute?.limit ?? Infinity) <= day.limit) return []
+  return [
+    `Its limit per minute (${minute?.limit ?? 'unlimited'}) is never reached: its limit per day is ${day.limit}.`,
+  ]
+}
+
+function limitsText({ minute, day }: Pick<QuotaView, 'minute' | 'day'>): string {
+  return `${minute?.limit ?? 'unlimited'} a minute and ${day?.limit ?? 'unlimited'} a day`
+}
+
+function ownText({ limits }: KeyDetails): string {
+  const { perMinute, perDay } = limits ?? {}
+  return [
+    ...(perMinute === undefined ? [] : [`${perMinute} a minute`]),
+    ...(perDay === undefined ? [] : [`${perDay} a day`]),
+  ].join(', ')
+}

@@ -1,0 +1,98 @@
+import { endText, timeText } from '../../../../shared/times.ts'
+import type { Key } from '../../../front/keys/key.ts'
+import { lastUse, type KeyInUse } from '../../../front/keys/last-use-store.ts'
+import { settingsAt, type InForce } from '../../../front/keys/temporary.ts'
+import { stateOf } from '../../../front/keys/view.ts'
+import { effectiveLimits } from '../../../front/limits/plan.ts'
+import type { Context } from '../context.ts'
+import { aligned } from '../table.ts'
+import { windowText, type Standings } from './standings.ts'
+
+/** The most characters of a key's restrictions in a line of the list. */
+const longestOnly = 28
+
+/** A table without columns that no key of the list uses, so that most lists fit a terminal. */
+export function listTable(
+  keys: readonly KeyInUse[],
+  context: Context,
+  bans: ReadonlyMap<string, number>,
+  standings: Standings | undefined,
+): string {
+  const shown = columnsOf(context, bans, standings).filter(
+    ([, cell, isAlways = false]) =>
+      isAlways || keys.some(({ key, uses }) => cell(key, uses) !== ''),
+  )
+  return aligned([
+    shown.map(([name]) => name),
+    ...keys.map(({ key, uses }) => shown.map(([, cell]) => cell(key, uses))),
+  ])
+}
+
+type Column = readonly [
+  name: string,
+  cell: (key: Key, uses: KeyInUse['uses']) => string,
+  isAlways?: boolean,
+]
+
+function columnsOf(
+  context: Context,
+  bans: ReadonlyMap<string, number>,
+  standings: Standings | undefined,
+): readonly Column[] {
+  const standing = ({ id }: Key) => standings?.get(id)
+  return [
+    ['ID', ({ id }) => id, true],
+    ['NAME', ({ name }) => name, true],
+    ['PLAN', (key) => settingsAt(key, context.clock()).plan, true],
+    ['ACCOUNT', ({ account = '' }) => account],
+    ['TEST', ({ test }) => (test ? 'yes' : '')],
+    ['STATE', (key) => stateText(key, bans.get(key.id), context), true],
+    ['LIMITS', (key) => limitsText(settingsAt(key, context.clock()))],
+    ['UNTIL', (key) => untilText(settingsAt(key, context.clock()), context)],
+    ['MINUTE', (key) => windowText(standing(key)?.standing.minute)],
+    ['DAY', (key) => windowText(standing(key)?.standing.day)],
+    ['REFUSED TODAY', (key) => String(standing(key)?.refusedToday || '')],
+    ['ONLY', onlyText],
+    ['EXPIRES', ({ expiresAtMs }) => dayText(expiresAtMs)],
+    ['LAST USED', (_key, uses) => timeText(lastUse(uses))],
+    ['CREATED', ({ createdAtMs }) => dayText(createdAtMs), true],
+  ]
+}
+
+function stateText(
+  key: Key,
+  bannedUntilMs: number | undefined,
+  { config, clock }: Context,
+): string {
+  const state = stateOf(key, clock())
+  if (state !== 'active') return state
+  const inForce = settingsAt(key, clock())
+  const plan = config.plans.get(inForce.plan)
+  if (!plan || !effectiveLimits(plan, inForce.limits)) return 'refused: no limits'
+  if (bannedUntilMs === undefined) return state
+  return `banned until ${endText(bannedUntilMs, clock())}`
+}
+
+/** A key's own limits. */
+function limitsText({ limits }: Pick<InForce, 'limits'>): string {
+  const { perMinute, perDay } = limits ?? {}
+  return [
+    ...(perMinute === undefined ? [] : [`${perMinute}/min`]),
+    ...(perDay === undefined ? [] : [`${perDay}/day`]),
+  ].join(' ')
+}
+
+/** The next end of a plan or of limits that end by themselves. */
+function untilText({ changesAtMs }: InForce, { clock }: Context): string {
+  return changesAtMs === undefined ? '' : endText(changesAtMs, clock())
+}
+
+/** The methods, paths and addresses that a key is restricted to. */
+function onlyText({ methods = [], paths = [], addresses = [] }: Key): string {
+  const all = [...methods, ...paths, ...addresses].join(' ')
+  return all.length > longestOnly ? `${all.slice(0, longestOnly - 1)}…` : all
+}
+
+function dayText(ms: number | undefined): string {
+  return timeText(ms).slice(0, 10)
+}

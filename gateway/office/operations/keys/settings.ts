@@ -1,0 +1,146 @@
+import type { KeyChanges } from '../../../front/keys/settings.ts'
+import type { Ends } from '../../../front/keys/temporary.ts'
+import { WrongInput } from '../operation.ts'
+import { anyText, end, limit, ofText, yesOrNo, type TimeAt } from '../kinds.ts'
+import type { Given } from '../parameter.ts'
+import { textOf } from '../parameters.ts'
+
+/** Words by which people may mean "no restriction": they are refused as methods. */
+const anyMethod = new Set(['ANY', 'ALL', 'NONE', '*', ''])
+
+const method = ofText('one method such as GET; without one, all are allowed', (text) => {
+  const name = text.toUpperCase()
+  return anyMethod.has(name) ? undefined : name
+})
+
+const name = textOf('TEXT', 'the name of the key, for people')
+const plan = textOf('PLAN', 'a plan of the configuration')
+const account = textOf('ACCOUNT', 'keys of one account share one quota')
+const ownLimit = {
+  kind: limit,
+  value: 'N',
+  help: "a limit in place of the plan's",
+  nullWord: { word: 'plan', meaning: "the plan's" },
+} as const
+const perMinute = { ...ownLimit, option: 'per-minute' } as const
+const perDay = { ...ownLimit, option: 'per-day' } as const
+const expiresAt = {
+  kind: end,
+  value: 'DATE',
+  option: 'expires',
+  help: 'when it ends, such as 2030-12-31 (00:00 UTC) or 30d',
+  nullWord: { word: 'never', meaning: 'no end' },
+} as const
+const methods = {
+  kind: method,
+  value: 'METHOD',
+  option: 'method',
+  many: true,
+  help: 'allow this method only',
+} as const
+const paths = {
+  kind: anyText,
+  value: 'PATTERN',
+  option: 'path',
+  many: true,
+  help: 'allow this path only; /v1/pets/* is everything below /v1/pets/',
+} as const
+const addresses = {
+  kind: anyText,
+  value: 'RANGE',
+  option: 'address',
+  many: true,
+  help: 'allow this address or CIDR range only',
+} as const
+const note = textOf('TEXT', 'anything worth knowing')
+const test = {
+  kind: yesOrNo,
+  help: 'a test key: lets its owner simulate refusals, by X-Gateway-Act; this can’t be changed later',
+} as const
+
+/** The parameters of a new key. A dot leads into a member of an object. */
+export const newKey = {
+  plan: { ...plan, isRequired: true },
+  name: { ...name, isRequired: true },
+  account,
+  'limits.perMinute': perMinute,
+  'limits.perDay': perDay,
+  expiresAt,
+  methods,
+  paths,
+  addresses,
+  note,
+  test,
+} as const
+
+const until = {
+  kind: end,
+  value: 'DATE',
+  help: 'when the given plan and limits end, such as 1h; the former ones are in force again then',
+  takeAway: 'the former plan and limits again, at once',
+} as const
+
+/** The parameters of a change; settings that are left out stay. */
+export const keyChange = {
+  plan,
+  until,
+  'limits.until': { ...until, isOfApi: true },
+  name,
+  account: { ...account, takeAway: 'take it out of its account: it has a quota of its own again' },
+  'limits.perMinute': { ...perMinute, takeAway: "the plan's limit again" },
+  'limits.perDay': { ...perDay, takeAway: "the plan's limit again" },
+  expiresAt: { ...expiresAt, takeAway: 'it has no end again' },
+  methods: { ...methods, takeAway: 'all methods again' },
+  paths: { ...paths, takeAway: 'all paths again' },
+  addresses: { ...addresses, takeAway: 'all addresses again' },
+  note: { ...note, takeAway: 'take its note away' },
+} as const
+
+/** The ends of the plan and the limits that are given. Throws if nothing is given that could end. */
+export function endsFrom(given: Given<typeof keyChange>, nowMs: number): Ends {
+  const { plan } = given
+  const until = timeOf(given.until, nowMs)
+  const limitsUntil =
+    given['limits.until'] === undefined ? until : timeOf(given['limits.until'], nowMs)
+  const { 'limits.perMinute': perMinute, 'limits.perDay': perDay } = given
+  const hasLimits = Boolean(perMinute ?? perDay)
+  const isPartly = perMinute === null || perDay === null
+  if (typeof until === 'number' && plan === undefined && !hasLimits) {
+    throw new WrongInput('an end needs a plan or a limit that ends then')
+  }
+  if (typeof limitsUntil === 'number' && limitsUntil !== until && !hasLimits) {
+    throw new WrongInput('an end of limits needs a limit that ends then')
+  }
+  const ends = {
+    plan: plan === undefined && until !== null ? undefined : until,
+    limits: hasLimits || limitsUntil === null ? limitsUntil : undefined,
+  }
+  if (typeof ends.limits === 'number' && isPartly) {
+    throw new WrongInput('a limit that ends needs a value: it can’t be taken away until then')
+  }
+  return ends
+}
+
+type GivenSettings = Omit<Given<typeof keyChange>, 'until' | 'limits.until'>
+
+/** The settings of a key from given parameters; `null` takes a setting away. */
+export function settingsFrom(given: GivenSettings, nowMs: number): KeyChanges {
+  const { 'limits.perMinute': perMinute, 'limits.perDay': perDay, expiresAt } = given
+  const { plan, name, account, methods, paths, addresses, note } = given
+  const others = { plan, name, account, methods, paths, addresses, note }
+  const limits = givenMembers({ perMinute, perDay })
+  return {
+    ...givenMembers({ ...others, expiresAtMs: timeOf(expiresAt, nowMs) }),
+    ...(Object.keys(limits).length > 0 ? { limits } : {}),
+  }
+}
+
+function timeOf(time: TimeAt | null | undefined, nowMs: number): number | null | undefined {
+  return time ? time(nowMs) : time
+}
+
+/** The members that were given, those taken away as `undefined`. */
+function givenMembers(members: object): object {
+  const given = Object.entries(members).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given.map(([name, value]) => [name, (value as unknown) ?? undefined]))
+}

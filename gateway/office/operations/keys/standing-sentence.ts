@@ -1,0 +1,28 @@
+import { endText } from '../../../../shared/times.ts'
+import type { KeyDetails } from '../quota-desk.ts'
+import { causeText, stateText } from './texts.ts'
+
+/** How a key stands now, in a sentence or two: whether its next request would be let in, and why not. */
+export function standingSentence(details: KeyDetails, nowMs: number): string {
+  const { name, state, standing, bannedUntil } = details
+  const { minute, day, ban, offered } = standing
+  const whose = `“${name}”`
+  if (bannedUntil !== undefined) {
+    const until = endText(Date.parse(bannedUntil), nowMs)
+    return `${whose} is banned until ${until}${ban ? `: ${causeText(ban)}` : ''}.`
+  }
+  if (state !== 'active' || !offered) return `${whose} is refused: ${stateText(details, nowMs)}.`
+  const used = [
+    ...(minute ? [`${count(minute.used)} of ${count(minute.limit)} this minute`] : []),
+    ...(day ? [`${count(day.used)} of ${count(day.limit)} today`] : []),
+  ]
+  const usage = used.length > 0 ? ` ${used.join(', ')}.` : ' It has no limits.'
+  const full = [day, minute].find((window) => window?.remaining === 0)
+  return full
+    ? `${whose} is refused until ${endText(full.reset * 1_000, nowMs)}.${usage}`
+    : `${whose} is let in.${usage}`
+}
+
+function count(number: number): string {
+  return number.toLocaleString('en')
+}

@@ -1,0 +1,37 @@
+import { latestDays, refusedOn } from '../../../front/counts/usage.ts'
+import type { KeyInUse } from '../../../front/keys/last-use-store.ts'
+import { StoreDamaged } from '../../../front/stores/unavailable.ts'
+import type { Context } from '../context.ts'
+import type { KeyStanding } from '../key-standing.ts'
+
+/** How keys stand with their limits, and how often they were refused today, by their ids. */
+export type Standings = ReadonlyMap<string, { standing: KeyStanding; refusedToday: number }>
+
+/** Asks the stores for all keys of a page together. A key whose counters are damaged has no standing. */
+export async function standingsOf(
+  keys: readonly KeyInUse[],
+  { stores, desks, clock, flush }: Context,
+): Promise<Standings> {
+  await flush()
+  const { quotas } = desks()
+  const ids = keys.map(({ key }) => key.id)
+  const [standings, refused] = await Promise.all([
+    Promise.all(keys.map(({ key }) => quotas.standing(key).catch(absentIfDamaged))),
+    refusedOn(stores().tallies, latestDays(1, clock()).toDay, ids),
+  ])
+  return new Map(
+    standings.flatMap((standing, i) => {
+      const id = ids[i] ?? ''
+      return standing ? [[id, { standing, refusedToday: refused.get(id) ?? 0 }] as const] : []
+    }),
+  )
+}
+
+function absentIfDamaged(error: unknown): undefined {
+  if (!(error instanceof StoreDamaged)) throw error
+}
+
+/** The use of a window, such as `23/60`. */
+export function windowText(window: KeyStanding['minute'] | undefined): string {
+  return window ? `${window.used}/${window.limit}` : ''
+}

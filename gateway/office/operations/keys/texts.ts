@@ -1,0 +1,147 @@
+import { printable } from '../../../../shared/printable.ts'
+import { endText, timeText } from '../../../../shared/times.ts'
+import { spanText } from '../../../../shared/units.ts'
+import { earnedText } from '../../../front/limits/ban-ends.ts'
+import type { Key } from '../../../front/keys/key.ts'
+import type { BanCause } from '../ban-cause.ts'
+import type { KeyDetails, QuotaView } from '../quota-desk.ts'
+import { aligned } from '../table.ts'
+
+/** The text with a new token, which is shown this one time only. */
+export function issuedText(
+  verb: string,
+  key: Key,
+  token: string,
+  more: readonly string[] = [],
+): string {
+  const after = more.length > 0 ? `\n\n${more.map(printable).join('\n')}` : ''
+  const forTests = key.test ? ', for tests' : ''
+  const whose = `${key.id} (${printable(key.name)}, plan ${key.plan}${forTests})`
+  return `${verb} the key ${whose}. Its token is shown this once:\n\n  ${token}${after}`
+}
+
+/** Advice about a token that was given on a command line. */
+export function tokenWarning({ id }: Pick<Key, 'id'>): string {
+  return (
+    `a token is a secret, and this one is now in the history of your shell: if others can read that, rotate ` +
+    `the key. Name it by its id, ${id}`
+  )
+}
+
+/** Everything about one key at a time, a line each; before it the consequences of a change. */
+export function keyText(
+  details: KeyDetails,
+  nowMs: number,
+  consequences: readonly string[] = [],
+): string {
+  const { plan, account, test, limits, standing, bannedUntil, lastUsedAt, oldToken } = details
+  const { expiresAt, revokedAt, oldTokenUntil } = details
+  const { quota, minute, day, strikes } = standing
+  const windowRow = (window: Window, name: 'perMinute' | 'perDay'): string | undefined => {
+    if (!standing.offered) return undefined
+    const origin = limits?.[name] === undefined ? `plan ${plan}` : 'its own limit'
+    const granted = standing.grants.reduce((sum, grant) => sum + (grant[name] ?? 0), 0)
+    return windowText(window, origin, granted, nowMs)
+  }
+  const rows = {
+    ...details,
+    state: stateText(details, nowMs),
+    why: bannedUntil === undefined ? undefined : banText(standing),
+    test: test && 'lets its owner simulate refusals, by X-Gateway-Act; its quota is its own',
+    strikes: strikes > 0 ? strikes : undefined,
+    minute: windowRow(minute, 'perMinute'),
+    day: windowRow(day, 'perDay'),
+    createdAt: timeText(Date.parse(details.createdAt)),
+    expiresAt: expiresAt && endText(Date.parse(expiresAt), nowMs),
+    revokedAt: revokedAt && timeText(Date.parse(revokedAt)),
+    oldTokenUntil: oldTokenUntil && endText(Date.parse(oldTokenUntil), nowMs),
+    lastUsedAt:
+      lastUsedAt === null ? 'no use is known' : lastUsedAt && timeText(Date.parse(lastUsedAt)),
+    oldToken: oldToken && oldTokenText(oldToken, nowMs),
+    quota: quota.startsWith('account:') ? `shared by all keys of ${account}` : undefined,
+    temporary: temporaryText(details, nowMs),
+    // Other rows show these.
+    until: undefined,
+    afterwards: undefined,
+    limits: undefined,
+    bannedUntil: undefined,
+    standing: undefined,
+  }
+  const lines = Object.entries(rows)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => [`${name}:`, valueText(value)])
+  const before = consequences.length > 0 ? `${consequences.map(printable).join('\n')}\n\n` : ''
+  return before + aligned(lines)
+}
+
+/** The ends of a plan and of limits that end by themselves, and what follows them. */
+export function temporaryText(
+  { until, plan, limits, afterwards }: Pick<KeyDetails, 'until' | 'plan' | 'limits' | 'afterwards'>,
+  nowMs: number,
+): string | undefined {
+  if (!afterwards) return undefined
+  const { perMinute, perDay } = afterwards.limits ?? {}
+  const own = [
+    ...(perMinute === undefined ? [] : [`${perMinute} a minute`]),
+    ...(perDay === undefined ? [] : [`${perDay} a day`]),
+  ]
+  const parts = [
+    until && `the plan ${plan} until ${endText(Date.parse(until), nowMs)}, then ${afterwards.plan}`,
+    limits?.until &&
+      `limits of its own until ${endText(Date.parse(limits.until), nowMs)}, then ${own.join(', ') || 'those of its plan'}`,
+  ]
+  return parts.filter(Boolean).join('; ')
+}
+
+type OldToken = NonNullable<KeyDetails['oldToken']>
+
+function oldTokenText({ lastUsedAt }: OldToken, nowMs: number): string {
+  const usedMs = lastUsedAt === null ? undefined : Date.parse(lastUsedAt)
+  return usedText(usedMs, nowMs)
+}
+
+/** When a token was used last. */
+export function usedText(usedMs: number | undefined, nowMs: number): string {
+  if (usedMs === undefined) return 'was not used yet, as far as is known'
+  return `was last used ${spanText(nowMs - usedMs)} ago`
+}
+
+/** The state of a key, together with a running ban and a missing plan. */
+export function stateText(
+  { state, plan, bannedUntil, standing }: KeyDetails,
+  nowMs: number,
+): string {
+  const parts = [
+    state === 'active' && bannedUntil !== undefined ? undefined : state,
+    bannedUntil === undefined
+      ? undefined
+      : `banned until ${endText(Date.parse(bannedUntil), nowMs)}`,
+    standing.offered ? undefined : `refused: the configuration has no limits for the plan ${plan}`,
+  ]
+  return parts.filter((part) => part !== undefined).join('; ')
+}
+
+/** The cause of a key's ban, from the audit, and its beginning. */
+export function banText({ ban }: Pick<QuotaView, 'ban'>): string {
+  if (!ban) return 'the audit doesn’t say'
+  return `${causeText(ban)}, since ${timeText(Date.parse(ban.since))}`
+}
+
+/** The cause of a ban, in words that follow a colon. */
+export function causeText({ by, strikes }: BanCause): string {
+  return strikes === undefined ? `${by} has banned it` : earnedText(strikes)
+}
+
+type Window = QuotaView['minute']
+
+function windowText(window: Window, origin: string, granted: number, nowMs: number): string {
+  if (!window) return `unlimited (${origin})`
+  const { limit, used, reset } = window
+  const parts = granted > 0 ? `: ${limit - granted} + ${granted} granted` : ''
+  return `${used} of ${limit} used (${origin}${parts}), until ${endText(reset * 1_000, nowMs)}`
+}
+
+function valueText(value: unknown): string {
+  if (Array.isArray(value)) return value.join(', ')
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -1,0 +1,157 @@
+import { printable } from '../../../../shared/printable.ts'
+import { timeText } from '../../../../shared/times.ts'
+import { whoseText } from '../../explain/sentences.ts'
+import { keptMinutes, type RefusedMinute } from '../../../front/counts/timeline-store.ts'
+import type { Key } from '../../../front/keys/key.ts'
+import { minuteMs } from '../../../front/limits/step.ts'
+import type { AuditEntry } from '../../../front/records/audit-store.ts'
+import { changeSentence } from '../change-sentence.ts'
+import type { Context } from '../context.ts'
+import { past } from '../kinds.ts'
+import { operation, WrongInput } from '../operation.ts'
+import { oneKey } from '../parameters.ts'
+import { aligned } from '../table.ts'
+import { standingSentence } from './standing-sentence.ts'
+
+/** The most lines of the audit that are looked through for changes. */
+const mostChanges = 2_000
+
+/** The most characters of a change on a terminal. */
+const longestChange = 160
+
+/** The most lines on a terminal; programs get all. */
+const mostShown = 40
+
+export const keyTimeline = operation({
+  name: 'keys timeline',
+  at: ['GET /admin/keys/{id}/timeline'],
+  summary: 'Show when and why a key was refused, and what was changed meanwhile',
+  details:
+    'One line a minute and reason, for 7 days; bans, changes of the key and changes of the configuration come from the ' +
+    'audit. At most 2,000 lines of refusals, the latest.',
+  parameters: {
+    key: oneKey,
+    from: { kind: past, value: 'TIME', help: 'the first moment; 7 days back by default' },
+    to: { kind: past, value: 'TIME', help: 'the last moment; now by default' },
+  },
+  role: 'read',
+  run: (context, { key, from, to }) => {
+    const nowMs = context.clock()
+    return timelineOf(context, key, from?.(nowMs), to?.(nowMs))
+  },
+  text: timelineText,
+})
+
+/** A line about refusals, or about a change as the audit has it. */
+export type TimelineLine =
+  | (Omit<RefusedMinute, 'minute' | 'limit' | 'used'> &
+      Readonly<{ at: string; what: 'refused'; limit: number | null; used: number | null }>)
+  | Readonly<{ at: string; what: string; by: string; before: unknown; after: unknown }>
+
+export type KeyTimeline = Awaited<ReturnType<typeof timelineOf>>
+
+/** The refusals and changes of a key in a time, the oldest first, and how it stands now. */
+export async function timelineOf(
+  { stores, desks, clock, flush }: Context,
+  key: Key,
+  from: number | undefined,
+  to: number | undefined,
+) {
+  const nowMs = clock()
+  // Ends in the future would leave less of the past.
+  const toMs = Math.min(to ?? nowMs, nowMs)
+  const fromMs = Math.max(from ?? 0, toMs - keptMinutes * minuteMs)
+  if (fromMs > toMs) throw new WrongInput('the time begins after its end, or in the future')
+  await flush()
+  const { timeline, audit } = stores()
+  const minuteOf = (ms: number): number => Math.floor(ms / minuteMs)
+  const [refused, ofKey, ofConfig, details] = await Promise.all([
+    timeline.list(key.id, minuteOf(fromMs), minuteOf(toMs)),
+    audit.list({ fromMs, toMs, limit: mostChanges, subject: key.id }),
+    audit.list({ fromMs, toMs, limit: mostChanges, what: 'config.' }),
+    desks().quotas.describe(key),
+  ])
+  const lines = [
+    ...refused.map((line) => ({ atMs: line.minute * minuteMs, line: refusedLine(line) })),
+    ...[...ofKey, ...ofConfig].map((entry) => ({ atMs: entry.atMs, line: changeLine(entry) })),
+  ]
+  return {
+    id: key.id,
+    name: key.name,
+    plan: key.plan,
+    account: key.account ?? null,
+    ...(key.test && { test: true as const }),
+    sentence: standingSentence(details, clock()),
+    from: iso(fromMs),
+    to: iso(toMs),
+    lines: lines.sort((a, b) => a.atMs - b.atMs).map(({ line }) => line),
+  }
+}
+
+function refusedLine({ minute, code, reason, count, limit, used }: RefusedMinute): TimelineLine {
+  const isOfWindow = limit > 0
+  return {
+    at: iso(minute * minuteMs),
+    what: 'refused',
+    ...{ code, reason, count },
+    limit: isOfWindow ? limit : null,
+    used: isOfWindow ? used : null,
+  }
+}
+
+function changeLine({ atMs, what, by, before, after }: AuditEntry): TimelineLine {
+  return { at: iso(atMs), what, by, before, after }
+}
+
+/** How the key stands, its latest refusals in a sentence, and the lines. */
+export function timelineText(timeline: KeyTimeline): string {
+  const { id, plan, account, test, sentence, lines } = timeline
+  const whose = whoseText({ plan, account, isTest: test })
+  const latest = lines.filter((line) => 'count' in line).at(-1)
+  const shown = lines.slice(-mostShown)
+  const left = lines.length - shown.length
+  return [
+    printable(`${sentence} (${id}, ${whose})`),
+    ...(latest
+      ? [`Last refused in the minute ${timeText(Date.parse(latest.at))}: ${whyText(latest)}.`]
+      : []),
+    ...(lines.length === 0 ? ['Nothing was refused, and nothing was changed.'] : []),
+    ...(left > 0
+      ? ['', `${left.toLocaleString('en')} earlier lines are left out; --json has them.`]
+      : []),
+    ...(lines.length > 0
+      ? ['', aligned([['WHEN', 'WHAT', 'WHY'], ...shown.map((line) => rowOf(line, timeline))])]
+      : []),
+  ].join('\n')
+}
+
+function rowOf(line: TimelineLine, ofKey: Pick<KeyTimeline, 'id' | 'name'>): string[] {
+  const when = timeText(Date.parse(line.at))
+  return 'count' in line
+    ? [when, line.code, whyText(line)]
+    : [when, line.what, changeText(line, ofKey)]
+}
+
+/** A change and its author in at most a line. */
+function changeText(
+  { what, by, before, after }: Extract<TimelineLine, { by: string }>,
+  { id, name }: Pick<KeyTimeline, 'id' | 'name'>,
+): string {
+  const subject = what.startsWith('config.') ? 'the configuration' : id
+  const text = `${by} ${changeSentence({ what, subject, before, after, name })}`
+  return text.length > longestChange ? `${text.slice(0, longestChange)}…` : text
+}
+
+/** The number and the reason of refusals, such as `140 refusals, minute: 60 of 60 used`. */
+function whyText({ count, reason, limit, used }: Extract<TimelineLine, { count: number }>): string {
+  const times = `${count.toLocaleString('en')} ${count === 1 ? 'refusal' : 'refusals'}`
+  const window =
+    limit === null
+      ? ''
+      : `: ${(used ?? 0).toLocaleString('en')} of ${limit.toLocaleString('en')} used`
+  return `${times}, ${reason}${window}`
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString()
+}

@@ -1,0 +1,183 @@
+import { Type, type TSchema } from '../../../shared/schema.ts'
+import { durationFrom, instantFrom } from '../../../shared/units.ts'
+import { parseDocument } from 'yaml'
+import type { Settings } from '../config/edit/edit.ts'
+import { placeOf } from '../../front/keys/line.ts'
+import type { LiveRange } from '../live/picture.ts'
+import { rememberedDays } from '../../front/counts/tally-store.ts'
+import { keyStates } from '../../front/keys/key.ts'
+
+/** The kind of a parameter: one rule for help, checks, messages and the documentation of the admin API. */
+export type Kind<Value> = Readonly<{
+  /** The rule in words that fit after "must be". */
+  expected: string
+  /** Reads the text of an option or of a query's parameter; `undefined` if it breaks the rule. */
+  read: (text: string) => Value | undefined
+  /** The rule for a member of a body. */
+  schema: TSchema
+  /** Reads a member that fits the schema; by default, as `read` reads its text. */
+  fromJson?: (json: unknown) => Value | undefined
+}>
+
+/** Any text. */
+export const anyText: Kind<string> = {
+  expected: 'a text',
+  read: (text) => text,
+  schema: Type.String({ expected: 'a text' }),
+}
+
+/** True or false; a query's parameter without a value is true. */
+export const yesOrNo: Kind<boolean> = {
+  expected: 'true or false',
+  read: (text) => (text === '' || text === 'true' ? true : text === 'false' ? false : undefined),
+  schema: Type.Boolean({ expected: 'true or false' }),
+  fromJson: (json) => json === true,
+}
+
+/** The number of days that a report covers. */
+export const dayCount = wholeNumber(1, rememberedDays)
+
+/** The number of days of a timeline. */
+export const timelineDays = wholeNumber(1, 7)
+
+/** The number of audit lines to list. */
+export const lineCount = wholeNumber(1, 10_000)
+
+/** The points of a grant. */
+export const points = wholeNumber(1, 999_999_999)
+
+/** The number of keys on a page. */
+export const pageSize = wholeNumber(1, 1_000)
+
+/** The most quotas in a list. */
+export const quotaCount = wholeNumber(1, 100_000)
+
+/** The place in a list at which a page begins. */
+export const pageCursor = ofText('the "next" of a page, as it was given', placeOf)
+
+/** The state of a key. */
+export const keyState = ofText('active, disabled, expired or revoked', (text) =>
+  keyStates.find((state) => state === text),
+)
+
+/** The length of a ban, in milliseconds. */
+export const banTime = ofText(
+  'a duration such as 30m or 24h',
+  (text) => durationFrom(text) || undefined,
+)
+
+/** A range of live figures. */
+export const liveRange = ofText<LiveRange>('15m or day', (text) =>
+  text === '15m' || text === 'day' ? text : undefined,
+)
+
+/** The hash of a file, as a command gives it, or as the tag of a request. */
+export const entityTag = ofText('the hash of a file, such as 5299f4425792', (text) =>
+  text === '' ? undefined : text.replace(/^"(.*)"$/, '$1'),
+)
+
+/** How long to wait at most, in milliseconds; without a value, as long as it takes. */
+export const waitTime = ofText('a duration such as 30m', (text) =>
+  text === '' ? Infinity : durationFrom(text) || undefined,
+)
+
+/** How long ago something was, in milliseconds. */
+export const age = ofText('a duration such as 1h or 90d', (text) => durationFrom(text) || undefined)
+
+/** How long an old token still works, in milliseconds. */
+export const overlapTime = ofText('0 or a duration such as 24h', (text) =>
+  text === '0' ? 0 : durationFrom(text),
+)
+
+/** Milliseconds since 1970 by the present time, from which a duration counts. */
+export type TimeAt = (nowMs: number) => number
+
+/** The end of something: a duration counts from now on. */
+export const end = ofText(
+  'a day such as 2030-12-31, a time with its zone, or a duration from now on such as 1h',
+  (text) => timeFrom(text, 1),
+)
+
+/** A time in the past: a duration counts back from now. */
+export const past = ofText(
+  'a day such as 2030-12-31, a time with its zone, or a duration back from now such as 2h',
+  (text) => timeFrom(text, -1),
+)
+
+function timeFrom(text: string, direction: 1 | -1): TimeAt | undefined {
+  const duration = durationFrom(text)
+  if (duration) return (nowMs) => nowMs + direction * duration
+  const instant = instantFrom(text)
+  return instant === undefined ? undefined : () => instant
+}
+
+/** The points that a key may use up in a window. */
+export const limit: Kind<number | 'unlimited'> = {
+  expected: 'a whole number above 0 or "unlimited"',
+  read: (text) => {
+    if (text === 'unlimited') return text
+    return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined
+  },
+  schema: Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('unlimited')], {
+    expected: 'a whole number above 0 or "unlimited"',
+  }),
+  fromJson: (json) => (typeof json === 'number' || json === 'unlimited' ? json : undefined),
+}
+
+/** The new value of one setting of a configuration, as YAML. */
+export const settingValue: Kind<unknown> = {
+  expected: 'a value as YAML writes it, such as 40 or unlimited',
+  read: (text) => (text.trim() === '' ? text : valueOfYaml(text)),
+  schema: Type.String(),
+}
+
+/** New values of settings, by their places. */
+export const newSettings: Kind<Settings> = {
+  expected: 'an object of new values by places, such as { "plans.free.perMinute": 40 }',
+  read: (text) => settingsIn(valueOfYaml(text)),
+  schema: Type.Record(
+    Type.String(),
+    {},
+    {
+      expected: 'an object of new values by places, such as { "plans.free.perMinute": 40 }',
+      minProperties: 1,
+    },
+  ),
+  fromJson: settingsIn,
+}
+
+function settingsIn(value: unknown): Settings | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  return Object.keys(value).length === 0 ? undefined : { ...value }
+}
+
+function valueOfYaml(text: string): unknown {
+  const document = parseDocument(text, { prettyErrors: false, logLevel: 'error' })
+  return document.errors.length > 0 ? undefined : document.toJS()
+}
+
+/** A kind that is a text in bodies too, and is read in the same way everywhere. */
+export function ofText<Value>(
+  expected: string,
+  read: (text: string) => Value | undefined,
+): Kind<Value> {
+  const schema = Type.Refine(
+    Type.String({ expected }),
+    (value) => read(value) !== undefined,
+    () => `must be ${expected}`,
+  )
+  return { expected, read, schema }
+}
+
+function wholeNumber(minimum: number, maximum: number): Kind<number> {
+  const expected = `a whole number from ${minimum} to ${maximum}`
+  return {
+    expected,
+    read: (text) => {
+      const number = /^\d{1,9}$/.test(text) ? Number(text) : 0
+      return number >= minimum && number <= maximum ? number : undefined
+    },
+    schema: Type.Integer({ minimum, maximum, expected }),
+    fromJson: (json) => (typeof json === 'number' ? json : undefined),
+  }
+}

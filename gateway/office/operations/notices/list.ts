@@ -1,0 +1,55 @@
+import { timeText } from '../../../../shared/times.ts'
+import { noticesView, type NoticesView } from '../../notices/view.ts'
+import { lineCount } from '../kinds.ts'
+import { operation } from '../operation.ts'
+import { aSwitch } from '../parameters.ts'
+import { aligned } from '../table.ts'
+
+export const listNotices = operation({
+  name: 'notices list',
+  at: ['GET /admin/notices'],
+  summary: 'List the addresses of notices, and the notices that have not arrived yet',
+  details:
+    'Notices that have arrived are gone. One that was given up is kept for seven days, and at most 10,000 are kept for ' +
+    'each address.',
+  parameters: {
+    failed: aSwitch('only notices that were tried, without success'),
+    limit: {
+      kind: lineCount,
+      value: 'N',
+      help: 'how many notices, the newest first',
+      defaultText: '100',
+    },
+  },
+  role: 'read',
+  run: ({ stores, config }, { failed = false, limit }) =>
+    noticesView({ notices: config.notices, store: stores().notices, isFailed: failed, limit }),
+  text: ({ addresses, notices }) => {
+    if (addresses.length === 0) return 'The configuration has no address for notices.'
+    const none = 'No notice waits.'
+    return [addressTable(addresses), '', notices.length > 0 ? table(notices) : none].join('\n')
+  },
+})
+
+function addressTable(addresses: NoticesView['addresses']): string {
+  const rows = addresses.map(({ to, about, waiting, givenUp, dropped, endedAt }) => [
+    to,
+    about.join(', '),
+    ...[waiting, givenUp, dropped].map(String),
+    endedAt === null ? '' : `answered 410 at ${timeText(Date.parse(endedAt))}`,
+  ])
+  return aligned([['ADDRESS', 'ABOUT', 'WAITING', 'GIVEN UP', 'DROPPED', 'ENDED'], ...rows])
+}
+
+function table(notices: NoticesView['notices']): string {
+  const rows = notices.map(({ at, type, to, tries, why, nextTryAt, id }) => [
+    timeText(Date.parse(at)),
+    type,
+    to,
+    String(tries),
+    nextTryAt === null ? 'given up' : timeText(Date.parse(nextTryAt)),
+    why ?? '',
+    id,
+  ])
+  return aligned([['WHEN', 'EVENT', 'ADDRESS', 'TRIES', 'NEXT', 'LAST TRY', 'ID'], ...rows])
+}

@@ -1,0 +1,104 @@
+import { printable } from '../../../shared/printable.ts'
+import { timeText } from '../../../shared/times.ts'
+import type { LatencyView } from '../../front/counts/latency.ts'
+import type { Picture } from '../live/picture.ts'
+import type { SumsView } from '../../front/counts/sum-rows.ts'
+import { liveRange } from './kinds.ts'
+import { ofGateway } from './operation.ts'
+import { aligned } from './table.ts'
+
+export const now = ofGateway({
+  name: 'now',
+  at: ['GET /admin/live'],
+  summary: 'Show the last minute of all gateways: requests, refusals, times, targets',
+  details:
+    'Asks the running gateway, which asks the others. Each gateway keeps the sums of its last 15 minutes by second and ' +
+    'of its last day by minute. The keys that were refused most are those of the last minute.',
+  parameters: {
+    range: {
+      kind: liveRange,
+      value: 'RANGE',
+      help: 'also the sums of the last 15m or day; with --json, by second or by minute',
+    },
+  },
+  role: 'read',
+  run: ({ gateway }, { range }) => gateway.office.live.picture(range),
+  watch: ({ gateway }, { range = '15m' }, heard) => gateway.office.live.watch(range, heard),
+  text: (picture: Picture) =>
+    [
+      heading(picture),
+      sums(picture),
+      targets(picture),
+      refusedKeys(picture),
+      ...troubles(picture).map((trouble) => printable(trouble)),
+    ]
+      .filter((part) => part !== '')
+      .join('\n\n'),
+})
+
+function heading({ time, gateways: { asked, told } }: Picture): string {
+  const who = `${told} of ${asked} ${asked === 1 ? 'gateway' : 'gateways'} told`
+  return `${who}, ${timeText(Date.parse(time))}.`
+}
+
+const counts: readonly (readonly [label: string, count: (sums: SumsView) => number])[] = [
+  ['requests', ({ requests }) => requests],
+  ['admitted', ({ admitted }) => admitted],
+  ['refused: minute', ({ minute }) => minute],
+  ['refused: day', ({ day }) => day],
+  ['refused: ban', ({ ban }) => ban],
+  ['refused: strangers', ({ strangers }) => strangers],
+  ['refused: other', ({ refused }) => refused],
+  ['5xx of the gateway', ({ failed }) => failed],
+  ['5xx of backends', ({ backendFailed }) => backendFailed],
+  ['other answers', ({ others }) => others],
+]
+
+function sums({ lastMinute, range }: Picture): string {
+  const columns = [lastMinute, ...(range ? [range.sums] : [])]
+  const heads = ['', 'LAST MINUTE', ...(range ? [range.name.toUpperCase()] : [])]
+  const rows = counts.map(([label, count]) => [
+    label,
+    ...columns.map((each) => count(each).toLocaleString('en')),
+  ])
+  const own = ['own p50, p99', ...columns.map((each) => timesText(each.own))]
+  const upstream = ['backend p50, p99', ...columns.map((each) => timesText(each.upstream))]
+  return aligned([heads, ...rows, own, upstream])
+}
+
+function timesText(latency: LatencyView | null): string {
+  return latency ? `${latency.p50}, ${latency.p99} ms` : '-'
+}
+
+function targets({ targets }: Picture): string {
+  if (targets.length === 0) return ''
+  const rows = targets.map(({ upstream, target, unhealthyAt }) => {
+    const state = unhealthyAt.length === 0 ? 'healthy' : `unhealthy at ${unhealthyAt.join(', ')}`
+    return [upstream, target, state]
+  })
+  return aligned([['UPSTREAM', 'TARGET', 'STATE'], ...rows])
+}
+
+function refusedKeys({ refusedKeys }: Picture): string {
+  if (refusedKeys.length === 0) return ''
+  const rows = refusedKeys.map(({ key, name, plan, window, count }) => [
+    `${key} (${name})`,
+    plan,
+    window ?? 'other',
+    count.toLocaleString('en'),
+  ])
+  return aligned([['REFUSED KEY', 'PLAN', 'BY', 'REFUSED A MINUTE'], ...rows])
+}
+
+function troubles({ store, configs }: Picture): string[] {
+  const without = store.without.join(', ')
+  const inForce = configs.map(({ hash, gateways }) => `${hash} (${gateways.join(', ')})`)
+  const refusals = configs.flatMap(({ refusals }) =>
+    refusals.map(({ gateway, mistake }) => `${gateway} refuses its file as it is now: ${mistake}`),
+  )
+  return [
+    ...(store.reachable ? [] : [`The store is out of reach of ${without}.`]),
+    ...(configs.length > 1 ? [`Several configurations are in force: ${inForce.join('; ')}.`] : []),
+    ...refusals,
+  ]
+}

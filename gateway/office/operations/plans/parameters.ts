@@ -1,0 +1,28 @@
+import type { Config } from '../../../front/config/config.ts'
+import { KeyMistake } from '../../../front/keys/mistake.ts'
+import type { Plan } from '../../../front/limits/plan.ts'
+import { anyText } from '../kinds.ts'
+import { days } from '../parameters.ts'
+
+/** The plan that an operation is about: `{name}` in its path. */
+export const planName = {
+  kind: anyText,
+  value: 'PLAN',
+  help: 'the name of a plan',
+  isArgument: true,
+  isRequired: true,
+} as const
+
+/** The days that a look at the past takes unless told: two weeks have each day of the week twice. */
+export const recentDays = { ...days, defaultText: '14' } as const
+
+/** The most quotas that a preview lists unless told. */
+export const listedQuotas = 1_000
+
+/** The plan of a name. */
+export function planOf({ plans }: Config, name: string): Plan {
+  const plan = plans.get(name)
+  if (plan) return plan
+  const all = [...plans.keys()].join(', ')
+  throw new KeyMistake(`there is no plan "${name}"; there are ${all}`, 'not_found')
+}

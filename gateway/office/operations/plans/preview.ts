@@ -1,0 +1,54 @@
+import { previewPlan } from '../../foresight/preview.ts'
+import { limitFrom, type LimitSettings, type Plan } from '../../../front/limits/plan.ts'
+import { limit, quotaCount } from '../kinds.ts'
+import { operation, WrongInput } from '../operation.ts'
+import { dayRange } from '../parameters.ts'
+import { listedQuotas, planName, planOf, recentDays } from './parameters.ts'
+import { previewCsv, previewText } from './texts.ts'
+
+const listLength = {
+  kind: quotaCount,
+  value: 'N',
+  help: 'the most quotas to list',
+  defaultText: String(listedQuotas),
+} as const
+
+export const previewLimits = operation({
+  name: 'plans preview',
+  at: ['POST /admin/plans/{name}/preview'],
+  summary: 'Tell who would have been refused lately by other limits of a plan',
+  details: 'A limit that is left out stays as it is. Nothing changes.',
+  parameters: {
+    name: planName,
+    perMinute: { kind: limit, value: 'N', help: 'the points a minute then, or unlimited' },
+    perDay: { kind: limit, value: 'N', help: 'the points a day then, or unlimited' },
+    days: recentDays,
+    limit: listLength,
+  },
+  needsOneOf: ['perMinute', 'perDay'],
+  role: 'read',
+  readsMuch: () => true,
+  run: async ({ config, stores, clock, flush }, { name, perMinute, perDay, days, limit }) => {
+    const now = planOf(config, name)
+    const then = changedPlan(now, { perMinute, perDay })
+    await flush()
+    const range = dayRange(days, clock)
+    return previewPlan(stores(), { name, now, then, ...range, nowMs: clock(), limit })
+  },
+  csv: (preview) => previewCsv([preview]),
+  text: previewText,
+})
+
+function changedPlan(plan: Plan, { perMinute, perDay }: LimitSettings): Plan {
+  const { limits } = plan
+  if (limits === 'custom') {
+    throw new WrongInput(`the plan ${plan.name} has no limits: each of its keys brings its own`)
+  }
+  return {
+    ...plan,
+    limits: {
+      perMinute: limitFrom(perMinute) ?? limits.perMinute,
+      perDay: limitFrom(perDay) ?? limits.perDay,
+    },
+  }
+}

@@ -1,0 +1,209 @@
+import type { Clock } from '../../../shared/clock.ts'
+import type { Noted } from '../../front/records/audit.ts'
+import { quotaOf, type Key } from '../../front/keys/key.ts'
+import { KeyMistake } from '../../front/keys/mistake.ts'
+import { keyNames } from '../../front/keys/names.ts'
+import { settingsAt } from '../../front/keys/temporary.ts'
+import { keyView } from '../../front/keys/view.ts'
+import type { AuditStore } from '../../front/records/audit-store.ts'
+import type { LastUseStore } from '../../front/keys/last-use-store.ts'
+import type { KeyStore } from '../../front/keys/store.ts'
+import type { Ban, QuotaStore } from '../../front/limits/store.ts'
+import { setEnd } from '../../front/limits/ban-ends.ts'
+import { banView } from '../../front/limits/views.ts'
+import { causeOf } from './ban-cause.ts'
+import { keyStanding, type StandingFacts, type KeyStanding } from './key-standing.ts'
+import { limitsIn, mostGrants, type NewGrant } from '../../front/limits/grants.ts'
+import type { Limits } from '../../front/limits/limits.ts'
+import { effectiveLimits, type Plan } from '../../front/limits/plan.ts'
+
+export type KeyDetails = ReturnType<typeof keyView> & Readonly<{ standing: KeyStanding }>
+
+/** A key by its name, with the state of its limits. */
+export type QuotaView = Pick<Key, 'id' | 'name' | 'plan'> & KeyStanding
+
+/** For a key whose plan isn't in the configuration any more: its usage is still shown. */
+const noLimits: Limits = { perMinute: Infinity, perDay: Infinity }
+
+export type QuotaDeskOptions = Readonly<{
+  keys: KeyStore
+  quota: QuotaStore
+  plans: ReadonlyMap<string, Plan>
+  clock: Clock
+  /** Writes each change to the audit. */
+  noted?: Noted
+  /** The author of grants. */
+  by?: string
+  /** Tells who banned a key. */
+  audit?: Pick<AuditStore, 'list'>
+  /** Tells when a key was used last. */
+  lastUses?: Pick<LastUseStore, 'of'>
+}>
+
+/** The operations on bans and quotas, for the command line and the admin API. */
+export class QuotaDesk {
+  readonly #keys: KeyStore
+  readonly #quota: QuotaStore
+  readonly #plans: ReadonlyMap<string, Plan>
+  readonly #clock: Clock
+  readonly #noted: Noted | undefined
+  readonly #by: string
+  readonly #audit: QuotaDeskOptions['audit']
+  readonly #lastUses: QuotaDeskOptions['lastUses']
+
+  constructor(options: QuotaDeskOptions) {
+    const { keys, quota, plans, clock, noted, by = 'unknown', audit, lastUses } = options
+    this.#by = by
+    this.#lastUses = lastUses
+    this.#plans = plans
+    this.#noted = noted
+    this.#audit = audit
+    this.#keys = keys
+    this.#quota = quota
+    this.#clock = clock
+  }
+
+  /** The bans that run, in the order of their ends. */
+  async bans(): Promise<readonly (Ban & { name: string })[]> {
+    const bans = await this.#quota.bans()
+    const nameOf = await keyNames(
+      this.#keys,
+      bans.map(({ key }) => key),
+    )
+    return bans
+      .map((ban) => ({ ...ban, name: nameOf(ban.key) }))
+      .sort((a, b) => a.untilMs - b.untilMs)
+  }
+
+  /** The ends of running bans in milliseconds, by key. */
+  async banEnds(): Promise<ReadonlyMap<string, number>> {
+    return new Map((await this.#quota.bans()).map(({ key, untilMs }) => [key, untilMs]))
+  }
+
+  /** Bans a key for a time from now, in place of a ban that runs. */
+  async ban(id: string, forMs: number): Promise<Ban & { name: string }> {
+    const key = await this.#key(id)
+    const untilMs = setEnd(this.#clock() + forMs)
+    const ban = { key: id, name: key.name, quota: quotaOf(key), untilMs }
+    const before = (await this.#quota.bans()).find((each) => each.key === id)
+    await this.#quota.ban(ban.quota, id, ban.untilMs)
+    await this.#noted?.({
+      what: 'bans.set',
+      subject: id,
+      before: before ? banView(before) : null,
+      after: banView(ban),
+    })
+    return ban
+  }
+
+  async lift(id: string): Promise<void> {
+    // The ban may belong to another quota: the key may have moved to another account since.
+    const running = (await this.#quota.bans()).filter(({ key }) => key === id)
+    const quotas = new Set([quotaOf(await this.#key(id)), ...running.map(({ quota }) => quota)])
+    let lifted = false
+    for (const quota of quotas) lifted = (await this.#quota.lift(quota, id)) || lifted
+    if (!lifted) throw new KeyMistake(`the key "${id}" isn’t banned`, 'not_found')
+    const [before] = running
+    await this.#noted?.({
+      what: 'bans.lift',
+      subject: id,
+      before: before ? banView(before) : null,
+      after: null,
+    })
+  }
+
+  /** The state of a key's limits. */
+  async show(id: string): Promise<QuotaView> {
+    return this.#view(await this.#key(id))
+  }
+
+  /** A key with the state of its limits: all that an operator sees of it. */
+  async describe(key: Key): Promise<KeyDetails> {
+    const facts = await this.#allFacts(key)
+    const { bannedUntilMs } = facts.decision
+    const beside = {
+      bannedUntilMs: bannedUntilMs > 0 ? bannedUntilMs : undefined,
+      inUse: { key, uses: (await this.#lastUses?.of([key.id]))?.[0] },
+    }
+    const view = keyView(key, facts.decision.nowMs, beside)
+    return { ...view, standing: keyStanding(key, facts) }
+  }
+
+  /** The state of a key's limits for a list: without the key, and without the cause of a ban, for which all of the audit is read. */
+  async standing(key: Key): Promise<KeyStanding> {
+    return keyStanding(key, { ...(await this.#facts(key)), cause: null })
+  }
+
+  /** Empties minute and day of a key's quota, which may be an account's; returns the quota's name. */
+  async reset(id: string): Promise<string> {
+    const key = await this.#key(id)
+    const quota = quotaOf(key)
+    const before = await this.#view(key)
+    await this.#quota.reset(quota)
+    await this.#noted?.({ what: 'quota.reset', subject: id, before, after: await this.#view(key) })
+    return quota
+  }
+
+  /** Adds points to the present windows of a key's quota, which may be an account's. */
+  async grant(id: string, points: Omit<NewGrant, 'by'>): Promise<QuotaView> {
+    const key = await this.#key(id)
+    const quota = quotaOf(key)
+    const { minute, day, offered } = await this.#view(key)
+    for (const [window, name, added] of [
+      [minute, 'minute', points.perMinute],
+      [day, 'day', points.perDay],
+    ] as const) {
+      if (added === 0 || window) continue
+      const why = offered ? `has no limit a ${name}` : 'has no plan that is offered'
+      throw new KeyMistake(`“${key.name}” ${why}: there is nothing to add to`)
+    }
+    if (!(await this.#quota.grant(quota, { ...points, by: this.#by }))) {
+      const most = `${mostGrants} grants to it today, which is all that are kept`
+      throw new KeyMistake(`there are ${most}; give it limits for a time instead`, 'conflict')
+    }
+    const after = await this.#view(key)
+    const until = iso(((points.perDay > 0 ? after.day : after.minute)?.reset ?? 0) * 1_000)
+    const given = { quota, perDay: points.perDay || null, perMinute: points.perMinute || null }
+    await this.#noted?.({
+      what: 'quota.grant',
+      subject: id,
+      before: null,
+      after: { ...given, note: points.note, until },
+    })
+    return after
+  }
+
+  async #view(key: Key): Promise<QuotaView> {
+    const { id, name } = key
+    const facts = await this.#allFacts(key)
+    const { plan } = settingsAt(key, facts.decision.nowMs)
+    return { id, name, plan, ...keyStanding(key, facts) }
+  }
+
+  async #allFacts(key: Key): Promise<StandingFacts> {
+    const facts = await this.#facts(key)
+    const isBanned = facts.decision.bannedUntilMs > 0
+    return { ...facts, cause: isBanned ? await causeOf(this.#audit, key.id) : null }
+  }
+
+  async #facts(key: Key): Promise<Omit<StandingFacts, 'cause'>> {
+    const ask = { key: key.id, cost: 0, limits: noLimits }
+    const decision = await this.#quota.decide(quotaOf(key), ask)
+    const inForce = settingsAt(key, decision.nowMs)
+    const plan = this.#plans.get(inForce.plan)
+    const offer = plan && effectiveLimits(plan, inForce.limits)
+    const limits = limitsIn(decision, offer ?? noLimits)
+    const grants = decision.granted ? await this.#quota.grants(quotaOf(key)) : []
+    return { decision, limits, grants, isOffered: offer !== undefined }
+  }
+
+  async #key(id: string): Promise<Key> {
+    const stored = await this.#keys.get(id)
+    if (!stored) throw new KeyMistake(`there is no key with the id "${id}"`, 'not_found')
+    return stored.key
+  }
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString()
+}

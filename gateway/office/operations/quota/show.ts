@@ -1,0 +1,56 @@
+import { printable } from '../../../../shared/printable.ts'
+import { endText } from '../../../../shared/times.ts'
+import type { QuotaView } from '../quota-desk.ts'
+import { banText, stateText } from '../keys/texts.ts'
+import { operation } from '../operation.ts'
+import { oneKey } from '../parameters.ts'
+import { aligned } from '../table.ts'
+
+export const showQuota = operation({
+  name: 'quota show',
+  at: ['GET /admin/quota/{id}'],
+  summary: 'Show how much of its minute and its day a key has used, and whether it is banned',
+  parameters: { key: oneKey },
+  role: 'read',
+  run: async ({ desks }, { key }) => ({ key, view: await desks().quotas.show(key.id) }),
+  json: ({ view }) => view,
+  text: async ({ key, view }, { desks, clock }) => {
+    const details = await desks().quotas.describe(key)
+    const { id, name, plan, quota } = view
+    const shared = quota.startsWith('account:') ? `, shared by all keys of ${key.account}` : ''
+    const lines = [
+      `${id} (${printable(name)}, plan ${plan}): ${stateText(details, clock())}${printable(shared)}`,
+      ...(view.bannedUntil === null ? [] : [`Why: ${printable(banText(view))}.`]),
+      ...(view.strikes > 0 ? [`Strikes lately: ${view.strikes}.`] : []),
+    ]
+    return `${lines.join('\n')}\n\n${windowsText(view, clock())}${grantsText(view)}`
+  },
+})
+
+/** The grants that are in the limits. */
+function grantsText({ grants }: QuotaView): string {
+  if (grants.length === 0) return ''
+  const rows = grants.map(({ day, perDay, perMinute, by, note }) => {
+    return [day, text(perDay), text(perMinute), by, note ?? ''].map(printable)
+  })
+  return `\n\n${aligned([['GRANTED', 'DAY', 'MINUTE', 'BY', 'NOTE'], ...rows])}`
+}
+
+function text(points: number | null): string {
+  return points === null ? '-' : String(points)
+}
+
+/** Both windows. A banned key has nothing left in either. */
+function windowsText(view: QuotaView, nowMs: number): string {
+  const windows = [
+    ['minute', view.minute],
+    ['day', view.day],
+  ] as const
+  const rows = windows.map(([name, window]) => {
+    if (!window) return [name, view.offered ? 'unlimited' : 'none', '-', '-', '-']
+    const left = view.bannedUntil === null ? String(window.remaining) : '0, banned'
+    const reset = endText(window.reset * 1_000, nowMs)
+    return [name, String(window.limit), String(window.used), left, reset]
+  })
+  return aligned([['WINDOW', 'LIMIT', 'USED', 'LEFT', 'RESET'], ...rows])
+}

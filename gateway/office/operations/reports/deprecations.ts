@@ -1,0 +1,50 @@
+import { timeText } from '../../../../shared/times.ts'
+import {
+  callsCsv,
+  callsView,
+  deprecatedCalls,
+  type ReportedCalls,
+} from '../../../front/counts/deprecated-calls.ts'
+import { Listed } from '../listed.ts'
+import { operation } from '../operation.ts'
+import { days, dayRange, textOf } from '../parameters.ts'
+import { aligned } from '../table.ts'
+import { ownSunsets } from './sunsets.ts'
+
+export const reportDeprecations = operation({
+  name: 'deprecations report',
+  at: ['GET /admin/deprecations'],
+  summary: 'List the keys that still call deprecated operations',
+  details:
+    'Calls are counted when they come, by day, and kept for 90 days. A key needs an extension if it has none, called ' +
+    'within 30 days, and the sunset is in less than 30 days or over.',
+  parameters: { key: textOf('KEY', 'only calls of this key'), days },
+  role: 'read',
+  readsMuch: ({ key }) => key === undefined,
+  run: async (context, { key, days }) => {
+    const { stores, desks, clock, flush } = context
+    const { fromDay, toDay } = dayRange(days, clock)
+    const id = key === undefined ? undefined : (await desks().keys.find(key)).key.id
+    await flush()
+    const calls = await deprecatedCalls(stores(), fromDay, toDay, id)
+    const sunsetOf = await ownSunsets(context)
+    return calls.map((each): ReportedCalls => ({ ...each, ...sunsetOf(each) }))
+  },
+  json: (calls) => Listed.of(calls, callsView),
+  csv: callsCsv,
+  text: table,
+})
+
+function table(calls: readonly ReportedCalls[]): string {
+  if (calls.length === 0) return 'No key has called a deprecated operation.'
+  const rows = calls.map((each) => {
+    const { key, name, operation, calls, lastMs } = each
+    return [key, name, operation, String(calls), timeText(lastMs), sunsetText(each)]
+  })
+  return aligned([['ID', 'NAME', 'OPERATION', 'CALLS', 'LAST', 'SUNSET'], ...rows])
+}
+
+function sunsetText({ sunsetMs, extension, needsExtension }: ReportedCalls): string {
+  if (sunsetMs === undefined) return ''
+  return `${timeText(sunsetMs)}${extension ? ', extended' : needsExtension ? ', not extended' : ''}`
+}

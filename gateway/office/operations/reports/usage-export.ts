@@ -1,0 +1,108 @@
+import { csvText } from '../../../../shared/csv-text.ts'
+import { dayMs } from '../../../front/limits/step.ts'
+import { ledgerBys, type LedgerBy, type LedgerLine } from '../../ledger/lines.ts'
+import { ofText } from '../kinds.ts'
+import { Listed } from '../listed.ts'
+import { operation, WrongInput } from '../operation.ts'
+import { aligned } from '../table.ts'
+
+/** A day, counted from 1970. */
+const day = ofText('a day such as 2030-12-31', (text) => {
+  const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : NaN
+  // Date.parse takes a 31st of February for a 3rd of March.
+  const isDay = !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)
+  return isDay ? ms / dayMs : undefined
+})
+
+const by = ofText<LedgerBy>('account, key, route or plan', (text) =>
+  ledgerBys.find((by) => by === text),
+)
+
+/** The most lines that people are shown. */
+const mostShown = 1_000
+
+/** Lines of CSV in one piece. */
+const linesPerPiece = 500
+
+export const exportUsage = operation({
+  name: 'usage export',
+  at: ['GET /admin/ledger'],
+  summary: 'Export the points of each account and key by day, for bills',
+  details:
+    'A line for each account, and for each key without one, on each day (UTC) that used it, with an id under which it is ' +
+    'imported once. A day is final ten minutes after its end, and kept for 400 days. By key, an account has a line for ' +
+    'each of its keys; by route, it has one for each route that it used, if usage.routes is true; by plan, a line is the ' +
+    'sum of a plan.',
+  parameters: {
+    from: { kind: day, value: 'DAY', help: 'the first day; by default the last one' },
+    to: { kind: day, value: 'DAY', help: 'the last day; by default today' },
+    by: {
+      kind: by,
+      value: 'WHAT',
+      help: 'what a line is about: account, key, route or plan',
+      defaultText: 'account',
+    },
+  },
+  role: 'read',
+  readsMuch: () => true,
+  run: async ({ config, stores, flush }, { from, to, by }) => {
+    if (from !== undefined && to !== undefined && to < from) {
+      throw new WrongInput('--to must be a day from --from on')
+    }
+    if (by === 'route' && !config.usageByRoute) throw uncounted()
+    await flush()
+    // With zlib, which no other command needs.
+    const { ledgerLines } = await import('../../ledger/ledger.ts')
+    const { nowMs } = await stores().fleet.list()
+    const toDay = to ?? Math.floor(nowMs / dayMs)
+    const query = { fromDay: from ?? toDay, toDay, by }
+    return ledgerLines(stores(), query, nowMs)
+  },
+  json: (lines) => Listed.inOrder(lines, (line) => line),
+  csv,
+  text: table,
+})
+
+function uncounted(): WrongInput {
+  const sentence =
+    'use is not counted by route; write "usage: { routes: true }" into the configuration, and it is from then on'
+  return new WrongInput(sentence)
+}
+
+const columns = ['id', 'day', 'account', 'keys', 'plan', 'requests', 'points', 'refused', 'final']
+
+function rowOf(line: LedgerLine): (string | number | boolean)[] {
+  const { id, day, account, keys, plan, requests, points, refused, final } = line
+  return [id, day, account ?? '', keys.join(' '), plan, requests, points, refused, final]
+}
+
+async function* csv(lines: AsyncIterable<LedgerLine>): AsyncGenerator<string, void> {
+  yield csvText(columns, [])
+  let rows: ReturnType<typeof rowOf>[] = []
+  const piece = (): string => `\r\n${csvText(rows[0] ?? [], rows.slice(1))}`
+  for await (const line of lines) {
+    if (rows.push(rowOf(line)) < linesPerPiece) continue
+    yield piece()
+    rows = []
+  }
+  if (rows.length > 0) yield piece()
+}
+
+async function table(lines: AsyncIterable<LedgerLine>): Promise<string> {
+  const rows: string[][] = []
+  let more = 0
+  for await (const line of lines) {
+    if (rows.length >= mostShown) more++
+    else rows.push(shownRow(line))
+  }
+  if (rows.length === 0) return 'No key was used.'
+  const heads = ['DAY', 'FOR', 'PLAN', 'REQUESTS', 'POINTS', 'REFUSED', '']
+  const text = aligned([heads, ...rows])
+  return more === 0 ? text : `${text}\nand ${more} more: --json or --csv prints all of them`
+}
+
+function shownRow({ id, day, plan, requests, points, refused, final }: LedgerLine): string[] {
+  const about = id.slice(day.length + 1)
+  const counts = [requests, points, refused].map(String)
+  return [day, about, plan, ...counts, final ? '' : 'not final yet']
+}

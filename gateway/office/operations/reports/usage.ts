@@ -1,0 +1,66 @@
+import { usage, type Usage } from '../../../front/counts/usage.ts'
+import { Listed } from '../listed.ts'
+import { operation } from '../operation.ts'
+import { days, dayRange } from '../parameters.ts'
+import { aligned } from '../table.ts'
+
+export const showUsage = operation({
+  name: 'usage',
+  at: ['GET /admin/usage', 'GET /admin/usage/{id}'],
+  summary: 'Show the usage of each key in total, or of one key by day',
+  details:
+    'Counted by day (UTC), kept for 90 days, and written to the store every four seconds. Requests ' +
+    'without a valid key are not included; the metrics have them.',
+  parameters: { key: { isKey: true }, days },
+  role: 'read',
+  readsMuch: ({ key }) => key === undefined,
+  run: async ({ stores, clock, flush }, { key, days }) => {
+    await flush()
+    return usage(stores(), { ...dayRange(days, clock), key: key?.id })
+  },
+  json: (usages) => Listed.of(usages, (usage) => usage),
+  text: table,
+})
+
+const answerClasses = ['2xx', '3xx', '4xx', '5xx']
+
+function table(usages: readonly Usage[]): string {
+  if (usages.length === 0) return 'No key was used.'
+  const sum = (counts: Readonly<Record<string, number>>): number =>
+    Object.values(counts).reduce((all, count) => all + count, 0)
+  const hasTests = usages.some(({ day, test }) => day === undefined && test)
+  const rows = usages.map(
+    ({ day, key, name, test, admitted, points, refused, windows, answers }) => [
+      ...(day === undefined ? [key, name] : [day]),
+      ...(hasTests ? [test ? 'yes' : ''] : []),
+      String(admitted),
+      String(points),
+      String(sum(refused)),
+      ...answerClasses.map((each) => String(answers[each] ?? 0)),
+      Object.entries(refused)
+        .map(([code, count]) => `${count} ${code}${windowsText(code, windows)}`)
+        .join(', '),
+    ],
+  )
+  const first = usages[0]?.day === undefined ? ['ID', 'NAME'] : ['DAY']
+  const heads = [
+    ...first,
+    ...(hasTests ? ['TEST'] : []),
+    'ADMITTED',
+    'POINTS',
+    'REFUSED',
+    '2XX',
+    '3XX',
+    '4XX',
+    '5XX',
+    'REFUSED FOR',
+  ]
+  return aligned([heads, ...rows])
+}
+
+/** Which windows were used up, beside the number of refusals by a limit. */
+function windowsText(code: string, { minute, day }: Usage['windows']): string {
+  if (code !== 'rate_limit_exceeded' || minute + day === 0) return ''
+  const parts = [...(minute > 0 ? [`${minute} minute`] : []), ...(day > 0 ? [`${day} day`] : [])]
+  return ` (${parts.join(', ')})`
+}

@@ -1,0 +1,105 @@
+import { endText, timeText } from '../../../../shared/times.ts'
+import { loggable } from '../../../../shared/log.ts'
+import { printable } from '../../../../shared/printable.ts'
+import type { Explained } from '../../explain/explained.ts'
+import type { FoundRefusals } from '../../explain/refusals-of.ts'
+import { whoseText } from '../../explain/sentences.ts'
+import { KeyMistake } from '../../../front/keys/mistake.ts'
+import { anyText } from '../kinds.ts'
+import { operation } from '../operation.ts'
+import { aligned } from '../table.ts'
+
+export const showRequest = operation({
+  name: 'requests show',
+  at: ['GET /admin/requests/{id}'],
+  summary: 'Explain the refused or failed answers with one X-Request-Id',
+  details:
+    'Each gateway keeps its latest 20,000 refused or failed answers in memory, and all of them are asked. Callers may ' +
+    'choose ids, so several answers can have the same: the newest 20 are shown.',
+  parameters: {
+    id: {
+      kind: anyText,
+      value: 'ID',
+      help: 'the X-Request-Id of an answer',
+      isArgument: true,
+      isRequired: true,
+    },
+  },
+  role: 'read',
+  run: async ({ refusalsOf }, { id }) => {
+    const found = await refusalsOf(id)
+    if (found.answers.length === 0) throw new KeyMistake(nothingText(id, found), 'not_found')
+    return found
+  },
+  text: (found, { clock }) => requestsText(found, clock()),
+})
+
+/** Why nothing is known of an id, and how far back it would be. */
+export function nothingText(id: string, { gateways, kept, since }: FoundRefusals): string {
+  const { asked, answered } = gateways
+  if (since === null)
+    return `no gateway answers, so nothing is known of requests like "${loggable(id)}"`
+  const who =
+    answered === asked
+      ? `${answered} ${answered === 1 ? 'gateway keeps' : 'gateways keep'}`
+      : `${answered} of ${asked} gateways answer, and keep`
+  const what = `${kept.toLocaleString('en')} refused or failed answers, all since ${timeText(Date.parse(since))}`
+  return `no refused or failed answer has the id "${loggable(id)}": ${who} ${what}. Requests that were let in and answered are not kept`
+}
+
+/** Answers with one id for people: one in full, several in a table. */
+export function requestsText({ answers, gateways }: FoundRefusals, nowMs: number): string {
+  const [newest, ...others] = answers
+  if (!newest) return 'Nothing is known of it.'
+  const { asked, answered } = gateways
+  const missing = answered < asked ? [`Only ${answered} of ${asked} gateways answered.`] : []
+  if (others.length === 0) return [...missing, answerText(newest, nowMs)].join('\n\n')
+  const rows = answers.map(({ time, status, code, reason, key, name, sentence }) => [
+    timeText(Date.parse(time)),
+    String(status),
+    code ?? '',
+    reason,
+    key === null ? '' : `${key} (${name})`,
+    sentence,
+  ])
+  const heads = ['WHEN', 'STATUS', 'CODE', 'REASON', 'KEY', 'WHY']
+  const several = `${answers.length} refused or failed answers have this id, the newest first:`
+  return [...missing, `${several}\n\n${aligned([heads, ...rows])}`].join('\n\n')
+}
+
+/** One answer: the sentence first, then everything that is known. */
+function answerText(answer: Explained, nowMs: number): string {
+  const { status, code, time, sentence, upstream, target, upstreamMs } = answer
+  const backend = [upstream, target, upstreamMs === null ? null : `${upstreamMs} ms`]
+  const { key, name, plan, account, test, decidedBy, minute, day, bannedUntil } = answer
+  const whose = whoseText({ plan, account, isTest: test })
+  const ofWhom = decidedBy === null ? ' (of the address, for requests without a valid key)' : ''
+  const rows = [
+    ['request:', `${answer.id}, ${answer.method} ${answer.path} (route ${answer.route})`],
+    ['reason:', answer.reason],
+    ...(key === null ? [] : [['key:', `${key} (${name}, ${whose})`]]),
+    ...(minute === null ? [] : [['minute:', windowText(minute, nowMs) + ofWhom]]),
+    ...(day === null ? [] : [['day:', windowText(day, nowMs) + ofWhom]]),
+    ...(answer.strikes > 0 ? [['strikes:', String(answer.strikes)]] : []),
+    ...(bannedUntil === null ? [] : [['banned until:', endText(Date.parse(bannedUntil), nowMs)]]),
+    ...(decidedBy === null ? [] : [['decided by:', deciders[decidedBy]]]),
+    ...(upstreamMs === null ? [] : [['backend:', backend.filter(Boolean).join(', ')]]),
+    ['gateway:', `${answer.gateway}, ${answer.ownMs} ms, configuration ${answer.config}`],
+  ]
+  const head = `${status} ${code ?? 'of the backend'}, ${timeText(Date.parse(time))}: ${sentence}`
+  return `${printable(head)}\n\n${aligned(rows)}`
+}
+
+const deciders = {
+  store: 'the store',
+  memory: 'the gateway, which knew of an earlier refusal',
+  alone: 'the gateway alone, because the store was out of reach',
+} as const
+
+function windowText(
+  { limit, used, reset }: NonNullable<Explained['minute']>,
+  nowMs: number,
+): string {
+  const count = used === null ? 'unknown use' : `${used.toLocaleString('en')} used`
+  return `${count} of ${limit.toLocaleString('en')}, until ${endText(reset * 1_000, nowMs)}`
+}

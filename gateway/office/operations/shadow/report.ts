@@ -1,0 +1,45 @@
+import { timeText } from '../../../../shared/times.ts'
+import { shadowCsv, shadowReport, type ShadowReport } from '../../foresight/shadows.ts'
+import { operation } from '../operation.ts'
+import { dayRange, textOf } from '../parameters.ts'
+import { planOf, recentDays } from '../plans/parameters.ts'
+import { aligned } from '../table.ts'
+
+export const reportShadow = operation({
+  name: 'shadow report',
+  at: ['GET /admin/shadow'],
+  summary: 'List the keys that the shadow limits of their plans would have refused',
+  details:
+    'Shadow limits refuse nothing: they count what they would have refused beside the limits of the plan. Each ' +
+    'window is judged for itself: the day of a shadow also counts what its minute would have refused before.',
+  parameters: { plan: textOf('PLAN', 'only this plan'), days: recentDays },
+  role: 'read',
+  readsMuch: () => true,
+  run: async ({ config, stores, clock, flush }, { plan, days }) => {
+    const plans = plan === undefined ? [...config.plans.values()] : [planOf(config, plan)]
+    await flush()
+    return shadowReport(stores(), plans, dayRange(days, clock))
+  },
+  csv: shadowCsv,
+  text: reportText,
+})
+
+const legend =
+  'BY MINUTE, BY DAY: requests that were let in, and that this window of the shadow would have refused. OF: all that were ' +
+  'let in. FIRST, LAST: the first and the last of those that it would have refused.'
+
+/** The report for people, with the meaning of its columns. */
+export function reportText({ shadows, keys }: ShadowReport): string {
+  if (shadows.length === 0) return 'No plan has shadow limits.'
+  const summaries = shadows.map(({ plan, shadow, hash }) => {
+    const limits = `${shadow.perMinute} a minute, ${shadow.perDay} a day`
+    return `${plan}: shadow of ${limits} (${hash})`
+  })
+  if (keys.length === 0) return `${summaries.join('\n')}\n\nThey would have refused nothing.`
+  const rows = keys.map(({ key, name, account = '', plan, refused, of, first, last }) => [
+    ...[key, name, account, plan, String(refused.minute), String(refused.day), String(of)],
+    ...[first, timeText(Date.parse(last))],
+  ])
+  const heads = ['ID', 'NAME', 'ACCOUNT', 'PLAN', 'BY MINUTE', 'BY DAY', 'OF', 'FIRST', 'LAST']
+  return `${summaries.join('\n')}\n\n${aligned([heads, ...rows])}\n\n${legend}`
+}

@@ -1,0 +1,119 @@
+import type { StoreSettings } from '../../../front/config/config.ts'
+import { readConfig } from '../../config/load.ts'
+import type { Copied } from '../../../front/stores/copy.ts'
+import { ofCommandLine, WrongInput } from '../operation.ts'
+import { aSwitch, textOf } from '../parameters.ts'
+import { aligned } from '../table.ts'
+
+export const copyToStore = ofCommandLine({
+  name: 'store copy',
+  because: 'it would take the time of callers',
+  summary: 'Copy keys, bans, counters, usage and audit to another store',
+  details:
+    'A store is a FILE (embedded), a redis:// or rediss:// URL with the prefix of this configuration, or ' +
+    'config:FILE, the store that another configuration names (Sentinel, Cluster, another prefix). Without ' +
+    '--from or --to it is that of this configuration.\n\n' +
+    'Keys keep ids, tokens and versions. For a move stop the gateways, copy, name the new store in the ' +
+    'configuration, start them. With --live, gateways may serve from the store that is read; what changes ' +
+    'meanwhile may be missing. No gateway may use the file that is written. The admin API has no such operation, ' +
+    'because it would take the time of callers.',
+  parameters: {
+    from: textOf('STORE', 'which store is read'),
+    to: textOf('STORE', 'which store is written; it must be empty'),
+    intoNonEmpty: aSwitch(
+      'add to a store that has something: keys that are there with the same id and version stay as they are, others must be new',
+    ),
+    live: aSwitch('copy although gateways serve from the store that is read'),
+    dryRun: aSwitch('count and check, and write nothing'),
+  },
+  changes: true,
+  role: 'all',
+  question: async ({ to, intoNonEmpty = false, dryRun = false }, { config }) => {
+    if (!intoNonEmpty || dryRun) return undefined
+    const { storeName } = await import('./transfer.ts')
+    return `Add to what ${storeName(goalOf(to, config.store))} has, for good?`
+  },
+  run: async (context, { from, to, intoNonEmpty = false, live = false, dryRun = false }) => {
+    const { store } = context.config
+    if (from === undefined && to === undefined) {
+      throw new WrongInput(
+        'name a store with --from, --to or both; the other one is the configuration’s',
+      )
+    }
+    // With both technologies, which other commands do without.
+    const { isSameStore, storeName, transfer } = await import('./transfer.ts')
+    const source = from === undefined ? store : storeAt('--from', from, store)
+    const goal = goalOf(to, store)
+    if (isSameStore(source, goal)) {
+      throw new WrongInput(`--from and --to are the same store, ${storeName(source)}`)
+    }
+    const beganAtMs = performance.now()
+    const isLive = live || dryRun
+    const settings = { from: source, to: goal, isDryRun: dryRun, intoNonEmpty, isLive }
+    const copied = await transfer(context, settings)
+    const seconds = (performance.now() - beganAtMs) / 1_000
+    const names = { from: storeName(source), to: storeName(goal) }
+    return { ...names, dryRun, copied, seconds, leftOut: leftOutOf(source) }
+  },
+  json: ({ from, to, dryRun, copied, leftOut }) => ({ from, to, dryRun, ...copied, leftOut }),
+  text: ({ from, to, dryRun, copied, seconds, leftOut }) => {
+    const heading = dryRun
+      ? `Would copy from ${from} to ${to}; nothing was written:`
+      : `Copied from ${from} to ${to} in ${seconds.toFixed(1)} s:`
+    return [heading, tableOf(copied), `Left out: ${leftOut}.`].join('\n')
+  },
+})
+
+function goalOf(to: string | undefined, own: StoreSettings): StoreSettings {
+  return to === undefined ? own : storeAt('--to', to, own)
+}
+
+/** The store that an option names. */
+function storeAt(option: string, named: string, own: StoreSettings): StoreSettings {
+  if (named.startsWith('config:')) return readConfig(named.slice('config:'.length)).config.store
+  if (/^rediss?:/i.test(named)) {
+    if (!/^rediss?:\/\/\S+$/i.test(named) || !URL.canParse(named)) {
+      throw new WrongInput(`${option} must be a URL such as redis://host:6379`)
+    }
+    return { ...own, redis: { url: named } }
+  }
+  if (named === '' || /^\w+:\/\//.test(named) || /^[\w.-]+:\d+$/.test(named)) {
+    throw new WrongInput(
+      `${option} must be a file, a redis:// or rediss:// URL, or config:FILE, got "${named}"`,
+    )
+  }
+  return { ...own, redis: undefined, file: named }
+}
+
+function tableOf(copied: Copied): string {
+  const { keys, alreadyThere, quotas, bans, usage, deprecatedCalls, audit, damaged } = copied
+  const { peaks, ledgerDays, lastUses } = copied
+  const rows: [number, string][] = [
+    [keys, 'keys'],
+    ...(alreadyThere > 0
+      ? [[alreadyThere, 'keys that were there already'] as [number, string]]
+      : []),
+    [quotas, `quotas: counters and strikes; bans that run: ${bans.toLocaleString('en')}`],
+    [usage, 'tallies of usage, by key and day'],
+    [deprecatedCalls, 'tallies of deprecated calls'],
+    [peaks, 'quotas with their highest use by day'],
+    [ledgerDays, 'closed days of the ledger'],
+    [lastUses, 'keys with the time of their last use'],
+    [audit, 'lines of audit'],
+    ...(damaged > 0 ? [[damaged, 'damaged entries left out'] as [number, string]] : []),
+  ]
+  const numbers = rows.map(([count]) => count.toLocaleString('en'))
+  const width = Math.max(...numbers.map(({ length }) => length))
+  return aligned(
+    rows.map(([, what], place) => [`  ${(numbers[place] ?? '').padStart(width)}`, what]),
+  )
+}
+
+/** The state that no copy has: it soon ends by itself, or gateways hold it in memory only. */
+function leftOutOf({ redis }: StoreSettings): string {
+  const unwritten = redis ? 'four seconds of usage' : 'half a second of counters, four of usage'
+  return (
+    'the counters of strangers, by address; and what gateways that run have not written yet ' +
+    `(${unwritten})`
+  )
+}

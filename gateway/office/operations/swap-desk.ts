@@ -1,0 +1,122 @@
+import type { Config, UpstreamSettings } from '../../front/config/config.ts'
+import { KeyMistake } from '../../front/keys/mistake.ts'
+import type { Noted } from '../../front/records/audit.ts'
+import { begunAnew, stepped, wentBack, type Course } from '../../front/swaps/course.ts'
+import { measureOf } from '../../front/swaps/judge.ts'
+import { sumOf } from '../../front/swaps/side-counts.ts'
+import type { SeenSwap, SwapName, SwapStore } from '../../front/swaps/store.ts'
+import { swapNameOf } from '../../front/swaps/swap.ts'
+import { swapView, type SwapView } from '../../front/swaps/view.ts'
+
+export type SwapDeskOptions = Readonly<{
+  store: SwapStore
+  upstreams: Config['upstreams']
+  /** Writes each change to the audit. */
+  noted: Noted
+  /** The author of changes. */
+  by: string
+}>
+
+/** Tries to change a course that gateways change as well. */
+const mostTries = 5
+
+type Change = (course: Course, seen: SeenSwap, upstream: Described) => Course | string
+
+/** An upstream whose swap is described in the configuration. */
+type Described = UpstreamSettings & Readonly<{ swap: NonNullable<UpstreamSettings['swap']> }>
+
+/** The operations on swaps, for the command line and the admin API. */
+export class SwapDesk {
+  readonly #options: SwapDeskOptions
+
+  constructor(options: SwapDeskOptions) {
+    this.#options = options
+  }
+
+  /** All swaps of the configuration, or that of one upstream, by the names of upstreams. */
+  async list(named: string | undefined): Promise<Readonly<Record<string, SwapView>>> {
+    const { upstreams, store } = this.#options
+    if (named !== undefined && !upstreams.has(named)) this.#described(named)
+    const described = [...upstreams.values()]
+      .filter(isDescribed)
+      .filter(({ name }) => name === (named ?? name))
+    const views = described.map(async (upstream) => {
+      return [upstream.name, swapView(upstream, await store.look(nameOf(upstream)))] as const
+    })
+    return Object.fromEntries(await Promise.all(views))
+  }
+
+  pause(named: string): Promise<SwapView> {
+    return this.#change(named, 'pause', (course, _seen, { swap }) => {
+      if (!isOnItsWay(course, swap.steps.length)) return 'is not on its way'
+      return course.isPaused ? 'is paused already' : { ...course, isPaused: true }
+    })
+  }
+
+  /** Lets a paused swap go on, and one that was refused or went back begin anew. */
+  resume(named: string): Promise<SwapView> {
+    return this.#change(named, 'resume', (course, { nowMs }) => {
+      if (course.state === 'back' || course.state === 'refused') return begunAnew(course, nowMs)
+      return course.isPaused ? { ...course, isPaused: false } : 'is not paused'
+    })
+  }
+
+  back(named: string): Promise<SwapView> {
+    return this.#change(named, 'back', (course, { nowMs }) => {
+      if (course.state === 'back') return 'is back already'
+      return wentBack(course, `${this.#options.by} called it back`, nowMs)
+    })
+  }
+
+  finish(named: string): Promise<SwapView> {
+    return this.#change(named, 'finish', (course, { nowMs, counts }, { swap }) => {
+      if (!isOnItsWay(course, swap.steps.length)) return 'is not on its way'
+      const measure = measureOf(sumOf(counts).old.measure, course.before, swap.back)
+      return stepped(course, swap.steps.length, measure, nowMs)
+    })
+  }
+
+  async #change(named: string, what: string, change: Change): Promise<SwapView> {
+    const { store, noted } = this.#options
+    const upstream = this.#described(named)
+    const name = nameOf(upstream)
+    for (let tries = 0; tries < mostTries; tries++) {
+      const seen = await store.look(name)
+      const { course } = seen
+      const after = course ? change(course, seen, upstream) : 'has not begun'
+      if (typeof after === 'string') {
+        throw new KeyMistake(`the swap of ${named} ${after}`, 'conflict')
+      }
+      if (!(await store.change(name, seen.version, after))) continue
+      await noted({ what: `swap.${what}`, subject: named, before: course ?? null, after })
+      return swapView(upstream, await store.look(name))
+    }
+    throw new KeyMistake(`the swap of ${named} changes all the time; try again`, 'conflict')
+  }
+
+  #described(named: string): Described {
+    const { upstreams } = this.#options
+    const upstream = upstreams.get(named)
+    if (upstream && isDescribed(upstream)) return upstream
+    const all = [...upstreams.values()].filter(isDescribed).map(({ name }) => name)
+    const others =
+      all.length > 0
+        ? `there is one of ${all.join(', ')}`
+        : 'the configuration describes none: see swap in the section upstreams'
+    throw new KeyMistake(`there is no swap of an upstream "${named}"; ${others}`, 'not_found')
+  }
+}
+
+function isDescribed(upstream: UpstreamSettings): upstream is Described {
+  return upstream.swap !== undefined
+}
+
+function nameOf(upstream: Described): SwapName {
+  const name = swapNameOf(upstream)
+  if (!name) throw new Error(`the upstream ${upstream.name} has no swap`)
+  return name
+}
+
+function isOnItsWay({ state, step }: Course, steps: number): boolean {
+  return state === 'moving' && step < steps
+}

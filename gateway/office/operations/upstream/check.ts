@@ -1,0 +1,108 @@
+import { secretFault } from '../../../../shared/signature.ts'
+import type { Config } from '../../../front/config/config.ts'
+import type { Check, Finding } from '../../compare/probe.ts'
+import type { CommandContext } from '../context.ts'
+import { operation, WrongInput } from '../operation.ts'
+import { aligned } from '../table.ts'
+import { chosenUpstream, wouldBe } from './would-be.ts'
+
+type Checked = Check & Readonly<{ url: string; upstream: string }>
+
+export const checkUpstream = operation({
+  name: 'upstream check',
+  at: ['POST /admin/upstreams/check'],
+  summary: 'Compare a new backend with the present one',
+  details:
+    'Sends the health check and the probes of the upstream to the new backend, and lists what callers would find ' +
+    'different: a status, a media type, a missing member. It sends GET, HEAD and OPTIONS only. With ADMIN_TOKEN the running ' +
+    'gateway is asked to do it, which signs; with GATEWAY_SECRET the command signs. Exit code 1 if anything would break, or ' +
+    'could not be judged: without a signature, or because the present backend does not answer.',
+  parameters: {
+    ...wouldBe,
+  },
+  role: 'support',
+  isAlone: true,
+  run: async (context, { url, upstream: name }): Promise<Checked> => {
+    const { config, secret, operator, stores, clock, inForce, askSigner } = context
+    const upstream = chosenUpstream(config, name)
+    if (askSigner) {
+      const body = JSON.stringify({ url, upstream: upstream.name })
+      const headers = { 'content-type': 'application/json' }
+      // The other side is this operation, in a gateway.
+      return (await askSigner('POST /admin/upstreams/check', { body, headers })) as Checked
+    }
+    const fault = secretFault(secret)
+    if (fault) throw new WrongInput(fault)
+    if (operator) {
+      const about = { subject: upstream.name, before: null, after: { url } }
+      const entry = { atMs: clock(), by: operator.name, what: 'upstreams.check', ...about }
+      await stores().audit.add(entry)
+    }
+    const isTrusted = (operator?.role ?? 'all') === 'all' || isTarget(url, config)
+    // Loads undici, which no other command needs.
+    const { holdAgainst } = await import('../../compare/probe.ts')
+    const mayBeSigned = inForce === undefined
+    const options = { config, upstream, secret, isTrusted, mayBeSigned }
+    const comparison = await holdAgainst(url, options)
+    return { url, upstream: upstream.name, ...comparison }
+  },
+  isRefused: ({ fit }) => !fit,
+  text: (checked, context) =>
+    [
+      aligned([['PROBE', 'EXPECTED', 'GOT', 'MS', 'WOULD BREAK'], ...checked.findings.map(row)]),
+      '',
+      ...verdict(checked),
+      ...remedy(checked, context),
+    ].join('\n'),
+})
+
+/** Whether the configuration names an address, as a target or as one to swap to. */
+function isTarget(url: string, { upstreams }: Config): boolean {
+  const named = [...upstreams.values()].flatMap(({ targets, swap }) => [
+    ...targets,
+    ...(swap?.to ?? []),
+  ])
+  return named.some((target) => new URL(target.url).origin === new URL(url).origin)
+}
+
+function row({ probe, expected, got, milliseconds, breaks, note }: Finding): string[] {
+  const remarks = [...breaks, ...(note === undefined ? [] : [note])].join('; ')
+  return [probe, expected, got, String(milliseconds), remarks || '-']
+}
+
+/** Whether the backend can serve, in a sentence or two. */
+function verdict({ url, upstream, fit, findings }: Checked): string[] {
+  const all = `${findings.length} ${findings.length === 1 ? 'probe' : 'probes'}`
+  if (fit) return [`${url} can serve the upstream ${upstream}: ${all}, nothing breaks.`]
+  const broken = findings.filter(({ breaks }) => breaks.length > 0).length
+  const unjudged = findings.filter(({ needsSignature }) => needsSignature).length
+  const uncompared = findings.filter(({ compared }) => !compared).length - unjudged
+  return [
+    ...(broken > 0 ? [`${url} would break ${broken} of ${all}.`] : []),
+    ...(unjudged > 0
+      ? [
+          `${unjudged} of ${all} can’t be judged without a signature. Set ADMIN_TOKEN here, so that the running gateway ` +
+            'is asked, or GATEWAY_SECRET to the secret that gateway and backend share.',
+        ]
+      : []),
+    ...(uncompared > 0 ? [`Nothing was compared in ${uncompared} of ${all}.`] : []),
+  ]
+}
+
+/** Advice about a present backend that does not answer. */
+function remedy(
+  { present, upstream, findings }: Checked,
+  { preview, hasVariable }: CommandContext,
+): string[] {
+  if (findings.every(({ note, needsSignature }) => note === undefined || needsSignature)) return []
+  const first = ['upstreams', upstream, 'targets', 0]
+  const written = preview.wordAt(first) ?? preview.wordAt([...first, 'url']) ?? ''
+  const [, variable] = /\$\{(\w+)/.exec(written) ?? []
+  const origin =
+    variable === undefined
+      ? ' Its address is that of the configuration.'
+      : hasVariable(variable)
+        ? ` Its address comes from ${variable}, as it is set in this terminal.`
+        : ` Its address comes from ${variable}, which is not set in this terminal: set it if the backend listens elsewhere.`
+  return [`The present backend ${present} does not answer: is it running?${origin}`]
+}

@@ -1,0 +1,56 @@
+import { printable } from '../../../../shared/printable.ts'
+import type { ComparisonView } from '../../compare/comparison-view.ts'
+import { aligned } from '../table.ts'
+
+/** A comparison for people: a sentence, a table by route, examples, and what is left out of it. */
+export function comparisonText(view: ComparisonView): string {
+  return [view.summary, routesText(view), examplesText(view), scopeText(view)]
+    .filter((part) => part !== '')
+    .map((part, i) => (i === 0 ? printable(part) : part))
+    .join('\n\n')
+}
+
+function routesText({ routes }: ComparisonView): string {
+  const rows = routes.map(({ route, compared, same, breaks, presentMs, wouldBeMs }) => [
+    ...[route, counted(compared), counted(same), timesText(presentMs), timesText(wouldBeMs)],
+    breaks.map(({ what, times }) => `${what} (${counted(times)})`).join('; ') || '-',
+  ])
+  const heads = ['ROUTE', 'COMPARED', 'SAME', 'NOW P50, P95', 'THEN P50, P95', 'WOULD BREAK']
+  return aligned([heads, ...rows])
+}
+
+function timesText(times: ComparisonView['routes'][number]['presentMs']): string {
+  return times ? `${times.p50}, ${times.p95} ms` : '-'
+}
+
+function examplesText({ routes }: ComparisonView): string {
+  const rows = routes.flatMap(({ route, breaks }) =>
+    breaks.flatMap(({ what, examples }) =>
+      examples.map(({ request, method, path, mirrored }) => [
+        ...[route, what, `${method} ${path}`, request, mirrored],
+      ]),
+    ),
+  )
+  if (rows.length === 0) return ''
+  return aligned([['ROUTE', 'FOR EXAMPLE', 'REQUEST', 'ITS ID', 'AT THE NEW BACKEND'], ...rows])
+}
+
+function scopeText({ gateways, fleet, share, requests: { busy, unfit } }: ComparisonView): string {
+  const others = fleet - gateways.length
+  const of = `${Math.round(share * 1_000_000) / 10_000} % of the requests at ${gateways.join(', ')}`
+  const rest =
+    others > 0
+      ? `; ${counted(others)} other ${others === 1 ? 'gateway' : 'gateways'} of the store took no part`
+      : ''
+  const left = [
+    ...(busy > 0 ? [`${counted(busy)} because too many were under way`] : []),
+    ...(unfit > 0
+      ? [`${counted(unfit)} whose answers can’t be compared (304, 412, 5xx, events)`]
+      : []),
+  ]
+  return printable(`Drawn: ${of}${rest}.${left.length > 0 ? ` Left out: ${left.join(', ')}.` : ''}`)
+}
+
+function counted(number: number): string {
+  return number.toLocaleString('en')
+}

@@ -1,0 +1,127 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SwapState, SwapView } from '../../../front/swaps/view.ts'
+import type { SwapDesk } from '../swap-desk.ts'
+import type { Endpoint } from '../context.ts'
+import { anyText, waitTime } from '../kinds.ts'
+import { operation, WrongInput } from '../operation.ts'
+import { aligned } from '../table.ts'
+import { percentText } from '../../../front/swaps/judge.ts'
+
+const upstreamName = {
+  kind: anyText,
+  value: 'NAME',
+  help: 'the upstream',
+  isArgument: true,
+} as const
+
+export const swapStatus = operation({
+  name: 'upstream swap status',
+  at: ['GET /admin/swaps'],
+  summary: 'Tell where the swap of an upstream stands, and compare both sides',
+  details:
+    'The counts are those of the present step, of all gateways. With --wait, the command waits until the swap is over; exit ' +
+    'code 0: all callers are at the new side, 1: they are back, there is no swap, or the time is over. Of several swaps, NAME ' +
+    'says which.',
+  parameters: {
+    upstream: { ...upstreamName, help: 'the upstream; all by default' },
+    wait: {
+      kind: waitTime,
+      value: 'DURATION',
+      help: 'wait until the swap is over; without a duration, as long as it takes',
+      bareText: '',
+      isOfCommand: true,
+    },
+  },
+  role: 'read',
+  run: async ({ desks }, { upstream, wait: mostMs }) => {
+    const look = () => desks().swaps.list(upstream)
+    if (mostMs === undefined) return { byUpstream: await look(), isRefused: false }
+    const byUpstream = await atItsEnd(look, mostMs)
+    const [view] = Object.values(byUpstream)
+    return { byUpstream, isRefused: view?.state !== 'all' }
+  },
+  json: ({ byUpstream }) => byUpstream,
+  isRefused: ({ isRefused }) => isRefused,
+  text: ({ byUpstream }) => {
+    const views = Object.values(byUpstream)
+    if (views.length === 0) return 'The configuration describes no swap.'
+    return views.map(viewText).join('\n\n')
+  },
+})
+
+type Views = Readonly<Record<string, SwapView>>
+
+/** The time between two looks at a swap that is waited for. */
+const lookEveryMs = 1_000
+
+/** The one swap when it is over, or as it is when the time is. */
+async function atItsEnd(look: () => Promise<Views>, mostMs: number): Promise<Views> {
+  const beganAtMs = performance.now()
+  for (;;) {
+    const byUpstream = await look()
+    const [view, ...others] = Object.values(byUpstream)
+    if (others.length > 0) {
+      const names = Object.keys(byUpstream).join(', ')
+      throw new WrongInput(`--wait is for one swap, and there are those of ${names}: name one`)
+    }
+    const leftMs = mostMs - (performance.now() - beganAtMs)
+    if (!view || overStates.has(view.state) || leftMs <= 0) return byUpstream
+    await sleep(Math.min(lookEveryMs, leftMs))
+  }
+}
+
+/** The states that only an operator, or another configuration, ends. */
+const overStates: ReadonlySet<SwapState> = new Set(['all', 'back', 'refused'])
+
+export const pauseSwap = swapChange('pause', 'Keep a swap at its step', (desk, name) =>
+  desk.pause(name),
+)
+export const resumeSwap = swapChange(
+  'resume',
+  'Let a paused swap go on, or one that went back begin anew',
+  (desk, name) => desk.resume(name),
+)
+export const callBackSwap = swapChange(
+  'back',
+  'Send all callers back to the present targets at once',
+  (desk, name) => desk.back(name),
+)
+export const finishSwap = swapChange(
+  'finish',
+  'Send all callers to the new targets at once',
+  (desk, name) => desk.finish(name),
+)
+
+function swapChange(
+  verb: 'pause' | 'resume' | 'back' | 'finish',
+  summary: string,
+  change: (desk: SwapDesk, name: string) => Promise<SwapView>,
+) {
+  const at: Endpoint = `POST /admin/upstreams/{name}/swap/${verb}`
+  return operation({
+    name: `upstream swap ${verb}`,
+    at: [at],
+    summary,
+    parameters: { name: { ...upstreamName, isRequired: true } },
+    changes: true,
+    role: 'all',
+    run: ({ desks }, { name }) => change(desks().swaps, name),
+    text: ({ summary }) => summary,
+  })
+}
+
+function viewText(view: SwapView): string {
+  const row = (name: string, side: SwapView['old']): string[] => [
+    name,
+    String(side.requests),
+    String(side.failures),
+    percentText(side.failureShare),
+    side.p50Ms === null ? '-' : `${side.p50Ms}, ${side.p95Ms} ms`,
+  ]
+  const table = aligned([
+    ['SIDE', 'REQUESTS', 'FAILED', 'SHARE', 'P50, P95'],
+    row('old', view.old),
+    row('new', view.new),
+  ])
+  return `${view.summary}\n\n${table}`
+}

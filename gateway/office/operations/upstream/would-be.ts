@@ -1,0 +1,31 @@
+import type { Config, UpstreamSettings } from '../../../front/config/config.ts'
+import { isTargetUrl } from '../../../front/forwarding/target-url.ts'
+import { ofText } from '../kinds.ts'
+import { WrongInput } from '../operation.ts'
+import { textOf } from '../parameters.ts'
+
+const targetUrl = ofText('an http or https URL without a path', (text) =>
+  isTargetUrl(text) ? text : undefined,
+)
+
+/** A would-be backend, and the upstream that it would be of. */
+export const wouldBe = {
+  url: {
+    kind: targetUrl,
+    value: 'URL',
+    help: 'the address of the new backend',
+    isArgument: true,
+    isRequired: true,
+  },
+  upstream: textOf('NAME', 'the upstream, if there are several'),
+} as const
+
+/** The named upstream, or the only one. */
+export function chosenUpstream({ upstreams }: Config, named: string | undefined): UpstreamSettings {
+  const names = [...upstreams.keys()]
+  const name = named ?? (names.length === 1 ? names[0] : undefined)
+  if (name === undefined) throw new WrongInput(`upstream must be one of ${names.join(', ')}`)
+  const upstream = upstreams.get(name)
+  if (upstream) return upstream
+  throw new WrongInput(`there is no upstream "${name}"; there are ${names.join(', ')}`)
+}

@@ -1,0 +1,39 @@
+import { Refusal, type RefusalCode } from '../../../shared/refusal.ts'
+import { KeyMistake } from '../../front/keys/mistake.ts'
+import { WrongInput } from '../operations/operation.ts'
+import { StoreUnavailable } from '../../front/stores/unavailable.ts'
+
+/** An error as a message: by itself a message keeps no class. */
+export type ToldError = Readonly<{
+  kind: 'WrongInput' | 'KeyMistake' | 'StoreUnavailable' | 'Refusal' | 'other'
+  message: string
+  stack: string | undefined
+  /** The code of a mistake or a refusal. */
+  code?: RefusalCode
+  headers?: Refusal['headers']
+}>
+
+/** Makes a message of something thrown. */
+export function told(thrown: unknown): ToldError {
+  if (!(thrown instanceof Error))
+    return { kind: 'other', message: String(thrown), stack: undefined }
+  const { message, stack } = thrown
+  if (thrown instanceof WrongInput) return { kind: 'WrongInput', message, stack }
+  if (thrown instanceof StoreUnavailable) return { kind: 'StoreUnavailable', message, stack }
+  if (thrown instanceof KeyMistake) return { kind: 'KeyMistake', message, stack, code: thrown.code }
+  if (!(thrown instanceof Refusal)) return { kind: 'other', message, stack }
+  const { code, headers } = thrown
+  return { kind: 'Refusal', message, stack, code, headers }
+}
+
+/** The error that was thrown, of its own class, with the stack of where it was. */
+export function errorFrom(error: ToldError): Error {
+  return Object.assign(revived(error), { stack: error.stack })
+}
+
+function revived({ kind, message, code = 'internal_error', headers }: ToldError): Error {
+  if (kind === 'WrongInput') return new WrongInput(message)
+  if (kind === 'StoreUnavailable') return new StoreUnavailable(message)
+  if (kind === 'KeyMistake') return new KeyMistake(message, code)
+  return kind === 'Refusal' ? new Refusal(code, message, headers) : new Error(message)
+}

@@ -1,0 +1,32 @@
+import { openFront, type Front, type FrontOptions } from './front/front.ts'
+import { checkFor } from './office/compare/swap-check.ts'
+import { openOffice, type Office, type OfficeOptions } from './office/office.ts'
+
+export type WingsOptions = Omit<FrontOptions, 'checkSwap'> &
+  OfficeOptions &
+  Readonly<{
+    /** The secret of the gateway's signature, if it signs. */
+    secret?: string | undefined
+  }>
+
+/** The parts of a gateway: what its callers touch, and what its operators use. */
+export type Wings = Readonly<{
+  front: Front
+  office: Office
+  /** Closes both, after the last request. */
+  close: () => Promise<void>
+}>
+
+/** Opens both wings. They meet here, in the process and in the plugin. */
+export async function openWings(options: WingsOptions): Promise<Wings> {
+  const front = await openFront({ ...options, checkSwap: checkFor(options.secret) })
+  const office = openOffice(front, options)
+  return {
+    front,
+    office,
+    async close() {
+      await office.close()
+      await front.close()
+    },
+  }
+}
