@@ -15,14 +15,14 @@ import { logChanges } from './front/records/audit.ts'
 import { ConfigError } from './office/config/config-error.ts'
 import { configFile } from './office/config/file-text.ts'
 import { readConfig, type Loaded } from './office/config/load.ts'
-import { Self } from './front/fleet/self.ts'
+import { OwnMember } from './front/fleet/own-member.ts'
 import { Reloader } from './office/config/reload.ts'
 import { hindrances } from './office/config/hindrances.ts'
 import { noteReload } from './office/config/note-reload.ts'
-import { orderFrom } from './office/compare/mirrors.ts'
+import { mirrorCommandFrom } from './office/compare/mirrors.ts'
 import { WorkerLink, WorkerPool } from './office/worker-pool.ts'
 import { Gateway } from './gateway.ts'
-import { readingThreadOf } from './office/thread/hand.ts'
+import { readingThreadOf } from './office/thread/input.ts'
 
 const help = `The gateway: authenticates callers, enforces their plans, forwards to a backend.
 
@@ -93,7 +93,7 @@ async function main(): Promise<void> {
   // The leader does what one worker does for all.
   const isLeader = link?.isLeader ?? true
   const { pid } = process
-  const self = new Self({ name: config.name, pid, worker: cluster.worker?.id })
+  const self = new OwnMember({ name: config.name, pid, worker: cluster.worker?.id })
   // A gateway alone that has no name needs none in its log.
   const name = config.name !== undefined || link ? self.name : undefined
   const log = { level, target, name }
@@ -166,8 +166,8 @@ async function main(): Promise<void> {
   reload = () => void reloader.reload('SIGHUP')
   const { mirrors } = gateway.office
   link?.serve(reload, (about) => {
-    const order = orderFrom(about)
-    return order ? Promise.resolve(mirrors.obey(order)) : metrics.own()
+    const order = mirrorCommandFrom(about)
+    return order ? Promise.resolve(mirrors.apply(order)) : metrics.own()
   })
   await reloader.watch()
 }

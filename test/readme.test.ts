@@ -195,3 +195,28 @@ t.test(
     t.end()
   },
 )
+
+t.test('every interface of a store is told, with the file that it is in', (t) => {
+  const file = 'gateway/front/stores/stores.ts'
+  const imports = textOf(file).matchAll(/import type \{ (\w+) \} from '(\.\.\/[a-z][^']+)'/g)
+  const told = table('gateway/front/stores/README.md', 'interface').map(([name, place]) => [
+    name,
+    /^\[`(.*)`\]\(\.\.\/\1\)$/.exec(place ?? '')?.[1],
+  ])
+  const declared = [...imports].map(([, name, path = '']) => [name, path.replace('../', '')])
+  t.strictSame(told.sort(), declared.sort())
+  t.end()
+})
+
+t.test('every room of the two wings is told', (t) => {
+  for (const wing of ['front', 'office']) {
+    const told = table('gateway/README.md', `room of the ${wing}`)
+      .flatMap(([rooms = '']) => [...rooms.matchAll(/(\w+)\/(?=`|$)/g)].map(([, room]) => room))
+      .sort()
+    const rooms = readdirSync(join(root, 'gateway', wing), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name)
+    t.strictSame(told, rooms.sort(), wing)
+  }
+  t.end()
+})

@@ -38,8 +38,7 @@ const walls: readonly { from: RegExp; notTo: RegExp; because: string }[] = [
   },
   {
     from: /^gateway\/front\/(?!stores\/)/,
-    notTo:
-      /^(?:gateway\/front\/stores\/(?:embedded|redis)|ioredis|better-sqlite3)/,
+    notTo: /^(?:gateway\/front\/stores\/(?:embedded|redis)|ioredis|better-sqlite3)/,
     because: 'callers are served from the interface of a store, never from its technology',
   },
   {

@@ -5,7 +5,7 @@ import { collectorTrouble } from '../../shared/spans/open.ts'
 import type { Config } from './config/config.ts'
 import { openCounts, type RequestCounts } from './counts/request-counts.ts'
 import { Meters } from './counts/meters.ts'
-import { Self } from './fleet/self.ts'
+import { OwnMember } from './fleet/own-member.ts'
 import type { Member } from './fleet/store.ts'
 import type { OnlookerSlot } from './forwarding/onlooker.ts'
 import { Upstreams } from './forwarding/registry.ts'
@@ -27,7 +27,7 @@ export type FrontOptions = Readonly<{
   /** The stores; by default those of the configuration, which are closed with the front. */
   stores?: Stores | undefined
   /** This process, as the fleet hears of it. */
-  self?: Self | undefined
+  self?: OwnMember | undefined
   /** Compares the two sides of a swap before it begins. */
   checkSwap: CheckSide
   clock: Clock
@@ -58,7 +58,7 @@ export type Front = Callers &
   Backends &
   Readonly<{
     stores: Stores
-    self: Self
+    self: OwnMember
     /** The line of this process for the fleet. */
     member: () => Member
     /** Tells the events of the front to somebody, from now on. */
@@ -84,7 +84,7 @@ type Opening = Readonly<{
 /** Opens all parts. Waits for a store a short time, and starts without it, too. */
 export async function openFront(options: FrontOptions): Promise<Front> {
   const { config, stores: given, clock, log } = options
-  const { self = new Self({ name: config.name, clock }) } = options
+  const { self = new OwnMember({ name: config.name, clock }) } = options
   const closers = new Closers()
   const stores = given ?? (await openStores(config.store))
   if (!given) closers.add(() => stores.close())

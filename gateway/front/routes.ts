@@ -17,7 +17,7 @@ import {
 } from './portal/endpoints.ts'
 import { noRoute } from './counts/labels.ts'
 import { refuse, type Answer, type GuardedRoute } from './request-record.ts'
-import { forward, hidden, type Door } from './stages/8-forward.ts'
+import { forward, hidden, type ProxyRoute } from './stages/8-forward.ts'
 
 /** The settings of a route, and its answer to requests that have passed the stages. */
 export type RouteSettings = Readonly<{
@@ -62,22 +62,24 @@ export async function addRoutes(
     addEndpoints(scope, endpoints, methods)
     done()
   })
-  const doors = await inPieces(doorsTo(config.routes, endpoints, app.prefix, options))
+  const doors = await inPieces(proxyRoutes(config.routes, endpoints, app.prefix, options))
   await app.register(forward, { doors })
 }
 
-function* doorsTo(
+function* proxyRoutes(
   routes: readonly Route[],
   endpoints: readonly OwnEndpoint[],
   prefix: string,
   options: RouteOptions,
-): Pieces<Door[]> {
+): Pieces<ProxyRoute[]> {
   const paths: PathRoutes[] = []
   for (const ofPath of byShape(routes)) {
     paths.push(routesOf(ofPath, prefix, options))
     if (paths.length % pathsAtOnce === 0) yield
   }
-  const doors = options.isAlone ? [doorOfAll(paths, endpoints, options)] : paths.map(doorOf)
+  const doors = options.isAlone
+    ? [proxyRouteForAll(paths, endpoints, options)]
+    : paths.map(proxyRouteOf)
   if (paths.length > pathsAtOnce) yield
   return doors
 }
@@ -128,16 +130,16 @@ function routesOf(
 }
 
 /** A door for the routes of one path, beside other routes of the app. */
-function doorOf({ path, methods, routeOf }: PathRoutes): Door {
+function proxyRouteOf({ path, methods, routeOf }: PathRoutes): ProxyRoute {
   return { url: urlOf(path), methods, routeOf: ({ method }) => routeOf(method) }
 }
 
 /** One door for everything: adding each path to Fastify's router, once for each method, took two thirds of a reload. */
-function doorOfAll(
+function proxyRouteForAll(
   paths: readonly PathRoutes[],
   endpoints: readonly OwnEndpoint[],
   { guardedRoute }: RouteOptions,
-): Door {
+): ProxyRoute {
   const outside = (refusal: () => Refusal, cost: number): GuardedRoute =>
     guardedRoute({ label: noRoute, cost, answer: refusing(refusal) })
   const rest = endpoints.map(({ url: path, methods }) => {

@@ -210,9 +210,9 @@ async function build(options: FrontServerOptions): Promise<Generation> {
 function describer(throttle: LogThrottle, trustedProxies: Ranges) {
   return (line: LogLine, request: FastifyRequest): boolean => {
     if (request.tollgate?.refusal?.code === 'too_many_failed_attempts') {
-      const unsaid = throttle.take(clientAddress(request.raw, trustedProxies))
-      if (unsaid === undefined) return false
-      if (unsaid > 0) line['unsaid'] = unsaid
+      const droppedLines = throttle.take(clientAddress(request.raw, trustedProxies))
+      if (droppedLines === undefined) return false
+      if (droppedLines > 0) line['droppedLines'] = droppedLines
     }
     describe(line, request)
     return true

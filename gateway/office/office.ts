@@ -8,7 +8,7 @@ import type { Siblings } from './compare/comparison.ts'
 import { Comparisons } from './compare/comparisons.ts'
 import { Mirrors } from './compare/mirrors.ts'
 import { answerForRefusals } from './explain/refusals-of.ts'
-import { differenceTeller } from './fleet/differences.ts'
+import { differenceReporter } from './fleet/differences.ts'
 import { LedgerKeeper } from './ledger/keeper.ts'
 import { targetFigures } from './live/targets.ts'
 import { Watching } from './live/watching.ts'
@@ -66,7 +66,7 @@ export function openOffice(front: Front, options: OfficeOptions): Office {
     log,
   })
   closers.add(() => notices.close())
-  const fleetNews = differenceTeller({ fleet: stores.fleet, audit: stores.audit, log, clock })
+  const fleetNews = differenceReporter({ fleet: stores.fleet, audit: stores.audit, log, clock })
   front.listen({
     storeTrouble: (why) => notices.outage.trouble(why),
     storeEmptied: (epoch) => {

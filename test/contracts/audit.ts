@@ -25,8 +25,8 @@ export function auditStoreContract(
 
     const [one, three] = [entry(1_000), entry(2_000)]
     const two = entry(2_000, { subject: 'b', what: 'config.reload' })
-    for (const [place, each] of [one, two, three].entries()) {
-      await (place % 2 ? second : first).add(each)
+    for (const [cursor, each] of [one, two, three].entries()) {
+      await (cursor % 2 ? second : first).add(each)
     }
     t.strictSame(await second.list(everything), [three, two, one], 'the newest first')
     t.strictSame(await first.list({ ...everything, limit: 2 }), [three, two])
@@ -41,12 +41,12 @@ export function auditStoreContract(
     t.strictSame(await first.list({ ...everything, what: 'config.', subject: 'a' }), [])
     t.strictSame(await first.list({ ...everything, what: 'onfig.' }), [], 'the beginning counts')
 
-    const added = await second.since(beginning.place)
+    const added = await second.since(beginning.cursor)
     t.strictSame(added.entries, [one, two, three], 'what was added since, the oldest first')
-    t.strictSame(await first.since(added.place), { entries: [], place: added.place })
+    t.strictSame(await first.since(added.cursor), { entries: [], cursor: added.cursor })
     t.strictSame((await second.since(auditStart)).entries, [one, two, three], 'from the start')
-    t.strictSame((await first.since()).entries, [], 'and nothing without a place')
-    t.equal((await first.since()).place, added.place)
+    t.strictSame((await first.since()).entries, [], 'and nothing without a cursor')
+    t.equal((await first.since()).cursor, added.cursor)
 
     const many = Array.from({ length: 1_300 }, (_, i) => entry(3_000 + i, { subject: `s${i % 2}` }))
     for (const each of many) await first.add(each)
@@ -59,9 +59,9 @@ export function auditStoreContract(
     const ofConfig = await second.list({ ...everything, limit: 1, what: 'config.' })
     t.strictSame(ofConfig, [two], 'however many others came later')
     const read: AuditEntry[] = []
-    for (let { entries, place } = await second.since(added.place); entries.length > 0;) {
+    for (let { entries, cursor } = await second.since(added.cursor); entries.length > 0;) {
       read.push(...entries)
-      ;({ entries, place } = await second.since(place))
+      ;({ entries, cursor } = await second.since(cursor))
     }
     t.strictSame(read, many)
   })

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { Self } from '../../gateway/front/fleet/self.ts'
+import { OwnMember } from '../../gateway/front/fleet/own-member.ts'
 import type { FleetNews, FleetStore } from '../../gateway/front/fleet/store.ts'
 
 export type MovableFleet = Readonly<{
@@ -27,7 +27,7 @@ export function fleetStoreContract(
 
     // A clock of its own, which is an hour late.
     const clock = (): number => startMs - 3_600_000
-    const self = new Self({ name: 'edge', worker: 2, pid: 7, clock })
+    const self = new OwnMember({ name: 'edge', worker: 2, pid: 7, clock })
     const file: { mistakes?: string } = {}
     self.fileState = () => {
       const { mistakes } = file
@@ -55,13 +55,13 @@ export function fleetStoreContract(
     ])
     t.equal(state.silent, 0)
 
-    t.equal(await fleet.take('a place', 'one', 'about one'), undefined)
-    t.equal(await fleet.take('a place', 'one', 'more about one'), undefined, 'who has it keeps it')
+    t.equal(await fleet.take('a lease', 'one', 'about one'), undefined)
+    t.equal(await fleet.take('a lease', 'one', 'more about one'), undefined, 'who has it keeps it')
     t.equal(await fleet.take('another', 'two', 'about two'), undefined)
-    await fleet.leave('a place', 'two')
-    t.equal(await fleet.take('a place', 'two', 'about two'), 'more about one')
-    await fleet.leave('a place', 'one')
-    t.equal(await fleet.take('a place', 'two', 'about two'), undefined, 'it is free at once')
+    await fleet.leave('a lease', 'two')
+    t.equal(await fleet.take('a lease', 'two', 'about two'), 'more about one')
+    await fleet.leave('a lease', 'one')
+    t.equal(await fleet.take('a lease', 'two', 'about two'), undefined, 'it is free at once')
 
     await leave()
     t.strictSame((await fleet.list()).members, [], 'who leaves is gone at once')

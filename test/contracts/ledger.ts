@@ -6,7 +6,7 @@ import type { LedgerBy } from '../../gateway/office/ledger/lines.ts'
 import { packed, unpacked } from '../../gateway/office/ledger/rows.ts'
 import { ledgerDays } from '../../gateway/front/records/ledger-store.ts'
 import { routeTallies } from '../../gateway/front/counts/route-tallies.ts'
-import { fleetOfOne } from '../../gateway/front/fleet/of-one.ts'
+import { fleetOfOne } from '../../gateway/front/fleet/single-member.ts'
 import { newKey } from './keys.ts'
 
 const dayMs = 86_400_000

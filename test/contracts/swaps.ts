@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { SwapStore } from '../../gateway/front/swaps/store.ts'
-import { checking, stepped } from '../../gateway/front/swaps/course.ts'
+import { checking, stepped } from '../../gateway/front/swaps/progress.ts'
 
 /** The contract of `SwapStore`. Each adapter runs it with two views of one store. */
 export function swapStoreContract(

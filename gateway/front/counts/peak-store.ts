@@ -26,8 +26,8 @@ export const numbersPerDay = 5
 /** The days of a quota, each as an object. */
 export function daysOf({ quota, numbers }: QuotaPeaks): QuotaDay[] {
   return Array.from({ length: numbers.length / numbersPerDay }, (_, i) => {
-    const of = numbers.slice(i * numbersPerDay, (i + 1) * numbersPerDay)
-    const [day = 0, minute = 0, used = 0, refusedByMinute = 0, refusedByDay = 0] = of
+    const packed = numbers.slice(i * numbersPerDay, (i + 1) * numbersPerDay)
+    const [day = 0, minute = 0, used = 0, refusedByMinute = 0, refusedByDay = 0] = packed
     return { quota, day, minute, used, refusedByMinute, refusedByDay }
   })
 }

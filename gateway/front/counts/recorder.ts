@@ -59,18 +59,24 @@ export function recorder(options: RecorderOptions): Recorder {
   }
 
   /** Counts apart from the other tallies, so that these aren't looked for among those of many routes. */
-  function countOfRoute(record: RequestRecord, caller: Caller, of: RouteTallies): void {
+  function countOfRoute(record: RequestRecord, caller: Caller, tallies: RouteTallies): void {
     const { standing, forbidden, refusal } = record
     if (!standing || caller.isTest) return
     const slot = (stateOf(caller).routeCounts ??= { dayCount: undefined })
     if (forbidden || standing.decision.verdict !== 'admitted') {
-      if (refusal) tallying.count(caller.id, slot, of.refused)
+      if (refusal) tallying.count(caller.id, slot, tallies.refused)
       return
     }
-    tallying.count(caller.id, slot, of.admitted)
+    tallying.count(caller.id, slot, tallies.admitted)
     const points = pointsBeyondOne(record)
     if (points === 0) return
-    tallying.count(caller.id, slot, points > 0 ? of.more : of.less, false, Math.abs(points))
+    tallying.count(
+      caller.id,
+      slot,
+      points > 0 ? tallies.more : tallies.less,
+      false,
+      Math.abs(points),
+    )
   }
 
   function countShadow(caller: Caller, shadow: Shadow, decision: Decision): void {

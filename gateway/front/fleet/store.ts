@@ -73,14 +73,14 @@ export interface FleetStore {
   list(): Promise<FleetState>
 
   /**
-   * Takes a place that one holder in the fleet has at a time, or keeps it. Resolves to the `about` of the holder, if that
-   * is another one. A place is free again `goneMs` after it was kept last. A store that can't be asked at the moment
+   * Takes a lease that one holder in the fleet has at a time, or keeps it. Resolves to the `about` of the holder, if that
+   * is another one. A lease is free again `goneMs` after it was kept last. A store that can't be asked at the moment
    * rejects with `StoreUnavailable`.
    */
-  take(place: string, holder: string, about: string): Promise<string | undefined>
+  take(lease: string, holder: string, about: string): Promise<string | undefined>
 
-  /** Frees a place at once, if this holder has it. */
-  leave(place: string, holder: string): Promise<void>
+  /** Frees a lease at once, if this holder has it. */
+  leave(lease: string, holder: string): Promise<void>
 
   /** Leaves with every process that has joined here. */
   close(): Promise<void>

@@ -4,7 +4,7 @@ import { BoundedMap } from '../../../shared/bounded-map.ts'
 /** The least number of names that are remembered. */
 const leastNames = 1_000
 
-type Latest = { atMs: number; unsaid: number }
+type Latest = { atMs: number; droppedLines: number }
 
 /** Limits repeated log lines to one per name (an address, a key) and interval. */
 export class LogThrottle {
@@ -22,10 +22,10 @@ export class LogThrottle {
     const nowMs = this.#clock()
     const latest = this.#latestByName.get(name)
     if (latest && nowMs - latest.atMs < this.#everyMs) {
-      latest.unsaid++
+      latest.droppedLines++
       return undefined
     }
-    this.#latestByName.set(name, { atMs: nowMs, unsaid: 0 })
-    return latest?.unsaid ?? 0
+    this.#latestByName.set(name, { atMs: nowMs, droppedLines: 0 })
+    return latest?.droppedLines ?? 0
   }
 }

@@ -14,16 +14,16 @@ const mostWaiting = 10_000
 const mostOfDay = 20_000
 
 /** The part of a day's limit that is gathered before it is told, so that a few requests leave no count for a day. */
-const toldPartOfDay = 0.01
+const reportedPartOfDay = 0.01
 
 /** Points of one window that the fleet hasn't heard of, and whether it has heard of others. */
-type Untold = { number: number; points: number; isKnown: boolean }
+type Unsent = { number: number; points: number; isKnown: boolean }
 
 /** An address that sent requests without a valid key: its counters, and those of its points that weren't told. */
 export type StrangerAddress = {
   readonly name: string
   readonly quota: QuotaState
-  untold?: { readonly minute: Untold; readonly day: Untold; isWaiting: boolean }
+  untold?: { readonly minute: Unsent; readonly day: Unsent; isWaiting: boolean }
 }
 
 const windows = {
@@ -32,7 +32,7 @@ const windows = {
 } as const
 
 /** Points on their way to the store. */
-type Telling = Readonly<{ address: StrangerAddress; from: Untold; told: StrangerPoints }>
+type PointsReport = Readonly<{ address: StrangerAddress; from: Unsent; told: StrangerPoints }>
 
 /**
  * Tells the other gateways how much strangers send to this one, and learns how much they send to the others. Nothing
@@ -80,10 +80,10 @@ export class FleetCounts {
     if (!this.#isUnderWay) this.#begin()
   }
 
-  #isDue({ points }: Untold, window: 'minute' | 'day'): boolean {
+  #isDue({ points }: Unsent, window: 'minute' | 'day'): boolean {
     const limit = this.#limits()[windows[window].limit]
     if (limit === Infinity) return false
-    return points >= Math.max(1, window === 'day' ? Math.floor(limit * toldPartOfDay) : 1)
+    return points >= Math.max(1, window === 'day' ? Math.floor(limit * reportedPartOfDay) : 1)
   }
 
   #begin(): void {
@@ -106,7 +106,7 @@ export class FleetCounts {
   }
 
   /** Takes the points of an address that are due. */
-  #take(address: StrangerAddress): Telling[] {
+  #take(address: StrangerAddress): PointsReport[] {
     const { name, untold } = address
     if (!untold) return []
     untold.isWaiting = false
@@ -123,7 +123,7 @@ export class FleetCounts {
   }
 
   /** Whether the store may count these points: a minute's always, a day's of a limited number of addresses. */
-  #mayCount({ number, isKnown }: Untold, window: 'minute' | 'day'): boolean {
+  #mayCount({ number, isKnown }: Unsent, window: 'minute' | 'day'): boolean {
     if (isKnown || window === 'minute') return true
     if (this.#day !== number) {
       this.#day = number
@@ -133,7 +133,7 @@ export class FleetCounts {
   }
 
   /** Tells points, and learns all points of their addresses; `false` if some couldn't be told, and are untold again. */
-  async #tell(tellings: readonly Telling[]): Promise<boolean> {
+  async #tell(tellings: readonly PointsReport[]): Promise<boolean> {
     if (tellings.length === 0) return true
     const failed = (): undefined => undefined
     const sums = await this.#store.add(tellings.map(({ told }) => told)).catch(failed)
@@ -142,17 +142,17 @@ export class FleetCounts {
   }
 }
 
-function nothing(): Untold {
+function nothing(): Unsent {
   return { number: 0, points: 0, isKnown: false }
 }
 
-function addPoint(untold: Untold, number: number): void {
+function addPoint(untold: Unsent, number: number): void {
   if (untold.number !== number) Object.assign(untold, { number, points: 0, isKnown: false })
   untold.points++
 }
 
 /** Takes over the sum of a window's points, unless another one has begun. Without a sum the points stay untold. */
-function learn({ address: { quota }, from, told }: Telling, sum: number | undefined): void {
+function learn({ address: { quota }, from, told }: PointsReport, sum: number | undefined): void {
   const { window, number, points } = told
   const { used } = windows[window]
   if (from.number !== number) return

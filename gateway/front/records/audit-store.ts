@@ -24,7 +24,7 @@ export type AuditQuery = Readonly<{
 /** The least number of entries that are kept. */
 export const rememberedEntries = 100_000
 
-/** The place before the first entry. */
+/** The cursor before the first entry. */
 export const auditStart = '0'
 
 /**
@@ -36,10 +36,10 @@ export interface AuditStore {
   /** The newest first. */
   list(query: AuditQuery): Promise<readonly AuditEntry[]>
   /**
-   * The entries since a place in the order, the oldest first, and the place to go on from. Without a place: no
+   * The entries since a cursor, the oldest first, and the cursor to go on from. Without a cursor: no
    * entries, and the current end.
    */
-  since(place?: string): Promise<Readonly<{ entries: readonly AuditEntry[]; place: string }>>
+  since(cursor?: string): Promise<Readonly<{ entries: readonly AuditEntry[]; cursor: string }>>
 }
 
 /** Whether a query asks for an entry, whatever its first moment. */

@@ -48,8 +48,8 @@ export function logChanges(
     if (isPolling) return
     isPolling = true
     try {
-      const { entries, place } = await store.since(cursor)
-      cursor = place
+      const { entries, cursor: next } = await store.since(cursor)
+      cursor = next
       for (const { what, atMs, ...rest } of entries) {
         if (atMs < beganAtMs - clocksDifferMs) continue
         log({ audit: what, at: new Date(atMs).toISOString(), ...rest }, 'changed')

@@ -119,9 +119,12 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
     request: FastifyRequest,
     reply: FastifyReply,
   ): void {
-    const unsaid = unplannedKeys.take(id)
-    if (unsaid !== undefined) {
-      request.log.error({ key: id, plan, unsaid }, 'the plan of a key is not in the configuration')
+    const droppedLines = unplannedKeys.take(id)
+    if (droppedLines !== undefined) {
+      request.log.error(
+        { key: id, plan, droppedLines },
+        'the plan of a key is not in the configuration',
+      )
     }
     tellAsStranger(request, reply, unplanned())
   }

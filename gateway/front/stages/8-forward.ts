@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } fro
 import type { GuardedRoute } from '../request-record.ts'
 
 /** A route of the app, through which requests come to the routes of the configuration. */
-export type Door = Readonly<{
+export type ProxyRoute = Readonly<{
   url: string
   /** Methods that the app must support; it answers with all others that it supports as well. */
   methods: readonly string[]
@@ -19,7 +19,7 @@ const someUpstream = 'http://upstream.invalid'
 /** Sends admitted requests to the upstreams of the configuration's routes. */
 export async function forward(
   app: FastifyInstance,
-  { doors }: Readonly<{ doors: readonly Door[] }>,
+  { doors }: Readonly<{ doors: readonly ProxyRoute[] }>,
 ): Promise<void> {
   // Bodies are streamed unread, whatever their type.
   app.removeAllContentTypeParsers()

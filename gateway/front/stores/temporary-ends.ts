@@ -17,7 +17,7 @@ export function withTemporaryEnds(audit: AuditStore, clock: Clock): AuditStore {
   const ends = new TemporaryEnds(audit)
   return {
     add: (entry) => audit.add(entry),
-    since: (place) => audit.since(place),
+    since: (cursor) => audit.since(cursor),
 
     async list(query) {
       const entries = await audit.list(query)
@@ -48,7 +48,7 @@ function merged(entries: readonly AuditEntry[], ends: readonly AuditEntry[]): Au
 /** Follows an audit from its start, so that a question reads only the lines since the one before. */
 class TemporaryEnds {
   readonly #audit: AuditStore
-  #place = auditStart
+  #cursor = auditStart
   #reading: Promise<void> | undefined
   /** The ends that the latest line of each key tells of. */
   readonly #ahead = new Map<string, readonly AuditEntry[]>()
@@ -70,10 +70,10 @@ class TemporaryEnds {
 
   async #read(): Promise<void> {
     for (;;) {
-      const { entries, place } = await this.#audit.since(this.#place)
+      const { entries, cursor } = await this.#audit.since(this.#cursor)
       for (const entry of entries) if (entry.what.startsWith('keys.')) this.#take(entry)
-      if (place === this.#place) return
-      this.#place = place
+      if (cursor === this.#cursor) return
+      this.#cursor = cursor
       await breathe()
     }
   }

@@ -1,5 +1,5 @@
 import type { BackSettings, SwapSettings } from '../config/config.ts'
-import type { Course, Measure } from './course.ts'
+import type { SwapProgress, Measure } from './progress.ts'
 import type { RoundCounts } from './side-counts.ts'
 
 /** A p95 that is longer by less than this is no reason to go back, however short the old one is. */
@@ -40,7 +40,7 @@ export function measureOf(now: Measure, before: Measure | undefined, back: BackS
 
 /** Whether the time of a step is over and the new side was asked often enough for the next one. */
 export function isDone(
-  course: Course,
+  course: SwapProgress,
   { new: side }: RoundCounts,
   { steps, everyMs, back }: SwapSettings,
   nowMs: number,

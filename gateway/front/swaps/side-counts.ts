@@ -1,4 +1,4 @@
-import type { Measure } from './course.ts'
+import type { Measure } from './progress.ts'
 
 /** The bounds of buckets grow by this factor from half a millisecond: a p95 is exact to 10 %. */
 const growth = 1.1

@@ -1,17 +1,17 @@
-import type { Course } from './course.ts'
+import type { SwapProgress } from './progress.ts'
 
 /** A swap by its upstream and the digest of its description: another description is another swap. */
 export type SwapName = Readonly<{ upstream: string; id: string }>
 
 /** The counts of one process in a round, as a text. Later ones of a process take the place of its former ones. */
-export type ToldCounts = Readonly<{ by: string; round: number; counts: string }>
+export type ProcessRound = Readonly<{ by: string; round: number; counts: string }>
 
 /** Where a swap stands, by the store's clock. */
 export type SeenSwap = Readonly<{
   nowMs: number
   /** Rises with each change; 0 for a swap that nobody has begun. */
   version: number
-  course: Course | undefined
+  course: SwapProgress | undefined
   /** The counts of all processes in this round. */
   counts: readonly string[]
 }>
@@ -22,7 +22,7 @@ export const swapKeptMs = 90 * 86_400_000
 /** Where swaps stand. A store that can't be asked at the moment rejects with `StoreUnavailable`. */
 export interface SwapStore {
   /** Where a swap stands. Counts of another round than the present one are dropped. */
-  look(name: SwapName, told?: ToldCounts): Promise<SeenSwap>
+  look(name: SwapName, told?: ProcessRound): Promise<SeenSwap>
   /** Puts a course in place of the version that was seen; `false` if another change came first. */
-  change(name: SwapName, version: number, course: Course): Promise<boolean>
+  change(name: SwapName, version: number, course: SwapProgress): Promise<boolean>
 }

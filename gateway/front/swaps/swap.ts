@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { SwapSettings, UpstreamSettings } from '../config/config.ts'
 import { measureOf, reasonToGoBack } from './judge.ts'
-import type { Course } from './course.ts'
+import type { SwapProgress } from './progress.ts'
 import { RoundCounts, sumOf } from './side-counts.ts'
 import { RemoteClock, type Asked } from './remote-clock.ts'
 import type { SeenSwap, SwapName } from './store.ts'
@@ -44,7 +44,7 @@ export class Swap {
     this.settings = settings
   }
 
-  get course(): Course | undefined {
+  get course(): SwapProgress | undefined {
     return this.seen?.course
   }
 

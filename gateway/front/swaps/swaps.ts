@@ -7,8 +7,8 @@ import {
   longestCheckMs,
   stepped,
   wentBack,
-  type Course,
-} from './course.ts'
+  type SwapProgress,
+} from './progress.ts'
 import { isDone } from './judge.ts'
 import type { SwapStore } from './store.ts'
 import { Swap, swapNameOf } from './swap.ts'
@@ -179,7 +179,7 @@ export class Swaps {
   }
 
   /** Changes the course unless another gateway was first; writes down what callers notice. */
-  async #change(swap: Swap, course: Course, what: string | undefined): Promise<boolean> {
+  async #change(swap: Swap, course: SwapProgress, what: string | undefined): Promise<boolean> {
     const { store, audit, self, log } = this.#options
     const { seen, name } = swap
     if (!seen || !(await store.change(name, seen.version, course))) return false

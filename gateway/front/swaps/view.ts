@@ -1,6 +1,6 @@
 import { endText, timeText } from '../../../shared/times.ts'
 import type { UpstreamSettings } from '../config/config.ts'
-import type { Course } from './course.ts'
+import type { SwapProgress } from './progress.ts'
 import { percentText } from './judge.ts'
 import { sumOf, type SideCounts } from './side-counts.ts'
 import type { SeenSwap } from './store.ts'
@@ -43,14 +43,18 @@ export function swapView(upstream: UpstreamSettings, seen: SeenSwap) {
 
 export type SwapView = ReturnType<typeof swapView>
 
-function stateOf(course: Course | undefined, steps: number): SwapState {
+function stateOf(course: SwapProgress | undefined, steps: number): SwapState {
   if (!course) return 'waiting'
   if (course.state !== 'moving') return course.state
   if (course.step >= steps) return 'all'
   return course.isPaused ? 'paused' : 'moving'
 }
 
-function percentOf(state: SwapState, course: Course | undefined, steps: readonly number[]): number {
+function percentOf(
+  state: SwapState,
+  course: SwapProgress | undefined,
+  steps: readonly number[],
+): number {
   if (state === 'all') return 100
   return state === 'moving' || state === 'paused' ? (steps[course?.step ?? 0] ?? 0) : 0
 }
@@ -69,7 +73,7 @@ function sideView(side: SideCounts) {
 type Facts = Readonly<{
   name: string
   state: SwapState
-  course: Course | undefined
+  course: SwapProgress | undefined
   steps: readonly number[]
   missing: number
   after: number

@@ -16,7 +16,7 @@ import type { ReadingThread } from '../thread/reading-thread.ts'
 import { hostScreen } from './hosts.ts'
 import { jsonTypes, sentence, takeTexts } from './body.ts'
 import { addConsole } from './console.ts'
-import { entryFinder } from './entry.ts'
+import { sessionFinder } from './session-finder.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { EventStreams } from './events.ts'
 import { addOperations } from './operations.ts'
@@ -85,13 +85,13 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
   const sessions = new Sessions(tokens, clock)
   addConsole(app, { gateway, tokens, sessions, clock })
 
-  const entryOf = entryFinder({ sessions, config: () => gateway.config, clock })
+  const sessionOf = sessionFinder({ sessions, config: () => gateway.config, clock })
   const guesses = new Guesses({
     ...{ at: 'admin', clock, store: gateway.front.stores.strangers },
     limits: () => gateway.config.strangers,
   })
   void app.register((guarded, _options, done) => {
-    requireToken(guarded, tokens, guesses, entryOf)
+    requireToken(guarded, tokens, guesses, sessionOf)
     requireKnownQueries(guarded)
     takeTexts(guarded, jsonTypes)
     const streams = new EventStreams(guarded, { isStopping: options.isStopping, clock })

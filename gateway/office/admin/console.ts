@@ -6,7 +6,12 @@ import { Type } from '../../../shared/schema.ts'
 import { PageFolder, pageHeaders, type PageFile } from '../../front/http/page-files.ts'
 import type { OperatedGateway } from '../office.ts'
 import { jsonTypes, takeTexts } from './body.ts'
-import { entryFinder, privately, type Entry, type EntryOptions } from './entry.ts'
+import {
+  sessionFinder,
+  privately,
+  type RequestSession,
+  type SessionFinderOptions,
+} from './session-finder.ts'
 import { readSecret } from './given.ts'
 import { pageScreen } from './hosts.ts'
 import { requireKnownQueries } from './query.ts'
@@ -14,7 +19,7 @@ import { closed, missing } from './refusals.ts'
 import { longestMs, type Session, type Sessions } from './session.ts'
 import { SignIns } from './sign-in.ts'
 import type { AdminTokens } from './token.ts'
-import { originFault, setCookie, visitOf } from './visit.ts'
+import { originFault, setCookie, browserOriginOf } from './browser-origin.ts'
 
 const folder = fileURLToPath(new URL('./console', import.meta.url))
 
@@ -71,21 +76,21 @@ const signInBody = Type.Object(
 function addSession(app: FastifyInstance, options: ConsoleOptions): void {
   const { gateway, tokens, sessions, clock } = options
   const url = '/console/session'
-  const config: EntryOptions['config'] = () => gateway.config
-  const entryOf = entryFinder({ sessions, config, clock })
+  const config: SessionFinderOptions['config'] = () => gateway.config
+  const entryOf = sessionFinder({ sessions, config, clock })
   const { audit, strangers } = gateway.front.stores
   const signIns = new SignIns({ tokens, sessions, audit, log: app.log, clock, strangers })
   app.addHook('onRequest', ({ raw }, reply, done) => {
     void reply.headers(privately)
     if (tokens.length === 0) return done(closed())
-    done(originFault(raw, visitOf(raw, gateway.config.trustedProxies)))
+    done(originFault(raw, browserOriginOf(raw, gateway.config.trustedProxies)))
   })
   requireKnownQueries(app)
   takeTexts(app, jsonTypes)
 
   app.post(url, { bodyLimit: 16_384 }, (request, reply) => {
     const { token } = readSecret(request.body, signInBody) as { token: string }
-    const visit = visitOf(request.raw, gateway.config.trustedProxies)
+    const visit = browserOriginOf(request.raw, gateway.config.trustedProxies)
     const { session, cookie, secret } = signIns.begin(token, visit.address)
     request.admin = session
     void reply.header('set-cookie', setCookie(visit, cookie, longestMs))
@@ -99,7 +104,7 @@ function addSession(app: FastifyInstance, options: ConsoleOptions): void {
   })
 
   app.delete(url, ({ raw }, reply) => {
-    const visit = visitOf(raw, gateway.config.trustedProxies)
+    const visit = browserOriginOf(raw, gateway.config.trustedProxies)
     return reply
       .header('set-cookie', setCookie(visit, '', 0))
       .code(204)
@@ -107,7 +112,7 @@ function addSession(app: FastifyInstance, options: ConsoleOptions): void {
   })
 }
 
-function entered(entry: Entry | Refusal | undefined): Entry {
+function entered(entry: RequestSession | Refusal | undefined): RequestSession {
   if (entry === undefined) throw missing()
   if (entry instanceof Refusal) throw entry
   return entry

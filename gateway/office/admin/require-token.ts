@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { Refusal } from '../../../shared/refusal.ts'
 import { allows, type Role } from '../operations/role.ts'
-import type { entryFinder } from './entry.ts'
+import type { sessionFinder } from './session-finder.ts'
 import type { Guesses } from './guesses.ts'
 import { closed, invalid, missing } from './refusals.ts'
 import { holderOf, type AdminTokens, type Operator } from './token.ts'
@@ -21,7 +21,7 @@ export function requireToken(
   app: FastifyInstance,
   tokens: AdminTokens,
   guesses: Guesses,
-  entryOf: ReturnType<typeof entryFinder>,
+  sessionOf: ReturnType<typeof sessionFinder>,
 ): void {
   app.addHook('onRequest', (request, reply, done) => {
     const { authorization } = request.headers
@@ -31,7 +31,7 @@ export function requireToken(
       return done()
     }
     if (tokens.length === 0) return done(closed())
-    const entry = authorization === undefined ? entryOf(request.raw) : undefined
+    const entry = authorization === undefined ? sessionOf(request.raw) : undefined
     if (entry && !(entry instanceof Refusal)) {
       request.admin = entry.session
       void reply.headers(entry.headers)

@@ -58,9 +58,12 @@ export class SignIns {
   }
 
   #noteGuess(address: string): void {
-    const unsaid = this.#lines.take()
-    if (unsaid === undefined) return
-    this.#note('gateway', 'console.refused', { address, ...(unsaid > 0 ? { unsaid } : {}) })
+    const droppedLines = this.#lines.take()
+    if (droppedLines === undefined) return
+    this.#note('gateway', 'console.refused', {
+      address,
+      ...(droppedLines > 0 ? { droppedLines } : {}),
+    })
   }
 
   #note(by: string, what: string, after: Change['after']): void {
@@ -77,7 +80,7 @@ class LineBudget {
   readonly #clock: Clock
   #hour = 0
   #said = 0
-  #unsaid = 0
+  #droppedLines = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -88,12 +91,12 @@ class LineBudget {
     const hour = Math.floor(this.#clock() / hourMs)
     if (hour !== this.#hour) [this.#hour, this.#said] = [hour, 0]
     if (this.#said >= mostLines) {
-      this.#unsaid++
+      this.#droppedLines++
       return undefined
     }
     this.#said++
-    const unsaid = this.#unsaid
-    this.#unsaid = 0
-    return unsaid
+    const droppedLines = this.#droppedLines
+    this.#droppedLines = 0
+    return droppedLines
   }
 }

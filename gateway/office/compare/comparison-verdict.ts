@@ -29,10 +29,10 @@ export function verdict(
         ]
       : []
   if (broken.length > 0) {
-    const of = counted(routes.length, 'route')
+    const routesAsked = counted(routes.length, 'route')
     const requests = `${counted(differ, 'request')} of ${all.toLocaleString('en')}`
     return [
-      `${url} would break ${broken.length} of ${of}: ${requests} would be answered otherwise.`,
+      `${url} would break ${broken.length} of ${routesAsked}: ${requests} would be answered otherwise.`,
       ...unasked,
     ]
   }

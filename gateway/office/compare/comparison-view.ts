@@ -1,6 +1,6 @@
 import type { UpstreamSettings } from '../../front/config/config.ts'
 import { endingText, verdict } from './comparison-verdict.ts'
-import type { Ending, ToldCounts } from './mirrors.ts'
+import type { Ending, ProcessCounts } from './mirrors.ts'
 import { routeViews } from './route-views.ts'
 
 /** The subject of a comparison, and its length. */
@@ -20,7 +20,7 @@ export type ComparisonState = Readonly<{
   sinceMs: number
   elapsedMs: number
   ended: Ending | undefined
-  told: readonly ToldCounts[]
+  processes: readonly ProcessCounts[]
   /** The number of gateways and workers of the store. */
   fleet: number
 }>
@@ -29,10 +29,10 @@ export type ComparisonView = ReturnType<typeof comparisonView>
 
 /** A comparison as programs are told of it. */
 export function comparisonView(state: ComparisonState) {
-  const { settings, sinceMs, elapsedMs, ended, told, fleet } = state
+  const { settings, sinceMs, elapsedMs, ended, processes: told, fleet } = state
   const { url, upstream, share, forMs } = settings
   const routes = routeViews(settings.routes, told)
-  const sum = (count: (each: ToldCounts) => number): number =>
+  const sum = (count: (each: ProcessCounts) => number): number =>
     told.reduce((all, each) => all + count(each), 0)
   const compared = routes.reduce((all, each) => all + each.compared, 0)
   const same = routes.reduce((all, each) => all + each.same, 0)

@@ -2,17 +2,17 @@ import type { Clock } from '../../../shared/clock.ts'
 import type { FleetStore } from '../../front/fleet/store.ts'
 import { comparisonView, type ComparisonSettings, type ComparisonView } from './comparison-view.ts'
 import {
-  toldCountsFrom,
+  processCountsFrom,
   type Ending,
   type Mirrors,
-  type Order,
-  type ToldCounts,
+  type MirrorCommand,
+  type ProcessCounts,
 } from './mirrors.ts'
 
-/** The place in the store that one comparison of a fleet has. */
-export const place = 'comparison'
+/** The lease that one comparison of a fleet has. */
+export const lease = 'comparison'
 
-/** The time between two rounds, in which the counts are gathered and the place is kept. */
+/** The time between two rounds, in which the counts are gathered and the lease is kept. */
 const roundMs = 1_000
 
 /** Asks the other workers of a gateway, and gives the answers that come in time. */
@@ -34,7 +34,7 @@ export class Comparison {
   readonly #options: ComparisonOptions
   readonly #sinceMs: number
   readonly #beganAtMs = performance.now()
-  readonly #told = new Map<string, ToldCounts>()
+  readonly #told = new Map<string, ProcessCounts>()
   readonly #hearers = new Set<() => void>()
   #elapsedMs = 0
   #round = 0
@@ -50,7 +50,7 @@ export class Comparison {
     this.#about = about
     this.#options = options
     this.#sinceMs = options.clock()
-    // By itself: a worker that answers late must not cost the place.
+    // By itself: a worker that answers late must not cost the lease.
     this.#keeping = setInterval(() => void this.#keepPlace(), roundMs)
     this.#keeping.unref()
     void this.#go()
@@ -71,7 +71,7 @@ export class Comparison {
       sinceMs: this.#sinceMs,
       elapsedMs: this.#elapsedMs,
       ended: this.#ended,
-      told: [...this.#told.values()],
+      processes: [...this.#told.values()],
       fleet: this.#options.fleet.size,
     })
   }
@@ -88,8 +88,8 @@ export class Comparison {
     this.#ending = ending
     clearTimeout(this.#timer)
     clearInterval(this.#keeping)
-    const left = this.#options.fleet.leave(place, this.#id).catch(() => undefined)
-    if (ending === 'stop') this.#take(this.#options.mirrors.obey(this.#order(true)))
+    const left = this.#options.fleet.leave(lease, this.#id).catch(() => undefined)
+    if (ending === 'stop') this.#take(this.#options.mirrors.apply(this.#order(true)))
     else await Promise.all([this.#gather(true), left])
     this.#ended = ending
     this.#tell()
@@ -109,27 +109,27 @@ export class Comparison {
 
   async #gather(isOver: boolean): Promise<void> {
     const order = this.#order(isOver)
-    const own = this.#options.mirrors.obey(order)
+    const own = this.#options.mirrors.apply(order)
     const others = (await this.#options.siblings?.gather(order)) ?? []
     // Two rounds may be under way at the end: the last one counts.
     if (this.#ending && !isOver) return
     this.#take(own)
-    for (const each of others) toldCountsFrom(each, this.#id).forEach((told) => this.#take(told))
+    for (const each of others) processCountsFrom(each, this.#id).forEach((told) => this.#take(told))
     this.#elapsedMs = performance.now() - this.#beganAtMs
   }
 
   async #keepPlace(): Promise<void> {
-    // While the store is out of reach, nobody else can take the place either.
-    const kept = this.#options.fleet.take(place, this.#id, this.#about).catch(() => undefined)
+    // While the store is out of reach, nobody else can take the lease either.
+    const kept = this.#options.fleet.take(lease, this.#id, this.#about).catch(() => undefined)
     if ((await kept) !== undefined) void this.end('place')
   }
 
-  #order(isOver: boolean): Order {
+  #order(isOver: boolean): MirrorCommand {
     const { url, upstream, share } = this.#settings
     return { comparison: this.#id, url, upstream: upstream.name, share, isOver }
   }
 
-  #take(told: ToldCounts): void {
+  #take(told: ProcessCounts): void {
     this.#told.set(told.member, told)
   }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { KeyMistake } from '../../front/keys/mistake.ts'
-import { Comparison, place, type ComparisonOptions } from './comparison.ts'
+import { Comparison, lease, type ComparisonOptions } from './comparison.ts'
 import type { ComparisonSettings } from './comparison-view.ts'
 
 /** Leads comparisons of a would-be backend with real traffic, for the workers of this gateway. */
@@ -14,7 +14,7 @@ export class Comparisons {
 
   /**
    * Begins a comparison, if none runs in the fleet: otherwise it throws a `KeyMistake` that tells of the other one.
-   * `about` is a sentence for others who try; `noted` is called once the place is taken.
+   * `about` is a sentence for others who try; `noted` is called once the lease is taken.
    */
   async begin(
     settings: ComparisonSettings,
@@ -23,14 +23,14 @@ export class Comparisons {
   ): Promise<Comparison> {
     const { fleet } = this.#options
     const id = randomUUID()
-    const other = await fleet.take(place, id, about)
+    const other = await fleet.take(lease, id, about)
     if (other !== undefined) {
       throw new KeyMistake(`one comparison at a time: ${other}`, 'conflict')
     }
     try {
       await noted()
     } catch (error) {
-      await fleet.leave(place, id).catch(() => undefined)
+      await fleet.leave(lease, id).catch(() => undefined)
       throw error
     }
     const comparison = new Comparison(id, settings, about, this.#options)

@@ -9,7 +9,7 @@ const mostAtOnce = 10
 const silenceMs = 5_000
 
 /** An order to all workers of a gateway: what to compare, and whether it is over. Each one answers with its counts. */
-export type Order = Readonly<{
+export type MirrorCommand = Readonly<{
   comparison: string
   url: string
   upstream: string
@@ -24,7 +24,7 @@ export type EndedBy = 'failures' | 'reload'
 export type Ending = EndedBy | 'time' | 'left' | 'stop' | 'place'
 
 /** The counts of one process, as it tells them. */
-export type ToldCounts = MirrorCounts &
+export type ProcessCounts = MirrorCounts &
   Readonly<{
     comparison: string
     /** The random id of its process, and the name of its gateway. */
@@ -33,7 +33,7 @@ export type ToldCounts = MirrorCounts &
     ended: EndedBy | undefined
   }>
 
-type Running = Readonly<{ order: Order; mirror: Mirror | undefined }> & { ended?: EndedBy }
+type Running = Readonly<{ order: MirrorCommand; mirror: Mirror | undefined }> & { ended?: EndedBy }
 
 export type MirrorsOptions = Readonly<{
   config: Config
@@ -58,7 +58,7 @@ export class Mirrors {
   }
 
   /** Begins, goes on or ends as ordered; gives the counts. */
-  obey(order: Order): ToldCounts {
+  apply(order: MirrorCommand): ProcessCounts {
     const running = this.#runningOf(order)
     clearTimeout(this.#silence)
     if (order.isOver) this.end()
@@ -86,7 +86,7 @@ export class Mirrors {
     this.#onlooker.current = mirror
   }
 
-  #runningOf(order: Order): Running {
+  #runningOf(order: MirrorCommand): Running {
     if (this.#running?.order.comparison === order.comparison) return this.#running
     this.end()
     const { url, share } = order
@@ -107,15 +107,15 @@ export class Mirrors {
 }
 
 /** The counts in an answer of another worker; none if it is of another version, or of another comparison. */
-export function toldCountsFrom(answer: unknown, comparison: string): ToldCounts[] {
+export function processCountsFrom(answer: unknown, comparison: string): ProcessCounts[] {
   if (typeof answer !== 'object' || answer === null) return []
-  const told = answer as ToldCounts
+  const told = answer as ProcessCounts
   return told.comparison === comparison && Array.isArray(told.routes) ? [told] : []
 }
 
 /** The order in a question of another worker; `undefined` if it is about something else. */
-export function orderFrom(about: unknown): Order | undefined {
+export function mirrorCommandFrom(about: unknown): MirrorCommand | undefined {
   if (typeof about !== 'object' || about === null) return undefined
-  const order = about as Order
+  const order = about as MirrorCommand
   return typeof order.comparison === 'string' ? order : undefined
 }

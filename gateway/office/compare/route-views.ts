@@ -1,10 +1,10 @@
-import type { ToldCounts } from './mirrors.ts'
+import type { ProcessCounts } from './mirrors.ts'
 import { mostExamples, RouteTally, timesView, type CountedBreak } from './route-counts.ts'
 
 export type RouteView = ReturnType<typeof routeViews>[number]
 
 /** The counts of each route, as programs are told of them. */
-export function routeViews(paths: readonly string[], told: readonly ToldCounts[]) {
+export function routeViews(paths: readonly string[], told: readonly ProcessCounts[]) {
   const tallies = new Map(paths.map((path) => [path, new RouteTally()]))
   for (const counts of told.flatMap(({ routes }) => routes))
     tallies.get(counts.route)?.merge(counts)

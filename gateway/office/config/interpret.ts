@@ -17,7 +17,7 @@ import type {
 import { methodsOf, withHead } from '../../front/http/methods.ts'
 import { secretsIn } from '../notices/signature.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../../shared/units.ts'
-import type { CompleteFile } from './written.ts'
+import type { CompleteFile } from './defaults.ts'
 
 /** Reads files that the configuration names: certificates, and an OpenAPI document as JSON. */
 export type ReadFiles = Readonly<{

@@ -1,7 +1,7 @@
 import { descriptions } from './descriptions.ts'
 import type { ConfigFile } from './file.ts'
 import { fileSchema } from './schema.ts'
-import { completed } from './written.ts'
+import { withDefaults } from './defaults.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -82,7 +82,7 @@ function ofSection(rule: Json, setting: string): Json {
 /** The default of a setting, if it is a single value or an empty list. */
 function defaultOf(setting: string): unknown {
   const steps = setting.replaceAll('[]', '.0').split('.')
-  const value = steps.reduce<unknown>((from, step) => asJson(from)[step], completed(least))
+  const value = steps.reduce<unknown>((from, step) => asJson(from)[step], withDefaults(least))
   const isSection = typeof value === 'object' && value !== null
   return isSection && (!Array.isArray(value) || value.length > 0) ? undefined : value
 }

@@ -9,7 +9,7 @@ import { NamedFiles } from './named-files.ts'
 import { previewOf, type Preview } from './preview.ts'
 import { hashOf, mostBytes, sharedHashOf, textOf } from './file-text.ts'
 import { hasToken, type Environment } from './variables.ts'
-import { completed } from './written.ts'
+import { withDefaults } from './defaults.ts'
 
 /** A file that can be used. */
 export type Loaded = Preview &
@@ -100,7 +100,7 @@ function* load(
   // The preview has checked it against the schema.
   const value = document.value(document.root) as ConfigFile
   yield
-  const file = completed(value)
+  const file = withDefaults(value)
   yield
   const settings = configFrom(file, {
     certificates: (file) => checked(files.certificates(file).text),

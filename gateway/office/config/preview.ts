@@ -12,7 +12,7 @@ import { maskedIn } from './masked.ts'
 import { fileSchema } from './schema.ts'
 import { shownFrom } from './show.ts'
 import { hasToken, type Environment } from './variables.ts'
-import { completed, type CompleteFile } from './written.ts'
+import { withDefaults, type CompleteFile } from './defaults.ts'
 
 /** A sentence about a setting, without its subject. */
 export type Fault = readonly [path: Path, sentence: string]
@@ -76,7 +76,7 @@ export function* previewOf(document: ConfigDocument, name: string, world: World)
   }
   yield
   // `shown` has the form that was just checked.
-  const file = completed(document.shown() as ConfigFile)
+  const file = withDefaults(document.shown() as ConfigFile)
   yield
   const shown = frozen(shownFrom(file))
   yield
@@ -110,7 +110,7 @@ function* mistakesOf(document: ConfigDocument, world: World): Pieces<readonly Mi
   return [...mistakes, ...more.filter(({ offset }) => !reported.has(offset))]
 }
 
-function extendedIn({ deprecations }: ReturnType<typeof completed>): Extended[] {
+function extendedIn({ deprecations }: ReturnType<typeof withDefaults>): Extended[] {
   return deprecations.flatMap(({ extensions }, i) =>
     extensions.flatMap((each, j) => {
       const whose = 'key' in each ? { key: each.key } : { account: each.account }

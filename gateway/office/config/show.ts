@@ -1,6 +1,6 @@
 import { stringify } from 'yaml'
 import { maskedJson } from './mask.ts'
-import type { CompleteFile } from './written.ts'
+import type { CompleteFile } from './defaults.ts'
 
 /** A complete file as operators see it: in the form of the file, without secrets. */
 export function shownFrom(file: CompleteFile): unknown {

@@ -17,7 +17,7 @@ export type DifferenceOptions = Readonly<{
  * Makes the function that tells operators that the gateways of a fleet go by different configurations, and that they
  * agree again: in the log of the gateway that hears the news, and in the audit. Nothing is corrected.
  */
-export function differenceTeller({ fleet, audit, log, clock }: DifferenceOptions) {
+export function differenceReporter({ fleet, audit, log, clock }: DifferenceOptions) {
   const noted = noterFor(audit, 'gateway', clock)
   const tell = async (news: FleetNews): Promise<void> => {
     const state = toldApart(await fleet.list())

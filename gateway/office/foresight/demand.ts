@@ -57,8 +57,8 @@ export async function planDemand(
   let quotas = 0
   for await (const some of stores.peaks.list(fromDay, toDay)) {
     for (const { quota, numbers } of some) {
-      const of = planned.get(quota)
-      if (!of) continue
+      const group = planned.get(quota)
+      if (!group) continue
       quotas++
       const all: Peak = { minute: 0, used: 0, refusedByMinute: 0, refusedByDay: 0 }
       for (let i = 0; i < numbers.length; i += numbersPerDay) {
@@ -69,13 +69,13 @@ export async function planDemand(
           refusedByMinute: numbers[i + 3] ?? 0,
           refusedByDay: numbers[i + 4] ?? 0,
         }
-        ofDays.add(peak, of)
+        ofDays.add(peak, group)
         let both = days.get(day)
         if (!both) days.set(day, (both = new Both()))
-        both.add(peak, of)
+        both.add(peak, group)
         raise(all, peak)
       }
-      ofQuotas.add(all, of)
+      ofQuotas.add(all, group)
     }
     await breathe()
   }

@@ -4,7 +4,7 @@ import type { PlannedQuota, PlannedQuotas } from './planned-quotas.ts'
 
 /** A quota that was seen, and the days on which limits would refuse it, or have refused it. */
 export type HeldQuota = {
-  readonly of: PlannedQuota
+  readonly planned: PlannedQuota
   /** The number of days on which it was used. */
   days: number
   /** The days that it is told for, from 1970. */
@@ -44,8 +44,8 @@ export async function heldAgainst(
   const held: Held = { quotas: 0, days: 0, firstDay: Infinity, hitDays: 0, ...lists }
   for await (const some of store.list(fromDay, toDay)) {
     for (const peaks of some) {
-      const of = planned.quotas.get(peaks.quota)
-      if (of) hold(held, of, peaks, toDay)
+      const quota = planned.quotas.get(peaks.quota)
+      if (quota) hold(held, quota, peaks, toDay)
       else for (let i = 0; i < peaks.numbers.length; i += numbersPerDay) begin(held, peaks, i)
     }
     await breathe()
@@ -60,8 +60,8 @@ function begin(held: Held, { numbers }: QuotaPeaks, i: number): number {
 }
 
 /** Holds the days of one quota against its limits then. */
-function hold(held: Held, of: PlannedQuota, peaks: QuotaPeaks, today: number): void {
-  const { now, then, isShutOut } = of
+function hold(held: Held, quota: PlannedQuota, peaks: QuotaPeaks, today: number): void {
+  const { now, then, isShutOut } = quota
   const { numbers } = peaks
   let hit: HeldQuota | undefined
   let refused: HeldQuota | undefined
@@ -76,11 +76,11 @@ function hold(held: Held, of: PlannedQuota, peaks: QuotaPeaks, today: number): v
       isShutOut ||
       isOver(minute, byMinute, now.perMinute, then.perMinute) ||
       isOver(used, byDay, now.perDay, then.perDay)
-    if (isHit) (hit ??= heldQuota(of)).dates.push(day)
+    if (isHit) (hit ??= heldQuota(quota)).dates.push(day)
     const raisedMinute = then.perMinute > now.perMinute ? byMinute : 0
     const raisedDay = then.perDay > now.perDay ? byDay : 0
     if (raisedMinute + raisedDay > 0) {
-      refused ??= heldQuota(of)
+      refused ??= heldQuota(quota)
       refused.dates.push(day)
       refused.byMinute += raisedMinute
       refused.byDay += raisedDay
@@ -93,7 +93,7 @@ function hold(held: Held, of: PlannedQuota, peaks: QuotaPeaks, today: number): v
   if (hit) {
     held.hit.push(Object.assign(hit, { days, peakMinute, peakDay }))
     held.hitDays += hit.dates.length
-    if (isNear) held.near.push(of)
+    if (isNear) held.near.push(quota)
   }
   if (refused) held.refused.push(Object.assign(refused, { days, peakMinute, peakDay }))
 }
@@ -106,6 +106,6 @@ function isOver(peak: number, refusals: number, now: number, then: number): bool
   return then !== now && (peak > then || (then < now && refusals > 0))
 }
 
-function heldQuota(of: PlannedQuota): HeldQuota {
-  return { of, days: 0, dates: [], peakMinute: 0, peakDay: 0, byMinute: 0, byDay: 0 }
+function heldQuota(planned: PlannedQuota): HeldQuota {
+  return { planned, days: 0, dates: [], peakMinute: 0, peakDay: 0, byMinute: 0, byDay: 0 }
 }

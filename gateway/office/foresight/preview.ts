@@ -10,7 +10,7 @@ import { heldAgainst, type HeldQuota } from './held-quotas.ts'
 import type { PeakStore } from '../../front/counts/peak-store.ts'
 import { plannedQuotas, type PlannedQuota } from './planned-quotas.ts'
 import { refusedNow } from './refused-now.ts'
-import { unsaidOf, variableText } from './unsaid.ts'
+import { unsaidOf, variableText } from './caveats.ts'
 import { limitsView, type LimitsView } from './views.ts'
 
 /** The most grants that are counted. */
@@ -124,7 +124,7 @@ function viewOf(plan: Plan | 'variable' | undefined): LimitsView | null {
 
 function hitView(seen: HeldQuota, plan: string, without: ReadonlySet<string>): HitQuota {
   const daysHit = seen.dates.map(dayText).sort()
-  return { ...quotaView(seen, plan), daysHit, refusedNow: without.has(seen.of.quota) }
+  return { ...quotaView(seen, plan), daysHit, refusedNow: without.has(seen.planned.quota) }
 }
 
 function refusedView(seen: HeldQuota, plan: string): RefusedQuota {
@@ -133,17 +133,17 @@ function refusedView(seen: HeldQuota, plan: string): RefusedQuota {
   return { ...quotaView(seen, plan), daysRefused: dates.map(dayText).sort(), refused }
 }
 
-function quotaView({ of, days, peakMinute, peakDay }: HeldQuota, plan: string) {
-  const { quota, key, name, account, keys } = of
+function quotaView({ planned, days, peakMinute, peakDay }: HeldQuota, plan: string) {
+  const { quota, key, name, account, keys } = planned
   return { quota, key, name, account, keys, plan, days, peakMinute, peakDay }
 }
 
 function byDays(a: HeldQuota, b: HeldQuota): number {
-  return b.dates.length - a.dates.length || byName(a.of, b.of)
+  return b.dates.length - a.dates.length || byName(a.planned, b.planned)
 }
 
 function byRefusals(a: HeldQuota, b: HeldQuota): number {
-  return b.byMinute + b.byDay - a.byMinute - a.byDay || byName(a.of, b.of)
+  return b.byMinute + b.byDay - a.byMinute - a.byDay || byName(a.planned, b.planned)
 }
 
 /** In an order that is the same everywhere, so that a script can compare two outputs. */

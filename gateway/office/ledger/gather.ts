@@ -36,16 +36,16 @@ export async function gathered(stores: Sources, day: number): Promise<LedgerRow[
   return quotas.map((quota) => rowOf(quota, points.get(quota) ?? 0, byQuota.get(quota)))
 }
 
-function rowOf(quota: string, points: number, of: OfKeys | undefined): LedgerRow {
-  const keys = [...(of?.keys ?? [])].sort((a, b) => inOrder(a.key, b.key))
+function rowOf(quota: string, points: number, summed: OfKeys | undefined): LedgerRow {
+  const keys = [...(summed?.keys ?? [])].sort((a, b) => inOrder(a.key, b.key))
   const requests = keys.reduce((sum, each) => sum + each.requests, 0)
   const refused = keys.reduce((sum, each) => sum + each.refused, 0)
   const figures = { requests, points, refused }
   const own = ownKey(quota, figures)
   return {
-    ...{ quota, plan: of?.plan || of?.unusedPlan || '', ...figures },
+    ...{ quota, plan: summed?.plan || summed?.unusedPlan || '', ...figures },
     keys: own.length > 0 ? own : keys,
-    routes: [...(of?.routes ?? [])]
+    routes: [...(summed?.routes ?? [])]
       .map(([route, figures]) => ({ route, ...figures }))
       .sort((a, b) => inOrder(a.route, b.route)),
   }
@@ -113,12 +113,12 @@ function noteKey(key: Key, { day, points, usage, byQuota }: Noting): void {
   const { plan } = settingsAt(key, (day + 1) * dayMs - 1)
   if (quota !== own && points.has(own)) entry(byQuota, own).unusedPlan = plan
   if (!figures && !points.has(quota)) return
-  const of = entry(byQuota, quota)
+  const summed = entry(byQuota, quota)
   if (figures) {
-    of.keys.push({ key: key.id, ...figures })
-    of.plan = withPlan(of.plan, plan)
-  } else of.unusedPlan = withPlan(of.unusedPlan, plan)
-  if (routes) addRoutes((of.routes ??= new Map<string, Figures>()), routes)
+    summed.keys.push({ key: key.id, ...figures })
+    summed.plan = withPlan(summed.plan, plan)
+  } else summed.unusedPlan = withPlan(summed.unusedPlan, plan)
+  if (routes) addRoutes((summed.routes ??= new Map<string, Figures>()), routes)
 }
 
 function addRoutes(sums: ByRoute, routes: ByRoute): void {
@@ -131,9 +131,10 @@ function addRoutes(sums: ByRoute, routes: ByRoute): void {
 }
 
 function entry(byQuota: Map<string, OfKeys>, quota: string): OfKeys {
-  let of = byQuota.get(quota)
-  if (!of) byQuota.set(quota, (of = { keys: [], plan: '', unusedPlan: '', routes: undefined }))
-  return of
+  let summed = byQuota.get(quota)
+  if (!summed)
+    byQuota.set(quota, (summed = { keys: [], plan: '', unusedPlan: '', routes: undefined }))
+  return summed
 }
 
 /** A list of plans with one more. */

@@ -5,8 +5,8 @@ import { closeDueDays, lastDueDay, type LedgerStores } from './ledger.ts'
 /** The time between two looks at the clock. */
 const everyMs = 5_000
 
-/** The place in the fleet of the gateway that closes days. */
-const place = 'ledger'
+/** The lease in the fleet of the gateway that closes days. */
+const lease = 'ledger'
 
 export type KeeperOptions = Readonly<{
   stores: LedgerStores & Readonly<{ fleet: Pick<FleetStore, 'take' | 'leave' | 'list'> }>
@@ -39,11 +39,11 @@ export class LedgerKeeper {
     if (lastDueDay(clock()) <= this.#closedDay || this.#isClosing) return
     this.#isClosing = true
     try {
-      if ((await stores.fleet.take(place, self.id, self.name)) !== undefined) return
+      if ((await stores.fleet.take(lease, self.id, self.name)) !== undefined) return
       const { nowMs } = await stores.fleet.list()
       await closeDueDays(stores, nowMs)
       this.#closedDay = lastDueDay(nowMs)
-      await stores.fleet.leave(place, self.id)
+      await stores.fleet.leave(lease, self.id)
       if (this.#isFailing) trouble(undefined)
       this.#isFailing = false
     } catch (error) {

@@ -19,13 +19,13 @@ import { Outbox } from './outbox.ts'
 import type { Answer } from './send.ts'
 import type { NoticeStore, Turn } from '../../front/records/notice-store.ts'
 import { TargetNews } from './targets.ts'
-import { Walks } from './walks.ts'
+import { HourlyScan } from './hourly-scan.ts'
 
 /** The time between two looks for what is due. */
 const tickMs = 1_000
 
-/** The place in the fleet of the one gateway that sends. */
-const place = 'notices'
+/** The lease in the fleet of the one gateway that sends. */
+const lease = 'notices'
 
 /** The name in the store of the time between two outages. */
 const epochSubject = 'epoch'
@@ -54,7 +54,7 @@ export type NoticesOptions = Readonly<{
 export type Tested = Readonly<{ to: string }> & Answer
 
 /**
- * The notices of one gateway: it writes those of the events that it sees, and if it has the place, it sends those of the
+ * The notices of one gateway: it writes those of the events that it sees, and if it has the lease, it sends those of the
  * whole fleet. Without addresses in the configuration it does nothing.
  */
 export class Notices {
@@ -62,7 +62,7 @@ export class Notices {
   readonly targets: TargetNews
   readonly outage: StoreOutage
   readonly config: ConfigNews
-  readonly walks: Walks
+  readonly walks: HourlyScan
   readonly #options: NoticesOptions
   readonly #deliveries: Deliveries
   #config: Config
@@ -78,7 +78,7 @@ export class Notices {
     this.outbox = new Outbox({ store, counts })
     this.#deliveries = new Deliveries({ store, counts, clock, log })
     const { outbox } = this
-    this.walks = new Walks({ stores, config: () => this.#config, outbox, clock })
+    this.walks = new HourlyScan({ stores, config: () => this.#config, outbox, clock })
     const { id } = self()
     this.targets = new TargetNews({ outbox, clock, id })
     this.config = new ConfigNews({ outbox, clock, id })
@@ -161,7 +161,7 @@ export class Notices {
     const { id, name } = self()
     let turns: readonly Turn[]
     try {
-      this.#isSender = (await stores.fleet.take(place, id, name)) === undefined
+      this.#isSender = (await stores.fleet.take(lease, id, name)) === undefined
       turns = await stores.notices.turns()
       await this.#noteStart(turns)
     } catch {
@@ -216,6 +216,6 @@ export class Notices {
     if (!this.#isSender) return
     this.#isSender = false
     const { stores, self } = this.#options
-    await stores.fleet.leave(place, self().id).catch(() => undefined)
+    await stores.fleet.leave(lease, self().id).catch(() => undefined)
   }
 }

@@ -1,7 +1,7 @@
 import type { Config, UpstreamSettings } from '../../front/config/config.ts'
 import { KeyMistake } from '../../front/keys/mistake.ts'
 import type { Noted } from '../../front/records/audit.ts'
-import { begunAnew, stepped, wentBack, type Course } from '../../front/swaps/course.ts'
+import { begunAnew, stepped, wentBack, type SwapProgress } from '../../front/swaps/progress.ts'
 import { measureOf } from '../../front/swaps/judge.ts'
 import { sumOf } from '../../front/swaps/side-counts.ts'
 import type { SeenSwap, SwapName, SwapStore } from '../../front/swaps/store.ts'
@@ -20,7 +20,7 @@ export type SwapDeskOptions = Readonly<{
 /** Tries to change a course that gateways change as well. */
 const mostTries = 5
 
-type Change = (course: Course, seen: SeenSwap, upstream: Described) => Course | string
+type Change = (course: SwapProgress, seen: SeenSwap, upstream: Described) => SwapProgress | string
 
 /** An upstream whose swap is described in the configuration. */
 type Described = UpstreamSettings & Readonly<{ swap: NonNullable<UpstreamSettings['swap']> }>
@@ -117,6 +117,6 @@ function nameOf(upstream: Described): SwapName {
   return name
 }
 
-function isOnItsWay({ state, step }: Course, steps: number): boolean {
+function isOnItsWay({ state, step }: SwapProgress, steps: number): boolean {
   return state === 'moving' && step < steps
 }

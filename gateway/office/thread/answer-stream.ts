@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { MessagePort } from 'node:worker_threads'
-import { more, type Told } from './messages.ts'
-import { errorFrom } from './told-error.ts'
+import { more, type ThreadAnswer } from './messages.ts'
+import { errorFrom } from './sent-error.ts'
 
 /** The time after which the answer of a client that reads nothing is cut. */
 const stalledMs = 30_000
@@ -14,7 +14,7 @@ type Why = () => Error | Promise<Error>
  * ended with, or with `why` if the port closes before.
  */
 export async function answerOver(port: MessagePort, why: Why): Promise<Buffer | Readable> {
-  const first = await new Promise<Told | undefined>((resolve) => {
+  const first = await new Promise<ThreadAnswer | undefined>((resolve) => {
     port.once('message', resolve)
     port.once('close', () => resolve(undefined))
   })
@@ -34,7 +34,7 @@ class Pieces extends Readable {
     super({ highWaterMark: 1 })
     this.#port = port
     this.#first = first
-    port.on('message', (told: Told) => {
+    port.on('message', (told: ThreadAnswer) => {
       if (told.is === 'piece') this.#send(bufferOf(told.text))
       else if (told.is === 'error') this.destroy(errorFrom(told.error))
       else this.push(null)

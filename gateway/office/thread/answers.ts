@@ -9,8 +9,8 @@ import { Listed } from '../operations/listed.ts'
 import type { Outcome } from '../operations/operation.ts'
 import { openerOf } from '../../front/stores/open.ts'
 import type { Stores } from '../../front/stores/stores.ts'
-import { more, received, type Asked, type Form, type Told } from './messages.ts'
-import { told } from './told-error.ts'
+import { more, received, type Asked, type Form, type ThreadAnswer } from './messages.ts'
+import { sentError } from './sent-error.ts'
 
 /**
  * Answers the questions that come through a port. Each has stores of its own, opened as a command opens them: they read
@@ -22,7 +22,7 @@ export function answerQuestions(gateway: MessagePort, opener = openerOf): void {
 
 async function answer(asked: Asked, opener: typeof openerOf): Promise<void> {
   const { question, handed, port } = asked
-  const tell = (message: Told): void =>
+  const tell = (message: ThreadAnswer): void =>
     port.postMessage(message, 'text' in message ? [message.text.buffer] : [])
   const own = new OwnStores(port)
   try {
@@ -34,9 +34,9 @@ async function answer(asked: Asked, opener: typeof openerOf): Promise<void> {
       contextOf(asked, () => own.get(() => open({ forCommandLine: true }))),
       given,
     )
-    await tellOutcome(outcome, question.form, { tell, asked: () => own.askedForMore() })
+    await sendOutcome(outcome, question.form, { tell, asked: () => own.askedForMore() })
   } catch (error) {
-    tell({ is: 'error', error: told(error) })
+    tell({ is: 'error', error: sentError(error) })
   } finally {
     await own.close()
   }
@@ -90,12 +90,12 @@ function contextOf({ question, handed }: Asked, stores: () => Stores): Context {
   }
 }
 
-type Telling = Readonly<{ tell: (message: Told) => void; asked: () => Promise<boolean> }>
+type Sending = Readonly<{ tell: (message: ThreadAnswer) => void; asked: () => Promise<boolean> }>
 
-async function tellOutcome(
+async function sendOutcome(
   { json, csv }: Outcome,
   form: Form,
-  { tell, asked }: Telling,
+  { tell, asked }: Sending,
 ): Promise<void> {
   const whole = (text: string): void => tell({ is: 'whole', text: bytesOf(text) })
   const value = form === 'csv' && csv ? csv() : json()

@@ -3,7 +3,7 @@ import type { Config } from '../../front/config/config.ts'
 import type { Environment } from '../config/variables.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { Content, Parameters } from '../operations/parameter.ts'
-import type { ToldError } from './told-error.ts'
+import type { SentError } from './sent-error.ts'
 
 /** The form of an answer. */
 export type Form = 'json' | 'csv'
@@ -21,7 +21,7 @@ export type Question = Readonly<{
 export type SentQuestion = Omit<Question, 'operation'> & Readonly<{ name: string }>
 
 /** The parts of the gateway that operations need, as they are when a question's turn has come. */
-export type Handed = Readonly<{
+export type ThreadInput = Readonly<{
   config: Config
   /** The configuration in its shown form, and the lines of its settings by their places. */
   shown: unknown
@@ -31,16 +31,16 @@ export type Handed = Readonly<{
 }>
 
 /** A message to the thread. The port is for the answer; when the gateway closes it, nobody wants the answer any more. */
-export type Asked = Readonly<{ question: SentQuestion; handed: Handed; port: MessagePort }>
+export type Asked = Readonly<{ question: SentQuestion; handed: ThreadInput; port: MessagePort }>
 
 /**
  * A message with an answer: all of it, a piece, after which the thread waits until it is asked for more, or the end of the
  * pieces.
  */
-export type Told =
+export type ThreadAnswer =
   | Readonly<{ is: 'whole' | 'piece'; text: Uint8Array<ArrayBuffer> }>
   | Readonly<{ is: 'end' }>
-  | Readonly<{ is: 'error'; error: ToldError }>
+  | Readonly<{ is: 'error'; error: SentError }>
 
 /** The message that asks for the next piece. */
 export const more = 'more'

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import { Refusal } from '../../../shared/refusal.ts'
 import { answerOver } from './answer-stream.ts'
-import { sendable, type Asked, type Handed, type Question } from './messages.ts'
+import { sendable, type Asked, type ThreadInput, type Question } from './messages.ts'
 
 /** The most questions that are open at a time: one is worked on, the others wait for it or send lists to their clients. */
 export const mostQuestions = 8
@@ -22,7 +22,7 @@ const usualLimitMs = 120_000
 
 export type ReadingThreadOptions = Readonly<{
   /** Gives the parts of the gateway that a question needs, when its turn has come. */
-  hand: () => Promise<Handed>
+  hand: () => Promise<ThreadInput>
   /** The file that the thread runs. */
   file?: URL
   heapMb?: number

@@ -241,7 +241,7 @@ t.test('a key whose plan is gone is refused, is no stranger, and fills no log', 
   now += 60_000
   await ask()
   t.match(written[1], /the plan of a key is not in the configuration/)
-  t.match(json(written[1] ?? ''), { plan: 'pro', unsaid: 4 })
+  t.match(json(written[1] ?? ''), { plan: 'pro', droppedLines: 4 })
 })
 
 t.test('a key that is not sent as one Bearer is told what to write', async (t) => {

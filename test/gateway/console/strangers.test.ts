@@ -52,7 +52,7 @@ t.test('guessing is bounded, noted and never told to others', async (t) => {
   await guess('10.2.0.1')
   await until(async () => (await consoleLines(admin)).length === 102)
   const [last] = (await consoleLines(admin)).toReversed()
-  t.strictSame(last?.after, { address: '10.2.0.1', unsaid: 107 })
+  t.strictSame(last?.after, { address: '10.2.0.1', droppedLines: 107 })
 
   for (const body of ['{', '[]', { token: 5 }, { tokn: 'canary-in-a-typo-1' }, `"${aliceToken}"`]) {
     const { status, text } = await operate('POST', '/console/session', body, own)

@@ -1,14 +1,14 @@
 import t from 'tap'
 import { RecentRefusals } from '../../../gateway/front/counts/recent-refusals.ts'
-import { fleetOfOne } from '../../../gateway/front/fleet/of-one.ts'
+import { fleetOfOne } from '../../../gateway/front/fleet/single-member.ts'
 import { ownQuestions } from '../../../gateway/front/fleet/questions.ts'
-import { Self } from '../../../gateway/front/fleet/self.ts'
+import { OwnMember } from '../../../gateway/front/fleet/own-member.ts'
 import { LiveCounts } from '../../../gateway/front/counts/live-counts.ts'
 import { Watching } from '../../../gateway/office/live/watching.ts'
 import { until } from '../../support/until.ts'
 
 t.test('a fault in a round of live figures ends neither the rounds nor the process', async (t) => {
-  const self = new Self({ name: 'edge-1' })
+  const self = new OwnMember({ name: 'edge-1' })
   const told: unknown[] = []
   let [faults, heard] = [0, 0]
   const watching = new Watching({

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { inForceText, toldApart } from '../../../gateway/front/fleet/in-force.ts'
-import { differenceTeller } from '../../../gateway/office/fleet/differences.ts'
-import { fleetOfOne } from '../../../gateway/front/fleet/of-one.ts'
-import { Self } from '../../../gateway/front/fleet/self.ts'
+import { differenceReporter } from '../../../gateway/office/fleet/differences.ts'
+import { fleetOfOne } from '../../../gateway/front/fleet/single-member.ts'
+import { OwnMember } from '../../../gateway/front/fleet/own-member.ts'
 import type { FleetNews, SeenMember } from '../../../gateway/front/fleet/store.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
 import { embeddedAudit } from '../../../gateway/front/stores/embedded/audit.ts'
@@ -26,7 +26,7 @@ t.test(
     const heard: [name: string, news: FleetNews][] = []
     const hashes = ['old', 'old', 'old']
     const selves = fleets.map((fleet, i) => {
-      const self = new Self({ name: `edge-${i}`, clock: () => startMs - 3_600_000 })
+      const self = new OwnMember({ name: `edge-${i}`, clock: () => startMs - 3_600_000 })
       const loadedAtMs = startMs - 3_600_000
       self.fileState = () => {
         const sharedHash = hashes[i] ?? ''
@@ -121,7 +121,7 @@ t.test(
     const fleet = fleetOfOne()
     const hashes = ['529981b2c0aa', '1c0f77d2e4ab']
     for (const [i, name] of ['edge-1', 'edge-2'].entries()) {
-      const self = new Self({ name })
+      const self = new OwnMember({ name })
       self.fileState = () => {
         const hash = hashes[i] ?? ''
         return { hash, sharedHash: hash, loadedAtMs: Date.now(), mistakes: undefined }
@@ -135,7 +135,7 @@ t.test(
     const at = (level: string) => (about: object, message: string) =>
       void lines.push([level, about, message])
     const log = { info: at('info'), warn: at('warn'), error: at('error') }
-    const tell = differenceTeller({ fleet, audit, log, clock: Date.now })
+    const tell = differenceReporter({ fleet, audit, log, clock: Date.now })
     tell('differ')
     await until(async () => (await audit.list({ fromMs: 0, limit: 9 })).length === 1)
     hashes[1] = '529981b2c0aa'
@@ -151,7 +151,7 @@ t.test(
       { what: 'gateways.differ', after: { inForce: [{ gateways: [/^edge-/] }, {}] } },
     ])
     const unreachable = { list: () => Promise.reject(new Error('out of reach')) }
-    differenceTeller({ fleet: unreachable, audit, log, clock: Date.now })('differ')
+    differenceReporter({ fleet: unreachable, audit, log, clock: Date.now })('differ')
     await until(() => lines.length === 3)
     t.match(lines[2], ['error', { err: { message: 'out of reach' } }, /is missing in the audit/])
   },
@@ -226,7 +226,7 @@ t.test('redis, a gateway that stops is gone from the fleet at once', async (t) =
   t.teardown(() => other.close())
   for (const { fleet, ready } of [one, other]) {
     await ready()
-    const self = new Self()
+    const self = new OwnMember()
     fleet.join(
       () => self.memberOf('redis'),
       () => undefined,

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { fleetOfOne } from '../../../gateway/front/fleet/of-one.ts'
+import { fleetOfOne } from '../../../gateway/front/fleet/single-member.ts'
 import { embeddedAudit } from '../../../gateway/front/stores/embedded/audit.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
 import { embeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'

@@ -5,7 +5,7 @@ import { openGatewayFile } from '../../../gateway/front/stores/embedded/database
 import { embeddedSwaps } from '../../../gateway/front/stores/embedded/swaps.ts'
 import { connect } from '../../../gateway/front/stores/redis/connect.ts'
 import { redisSwaps } from '../../../gateway/front/stores/redis/swaps.ts'
-import type { Course } from '../../../gateway/front/swaps/course.ts'
+import type { SwapProgress } from '../../../gateway/front/swaps/progress.ts'
 import { reasonToGoBack } from '../../../gateway/front/swaps/judge.ts'
 import { RoundCounts, sumOf } from '../../../gateway/front/swaps/side-counts.ts'
 import { Swap } from '../../../gateway/front/swaps/swap.ts'
@@ -59,7 +59,7 @@ t.test('callers of a step', (t) => {
     back: { errors: 0.01, slower: 2, after: 1, callers: 3 },
   }
   const swap = new Swap({ upstream: 'animals', id: 'x' }, settings)
-  const course: Course = {
+  const course: SwapProgress = {
     ...{ state: 'moving', step: 0, from: -1, isPaused: false, sinceMs: 0, round: 1 },
   }
   const ids = Array.from({ length: 1_000 }, (_none, i) => `k${String(i).padStart(11, '0')}`)

@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import { Agent, request } from 'undici'
-import { readingThreadOf } from '../../../gateway/office/thread/hand.ts'
+import { readingThreadOf } from '../../../gateway/office/thread/input.ts'
 import { mostQuestions } from '../../../gateway/office/thread/reading-thread.ts'
-import { errorFrom, told } from '../../../gateway/office/thread/told-error.ts'
+import { errorFrom, sentError } from '../../../gateway/office/thread/sent-error.ts'
 import { Refusal } from '../../../shared/refusal.ts'
 import { startAdmin, type AdminOptions } from '../../support/admin.ts'
 import { newGate } from '../../support/gate.ts'
@@ -137,8 +137,8 @@ t.test('a store in memory is read where it is', async (t) => {
 })
 
 t.test('errors keep their class', (t) => {
-  const refusal = errorFrom(told(new Refusal('conflict', 'no', { 'retry-after': '1' })))
+  const refusal = errorFrom(sentError(new Refusal('conflict', 'no', { 'retry-after': '1' })))
   t.match(refusal, { code: 'conflict', status: 409, headers: { 'retry-after': '1' } })
-  t.match(errorFrom(told('a text')), { message: 'a text' })
+  t.match(errorFrom(sentError('a text')), { message: 'a text' })
   t.end()
 })

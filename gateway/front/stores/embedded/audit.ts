@@ -62,15 +62,15 @@ export function embeddedAudit(database: Database): AuditStore {
       }
     },
 
-    async since(place) {
-      if (place === undefined) {
+    async since(cursor) {
+      if (cursor === undefined) {
         const end = answerOf(() => last.get() ?? 0)
-        return Promise.resolve({ entries: [], place: String(end) })
+        return Promise.resolve({ entries: [], cursor: String(end) })
       }
-      const rows = answerOf(() => after.all(Number(place)))
+      const rows = answerOf(() => after.all(Number(cursor)))
       return Promise.resolve({
         entries: rows.flatMap(({ entry }) => auditEntriesFrom(entry)),
-        place: String(rows.at(-1)?.seq ?? place),
+        cursor: String(rows.at(-1)?.seq ?? cursor),
       })
     },
   }

@@ -157,7 +157,7 @@ function puttersOf(database: Database, mostRows: number): Puts {
   )
   const insertSecret = database.prepare('INSERT OR IGNORE INTO secrets VALUES (?, ?)')
   // The index makes the lines of these keys when it catches up.
-  const unline = database.prepare('UPDATE lined SET version = ? - 1 WHERE version >= ?')
+  const lowerLinedUpTo = database.prepare('UPDATE lined SET version = ? - 1 WHERE version >= ?')
   const quotaAt = database
     .prepare<string, string>('SELECT state FROM quotas WHERE quota = ?')
     .pluck()
@@ -195,7 +195,7 @@ function puttersOf(database: Database, mostRows: number): Puts {
     // Two stores may have given one number to two keys.
     while (idAt.get(version) !== undefined) version++
     insertKey.run(key.id, version, recordOf(key))
-    unline.run(version, version)
+    lowerLinedUpTo.run(version, version)
     for (const { hash } of key.secrets) {
       if (insertSecret.run(hash, key.id).changes > 0 || holderOf.get(hash) === key.id) continue
       throw new Error(`a token of the key ${key.id} belongs to the key ${holderOf.get(hash)}`)

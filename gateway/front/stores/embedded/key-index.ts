@@ -46,7 +46,7 @@ export function linesIn(database: Database): Lines {
     .pluck()
   const row = database.prepare<string, Row>(`SELECT * FROM keys WHERE id = ? AND ${isThere}`)
   const latest = database.prepare<[], number>('SELECT coalesce(max(version), 0) FROM keys').pluck()
-  const lined = database.prepare<[], number>('SELECT version FROM lined').pluck()
+  const linedUpTo = database.prepare<[], number>('SELECT version FROM lined').pluck()
   const note = database.prepare('UPDATE lined SET version = ? WHERE version >= ?')
   const noteFrom = database.prepare('UPDATE lined SET version = ? WHERE version = ?')
   const since = database.prepare<number, Row>(
@@ -82,7 +82,7 @@ export function linesIn(database: Database): Lines {
 
     catchUp: oneAtATime(async () => {
       while (database.open) {
-        const from = answerOf(() => lined.get()) ?? 0
+        const from = answerOf(() => linedUpTo.get()) ?? 0
         if (from >= (answerOf(() => latest.get()) ?? 0)) return
         const { lines, upTo } = await missing(from)
         for (let start = 0; start < lines.length && database.open; start += batchSize) {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
-import { courseFrom } from '../../swaps/course.ts'
+import { courseFrom } from '../../swaps/progress.ts'
 import { swapKeptMs, type SeenSwap, type SwapStore } from '../../swaps/store.ts'
 import { answerOf } from './answer.ts'
 

@@ -41,15 +41,15 @@ export function redisAudit(connection: Connection, prefix: string): AuditStore {
       }
     },
 
-    async since(place) {
-      if (place === undefined) {
+    async since(cursor) {
+      if (cursor === undefined) {
         const [newest] = await answerOf(connection.xrevrange(stream, '+', '-', 'COUNT', 1))
-        return { entries: [], place: newest?.[0] ?? '0-0' }
+        return { entries: [], cursor: newest?.[0] ?? '0-0' }
       }
-      const added = await answerOf(connection.xrange(stream, `(${place}`, '+', 'COUNT', pageSize))
+      const added = await answerOf(connection.xrange(stream, `(${cursor}`, '+', 'COUNT', pageSize))
       return {
         entries: added.flatMap(([, fields]) => auditEntriesFrom(fields[1])),
-        place: added.at(-1)?.[0] ?? place,
+        cursor: added.at(-1)?.[0] ?? cursor,
       }
     },
   }

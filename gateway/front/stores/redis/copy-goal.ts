@@ -34,7 +34,7 @@ const timeoutMs = 10_000
 export function redisGoal({ name, connection, prefix, clock }: RedisLocation): CopyGoal {
   const ofKeys = (what: string): string => `${prefix}{keys}:${what}`
   const [secrets, records, versions] = [ofKeys('secrets'), ofKeys('records'), ofKeys('versions')]
-  const [version, channel, lined] = [ofKeys('version'), ofKeys('changed'), ofKeys('lined')]
+  const [version, channel, linedUpTo] = [ofKeys('version'), ofKeys('changed'), ofKeys('lined')]
   const [bans, audit] = [`${prefix}bans`, `${prefix}audit`]
   // In the same slot of a Cluster as the audit, so that RENAME can replace it.
   const newAudit = prefix.includes('{') ? `${audit}:copy` : `{${audit}}:copy`
@@ -45,7 +45,7 @@ export function redisGoal({ name, connection, prefix, clock }: RedisLocation): C
     records,
     versions,
     version,
-    lined,
+    linedUpTo,
   ])
   const putQuotas = keyedScript({ ...scripts, file: 'copy-quotas.lua' })
   const putTallies = keyedScript({ ...scripts, file: 'copy-tallies.lua' })

@@ -52,7 +52,7 @@ export function redisFleet(options: RedisFleetOptions): RedisFleet {
   const step: Script = (id = '', line = '') =>
     beat(id, line, ...bounds, testClock === undefined ? '' : testClock())
   const pulses = new Set<Pulse>()
-  const settle = keyedScript({ connection, timeoutMs, file: 'fleet-place.lua' })
+  const settle = keyedScript({ connection, timeoutMs, file: 'fleet-lease.lua' })
 
   return {
     get size() {
@@ -74,13 +74,13 @@ export function redisFleet(options: RedisFleetOptions): RedisFleet {
 
     list: () => listIn(connection, names, step),
 
-    async take(place, holder, about) {
-      const other = String(await settle(name(`place:${place}`), holder, about, goneMs))
+    async take(lease, holder, about) {
+      const other = String(await settle(name(`lease:${lease}`), holder, about, goneMs))
       return other === '' ? undefined : other
     },
 
-    async leave(place, holder) {
-      await settle(name(`place:${place}`), holder, '')
+    async leave(lease, holder) {
+      await settle(name(`lease:${lease}`), holder, '')
     },
 
     async beat() {

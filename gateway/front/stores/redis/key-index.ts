@@ -17,14 +17,19 @@ const foundAtOnce = 100
 /** Lines that are made at a time. */
 const madeAtOnce = 250
 
-export type IndexScripts = Readonly<{ walk: Script; unlined: Script; line: Script; unline: Script }>
+export type IndexScripts = Readonly<{
+  walk: Script
+  missingLines: Script
+  line: Script
+  removeLines: Script
+}>
 
 /** The index of keys in Redis: a sorted set of lines. */
-export function redisKeyIndex({ walk, unlined, line, unline }: IndexScripts): KeyIndex {
+export function redisKeyIndex({ walk, missingLines, line, removeLines }: IndexScripts): KeyIndex {
   return {
     catchUp: oneAtATime(async () => {
       for (;;) {
-        const answer = textsFrom(await unlined(madeAtOnce))
+        const answer = textsFrom(await missingLines(madeAtOnce))
         const [from, upTo, ...flat] = answer
         if (from === undefined || upTo === undefined) return
         const lines = rowsOf(flat, 3).flatMap(([id = '', version = '', record = '']) => {
@@ -46,7 +51,7 @@ export function redisKeyIndex({ walk, unlined, line, unline }: IndexScripts): Ke
     },
 
     async remove(lines) {
-      await unline(...lines.flatMap(({ line, version }) => [idIn(line), version, line]))
+      await removeLines(...lines.flatMap(({ line, version }) => [idIn(line), version, line]))
     },
   }
 }

@@ -46,18 +46,18 @@ export function redisKeys({
   const name = (what: string): string => `${prefix}{keys}:${what}`
   const [secrets, records, versions] = [name('secrets'), name('records'), name('versions')]
   const [pending, version, channel] = [name('pending'), name('version'), name('changed')]
-  const [lock, lines, lined] = [name('import'), name('lines'), name('lined')]
+  const [lock, lines, linedUpTo] = [name('import'), name('lines'), name('lined')]
   const store = name('store')
   const bound = (file: string, names: readonly string[]) =>
     script({ connection, timeoutMs, breaker, file }, names)
   const findKey = bound('keys-find.lua', [secrets, records, versions, pending])
-  const ofLines = [lines, lined]
+  const lineNames = [lines, linedUpTo]
   const addKeys = bound('keys-add.lua', [
     ...[secrets, records, versions, pending, version, lock],
-    ...ofLines,
+    ...lineNames,
   ])
   const readNames = bound('keys-names.lua', [records, pending])
-  const replaceKey = bound('keys-replace.lua', [secrets, records, versions, version, ...ofLines])
+  const replaceKey = bound('keys-replace.lua', [secrets, records, versions, version, ...lineNames])
   const forget = bound('keys-forget.lua', [secrets, records, versions, pending, lock])
   const publish = bound('keys-publish.lua', [pending, lock])
   // Requests don't wait for it, so a slow answer says nothing about decisions.
@@ -65,9 +65,9 @@ export function redisKeys({
     script({ connection, timeoutMs: Math.max(timeoutMs, indexTimeoutMs), file }, names)
   const index = redisKeyIndex({
     walk: ofIndex('keys-walk.lua', [lines, records, versions, pending]),
-    unlined: ofIndex('keys-unlined.lua', [records, versions, version, ...ofLines]),
-    line: ofIndex('keys-line.lua', [...ofLines, versions]),
-    unline: ofIndex('keys-unline.lua', [lines, versions]),
+    missingLines: ofIndex('keys-missingLines.lua', [records, versions, version, ...lineNames]),
+    line: ofIndex('keys-line.lua', [...lineNames, versions]),
+    removeLines: ofIndex('keys-removeLines.lua', [lines, versions]),
   })
   const watches = new Set<Watch>()
 
@@ -180,9 +180,9 @@ export function redisKeys({
       const before = await findKey('id', key.id)
       const record = Array.isArray(before) ? String(before[0]) : ''
       // The line before is right if the version is, which the script sees to.
-      const ofLines = [lineOf(key), lineOfRecord(key.id, record)]
+      const lineNames = [lineOf(key), lineOfRecord(key.id, record)]
       const hashes = key.secrets.map(({ hash }) => hash)
-      const args = [key.id, version, recordOf(key), ...ofLines, ...hashes]
+      const args = [key.id, version, recordOf(key), ...lineNames, ...hashes]
       return Number(await replaceKey(channel, ...args)) === 1
     },
 

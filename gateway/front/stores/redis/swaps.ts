@@ -1,4 +1,4 @@
-import { courseFrom } from '../../swaps/course.ts'
+import { courseFrom } from '../../swaps/progress.ts'
 import { swapKeptMs, type SwapName, type SwapStore } from '../../swaps/store.ts'
 import { keyedScript, type RedisOptions } from './script.ts'
 

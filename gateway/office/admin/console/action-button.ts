@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 import { html } from './html.ts'
-import { failure } from './parts.ts'
-import { useWork } from './work.ts'
+import { failure } from './page-parts.ts'
+import { useWork } from './button-work.ts'
 
 export type Action = Readonly<{
   /** The words on its button. */

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { refusalOf, send } from './api.ts'
 import { eventsIn } from './events-in.ts'
 import type { Comparison } from './answers/backends.ts'
-import { messageOf } from './work.ts'
+import { messageOf } from './button-work.ts'
 
 export type ToCompare = Readonly<{ url: string; upstream?: string; for: string; share: string }>
 

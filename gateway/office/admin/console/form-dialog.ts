@@ -1,7 +1,7 @@
 import { useRef } from 'preact/hooks'
 import { html, type Child } from './html.ts'
-import { failure } from './parts.ts'
-import { useWork } from './work.ts'
+import { failure } from './page-parts.ts'
+import { useWork } from './button-work.ts'
 
 type Props = Readonly<{
   /** The words on the button that opens it, and its heading. */

@@ -3,12 +3,12 @@ import { useEffect, useState } from 'preact/hooks'
 import { currentSession, onSignedOut, type Session } from './api.ts'
 import { html, type Child } from './html.ts'
 import { SignIn } from './pages/sign-in.ts'
-import { messageOf } from './work.ts'
+import { messageOf } from './button-work.ts'
 
 type House = (props: { session: Session }) => Child
 
 /** All pages come behind the first one, which they would hold up. */
-const loading: Promise<House> = import('./house.ts').then(({ House }) => House)
+const loading: Promise<House> = import('./layout.ts').then(({ House }) => House)
 
 function App() {
   const [session, setSession] = useState<Session | 'unknown' | undefined>('unknown')

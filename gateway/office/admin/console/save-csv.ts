@@ -1,7 +1,7 @@
 import { refusalOf, send } from './api.ts'
 import { html } from './html.ts'
-import { failure } from './parts.ts'
-import { useWork } from './work.ts'
+import { failure } from './page-parts.ts'
+import { useWork } from './button-work.ts'
 
 type Props = Readonly<{
   /** The words on its button. */

@@ -83,9 +83,17 @@ function refusedTable(refused: readonly RefusedQuota[]): string {
   return aligned([[...named, 'BY MINUTE', 'BY DAY'], ...rows])
 }
 
-function cells(of: HitQuota | RefusedQuota, days: number): string[] {
-  const { name, plan, quota, peakMinute, peakDay } = of
-  return [name, plan, quota, counted(of.days), counted(days), counted(peakMinute), counted(peakDay)]
+function cells(held: HitQuota | RefusedQuota, days: number): string[] {
+  const { name, plan, quota, peakMinute, peakDay } = held
+  return [
+    name,
+    plan,
+    quota,
+    counted(held.days),
+    counted(days),
+    counted(peakMinute),
+    counted(peakDay),
+  ]
 }
 
 /** The quotas that are hit, for letters. */

@@ -37,7 +37,7 @@ function examplesText({ routes }: ComparisonView): string {
 
 function scopeText({ gateways, fleet, share, requests: { busy, unfit } }: ComparisonView): string {
   const others = fleet - gateways.length
-  const of = `${Math.round(share * 1_000_000) / 10_000} % of the requests at ${gateways.join(', ')}`
+  const sample = `${Math.round(share * 1_000_000) / 10_000} % of the requests at ${gateways.join(', ')}`
   const rest =
     others > 0
       ? `; ${counted(others)} other ${others === 1 ? 'gateway' : 'gateways'} of the store took no part`
@@ -48,7 +48,9 @@ function scopeText({ gateways, fleet, share, requests: { busy, unfit } }: Compar
       ? [`${counted(unfit)} whose answers can’t be compared (304, 412, 5xx, events)`]
       : []),
   ]
-  return printable(`Drawn: ${of}${rest}.${left.length > 0 ? ` Left out: ${left.join(', ')}.` : ''}`)
+  return printable(
+    `Drawn: ${sample}${rest}.${left.length > 0 ? ` Left out: ${left.join(', ')}.` : ''}`,
+  )
 }
 
 function counted(number: number): string {

@@ -1,7 +1,7 @@
 import { count } from '../format.ts'
 import { gatewayNowMs } from '../gateway-clock.ts'
 import { html, type Child } from '../html.ts'
-import { table } from '../parts.ts'
+import { table } from '../page-parts.ts'
 import { roundSteps, useWidth } from './scale.ts'
 
 const height = 140

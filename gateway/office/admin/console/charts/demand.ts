@@ -1,6 +1,6 @@
 import { count } from '../format.ts'
 import { html, type Child } from '../html.ts'
-import { table } from '../parts.ts'
+import { table } from '../page-parts.ts'
 import type { Curve } from '../answers/plans.ts'
 import { roundSteps, useWidth } from './scale.ts'
 

@@ -1,7 +1,7 @@
 import { count } from '../format.ts'
 import { html, type Child } from '../html.ts'
 import type { LiveRange } from '../live.ts'
-import { table } from '../parts.ts'
+import { table } from '../page-parts.ts'
 import type { LiveRow, Sums } from '../answers/live.ts'
 import { parts, percent, refusedOf } from './outcomes.ts'
 

@@ -1,5 +1,5 @@
 import { html, type Child } from '../html.ts'
-import { failure, table } from '../parts.ts'
+import { failure, table } from '../page-parts.ts'
 import { shown } from '../settings.ts'
 import type { ConfigCheck } from '../answers/configuration.ts'
 import type { Place } from './lined-text.ts'

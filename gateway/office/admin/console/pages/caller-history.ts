@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { DayBars } from '../charts/days.ts'
 import { count } from '../format.ts'
 import { html, type Child } from '../html.ts'
-import { table, time } from '../parts.ts'
+import { table, time } from '../page-parts.ts'
 import type { TimelineLine, Usage } from '../answers/callers.ts'
 import { differences } from './changes.ts'
 

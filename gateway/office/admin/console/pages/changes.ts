@@ -3,7 +3,7 @@ import { query } from '../api.ts'
 import { fieldText } from '../controls.ts'
 import { useData } from '../data.ts'
 import { html, type Child } from '../html.ts'
-import { aged, page, table, time } from '../parts.ts'
+import { aged, page, table, time } from '../page-parts.ts'
 import { membersOf, shown } from '../settings.ts'
 import type { Change } from '../answers/changes.ts'
 

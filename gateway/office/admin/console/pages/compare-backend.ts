@@ -3,7 +3,7 @@ import type { KeptComparison } from '../comparison.ts'
 import { fieldText } from '../controls.ts'
 import { count } from '../format.ts'
 import { html, type Child } from '../html.ts'
-import { failure, table } from '../parts.ts'
+import { failure, table } from '../page-parts.ts'
 import type { Comparison, ComparedRoute } from '../answers/backends.ts'
 
 type Props = Readonly<{

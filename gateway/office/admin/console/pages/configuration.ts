@@ -4,7 +4,7 @@ import { useData } from '../data.ts'
 import type { KeptDraft } from '../editor/draft.ts'
 import { Editor } from '../editor/editor.ts'
 import { html, type Child } from '../html.ts'
-import { aged, page, table, time } from '../parts.ts'
+import { aged, page, table, time } from '../page-parts.ts'
 import type { ConfigInForce, Fleet } from '../answers/configuration.ts'
 
 /** The configuration in force on each gateway, the mistakes of its file, and an editor. */

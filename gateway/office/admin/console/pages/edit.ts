@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { ApiError, ask, type Session } from '../api.ts'
 import { SaveFile } from '../editor/save-file.ts'
 import { html, type Child } from '../html.ts'
-import { failure } from '../parts.ts'
+import { failure } from '../page-parts.ts'
 import type { Edited } from '../answers/configuration.ts'
 
 type Props = Readonly<{

@@ -2,10 +2,10 @@ import { useRef, useState } from 'preact/hooks'
 import { ask } from '../api.ts'
 import { useData } from '../data.ts'
 import { html } from '../html.ts'
-import { failure } from '../parts.ts'
+import { failure } from '../page-parts.ts'
 import { plansIn } from '../settings.ts'
 import type { ConfigInForce } from '../answers/configuration.ts'
-import { useWork } from '../work.ts'
+import { useWork } from '../button-work.ts'
 
 type Made = Readonly<{ id: string; key: string }>
 

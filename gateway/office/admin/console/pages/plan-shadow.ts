@@ -4,7 +4,7 @@ import { query } from '../api.ts'
 import { useData } from '../data.ts'
 import { count } from '../format.ts'
 import { html, type Child } from '../html.ts'
-import { aged, table, time } from '../parts.ts'
+import { aged, table, time } from '../page-parts.ts'
 import type { PlanLimits, ShadowedKey, ShadowReport } from '../answers/plans.ts'
 import { Edit } from './edit.ts'
 

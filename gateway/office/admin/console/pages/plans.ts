@@ -1,6 +1,6 @@
 import { useData } from '../data.ts'
 import { html } from '../html.ts'
-import { aged, page, table } from '../parts.ts'
+import { aged, page, table } from '../page-parts.ts'
 import { plansIn, type Plan } from '../settings.ts'
 import type { ConfigInForce } from '../answers/configuration.ts'
 

@@ -1,6 +1,6 @@
 import { count } from '../format.ts'
 import { html, type Child } from '../html.ts'
-import { table } from '../parts.ts'
+import { table } from '../page-parts.ts'
 import type { HitQuota, Preview, RefusedQuota } from '../answers/plans.ts'
 
 /** The quotas that other limits would have refused, and those that were refused by limits that would be raised. */

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { clock, count } from '../format.ts'
 import { html, type Child } from '../html.ts'
-import { table } from '../parts.ts'
+import { table } from '../page-parts.ts'
 import type { LiveRefusal, Picture, RefusedKey } from '../answers/live.ts'
 
 /** The width of the longest bar in the table, in rem. */

@@ -1,8 +1,8 @@
 import { useRef, useState } from 'preact/hooks'
 import { ask } from '../api.ts'
 import { html } from '../html.ts'
-import { failure } from '../parts.ts'
-import { useWork } from '../work.ts'
+import { failure } from '../page-parts.ts'
+import { useWork } from '../button-work.ts'
 import { Shown } from './make-key.ts'
 
 /** Gives a key a new token, and shows it this once. */

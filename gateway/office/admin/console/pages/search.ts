@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, ask, get, query } from '../api.ts'
 import { html } from '../html.ts'
-import { failure } from '../parts.ts'
+import { failure } from '../page-parts.ts'
 import type { Key, KeyPage } from '../answers/callers.ts'
 
 /** A name, an account, an id of a key or of a request, or a whole token. */

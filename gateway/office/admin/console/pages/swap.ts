@@ -5,9 +5,9 @@ import { percent } from '../charts/outcomes.ts'
 import { useData } from '../data.ts'
 import { count } from '../format.ts'
 import { html, type Child } from '../html.ts'
-import { aged, failure, table } from '../parts.ts'
+import { aged, failure, table } from '../page-parts.ts'
 import type { Swap, SwapSide } from '../answers/backends.ts'
-import { useWork } from '../work.ts'
+import { useWork } from '../button-work.ts'
 import { Edit } from './edit.ts'
 
 /** The swaps that the configuration describes: both sides next to each other, and the way back. */

@@ -1,7 +1,7 @@
 import type { ConfigFile } from './file.ts'
 
 /** A file with all its settings, in the form in which they are written. */
-export type CompleteFile = ReturnType<typeof completed>
+export type CompleteFile = ReturnType<typeof withDefaults>
 
 type Plan = ConfigFile['plans'][string]
 type Upstream = NonNullable<ConfigFile['upstreams']>[string]
@@ -14,7 +14,7 @@ type Deprecation = NonNullable<ConfigFile['deprecations']>[number]
 /**
  * Fills in the defaults, which are written nowhere else. It reads no values, because each may still be a `${NAME}`.
  */
-export function completed(file: ConfigFile) {
+export function withDefaults(file: ConfigFile) {
   return {
     ...(file.name === undefined ? {} : { name: file.name }),
     listen: { host: '127.0.0.1', port: 8080, ...file.listen },

@@ -8,7 +8,7 @@ import type { Member } from './store.ts'
 /** The most characters of a mistake that the fleet hears of. */
 const longestRefusal = 512
 
-export type SelfOptions = Readonly<{
+export type OwnMemberOptions = Readonly<{
   /** The configured name. */
   name?: string | undefined
   pid?: number | undefined
@@ -26,7 +26,7 @@ type FileState = Readonly<{
 }>
 
 /** This gateway process, as it tells the fleet about itself. */
-export class Self {
+export class OwnMember {
   /** The configured name, with the number of the worker; else host and process. */
   readonly name: string
   /** The address for callers, once it listens. */
@@ -35,7 +35,7 @@ export class Self {
   fileState: () => FileState | undefined = () => undefined
   readonly #fixed: Pick<Member, 'id' | 'name' | 'host' | 'pid' | 'worker' | 'version' | 'sinceMs'>
 
-  constructor({ name, pid, worker, clock = Date.now }: SelfOptions = {}) {
+  constructor({ name, pid, worker, clock = Date.now }: OwnMemberOptions = {}) {
     const host = hostname()
     const process = pid === undefined ? host : `${host}:${pid}`
     this.name = name === undefined ? process : worker === undefined ? name : `${name}/${worker}`

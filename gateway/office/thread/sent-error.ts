@@ -4,7 +4,7 @@ import { WrongInput } from '../operations/operation.ts'
 import { StoreUnavailable } from '../../front/stores/unavailable.ts'
 
 /** An error as a message: by itself a message keeps no class. */
-export type ToldError = Readonly<{
+export type SentError = Readonly<{
   kind: 'WrongInput' | 'KeyMistake' | 'StoreUnavailable' | 'Refusal' | 'other'
   message: string
   stack: string | undefined
@@ -14,7 +14,7 @@ export type ToldError = Readonly<{
 }>
 
 /** Makes a message of something thrown. */
-export function told(thrown: unknown): ToldError {
+export function sentError(thrown: unknown): SentError {
   if (!(thrown instanceof Error))
     return { kind: 'other', message: String(thrown), stack: undefined }
   const { message, stack } = thrown
@@ -27,11 +27,11 @@ export function told(thrown: unknown): ToldError {
 }
 
 /** The error that was thrown, of its own class, with the stack of where it was. */
-export function errorFrom(error: ToldError): Error {
+export function errorFrom(error: SentError): Error {
   return Object.assign(revived(error), { stack: error.stack })
 }
 
-function revived({ kind, message, code = 'internal_error', headers }: ToldError): Error {
+function revived({ kind, message, code = 'internal_error', headers }: SentError): Error {
   if (kind === 'WrongInput') return new WrongInput(message)
   if (kind === 'StoreUnavailable') return new StoreUnavailable(message)
   if (kind === 'KeyMistake') return new KeyMistake(message, code)

@@ -1,7 +1,7 @@
 import { isOf, Type } from '../../../shared/schema.ts'
 
 /** Where a swap stands. It is in the store, so all gateways agree, and a restart goes on where it was. */
-export type Course = Readonly<{
+export type SwapProgress = Readonly<{
   /**
    * `checking`: the new side is compared with the old one. `refused`: the comparison found something. `moving`: a step, or
    * all. `back`: all callers are at the old side again. Only an operator goes on from `refused` and `back`.
@@ -56,25 +56,29 @@ export const noticeMs = 1_000
 export const longestCheckMs = 30_000
 
 /** The course of a swap that a gateway begins with a comparison. */
-export function checking(by: string, nowMs: number): Course {
+export function checking(by: string, nowMs: number): SwapProgress {
   return { state: 'checking', step: 0, from: -1, isPaused: false, sinceMs: nowMs, round: 0, by }
 }
 
 /** The course of a swap that an operator lets begin anew. */
-export function begunAnew({ round }: Course, nowMs: number): Course {
+export function begunAnew({ round }: SwapProgress, nowMs: number): SwapProgress {
   const next = { step: 0, from: -1, isPaused: false, sinceMs: nowMs, round: round + 1 }
   return { state: 'checking', ...next }
 }
 
 /** Whether a gateway should begin the comparison: nobody did, or the one that did is gone. */
-export function isToCheck(course: Course | undefined, nowMs: number): boolean {
+export function isToCheck(course: SwapProgress | undefined, nowMs: number): boolean {
   if (!course) return true
   if (course.state !== 'checking') return false
   return course.by === undefined || nowMs - course.sinceMs > longestCheckMs
 }
 
 /** The course after the comparison. */
-export function checked(course: Course, why: string | undefined, nowMs: number): Course {
+export function checked(
+  course: SwapProgress,
+  why: string | undefined,
+  nowMs: number,
+): SwapProgress {
   const after = { ...course, sinceMs: nowMs, round: course.round + 1 }
   delete after.by
   if (why !== undefined) return { ...after, state: 'refused', why }
@@ -83,11 +87,11 @@ export function checked(course: Course, why: string | undefined, nowMs: number):
 
 /** The course after one more step, or with all callers at the new side. */
 export function stepped(
-  course: Course,
+  course: SwapProgress,
   step: number,
   before: Measure | undefined,
   nowMs: number,
-): Course {
+): SwapProgress {
   const sinceMs = nowMs + noticeMs
   const round = course.round + 1
   const next = { ...course, step, from: course.step, isPaused: false, sinceMs, round }
@@ -95,14 +99,14 @@ export function stepped(
 }
 
 /** The course that goes back. */
-export function wentBack(course: Course, why: string, nowMs: number): Course {
+export function wentBack(course: SwapProgress, why: string, nowMs: number): SwapProgress {
   const { step, from } = course
   const round = course.round + 1
   return { state: 'back', step, from, isPaused: false, sinceMs: nowMs, round, why }
 }
 
 /** The course from a stored text; `undefined` if it is damaged. */
-export function courseFrom(text: string): Course | undefined {
+export function courseFrom(text: string): SwapProgress | undefined {
   try {
     const course: unknown = JSON.parse(text)
     return isOf(courseSchema, course) ? course : undefined

@@ -5,12 +5,15 @@ import type { Config } from '../../front/config/config.ts'
 import { pageScreen } from './hosts.ts'
 import { signedOut } from './refusals.ts'
 import type { Session, Sessions } from './session.ts'
-import { cookiesIn, originFault, setCookie, visitOf } from './visit.ts'
+import { cookiesIn, originFault, setCookie, browserOriginOf } from './browser-origin.ts'
 
 /** A request with a session, and the headers that its answer needs. */
-export type Entry = Readonly<{ session: Session; headers: Readonly<Record<string, string>> }>
+export type RequestSession = Readonly<{
+  session: Session
+  headers: Readonly<Record<string, string>>
+}>
 
-export type EntryOptions = Readonly<{
+export type SessionFinderOptions = Readonly<{
   sessions: Sessions
   /** The configuration in force. */
   config: () => Config
@@ -21,12 +24,12 @@ export type EntryOptions = Readonly<{
  * Finds the session of a request: it needs the cookie, the secret, and a browser that says that the console's own page
  * has sent it, also for GET. Gives a refusal if something of this is wrong, and nothing without a cookie.
  */
-export function entryFinder({ sessions, config, clock }: EntryOptions) {
-  return (request: IncomingMessage): Entry | Refusal | undefined => {
+export function sessionFinder({ sessions, config, clock }: SessionFinderOptions) {
+  return (request: IncomingMessage): RequestSession | Refusal | undefined => {
     const { headers } = request
     if (headers.cookie === undefined) return undefined
     const { admin, trustedProxies } = config()
-    const visit = visitOf(request, trustedProxies)
+    const visit = browserOriginOf(request, trustedProxies)
     const cookies = cookiesIn(headers.cookie, visit)
     if (cookies.length === 0) return undefined
     const fault = pageScreen(admin)(request) ?? originFault(request, visit)

@@ -3,10 +3,13 @@ import { Refusal } from '../../../shared/refusal.ts'
 import { clientAddress, plainAddress, Ranges } from '../../front/http/address.ts'
 
 /** How a browser reached the admin address: from which address, by https or not, and as which origin. */
-export type Visit = Readonly<{ address: string; isHttps: boolean; origin: string }>
+export type BrowserOrigin = Readonly<{ address: string; isHttps: boolean; origin: string }>
 
 /** The visit of a request. Only a trusted proxy is believed that its client came by https, or from another address. */
-export function visitOf(request: IncomingMessage, trustedProxies: readonly string[]): Visit {
+export function browserOriginOf(
+  request: IncomingMessage,
+  trustedProxies: readonly string[],
+): BrowserOrigin {
   const { headers, socket } = request
   const trusted = new Ranges(trustedProxies)
   const [proto = ''] = String(headers['x-forwarded-proto'] ?? '').split(',')
@@ -22,7 +25,7 @@ export function visitOf(request: IncomingMessage, trustedProxies: readonly strin
  */
 export function originFault(
   { headers }: IncomingMessage,
-  { origin }: Pick<Visit, 'origin'>,
+  { origin }: Pick<BrowserOrigin, 'origin'>,
 ): Refusal | undefined {
   const site = headers['sec-fetch-site']
   if (site === 'same-origin' || (site === undefined && headers.origin === origin)) return undefined
@@ -35,12 +38,12 @@ export function originFault(
 const cookieName = 'tollgate_console'
 
 /** The name of the console's cookie. Over https no other port or host can set one with this prefix. */
-function cookieNameFor({ isHttps }: Pick<Visit, 'isHttps'>): string {
+function cookieNameFor({ isHttps }: Pick<BrowserOrigin, 'isHttps'>): string {
   return isHttps ? `__Host-${cookieName}` : cookieName
 }
 
 /** The values of the console's cookies in a request. */
-export function cookiesIn(header: string | undefined, visit: Visit): string[] {
+export function cookiesIn(header: string | undefined, visit: BrowserOrigin): string[] {
   const name = cookieNameFor(visit)
   return (header ?? '').split(';').flatMap((part) => {
     const [given = '', value = ''] = part.trim().split('=', 2)
@@ -49,7 +52,7 @@ export function cookiesIn(header: string | undefined, visit: Visit): string[] {
 }
 
 /** The `Set-Cookie` of a session; with no value and no time it takes the cookie away. */
-export function setCookie(visit: Visit, value: string, lastsMs: number): string {
+export function setCookie(visit: BrowserOrigin, value: string, lastsMs: number): string {
   const seconds = Math.ceil(lastsMs / 1_000)
   const secure = visit.isHttps ? 'Secure; ' : ''
   return `${cookieNameFor(visit)}=${value}; ${secure}HttpOnly; SameSite=Strict; Path=/; Max-Age=${seconds}`

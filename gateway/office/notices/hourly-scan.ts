@@ -1,7 +1,7 @@
 import { breathe } from '../../../shared/breathe.ts'
 import type { Clock } from '../../../shared/clock.ts'
 import type { Config } from '../../front/config/config.ts'
-import { expiringKeys, nearSunsets, type NearEndsOptions } from './near-ends.ts'
+import { expiringKeys, nearSunsets, type NearEndsOptions } from './ends-soon.ts'
 import type { Outbox } from './outbox.ts'
 
 /** The time between two walks. */
@@ -19,7 +19,7 @@ export type WalksOptions = Readonly<{
 }>
 
 /** Walks through all keys and sunsets once an hour, and adds the notices of those whose end is near. */
-export class Walks {
+export class HourlyScan {
   readonly #options: WalksOptions
   #nextAtMs: number
   #walking: Promise<void> | undefined

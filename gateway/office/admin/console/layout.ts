@@ -14,7 +14,7 @@ import { PlanPage } from './pages/plan.ts'
 import { Plans } from './pages/plans.ts'
 import { Request } from './pages/request.ts'
 import { Retirements } from './pages/retirements.ts'
-import { useStay } from './stay.ts'
+import { useSessionKeeper } from './keep-session.ts'
 
 /** The pages of the menu: the place after `#/`, the title, and the key that opens it. */
 const menu = [
@@ -61,7 +61,7 @@ export function House({ session }: { session: Session }) {
     // A page may have put it into its own field.
     if (!main.current?.contains(document.activeElement)) focusHeading(main.current)
   }, [place, id])
-  useStay()
+  useSessionKeeper()
   return html`
     <a
       class="skip"

@@ -5,7 +5,7 @@ import { goneMs, type FleetStore, type Member } from './store.ts'
 /** The fleet of a store that one process has for itself: it is alone, and sees itself. */
 export function fleetOfOne(clock: Clock = Date.now): FleetStore {
   const members = new Set<() => Member>()
-  const places = new Map<string, Readonly<{ holder: string; about: string; untilMs: number }>>()
+  const leases = new Map<string, Readonly<{ holder: string; about: string; untilMs: number }>>()
   return {
     size: 1,
 
@@ -27,23 +27,23 @@ export function fleetOfOne(clock: Clock = Date.now): FleetStore {
       return Promise.resolve({ nowMs, members: seen, silent: 0 })
     },
 
-    take(place, holder, about) {
-      const held = places.get(place)
+    take(lease, holder, about) {
+      const held = leases.get(lease)
       if (held && held.holder !== holder && held.untilMs > clock()) {
         return Promise.resolve(held.about)
       }
-      places.set(place, { holder, about, untilMs: clock() + goneMs })
+      leases.set(lease, { holder, about, untilMs: clock() + goneMs })
       return Promise.resolve(undefined)
     },
 
-    leave(place, holder) {
-      if (places.get(place)?.holder === holder) places.delete(place)
+    leave(lease, holder) {
+      if (leases.get(lease)?.holder === holder) leases.delete(lease)
       return Promise.resolve()
     },
 
     close() {
       members.clear()
-      places.clear()
+      leases.clear()
       return Promise.resolve()
     },
   }
