@@ -65,9 +65,9 @@ export function redisKeys({
     script({ connection, timeoutMs: Math.max(timeoutMs, indexTimeoutMs), file }, names)
   const index = redisKeyIndex({
     walk: ofIndex('keys-walk.lua', [lines, records, versions, pending]),
-    missingLines: ofIndex('keys-missingLines.lua', [records, versions, version, ...lineNames]),
+    missingLines: ofIndex('keys-missing-lines.lua', [records, versions, version, ...lineNames]),
     line: ofIndex('keys-line.lua', [...lineNames, versions]),
-    removeLines: ofIndex('keys-removeLines.lua', [lines, versions]),
+    removeLines: ofIndex('keys-remove-lines.lua', [lines, versions]),
   })
   const watches = new Set<Watch>()
 
