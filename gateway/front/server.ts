@@ -48,7 +48,10 @@ const requestTimeoutMs = 30_000
 
 /** The route of bytes that never became a request. */
 const noRouteAtAll = {
-  ...{ label: noRoute, cost: 1, share: undefined, answer: undefined },
+  label: noRoute,
+  cost: 1,
+  share: undefined,
+  answer: undefined,
   ended: () => undefined,
 }
 

@@ -102,10 +102,22 @@ export async function openSpans(options: SpansOptions): Promise<SpanSink> {
 function blankSpan(resource: ReadableSpan['resource']): ReadableSpan {
   const context = { traceId: '', spanId: '', traceFlags: 1 }
   return {
-    ...{ name: '', kind: 0, spanContext: () => context, resource, attributes: {} },
-    ...{ startTime: [0, 0], endTime: [0, 0], duration: [0, 0], ended: true, status: { code: 0 } },
-    ...{ links: [], events: [], instrumentationScope: { name: 'tollgate' } },
-    ...{ droppedAttributesCount: 0, droppedEventsCount: 0, droppedLinksCount: 0 },
+    name: '',
+    kind: 0,
+    spanContext: () => context,
+    resource,
+    attributes: {},
+    startTime: [0, 0],
+    endTime: [0, 0],
+    duration: [0, 0],
+    ended: true,
+    status: { code: 0 },
+    links: [],
+    events: [],
+    instrumentationScope: { name: 'tollgate' },
+    droppedAttributesCount: 0,
+    droppedEventsCount: 0,
+    droppedLinksCount: 0,
   }
 }
 

@@ -60,10 +60,23 @@ export type Origin = Readonly<{ upstream: string; config: string }>
 
 /** The numbers of a slot, by their places in it. */
 const at = {
-  ...{ timeMs: 0, status: 1, idLength: 2, pathLength: 3, cost: 4 },
-  ...{ perMinute: 5, minuteUsed: 6, minute: 7, perDay: 8, dayUsed: 9, day: 10 },
-  ...{ strikes: 11, bannedUntilMs: 12, ownMs: 13, upstreamMs: 14 },
-  ...{ underWay: 15, share: 16 },
+  timeMs: 0,
+  status: 1,
+  idLength: 2,
+  pathLength: 3,
+  cost: 4,
+  perMinute: 5,
+  minuteUsed: 6,
+  minute: 7,
+  perDay: 8,
+  dayUsed: 9,
+  day: 10,
+  strikes: 11,
+  bannedUntilMs: 12,
+  ownMs: 13,
+  upstreamMs: 14,
+  underWay: 15,
+  share: 16,
 } as const
 
 const numbersOfSlot = 17

@@ -22,7 +22,7 @@ import {
 } from './refusals.ts'
 import {
   TargetAttempt,
-  type Answer,
+  type BackendAnswer,
   type AttemptListener,
   type Failure,
   type Outgoing,
@@ -131,7 +131,7 @@ export class ForwardedRequest implements AttemptListener {
     this.#attempt?.cancel()
   }
 
-  answered(answer: Answer): void {
+  answered(answer: BackendAnswer): void {
     const { status, body, target } = answer
     const isRefused = answer.headers[signatureHeader] === signatureRefused
     this.#note(target, status >= 500 || isRefused)
@@ -159,14 +159,20 @@ export class ForwardedRequest implements AttemptListener {
   }
 
   /** Shows an answer to the comparison that runs, if the request is in its sample. */
-  #show(onlooker: Onlooker, { status, body }: Answer, headers: Headers): void {
+  #show(onlooker: Onlooker, { status, body }: BackendAnswer, headers: Headers): void {
     const { route, upstream } = this.#forwarding
     const { method, id: requestId } = this.#request
     // A WebSocket that was refused can't be asked for again.
     if (this.#outgoing?.upgrade || !onlooker.draws(upstream.settings.name, method)) return
     const { sentAtMs, answeredAtMs, caller } = this.#record
     onlooker.follow({
-      ...{ method, target: this.#target, requestId, route, status, headers, body },
+      method,
+      target: this.#target,
+      requestId,
+      route,
+      status,
+      headers,
+      body,
       callerId: caller?.id ?? '',
       response: this.#reply.raw,
       ms: answeredAtMs - sentAtMs,
@@ -193,7 +199,8 @@ export class ForwardedRequest implements AttemptListener {
       .code(101)
       .headers({
         ...(headers instanceof Refusal ? {} : headers),
-        ...{ connection: 'Upgrade', upgrade: 'websocket' },
+        connection: 'Upgrade',
+        upgrade: 'websocket',
       })
       .send()
   }
@@ -291,7 +298,7 @@ export class ForwardedRequest implements AttemptListener {
     upstream.noteEnd(target, this.#outgoing, isFailure, ms)
   }
 
-  #giveUp(body: Answer['body'], refusal: Refusal, why: string): void {
+  #giveUp(body: BackendAnswer['body'], refusal: Refusal, why: string): void {
     if (body instanceof Readable) body.destroy()
     this.#refuse(refusal, why)
   }

@@ -23,7 +23,7 @@ export type Outgoing = Readonly<{
 }>
 
 /** The answer of a backend, with the whole body if it came at once, else with a stream of it. */
-export type Answer = Readonly<{
+export type BackendAnswer = Readonly<{
   status: number
   headers: IncomingHttpHeaders
   body: Buffer | Readable | undefined
@@ -47,7 +47,7 @@ export type Failure = Readonly<{
 
 /** Hears from an attempt: one of the first three methods at most once, then `ended`. */
 export type AttemptListener = {
-  answered(answer: Answer): void
+  answered(answer: BackendAnswer): void
   upgraded(headers: IncomingHttpHeaders, socket: Duplex, target: Target): void
   failed(failure: Failure): void
   /** The attempt is over: answered, failed, cancelled, or turned into a WebSocket. */

@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import type { Config, PortalSettings } from '../config/config.ts'
 import { pageDocuments } from '../http/own-paths.ts'
 import { PageFile, PageFolder, pageHeaders } from '../http/page-files.ts'
-import type { Answer } from './answer.ts'
+import type { Answer } from '../request-record.ts'
 import { termsOf } from './terms.ts'
 
 const folder = fileURLToPath(new URL('./page', import.meta.url))

@@ -14,7 +14,8 @@ import { secondsToWait } from '../limits/headers.ts'
 import { KeyDesk } from '../keys/key-desk.ts'
 import { noterFor, type Noted } from '../records/audit.ts'
 import { refuse } from '../request-record.ts'
-import type { Answer, OwnOptions } from './answer.ts'
+import type { OwnOptions } from './own-options.ts'
+import type { Answer } from '../request-record.ts'
 import { refusalForFailure } from './refusals.ts'
 
 /** How long the old token works, at least and at most, and without `overlap`. */

@@ -87,7 +87,9 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
 
   const sessionOf = sessionFinder({ sessions, config: () => gateway.config, clock })
   const guesses = new Guesses({
-    ...{ at: 'admin', clock, store: gateway.front.stores.strangers },
+    at: 'admin',
+    clock,
+    store: gateway.front.stores.strangers,
     limits: () => gateway.config.strangers,
   })
   void app.register((guarded, _options, done) => {

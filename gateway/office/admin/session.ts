@@ -34,7 +34,8 @@ export class Sessions {
   constructor(tokens: AdminTokens, clock: Clock) {
     this.#clock = clock
     this.#holders = tokens.map(({ name, role, token }) => ({
-      ...{ name, role },
+      name,
+      role,
       signatureOf: keyedBy(token, 'cookie'),
       secretOf: keyedBy(token, 'secret'),
     }))

@@ -112,7 +112,11 @@ export class Mirror implements Onlooker {
     const answer = await askOnce(
       this.#target,
       {
-        ...{ method, target, callerId, body: undefined, upgrade: false },
+        method,
+        target,
+        callerId,
+        body: undefined,
+        upgrade: false,
         headers: [...unconditional(headersFor(mirrored)), 'x-gateway-mirror', '1'],
         sentAtMs: performance.now(),
       },

@@ -94,7 +94,10 @@ export class Mirrors {
     if (!upstream || order.isOver) return (this.#running = { order, mirror: undefined })
     const room = Math.max(1, Math.floor(mostAtOnce / this.#config.workers))
     const mirror = new Mirror({
-      ...{ url, upstream, share, room },
+      url,
+      upstream,
+      share,
+      room,
       failed: () => {
         running.ended = 'failures'
         this.#set(undefined)

@@ -60,7 +60,9 @@ export class RouteTally {
 
   counts(route: string): RouteCounts {
     const breaks = [...this.#breaks].map(([what, { times, examples }]) => ({
-      ...{ what, times, examples: [...examples] },
+      what,
+      times,
+      examples: [...examples],
     }))
     const [before, after] = [[...this.#before], [...this.#after]]
     return { route, compared: this.#compared, same: this.#same, breaks, before, after }

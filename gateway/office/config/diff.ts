@@ -32,7 +32,8 @@ export function differencesOf(
   return [...compare(before, after, [])].map(({ path, ...sides }) => {
     const [beforeLine, afterLine] = [lines.before(path), lines.after(path)]
     return {
-      ...{ place: nameOf(path), ...sides },
+      place: nameOf(path),
+      ...sides,
       ...(beforeLine === undefined ? {} : { beforeLine }),
       ...(afterLine === undefined ? {} : { afterLine }),
       ...(fixedSections.some((each) => each === path[0]) ? { needsRestart: true } : {}),

@@ -47,7 +47,9 @@ export function* yamlDocument(
   const compose = (tokens: readonly CST.Token[]): Document.Parsed[] =>
     withoutStacks(() => {
       const composer = new Composer({
-        ...{ lineCounter, prettyErrors: false, logLevel: 'error' },
+        lineCounter,
+        prettyErrors: false,
+        logLevel: 'error',
         // The library compares each key with all before it.
         uniqueKeys: false,
       })

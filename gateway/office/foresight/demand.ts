@@ -85,8 +85,12 @@ export async function planDemand(
     await breathe()
   }
   return {
-    ...{ plan: plan.name, now: limitsView(plan), from: dayText(fromDay), to: dayText(toDay) },
-    ...{ quotas, byDay },
+    plan: plan.name,
+    now: limitsView(plan),
+    from: dayText(fromDay),
+    to: dayText(toDay),
+    quotas,
+    byDay,
     curves: {
       quotas: { minute: ofQuotas.minute.curve(), day: ofQuotas.used.curve() },
       days: { minute: ofDays.minute.curve(), day: ofDays.used.curve() },
@@ -128,8 +132,13 @@ class PeakCounts {
       return steps.find((_step, i) => (steps[i + 1]?.[1] ?? 0) <= most)?.[0] ?? 0
     }
     return {
-      ...{ quotas: this.#all, median: above(0.5), p90: above(0.1), p99: above(0.01) },
-      ...{ highest: above(0), near: this.#near, refused: this.#refused },
+      quotas: this.#all,
+      median: above(0.5),
+      p90: above(0.1),
+      p99: above(0.01),
+      highest: above(0),
+      near: this.#near,
+      refused: this.#refused,
     }
   }
 

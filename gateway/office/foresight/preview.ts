@@ -88,8 +88,11 @@ export type PreviewAsk = Readonly<{
 export async function previewPlan(stores: PreviewStores, ask: PreviewAsk): Promise<PlanPreview> {
   const { name, now, then, fromDay, toDay, limit } = ask
   const about = {
-    ...{ plan: name, now: viewOf(now), then: viewOf(then) },
-    ...{ from: dayText(fromDay), to: dayText(toDay) },
+    plan: name,
+    now: viewOf(now),
+    then: viewOf(then),
+    from: dayText(fromDay),
+    to: dayText(toDay),
   }
   if (now === 'variable' || then === 'variable') {
     const none = { quotas: 0, days: 0, hitQuotas: 0, hitDays: 0, hitNow: 0, refusedQuotas: 0 }

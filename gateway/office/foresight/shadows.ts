@@ -79,7 +79,9 @@ export async function shadowReport(
     found.push(await shadowedKey(keys, id, sum))
   }
   return {
-    ...{ from: dayText(fromDay), to: dayText(toDay), shadows: shadowed.map(shadowView) },
+    from: dayText(fromDay),
+    to: dayText(toDay),
+    shadows: shadowed.map(shadowView),
     keys: await sortedInTurns(found, byRefusals),
   }
 }
@@ -88,8 +90,14 @@ async function shadowedKey(keys: KeyStore, id: string, sum: Sum): Promise<Shadow
   const { plan, minute, day, all, firstDay, lastMs } = sum
   const { name = '', account } = (await keys.get(id))?.key ?? {}
   return {
-    ...{ key: id, name, account, plan, refused: { minute, day }, of: all },
-    ...{ first: dayText(firstDay), last: new Date(lastMs).toISOString() },
+    key: id,
+    name,
+    account,
+    plan,
+    refused: { minute, day },
+    of: all,
+    first: dayText(firstDay),
+    last: new Date(lastMs).toISOString(),
   }
 }
 
@@ -108,7 +116,15 @@ function byRefusals(a: ShadowedKey, b: ShadowedKey): number {
 export function shadowCsv({ keys }: ShadowReport): string {
   const names = ['key', 'name', 'account', 'plan', 'minute', 'day', 'of', 'first', 'last']
   const rows = keys.map(({ key, name, account = '', plan, refused, of, first, last }) => [
-    ...[key, name, account, plan, refused.minute, refused.day, of, first, last],
+    key,
+    name,
+    account,
+    plan,
+    refused.minute,
+    refused.day,
+    of,
+    first,
+    last,
   ])
   return csvText(names, rows)
 }

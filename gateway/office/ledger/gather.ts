@@ -43,7 +43,9 @@ function rowOf(quota: string, points: number, summed: OfKeys | undefined): Ledge
   const figures = { requests, points, refused }
   const own = ownKey(quota, figures)
   return {
-    ...{ quota, plan: summed?.plan || summed?.unusedPlan || '', ...figures },
+    quota,
+    plan: summed?.plan || summed?.unusedPlan || '',
+    ...figures,
     keys: own.length > 0 ? own : keys,
     routes: [...(summed?.routes ?? [])]
       .map(([route, figures]) => ({ route, ...figures }))

@@ -43,7 +43,11 @@ function lineOf(row: LedgerRow, day: number, final: boolean): LedgerLine {
     day: dayText(day),
     account: accountOf(quota) ?? null,
     keys: keys.map(({ key }) => key),
-    ...{ plan, requests, points, refused, final },
+    plan,
+    requests,
+    points,
+    refused,
+    final,
   }
 }
 

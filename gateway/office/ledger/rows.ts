@@ -76,8 +76,10 @@ function routeColumns(rows: readonly LedgerRow[]): [] | [string[], number[][]] {
   }
   const lists = rows.map(({ routes }) =>
     routes.flatMap(({ route, requests, points, refused }) => [
-      ...[placeOf(route), requests],
-      ...[points, refused],
+      placeOf(route),
+      requests,
+      points,
+      refused,
     ]),
   )
   return places.size === 0 ? [] : [[...places.keys()], lists]

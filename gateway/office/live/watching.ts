@@ -19,7 +19,7 @@ const lastMinute = 61
 const afterMs = 50
 
 /** A subscription: `take` gives what is new since its last call, at the first call everything that is kept. */
-export type Watcher = Readonly<{
+export type LiveWatcher = Readonly<{
   take: () => Readonly<{ name: 'past' | 'second'; picture: Picture }> | undefined
   end: () => void
 }>
@@ -56,7 +56,7 @@ export class Watching {
   }
 
   /** Watches until its end; `heard` is called when there is something to take. */
-  watch(range: LiveRange, heard: () => void): Watcher {
+  watch(range: LiveRange, heard: () => void): LiveWatcher {
     const rounds = this.#rounds.get(range) ?? this.#begin(range)
     const { view } = rounds
     let mark: Mark | undefined

@@ -4,7 +4,7 @@ import type { Counts } from '../../front/counts/meters.ts'
 import type { NoticeAddress } from './addresses.ts'
 import { delaysMs } from './delays.ts'
 import type { Notice } from '../../front/records/notice.ts'
-import { send, type Answer } from './send.ts'
+import { send, type DeliveryResult } from './send.ts'
 import type { NoticeStore, Outcome, Queued } from '../../front/records/notice-store.ts'
 
 /** Notices that are on their way to one address at a time. */
@@ -41,7 +41,7 @@ export class Deliveries {
   }
 
   /** Sends a notice once, and counts it. */
-  async try({ settings }: NoticeAddress, notice: Notice): Promise<Answer> {
+  async try({ settings }: NoticeAddress, notice: Notice): Promise<DeliveryResult> {
     const nowMs = this.#options.clock()
     const answer = await send({ settings, notice, nowMs, signal: this.#stop.signal })
     this.#options.counts.add(notice.type, answer.isDelivered ? 'delivered' : 'failed')
@@ -70,12 +70,14 @@ export class Deliveries {
     await this.#options.store().settle(address.queue, notice.id, outcome)
   }
 
-  #outcomeOf(notice: Queued, { isDelivered, isGone, why = '' }: Answer): Outcome {
+  #outcomeOf(notice: Queued, { isDelivered, isGone, why = '' }: DeliveryResult): Outcome {
     if (isDelivered) return { is: 'delivered' }
     if (isGone) return { is: 'ended' }
     const after: Queued = {
       ...notice,
-      ...{ tries: notice.tries + 1, lastTriedAtMs: this.#options.clock(), why },
+      tries: notice.tries + 1,
+      lastTriedAtMs: this.#options.clock(),
+      why,
     }
     const delayMs = delaysMs[notice.tries]
     if (delayMs !== undefined) return { is: 'again', after, delayMs }
@@ -83,7 +85,7 @@ export class Deliveries {
   }
 
   /** Logs that notices don't arrive any more, and that they do again. */
-  #tell({ shown, queue }: NoticeAddress, { isDelivered, isGone, why }: Answer): void {
+  #tell({ shown, queue }: NoticeAddress, { isDelivered, isGone, why }: DeliveryResult): void {
     const { log } = this.#options
     const wasTroubled = this.#troubled.has(queue.id)
     if (isDelivered) this.#troubled.delete(queue.id)

@@ -46,7 +46,9 @@ function expiryOf(key: Key, nowMs: number): NewNotice | undefined {
   if (days === undefined) return undefined
   const data = {
     key: noticedKey(key),
-    ...{ plan, expiresAt: new Date(expiresAtMs).toISOString(), days },
+    plan,
+    expiresAt: new Date(expiresAtMs).toISOString(),
+    days,
   }
   return noticeOf(
     { type: 'key.expiring', parts: [id, expiresAtMs, days], atMs: nowMs, data },
@@ -72,9 +74,14 @@ export async function nearSunsets(
     notice: (keys: number) =>
       noticeOf(
         {
-          ...{ type: 'operation.sunset_near', parts: [operation, sunsetMs, days], atMs: nowMs },
+          type: 'operation.sunset_near',
+          parts: [operation, sunsetMs, days],
+          atMs: nowMs,
           data: {
-            ...{ operation, sunset: new Date(sunsetMs).toISOString(), days, keys },
+            operation,
+            sunset: new Date(sunsetMs).toISOString(),
+            days,
+            keys,
             replacement: deprecation.replacement ?? null,
           },
         },

@@ -16,7 +16,7 @@ import { digest, noticeOf } from '../../front/records/notice.ts'
 import { StoreOutage } from './outage.ts'
 import { nearLimitNotice, watchedPercents } from './near-limits.ts'
 import { Outbox } from './outbox.ts'
-import type { Answer } from './send.ts'
+import type { DeliveryResult } from './send.ts'
 import type { NoticeStore, Turn } from '../../front/records/notice-store.ts'
 import { TargetNews } from './targets.ts'
 import { HourlyScan } from './hourly-scan.ts'
@@ -51,7 +51,7 @@ export type NoticesOptions = Readonly<{
 }>
 
 /** The outcome of a test at an address. */
-export type Tested = Readonly<{ to: string }> & Answer
+export type Tested = Readonly<{ to: string }> & DeliveryResult
 
 /**
  * The notices of one gateway: it writes those of the events that it sees, and if it has the lease, it sends those of the
@@ -83,7 +83,9 @@ export class Notices {
     this.targets = new TargetNews({ outbox, clock, id })
     this.config = new ConfigNews({ outbox, clock, id })
     this.outage = new StoreOutage({
-      ...{ outbox, deliveries: this.#deliveries, clock },
+      outbox,
+      deliveries: this.#deliveries,
+      clock,
       names: () => ({ store: self().store, gateway: self().name }),
     })
     this.change(config)

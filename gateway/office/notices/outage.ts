@@ -110,7 +110,10 @@ export class StoreOutage {
     const parts = [store, epoch]
     return {
       out: noticeOf({
-        ...{ type: 'store.out_of_reach', parts, atMs: sinceMs, data: { ...data, why } },
+        type: 'store.out_of_reach',
+        parts,
+        atMs: sinceMs,
+        data: { ...data, why },
       }),
       back: noticeOf({ type: 'store.back', parts, atMs: backAtMs, data }),
     }

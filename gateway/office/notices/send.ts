@@ -17,7 +17,7 @@ const mostRead = 16_384
 const gone = 410
 
 /** The outcome of a try. `status` is absent without an answer; `why` says what was wrong. */
-export type Answer = Readonly<{
+export type DeliveryResult = Readonly<{
   isDelivered: boolean
   isGone: boolean
   status?: number
@@ -37,7 +37,7 @@ export type SendOptions = Readonly<{
 }>
 
 /** Sends a notice once. Redirects are failures: they would lead past the check of the address. Never rejects. */
-export async function send(options: SendOptions): Promise<Answer> {
+export async function send(options: SendOptions): Promise<DeliveryResult> {
   const beganAtMs = performance.now()
   const ms = (): number => Math.round(performance.now() - beganAtMs)
   try {

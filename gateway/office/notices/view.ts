@@ -43,7 +43,11 @@ function noticeView(notice: Queued, { shown }: NoticeAddress) {
   const delayMs = delaysMs[tries - 1] ?? 0
   const nextMs = lastTriedAtMs === undefined ? atMs : lastTriedAtMs + delayMs
   return {
-    ...{ id, type, to: shown, at: iso(atMs), tries },
+    id,
+    type,
+    to: shown,
+    at: iso(atMs),
+    tries,
     lastTriedAt: lastTriedAtMs === undefined ? null : iso(lastTriedAtMs),
     why: why ?? null,
     nextTryAt: isGivenUp ? null : iso(nextMs),

@@ -79,7 +79,10 @@ function contextOf({ question, handed }: Asked, stores: () => Stores): Context {
   const { by, nowMs } = question
   const clock = (): number => nowMs
   return {
-    ...{ config, stores, secret, clock },
+    config,
+    stores,
+    secret,
+    clock,
     desks: () => desksFor({ ...config, stores: stores(), clock, by }),
     examine: (file) => Promise.resolve(atOnce(examine(file, environment))),
     inForce: { shown, lineOf: (path) => lines[nameOf(path)] },

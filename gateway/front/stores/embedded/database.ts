@@ -155,6 +155,9 @@ export const migrations: readonly string[] = [
    END;`,
   `CREATE TABLE store (epoch TEXT NOT NULL) STRICT;
    INSERT INTO store VALUES (lower(hex(randomblob(16))));`,
+  `ALTER TABLE orders RENAME TO commands;
+   ALTER TABLE commands RENAME COLUMN leftAtMs TO atMs;
+   ALTER TABLE ordersDone RENAME TO commandsDone;`,
 ]
 
 /** How long a change may wait for the lock of another process. */

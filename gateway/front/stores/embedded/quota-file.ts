@@ -81,20 +81,20 @@ export function quotaFile(database: Database): QuotaFile {
     .raw()
   const journal = database.prepare<[], string>('SELECT states FROM journal ORDER BY seq').pluck()
   const last = database.prepare<[], number>('SELECT max(seq) FROM journal').pluck()
-  const done = database.prepare<[], number>('SELECT seq FROM ordersDone').pluck()
+  const done = database.prepare<[], number>('SELECT seq FROM commandsDone').pluck()
   const since = database.prepare<number, OperatorCommand>(
-    'SELECT * FROM orders WHERE seq > ? ORDER BY seq',
+    'SELECT * FROM commands WHERE seq > ? ORDER BY seq',
   )
   const version = database.prepare('PRAGMA data_version').pluck()
   const note = database.prepare('INSERT INTO journal (states) VALUES (?)')
   const put = database.prepare('INSERT OR REPLACE INTO quotas VALUES (?, ?, ?)')
   const forgetEntries = database.prepare('DELETE FROM journal WHERE seq <= ?')
   const forgetQuotas = database.prepare('DELETE FROM quotas WHERE keepUntilMs < ?')
-  const forgetCommands = database.prepare('DELETE FROM orders WHERE leftAtMs < ?')
-  const setDone = database.prepare('UPDATE ordersDone SET seq = ?')
+  const forgetCommands = database.prepare('DELETE FROM commands WHERE atMs < ?')
+  const setDone = database.prepare('UPDATE commandsDone SET seq = ?')
   const enqueue = database.prepare(
-    `INSERT INTO orders (leftAtMs, what, quota, key, untilMs)
-     VALUES (:leftAtMs, :what, :quota, :key, :untilMs)`,
+    `INSERT INTO commands (atMs, what, quota, key, untilMs)
+     VALUES (:atMs, :what, :quota, :key, :untilMs)`,
   )
   const append = database.transaction((text: string, appliedSeq: number | undefined) => {
     if (text !== '') note.run(text)
@@ -134,7 +134,7 @@ export function quotaFile(database: Database): QuotaFile {
     forget: (upToEntry, nowMs) => void forget.immediate(upToEntry, nowMs),
     appliedSeq: () => done.get() ?? 0,
     commandsSince: (seq) => since.all(seq),
-    enqueue: (command, nowMs) => void enqueue.run({ ...command, leftAtMs: nowMs }),
+    enqueue: (command, nowMs) => void enqueue.run({ ...command, atMs: nowMs }),
     version: () => version.get(),
   }
 }

@@ -66,7 +66,11 @@ export class EmbeddedQuotas implements QuotaStore {
       this.#cache.add(quota, state).isJournaled = true
     this.#table = { file: this.#file, isOpen: () => database.open }
     this.#writer = new QuotaWriter({
-      ...{ database, file: this.#file, cache: this.#cache, clock, listeners: this.#listeners },
+      database,
+      file: this.#file,
+      cache: this.#cache,
+      clock,
+      listeners: this.#listeners,
       appliedSeq: () => this.#appliedSeq,
       isReader: forCommandLine,
     })

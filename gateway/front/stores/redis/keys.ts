@@ -53,7 +53,12 @@ export function redisKeys({
   const findKey = bound('keys-find.lua', [secrets, records, versions, pending])
   const lineNames = [lines, linedUpTo]
   const addKeys = bound('keys-add.lua', [
-    ...[secrets, records, versions, pending, version, lock],
+    secrets,
+    records,
+    versions,
+    pending,
+    version,
+    lock,
     ...lineNames,
   ])
   const readNames = bound('keys-names.lua', [records, pending])

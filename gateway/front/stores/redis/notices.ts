@@ -54,8 +54,16 @@ export function redisNotices(options: RedisNoticeOptions): NoticeStore {
     const toldNames = [id, mark].map((each) => name(`told:${each}`))
     const [isNew, ...dropped] = (await put(
       [states, addresses, ...toldNames, ...queues.flatMap((each) => Object.values(namesOf(each)))],
-      ...[subject, state, by, id, item, rememberMs, yields ? '1' : ''],
-      ...[most, forgottenMs, now()],
+      subject,
+      state,
+      by,
+      id,
+      item,
+      rememberMs,
+      yields ? '1' : '',
+      most,
+      forgottenMs,
+      now(),
       ...queues.flatMap(({ id, version }) => [id, version]),
     )) as [unknown, ...NoticeType[]]
     return { isNew: Number(isNew) === 1, dropped }

@@ -52,12 +52,15 @@ export function simulationView(simulation: Simulation, limit: number): Simulatio
   })
   const plans = new Set([...replay.plans.keys(), ...(against?.plans.keys() ?? [])])
   return {
-    ...{ lines, requests, leftOut: { ...leftOut, planless } },
+    lines,
+    requests,
+    leftOut: { ...leftOut, planless },
     from: requests > 0 ? iso(fromMs) : null,
     to: requests > 0 ? iso(toMs) : null,
     agrees: { config: agreementView(replay), against: against ? agreementView(against) : null },
     plans: [...plans].sort().map((plan) => ({ plan, ...sides((of) => of.plans.get(plan)) })),
-    ...{ allKeys: keys.size, refusedKeys: refused.length },
+    allKeys: keys.size,
+    refusedKeys: refused.length,
     keys: refused.slice(0, limit).map(({ id }) => {
       const { of, plan = '' } = keys.get(id) ?? {}
       const { name = null, account = null } = of?.key ?? {}

@@ -20,7 +20,9 @@ export const createKey = operation({
   },
   location: ({ key }) => `/admin/keys/${key.id}`,
   json: ({ key, token, warnings }) => ({
-    ...{ id: key.id, key: token, plan: key.plan },
+    id: key.id,
+    key: token,
+    plan: key.plan,
     ...(warnings.length > 0 ? { warnings } : {}),
   }),
   warnings: ({ warnings }) => warnings,

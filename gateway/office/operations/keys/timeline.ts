@@ -93,7 +93,9 @@ function refusedLine({ minute, code, reason, count, limit, used }: RefusedMinute
   return {
     at: iso(minute * minuteMs),
     what: 'refused',
-    ...{ code, reason, count },
+    code,
+    reason,
+    count,
     limit: isOfWindow ? limit : null,
     used: isOfWindow ? used : null,
   }

@@ -100,9 +100,17 @@ function cells(held: HitQuota | RefusedQuota, days: number): string[] {
 export function previewCsv(previews: readonly PlanPreview[]): string {
   const rows = previews.flatMap(({ hit }) =>
     hit.map((each) => [
-      ...[each.plan, each.quota, each.key, each.name, each.account ?? ''],
-      ...[each.days, each.daysHit.length, each.daysHit.join(' ')],
-      ...[each.peakMinute, each.peakDay, each.refusedNow],
+      each.plan,
+      each.quota,
+      each.key,
+      each.name,
+      each.account ?? '',
+      each.days,
+      each.daysHit.length,
+      each.daysHit.join(' '),
+      each.peakMinute,
+      each.peakDay,
+      each.refusedNow,
     ]),
   )
   const names =

@@ -37,8 +37,15 @@ export function reportText({ shadows, keys }: ShadowReport): string {
   })
   if (keys.length === 0) return `${summaries.join('\n')}\n\nThey would have refused nothing.`
   const rows = keys.map(({ key, name, account = '', plan, refused, of, first, last }) => [
-    ...[key, name, account, plan, String(refused.minute), String(refused.day), String(of)],
-    ...[first, timeText(Date.parse(last))],
+    key,
+    name,
+    account,
+    plan,
+    String(refused.minute),
+    String(refused.day),
+    String(of),
+    first,
+    timeText(Date.parse(last)),
   ])
   const heads = ['ID', 'NAME', 'ACCOUNT', 'PLAN', 'BY MINUTE', 'BY DAY', 'OF', 'FIRST', 'LAST']
   return `${summaries.join('\n')}\n\n${aligned([heads, ...rows])}\n\n${legend}`

@@ -40,7 +40,11 @@ export const simulate = ofCommandLine({
     const other = against === undefined ? undefined : readConfig(against).config
     const { simulation } = await import('../../foresight/replay/simulation.ts')
     const simulated = await simulation({
-      ...{ logs, columns: { time, key, cost }, rules: config, against: other, plan },
+      logs,
+      columns: { time, key, cost },
+      rules: config,
+      against: other,
+      plan,
       keys: withoutStore ? undefined : stores().keys,
     })
     const view = simulationView(simulated, listedQuotas)

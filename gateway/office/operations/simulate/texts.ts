@@ -16,7 +16,10 @@ export function simulationText(simulated: Simulated): string {
   const names = against === null ? [] : [`Numbers are of ${against} → ${config}.`]
   const planRows = plans.map(({ plan, ...sides }) => [plan, ...cells(sides)])
   const keyRows = keys.map(({ key, name, account, plan, ...sides }) => [
-    ...[key, name ?? '', account ?? '', plan],
+    key,
+    name ?? '',
+    account ?? '',
+    plan,
     ...cells(sides),
   ])
   const more = refusedKeys - keys.length

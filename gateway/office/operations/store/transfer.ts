@@ -32,7 +32,10 @@ export async function transfer(
       let current = ''
       let draw: (done: number) => void = () => undefined
       return await copyStore(source, goal, {
-        ...{ isDryRun, intoNonEmpty, nowMs: clock(), by },
+        isDryRun,
+        intoNonEmpty,
+        nowMs: clock(),
+        by,
         progress: (what, done, total) => {
           if (what !== current) draw = progress(what, total)
           current = what

@@ -12,7 +12,11 @@ export function comparisonText(view: ComparisonView): string {
 
 function routesText({ routes }: ComparisonView): string {
   const rows = routes.map(({ route, compared, same, breaks, presentMs, wouldBeMs }) => [
-    ...[route, counted(compared), counted(same), timesText(presentMs), timesText(wouldBeMs)],
+    route,
+    counted(compared),
+    counted(same),
+    timesText(presentMs),
+    timesText(wouldBeMs),
     breaks.map(({ what, times }) => `${what} (${counted(times)})`).join('; ') || '-',
   ])
   const heads = ['ROUTE', 'COMPARED', 'SAME', 'NOW P50, P95', 'THEN P50, P95', 'WOULD BREAK']

@@ -91,7 +91,10 @@ function begin(context: GatewayContext, given: Given): Promise<Comparison> {
   const since = timeText(clock())
   return gateway.office.comparisons.begin(
     {
-      ...{ url, upstream, share: shareFrom(share), forMs: durationFrom(time) ?? 0 },
+      url,
+      upstream,
+      share: shareFrom(share),
+      forMs: durationFrom(time) ?? 0,
       routes: routesTo(upstream, config),
     },
     `${by} compares ${url} at ${gateway.front.self.name} since ${since}, for ${time}`,
