@@ -83,10 +83,18 @@ export function checkerOf<Schema extends TSchema>(
   return (value): value is Static<Schema> => compiled.Check(value)
 }
 
+/** A schema with further options, such as a description. */
+export function withOptions<Schema extends TSchema, Options extends object>(
+  schema: Schema,
+  options: Options,
+): Schema & Options {
+  const copy = Object.defineProperties({}, Object.getOwnPropertyDescriptors(schema)) as Schema
+  return Object.assign(copy, options)
+}
+
 /** A schema with one more member that is no word of JSON schemas. */
 function hidden(schema: object, name: string, value: unknown): object {
-  const all = Object.getOwnPropertyDescriptors(schema)
-  return Object.defineProperties({}, { ...all, [name]: { value, enumerable: false } })
+  return Object.defineProperty(withOptions(schema, {}), name, { value, enumerable: false })
 }
 
 function hasOwn(schema: object | undefined, name: string): boolean {

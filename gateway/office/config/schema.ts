@@ -1,257 +1,89 @@
-import { Type, type TSchema } from '../../../shared/schema.ts'
-import {
-  collector,
-  cost,
-  count,
-  duration,
-  exactPath,
-  factor,
-  gatewayName,
-  hostName,
-  instant,
-  limit,
-  link,
-  method,
-  nodes,
-  noticeWord,
-  operation,
-  origin,
-  ownFolder,
-  ownPath,
-  path,
-  percent,
-  port,
-  prefix,
-  probe,
-  sample,
-  share,
-  size,
-  status,
-  text,
-  time,
-  url,
-  webhook,
-  weight,
-  wholePercent,
-  words,
-  workers,
-  yesOrNo,
-} from './values.ts'
+import { Type } from '../../../shared/schema.ts'
+import { cors, headers, portal, quota, usage } from './settings/callers.ts'
+import { admin, notices, traces } from './settings/operators.ts'
+import { bans, plans, strangers } from './settings/plans.ts'
+import { deprecations, routes } from './settings/routes.ts'
+import { optional, required, section } from './settings/setting.ts'
+import { store } from './settings/store.ts'
+import { upstreams } from './settings/upstreams.ts'
+import { count, duration, gatewayName, port, text, workers } from './settings/values.ts'
 
-const address = section({ host: optional(text), port: optional(port) })
-const adminAddress = section({
-  host: optional(text),
-  port: optional(port),
-  hosts: optional(Type.Array(hostName, { expected: 'a list of names without ports' })),
-  save: optional(Type.Boolean({ expected: 'true or false' })),
-})
-const onOrOff = Type.Optional(Type.Enum(['on', 'off'], { expected: 'on or off' }))
-const methods = optional(Type.Array(method, { minItems: 1, expected: 'a list of methods' }))
-const ofEveryPlan = {
-  bans: onOrOff,
-  methods,
-  paths: optional(Type.Array(path, { minItems: 1, expected: 'a list of paths' })),
-}
-const shadow = optional(section({ perMinute: optional(limit), perDay: optional(limit) }))
-const plan = section({ perMinute: limit, perDay: limit, shadow, ...ofEveryPlan })
-const customPlan = section({ limits: Type.Literal('custom'), ...ofEveryPlan })
-const extension = Type.Union(
-  [
-    section({ key: text, until: instant, spare: optional(yesOrNo) }),
-    section({ account: text, until: instant, spare: optional(yesOrNo) }),
-  ],
-  { expected: '{ key: ..., until: ... } or { account: ..., until: ... }' },
-)
-const target = Type.Union([url, section({ url, weight: optional(weight) })], {
-  expected: 'an http or https URL without a path, or { url: ..., weight: ... }',
-})
-const targets = Type.Array(target, {
-  minItems: 1,
-  expected: 'a list of URLs, or of { url: ..., weight: ... }',
-})
-const swap = section({
-  to: targets,
-  steps: optional(
-    Type.Array(percent, { minItems: 1, maxItems: 20, expected: 'a list of rising percentages' }),
-  ),
-  every: optional(time),
-  methods,
-  back: optional(
-    section({
-      errors: optional(share),
-      slower: optional(factor),
-      after: optional(count),
-      callers: optional(count),
-    }),
-  ),
-})
-const redisAccess = {
-  username: optional(words),
-  password: optional(words),
-  tls: optional(
-    Type.Union([Type.Boolean(), section({ ca: text })], {
-      expected: 'true, or { ca: FILE } with the certificates to trust',
-    }),
-  ),
-}
-const redis = Type.Union(
-  [
-    Type.String({ pattern: '^(?:rediss?://\\S+)?$', expected: 'a redis:// or rediss:// URL' }),
-    section({ cluster: nodes, ...redisAccess }),
-    section({
-      sentinels: nodes,
-      name: text,
-      ...redisAccess,
-      sentinelUsername: optional(words),
-      sentinelPassword: optional(words),
-    }),
-  ],
-  {
-    expected: 'a redis:// or rediss:// URL, { cluster: [...] } or { sentinels: [...], name: ... }',
-  },
-)
-
-/** The configuration file as operators write it. `expected` is the rule of a setting in words. */
+/**
+ * The configuration file as operators write it: each setting with its rule, its purpose and its default. `expected` is
+ * a rule in words. Complete files have this order.
+ */
 export const fileSchema = section({
-  name: optional(gatewayName),
-  listen: optional(address),
-  admin: optional(adminAddress),
-  store: optional(
+  name: optional(
+    gatewayName,
+    'The name of this gateway among others, for operators; without it: its host and process id. Callers never see it.',
+  ),
+  listen: optional(
     section({
-      file: optional(text),
-      redis: optional(redis),
-      prefix: optional(text),
-      timeout: optional(time),
-      whenUnreachable: optional(
-        Type.Enum(['local', 'allow', 'deny'], { expected: 'local, allow or deny' }),
+      host: optional(
+        text,
+        'The address to listen on for callers; 0.0.0.0 is every address of this machine.',
+        '127.0.0.1',
+      ),
+      port: optional(port, 'The port for callers; 0 is any free port.', 8080),
+    }),
+    'The address for callers.',
+    {},
+  ),
+  admin: optional(
+    admin,
+    'The address for operators: health and metrics, and with ADMIN_TOKEN the admin API.',
+    {},
+  ),
+  store: optional(store, 'The store of keys, counters and bans.', {}),
+  plans: required(plans, 'The plans of keys, by name.'),
+  strangers: optional(
+    strangers,
+    'The limits of an address (IPv6: a /64) for requests without a valid key.',
+    {},
+  ),
+  bans: optional(bans, 'When a key that goes on after refusals is banned, and for how long.', {}),
+  keys: optional(
+    section({
+      cache: optional(
+        count,
+        'The number of keys that each gateway keeps in memory, to spare look-ups in the store.',
+        100_000,
       ),
     }),
+    'The cache of keys in each gateway.',
+    {},
   ),
-  plans: Type.Record(
-    Type.String({ pattern: '^[a-z][a-z0-9-]{0,31}$' }),
-    Type.Union([plan, Type.Literal('custom'), customPlan], {
-      expected: '{ perMinute: ..., perDay: ... } or custom',
-    }),
-    { expected: 'a section of plans with names in lower case', minProperties: 1 },
+  upstreams: optional(upstreams, 'The backends behind the gateway, by name.', {}),
+  routes: required(routes, 'The paths that the gateway forwards, and their upstreams.'),
+  deprecations: optional(deprecations, 'Operations that callers should stop using.', []),
+  quota: optional(quota, 'The endpoint of the gateway itself for callers.', {}),
+  usage: optional(
+    usage,
+    'The endpoint of the gateway itself for callers that look back, and how finely their use is counted.',
+    {},
   ),
-  strangers: optional(section({ perMinute: optional(limit), perDay: optional(limit) })),
-  bans: optional(
-    section({
-      strikes: optional(
-        Type.Integer({ minimum: 1, maximum: 1_000, expected: 'a whole number from 1 to 1000' }),
-      ),
-      within: optional(time),
-      grace: optional(duration),
-      for: optional(time),
-      factor: optional(
-        Type.Number({ minimum: 1, maximum: 1_000, expected: 'a number from 1 to 1000' }),
-      ),
-      atMost: optional(duration),
-      memory: optional(duration),
-    }),
+  portal: optional(
+    portal,
+    'The pages for callers: the reference of the API, and how they stand. Without it: none.',
   ),
-  keys: optional(section({ cache: optional(count) })),
-  quota: optional(section({ path: optional(ownPath) })),
-  usage: optional(section({ path: optional(ownPath), routes: optional(yesOrNo) })),
-  portal: optional(section({ path: optional(ownFolder), openapi: text, rotate: onOrOff })),
-  headers: optional(
-    section({
-      ietf: optional(yesOrNo),
-      near: optional(
-        Type.Array(wholePercent, { maxItems: 10, expected: 'a list of whole percentages' }),
-      ),
-    }),
+  headers: optional(headers, 'Headers to send besides X-RateLimit.', {}),
+  notices: optional(notices, 'Where events are told, by signed webhooks.', []),
+  traces: optional(traces, 'Spans of requests, for OpenTelemetry.', {}),
+  workers: optional(
+    workers,
+    'The number of processes that serve at the same port; auto is one for each processor core. More than one needs Redis.',
+    1,
   ),
-  upstreams: optional(
-    Type.Record(
-      Type.String(),
-      section({
-        targets,
-        swap: optional(swap),
-        timeout: optional(
-          section({
-            connect: optional(time),
-            response: optional(time),
-            idle: optional(time),
-            request: optional(time),
-          }),
-        ),
-        health: optional(
-          section({
-            path: optional(exactPath),
-            every: optional(time),
-            unhealthyAfter: optional(count),
-          }),
-        ),
-        maxInFlight: optional(count),
-        fair: onOrOff,
-        tls: optional(section({ ca: text })),
-        probes: optional(
-          Type.Array(section({ request: probe, status: optional(status) }), {
-            expected: 'a list of { request: GET /path, status: 200 }',
-          }),
-        ),
-      }),
-      { expected: 'upstreams by name' },
-    ),
+  drain: optional(duration, 'At a stop: how long open connections are still answered.', '3s'),
+  shutdown: optional(
+    duration,
+    'At a stop: the time for requests in flight to finish, in all.',
+    '15s',
   ),
-  routes: Type.Array(
-    section({
-      path,
-      upstream: text,
-      cost: optional(cost),
-      methods,
-      rewrite: optional(prefix),
-      bodyLimit: optional(size),
-    }),
-    { expected: 'a list of routes' },
+  trustedProxies: optional(
+    Type.Array(text, { expected: 'a list of addresses or CIDR ranges' }),
+    'Proxies in front of the gateway; X-Forwarded-For is trusted only from them.',
+    [],
   ),
-  deprecations: optional(
-    Type.Array(
-      section({
-        operation,
-        since: instant,
-        sunset: optional(instant),
-        replacement: optional(link),
-        docs: optional(link),
-        afterSunset: optional(Type.Enum(['gone', 'serve'], { expected: 'gone or serve' })),
-        brownouts: optional(
-          Type.Array(section({ from: instant, to: instant }), {
-            expected: 'a list of { from: ..., to: ... }',
-          }),
-        ),
-        extensions: optional(
-          Type.Array(extension, { expected: 'a list of { key: ..., until: ... }' }),
-        ),
-      }),
-      { expected: 'a list of deprecations' },
-    ),
-  ),
-  notices: optional(
-    Type.Array(
-      section({
-        to: webhook,
-        secret: text,
-        about: optional(Type.Array(noticeWord, { minItems: 1, expected: 'a list of events' })),
-        allow: optional(Type.Array(text, { expected: 'a list of addresses or CIDR ranges' })),
-      }),
-      { expected: 'a list of { to: ..., secret: ... }' },
-    ),
-  ),
-  cors: optional(
-    section({ origins: optional(Type.Array(origin, { expected: 'a list of origins, or of *' })) }),
-  ),
-  traces: optional(section({ to: optional(collector), sample: optional(sample) })),
-  workers: optional(workers),
-  drain: optional(duration),
-  shutdown: optional(duration),
-  trustedProxies: optional(Type.Array(text, { expected: 'a list of addresses or CIDR ranges' })),
+  cors: optional(cors, 'Which web pages may call from browsers.', {}),
 })
-
-function section<Properties extends Record<string, TSchema>>(properties: Properties) {
-  return Type.Object(properties, { additionalProperties: false, expected: 'a section of settings' })
-}
-
-function optional<Schema extends TSchema>(schema: Schema) {
-  return Type.Optional(schema)
-}

@@ -1,6 +1,6 @@
 import { nameOf } from '../check.ts'
 import type { Path } from '../mistake.ts'
-import { operationPattern } from '../values.ts'
+import { operationPattern } from '../settings/values.ts'
 import { instantFrom } from '../../../../shared/units.ts'
 import { leadsTo, methodFault, pathFault, type KnownEntry } from './entries.ts'
 import { list, mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'

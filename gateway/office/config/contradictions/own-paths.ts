@@ -1,7 +1,7 @@
 import { keyPaths, pagePaths } from '../../../front/http/own-paths.ts'
 import { nameOf } from '../check.ts'
 import type { Path } from '../mistake.ts'
-import { pathPattern } from '../values.ts'
+import { pathPattern } from '../settings/values.ts'
 import { pathFault } from './entries.ts'
 import { mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'
 

@@ -1,5 +1,5 @@
 import type { Path } from '../mistake.ts'
-import { pathPattern } from '../values.ts'
+import { pathPattern } from '../settings/values.ts'
 import { methodFault, pathFault, type KnownEntry } from './entries.ts'
 import {
   list,

@@ -1,6 +1,6 @@
-import { noticeWords } from '../../front/records/notice-types.ts'
-import { Type } from '../../../shared/schema.ts'
-import { collectorForm, collectorPattern, isCollector } from '../../../shared/spans/collector.ts'
+import { noticeWords } from '../../../front/records/notice-types.ts'
+import { Type } from '../../../../shared/schema.ts'
+import { collectorForm, collectorPattern, isCollector } from '../../../../shared/spans/collector.ts'
 import {
   durationFrom,
   durationPattern,
@@ -8,7 +8,7 @@ import {
   instantPattern,
   sizeFrom,
   sizePattern,
-} from '../../../shared/units.ts'
+} from '../../../../shared/units.ts'
 
 // The rules for single settings. `expected` is the rule in words, for messages and editors.
 
@@ -34,6 +34,7 @@ export const workers = Type.Union(
 )
 export const text = Type.String({ minLength: 1, expected: 'a text' })
 export const yesOrNo = Type.Boolean({ expected: 'true or false' })
+export const onOrOff = Type.Enum(['on', 'off'], { expected: 'on or off' })
 export const port = whole(0, 65_535, 'a port from 0 to 65535')
 export const duration = readBy(
   durationFrom,
@@ -76,6 +77,7 @@ export const probe = spelled(
   'GET and a path, such as GET /v1/pets?limit=1',
 )
 export const method = spelled('^[A-Z-]+$', 'a method such as GET')
+export const methods = Type.Array(method, { minItems: 1, expected: 'a list of methods' })
 const segment = '(?:[^/{}*:?#\\s]+|\\{\\w+\\})'
 /** The syntax of routes' paths, and below of operations. */
 export const pathPattern = `^(?:/${segment})*/(?:\\*|${segment})?$`

@@ -1,0 +1,50 @@
+import { Type } from '../../../../shared/schema.ts'
+import { optional, required, section } from './setting.ts'
+import { onOrOff, origin, ownFolder, ownPath, text, wholePercent, yesOrNo } from './values.ts'
+
+export const quota = section({
+  path: optional(
+    ownPath,
+    'The path at which callers read their limits; asking is free.',
+    '/v1/quota',
+  ),
+})
+
+export const usage = section({
+  path: optional(
+    ownPath,
+    'The path at which callers read their usage by day; asking is free.',
+    '/v1/usage',
+  ),
+  routes: optional(
+    yesOrNo,
+    'Whether gateways count the use of each key by route as well, for tollgate usage export --by route.',
+    false,
+  ),
+})
+
+export const portal = section({
+  path: optional(ownFolder, 'The path of the pages; they need no key.', '/docs'),
+  openapi: required(
+    text,
+    'The OpenAPI document of the API, in YAML or JSON, from the working directory or from above this file. Each reload of the configuration reads it again.',
+  ),
+  rotate: optional(onOrOff, 'Whether callers may give their own key a new token.', 'off'),
+})
+
+export const headers = section({
+  ietf: optional(yesOrNo, 'Whether RateLimit and RateLimit-Policy (draft 11) are sent.', false),
+  near: optional(
+    Type.Array(wholePercent, { maxItems: 10, expected: 'a list of whole percentages' }),
+    'The percentages of a day’s limit that count as near its end. From the lowest one on, answers carry X-RateLimit-Notice; [] ends that.',
+    [80, 95],
+  ),
+})
+
+export const cors = section({
+  origins: optional(
+    Type.Array(origin, { expected: 'a list of origins, or of *' }),
+    "The origins of these pages; '*' for all.",
+    [],
+  ),
+})

@@ -1,0 +1,89 @@
+import { Type } from '../../../../shared/schema.ts'
+import { optional, required, section, shortened } from './setting.ts'
+import { duration, limit, methods, onOrOff, path, time } from './values.ts'
+
+const ofEveryPlan = {
+  bans: optional(
+    onOrOff,
+    'Whether keys of this plan are banned if they go on after refusals.',
+    'on',
+  ),
+  methods: optional(
+    methods,
+    'The methods that keys of this plan may use; GET includes HEAD. Without it: all.',
+  ),
+  paths: optional(
+    Type.Array(path, { minItems: 1, expected: 'a list of paths' }),
+    'The paths that keys of this plan may ask for, written like those of routes. Without it: all.',
+  ),
+}
+
+const shadow = section({
+  perMinute: optional(limit, 'The points a minute of the shadow; without it: those of the plan.'),
+  perDay: optional(limit, 'The points a day of the shadow; without it: those of the plan.'),
+})
+
+const plan = section({
+  perMinute: required(
+    limit,
+    'The points that a key may use up in a minute; minutes begin at second 0.',
+  ),
+  perDay: required(
+    limit,
+    'The points that a key may use up in a day; days begin at midnight, UTC.',
+  ),
+  shadow: optional(
+    shadow,
+    'Lower limits that refuse nothing: requests that they would have refused are counted, for tollgate shadow report.',
+  ),
+  ...ofEveryPlan,
+})
+
+const customPlan = section({
+  limits: required(Type.Literal('custom'), 'Each key brings its own limits.'),
+  ...ofEveryPlan,
+})
+
+export const plans = Type.Record(
+  Type.String({ pattern: '^[a-z][a-z0-9-]{0,31}$' }),
+  shortened(
+    'limits',
+    Type.Union([plan, Type.Literal('custom'), customPlan], {
+      expected: '{ perMinute: ..., perDay: ... } or custom',
+      description: 'The limits of a plan. In a custom plan, each key brings its own limits.',
+    }),
+  ),
+  { expected: 'a section of plans with names in lower case', minProperties: 1 },
+)
+
+export const strangers = section({
+  perMinute: optional(limit, 'Requests without a valid key, per address and minute.', 60),
+  perDay: optional(limit, 'Requests without a valid key, per address and day.', 1_000),
+})
+
+// Twenty strikes within a minute are a ban of five minutes, the next ones of up to an hour.
+export const bans = section({
+  strikes: optional(
+    Type.Integer({ minimum: 1, maximum: 1_000, expected: 'a whole number from 1 to 1000' }),
+    'The number of strikes that ban a key.',
+    20,
+  ),
+  within: optional(time, 'The time within which these strikes must come.', '1m'),
+  grace: optional(
+    duration,
+    'A refusal is a strike if it comes later than this after the first refusal of an episode.',
+    '1s',
+  ),
+  for: optional(time, 'The length of a first ban.', '5m'),
+  factor: optional(
+    Type.Number({ minimum: 1, maximum: 1_000, expected: 'a number from 1 to 1000' }),
+    'A further ban lasts this many times as long as the one before.',
+    2,
+  ),
+  atMost: optional(duration, 'The longest time that a ban lasts.', '1h'),
+  memory: optional(
+    duration,
+    'A ban that comes within this time after another one is a further ban.',
+    '24h',
+  ),
+})

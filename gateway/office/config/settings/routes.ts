@@ -1,0 +1,82 @@
+import { Type } from '../../../../shared/schema.ts'
+import { optional, required, section } from './setting.ts'
+import {
+  cost,
+  instant,
+  link,
+  methods,
+  operation,
+  path,
+  prefix,
+  size,
+  text,
+  yesOrNo,
+} from './values.ts'
+
+export const routes = Type.Array(
+  section({
+    path: required(
+      path,
+      'The path of a request: exact, with {name} for any one segment, or with /* for everything below.',
+    ),
+    upstream: required(text, 'The name of the upstream.'),
+    cost: optional(cost, 'The points that a request costs; 0 is free.', 1),
+    methods: optional(
+      methods,
+      'The methods to forward. Without it: those of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS that no other entry of the path names.',
+    ),
+    rewrite: optional(
+      prefix,
+      'The prefix that replaces the fixed part of the path in requests to the backend.',
+    ),
+    bodyLimit: optional(size, 'The largest request body.', '1MiB'),
+  }),
+  { expected: 'a list of routes' },
+)
+
+const brownout = section({
+  from: required(instant, 'When it begins.'),
+  to: required(instant, 'When it ends.'),
+})
+
+const ofEveryExtension = {
+  until: required(instant, 'The sunset for its requests.'),
+  spare: optional(yesOrNo, 'Whether brownouts spare it.', false),
+}
+
+const extension = Type.Union(
+  [
+    section({ key: required(text, 'The id of the key.'), ...ofEveryExtension }),
+    section({
+      account: required(text, 'The account, in place of a key.'),
+      ...ofEveryExtension,
+    }),
+  ],
+  { expected: '{ key: ..., until: ... } or { account: ..., until: ... }' },
+)
+
+export const deprecations = Type.Array(
+  section({
+    operation: required(operation, 'The method and path of the operation; HEAD goes with GET.'),
+    since: required(instant, 'When it became deprecated.'),
+    sunset: optional(instant, 'When it is removed.'),
+    replacement: optional(link, 'Where callers should go instead.'),
+    docs: optional(link, 'Where the change is explained.'),
+    afterSunset: optional(
+      Type.Enum(['gone', 'serve'], { expected: 'gone or serve' }),
+      'From the sunset on: refuse with 410 (gone), or keep forwarding (serve).',
+      'gone',
+    ),
+    brownouts: optional(
+      Type.Array(brownout, { expected: 'a list of { from: ..., to: ... }' }),
+      'Rehearsals of the removal: the operation is 503 while they last.',
+      [],
+    ),
+    extensions: optional(
+      Type.Array(extension, { expected: 'a list of { key: ..., until: ... }' }),
+      'A later sunset for single keys and accounts. A key has its own, else that of its account.',
+      [],
+    ),
+  }),
+  { expected: 'a list of deprecations' },
+)

@@ -1,0 +1,102 @@
+import { Type, withOptions, type TSchema } from '../../../../shared/schema.ts'
+
+/** The purpose of a setting in a sentence, for editors. */
+type Described = Readonly<{ description: string }>
+
+/** A setting that must be written. */
+export function required<Rule extends TSchema>(rule: Rule, description: string): Rule & Described {
+  return withOptions(rule, { description })
+}
+
+/** A setting that may be left out. It has its default then; without one it is absent. */
+export function optional<Rule extends TSchema>(
+  rule: Rule,
+  description: string,
+): Optional<Rule> & Described
+export function optional<Rule extends TSchema>(
+  rule: Rule,
+  description: string,
+  initial: Written<Rule>,
+): Optional<Rule> & Described & Preset
+export function optional(rule: TSchema, description: string, initial?: unknown): Described {
+  const preset = initial === undefined ? {} : { default: initial }
+  return withOptions(Type.Optional(rule), { description, ...preset })
+}
+
+/** A section of settings, each of which has its purpose. */
+export function section<Members extends Readonly<Record<string, Described>>>(
+  members: Members,
+  description?: string,
+): Section<Members> {
+  return Type.Object(members, {
+    additionalProperties: false,
+    expected: 'a section of settings',
+    ...(description === undefined ? {} : { description }),
+  })
+}
+
+/** A choice in which a text stands for a section with this one member, as `custom` does for `{ limits: custom }`. */
+export function shortened<Choice extends TSchema>(
+  shortFor: string,
+  choice: Choice,
+): Choice & Shortened {
+  return withOptions(choice, { shortFor })
+}
+
+/** A rule as operators write a value of it. */
+export type Written<Rule> = Value<Rule, 'written'>
+
+/** A rule with all defaults, and each short form as the section that it stands for. */
+export type Complete<Rule> = Value<Rule, 'complete'>
+
+type Form = 'written' | 'complete'
+type Optional<Rule> = Rule & { '~optional': true }
+type Preset = Readonly<{ default: unknown }>
+type Section<Members = object> = Readonly<{ properties: Members }>
+type Shortened = Readonly<{ shortFor: string }>
+
+type Value<Rule, In extends Form> = Rule extends { anyOf: readonly (infer Each)[] }
+  ? Value<Rule extends Shortened ? OfChoice<Each, In> : Each, In>
+  : Rule extends { items: infer Item }
+    ? readonly Value<Item, In>[]
+    : Rule extends { properties: infer Members }
+      ? OfSection<Members, In>
+      : Rule extends { patternProperties: Readonly<Record<string, infer Member>> }
+        ? Readonly<Record<string, Value<Member, In>>>
+        : Single<Rule>
+
+// TypeBox's `Static` says the same, and takes the compiler 1.3 million instantiations, which are 5 s.
+type Single<Rule> = Rule extends { const: infer Word }
+  ? Word
+  : Rule extends { enum: readonly (infer Word)[] }
+    ? Word
+    : Rule extends { type: 'boolean' }
+      ? boolean
+      : Rule extends { type: 'integer' | 'number' }
+        ? number
+        : Rule extends { type: 'string' }
+          ? string
+          : never
+
+type OfChoice<Each, In extends Form> = In extends 'complete' ? Extract<Each, Section> : Each
+
+type OfSection<Members, In extends Form> = Settings<
+  {
+    readonly [Name in keyof Members as Members[Name] extends Absent<In> ? never : Name]: Value<
+      Members[Name],
+      In
+    >
+  } & {
+    readonly [Name in keyof Members as Members[Name] extends Absent<In> ? Name : never]?: Value<
+      Members[Name],
+      In
+    >
+  }
+>
+
+/** The settings that may be absent in a form. */
+type Absent<In extends Form> = In extends 'complete'
+  ? Optional<unknown> & { default?: never }
+  : Optional<unknown>
+
+type Settings<Members> = { [Name in keyof Members]: Members[Name] }
