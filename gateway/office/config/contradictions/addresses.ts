@@ -14,21 +14,20 @@ import {
 /** Callers and operators need different addresses, and the admin address needs a token if others can reach it. */
 export function* addressRemarks(
   file: Section,
+  written: Section,
   quote: Quote,
   adminToken: boolean,
 ): Generator<Remark> {
-  const callers: Section = { host: '127.0.0.1', port: 8080, ...section(file['listen']) }
-  const operators: Section = { host: '127.0.0.1', port: 8081, ...section(file['admin']) }
-  const { host, port } = operators
+  const callers = section(file['listen'])
+  const { host, port } = section(file['admin'])
   if (callers['port'] === port && Number(port) > 0 && isOneHost(callers['host'], host)) {
-    const isUsual = section(file['admin'])['port'] === undefined
+    const isUsual = section(written['admin'])['port'] === undefined
     const [one, other] = isUsual ? ['listen', 'admin'] : ['admin', 'listen']
-    const written = quote([other, 'port']) || String(port)
-    yield mistake([one, 'port'], `must differ from ${other}.port, which is ${written}`)
+    const sentence = `must differ from ${other}.port, which is ${quote([other, 'port'])}`
+    yield mistake([one, 'port'], sentence)
   }
   if (typeof host === 'string' && !isLoopback(host) && !adminToken) {
-    const written = quote(['admin', 'host'])
-    const sentence = `is ${written}, which other machines can reach: the gateway starts only if ADMIN_TOKEN is set`
+    const sentence = `is ${quote(['admin', 'host'])}, which other machines can reach: the gateway starts only if ADMIN_TOKEN is set`
     yield warning(['admin', 'host'], sentence)
   }
 }

@@ -1,7 +1,8 @@
 import type { Pieces } from '../../../../shared/pieces.ts'
 import { nameOf } from '../check.ts'
+import { completed } from '../defaults.ts'
 import type { ConfigDocument } from '../document.ts'
-import type { Mistake } from '../mistake.ts'
+import type { Mistake, Path } from '../mistake.ts'
 import type { NamedFiles } from '../named-files.ts'
 import { fileSchema } from '../schema.ts'
 import { addressRemarks, originRemarks, proxyRemarks } from './addresses.ts'
@@ -12,7 +13,7 @@ import { costRemarks, limitRemarks, planRemarks, shadowRemarks } from './limits.
 import { noticeRemarks } from './notices.ts'
 import { portalRemarks } from './portal.ts'
 import { routeRemarks } from './routes.ts'
-import { section, type Quote, type Remark } from './remarks.ts'
+import { section, type Quote, type Remark, type Section } from './remarks.ts'
 import { banRemarks, stopRemarks, workerRemarks } from './times.ts'
 import { restrictionRemarks } from './restrictions.ts'
 import { probeRemarks, swapRemarks, unusedRemarks } from './upstreams.ts'
@@ -34,8 +35,9 @@ export function* contradictionsIn(
   others: readonly Mistake[],
   world: World,
 ): Pieces<Mistake[]> {
-  const file = section(document.knownValues())
-  const quote: Quote = (path) => document.wordAt(path) ?? ''
+  const written = section(document.knownValues())
+  const file = section(completed(written))
+  const quote: Quote = (path) => document.wordAt(path) ?? textAt(file, path)
   const at = ({ path, sentence, isWarning = false }: Remark): Mistake => ({
     offset: document.places.offsetOf(path),
     sentence: `${nameOf(path)} ${sentence}`,
@@ -48,7 +50,7 @@ export function* contradictionsIn(
   const areRoutesSound = !document.places.hasOneIn(['routes'], [...others, ...ofRoutes])
   const soundEntries = areRoutesSound ? entries : undefined
   const remarks = [
-    ...addressRemarks(file, quote, world.adminToken),
+    ...addressRemarks(file, written, quote, world.adminToken),
     ...workerRemarks(file),
     ...planRemarks(file, Object.keys(fileSchema.properties)),
     ...limitRemarks(file, quote),
@@ -70,4 +72,10 @@ export function* contradictionsIn(
     ...originRemarks(file, quote),
   ]
   return [...ofRoutes, ...remarks.map(at)]
+}
+
+/** A number that is written in a section, or a default, as messages quote it. */
+function textAt(file: Section, path: Path): string {
+  const value = path.reduce<unknown>((within, step) => section(within)[step], file)
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }

@@ -15,16 +15,13 @@ export function* limitRemarks(file: Section, quote: Quote): Generator<Remark> {
     ['plans', name],
     section(plan),
   ])
-  const strangers = { perMinute: 60, perDay: 1_000, ...section(file['strangers']) }
-  for (const [setting, { perMinute, perDay }] of [
-    ...settings,
-    [['strangers'], strangers] as [Path, Section],
-  ]) {
+  settings.push([['strangers'], section(file['strangers'])])
+  for (const [setting, { perMinute, perDay }] of settings) {
     const isNever =
       typeof perDay === 'number' && (perMinute === 'unlimited' || Number(perMinute) > perDay)
     if (!isNever) continue
-    const written = quote([...setting, 'perDay']) || perDay
-    yield warning([...setting, 'perMinute'], `is never reached: perDay is ${written}`)
+    const sentence = `is never reached: perDay is ${quote([...setting, 'perDay'])}`
+    yield warning([...setting, 'perMinute'], sentence)
   }
 }
 
@@ -37,7 +34,7 @@ export function* shadowRemarks(file: Section, quote: Quote): Generator<Remark> {
       const [limit, lower] = [limits[window], shadow[window]]
       const isLooser = typeof limit === 'number' && (lower === 'unlimited' || Number(lower) > limit)
       if (!isLooser) continue
-      const written = quote(['plans', name, window]) || String(limit)
+      const written = quote(['plans', name, window])
       const sentence = `must not be above the limit that it is a shadow of: ${window} is ${written}`
       yield mistake(['plans', name, 'shadow', window], sentence)
     }
@@ -64,9 +61,9 @@ export function* costRemarks(file: Section, quote: Quote): Generator<Remark> {
     const { cost } = section(route)
     if (typeof cost !== 'number') continue
     const poor = plans.filter(({ points }) => points < cost)
-    const plansText = poor.map(({ name, window, points }) => {
+    const plansText = poor.map(({ name, window }) => {
       const limit = window === 'day' ? 'perDay' : 'perMinute'
-      return `${name} has ${quote(['plans', name, limit]) || points} a ${window}`
+      return `${name} has ${quote(['plans', name, limit])} a ${window}`
     })
     const setting = ['routes', i, 'cost'] as const
     if (poor.length === plans.length) {
@@ -80,10 +77,10 @@ export function* costRemarks(file: Section, quote: Quote): Generator<Remark> {
   }
 }
 
-/** The window of a plan that allows the least. Limits that are unknown, or each key's own, count as infinite. */
+/** The window of a plan that allows the least. Limits that are unknown, mistaken, or each key's own count as infinite. */
 function leastOf({ perMinute, perDay }: Section): { window: string; points: number } {
   const [minute, day] = [perMinute, perDay].map((limit) =>
-    typeof limit === 'number' ? limit : Infinity,
+    typeof limit === 'number' && limit >= 1 ? limit : Infinity,
   )
   return day !== undefined && minute !== undefined && day < minute
     ? { window: 'day', points: day }

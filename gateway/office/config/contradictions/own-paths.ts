@@ -12,20 +12,16 @@ export type OwnPath = Readonly<{ path: string; setting: Path }>
 
 /** The gateway's own paths, as far as no variable decides them. */
 export function ownPathsIn(file: Section): OwnPath[] {
-  const at = (name: string, usual: string): OwnPath[] => {
-    const { path }: Section = { path: usual, ...section(file[name]) }
-    const written = text(path)
-    return written === undefined || !paths.test(written)
-      ? []
-      : [{ path: written, setting: [name, 'path'] }]
+  const at = (name: string): OwnPath[] => {
+    const path = text(section(file[name])['path'])
+    return path === undefined || !paths.test(path) ? [] : [{ path, setting: [name, 'path'] }]
   }
-  const folder = file['portal'] === undefined ? [] : at('portal', '/docs')
   // A path that ends in / breaks its own rule.
-  const pages = folder.filter(({ path }) => !path.endsWith('/'))
+  const pages = at('portal').filter(({ path }) => !path.endsWith('/'))
   const canRotate = section(file['portal'])['rotate'] === 'on'
   return [
-    ...at('quota', '/v1/quota'),
-    ...at('usage', '/v1/usage'),
+    ...at('quota'),
+    ...at('usage'),
     ...pages.flatMap(({ path, setting }) =>
       pagePaths(path).map((each) => ({ path: each, setting })),
     ),
@@ -38,8 +34,7 @@ export function* ownPathRemarks(file: Section, quote: Quote): Generator<Remark> 
   const settings = new Map<string, Path>()
   for (const { path, setting } of ownPathsIn(file)) {
     const other = settings.get(path)
-    // A path that isn't written has no text to quote.
-    const shown = quote(setting) || path
+    const shown = quote(setting)
     const fault =
       other === undefined || other === setting ? pathFault(path, () => shown) : undefined
     if (fault !== undefined && other === undefined) yield mistake(setting, fault)

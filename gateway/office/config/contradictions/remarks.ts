@@ -4,10 +4,10 @@ import { durationFrom } from '../../../../shared/units.ts'
 /** A sentence about a setting, without its subject: messages put the setting's path before it. */
 export type Remark = Readonly<{ path: Path; sentence: string; isWarning?: boolean }>
 
-/** The text at a path as it is written, for messages: with `${NAME}`, never with the value of a variable. */
+/** The value at a path, for messages: as it is written, with `${NAME}`, never with the value of a variable; or its default. */
 export type Quote = (path: Path) => string
 
-/** A section as it is written, with unchecked members. */
+/** A section of a file with its defaults and unchecked members. */
 export type Section = Readonly<Record<string, unknown>>
 
 export function mistake(path: Path, sentence: string): Remark {

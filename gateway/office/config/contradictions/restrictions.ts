@@ -52,17 +52,17 @@ function* methodRemarks(
 }
 
 /**
- * The paths that requests can have: those of the routes, and the quota path. `undefined` if they are unknown, as in an
- * app that has its own routes alone.
+ * The paths that requests can have: those of the routes, and the quota path. `undefined` if one of them is unknown, as
+ * in an app that has its own routes alone.
  */
 function coveredPaths(
   file: Section,
   entries: readonly KnownEntry[],
 ): readonly string[] | undefined {
   const routed = entries.map(({ path }) => path)
-  if (routed.length === 0 || routed.includes('')) return undefined
-  const { path = '/v1/quota' } = section(file['quota'])
-  return [...routed, text(path) ?? '/v1/quota']
+  const quota = text(section(file['quota'])['path'])
+  if (routed.length === 0 || routed.includes('') || quota === undefined) return undefined
+  return [...routed, quota]
 }
 
 /** Whether a path can match both patterns. */

@@ -11,7 +11,7 @@ import {
 const minuteMs = 60_000
 
 export function* workerRemarks({ workers, store }: Section): Generator<Remark> {
-  const { redis } = { redis: '', ...section(store) }
+  const { redis } = section(store)
   const isMany = workers === 'auto' || Number(workers) > 1
   if (isMany && redis === '') {
     yield mistake(
@@ -22,11 +22,11 @@ export function* workerRemarks({ workers, store }: Section): Generator<Remark> {
 }
 
 export function* banRemarks(file: Section, quote: Quote): Generator<Remark> {
-  const bans: Section = { for: '5m', atMost: '1h', grace: '1s', ...section(file['bans']) }
+  const bans = section(file['bans'])
   const [firstMs, mostMs] = [duration(bans['for']), duration(bans['atMost'])]
   if (firstMs !== undefined && mostMs !== undefined && mostMs < firstMs) {
-    const written = quote(['bans', 'for']) || '5m'
-    yield mistake(['bans', 'atMost'], `must not be shorter than bans.for, which is ${written}`)
+    const sentence = `must not be shorter than bans.for, which is ${quote(['bans', 'for'])}`
+    yield mistake(['bans', 'atMost'], sentence)
   }
   if ((duration(bans['grace']) ?? 0) >= minuteMs) {
     const sentence =
@@ -35,11 +35,9 @@ export function* banRemarks(file: Section, quote: Quote): Generator<Remark> {
   }
 }
 
-export function* stopRemarks(file: Section, quote: Quote): Generator<Remark> {
-  const { drain, shutdown }: Section = { drain: '3s', shutdown: '15s', ...file }
+export function* stopRemarks({ drain, shutdown }: Section, quote: Quote): Generator<Remark> {
   const [drainMs, shutdownMs] = [duration(drain), duration(shutdown)]
   if (drainMs === undefined || shutdownMs === undefined || drainMs <= shutdownMs) return
-  const written = quote(['shutdown']) || '15s'
-  const sentence = `is longer than shutdown, which is ${written}: requests still in flight after shutdown are cut`
+  const sentence = `is longer than shutdown, which is ${quote(['shutdown'])}: requests still in flight after shutdown are cut`
   yield warning(['drain'], sentence)
 }
