@@ -7,7 +7,7 @@ import type { ConfigFile } from '../gateway/office/config/file.ts'
 import { fileSchema } from '../gateway/office/config/schema.ts'
 import { statusByCode } from '../shared/refusal.ts'
 import { root, startProcess } from './support/process.ts'
-import { settingsOf } from './support/settings.ts'
+import { defaultsOf, settingsOf } from './support/settings.ts'
 
 /** Every README of the repository: the first one, and those of the rooms. */
 const readmes = [
@@ -59,6 +59,14 @@ t.test('every setting is told, with what may be there', (t) => {
     expected,
   ])
   t.strictSame(told.sort(), [...settingsOf(fileSchema)].sort())
+  t.end()
+})
+
+t.test('every default is told, and no other', (t) => {
+  const told = table('config/README.md', 'setting').flatMap(([place = '', , initial = '']) =>
+    initial === '' ? [] : [[place, parse(initial)]],
+  )
+  t.strictSame(Object.fromEntries(told), Object.fromEntries(defaultsOf(fileSchema)))
   t.end()
 })
 

@@ -5,14 +5,22 @@ type Rule = Readonly<{
   items?: Rule
   anyOf?: readonly Rule[]
   const?: unknown
+  default?: unknown
 }>
 
 /** Every setting of a schema by its place, such as `plans.NAME.perDay`, and what may stand there. */
 export function settingsOf(schema: object): Map<string, string> {
-  return new Map(settings(schema, ''))
+  const expected = ({ expected, const: word }: Rule) => expected ?? JSON.stringify(word)
+  return new Map([...settings(schema, '')].map(([place, rule]) => [place, expected(rule)]))
 }
 
-function* settings(rule: Rule, place: string): Generator<[string, string]> {
+/** The default of every setting that has one, by its place. */
+export function defaultsOf(schema: object): Map<string, unknown> {
+  const all = [...settings(schema, '')].map(([place, rule]) => [place, rule.default] as const)
+  return new Map(all.filter(([, initial]) => initial !== undefined))
+}
+
+function* settings(rule: Rule, place: string): Generator<[string, Rule]> {
   const within = (name: string): string => (place === '' ? name : `${place}.${name}`)
   const either = rule.anyOf ?? [rule]
   const isSection = (each: Rule): boolean => Boolean(each.properties ?? each.patternProperties)
@@ -20,7 +28,7 @@ function* settings(rule: Rule, place: string): Generator<[string, string]> {
     each.items?.anyOf ?? (each.items ? [each.items] : [])
   const isListOfSections = (each: Rule): boolean => items(each).some(isSection)
   if (!either.every((each) => isSection(each) || isListOfSections(each))) {
-    yield [place, rule.expected ?? JSON.stringify(rule.const)]
+    yield [place, rule]
   }
   for (const each of either) {
     for (const [name, member] of Object.entries(each.properties ?? {})) {

@@ -3,6 +3,7 @@ import { ConfigError } from '../../../gateway/office/config/config-error.ts'
 import { previewConfig } from '../../../gateway/office/config/preview.ts'
 import { fileSchema } from '../../../gateway/office/config/schema.ts'
 import { atOnce } from '../../../shared/pieces.ts'
+import { isOf } from '../../../shared/schema.ts'
 
 const least = `
 upstreams: { animals: { targets: ['http://127.0.0.1:1'] } }
@@ -47,6 +48,15 @@ t.test('a default that contradicts another setting is noticed as if it were writ
   t.end()
 })
 
+t.test('each default is what its setting may be', (t) => {
+  const tried = [...rulesIn(fileSchema)].filter((rule) => 'default' in rule)
+  t.ok(tried.length > 60, `${tried.length} of them`)
+  for (const rule of tried) {
+    t.ok(isOf(rule, Reflect.get(rule, 'default')), String(Reflect.get(rule, 'description')))
+  }
+  t.end()
+})
+
 t.test('a default stands for no value that a variable decides', (t) => {
   const plans = 'plans: { free: { perMinute: 1, perDay: 1, paths: [/me, /v1/x] } }'
   const variables = { ME: '/me', TIME: '1s' }
@@ -63,6 +73,14 @@ t.test('a section that is no section has no defaults, and one mistake', (t) => {
   }
   t.end()
 })
+
+/** A schema, and all the schemas within it. */
+function* rulesIn(rule: object): Generator<object> {
+  yield rule
+  for (const [name, within] of Object.entries(rule)) {
+    if (name !== 'default' && typeof within === 'object') yield* rulesIn(within as object)
+  }
+}
 
 /** Mistakes and warnings of a text, as somebody is told who may not see the environment. */
 function toldOf(text: string, environment = {}): readonly string[] {
