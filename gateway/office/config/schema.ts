@@ -6,7 +6,16 @@ import { deprecations, routes } from './settings/routes.ts'
 import { optional, required, section } from './settings/setting.ts'
 import { store } from './settings/store.ts'
 import { upstreams } from './settings/upstreams.ts'
-import { count, duration, gatewayName, port, text, workers } from './settings/values.ts'
+import { count, duration, port, spelled, text } from './settings/values.ts'
+
+const workers = Type.Union([Type.Integer({ minimum: 1, maximum: 256 }), Type.Literal('auto')], {
+  expected: 'a whole number from 1 to 256, or auto',
+})
+/** The name of a gateway, in lists and logs. A `/` parts it from the number of a worker. */
+const gatewayName = spelled(
+  '^[\\w.:-]{1,64}$',
+  'a name of 1 to 64 letters, digits, ".", "_", ":" or "-"',
+)
 
 /**
  * The configuration file as operators write it: each setting with its rule, its purpose and its default. `expected` is

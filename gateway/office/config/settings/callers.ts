@@ -1,6 +1,17 @@
 import { Type } from '../../../../shared/schema.ts'
 import { optional, required, section } from './setting.ts'
-import { onOrOff, origin, ownFolder, ownPath, text, wholePercent, yesOrNo } from './values.ts'
+import { onOrOff, spelled, text, whole, yesOrNo } from './values.ts'
+
+const origin = spelled(
+  '^(?:\\*|https?://[^/?#@\\s]+)$',
+  'an origin such as https://app.example, or *',
+)
+/** A path at which the gateway itself answers. It has no colon, which would begin a parameter for the router. */
+const ownPath = spelled('^/[^{}*:?#\\s]*$', 'a path such as /v1/quota')
+/** A path at which the gateway itself answers, with more paths below it. */
+const ownFolder = spelled('^(?:/[^/{}*:?#\\s]+)+$', 'a path such as /docs')
+/** A part of a day's limit. */
+const wholePercent = whole(1, 100, 'a whole percentage from 1 to 100, such as 80')
 
 export const quota = section({
   path: optional(

@@ -1,6 +1,29 @@
+import { noticeWords } from '../../../front/records/notice-types.ts'
 import { Type } from '../../../../shared/schema.ts'
+import { collectorForm, collectorPattern, isCollector } from '../../../../shared/spans/collector.ts'
 import { optional, required, section } from './setting.ts'
-import { collector, hostName, noticeWord, port, sample, text, webhook, yesOrNo } from './values.ts'
+import { port, share, spelled, text, yesOrNo } from './values.ts'
+
+const hostName = spelled(
+  '^[\\w-]+(?:\\.[\\w-]+)*$',
+  'a name such as gateway.internal, without a port',
+)
+/** Where notices go. */
+const webhook = Type.Refine(spelled('^https?://\\S+$', 'an https URL'), (value) =>
+  URL.canParse(value),
+)
+const noticeWord = Type.Enum([...noticeWords], {
+  expected: 'an event such as key.banned, or a group such as key.*',
+})
+/** A share that may be nothing, also without its percent sign. */
+const sample = Type.Union([share, Type.Literal(0)], {
+  expected: 'a share such as 5% or 0.5%, up to 100%, or 0',
+})
+/** Where spans are sent. An empty text is nowhere. */
+const collector = Type.Refine(
+  spelled(`^$|${collectorPattern}`, collectorForm),
+  (value) => value === '' || isCollector(value),
+)
 
 export const admin = section({
   host: optional(

@@ -1,6 +1,6 @@
 import { Type } from '../../../../shared/schema.ts'
 import { optional, required, section, shortened } from './setting.ts'
-import { duration, limit, methods, onOrOff, path, time } from './values.ts'
+import { duration, limit, methods, onOrOff, path, time, whole } from './values.ts'
 
 const ofEveryPlan = {
   bans: optional(
@@ -64,7 +64,7 @@ export const strangers = section({
 // Twenty strikes within a minute are a ban of five minutes, the next ones of up to an hour.
 export const bans = section({
   strikes: optional(
-    Type.Integer({ minimum: 1, maximum: 1_000, expected: 'a whole number from 1 to 1000' }),
+    whole(1, 1_000, 'a whole number from 1 to 1000'),
     'The number of strikes that ban a key.',
     20,
   ),

@@ -1,17 +1,26 @@
 import { Type } from '../../../../shared/schema.ts'
+import { sizeFrom, sizePattern } from '../../../../shared/units.ts'
 import { optional, required, section } from './setting.ts'
 import {
-  cost,
   instant,
-  link,
   methods,
-  operation,
+  operationPattern,
   path,
-  prefix,
-  size,
+  readBy,
+  spelled,
   text,
+  whole,
   yesOrNo,
 } from './values.ts'
+
+/** The points that a request costs. */
+const cost = whole(0, 1_000_000, 'a whole number from 0 to 1000000')
+const size = readBy(sizeFrom, sizePattern, 'a size such as 64KiB or 1MiB')
+const operation = spelled(operationPattern, 'a method and a path, such as GET /v1/pets/{petId}')
+// It goes into a `Link` header, in which an angle bracket would end it.
+const link = spelled('^[^\\s<>"]+$', 'a path or a URL without spaces')
+/** The prefix that replaces the fixed part of a route's path. */
+const prefix = spelled('^(?:/[^/{}*:?#\\s]+)*/\\*$', 'a path that ends in /*, such as /api/*')
 
 export const routes = Type.Array(
   section({

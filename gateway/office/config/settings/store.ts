@@ -1,6 +1,13 @@
 import { Type } from '../../../../shared/schema.ts'
 import { optional, required, section } from './setting.ts'
-import { nodes, text, time, words } from './values.ts'
+import { text, time } from './values.ts'
+
+const nodes = Type.Array(
+  Type.String({ pattern: '^[^\\s:]+:\\d{1,5}$|^\\[[^\\s]+\\]:\\d{1,5}$', expected: 'host:port' }),
+  { minItems: 1, expected: 'a list of host:port' },
+)
+/** A text that may be empty. */
+const words = Type.String({ expected: 'a text' })
 
 const ofManyNodes = {
   username: optional(words, 'The user name for Redis; empty for none.'),

@@ -1,83 +1,15 @@
 import { Type } from '../../../../shared/schema.ts'
-import { optional, required, section, shortened } from './setting.ts'
-import {
-  count,
-  exactPath,
-  factor,
-  methods,
-  onOrOff,
-  percent,
-  probe,
-  share,
-  status,
-  text,
-  time,
-  url,
-  weight,
-} from './values.ts'
+import { optional, required, section } from './setting.ts'
+import { swap } from './swap.ts'
+import { targets } from './targets.ts'
+import { count, onOrOff, spelled, text, time, whole } from './values.ts'
 
-const target = shortened(
-  'url',
-  Type.Union(
-    [
-      url,
-      section({
-        url: required(url, 'The URL of the target.'),
-        weight: optional(
-          weight,
-          'The number of requests that it gets for each one of a target with weight 1.',
-          1,
-        ),
-      }),
-    ],
-    {
-      expected: 'an http or https URL without a path, or { url: ..., weight: ... }',
-      description: 'The URL of a target, or a target with its weight.',
-    },
-  ),
+const status = whole(100, 599, 'an HTTP status from 100 to 599')
+const probe = spelled(
+  '^(?:GET|HEAD|OPTIONS) /\\S*$',
+  'GET and a path, such as GET /v1/pets?limit=1',
 )
-const targets = Type.Array(target, {
-  minItems: 1,
-  expected: 'a list of URLs, or of { url: ..., weight: ... }',
-})
-
-const back = section({
-  errors: optional(
-    share,
-    'By how much the share of failures (5xx, no answer) of the new side may exceed the old one’s.',
-    '1%',
-  ),
-  slower: optional(
-    factor,
-    'How many times as long as the old side’s the p95 of the new one may be.',
-    2,
-  ),
-  after: optional(
-    count,
-    'The requests to the new side in a step before it is judged, and before the next step comes.',
-    100,
-  ),
-  callers: optional(
-    count,
-    'The number of callers that failures must have met to count; all, where a step has fewer.',
-    3,
-  ),
-})
-
-const swap = section({
-  to: required(targets, 'The targets of the new side.'),
-  steps: optional(
-    Type.Array(percent, { minItems: 1, maxItems: 20, expected: 'a list of rising percentages' }),
-    'The percentages of callers who go to the new side, rising. After the last step all do.',
-    [1, 10, 50],
-  ),
-  every: optional(time, 'The least time of a step.', '5m'),
-  methods: optional(
-    methods,
-    'The methods that may go to the new side before all callers do; by default all.',
-  ),
-  back: optional(back, 'When it goes back by itself.', {}),
-})
+const exactPath = spelled('^/[^{}*?#\\s]*$', 'a path such as /healthz')
 
 const timeout = section({
   connect: optional(time, 'For a connection.', '1s'),

@@ -1,0 +1,34 @@
+import { Type } from '../../../../shared/schema.ts'
+import { optional, required, section, shortened } from './setting.ts'
+import { spelled, whole } from './values.ts'
+
+const url = Type.Refine(
+  spelled('^https?://[^/?#@]+/?$', 'an http or https URL without a path'),
+  (value) => URL.canParse(value),
+)
+const weight = whole(1, 1_000, 'a whole number from 1 to 1000')
+
+const target = shortened(
+  'url',
+  Type.Union(
+    [
+      url,
+      section({
+        url: required(url, 'The URL of the target.'),
+        weight: optional(
+          weight,
+          'The number of requests that it gets for each one of a target with weight 1.',
+          1,
+        ),
+      }),
+    ],
+    {
+      expected: 'an http or https URL without a path, or { url: ..., weight: ... }',
+      description: 'The URL of a target, or a target with its weight.',
+    },
+  ),
+)
+export const targets = Type.Array(target, {
+  minItems: 1,
+  expected: 'a list of URLs, or of { url: ..., weight: ... }',
+})
