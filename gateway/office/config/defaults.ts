@@ -21,6 +21,7 @@ type Section = Readonly<Record<string, unknown>>
 
 /** Fills in the defaults, in the order of the schema. */
 export function withDefaults(file: ConfigFile): CompleteFile {
+  // Both types follow from the schema that it is completed by.
   return completed(file) as CompleteFile
 }
 
@@ -49,12 +50,12 @@ function valueOf(rule: Rule, value: unknown): unknown {
 }
 
 function sectionOf(properties: Readonly<Record<string, Rule>>, value: Section): Section {
-  const members = Object.entries(properties).flatMap(([name, member]) => {
-    const isWritten = Object.hasOwn(value, name)
-    if (!isWritten && member.default === undefined) return []
-    return [[name, valueOf(member, isWritten ? value[name] : member.default)]]
-  })
-  return Object.fromEntries(members) as Section
+  const complete: Record<string, unknown> = {}
+  for (const [name, member] of Object.entries(properties)) {
+    if (Object.hasOwn(value, name)) complete[name] = valueOf(member, value[name])
+    else if (member.default !== undefined) complete[name] = valueOf(member, member.default)
+  }
+  return complete
 }
 
 /** The section of a choice whose required settings are there. */

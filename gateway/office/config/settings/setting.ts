@@ -8,7 +8,10 @@ export function required<Rule extends TSchema>(rule: Rule, description: string):
   return withOptions(rule, { description })
 }
 
-/** A setting that may be left out. It has its default then; without one it is absent. */
+/**
+ * A setting that may be left out. It has its default then; without one it is absent. The default `{}` of a section is
+ * filled in with those of its settings.
+ */
 export function optional<Rule extends TSchema>(
   rule: Rule,
   description: string,
