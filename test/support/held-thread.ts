@@ -1,4 +1,5 @@
 import { getEnvironmentData, parentPort } from 'node:worker_threads'
+import { beat } from '../../gateway/office/thread/beat.ts'
 import { answerQuestions } from '../../gateway/office/thread/answers.ts'
 import { openerOf } from '../../gateway/front/stores/open.ts'
 import type { Stores } from '../../gateway/front/stores/stores.ts'
@@ -8,6 +9,7 @@ const gate = new Int32Array(getEnvironmentData(gateName) as SharedArrayBuffer)
 Atomics.add(gate, begun, 1)
 
 /** The thread of a gateway, with real stores; a look at peaks does before it what the gate says. */
+beat()
 if (parentPort) {
   answerQuestions(parentPort, async (settings) => {
     const open = await openerOf(settings)

@@ -1,4 +1,3 @@
-import type { Pieces } from '../../../../shared/pieces.ts'
 import { nameOf } from '../check.ts'
 import type { ConfigDocument } from '../document.ts'
 import type { Mistake } from '../mistake.ts'
@@ -29,11 +28,11 @@ export type World = Readonly<{
  * no sense. Settings that break their own rule, or that a variable decides, are passed over. If the routes have
  * mistakes, checks that depend on routes are left out.
  */
-export function* contradictionsIn(
+export function contradictionsIn(
   document: ConfigDocument,
   others: readonly Mistake[],
   world: World,
-): Pieces<Mistake[]> {
+): Mistake[] {
   const file = section(document.knownValues())
   const quote: Quote = (path) => document.wordAt(path) ?? ''
   const at = ({ path, sentence, isWarning = false }: Remark): Mistake => ({
@@ -41,10 +40,8 @@ export function* contradictionsIn(
     sentence: `${nameOf(path)} ${sentence}`,
     isWarning,
   })
-  yield
   const entries = entriesIn(file)
   const ofRoutes = [...routeRemarks(file, entries, quote)].map(at)
-  yield
   const areRoutesSound = !document.places.hasOneIn(['routes'], [...others, ...ofRoutes])
   const soundEntries = areRoutesSound ? entries : undefined
   const remarks = [
