@@ -86,6 +86,7 @@ export function openOffice(front: Front, options: OfficeOptions): Office {
   closers.add(answerForRefusals(stores.questions, refusals))
   const ledger = new LedgerKeeper({
     fleet: stores.fleet,
+    ledger: stores.ledger,
     closeDays,
     self: { id: member().id, name: self.name },
     clock: () => front.quotas.nowMs,

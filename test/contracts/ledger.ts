@@ -147,6 +147,7 @@ export function ledgerContract(
         const trouble = (error?: Error) => failures.push(error?.message)
         const made = new LedgerKeeper({
           fleet,
+          ledger: stores.ledger,
           closeDays: (nowMs) => closeDueDays(stores, nowMs),
           self,
           clock: () => now,

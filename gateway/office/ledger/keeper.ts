@@ -1,6 +1,7 @@
 import type { Clock } from '../../../shared/clock.ts'
 import type { FleetStore } from '../../front/fleet/store.ts'
-import { lastDueDay } from './ledger.ts'
+import type { LedgerStore } from '../../front/records/ledger-store.ts'
+import { dueDays, lastDueDay } from './ledger.ts'
 
 /** The time between two looks at the clock. */
 const everyMs = 5_000
@@ -10,6 +11,7 @@ const lease = 'ledger'
 
 export type KeeperOptions = Readonly<{
   fleet: Pick<FleetStore, 'take' | 'leave' | 'list'>
+  ledger: LedgerStore
   /** Closes the days that are due at a time of the store's clock. */
   closeDays: (nowMs: number) => Promise<void>
   self: Readonly<{ id: string; name: string }>
@@ -37,13 +39,13 @@ export class LedgerKeeper {
 
   /** Closes what is due. Between two days it asks nobody. */
   async look(): Promise<void> {
-    const { fleet, closeDays, self, clock, trouble } = this.#options
+    const { fleet, ledger, closeDays, self, clock, trouble } = this.#options
     if (lastDueDay(clock()) <= this.#closedDay || this.#isClosing) return
     this.#isClosing = true
     try {
       if ((await fleet.take(lease, self.id, self.name)) !== undefined) return
       const { nowMs } = await fleet.list()
-      await closeDays(nowMs)
+      if ((await dueDays(ledger, nowMs)).length > 0) await closeDays(nowMs)
       this.#closedDay = lastDueDay(nowMs)
       await fleet.leave(lease, self.id)
       if (this.#isFailing) trouble(undefined)

@@ -18,12 +18,10 @@ import {
 } from './messages.ts'
 import { sentError } from './sent-error.ts'
 
-/** Answers the questions that come through a port, whose first message is what the thread works with. */
-export function answerQuestions(gateway: MessagePort, opener = openerOf): void {
-  gateway.once('message', (beginning: Beginning) => {
-    const room: Room = { beginning, desk: new ConfigDesk(beginning), opener }
-    gateway.on('message', (message: unknown) => void answer(askedFrom(message), room))
-  })
+/** Makes the function that answers questions, with what the thread works with. */
+export function answerer(beginning: Beginning, opener = openerOf): (message: unknown) => void {
+  const room: Room = { beginning, desk: new ConfigDesk(beginning), opener }
+  return (message) => void answer(askedFrom(message), room)
 }
 
 type Room = Readonly<{ beginning: Beginning; desk: ConfigDesk; opener: typeof openerOf }>

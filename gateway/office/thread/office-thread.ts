@@ -26,7 +26,7 @@ const usualSilenceMs = 60_000
 const replaceAfterMs = 1_000
 
 export type OfficeThreadOptions = Readonly<{
-  /** Gives what the thread works with. */
+  /** Gives what the thread works with, at its first question. */
   begin: () => Beginning
   /** Writes down the counts in memory, before stores are read. */
   flush: () => Promise<void>
@@ -45,7 +45,7 @@ type Running = Readonly<{
   death: Promise<Refusal>
   /** Counts the thread's signs of life. */
   beats: Int32Array
-}>
+}> & { hasBegun: boolean }
 
 type Portless<Message> = Message extends unknown ? Omit<Message, 'port'> : never
 
@@ -144,19 +144,20 @@ export class OfficeThread {
   /** Sends a question to the thread; gives the port of its answer. */
   #send(message: Portless<Asked>): Running & { port: MessagePort } {
     const running = (this.#running ??= this.#replaced())
+    if (!running.hasBegun) running.worker.postMessage(this.#options.begin())
+    running.hasBegun = true
     const { port1: own, port2: port } = new MessageChannel()
     running.worker.postMessage({ ...message, port }, [port])
     return { ...running, port: own }
   }
 
   #start(): Running {
-    const { file, heapMb, begin } = this.#options
+    const { file, heapMb } = this.#options
     const beats = new Int32Array(new SharedArrayBuffer(4))
     const worker = new Worker(file, {
       workerData: { beats },
       resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: youngMb },
     })
-    worker.postMessage(begin())
     // A thread doesn't keep the process.
     worker.unref()
     const death = new Promise<Refusal>((resolve) => {
@@ -170,7 +171,7 @@ export class OfficeThread {
         this.#replacing.unref()
       })
     })
-    return { worker, death, beats }
+    return { worker, death, beats, hasBegun: false }
   }
 
   #replaced(): Running {
