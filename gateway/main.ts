@@ -14,7 +14,7 @@ import { adminTokensFrom, guessableWarnings, roleWarnings } from './office/admin
 import { logChanges } from './front/records/audit.ts'
 import { ConfigError } from './office/config/config-error.ts'
 import { configFile } from './office/config/file-text.ts'
-import { readConfig, type Loaded } from './office/config/load.ts'
+import { readConfig } from './office/config/load.ts'
 import { OwnMember } from './front/fleet/own-member.ts'
 import { Reloader } from './office/config/reload.ts'
 import { hindrances } from './office/config/hindrances.ts'
@@ -22,7 +22,8 @@ import { noteReload } from './office/config/note-reload.ts'
 import { mirrorCommandFrom } from './office/compare/mirrors.ts'
 import { WorkerLink, WorkerPool } from './office/worker-pool.ts'
 import { Gateway } from './gateway.ts'
-import { readingThreadOf } from './office/thread/input.ts'
+import { closeDueDays } from './office/ledger/ledger.ts'
+import { OfficeThread, officeOf } from './office/thread/office-thread.ts'
 
 const help = `The gateway: authenticates callers, enforces their plans, forwards to a backend.
 
@@ -98,7 +99,16 @@ async function main(): Promise<void> {
   const name = config.name !== undefined || link ? self.name : undefined
   const log = { level, target, name }
   const descriptors = mostDescriptors()
-  const gateway = await Gateway.open({ config, secret, log, descriptors, self, siblings: link })
+  const gateway = await Gateway.open({
+    config,
+    secret,
+    log,
+    descriptors,
+    self,
+    siblings: link,
+    closeDays: (nowMs) =>
+      thread.readsStores ? thread.closeDays(nowMs) : closeDueDays(gateway.front.stores, nowMs),
+  })
   sizeYoungGeneration(() => gateway.underWay)
   // Workers ignore the signal, which may reach the whole process group: their overseer handles it.
   if (!link) replace = () => gateway.log.warn(noWorkers)
@@ -106,23 +116,31 @@ async function main(): Promise<void> {
   if (weakness && isLeader) gateway.log.warn(weakness)
   const ofTokens = [...roleWarnings(ADMIN_TOKEN), ...guessableWarnings(tokens)]
   if (isLeader) for (const warning of ofTokens) gateway.log.warn(warning)
-  const warnOf = ({ warnings }: Loaded): void => {
+  const warn = (warnings: readonly string[]): void => {
     if (isLeader) warnings.forEach((warning) => gateway.log.warn({}, warning))
   }
-  warnOf(loaded)
-  const metrics = createMetrics(gateway, () => reloader.state, link)
+  warn(loaded.warnings)
+  const metrics = createMetrics(gateway, {
+    state: () => reloader.state,
+    officeRestarts: () => thread.restarts,
+    others: link,
+  })
   const reloader: Reloader = new Reloader({
     file,
-    environment: process.env,
+    desk: (name, ...given) => thread.desk(name, ...given),
     loaded,
     change: (config) => gateway.change(config),
     hindrances: (config) => hindrances(gateway.front.swaps, gateway.config, config),
-    onAttempt: noteReload({ gateway, metrics, file, isLeader, log: gateway.log, warnOf }),
+    onAttempt: noteReload({ gateway, metrics, file, isLeader, log: gateway.log, warn }),
+  })
+  const environment = { ...process.env }
+  const thread = new OfficeThread({
+    ...officeOf(gateway),
+    begin: () => ({ file, environment, text: reloader.text, secret }),
   })
   self.fileState = () => reloader.state
   let isStopping = false
   let endChangeLog = (): void => undefined
-  const thread = isLeader ? readingThreadOf({ gateway, reloader, secret }) : undefined
   if (isLeader) {
     const admin = createAdmin({
       gateway,
@@ -131,6 +149,7 @@ async function main(): Promise<void> {
       tokens,
       secret,
       log,
+      environment,
       thread,
       isStopping: () => isStopping,
     })
@@ -147,7 +166,7 @@ async function main(): Promise<void> {
   const stopping = (): void => {
     gateway.office.comparisons.stop()
     isStopping = true
-    thread?.close()
+    thread.close()
     gateway.office.live.wake()
     reloader.close()
     endChangeLog()

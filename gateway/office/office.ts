@@ -10,6 +10,7 @@ import { Mirrors } from './compare/mirrors.ts'
 import { answerForRefusals } from './explain/refusals-of.ts'
 import { differenceReporter } from './fleet/differences.ts'
 import { LedgerKeeper } from './ledger/keeper.ts'
+import { closeDueDays } from './ledger/ledger.ts'
 import { targetFigures } from './live/targets.ts'
 import { Watching } from './live/watching.ts'
 import { Notices } from './notices/notices.ts'
@@ -19,6 +20,8 @@ export type OfficeOptions = Readonly<{
   config: Config
   /** The other workers of this gateway. */
   siblings?: Siblings | undefined
+  /** Closes the ledger's days in a thread; without it, this one does. */
+  closeDays?: ((nowMs: number) => Promise<void>) | undefined
   clock: Clock
   log: Log
 }>
@@ -50,6 +53,7 @@ export type OperatedGateway = Readonly<{
 /** Opens the office of a front, and listens to its events. */
 export function openOffice(front: Front, options: OfficeOptions): Office {
   const { config, siblings, clock, log } = options
+  const { closeDays = (nowMs: number) => closeDueDays(front.stores, nowMs) } = options
   const { stores, self, member } = front
   const closers = new Closers()
   const storeWarnings = new StoreWarnings({ stores, clock, log })
@@ -81,7 +85,9 @@ export function openOffice(front: Front, options: OfficeOptions): Office {
   const refusals = { refusals: front.recentRefusals, gateway: self.name }
   closers.add(answerForRefusals(stores.questions, refusals))
   const ledger = new LedgerKeeper({
-    stores,
+    fleet: stores.fleet,
+    ledger: stores.ledger,
+    closeDays,
     self: { id: member().id, name: self.name },
     clock: () => front.quotas.nowMs,
     trouble: (err) =>

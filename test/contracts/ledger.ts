@@ -1,7 +1,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { Test } from 'tap'
 import { LedgerKeeper } from '../../gateway/office/ledger/keeper.ts'
-import { ledgerLines, type LedgerStores } from '../../gateway/office/ledger/ledger.ts'
+import { closeDueDays, ledgerLines, type LedgerStores } from '../../gateway/office/ledger/ledger.ts'
 import type { LedgerBy } from '../../gateway/office/ledger/lines.ts'
 import { packed, unpacked } from '../../gateway/office/ledger/rows.ts'
 import { ledgerDays } from '../../gateway/front/records/ledger-store.ts'
@@ -146,7 +146,9 @@ export function ledgerContract(
         const self = { id, name: id }
         const trouble = (error?: Error) => failures.push(error?.message)
         const made = new LedgerKeeper({
-          stores: { ...stores, fleet },
+          fleet,
+          ledger: stores.ledger,
+          closeDays: (nowMs) => closeDueDays(stores, nowMs),
           self,
           clock: () => now,
           trouble,

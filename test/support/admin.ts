@@ -4,11 +4,15 @@ import type { Test } from 'tap'
 import { createAdmin } from '../../gateway/office/admin/app.ts'
 import { createMetrics } from '../../gateway/office/admin/metrics/metrics.ts'
 import { adminTokensFrom } from '../../gateway/office/admin/token.ts'
+import { askHere, ConfigDesk } from '../../gateway/office/config/desk.ts'
 import { hindrances } from '../../gateway/office/config/hindrances.ts'
 import { readConfig } from '../../gateway/office/config/load.ts'
 import { Reloader } from '../../gateway/office/config/reload.ts'
-import { readingThreadOf } from '../../gateway/office/thread/input.ts'
-import type { ReadingThreadOptions } from '../../gateway/office/thread/reading-thread.ts'
+import {
+  OfficeThread,
+  officeOf,
+  type OfficeThreadOptions,
+} from '../../gateway/office/thread/office-thread.ts'
 import { configFor, startGateway, startUpstream, type GatewayOptions } from './gateway.ts'
 import { caller, type Call } from './http.ts'
 import { token } from './operator.ts'
@@ -18,7 +22,7 @@ export type AdminOptions = GatewayOptions &
     /** The tokens of operators; one that `ask` has unless told. */
     tokens?: string
     /** Runs what reads much in a thread, as a gateway of its own does. */
-    thread?: Partial<ReadingThreadOptions>
+    thread?: Partial<OfficeThreadOptions>
   }>
 
 /** A real gateway in this process, with its configuration in a file and its admin address open. */
@@ -30,18 +34,30 @@ export async function startAdmin(t: Test, options: AdminOptions = {}) {
   const gateway = await startGateway(t, { ...options, upstream, store })
   const file = join(folder, 'gateway.yaml')
   writeFileSync(file, configFor(upstream.url, store, options))
-  const metrics = createMetrics(gateway.app, () => reloader.state)
+  const loaded = readConfig(file, {})
+  const { text } = loaded
+  const here = askHere(new ConfigDesk({ file, environment: {}, text }))
+  const metrics = createMetrics(gateway.app, {
+    state: () => reloader.state,
+    officeRestarts: () => thread?.restarts ?? 0,
+  })
   const reloader: Reloader = new Reloader({
     file,
-    environment: {},
-    loaded: readConfig(file, {}),
+    desk: (name, ...given) => (thread?.desk ?? here)(name, ...given),
+    loaded,
     change: (config) => gateway.app.change(config),
     hindrances: (config) => hindrances(gateway.app.front.swaps, gateway.app.config, config),
     onAttempt: (result) => metrics.reloaded(result),
   })
   gateway.app.front.self.fileState = () => reloader.state
-  const handing = { gateway: gateway.app, reloader, secret }
-  const thread = options.thread && readingThreadOf(handing, options.thread)
+  const thread =
+    options.thread &&
+    new OfficeThread({
+      ...officeOf(gateway.app),
+      begin: () => ({ file, environment: {}, text: reloader.text, secret }),
+      ...options.thread,
+    })
+  t.teardown(() => thread?.close())
   let isStopping = false
   const admin = createAdmin({
     ...{ gateway: gateway.app, reloader, metrics, secret, log, clock },
@@ -62,5 +78,6 @@ export async function startAdmin(t: Test, options: AdminOptions = {}) {
     isStopping = true
     thread?.close()
   }
-  return { gateway, admin, url, file, operate, ask, write, stop }
+  const readMetrics = async (): Promise<string> => (await metrics.read()).text
+  return { gateway, admin, url, file, operate, ask, write, stop, metrics: readMetrics }
 }

@@ -1,5 +1,6 @@
-import { getEnvironmentData, parentPort } from 'node:worker_threads'
-import { answerQuestions } from '../../gateway/office/thread/answers.ts'
+import { getEnvironmentData } from 'node:worker_threads'
+import { listen } from '../../gateway/office/thread/listen.ts'
+import { answerer } from '../../gateway/office/thread/answers.ts'
 import { openerOf } from '../../gateway/front/stores/open.ts'
 import type { Stores } from '../../gateway/front/stores/stores.ts'
 import { act, arrived, begun, gateName, goOn } from './gate.ts'
@@ -8,12 +9,14 @@ const gate = new Int32Array(getEnvironmentData(gateName) as SharedArrayBuffer)
 Atomics.add(gate, begun, 1)
 
 /** The thread of a gateway, with real stores; a look at peaks does before it what the gate says. */
-if (parentPort) {
-  answerQuestions(parentPort, async (settings) => {
-    const open = await openerOf(settings)
-    return (options) => gated(open(options))
-  })
-}
+listen((beginning) =>
+  Promise.resolve(
+    answerer(beginning, async (settings) => {
+      const open = await openerOf(settings)
+      return (options) => gated(open(options))
+    }),
+  ),
+)
 
 function gated(stores: Stores): Stores {
   const list: Stores['peaks']['list'] = (...range) => {

@@ -3,12 +3,13 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Readable, type Duplex } from 'node:stream'
 import { Refusal } from '../../../shared/refusal.ts'
 import { becomesWebSocket } from '../../../shared/node/upgrade.ts'
-import { signatureHeader, signatureRefused, type Sign } from '../../../shared/signature.ts'
+import { signatureHeader, signatureRefused } from '../../../shared/signature.ts'
 import { refuse, type RequestRecord } from '../request-record.ts'
+import type { RouteForwarding } from './forwarding.ts'
 import { CallerBody, readWhole, smallBytes } from './caller-body.ts'
 import { addForwarded, headersForCaller, headersForBackend, type Headers } from './headers.ts'
 import { locationFor } from './location.ts'
-import type { Onlooker, OnlookerSlot } from './onlooker.ts'
+import type { Onlooker } from './onlooker.ts'
 import {
   broken,
   late,
@@ -28,26 +29,6 @@ import {
   type Outgoing,
 } from './target-attempt.ts'
 import type { Target } from './target.ts'
-import type { Ranges } from '../http/address.ts'
-import type { Clock } from '../../../shared/clock.ts'
-import type { Tunnels } from './tunnels.ts'
-import type { Route } from '../config/config.ts'
-import type { Upstream } from './upstream.ts'
-
-export type ForwardingOptions = Readonly<{
-  trustedProxies: Ranges
-  /** Signs requests; `undefined` without a secret. */
-  sign: Sign | undefined
-  clock: Clock
-  /** Called for a request that was admitted and then could not be answered. */
-  unanswered: (record: RequestRecord) => void
-  tunnels: Tunnels
-  /** Where a comparison looks on, while one runs. */
-  onlooker: Readonly<OnlookerSlot>
-}>
-
-/** All that the requests of one route share. */
-export type RouteForwarding = ForwardingOptions & Readonly<{ route: Route; upstream: Upstream }>
 
 /** Methods that do no harm twice, in case a failed attempt was executed after all. */
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])

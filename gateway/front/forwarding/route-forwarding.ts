@@ -4,13 +4,10 @@ import { pathOf } from '../../../shared/service.ts'
 import { answerActed } from './acted-answer.ts'
 import type { Route } from '../config/config.ts'
 import { refuse } from '../request-record.ts'
-import {
-  ForwardedRequest,
-  type ForwardingOptions,
-  type RouteForwarding,
-} from './forwarded-request.ts'
+import { ForwardedRequest } from './forwarded-request.ts'
 import { bodied, tooLarge } from './refusals.ts'
 import type { Upstream } from './upstream.ts'
+import type { ForwardingOptions, RouteForwarding } from './forwarding.ts'
 
 /** Sends a request to its backend at a path, and streams the answer back. */
 export type Forward = (request: FastifyRequest, reply: FastifyReply, path: string) => FastifyReply

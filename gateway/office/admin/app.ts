@@ -12,7 +12,8 @@ import { KeyMistake } from '../../front/keys/mistake.ts'
 import type { OperatedGateway } from '../office.ts'
 import { StoreDamaged, StoreUnavailable } from '../../front/stores/unavailable.ts'
 import { wire } from '../../front/http/wire.ts'
-import type { ReadingThread } from '../thread/reading-thread.ts'
+import type { Environment } from '../config/variables.ts'
+import type { OfficeThread } from '../thread/office-thread.ts'
 import { hostScreen } from './hosts.ts'
 import { jsonTypes, sentence, takeTexts } from './body.ts'
 import { addConsole } from './console.ts'
@@ -43,13 +44,16 @@ export type AdminOptions = Readonly<{
   log?: LogSettings | undefined
   clock?: Clock
   /** Runs operations that read much; without it, they run in this thread. */
-  thread?: ReadingThread | undefined
+  thread?: OfficeThread | undefined
+  /** The values that a configuration’s `${NAME}` may have. */
+  environment?: Environment
   isStopping: () => boolean
 }>
 
 /** The server of the admin address: health, metrics, the admin API and the console. */
 export function createAdmin(options: AdminOptions): FastifyInstance {
   const { gateway, reloader, metrics, tokens, secret, log, clock = Date.now } = options
+  const { thread, environment = {} } = options
   const app = createService({
     name: 'admin',
     log,
@@ -80,7 +84,7 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
     return reply.type(type).send(text)
   })
 
-  app.addHook('onClose', () => options.thread?.close())
+  app.addHook('onClose', () => thread?.close())
   app.decorateRequest('admin', null)
   const sessions = new Sessions(tokens, clock)
   addConsole(app, { gateway, tokens, sessions, clock })
@@ -97,7 +101,15 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
     requireKnownQueries(guarded)
     takeTexts(guarded, jsonTypes)
     const streams = new EventStreams(guarded, { isStopping: options.isStopping, clock })
-    addOperations(guarded, { gateway, reloader, secret, clock, streams, thread: options.thread })
+    addOperations(guarded, {
+      gateway,
+      reloader,
+      secret,
+      clock,
+      streams,
+      environment,
+      thread: thread?.readsStores ? thread : undefined,
+    })
     done()
   })
   return app

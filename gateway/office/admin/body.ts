@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { isUtf8 } from 'node:buffer'
 import { hasBody } from '../../../shared/node/linger.ts'
-import { atOnce } from '../../../shared/pieces.ts'
 import { Refusal } from '../../../shared/refusal.ts'
 import { isOf, type TSchema } from '../../../shared/schema.ts'
 import { mistakesIn } from '../config/check.ts'
@@ -75,7 +74,7 @@ export function read(body: unknown, schema: TSchema & { expected?: string }): un
     throw new Refusal('invalid_request', sentence(`this body can’t be taken: ${must}; ${why}`))
   }
   // JSON is YAML, so the check of configurations works for bodies.
-  const mistakes = atOnce(mistakesIn(atOnce(ConfigDocument.read(text)), schema))
+  const mistakes = mistakesIn(ConfigDocument.read(text), schema)
   const faults = mistakes.map((each) => each.sentence.replace(/^the file/, 'the body'))
   throw new Refusal('invalid_request', sentence(`this body can’t be taken: ${faults.join('; ')}`))
 }

@@ -1,17 +1,18 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../../../shared/clock.ts'
-import { inPieces } from '../../../shared/pieces.ts'
 import type { Reloader } from '../config/reload.ts'
 import { refusalsOf } from '../explain/refusals-of.ts'
 import { KeyMistake } from '../../front/keys/mistake.ts'
 import { operations } from '../operations/all.ts'
 import { desksFor, type Desks } from '../operations/desks.ts'
-import { examine } from '../operations/examine.ts'
 import type { Endpoint, GatewayContext } from '../operations/context.ts'
 import type { ContentParameter, Parameters } from '../operations/parameter.ts'
 import { requireOneOf, type Operation } from '../operations/operation.ts'
 import type { OperatedGateway } from '../office.ts'
-import type { ReadingThread } from '../thread/reading-thread.ts'
+import { examined } from '../config/desk.ts'
+import { nameOf } from '../config/check.ts'
+import type { Environment } from '../config/variables.ts'
+import type { OfficeThread } from '../thread/office-thread.ts'
 import { addWithTypes, requireNothing, textOf } from './body.ts'
 import type { EventStreams } from './events.ts'
 import { answer, formOf, types } from './operation-answer.ts'
@@ -33,8 +34,10 @@ export type OperationsOptions = Readonly<{
   secret: string | undefined
   clock: Clock
   streams: EventStreams
+  /** The values that a configuration’s `${NAME}` may have. */
+  environment: Environment
   /** Runs what reads much; without it, such operations run here. */
-  thread: ReadingThread | undefined
+  thread: OfficeThread | undefined
 }>
 
 type Served = Exclude<Operation, { where: 'command line' }>
@@ -127,7 +130,7 @@ function threadFor(
   operation: Served,
   given: Readonly<Record<string, unknown>>,
   { thread }: OperationsOptions,
-): ReadingThread | undefined {
+): OfficeThread | undefined {
   return operation.where === 'anywhere' && operation.readsMuch?.(given) ? thread : undefined
 }
 
@@ -160,7 +163,7 @@ function bodyOf(parameters: Parameters): ReadGiven {
 
 /** The context of an operation that the holder of a token asks for. */
 function contextOf(
-  { gateway, reloader, secret, clock }: OperationsOptions,
+  { gateway, reloader, secret, clock, environment }: OperationsOptions,
   operator: Operator,
   left: AbortSignal,
 ): GatewayContext {
@@ -180,8 +183,11 @@ function contextOf(
     desks: () => (desks ??= desksFor({ ...config, stores, clock, by })),
     secret,
     clock,
-    examine: (file) => inPieces(examine(file, reloader.environment)),
-    inForce: reloader.loaded,
+    examine: (file) => Promise.resolve(examined(file.read(), environment, file.name)),
+    inForce: async () => {
+      const { config: shown, lines } = await reloader.desk('view')
+      return { shown, lineOf: (path) => lines[nameOf(path)] }
+    },
     refusalsOf: (id) => refusalsOf(stores.questions, stores.fleet.size, id, own),
     flush: () => tallying.flush(),
     progress: () => () => undefined,

@@ -1,5 +1,4 @@
 import { isMap, isNode, isScalar, isSeq, type Node } from 'yaml'
-import type { Pieces } from '../../../shared/pieces.ts'
 import { isOf, type TSchema } from '../../../shared/schema.ts'
 import type { ConfigDocument } from './document.ts'
 import { mostMistakes, type Mistake, type Path } from './mistake.ts'
@@ -20,17 +19,11 @@ type Rule = Readonly<{
   enum?: readonly unknown[]
 }>
 
-/** The items of lists that are checked in one piece. */
-const itemsAtOnce = 100
-
 /** All mistakes of a file against its schema, each at its offset. */
-export function* mistakesIn(document: ConfigDocument, schema: TSchema): Pieces<Mistake[]> {
+export function mistakesIn(document: ConfigDocument, schema: TSchema): Mistake[] {
   const mistakes: Mistake[] = []
-  let checked = 0
   for (const found of faults(document, schema, document.root, [], 0)) {
-    if (found === 'an item is checked') {
-      if (++checked % itemsAtOnce === 0) yield
-    } else if (mistakes.length < mostMistakes) mistakes.push(found)
+    if (mistakes.length < mostMistakes) mistakes.push(found)
     else return [...mistakes, { ...found, sentence: 'there are more mistakes: mend these first' }]
   }
   return mistakes
@@ -43,7 +36,7 @@ function* faults(
   path: Path,
   /** The offset of the section around it, for a setting that isn't written. */
   sectionOffset: number,
-): Generator<Mistake | 'an item is checked'> {
+): Generator<Mistake> {
   const node = document.resolve(written)
   const offset = written?.range?.[0] ?? sectionOffset
   const passes = (rule: Rule): boolean =>
@@ -68,7 +61,6 @@ function* faults(
     else
       for (const [i, item] of node.items.entries()) {
         yield* faults(document, chosen.items, item, [...path, i], offset)
-        yield 'an item is checked'
       }
   } else if (!passes(chosen)) yield wrong()
 }

@@ -1,6 +1,5 @@
 import { isScalar, LineCounter, type Document, type Node, type YAMLParseError } from 'yaml'
 import { withoutTokens } from '../../../shared/log.ts'
-import type { Pieces } from '../../../shared/pieces.ts'
 import { FilledValues, type Reading } from './filled-values.ts'
 import { maskedJson, withoutPasswords } from './mask.ts'
 import { mostMistakes, type Mistake, type Path } from './mistake.ts'
@@ -37,22 +36,19 @@ export class ConfigDocument {
    * Without an environment, `${NAME}` is ordinary text. With `names` (for a text from somebody who may not see the
    * environment), a value that a variable decides is unknown and stays `${NAME}`.
    */
-  static *read(
+  static read(
     text: string,
     environment?: Environment,
     reading: Reading = 'values',
-  ): Pieces<ConfigDocument> {
+  ): ConfigDocument {
     const lines = new LineCounter()
-    const document = yield* yamlDocument(environment ? guardedText(text) : text, lines)
-    yield
+    const document = yamlDocument(environment ? guardedText(text) : text, lines)
     const [broken] = document.errors
       .filter(({ code }) => code !== 'DUPLICATE_KEY')
       .sort((a, b) => a.pos[0] - b.pos[0])
     const orphans = broken ? [] : aliasesOfNothing(document)
-    yield
     const isReadable = !broken && orphans.length === 0
     const isBomb = isReadable && !canUnfold(() => document.toJS())
-    yield
     const about = { broken, orphans, isBomb }
     return new ConfigDocument(document, { text, lines, environment, reading, ...about })
   }

@@ -1,4 +1,3 @@
-import { atOnce, inPieces, type Pieces } from '../../../shared/pieces.ts'
 import type { Config } from '../../front/config/config.ts'
 import { ConfigError } from './config-error.ts'
 import { ConfigDocument } from './document.ts'
@@ -34,32 +33,14 @@ export function readConfig(
   environment: Environment = process.env,
   readsDocument = true,
 ): Loaded {
-  return atOnce(load(textOf(file), environment, file, readsDocument))
-}
-
-/** Like `readConfig`, in pieces between which requests go on: 1,000 routes take 70 ms. */
-export async function readConfigInPieces(file: string, environment: Environment): Promise<Loaded> {
-  return inPieces(load(textOf(file), environment, file))
+  return load(textOf(file), environment, file, readsDocument)
 }
 
 /** Like `readConfig` for a text that is in no file; messages call it `name`. */
 export function loadedFrom(text: string, environment: Environment, name: string): Loaded {
-  return atOnce(loadGiven(text, environment, name))
-}
-
-/** Like `loadedFrom`, in pieces between which requests go on. */
-export function loadedInPieces(
-  text: string,
-  environment: Environment,
-  name: string,
-): Promise<Loaded> {
-  return inPieces(loadGiven(text, environment, name))
-}
-
-function* loadGiven(text: string, environment: Environment, name: string): Pieces<Loaded> {
   if (text.length > mostBytes)
     throw new ConfigError(`${name} has ${text.length} characters; at most ${mostBytes} are allowed`)
-  return yield* load(text, environment, name)
+  return load(text, environment, name)
 }
 
 /** The configuration from an object of the file's form, as programs give it. */
@@ -72,7 +53,7 @@ export function readObject(written: ConfigFile): Pick<Loaded, 'config' | 'warnin
   const placeless = (lines: readonly string[]): string[] =>
     lines.map((line) => line.replace(/^config:\d+:\d+: /, ''))
   try {
-    const { config, warnings } = atOnce(load(JSON.stringify(written), undefined, 'config'))
+    const { config, warnings } = load(JSON.stringify(written), undefined, 'config')
     return { config, warnings: placeless(warnings) }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
@@ -83,32 +64,28 @@ export function readObject(written: ConfigFile): Pick<Loaded, 'config' | 'warnin
 
 /** The configuration from a text; messages call it `name`. */
 export function parseConfig(text: string, environment: Environment, name: string): Config {
-  return atOnce(load(text, environment, name)).config
+  return load(text, environment, name).config
 }
 
-function* load(
+function load(
   text: string,
   environment: Environment | undefined,
   name: string,
   readsDocument = true,
-): Pieces<Loaded> {
-  const document = yield* ConfigDocument.read(text, environment)
+): Loaded {
+  const document = ConfigDocument.read(text, environment)
   // A program that brings an object guards its admin address itself.
   const adminToken = environment === undefined || hasToken(environment)
   const files = new NamedFiles(name, { readsDocument })
-  const preview = yield* previewOf(document, name, { files, adminToken })
+  const preview = previewOf(document, name, { files, adminToken })
   // The preview has checked it against the schema.
   const value = document.value(document.root) as ConfigFile
-  yield
   const file = withDefaults(value)
-  yield
   const settings = configFrom(file, {
     certificates: (file) => checked(files.certificates(file).text),
     document: (file) => checked(files.openapi(file).json),
   })
-  yield
   const config = frozen({ ...settings, hash: hashOf(text) })
-  yield
   // The preview has checked it against the schema.
   const sharedHash = sharedHashOf(document.written() as ConfigFile)
   return { ...preview, config, text, sharedHash }

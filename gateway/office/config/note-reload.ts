@@ -2,8 +2,6 @@ import type { Log } from '../../../shared/log.ts'
 import type { Stores } from '../../front/stores/stores.ts'
 import { noterFor } from '../../front/records/audit.ts'
 import type { ConfigNews } from '../notices/config-news.ts'
-import { changeOf } from './diff.ts'
-import type { Loaded } from './load.ts'
 import type { Reloaded, ReloadOptions } from './reload.ts'
 
 export type NoteReloadOptions = Readonly<{
@@ -17,16 +15,16 @@ export type NoteReloadOptions = Readonly<{
   isLeader: boolean
   log: Log
   /** Logs the warnings of a configuration. */
-  warnOf: (loaded: Loaded) => void
+  warn: (warnings: readonly string[]) => void
 }>
 
 /** Makes the function that tells of each attempt to reload: metrics, audit, notices and log. */
 export function noteReload(options: NoteReloadOptions): ReloadOptions['onAttempt'] {
-  const { gateway, metrics, file, isLeader, log, warnOf } = options
+  const { gateway, metrics, file, isLeader, log, warn } = options
   const news = gateway.office.notices.config
-  return (result, { hash, mistakes }, { by, before, loaded }) => {
+  return (result, { hash, mistakes }, { by, candidate }) => {
     metrics.reloaded(result)
-    const change = changeOf(file, before, loaded.shown)
+    const change = result === 'changed' ? candidate?.change : undefined
     if (change && isLeader) {
       const noted = noterFor(gateway.front.stores.audit, by, Date.now)
       noted(change).catch((err: unknown) => {
@@ -34,7 +32,7 @@ export function noteReload(options: NoteReloadOptions): ReloadOptions['onAttempt
       })
     }
     if (result === 'changed') {
-      warnOf(loaded)
+      warn(candidate?.warnings ?? [])
       news.changed({ file, hash, by, places: Object.keys(change?.after ?? {}) })
     }
     if (mistakes === undefined) {

@@ -1,5 +1,4 @@
 import { LineCounter, type Document } from 'yaml'
-import { atOnce } from '../../../shared/pieces.ts'
 import { openapiFaults, type Fault } from './openapi-faults.ts'
 import { mostLevels, yamlDocument } from './yaml-document.ts'
 import { yamlSentence } from './yaml-sentences.ts'
@@ -21,7 +20,7 @@ export function openapiFrom(text: string): ReadOpenapi {
     return { json: JSON.stringify(parsed), faults: [] }
   }
   const lines = new LineCounter()
-  const document = atOnce(yamlDocument(text, lines))
+  const document = yamlDocument(text, lines)
   const placeOf = (offset: number): string => {
     const { line, col } = lines.linePos(offset)
     return `${line}:${col}`

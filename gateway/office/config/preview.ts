@@ -1,5 +1,4 @@
 import type { Plan } from '../../front/limits/plan.ts'
-import type { Pieces } from '../../../shared/pieces.ts'
 import { mistakesIn, nameOf } from './check.ts'
 import { ConfigError } from './config-error.ts'
 import { contradictionsIn, type World } from './contradictions/contradictions.ts'
@@ -46,21 +45,17 @@ export type Extended = Readonly<{ path: Path; key?: string; account?: string }>
  * Checks a text from somebody who may see neither this machine's environment nor its files: it reads only the names of
  * variables, and no files. Throws as `parseConfig` does.
  */
-export function* previewConfig(
-  text: string,
-  environment: Environment,
-  name: string,
-): Pieces<Preview> {
-  const document = yield* ConfigDocument.read(text, environment, 'names')
-  return yield* previewOf(document, name, {
+export function previewConfig(text: string, environment: Environment, name: string): Preview {
+  const document = ConfigDocument.read(text, environment, 'names')
+  return previewOf(document, name, {
     files: undefined,
     adminToken: hasToken(environment),
   })
 }
 
 /** Checks a document; throws a `ConfigError` with all its mistakes. */
-export function* previewOf(document: ConfigDocument, name: string, world: World): Pieces<Preview> {
-  const found = yield* mistakesOf(document, world)
+export function previewOf(document: ConfigDocument, name: string, world: World): Preview {
+  const found = mistakesOf(document, world)
   const lines = (isWarning: boolean): string[] => {
     const those = found.filter((each) => Boolean(each.isWarning) === isWarning)
     return linesOf(document, name, those)
@@ -74,12 +69,9 @@ export function* previewOf(document: ConfigDocument, name: string, world: World)
     })
     return linesOf(document, name, faults)
   }
-  yield
   // `shown` has the form that was just checked.
   const file = withDefaults(document.shown() as ConfigFile)
-  yield
   const shown = frozen(shownFrom(file))
-  yield
   return {
     shown,
     warnings,
@@ -97,14 +89,12 @@ export function* previewOf(document: ConfigDocument, name: string, world: World)
 }
 
 /** All mistakes of a document, with its warnings. */
-function* mistakesOf(document: ConfigDocument, world: World): Pieces<readonly Mistake[]> {
+function mistakesOf(document: ConfigDocument, world: World): readonly Mistake[] {
   const { mistakes, isSound } = document
   if (!isSound) return mistakes
-  yield
-  const ofSchema = yield* mistakesIn(document, fileSchema)
+  const ofSchema = mistakesIn(document, fileSchema)
   const faults = [...mistakes, ...ofSchema, ...maskedIn(document)]
-  yield
-  const more = [...faults, ...(yield* contradictionsIn(document, faults, world))]
+  const more = [...faults, ...contradictionsIn(document, faults, world)]
   // A missing variable causes further mistakes at its offset, which aren't worth reporting.
   const reported = new Set(mistakes.map(({ offset }) => offset))
   return [...mistakes, ...more.filter(({ offset }) => !reported.has(offset))]

@@ -2,9 +2,9 @@ import { stat } from 'node:fs/promises'
 import type { Config } from '../../front/config/config.ts'
 import { fixedSections } from './diff.ts'
 import { ConfigError } from './config-error.ts'
-import { readConfigInPieces, type Loaded } from './load.ts'
+import type { AskDesk, Candidate } from './desk.ts'
+import { frozen } from './frozen.ts'
 import type { Fault } from './preview.ts'
-import type { Environment } from './variables.ts'
 
 /** The state of the configuration, for the admin API and the metrics. */
 export type ConfigState = Readonly<{
@@ -22,9 +22,10 @@ export type Reloaded = 'changed' | 'unchanged' | 'refused'
 
 export type ReloadOptions = Readonly<{
   file: string
-  environment: Environment
+  /** Reads and checks the file. */
+  desk: AskDesk
   /** The configuration in force at first. */
-  loaded: Loaded
+  loaded: Pick<Candidate, 'config' | 'text' | 'sharedHash'>
   /** Puts another configuration in force. If it rejects, nothing has changed. */
   change: (config: Config) => Promise<void>
   /** Settings that something under way keeps from being changed as a configuration would. */
@@ -33,8 +34,8 @@ export type ReloadOptions = Readonly<{
   onAttempt: (result: Reloaded, state: ConfigState, attempt: Attempt) => void
 }>
 
-/** One attempt to reload: its author, the shown form of the configuration before, and the configuration after. */
-export type Attempt = Readonly<{ by: string; before: unknown; loaded: Loaded }>
+/** One attempt to reload: its author, and the configuration that was read, if it has no mistakes. */
+export type Attempt = Readonly<{ by: string; candidate: Candidate | undefined }>
 
 /** The author of reloads that follow the file by themselves. */
 const watcher = 'the file'
@@ -49,7 +50,8 @@ const lookEveryMs = 100
  */
 export class Reloader {
   readonly #options: ReloadOptions
-  #loaded: Loaded
+  #config: Config
+  #text: string
   #state: ConfigState
   /** The file's stamp at the last look. */
   #stamp = ''
@@ -60,8 +62,9 @@ export class Reloader {
 
   constructor(options: ReloadOptions) {
     this.#options = options
-    this.#loaded = options.loaded
     const { file, loaded } = options
+    this.#config = loaded.config
+    this.#text = loaded.text
     this.#state = { file, ...inForceSince(loaded, Date.now()) }
   }
 
@@ -69,14 +72,14 @@ export class Reloader {
     return this.#state
   }
 
-  /** The configuration in force. */
-  get loaded(): Loaded {
-    return this.#loaded
+  /** The text in force. */
+  get text(): string {
+    return this.#text
   }
 
-  /** The values of the file's `${NAME}`. */
-  get environment(): Environment {
-    return this.#options.environment
+  /** Asks the desk that reads the file. */
+  get desk(): AskDesk {
+    return this.#options.desk
   }
 
   /** Begins to follow the file. */
@@ -116,18 +119,20 @@ export class Reloader {
     return attempt
   }
 
-  /** Throws a `ConfigError` if a configuration changes what needs a restart. */
-  requireChangeable({ config, fault }: Loaded): void {
-    const before = this.#loaded.config
+  /** Throws a `ConfigError` if the desk's latest candidate changes what needs a restart. */
+  async requireChangeable({ config }: Candidate): Promise<void> {
+    const { desk, hindrances } = this.#options
     const changed = fixedSections.filter(
-      (name) => JSON.stringify(before[name]) !== JSON.stringify(config[name]),
+      (name) => JSON.stringify(this.#config[name]) !== JSON.stringify(config[name]),
     )
     const faults: Fault[] = changed.map((name) => [
       [name],
       'can’t be changed while the gateway runs: restart it',
     ])
-    faults.push(...this.#options.hindrances(config))
-    if (faults.length > 0) throw fault(faults)
+    faults.push(...hindrances(config))
+    if (faults.length === 0) return
+    const mistakes = await desk('faultLines', faults)
+    throw new ConfigError(mistakes.join('\n'), { mistakes })
   }
 
   async #look(): Promise<void> {
@@ -142,47 +147,43 @@ export class Reloader {
   }
 
   async #attempt(by: string): Promise<Reloaded> {
-    const { file, environment, change } = this.#options
-    const { shown } = this.#loaded
-    let loaded: Loaded | undefined
+    const { desk, change } = this.#options
+    let candidate: Candidate | undefined
     const report = (result: Reloaded, state: Partial<ConfigState>): Reloaded => {
       this.#state = { ...this.#state, ...state }
-      this.#options.onAttempt(result, this.#state, { by, before: shown, loaded: this.#loaded })
+      this.#options.onAttempt(result, this.#state, { by, candidate })
       return result
     }
     try {
-      loaded = await readConfigInPieces(file, environment)
+      candidate = await desk('read')
       // Somebody may have undone a mistake: nothing changes, but the mistakes are gone.
-      if (isSame(loaded, this.#loaded)) return report('unchanged', { mistakes: undefined })
-      const { config } = loaded
-      this.requireChangeable(loaded)
+      if (candidate.isInForce) return report('unchanged', { mistakes: undefined })
+      await this.requireChangeable(candidate)
+      const config = frozen(candidate.config)
       await change(config)
-      this.#loaded = loaded
-      return report('changed', inForceSince(loaded, Date.now()))
+      await desk('adopt')
+      this.#config = config
+      this.#text = candidate.text
+      return report('changed', inForceSince(candidate, Date.now()))
     } catch (error) {
-      return report('refused', { mistakes: mistakesOf(error, file, loaded) })
+      return report('refused', { mistakes: await this.#mistakesOf(error) })
     }
+  }
+
+  async #mistakesOf(error: unknown): Promise<string> {
+    const { file, desk } = this.#options
+    const sentence = error instanceof Error ? error.message : String(error)
+    if (error instanceof ConfigError) return sentence
+    // A foreign error may quote values from the environment.
+    return `${file}: ${await desk('withNames', sentence)}`
   }
 }
 
-function inForceSince({ config, sharedHash }: Loaded, loadedAtMs: number) {
+function inForceSince(
+  { config, sharedHash }: Pick<Candidate, 'config' | 'sharedHash'>,
+  loadedAtMs: number,
+) {
   return { hash: config.hash, sharedHash, loadedAtMs, mistakes: undefined }
-}
-
-/** Whether two loaded files have the same text, the same certificates and the same OpenAPI document. */
-function isSame(one: Loaded, other: Loaded): boolean {
-  const [certificates, others] = [one, other].map(({ config }) =>
-    JSON.stringify([...config.upstreams.values()].map(({ ca }) => ca ?? null)),
-  )
-  const isDocumentSame = one.config.portal?.document === other.config.portal?.document
-  return one.text === other.text && certificates === others && isDocumentSame
-}
-
-function mistakesOf(error: unknown, file: string, loaded: Loaded | undefined): string {
-  const sentence = error instanceof Error ? error.message : String(error)
-  if (error instanceof ConfigError) return sentence
-  // A foreign error may quote values from the environment.
-  return `${file}: ${loaded?.withNames(sentence) ?? sentence}`
 }
 
 /** The file's inode, size and times: another text has another stamp. */

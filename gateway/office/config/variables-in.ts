@@ -1,13 +1,11 @@
 import { visit } from 'yaml'
-import type { Pieces } from '../../../shared/pieces.ts'
 import { baredText, guardedText } from './variables.ts'
 import { yamlDocument } from './yaml-document.ts'
 
 /** The names of the variables that are in the values of a text; those in comments aren't. */
-export function* variablesIn(text: string): Pieces<ReadonlySet<string>> {
+export function variablesIn(text: string): ReadonlySet<string> {
   const names = new Set<string>()
-  const document = yield* yamlDocument(guardedText(text))
-  yield
+  const document = yamlDocument(guardedText(text))
   visit(document, {
     Scalar: (key, { value }) => {
       if (key === 'key' || typeof value !== 'string') return

@@ -1,4 +1,3 @@
-import { breathe } from '../../../shared/breathe.ts'
 import type { KeyStore } from '../../front/keys/store.ts'
 import type { Plan } from '../../front/limits/plan.ts'
 import { dayMs } from '../../front/limits/step.ts'
@@ -77,12 +76,10 @@ export async function planDemand(
       }
       ofQuotas.add(all, group)
     }
-    await breathe()
   }
   const byDay = []
   for (const [day, { minute, used }] of [...days].sort(([a], [b]) => a - b)) {
     byDay.push({ on: dayText(day), minute: minute.distribution(), day: used.distribution() })
-    await breathe()
   }
   return {
     plan: plan.name,

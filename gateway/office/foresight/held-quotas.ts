@@ -1,4 +1,3 @@
-import { breathe } from '../../../shared/breathe.ts'
 import { numbersPerDay, type PeakStore, type QuotaPeaks } from '../../front/counts/peak-store.ts'
 import type { PlannedQuota, PlannedQuotas } from './planned-quotas.ts'
 
@@ -48,7 +47,6 @@ export async function heldAgainst(
       if (quota) hold(held, quota, peaks, toDay)
       else for (let i = 0; i < peaks.numbers.length; i += numbersPerDay) begin(held, peaks, i)
     }
-    await breathe()
   }
   return held
 }

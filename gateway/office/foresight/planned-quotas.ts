@@ -3,10 +3,6 @@ import type { KeyStore } from '../../front/keys/store.ts'
 import { stateOf } from '../../front/keys/view.ts'
 import type { Limits } from '../../front/limits/limits.ts'
 import { effectiveLimits, type Plan } from '../../front/limits/plan.ts'
-import { breathe } from '../../../shared/breathe.ts'
-
-/** Keys that are looked at in one turn of the loop. */
-const keysAtOnce = 1_000
 
 /** A window of a limit. */
 export type Window = 'perMinute' | 'perDay'
@@ -60,9 +56,7 @@ export async function plannedQuotas(
   const usual = changeFor({}, now, then)
   let ownLimits = 0
   let temporary = 0
-  let count = 0
   for await (const key of store.list()) {
-    if (++count % keysAtOnce === 0) await breathe()
     if (stateOf(key, nowMs) !== 'active') continue
     if (wasTemporary(key, now.name, fromMs)) temporary++
     const change =

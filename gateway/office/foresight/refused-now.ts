@@ -1,8 +1,7 @@
-import { breathe } from '../../../shared/breathe.ts'
 import type { QuotaStore } from '../../front/limits/store.ts'
 import type { PlannedQuota } from './planned-quotas.ts'
 
-/** Quotas that are asked about in one turn of the loop. */
+/** Quotas that are asked about at a time. */
 const batchSize = 100
 
 /** The quotas whose next request of one point would be refused by the limits then, by their counters of now. */
@@ -27,7 +26,6 @@ export async function refusedNow(
   for (let start = 0; start < quotas.length; start += batchSize) {
     const asked = ask(quotas.slice(start, start + batchSize))
     await before
-    await breathe()
     before = asked
   }
   await before

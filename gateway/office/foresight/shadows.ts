@@ -1,4 +1,3 @@
-import { inTurns, sortedInTurns } from '../../../shared/in-turns.ts'
 import { csvText } from '../../../shared/csv-text.ts'
 import type { KeyStore } from '../../front/keys/store.ts'
 import type { Plan } from '../../front/limits/plan.ts'
@@ -73,7 +72,7 @@ export async function shadowReport(
     sum.lastMs = Math.max(sum.lastMs, lastMs)
   }
   const found: ShadowedKey[] = []
-  for await (const [name, sum] of inTurns(sums)) {
+  for (const [name, sum] of sums) {
     if (sum.minute + sum.day === 0) continue
     const [id = ''] = name.split(' ', 1)
     found.push(await shadowedKey(keys, id, sum))
@@ -82,7 +81,7 @@ export async function shadowReport(
     from: dayText(fromDay),
     to: dayText(toDay),
     shadows: shadowed.map(shadowView),
-    keys: await sortedInTurns(found, byRefusals),
+    keys: found.sort(byRefusals),
   }
 }
 

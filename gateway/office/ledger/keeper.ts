@@ -1,6 +1,7 @@
 import type { Clock } from '../../../shared/clock.ts'
 import type { FleetStore } from '../../front/fleet/store.ts'
-import { closeDueDays, lastDueDay, type LedgerStores } from './ledger.ts'
+import type { LedgerStore } from '../../front/records/ledger-store.ts'
+import { dueDays, lastDueDay } from './ledger.ts'
 
 /** The time between two looks at the clock. */
 const everyMs = 5_000
@@ -9,7 +10,10 @@ const everyMs = 5_000
 const lease = 'ledger'
 
 export type KeeperOptions = Readonly<{
-  stores: LedgerStores & Readonly<{ fleet: Pick<FleetStore, 'take' | 'leave' | 'list'> }>
+  fleet: Pick<FleetStore, 'take' | 'leave' | 'list'>
+  ledger: LedgerStore
+  /** Closes the days that are due at a time of the store's clock. */
+  closeDays: (nowMs: number) => Promise<void>
   self: Readonly<{ id: string; name: string }>
   /** The estimate of the store's time, by which it looks. Days are closed by the store's own. */
   clock: Clock
@@ -35,15 +39,15 @@ export class LedgerKeeper {
 
   /** Closes what is due. Between two days it asks nobody. */
   async look(): Promise<void> {
-    const { stores, self, clock, trouble } = this.#options
+    const { fleet, ledger, closeDays, self, clock, trouble } = this.#options
     if (lastDueDay(clock()) <= this.#closedDay || this.#isClosing) return
     this.#isClosing = true
     try {
-      if ((await stores.fleet.take(lease, self.id, self.name)) !== undefined) return
-      const { nowMs } = await stores.fleet.list()
-      await closeDueDays(stores, nowMs)
+      if ((await fleet.take(lease, self.id, self.name)) !== undefined) return
+      const { nowMs } = await fleet.list()
+      if ((await dueDays(ledger, nowMs)).length > 0) await closeDays(nowMs)
       this.#closedDay = lastDueDay(nowMs)
-      await stores.fleet.leave(lease, self.id)
+      await fleet.leave(lease, self.id)
       if (this.#isFailing) trouble(undefined)
       this.#isFailing = false
     } catch (error) {

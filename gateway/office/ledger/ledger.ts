@@ -5,7 +5,7 @@ import type { Stores } from '../../front/stores/stores.ts'
 import { gathered, type Sources } from './gather.ts'
 import { linesOf, PlanSums, type LedgerBy, type LedgerLine } from './lines.ts'
 import { packed, unpacked, type LedgerRow } from './rows.ts'
-import { graceMs, ledgerDays } from '../../front/records/ledger-store.ts'
+import { graceMs, ledgerDays, type LedgerStore } from '../../front/records/ledger-store.ts'
 
 export type LedgerStores = Sources & Pick<Stores, 'ledger'>
 
@@ -14,13 +14,21 @@ export function lastDueDay(nowMs: number): number {
   return Math.floor((nowMs - graceMs) / dayMs) - 1
 }
 
-/** Closes the days that are over, as far as their counters are still there. Any number of processes may do it at once. */
-export async function closeDueDays(stores: LedgerStores, nowMs: number): Promise<void> {
-  const { ledger } = stores
+/** The days that are over and not closed yet, as far as their counters are still there. */
+export async function dueDays(ledger: LedgerStore, nowMs: number): Promise<number[]> {
   const today = Math.floor(nowMs / dayMs)
   const began = await ledger.begin(today)
+  const due: number[] = []
   for (let day = Math.max(began, today - pastDays); day <= lastDueDay(nowMs); day++) {
-    if (await ledger.isClosed(day)) continue
+    if (!(await ledger.isClosed(day))) due.push(day)
+  }
+  return due
+}
+
+/** Closes the days that are due. Any number of processes may do it at once. */
+export async function closeDueDays(stores: LedgerStores, nowMs: number): Promise<void> {
+  const { ledger } = stores
+  for (const day of await dueDays(ledger, nowMs)) {
     await ledger.close({ day, chunks: await packed(await gathered(stores, day)) })
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../shared/clock.ts'
 import type { Config } from '../../front/config/config.ts'
+import type { Examined } from '../config/desk.ts'
 import type { Preview } from '../config/preview.ts'
 import type { FoundRefusals } from '../explain/refusals-of.ts'
 import type { Reloader } from '../config/reload.ts'
@@ -14,9 +15,6 @@ export type Endpoint = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /admin/${
 
 /** The body of a request to the running gateway, and its headers. */
 export type Sent = Readonly<{ body?: string; headers: Readonly<Record<string, string>> }>
-
-/** The result of checking a configuration: a preview, or its mistakes. */
-export type Examined = Readonly<{ preview?: Preview; mistakes: readonly string[] }>
 
 /** Everything that an operation works on, in a gateway or in a command. */
 export type Context = Readonly<{
@@ -35,7 +33,7 @@ export type Context = Readonly<{
   /** Checks a configuration. A command throws mistakes, a gateway returns them. */
   examine: (file: Content) => Promise<Examined>
   /** The configuration in force in a running gateway, in its shown form; `undefined` in a command. */
-  inForce: Pick<Preview, 'shown' | 'lineOf'> | undefined
+  inForce: (() => Promise<Pick<Preview, 'shown' | 'lineOf'>>) | undefined
   /** Asks all gateways for the refused and failed answers with an id. */
   refusalsOf: (id: string) => Promise<FoundRefusals>
   /** Writes the counts that are still in this process's memory to the store. */

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { MessagePort } from 'node:worker_threads'
-import { more, type ThreadAnswer } from './messages.ts'
+import { answerFrom, more, type ThreadAnswer } from './messages.ts'
 import { errorFrom } from './sent-error.ts'
 
 /** The time after which the answer of a client that reads nothing is cut. */
@@ -14,14 +14,27 @@ type Why = () => Error | Promise<Error>
  * ended with, or with `why` if the port closes before.
  */
 export async function answerOver(port: MessagePort, why: Why): Promise<Buffer | Readable> {
-  const first = await new Promise<ThreadAnswer | undefined>((resolve) => {
-    port.once('message', resolve)
-    port.once('close', () => resolve(undefined))
-  })
+  const first = await firstOver(port)
   if (first?.is === 'piece') return new Pieces(port, bufferOf(first.text), why)
   port.close()
   if (first?.is === 'whole') return bufferOf(first.text)
   throw first?.is === 'error' ? errorFrom(first.error) : await why()
+}
+
+/** The value that comes through a port; rejects as `answerOver` does. */
+export async function valueOver(port: MessagePort, why: Why): Promise<unknown> {
+  const first = await firstOver(port)
+  port.close()
+  if (first?.is === 'value') return first.value
+  throw first?.is === 'error' ? errorFrom(first.error) : await why()
+}
+
+async function firstOver(port: MessagePort): Promise<ThreadAnswer | undefined> {
+  const message = await new Promise<unknown>((resolve) => {
+    port.once('message', resolve)
+    port.once('close', () => resolve(undefined))
+  })
+  return message === undefined ? undefined : answerFrom(message)
 }
 
 /** The pieces of a long answer. The thread makes the next one when the client has taken the one before. */
@@ -34,10 +47,12 @@ class Pieces extends Readable {
     super({ highWaterMark: 1 })
     this.#port = port
     this.#first = first
-    port.on('message', (told: ThreadAnswer) => {
-      if (told.is === 'piece') this.#send(bufferOf(told.text))
-      else if (told.is === 'error') this.destroy(errorFrom(told.error))
-      else this.push(null)
+    port.on('message', (message: unknown) => {
+      try {
+        this.#take(answerFrom(message))
+      } catch (error) {
+        this.destroy(error as Error)
+      }
     })
     port.once('close', () => {
       if (!this.readableEnded && !this.destroyed)
@@ -57,6 +72,12 @@ class Pieces extends Readable {
     clearTimeout(this.#stall)
     this.#port.close()
     done(error)
+  }
+
+  #take(answer: ThreadAnswer): void {
+    if (answer.is === 'piece') this.#send(bufferOf(answer.text))
+    else if (answer.is === 'error') this.destroy(errorFrom(answer.error))
+    else this.push(null)
   }
 
   #send(piece: Buffer): void {

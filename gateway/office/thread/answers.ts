@@ -1,42 +1,84 @@
 import type { MessagePort } from 'node:worker_threads'
-import { atOnce } from '../../../shared/pieces.ts'
-import { nameOf } from '../config/check.ts'
-import { operations } from '../operations/all.ts'
 import type { Context } from '../operations/context.ts'
 import { desksFor } from '../operations/desks.ts'
-import { examine } from '../operations/examine.ts'
+import { askHere, ConfigDesk, examined } from '../config/desk.ts'
 import { Listed } from '../operations/listed.ts'
 import type { Outcome } from '../operations/operation.ts'
 import { openerOf } from '../../front/stores/open.ts'
 import type { Stores } from '../../front/stores/stores.ts'
-import { more, received, type Asked, type Form, type ThreadAnswer } from './messages.ts'
+import {
+  more,
+  received,
+  type Asked,
+  type Beginning,
+  type Form,
+  type SentQuestion,
+  type ThreadAnswer,
+  askedFrom,
+} from './messages.ts'
 import { sentError } from './sent-error.ts'
 
-/**
- * Answers the questions that come through a port. Each has stores of its own, opened as a command opens them: they read
- * beside the gateway, and no question sees what another one has cached.
- */
-export function answerQuestions(gateway: MessagePort, opener = openerOf): void {
-  gateway.on('message', (asked: Asked) => void answer(asked, opener))
+/** Makes the function that answers questions, with what the thread works with. */
+export function answerer(beginning: Beginning, opener = openerOf): (message: unknown) => void {
+  const room: Room = { beginning, desk: new ConfigDesk(beginning), opener }
+  return (message) => void answer(askedFrom(message), room)
 }
 
-async function answer(asked: Asked, opener: typeof openerOf): Promise<void> {
-  const { question, handed, port } = asked
+type Room = Readonly<{ beginning: Beginning; desk: ConfigDesk; opener: typeof openerOf }>
+
+async function answer(asked: Asked, room: Room): Promise<void> {
+  const { port } = asked
   const tell = (message: ThreadAnswer): void =>
     port.postMessage(message, 'text' in message ? [message.text.buffer] : [])
+  try {
+    if ('question' in asked) return await answerOperation(asked.question, port, room, tell)
+    if ('closeDaysAtMs' in asked) {
+      await closeDays(asked.closeDaysAtMs, port, room)
+      return tell({ is: 'value', value: undefined })
+    }
+    const { name, given } = asked.desk
+    tell({ is: 'value', value: await askHere(room.desk)(name, ...(given as [never, never])) })
+  } catch (error) {
+    tell({ is: 'error', error: sentError(error) })
+  }
+}
+
+/**
+ * Answers a question about an operation. Each has stores of its own, opened as a command opens them: they read
+ * beside the gateway, and no question sees what another one has cached.
+ */
+async function answerOperation(
+  question: SentQuestion,
+  port: MessagePort,
+  room: Room,
+  tell: (message: ThreadAnswer) => void,
+): Promise<void> {
   const own = new OwnStores(port)
   try {
-    const open = await opener(handed.config.store)
+    const { operations } = await import('../operations/all.ts')
+    const open = await room.opener(room.desk.inForce.config.store)
     const operation = operations.find(({ name }) => name === question.name)
     if (operation?.where !== 'anywhere') throw new Error(`${question.name} can't be asked here`)
     const given = received(operation.parameters, question.given)
     const outcome = await operation.run(
-      contextOf(asked, () => own.get(() => open({ forCommandLine: true }))),
+      contextOf(question, room, () => own.get(() => open({ forCommandLine: true }))),
       given,
     )
     await sendOutcome(outcome, question.form, { tell, asked: () => own.askedForMore() })
-  } catch (error) {
-    tell({ is: 'error', error: sentError(error) })
+  } finally {
+    await own.close()
+  }
+}
+
+async function closeDays(nowMs: number, port: MessagePort, room: Room): Promise<void> {
+  const own = new OwnStores(port)
+  try {
+    const { closeDueDays } = await import('../ledger/ledger.ts')
+    const open = await room.opener(room.desk.inForce.config.store)
+    await closeDueDays(
+      own.get(() => open({ forCommandLine: true })),
+      nowMs,
+    )
   } finally {
     await own.close()
   }
@@ -74,9 +116,14 @@ class OwnStores {
   }
 }
 
-function contextOf({ question, handed }: Asked, stores: () => Stores): Context {
-  const { config, shown, lines, environment, secret } = handed
-  const { by, nowMs } = question
+function contextOf(
+  { by, nowMs }: SentQuestion,
+  { desk, beginning }: Room,
+  stores: () => Stores,
+): Context {
+  const { inForce } = desk
+  const { config } = inForce
+  const { secret, environment } = beginning
   const clock = (): number => nowMs
   return {
     config,
@@ -84,10 +131,10 @@ function contextOf({ question, handed }: Asked, stores: () => Stores): Context {
     secret,
     clock,
     desks: () => desksFor({ ...config, stores: stores(), clock, by }),
-    examine: (file) => Promise.resolve(atOnce(examine(file, environment))),
-    inForce: { shown, lineOf: (path) => lines[nameOf(path)] },
+    examine: (file) => Promise.resolve(examined(file.read(), environment, file.name)),
+    inForce: () => Promise.resolve(inForce),
     refusalsOf: () => Promise.reject(new Error('only the gateway itself asks for refusals')),
-    // The gateway has done it before it handed the question over.
+    // The gateway has done it before it asked.
     flush: () => Promise.resolve(),
     progress: () => () => undefined,
   }

@@ -1,14 +1,13 @@
 import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { basename } from 'node:path'
-import { parentPort } from 'node:worker_threads'
-import { answerQuestions } from './answers.ts'
+import { listen } from './listen.ts'
 
 /** The niceness of this thread: callers go first. With 10, reports took twice as long on a busy machine. */
 const niceness = 5
 
 stepBack()
-if (parentPort) answerQuestions(parentPort)
+listen(async (beginning) => (await import('./answers.ts')).answerer(beginning))
 
 /** Lets the system prefer the other threads, where one thread can have a niceness: on Linux. */
 function stepBack(): void {

@@ -1,9 +1,9 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { Config } from '../../front/config/config.ts'
-import type { Environment } from '../config/variables.ts'
+import { isOf, Type } from '../../../shared/schema.ts'
+import { deskQuestions, type ConfigDeskOptions, type DeskQuestion } from '../config/desk.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { Content, Parameters } from '../operations/parameter.ts'
-import type { SentError } from './sent-error.ts'
+import { sentKinds, type SentError } from './sent-error.ts'
 
 /** The form of an answer. */
 export type Form = 'json' | 'csv'
@@ -20,27 +20,74 @@ export type Question = Readonly<{
 /** A question as a message. */
 export type SentQuestion = Omit<Question, 'operation'> & Readonly<{ name: string }>
 
-/** The parts of the gateway that operations need, as they are when a question's turn has come. */
-export type ThreadInput = Readonly<{
-  config: Config
-  /** The configuration in its shown form, and the lines of its settings by their places. */
-  shown: unknown
-  lines: Readonly<Record<string, number>>
-  environment: Environment
-  secret: string | undefined
-}>
+/** What the thread works with, from its start on. */
+export type Beginning = Omit<ConfigDeskOptions, 'text'> &
+  Readonly<{
+    /** The text in force, when the thread begins. */
+    text: string
+    /** The secret of the gateway's signature, if it signs. */
+    secret: string | undefined
+  }>
+
+/** A question to the desk of configurations. */
+export type SentDeskQuestion = Readonly<{ name: DeskQuestion; given: readonly unknown[] }>
 
 /** A message to the thread. The port is for the answer; when the gateway closes it, nobody wants the answer any more. */
-export type Asked = Readonly<{ question: SentQuestion; handed: ThreadInput; port: MessagePort }>
+export type Asked = Readonly<{ port: MessagePort }> &
+  (
+    | Readonly<{ question: SentQuestion }>
+    | Readonly<{ desk: SentDeskQuestion }>
+    /** Closes the ledger's days that are due at this time. */
+    | Readonly<{ closeDaysAtMs: number }>
+  )
+
+/** The form of a message to the thread, as far as the thread decides by it. */
+const askedSchema = Type.Union([
+  Type.Object({
+    question: Type.Object({
+      name: Type.String(),
+      given: Type.Object({}),
+      form: Type.Enum(['json', 'csv']),
+      by: Type.String(),
+      nowMs: Type.Number(),
+    }),
+  }),
+  Type.Object({
+    desk: Type.Object({ name: Type.Enum([...deskQuestions]), given: Type.Array({}) }),
+  }),
+  Type.Object({ closeDaysAtMs: Type.Number() }),
+])
 
 /**
- * A message with an answer: all of it, a piece, after which the thread waits until it is asked for more, or the end of the
+ * A message with an answer: all of it, as a text or a value, a piece, after which the thread waits until it is asked for more, or the end of the
  * pieces.
  */
 export type ThreadAnswer =
   | Readonly<{ is: 'whole' | 'piece'; text: Uint8Array<ArrayBuffer> }>
+  | Readonly<{ is: 'value'; value: unknown }>
   | Readonly<{ is: 'end' }>
   | Readonly<{ is: 'error'; error: SentError }>
+
+const answerSchema = Type.Union([
+  Type.Object({ is: Type.Enum(['whole', 'piece']), text: Type.Object({}) }),
+  Type.Object({ is: Type.Enum(['value', 'end']) }),
+  Type.Object({
+    is: Type.Literal('error'),
+    error: Type.Object({ kind: Type.Enum([...sentKinds]), message: Type.String() }),
+  }),
+])
+
+/** A message that came to the thread. Throws for one that no gateway sends. */
+export function askedFrom(message: unknown): Asked {
+  if (isOf(askedSchema, message)) return message as Asked
+  throw new Error('the thread of the office got a message that isn’t a question')
+}
+
+/** A message that came from the thread. */
+export function answerFrom(message: unknown): ThreadAnswer {
+  if (isOf(answerSchema, message)) return message as ThreadAnswer
+  throw new Error('the thread of the office sent a message that isn’t an answer')
+}
 
 /** The message that asks for the next piece. */
 export const more = 'more'

@@ -1,16 +1,31 @@
 import { Refusal, type RefusalCode } from '../../../shared/refusal.ts'
 import { KeyMistake } from '../../front/keys/mistake.ts'
+import { ConfigError } from '../config/config-error.ts'
+import { EditMistake } from '../config/edit/mistake.ts'
 import { WrongInput } from '../operations/operation.ts'
 import { StoreUnavailable } from '../../front/stores/unavailable.ts'
 
+/** The classes of errors that keep theirs in a message. */
+export const sentKinds = [
+  'WrongInput',
+  'KeyMistake',
+  'StoreUnavailable',
+  'ConfigError',
+  'EditMistake',
+  'Refusal',
+  'other',
+] as const
+
 /** An error as a message: by itself a message keeps no class. */
 export type SentError = Readonly<{
-  kind: 'WrongInput' | 'KeyMistake' | 'StoreUnavailable' | 'Refusal' | 'other'
+  kind: (typeof sentKinds)[number]
   message: string
   stack: string | undefined
   /** The code of a mistake or a refusal. */
   code?: RefusalCode
   headers?: Refusal['headers']
+  /** The mistakes of a configuration. */
+  mistakes?: readonly string[]
 }>
 
 /** Makes a message of something thrown. */
@@ -20,6 +35,10 @@ export function sentError(thrown: unknown): SentError {
   const { message, stack } = thrown
   if (thrown instanceof WrongInput) return { kind: 'WrongInput', message, stack }
   if (thrown instanceof StoreUnavailable) return { kind: 'StoreUnavailable', message, stack }
+  if (thrown instanceof EditMistake) return { kind: 'EditMistake', message, stack }
+  if (thrown instanceof ConfigError) {
+    return { kind: 'ConfigError', message, stack, mistakes: thrown.mistakes }
+  }
   if (thrown instanceof KeyMistake) return { kind: 'KeyMistake', message, stack, code: thrown.code }
   if (!(thrown instanceof Refusal)) return { kind: 'other', message, stack }
   const { code, headers } = thrown
@@ -31,9 +50,12 @@ export function errorFrom(error: SentError): Error {
   return Object.assign(revived(error), { stack: error.stack })
 }
 
-function revived({ kind, message, code = 'internal_error', headers }: SentError): Error {
+function revived(error: SentError): Error {
+  const { kind, message, code = 'internal_error', headers, mistakes = [] } = error
   if (kind === 'WrongInput') return new WrongInput(message)
   if (kind === 'StoreUnavailable') return new StoreUnavailable(message)
+  if (kind === 'EditMistake') return new EditMistake(message)
+  if (kind === 'ConfigError') return new ConfigError(message, { mistakes })
   if (kind === 'KeyMistake') return new KeyMistake(message, code)
   return kind === 'Refusal' ? new Refusal(code, message, headers) : new Error(message)
 }

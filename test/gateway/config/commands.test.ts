@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import { readConfig } from '../../../gateway/office/config/load.ts'
 import { previewConfig } from '../../../gateway/office/config/preview.ts'
-import { atOnce } from '../../../shared/pieces.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { runCommand } from '../../support/command.ts'
 import { shipped } from '../../support/configuration.ts'
@@ -47,7 +46,7 @@ drain: 30s
   const file = join(t.testdir({ 'x.yaml': text }), 'x.yaml')
   const lines = expected.map((line) => `${file}:${line}`)
   t.strictSame(readConfig(file, {}).warnings, lines)
-  t.strictSame(atOnce(previewConfig(text, {}, file)).warnings, lines)
+  t.strictSame(previewConfig(text, {}, file).warnings, lines)
   const withToken = readConfig(file, { ADMIN_TOKEN: token }).warnings
   t.notMatch(withToken.join(), /ADMIN_TOKEN/)
   t.equal(withToken.length, lines.length - 1)

@@ -2,7 +2,6 @@ import t, { type Test } from 'tap'
 import { ConfigError } from '../../../gateway/office/config/config-error.ts'
 import { previewConfig } from '../../../gateway/office/config/preview.ts'
 import { fileSchema } from '../../../gateway/office/config/schema.ts'
-import { atOnce } from '../../../shared/pieces.ts'
 import { isOf } from '../../../shared/schema.ts'
 
 const least = `
@@ -91,7 +90,7 @@ function* rulesIn(rule: object): Generator<object> {
 /** Mistakes and warnings of a text, as somebody is told who may not see the environment. */
 function toldOf(text: string, environment = {}): readonly string[] {
   try {
-    return atOnce(previewConfig(text, environment, 'x')).warnings
+    return previewConfig(text, environment, 'x').warnings
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     return error.mistakes

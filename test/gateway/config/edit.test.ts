@@ -4,7 +4,6 @@ import { editedText } from '../../../gateway/office/config/edit/edit.ts'
 import { EditMistake } from '../../../gateway/office/config/edit/mistake.ts'
 import { unifiedDiff } from '../../../gateway/office/config/edit/unified-diff.ts'
 import { baredText, guardedText } from '../../../gateway/office/config/variables.ts'
-import { atOnce } from '../../../shared/pieces.ts'
 import { shipped } from '../../support/configuration.ts'
 import { seeded } from '../../support/seeded.ts'
 
@@ -65,7 +64,7 @@ function valuesWith(values: unknown, place: string, value: unknown): unknown {
 
 function tried(text: string, place: string, value: unknown): string | EditMistake {
   try {
-    return atOnce(editedText(text, { [place]: value }))
+    return editedText(text, { [place]: value })
   } catch (error) {
     if (error instanceof EditMistake) return error
     throw error
@@ -206,11 +205,7 @@ t.test('a setting is written where it belongs, or a sentence says why it is not'
     if (typeof after === 'string') t.equal(edited, after, what)
     else t.match(edited instanceof EditMistake ? edited.message : edited, after, what)
   }
-  t.equal(
-    atOnce(editedText('a: 1\n', { 'b.c': 1, 'b.d': 2, a: null })),
-    'b: { c: 1, d: 2 }\n',
-    'several',
-  )
+  t.equal(editedText('a: 1\n', { 'b.c': 1, 'b.d': 2, a: null }), 'b: { c: 1, d: 2 }\n', 'several')
   t.notOk('b' in {}, 'no prototype has got a member')
   t.end()
 })

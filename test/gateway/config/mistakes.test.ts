@@ -7,7 +7,6 @@ import { ConfigError } from '../../../gateway/office/config/config-error.ts'
 import { loadConfig, parseConfig } from '../../../gateway/office/config/load.ts'
 import { previewConfig } from '../../../gateway/office/config/preview.ts'
 import { yamlDocument } from '../../../gateway/office/config/yaml-document.ts'
-import { atOnce } from '../../../shared/pieces.ts'
 import { messagesOf, shipped } from '../../support/configuration.ts'
 import { root } from '../../support/process.ts'
 import { bound } from '../../support/promises.ts'
@@ -42,7 +41,7 @@ t.test('a sound file stays sound whatever its environment; secrets in it are not
 
 t.test('a section that is indented by mistake is no plan that anybody meant', (t) => {
   const text = shipped.replace(/^strangers:/m, '  strangers:')
-  const { warnings } = atOnce(previewConfig(text, {}, 'x'))
+  const { warnings } = previewConfig(text, {}, 'x')
   t.match(warnings, [
     /^x:\d+:\d+: warning: plans\.strangers is a plan with the name of a section; if/,
   ])
@@ -166,7 +165,7 @@ t.test('a long list, which is read in parts, is read as the library reads it at 
   }
   const counts = { sound: 0, broken: 0 }
   const compare = (text: string, name: string): void => {
-    const ours = sums(atOnce(yamlDocument(text, new LineCounter())))
+    const ours = sums(yamlDocument(text, new LineCounter()))
     const library = parseDocument(text, { prettyErrors: false, logLevel: 'error' })
     if (!isDeepStrictEqual(ours, sums(library))) t.strictSame(ours, sums(library), name)
     counts[library.errors.length > 0 ? 'broken' : 'sound']++
@@ -203,16 +202,6 @@ t.test('a long list, which is read in parts, is read as the library reads it at 
     }
   }
   t.ok(counts.sound > 30 && counts.broken > 30, `both kinds: ${JSON.stringify(counts)}`)
-
-  const routes = Array.from({ length: 1_000 }, (_, i) => `  - { path: /r${i}/*, upstream: a }`)
-  const lists = [
-    `routes:\n${routes.join('\n')}`,
-    `routes: [${routes.join(',').replaceAll('- ', '')}]`,
-  ]
-  const [asList = 0, inLine = 0] = lists.map((text) => {
-    return [...yamlDocument(text, new LineCounter())].length
-  })
-  t.ok(asList >= inLine + 9, `1,000 routes become nodes in ten pieces: ${asList}, ${inLine}`)
   t.end()
 })
 

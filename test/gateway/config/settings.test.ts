@@ -12,7 +12,6 @@ import { NamedFiles } from '../../../gateway/office/config/named-files.ts'
 import { previewConfig } from '../../../gateway/office/config/preview.ts'
 import { fileSchema } from '../../../gateway/office/config/schema.ts'
 import { configText } from '../../../gateway/office/config/show.ts'
-import { atOnce } from '../../../shared/pieces.ts'
 import { selfSigned } from '../../support/certificate.ts'
 import {
   environment,
@@ -71,7 +70,7 @@ function isWritten(value: unknown, place: string): boolean {
 }
 
 t.test('differences are named and told as one writes them', (t) => {
-  const before = atOnce(previewConfig(shipped, {}, 'x')).shown
+  const before = previewConfig(shipped, {}, 'x').shown
   const changed = shipped
     .replace('perMinute: 60, perDay: 1000 }', 'perMinute: 90, perDay: 1000, bans: off }')
     .replace('timeout: 50ms', 'timeout: 70ms')
@@ -79,7 +78,7 @@ t.test('differences are named and told as one writes them', (t) => {
     .replace('/v1/quota', '/me')
     .replace('enterprise: custom', 'enterprise: { limits: custom }\n  gold: custom')
     .replace(/^ {2}business: .*\n/m, '')
-  const differences = differencesOf(before, atOnce(previewConfig(changed, {}, 'x')).shown)
+  const differences = differencesOf(before, previewConfig(changed, {}, 'x').shown)
   t.strictSame(differences, [
     { place: 'store.timeout', before: '50ms', after: '70ms', needsRestart: true },
     { place: 'plans.free.perMinute', before: 60, after: 90 },

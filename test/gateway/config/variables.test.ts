@@ -4,7 +4,6 @@ import t from 'tap'
 import { readConfig } from '../../../gateway/office/config/load.ts'
 import { withoutPasswords } from '../../../gateway/office/config/mask.ts'
 import { previewConfig } from '../../../gateway/office/config/preview.ts'
-import { atOnce } from '../../../shared/pieces.ts'
 import { environment, filled, messagesOf, shipped } from '../../support/configuration.ts'
 import { bound } from '../../support/promises.ts'
 
@@ -35,7 +34,7 @@ t.test('what comes from the environment is shown by its name, and what doesn’t
   })
   t.notMatch(JSON.stringify(shown), /canary|7000|77\.77|2007|in-the-file|DELETE/)
   t.strictSame(
-    atOnce(previewConfig(filled, environment, 'body')).shown,
+    previewConfig(filled, environment, 'body').shown,
     shown,
     'and by its name alone it is sound',
   )
@@ -43,8 +42,8 @@ t.test('what comes from the environment is shown by its name, and what doesn’t
     ...environment,
     ...{ BANS: 'on', TIMEOUT: '9s', WORD: 'other', NAME: 'no', SIZE: '1B' },
   }
-  t.strictSame(atOnce(previewConfig(filled, other, 'body')).shown, shown, 'whatever it says')
-  t.throws(() => atOnce(previewConfig(filled, { ...other, NAME: '' }, 'body')), {
+  t.strictSame(previewConfig(filled, other, 'body').shown, shown, 'whatever it says')
+  t.throws(() => previewConfig(filled, { ...other, NAME: '' }, 'body'), {
     message:
       'body:17:38: the environment variable NAME is not set; set it, or write ${NAME:-default}',
   })
@@ -157,7 +156,7 @@ quota: { path: "\${QUOTA:-/a, b: {c}}" }
     plans: { free: { perMinute: 60, perDay: '${DAY}' }, dear: { bans: '${BANS}' } },
     store: { redis: { cluster: ['${HOST}:7000', '${HOST}:7001'], password: '${DIGITS}' } },
   })
-  t.strictSame(atOnce(previewConfig(text, said, 'x')).shown, shown)
+  t.strictSame(previewConfig(text, said, 'x').shown, shown)
   const wrong = messagesOf(text, 'x', { ...said, FREE: '6O', WEIGHT: '0', FACTOR: '0.5' })
   t.match(wrong, [
     /^x:3:22: plans\.free\.perMinute must be .*, got "6O" from FREE, written \$\{FREE:-60\}$/,

@@ -13,7 +13,6 @@ import { noticesView } from '../../../gateway/office/notices/view.ts'
 import { KeyDesk } from '../../../gateway/front/keys/key-desk.ts'
 import { noterFor } from '../../../gateway/front/records/audit.ts'
 import { hmacBy } from '../../../shared/hmac.ts'
-import { atOnce } from '../../../shared/pieces.ts'
 import { collectGarbage } from '../../support/garbage.ts'
 import { configFor, startGateway } from '../../support/gateway.ts'
 import { root } from '../../support/process.ts'
@@ -213,7 +212,7 @@ t.test('notices go to the internet, to this machine, or where they are allowed',
       message: /secret must be one or two keys/,
     })
   }
-  const { shown } = atOnce(previewConfig(written(secret.replaceAll(' ', '-')), {}, 'x'))
+  const { shown } = previewConfig(written(secret.replaceAll(' ', '-')), {}, 'x')
   t.match(shown, { notices: [{ secret: '…' }] })
 
   const { url, got } = await startReceiver(t)

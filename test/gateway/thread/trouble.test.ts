@@ -1,12 +1,11 @@
 import t, { type Test } from 'tap'
 import { Agent, request } from 'undici'
-import { readingThreadOf } from '../../../gateway/office/thread/input.ts'
-import { mostQuestions } from '../../../gateway/office/thread/reading-thread.ts'
+import { mostQuestions } from '../../../gateway/office/thread/office-thread.ts'
 import { errorFrom, sentError } from '../../../gateway/office/thread/sent-error.ts'
 import { Refusal } from '../../../shared/refusal.ts'
 import { startAdmin, type AdminOptions } from '../../support/admin.ts'
 import { newGate } from '../../support/gate.ts'
-import type { Answer } from '../../support/http.ts'
+import { json, type Answer } from '../../support/http.ts'
 import { token } from '../../support/operator.ts'
 import { startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
@@ -62,7 +61,7 @@ t.test('a thread that dies is told of, and the next question starts another', as
   const { gate, preview, call } = await startGated(t, { thread: { heapMb: 128 } })
   gate.let('fail')
   const failed = await preview()
-  t.equal(failed.status, 500)
+  t.equal(failed.status, 503)
   t.match(failed.text, 'The thread of this report has ended before it was done. Ask for it again.')
   gate.let('fill')
   const full = await preview()
@@ -85,10 +84,26 @@ t.test('a report that takes too long ends with its thread, and the next one begi
   t.ok(gate.threads > 1)
 })
 
-t.test('a stop ends a report, and an idle thread ends by itself', async (t) => {
-  const { gate, preview, stop, ask } = await startGated(t, { thread: { idleMs: 0 } })
-  t.equal((await preview()).status, 200)
-  await until(async () => (await preview()).status === 200 && gate.threads > 1)
+t.test('a thread that hangs is replaced, and a reload waits for the next one', async (t) => {
+  const { gate, preview, ask, write, metrics } = await startGated(t, {
+    thread: { silenceMs: 4_000 },
+  })
+  t.match(await metrics(), /^tollgate_office_restarts_total 0$/m)
+  gate.let('wait')
+  const held = preview()
+  await gate.hasArrived()
+  write((text) => text.replace('perMinute: 60', 'perMinute: 50'))
+  const reloaded = await ask('POST', '/admin/config/reload')
+  t.match(json(reloaded), { result: 'changed', config: { plans: { free: { perMinute: 50 } } } })
+  t.equal((await held).status, 503)
+  gate.open()
+  t.match((await preview()).text, '"now":{"perMinute":50')
+  t.match(await metrics(), /^tollgate_office_restarts_total 1$/m)
+  t.equal(gate.threads, 2)
+})
+
+t.test('a stop ends a report', async (t) => {
+  const { gate, preview, stop, ask } = await startGated(t)
   gate.let('wait')
   const [held, waiting] = [preview(), preview()]
   await gate.hasArrived()
@@ -130,10 +145,9 @@ t.test('mistakes and outages are told as they are without a thread', async (t) =
 
 t.test('a store in memory is read where it is', async (t) => {
   const { ask, gateway } = await startAdmin(t, { store: 'file: ":memory:"', thread: {} })
-  const reloader = { environment: {} } as Parameters<typeof readingThreadOf>[0]['reloader']
-  t.equal(readingThreadOf({ gateway: gateway.app, reloader, secret: undefined }), undefined)
   await gateway.key({ name: 'Acme' })
   t.match((await ask('GET', '/admin/keys')).text, '"Acme"')
+  t.match(json(await ask('POST', '/admin/config/reload')), { result: 'unchanged' })
 })
 
 t.test('errors keep their class', (t) => {

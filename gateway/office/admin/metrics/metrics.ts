@@ -2,7 +2,7 @@ import { AggregatorRegistry, collectDefaultMetrics, Counter, Registry } from 'pr
 import type { Reloaded, Reloader } from '../../config/reload.ts'
 import type { OperatedGateway } from '../../office.ts'
 import { addRequests, addSpans } from './requests.ts'
-import { gauge } from './series.ts'
+import { counter, gauge } from './series.ts'
 import { addFleet, addStores } from './stores.ts'
 import { addUpstreams } from './upstreams.ts'
 
@@ -21,11 +21,18 @@ const misnamed = ['handles', 'requests', 'resources'].map((what) => `nodejs_acti
 /** Gathers the numbers of the other workers. */
 type Gatherer = Readonly<{ gather: () => Promise<readonly unknown[]> }>
 
+export type MetricsOptions = Readonly<{
+  /** The state of the configuration's file. */
+  state: () => Reloader['state']
+  /** How often the office's thread was replaced. */
+  officeRestarts?: () => number
+  others?: Gatherer | undefined
+}>
+
 /** The metrics of a gateway. No label ever holds a key, a key's id or an address. */
 export function createMetrics(
   gateway: OperatedGateway,
-  state: () => Reloader['state'],
-  others?: Gatherer,
+  { state, officeRestarts = () => 0, others }: MetricsOptions,
 ): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -35,6 +42,11 @@ export function createMetrics(
   addFleet(registry, gateway)
   addUpstreams(registry, gateway)
   addSpans(registry, gateway)
+  counter(registry, 'tollgate_office_restarts_total', {
+    help: 'Times that the thread of reports and configurations died or hung, and was replaced',
+    labels: [],
+    read: () => [[officeRestarts()]],
+  })
   const reloads = new Counter({
     name: 'tollgate_config_reloads_total',
     help: 'Reloads of the configuration, by result',

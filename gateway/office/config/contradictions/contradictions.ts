@@ -1,4 +1,3 @@
-import type { Pieces } from '../../../../shared/pieces.ts'
 import { nameOf } from '../check.ts'
 import { completed } from '../defaults.ts'
 import type { ConfigDocument } from '../document.ts'
@@ -30,11 +29,11 @@ export type World = Readonly<{
  * no sense. Settings that break their own rule, or that a variable decides, are passed over. If the routes have
  * mistakes, checks that depend on routes are left out.
  */
-export function* contradictionsIn(
+export function contradictionsIn(
   document: ConfigDocument,
   others: readonly Mistake[],
   world: World,
-): Pieces<Mistake[]> {
+): Mistake[] {
   const written = section(document.knownValues())
   const file = section(completed(written))
   const quote: Quote = (path) => document.wordAt(path) ?? textAt(file, path)
@@ -43,10 +42,8 @@ export function* contradictionsIn(
     sentence: `${nameOf(path)} ${sentence}`,
     isWarning,
   })
-  yield
   const entries = entriesIn(file)
   const ofRoutes = [...routeRemarks(file, entries, quote)].map(at)
-  yield
   const areRoutesSound = !document.places.hasOneIn(['routes'], [...others, ...ofRoutes])
   const soundEntries = areRoutesSound ? entries : undefined
   const remarks = [

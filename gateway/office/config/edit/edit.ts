@@ -1,5 +1,4 @@
 import type { Document } from 'yaml'
-import type { Pieces } from '../../../../shared/pieces.ts'
 import { nameOf } from '../check.ts'
 import type { Path } from '../mistake.ts'
 import { baredText, guardedText } from '../variables.ts'
@@ -18,10 +17,10 @@ export const mostSettings = 20
  * A file's text with other settings. Every other byte stays: comments, order, quotes, blank lines and `${NAME}`. Throws
  * an `EditMistake` where that can't be done; the text itself must be valid YAML.
  */
-export function* editedText(text: string, settings: Settings): Pieces<string> {
-  let written = yield* read(text)
+export function editedText(text: string, settings: Settings): string {
+  let written = read(text)
   for (const [place, value] of Object.entries(settings)) {
-    written = yield* withSetting(written, place, value)
+    written = withSetting(written, place, value)
   }
   return written.text
 }
@@ -29,22 +28,19 @@ export function* editedText(text: string, settings: Settings): Pieces<string> {
 /** A text and its document, whose values keep `${NAME}`. */
 type Written = Readonly<{ text: string; document: Document.Parsed }>
 
-function* withSetting(written: Written, place: string, value: unknown): Pieces<Written> {
+function withSetting(written: Written, place: string, value: unknown): Written {
   const { text, document } = written
   const spot = spotOf(document, text, place)
   if (value === null && spot.missing.length > 0) {
     throw new EditMistake(`${place} isn't written in the file`)
   }
-  yield
   const before = valuesOf(document)
-  yield
   const path = [...spot.path, ...spot.missing]
   const after = JSON.stringify(withValue(JSON.parse(before), path, value))
   // Another spelling of the same value, such as a quoted one, stays.
   if (before === after) return written
-  yield
   const { start, end, source } = spliceFor(spot, text, value)
-  const edited = yield* read(text.slice(0, start) + source + text.slice(end))
+  const edited = read(text.slice(0, start) + source + text.slice(end))
   if (edited.document.errors.length === 0 && valuesOf(edited.document) === after) return edited
   throw new EditMistake(
     `${place} can't be changed without touching anything else in the file: change it by hand`,
@@ -69,9 +65,8 @@ function nested(steps: Path, value: unknown): unknown {
   )
 }
 
-function* read(text: string): Pieces<Written> {
-  const document = yield* yamlDocument(guardedText(text))
-  yield
+function read(text: string): Written {
+  const document = yamlDocument(guardedText(text))
   return { text, document }
 }
 

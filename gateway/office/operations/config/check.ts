@@ -29,7 +29,8 @@ export const checkConfig = operation({
   role: 'read',
   readsMuch: () => true,
   run: async (context, { file, impact: days }) => {
-    const { config, examine, inForce, stores, clock, flush } = context
+    const { config, examine, stores, clock, flush } = context
+    const inForce = await context.inForce?.()
     const { preview, mistakes } = await examine(file)
     const unknown = preview ? await unknownExtensions(context, preview) : []
     const ofStore = preview ? await storeWarnings(context) : []

@@ -1,7 +1,6 @@
-import { unifiedDiff } from '../../config/edit/unified-diff.ts'
 import { newSettings } from '../kinds.ts'
 import { ofGateway } from '../operation.ts'
-import { edited } from './edited.ts'
+import { asWrongInput, requireFew } from './edited.ts'
 
 /** The lines around each change that a diff shows where the file may be read. */
 const contextLines = 3
@@ -22,21 +21,13 @@ export const editConfig = ofGateway({
     },
   },
   role: 'all',
-  run: async ({ reloader, examine, config }, { set }) => {
+  run: async ({ reloader, config }, { set }) => {
     const { file, hash } = reloader.state
-    const before = reloader.loaded.text
-    const text = await edited(before, set)
-    const { preview, mistakes } = await examine({ name: file, read: () => text })
+    requireFew(set)
     const mayRead = config.admin.save
-    const context = mayRead ? contextLines : 0
-    return {
-      file,
-      hash,
-      ...(mayRead ? { text } : {}),
-      diff: unifiedDiff(before, text, { name: file, context }),
-      mistakes,
-      warnings: preview?.warnings ?? [],
-    }
+    const asked = reloader.desk('edit', set, mayRead ? contextLines : 0)
+    const { text, ...edited } = await asked.catch(asWrongInput)
+    return { file, hash, ...(mayRead ? { text } : {}), ...edited }
   },
   text: ({ diff, mistakes, warnings }) =>
     [...mistakes, ...warnings, diff.trimEnd() || 'This changes nothing.'].join('\n'),

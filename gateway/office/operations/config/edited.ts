@@ -1,17 +1,24 @@
-import { inPieces } from '../../../../shared/pieces.ts'
 import { editedText, mostSettings, type Settings } from '../../config/edit/edit.ts'
 import { EditMistake } from '../../config/edit/mistake.ts'
 import { WrongInput } from '../operation.ts'
 
 /** A file's text with other settings; what can't be changed in it is a mistake in the arguments. */
-export async function edited(text: string, settings: Settings): Promise<string> {
-  const count = Object.keys(settings).length
-  if (count > mostSettings) {
-    throw new WrongInput(`at most ${mostSettings} settings can be changed at once, got ${count}`)
-  }
+export function edited(text: string, settings: Settings): string {
+  requireFew(settings)
   try {
-    return await inPieces(editedText(text, settings))
+    return editedText(text, settings)
   } catch (error) {
-    throw error instanceof EditMistake ? new WrongInput(error.message) : error
+    return asWrongInput(error)
   }
+}
+
+export function requireFew(settings: Settings): void {
+  const count = Object.keys(settings).length
+  if (count <= mostSettings) return
+  throw new WrongInput(`at most ${mostSettings} settings can be changed at once, got ${count}`)
+}
+
+/** Throws what came of an edit: a mistake in the file's setting is one in the arguments. */
+export function asWrongInput(error: unknown): never {
+  throw error instanceof EditMistake ? new WrongInput(error.message) : error
 }

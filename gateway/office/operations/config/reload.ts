@@ -13,7 +13,7 @@ export const reloadConfig = ofGateway({
   role: 'all',
   run: async ({ reloader, by }) => {
     const result = await reloader.reload(by)
-    const inForce = configInForce(reloader)
+    const inForce = await configInForce(reloader)
     if (result !== 'refused') return { result, ...inForce }
     const mistakes = inForce.mistakes.join('; ')
     throw new KeyMistake(

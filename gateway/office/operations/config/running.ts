@@ -1,6 +1,5 @@
 import { timeText } from '../../../../shared/times.ts'
 import type { Reloader } from '../../config/reload.ts'
-import { writtenLines } from '../../config/diff.ts'
 import { configText } from '../../config/show.ts'
 import { ofGateway } from '../operation.ts'
 import { saveFault } from './savable.ts'
@@ -12,28 +11,25 @@ export const runningConfig = ofGateway({
   parameters: {},
   role: 'read',
   run: async (context) => ({
-    ...configInForce(context.reloader),
+    ...(await configInForce(context.reloader)),
     unsavable: (await saveFault(context)) ?? null,
   }),
   text: (inForce) => `${stateText(inForce)}\n\n${configText(inForce.config).trimEnd()}`,
 })
 
 /** The configuration in force, and the mistakes of the file as it is now. */
-export function configInForce({ state, loaded }: Reloader) {
+export async function configInForce({ state, desk }: Reloader) {
   const { file, hash, loadedAtMs, mistakes } = state
   return {
     file,
     hash,
     loadedAt: new Date(loadedAtMs).toISOString(),
     mistakes: mistakes?.split('\n') ?? [],
-    warnings: loaded.warnings,
-    config: loaded.shown,
-    /** Where its settings are written. */
-    lines: writtenLines(loaded.shown, loaded.lineOf),
+    ...(await desk('view')),
   }
 }
 
-export type ConfigInForce = ReturnType<typeof configInForce>
+export type ConfigInForce = Awaited<ReturnType<typeof configInForce>>
 
 /** The file and time of the configuration in force, and the mistakes that keep a later one out. */
 export function stateText({ file, hash, loadedAt, mistakes, warnings }: ConfigInForce): string {

@@ -1,8 +1,5 @@
-import { inPieces } from '../../../../shared/pieces.ts'
 import { ConfigError } from '../../config/config-error.ts'
-import { loadedInPieces } from '../../config/load.ts'
 import { replaceFile, writtenText } from '../../config/replace-file.ts'
-import { variablesIn } from '../../config/variables-in.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
 import type { GatewayContext } from '../context.ts'
 import { entityTag } from '../kinds.ts'
@@ -42,7 +39,7 @@ export const saveConfig = ofGateway({
     }
     const text = file.read()
     const result = await reloader.save(by, () => write(context, text, over))
-    const inForce = configInForce(reloader)
+    const inForce = await configInForce(reloader)
     if (result !== 'refused') return { result, ...inForce }
     const mistakes = inForce.mistakes.join('; ')
     throw new KeyMistake(
@@ -60,8 +57,7 @@ async function write(context: GatewayContext, text: string, over: string): Promi
   const { file } = reloader.state
   const before = await unchangedText(file, over)
   await requireGood(context, text)
-  const kept = await inPieces(variablesIn(text))
-  const lost = [...(await inPieces(variablesIn(before)))].filter((name) => !kept.has(name))
+  const lost = await reloader.desk('lostVariables', before, text)
   if (lost.length > 0) {
     const names = lost.map((name) => `\${${name}}`).join(' and ')
     throw new KeyMistake(`${names} would be lost: keep it, or take it out by hand`, 'conflict')
@@ -87,8 +83,7 @@ async function unchangedText(file: string, hash: string): Promise<string> {
 /** Throws what a reload would refuse, with every mistake. */
 async function requireGood({ reloader }: GatewayContext, text: string): Promise<void> {
   try {
-    const loaded = await loadedInPieces(text, reloader.environment, 'body')
-    reloader.requireChangeable(loaded)
+    await reloader.requireChangeable(await reloader.desk('check', text))
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     const why = error.mistakes.length > 0 ? error.mistakes.join('; ') : error.message

@@ -26,7 +26,7 @@ export const setConfig = ofCommandLine({
   role: 'read',
   run: async ({ examine }, { place, value, file, diff }) => {
     const before = file.read()
-    const text = await edited(before, { [place]: value })
+    const text = edited(before, { [place]: value })
     await examine({ name: file.name, read: () => text })
     const changes = unifiedDiff(before, text, { name: file.name, context: 0 })
     return { file: file.name, text, diff: changes, isDiff: diff === true }

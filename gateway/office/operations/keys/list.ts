@@ -16,6 +16,9 @@ import type { KeyInUse } from '../../../front/keys/last-use-store.ts'
 /** The keys on a page if only the cursor is given. */
 const usualPage = 50
 
+/** A page of more keys takes callers' loop for some ms. */
+const longPage = 200
+
 export const listKeys = operation({
   name: 'keys list',
   at: ['GET /admin/keys'],
@@ -50,7 +53,9 @@ export const listKeys = operation({
   },
   role: 'read',
   readsMuch: ({ limit, after, standing, temporary, ...given }) =>
-    (limit === undefined && after === undefined && !standing) || !!temporary || isByUse(given),
+    (limit ?? (after !== undefined || standing ? usualPage : Infinity)) > longPage ||
+    !!temporary ||
+    isByUse(given),
   run: async (context, { limit, after, standing, ...given }): Promise<Listing> => {
     const { stores, desks, clock } = context
     const { unused, neverUsed, oldTokenUsed, temporary = false, ...filter } = given

@@ -1,0 +1,23 @@
+import type { Clock } from '../../../shared/clock.ts'
+import type { Sign } from '../../../shared/signature.ts'
+import type { Route } from '../config/config.ts'
+import type { Ranges } from '../http/address.ts'
+import type { RequestRecord } from '../request-record.ts'
+import type { OnlookerSlot } from './onlooker.ts'
+import type { Tunnels } from './tunnels.ts'
+import type { Upstream } from './upstream.ts'
+
+export type ForwardingOptions = Readonly<{
+  trustedProxies: Ranges
+  /** Signs requests; `undefined` without a secret. */
+  sign: Sign | undefined
+  clock: Clock
+  /** Called for a request that was admitted and then could not be answered. */
+  unanswered: (record: RequestRecord) => void
+  tunnels: Tunnels
+  /** Where a comparison looks on, while one runs. */
+  onlooker: Readonly<OnlookerSlot>
+}>
+
+/** All that the requests of one route share. */
+export type RouteForwarding = ForwardingOptions & Readonly<{ route: Route; upstream: Upstream }>

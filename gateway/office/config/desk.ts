@@ -1,0 +1,161 @@
+import type { Config } from '../../front/config/config.ts'
+import type { Change } from '../../front/records/audit-store.ts'
+import { ConfigError } from './config-error.ts'
+import { changeOf, writtenLines } from './diff.ts'
+import { editedText, type Settings } from './edit/edit.ts'
+import { unifiedDiff } from './edit/unified-diff.ts'
+import { loadedFrom, readConfig, type Loaded } from './load.ts'
+import { previewConfig, type Fault, type Preview } from './preview.ts'
+import { variablesIn } from './variables-in.ts'
+import type { Environment } from './variables.ts'
+
+/** A configuration without mistakes, as data: a gateway puts it in force. */
+export type Candidate = Readonly<{
+  config: Config
+  text: string
+  /** The hash of what the gateways of a fleet have in common. */
+  sharedHash: string
+  warnings: readonly string[]
+  /** Whether it is the one in force: the same text, certificates and OpenAPI document. */
+  isInForce: boolean
+  /** What it changes, for the audit. */
+  change: Change | undefined
+}>
+
+/** The result of checking a configuration: a preview, or its mistakes. */
+export type Examined = Readonly<{ preview?: Preview; mistakes: readonly string[] }>
+
+export type ConfigDeskOptions = Readonly<{
+  file: string
+  /** The values of the file's `${NAME}`. */
+  environment: Environment
+  /** The text in force. */
+  text: string
+}>
+
+/**
+ * Reads, checks and compares configurations for one gateway. All of it takes long with a long file, so a gateway asks its
+ * desk in the office's thread, one question after the other, by `AskDesk`. Throws a `ConfigError` for a file with mistakes.
+ */
+export class ConfigDesk {
+  readonly #options: ConfigDeskOptions
+  #inForce: Loaded | undefined
+  #candidate: Loaded | undefined
+
+  constructor(options: ConfigDeskOptions) {
+    this.#options = options
+  }
+
+  get inForce(): Loaded {
+    const { file, environment, text } = this.#options
+    return (this.#inForce ??= loadedFrom(text, environment, file))
+  }
+
+  /** Reads the file as it is now. */
+  read(): Candidate {
+    const { file, environment } = this.#options
+    return this.#candidateOf(readConfig(file, environment))
+  }
+
+  /** Reads a text that may become the file. */
+  check(text: string): Candidate {
+    return this.#candidateOf(loadedFrom(text, this.#options.environment, 'body'))
+  }
+
+  /** The latest candidate is in force. */
+  adopt(): void {
+    this.#inForce = this.#candidate
+  }
+
+  /** Why settings of the latest candidate can't come in force: a line each, with its place. */
+  faultLines(faults: readonly Fault[]): readonly string[] {
+    return this.#candidate?.fault(faults).mistakes ?? []
+  }
+
+  /** A foreign text, such as an error message, with `${NAME}` in place of values from the environment. */
+  withNames(text: string): string {
+    return this.#candidate?.withNames(text) ?? text
+  }
+
+  /** The configuration in force as operators see it, and the lines at which its settings are written. */
+  view() {
+    const { shown, warnings, lineOf } = this.inForce
+    return { warnings, config: shown, lines: writtenLines(shown, lineOf) }
+  }
+
+  /** The text in force with other settings, and the difference with so many lines around it. Throws an `EditMistake`. */
+  edit(settings: Settings, context: number) {
+    const { file, environment } = this.#options
+    const { text: before } = this.inForce
+    const text = editedText(before, settings)
+    const { preview, mistakes } = examined(text, environment, file)
+    const diff = unifiedDiff(before, text, { name: file, context })
+    return { text, diff, mistakes, warnings: preview?.warnings ?? [] }
+  }
+
+  /** The variables of a text that another one hasn't. */
+  lostVariables(before: string, after: string): readonly string[] {
+    const kept = variablesIn(after)
+    return [...variablesIn(before)].filter((name) => !kept.has(name))
+  }
+
+  #candidateOf(loaded: Loaded): Candidate {
+    this.#candidate = loaded
+    const { config, text, sharedHash, warnings, shown } = loaded
+    const { inForce } = this
+    return {
+      config,
+      text,
+      sharedHash,
+      warnings,
+      isInForce: isSame(loaded, inForce),
+      change: changeOf(this.#options.file, inForce.shown, shown),
+    }
+  }
+}
+
+/** Asks a desk, wherever it is. */
+export type AskDesk = <Name extends DeskQuestion>(
+  name: Name,
+  ...given: Parameters<ConfigDesk[Name]>
+) => Promise<ReturnType<ConfigDesk[Name]>>
+
+/** The questions that can come from another thread. */
+export const deskQuestions = [
+  'read',
+  'check',
+  'adopt',
+  'faultLines',
+  'withNames',
+  'view',
+  'edit',
+  'lostVariables',
+] as const satisfies readonly (keyof ConfigDesk)[]
+
+export type DeskQuestion = (typeof deskQuestions)[number]
+
+/** Asks a desk in this thread. */
+export function askHere(desk: ConfigDesk): AskDesk {
+  return async (name, ...given) => {
+    const answer = desk[name] as (...given: unknown[]) => ReturnType<ConfigDesk[typeof name]>
+    return Promise.resolve(answer.apply(desk, given))
+  }
+}
+
+/** Checks a configuration without the values of the environment, which may hold others' tokens. */
+export function examined(text: string, environment: Environment, name: string): Examined {
+  try {
+    return { preview: previewConfig(text, environment, name), mistakes: [] }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return { mistakes: error.mistakes }
+  }
+}
+
+function isSame(one: Loaded, other: Loaded): boolean {
+  const [certificates, others] = [one, other].map(({ config }) =>
+    JSON.stringify([...config.upstreams.values()].map(({ ca }) => ca ?? null)),
+  )
+  const isDocumentSame = one.config.portal?.document === other.config.portal?.document
+  return one.text === other.text && certificates === others && isDocumentSame
+}

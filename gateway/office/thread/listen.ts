@@ -1,0 +1,19 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import type { Beginning } from './messages.ts'
+
+/** The time between two signs of life. */
+const beatEveryMs = 1_000
+
+/**
+ * Takes the gateway's messages: the first is what the thread works with, and each later one a question. What answers them
+ * is loaded with the first, so that a thread without questions is small. Gives signs of life in memory that the gateway sees.
+ */
+export function listen(open: (beginning: Beginning) => Promise<(message: unknown) => void>): void {
+  let opened: Promise<(message: unknown) => void> | undefined
+  parentPort?.on('message', (message: unknown) => {
+    if (!opened) opened = open(message as Beginning)
+    else void opened.then((answer) => answer(message))
+  })
+  const { beats } = workerData as Readonly<{ beats: Int32Array }>
+  setInterval(() => Atomics.add(beats, 0, 1), beatEveryMs)
+}
