@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../../front/config/config.ts'
+import type { CompleteFile } from '../config/defaults.ts'
 import type { Environment } from '../config/variables.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { Content, Parameters } from '../operations/parameter.ts'
@@ -24,7 +25,7 @@ export type SentQuestion = Omit<Question, 'operation'> & Readonly<{ name: string
 export type ThreadInput = Readonly<{
   config: Config
   /** The configuration in its shown form, and the lines of its settings by their places. */
-  shown: unknown
+  shown: CompleteFile
   lines: Readonly<Record<string, number>>
   environment: Environment
   secret: string | undefined

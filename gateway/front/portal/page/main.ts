@@ -9,7 +9,7 @@ import { line, prose } from './prose.ts'
 import { text } from './json.ts'
 import { Reference } from './reference.ts'
 import { StandingView } from './standing-view.ts'
-import type { Terms } from './terms.ts'
+import type { Terms } from '../terms.ts'
 
 /** The documents of this page lie below its own address, wherever a proxy has put it. */
 const base = `${location.pathname.replace(/\/$/, '')}/`

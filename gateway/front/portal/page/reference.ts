@@ -4,7 +4,7 @@ import { schemaId, type Openapi } from './openapi.ts'
 import { OperationView } from './operation-view.ts'
 import { prose } from './prose.ts'
 import { schemaView } from './schema-view.ts'
-import type { Terms } from './terms.ts'
+import type { Terms } from '../terms.ts'
 
 export type ReferenceProps = Readonly<{
   openapi: Openapi

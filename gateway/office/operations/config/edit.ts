@@ -1,6 +1,6 @@
 import { unifiedDiff } from '../../config/edit/unified-diff.ts'
 import { newSettings } from '../kinds.ts'
-import { ofGateway } from '../operation.ts'
+import { ofGateway, type AnswerOf } from '../operation.ts'
 import { edited } from './edited.ts'
 
 /** The lines around each change that a diff shows where the file may be read. */
@@ -41,3 +41,5 @@ export const editConfig = ofGateway({
   text: ({ diff, mistakes, warnings }) =>
     [...mistakes, ...warnings, diff.trimEnd() || 'This changes nothing.'].join('\n'),
 })
+
+export type EditedConfig = AnswerOf<typeof editConfig>

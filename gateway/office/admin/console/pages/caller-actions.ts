@@ -1,7 +1,7 @@
 import { ask, type Session } from '../api.ts'
 import { html } from '../html.ts'
 import { ActionButton, type Action } from '../action-button.ts'
-import type { KeyDetails } from '../answers/callers.ts'
+import type { KeyDetails } from '../../../operations/quota-desk.ts'
 import { ChangeKey } from './change-key.ts'
 import { Grant } from './grant.ts'
 import { Rotate } from './rotate.ts'

@@ -3,8 +3,10 @@ import { utc } from '../format.ts'
 import { html, type Child } from '../html.ts'
 import { query, type Session } from '../api.ts'
 import { aged, bar, page } from '../page-parts.ts'
-import type { KeyDetails, Timeline, Usage } from '../answers/callers.ts'
-import type { DeprecatedCalls } from '../answers/retirements.ts'
+import type { CallsView } from '../../../../front/counts/deprecated-calls.ts'
+import type { Usage } from '../../../../front/counts/usage.ts'
+import type { KeyTimeline } from '../../../operations/keys/timeline.ts'
+import type { KeyDetails } from '../../../operations/quota-desk.ts'
 import { Actions } from './caller-actions.ts'
 import { CopyAnswer } from './copy-answer.ts'
 import { deprecatedOf, factsOf, Sharing } from './caller-facts.ts'
@@ -14,9 +16,9 @@ import { Lines, usageOf } from './caller-history.ts'
 export function Caller({ id, session }: { id: string; session: Session }) {
   const path = `/admin/keys/${encodeURIComponent(id)}`
   const key = useData<KeyDetails>(path, 5_000)
-  const timeline = useData<Timeline>(`${path}/timeline`, 5_000)
+  const timeline = useData<KeyTimeline>(`${path}/timeline`, 5_000)
   const usage = useData<readonly Usage[]>(`/admin/usage/${encodeURIComponent(id)}`)
-  const deprecated = useData<readonly DeprecatedCalls[]>(`/admin/deprecations${query({ key: id })}`)
+  const deprecated = useData<readonly CallsView[]>(`/admin/deprecations${query({ key: id })}`)
   const again = (): void => {
     key.reload()
     timeline.reload()

@@ -3,7 +3,7 @@ import { ApiError, ask, type Session } from '../api.ts'
 import { SaveFile } from '../editor/save-file.ts'
 import { html, type Child } from '../html.ts'
 import { failure } from '../page-parts.ts'
-import type { Edited } from '../answers/configuration.ts'
+import type { EditedConfig } from '../../../operations/config/edit.ts'
 
 type Props = Readonly<{
   /** New values by their places, such as `plans.free.perMinute`. */
@@ -15,14 +15,14 @@ type Props = Readonly<{
 
 /** A change of the configuration's file: its lines, checked; to be copied or, where that is allowed, saved. */
 export function Edit({ set, session, watch }: Props) {
-  const [edited, setEdited] = useState<Edited & Readonly<{ of: string }>>()
+  const [edited, setEdited] = useState<EditedConfig & Readonly<{ of: string }>>()
   const [error, setError] = useState<string>()
   const body = JSON.stringify({ set })
   useEffect(() => {
     if (session.role !== 'all') return
     const leaving = new AbortController()
     setError(undefined)
-    ask<Edited>('POST', '/admin/config/edit', { set }, leaving.signal).then(
+    ask<EditedConfig>('POST', '/admin/config/edit', { set }, leaving.signal).then(
       (answer) => setEdited({ ...answer, of: body }),
       (thrown: unknown) => {
         if (leaving.signal.aborted) return

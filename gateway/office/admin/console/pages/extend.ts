@@ -58,7 +58,7 @@ export function Extend({ deprecation, place, session }: Props) {
 
 /** The setting with what a form adds to it. */
 function settingOf(
-  { brownouts, extensions = [] }: Deprecation,
+  { brownouts, extensions }: Deprecation,
   place: number,
   kind: Kind,
   form: FormData,

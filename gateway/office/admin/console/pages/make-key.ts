@@ -4,17 +4,16 @@ import { useData } from '../data.ts'
 import { html } from '../html.ts'
 import { failure } from '../page-parts.ts'
 import { plansIn } from '../settings.ts'
-import type { ConfigInForce } from '../answers/configuration.ts'
+import type { RunningConfig } from '../../../operations/config/running.ts'
+import type { MadeKey } from '../../../operations/keys/create.ts'
 import { useWork } from '../button-work.ts'
-
-type Made = Readonly<{ id: string; key: string }>
 
 /** Makes a key. Its token is in this dialog until it is closed, and nowhere else. */
 export function MakeKey({ made }: { made: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const form = useRef<HTMLFormElement>(null)
-  const config = useData<ConfigInForce>('/admin/config')
-  const [key, setKey] = useState<Made>()
+  const config = useData<RunningConfig>('/admin/config')
+  const [key, setKey] = useState<MadeKey>()
   const { isBusy, error, run } = useWork()
   const plans = config.data ? plansIn(config.data.config) : []
   const create = async (event: Event): Promise<void> => {
@@ -24,7 +23,7 @@ export function MakeKey({ made }: { made: () => void }) {
       [...new FormData(form.current)].filter(([, value]) => value !== ''),
     )
     const body = { ...given, ...(test === undefined ? {} : { test: true }) }
-    await run(async () => setKey(await ask<Made>('POST', '/admin/keys', body)))
+    await run(async () => setKey(await ask<MadeKey>('POST', '/admin/keys', body)))
   }
   const close = (): void => {
     if (key) made()

@@ -3,14 +3,15 @@ import { useData } from '../data.ts'
 import { count, utc } from '../format.ts'
 import { html, type Child } from '../html.ts'
 import { aged, page, table, time } from '../page-parts.ts'
-import type { KeyDetails } from '../answers/callers.ts'
-import type { RefusedRequest, RefusedRequests } from '../answers/requests.ts'
+import type { Explained } from '../../../explain/explained.ts'
+import type { FoundRefusals } from '../../../explain/refusals-of.ts'
+import type { KeyDetails } from '../../../operations/quota-desk.ts'
 import { Actions } from './caller-actions.ts'
 import { CopyAnswer } from './copy-answer.ts'
 
 /** Why a request was refused, or failed, and what can be done for its key. */
 export function Request({ id, session }: { id: string; session: Session }) {
-  const found = useData<RefusedRequests>(`/admin/requests/${encodeURIComponent(id)}`)
+  const found = useData<FoundRefusals>(`/admin/requests/${encodeURIComponent(id)}`)
   return page(
     'One request',
     `tollgate explain ${id}`,
@@ -25,10 +26,10 @@ export function Request({ id, session }: { id: string; session: Session }) {
           table(
             'Others with the same id: callers choose ids',
             [
-              { name: 'When', cell: (each: RefusedRequest) => time(each.time) },
-              { name: 'Status', cell: ({ status }: RefusedRequest) => status },
+              { name: 'When', cell: (each: Explained) => time(each.time) },
+              { name: 'Status', cell: ({ status }: Explained) => status },
               { name: 'Key', cell: keyLink },
-              { name: 'Why', cell: ({ sentence }: RefusedRequest) => sentence },
+              { name: 'Why', cell: ({ sentence }: Explained) => sentence },
             ],
             others,
           )
@@ -38,9 +39,9 @@ export function Request({ id, session }: { id: string; session: Session }) {
   )
 }
 
-function answerOf(answer: RefusedRequest, session: Session): Child {
+function answerOf(answer: Explained, session: Session): Child {
   const { status, code, sentence, method, path, route, minute, day, bannedUntil } = answer
-  const window = (each: RefusedRequest['minute']): string =>
+  const window = (each: Explained['minute']): string =>
     each
       ? `${each.used === null ? '?' : count(each.used)} of ${count(each.limit)}, until ${utc(new Date(each.reset * 1_000).toISOString())}`
       : ''
@@ -86,10 +87,10 @@ function KeyActions({ id, session }: { id: string; session: Session }) {
 }
 
 /** Two sentences to send back to the customer. */
-function answerTo({ time: at, status, sentence, id }: RefusedRequest): string {
+function answerTo({ time: at, status, sentence, id }: Explained): string {
   return `Your request ${id} of ${utc(at)} was answered with ${status}. ${sentence}`
 }
 
-function keyLink({ key, name }: RefusedRequest): Child {
+function keyLink({ key, name }: Explained): Child {
   return key === null ? '' : html`<a href=${`#/callers/${key}`}>${name}</a>`
 }
