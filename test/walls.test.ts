@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
@@ -180,12 +180,17 @@ t.test('a command starts without the packages that few commands need', (t) => {
 
 const pageFolders = ['gateway/office/admin/console', 'gateway/front/portal/page']
 
-t.test('pages take only types of the gateway: nothing else of it comes to browsers', (t) => {
+/** What all pages share: it is served beside the files of each. */
+const sharedPage = 'gateway/front/http/page'
+
+t.test('pages take no more than types from elsewhere in the gateway', (t) => {
   const values = /(?:^(?:import|export) (?!type )[^']*?\bfrom |^import |\bimport\()'([^']+)'/gm
-  for (const folder of pageFolders) {
+  for (const folder of [...pageFolders, sharedPage]) {
     for (const file of files.filter((file) => file.startsWith(`${folder}/`))) {
       const others = importsOf(file, values).filter(
-        (to) => /^(?:gateway|backend|shared)\//.test(to) && !to.startsWith(`${folder}/`),
+        (to) =>
+          /^(?:gateway|backend|shared)\//.test(to) &&
+          ![folder, sharedPage].some((own) => to.startsWith(`${own}/`)),
       )
       t.strictSame(others, [], file)
     }
@@ -197,6 +202,12 @@ t.test('each script of a page leads only to scripts that are served with it', as
   const names = /(?:\bfrom|\bimport\(?)\s*(["'])([^"'\s]+)\1/g
   for (const folder of pageFolders) {
     const { files } = new PageFolder(join(root, folder))
+    for (const name of readdirSync(join(root, sharedPage)).filter((name) => !/json$/.test(name))) {
+      t.notOk(
+        existsSync(join(root, folder, name)),
+        `${folder}/${name} would be served in its place`,
+      )
+    }
     let imports = 0
     for (const [path, file] of files) {
       if (!path.endsWith('.js')) continue

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { html } from './html.ts'
+import { html } from '../../http/page/html.ts'
 import { text } from './json.ts'
 import type { Openapi } from './openapi.ts'
 import { deprecationOf } from './terms.ts'

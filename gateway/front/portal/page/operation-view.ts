@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { deprecationText } from './deprecation-text.ts'
-import { html, type Child } from './html.ts'
+import { html, type Child } from '../../http/page/html.ts'
 import type { Openapi, Operation } from './openapi.ts'
 import { bodyView, parametersView, responseView } from './operation-parts.ts'
 import { line, prose } from './prose.ts'

@@ -1,4 +1,4 @@
-import { html } from './html.ts'
+import { html } from '../../http/page/html.ts'
 import { text } from './json.ts'
 import { schemaId, type Openapi } from './openapi.ts'
 import { OperationView } from './operation-view.ts'

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks'
-import { CopyButton } from './copy-button.ts'
-import { date } from './format.ts'
-import { html } from './html.ts'
-import { messageOf } from './key-form.ts'
+import { CopyButton } from '../../http/page/copy-button.ts'
+import { date, messageOf } from '../../http/page/format.ts'
+import { html } from '../../http/page/html.ts'
 import type { OwnRotation } from '../rotation.ts'
 import { ask } from './request.ts'
 

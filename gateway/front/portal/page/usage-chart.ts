@@ -1,5 +1,5 @@
-import { count, plural } from './format.ts'
-import { html, type Child } from './html.ts'
+import { count, plural } from '../../http/page/format.ts'
+import { html, type Child } from '../../http/page/html.ts'
 import type { DayUsage } from '../account-usage.ts'
 
 /** The days that are drawn. */

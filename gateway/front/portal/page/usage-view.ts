@@ -1,5 +1,5 @@
-import { count, date, plural } from './format.ts'
-import { html, type Child } from './html.ts'
+import { count, date, plural } from '../../http/page/format.ts'
+import { html, type Child } from '../../http/page/html.ts'
 import { line } from './prose.ts'
 import type { DayUsage } from '../account-usage.ts'
 import type { OwnUsage } from '../usage.ts'

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { refusalOf, send } from './api.ts'
 import { eventsIn } from './events-in.ts'
 import type { ComparisonView } from '../../compare/comparison-view.ts'
-import { messageOf } from './button-work.ts'
+import { messageOf } from '../../../front/http/page/format.ts'
 
 export type ToCompare = Readonly<{ url: string; upstream?: string; for: string; share: string }>
 

@@ -1,7 +1,8 @@
 import { useEffect } from 'preact/hooks'
 import type { ApiError } from './api.ts'
-import { clock, count, local, utc } from './format.ts'
-import { html, type Child } from './html.ts'
+import { local, utc } from './times.ts'
+import { clock, count } from '../../../front/http/page/format.ts'
+import { html, type Child } from '../../../front/http/page/html.ts'
 import type { Loaded } from './data.ts'
 
 /** A page: its heading, the command that does the same, and its content. */

@@ -1,5 +1,5 @@
 import { gatewayNowMs } from '../gateway-clock.ts'
-import { html, type Child } from '../html.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
 import { useWidth } from './scale.ts'
 

@@ -1,5 +1,5 @@
-import { count } from '../format.ts'
-import { html, type Child } from '../html.ts'
+import { count } from '../../../../front/http/page/format.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { table } from '../page-parts.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 import type { LiveRange, LiveRow } from '../../../live/picture.ts'

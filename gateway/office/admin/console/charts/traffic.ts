@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { count } from '../format.ts'
-import { html, type Child } from '../html.ts'
+import { count } from '../../../../front/http/page/format.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 import type { LiveRange, LiveRow } from '../../../live/picture.ts'
 import { parts } from './outcomes.ts'

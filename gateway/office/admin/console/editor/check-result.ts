@@ -1,4 +1,4 @@
-import { html, type Child } from '../html.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { failure, table } from '../page-parts.ts'
 import { shown } from '../settings.ts'
 import type { CheckedConfig } from '../../../operations/config/check.ts'

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ActionButton } from '../action-button.ts'
-import { html } from '../html.ts'
+import { html } from '../../../../front/http/page/html.ts'
 import type { ConfigText } from '../../../operations/config/file.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
 import { SaveFile } from './save-file.ts'

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { ActionButton } from '../action-button.ts'
 import { refusalOf, send } from '../api.ts'
 import { useData } from '../data.ts'
-import { html } from '../html.ts'
+import { html } from '../../../../front/http/page/html.ts'
 import type { FleetView } from '../../../fleet/view.ts'
 import type { SavedConfig } from '../../../operations/config/save.ts'
 

@@ -1,5 +1,5 @@
 import { ask, type Session } from '../api.ts'
-import { html } from '../html.ts'
+import { html } from '../../../../front/http/page/html.ts'
 import { ActionButton, type Action } from '../action-button.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
 import { ChangeKey } from './change-key.ts'

@@ -1,6 +1,7 @@
 import { useData } from '../data.ts'
-import { utc } from '../format.ts'
-import { html, type Child } from '../html.ts'
+import { utc } from '../times.ts'
+import { CopyButton } from '../../../../front/http/page/copy-button.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { query, type Session } from '../api.ts'
 import { aged, bar, page } from '../page-parts.ts'
 import type { CallsView } from '../../../../front/counts/deprecated-calls.ts'
@@ -8,7 +9,6 @@ import type { Usage } from '../../../../front/counts/usage.ts'
 import type { KeyTimeline } from '../../../operations/keys/timeline.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
 import { Actions } from './caller-actions.ts'
-import { CopyAnswer } from './copy-answer.ts'
 import { deprecatedOf, factsOf, Sharing } from './caller-facts.ts'
 import { Lines, usageOf } from './caller-history.ts'
 
@@ -30,7 +30,7 @@ export function Caller({ id, session }: { id: string; session: Session }) {
       timeline,
       ({ sentence }) => html`
         <p class="sentence">${sentence}</p>
-        <p><${CopyAnswer} text=${sentence} /></p>
+        <p><${CopyButton} text=${sentence} label="Copy answer" /></p>
       `,
     ),
     aged(

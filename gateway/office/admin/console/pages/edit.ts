@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ApiError, ask, type Session } from '../api.ts'
 import { SaveFile } from '../editor/save-file.ts'
-import { html, type Child } from '../html.ts'
+import { CopyButton } from '../../../../front/http/page/copy-button.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { failure } from '../page-parts.ts'
 import type { EditedConfig } from '../../../operations/config/edit.ts'
 
@@ -41,7 +42,7 @@ export function Edit({ set, session, watch }: Props) {
     ${mistakes.map((mistake) => html`<p class="banner bad">${mistake}</p>`)}
     ${warnings.map((warning) => html`<p class="banner">${warning}</p>`)} ${patch(diff)}
     <div class="tools">
-      <${CopyPatch} key=${diff} patch=${diff} />
+      <${CopyButton} key=${diff} text=${diff} label="Copy the patch" />
       ${
         text !== undefined &&
         // While others are typed, it is still about those before.
@@ -58,16 +59,6 @@ export function Edit({ set, session, watch }: Props) {
       }
     </div>
   `
-}
-
-function CopyPatch({ patch: text }: { patch: string }) {
-  const [isCopied, setCopied] = useState(false)
-  const copy = (): void => {
-    void navigator.clipboard.writeText(text).then(() => setCopied(true))
-  }
-  return html`<button type="button" onClick=${copy}>
-    ${isCopied ? 'Copied' : 'Copy the patch'}
-  </button>`
 }
 
 /** A patch, line by line: its signs say what the colours do. */

@@ -1,7 +1,8 @@
 import { useRef, useState } from 'preact/hooks'
 import { ask } from '../api.ts'
 import { useData } from '../data.ts'
-import { html } from '../html.ts'
+import { CopyButton } from '../../../../front/http/page/copy-button.ts'
+import { html } from '../../../../front/http/page/html.ts'
 import { failure } from '../page-parts.ts'
 import { plansIn } from '../settings.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
@@ -69,13 +70,9 @@ export function MakeKey({ made }: { made: () => void }) {
 
 /** A token, this once. */
 export function Shown({ token }: { token: string }) {
-  const [isCopied, setCopied] = useState(false)
-  const copy = (): void => {
-    void navigator.clipboard.writeText(token).then(() => setCopied(true))
-  }
   return html`
     <p>Its token is shown this once. Give it to its owner by a safe way:</p>
     <p class="token"><code>${token}</code></p>
-    <p><button type="button" class="go" onClick=${copy}>${isCopied ? 'Copied' : 'Copy'}</button></p>
+    <p><${CopyButton} text=${token} label="Copy" class="go" /></p>
   `
 }

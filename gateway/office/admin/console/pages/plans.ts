@@ -1,5 +1,5 @@
 import { useData } from '../data.ts'
-import { html } from '../html.ts'
+import { html } from '../../../../front/http/page/html.ts'
 import { aged, page, table } from '../page-parts.ts'
 import { plansIn, type Plan } from '../settings.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'

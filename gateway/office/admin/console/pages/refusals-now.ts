@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { clock, count } from '../format.ts'
-import { html, type Child } from '../html.ts'
+import { clock, count } from '../../../../front/http/page/format.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { table } from '../page-parts.ts'
 import type { LatestRefusal, RefusedKeyFigures } from '../../../live/figures.ts'
 import type { Picture } from '../../../live/picture.ts'

@@ -1,13 +1,14 @@
 import type { Session } from '../api.ts'
 import { useData } from '../data.ts'
-import { count, utc } from '../format.ts'
-import { html, type Child } from '../html.ts'
+import { utc } from '../times.ts'
+import { count } from '../../../../front/http/page/format.ts'
+import { CopyButton } from '../../../../front/http/page/copy-button.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { aged, page, table, time } from '../page-parts.ts'
 import type { Explained } from '../../../explain/explained.ts'
 import type { FoundRefusals } from '../../../explain/refusals-of.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
 import { Actions } from './caller-actions.ts'
-import { CopyAnswer } from './copy-answer.ts'
 
 /** Why a request was refused, or failed, and what can be done for its key. */
 export function Request({ id, session }: { id: string; session: Session }) {
@@ -63,7 +64,7 @@ function answerOf(answer: Explained, session: Session): Child {
   ]
   return html`
     <p class="sentence"><b>${status} ${code ?? 'of the backend'}.</b> ${sentence}</p>
-    <p><${CopyAnswer} text=${answerTo(answer)} /></p>
+    <p><${CopyButton} text=${answerTo(answer)} label="Copy answer" /></p>
     ${answer.key !== null && html`<${KeyActions} id=${answer.key} session=${session} />`}
     <dl class="facts">
       ${facts

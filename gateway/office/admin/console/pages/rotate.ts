@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import { ask } from '../api.ts'
-import { html } from '../html.ts'
+import { html } from '../../../../front/http/page/html.ts'
 import { failure } from '../page-parts.ts'
 import { useWork } from '../button-work.ts'
 import type { RotatedKey } from '../../../operations/keys/rotate.ts'

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, ask, get, query } from '../api.ts'
-import { html } from '../html.ts'
+import { html } from '../../../../front/http/page/html.ts'
 import { failure } from '../page-parts.ts'
 import type { FoundKey } from '../../../operations/keys/find.ts'
 import type { KeyPage } from '../../../operations/keys/list.ts'
