@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { bar } from '../../http/page/bar.ts'
 import { count, messageOf, plural, until } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
 import { ask } from './request.ts'
@@ -91,19 +92,5 @@ function quotaView({
         ${strikes > 0 && html` <a href="#refused">What is a strike?</a>`}
       </p>`
     }
-  `
-}
-
-function bar(name: string, window: OwnStanding['minute']): Child {
-  if (!window) return html`<div class="bar"><span>${name}: no limit</span></div>`
-  const { limit, remaining, reset } = window
-  const used = limit - remaining
-  const level = remaining === 0 ? 'full' : used >= 0.8 * limit ? 'near' : 'fine'
-  const words = `${name}: ${count(used)} of ${count(limit)} used`
-  return html`
-    <div class=${`bar ${level}`}>
-      <span>${words} <span class="quiet">until ${until(reset * 1_000)}</span></span>
-      <meter min="0" max=${limit} value=${Math.min(used, limit)} aria-label=${words}></meter>
-    </div>
   `
 }

@@ -1,9 +1,9 @@
 import { useData } from '../data.ts'
-import { utc } from '../times.ts'
+import { bar } from '../../../../front/http/page/bar.ts'
 import { CopyButton } from '../../../../front/http/page/copy-button.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { query, type Session } from '../api.ts'
-import { aged, bar, page } from '../page-parts.ts'
+import { aged, page } from '../page-parts.ts'
 import type { CallsView } from '../../../../front/counts/deprecated-calls.ts'
 import type { Usage } from '../../../../front/counts/usage.ts'
 import type { KeyTimeline } from '../../../operations/keys/timeline.ts'
@@ -55,11 +55,5 @@ function windowsOf({ standing: { minute, day, offered } }: KeyDetails): Child {
     return html`<p class="banner bad">
       The configuration has no limits for its plan: it gets 403.
     </p>`
-  const until = (reset: number): string => utc(new Date(reset * 1_000).toISOString())
-  return html`
-    <div class="bars">
-      ${bar('This minute', minute?.used ?? 0, minute?.limit, minute ? until(minute.reset) : undefined)}
-      ${bar('Today', day?.used ?? 0, day?.limit, day ? until(day.reset) : undefined)}
-    </div>
-  `
+  return html`<div class="bars">${bar('This minute', minute)} ${bar('Today', day)}</div>`
 }
