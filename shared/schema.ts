@@ -94,7 +94,8 @@ export function withOptions<Schema extends TSchema, Options extends object>(
 
 /** A schema with one more member that is no word of JSON schemas. */
 function hidden(schema: object, name: string, value: unknown): object {
-  return Object.defineProperty(withOptions(schema, {}), name, { value, enumerable: false })
+  const copy = withOptions(schema, {})
+  return Object.defineProperty(copy, name, { value, enumerable: false, configurable: true })
 }
 
 function hasOwn(schema: object | undefined, name: string): boolean {

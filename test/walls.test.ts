@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
+import { PageFolder } from '../gateway/front/http/page-files.ts'
 import { root } from './support/process.ts'
 
 /** Forbidden imports, by paths and by names of packages. */
@@ -175,6 +176,48 @@ t.test('a command starts without the packages that few commands need', (t) => {
   const packages = [...loaded].filter((name) => !files.includes(name) && !name.startsWith('node:'))
   t.strictSame(packages.sort(), ['typebox/schema', 'yaml'])
   t.end()
+})
+
+const pageFolders = ['gateway/office/admin/console', 'gateway/front/portal/page']
+
+/** What all pages share: it is served beside the files of each. */
+const sharedPage = 'gateway/front/http/page'
+
+t.test('pages take no more than types from elsewhere in the gateway', (t) => {
+  const values = /(?:^(?:import|export) (?!type )[^']*?\bfrom |^import |\bimport\()'([^']+)'/gm
+  for (const folder of [...pageFolders, sharedPage]) {
+    for (const file of files.filter((file) => file.startsWith(`${folder}/`))) {
+      const others = importsOf(file, values).filter(
+        (to) =>
+          /^(?:gateway|backend|shared)\//.test(to) &&
+          ![folder, sharedPage].some((own) => to.startsWith(`${own}/`)),
+      )
+      t.strictSame(others, [], file)
+    }
+  }
+  t.end()
+})
+
+t.test('each script of a page leads only to scripts that are served with it', async (t) => {
+  const names = /(?:\bfrom|\bimport\(?)\s*(["'])([^"'\s]+)\1/g
+  for (const folder of pageFolders) {
+    const { files } = new PageFolder(join(root, folder))
+    for (const name of readdirSync(join(root, sharedPage)).filter((name) => !/json$/.test(name))) {
+      t.notOk(
+        existsSync(join(root, folder, name)),
+        `${folder}/${name} would be served in its place`,
+      )
+    }
+    let imports = 0
+    for (const [path, file] of files) {
+      if (!path.endsWith('.js')) continue
+      for (const [, , name = ''] of String(await file.bytes()).matchAll(names)) {
+        imports++
+        t.ok(files.has(join(dirname(path), name)), `${path} imports ${name}`)
+      }
+    }
+    t.ok(imports > files.size, folder)
+  }
 })
 
 t.test('V8’s flags are set before any other code of the gateway runs', (t) => {

@@ -6,8 +6,12 @@ import { fileURLToPath } from 'node:url'
 /** The folder of the checkout. */
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Pages that run in browsers, each with a tsconfig.json of its own: those of operators, and those of callers. */
-export const pageFolders = ['gateway/office/admin/console', 'gateway/front/portal/page']
+/** What runs in browsers, each with a tsconfig.json of its own: the pages of operators, those of callers, and what both share. */
+export const pageFolders = [
+  'gateway/office/admin/console',
+  'gateway/front/portal/page',
+  'gateway/front/http/page',
+]
 
 /** A failure of the set-up, in one sentence that says what to do. */
 export class SetupError extends Error {}

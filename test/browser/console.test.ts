@@ -67,7 +67,8 @@ test('task 1: what a customer has sent leads to the reason by one paste and Ente
       t.match(shown, /banned until/)
     }
     t.notMatch(page.url(), secret.slice(20))
-    await page.getByRole('button', { name: 'Copy answer' }).waitFor()
+    await page.getByRole('button', { name: 'Copy answer' }).click()
+    await page.getByText('Copied.', { exact: true }).waitFor()
   }
   for (const place of [`requests/${id}`, `callers/${key.id}`]) {
     await admin.ask('PUT', `/admin/bans/${key.id}`, { for: '30m' })

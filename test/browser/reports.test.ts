@@ -83,6 +83,22 @@ test('another backend that would break something is told', async (t, open) => {
   t.match(await page.getByRole('region', { name: 'What was found' }).innerText(), /404/)
 })
 
+test('the page of a caller tells no use of a window without a limit', async (t, open) => {
+  const admin = await startWithRedis(t)
+  const { key, headers } = await admin.gateway.key({
+    name: 'Acme',
+    limits: { perMinute: 'unlimited', perDay: 20 },
+  })
+  await admin.gateway.call('GET', '/v1/x', undefined, headers)
+  const page = await open(admin.url, { place: `callers/${key.id}` })
+  const bars = page.locator('.bars')
+  await bars.waitFor()
+  t.match(
+    await bars.innerText(),
+    /^This minute: no limit\s+Today: 1 of 20 used\s+until [\d: -]+UTC$/,
+  )
+})
+
 test('Now shows what was sent, live', async (t, open) => {
   const admin = await startWithRedis(t)
   const { gateway } = admin

@@ -98,6 +98,8 @@ export function callsView({ lastMs, sunsetMs, extension, ...calls }: ReportedCal
   }
 }
 
+export type CallsView = ReturnType<typeof callsView>
+
 function iso(ms: number): string {
   return new Date(ms).toISOString()
 }

@@ -78,7 +78,7 @@ export class PageFile {
   }
 }
 
-/** The files that all pages share: a sheet and an icon. */
+/** The files that all pages share: a sheet, an icon, and scripts. */
 const common = fileURLToPath(new URL('./page', import.meta.url))
 
 /**

@@ -25,17 +25,26 @@ export function packageFiles(): [path: string, bytes: Buffer][] {
 
 /**
  * A script as browsers get it: with paths in place of packages' names, which browsers know only by import maps, which would
- * be inline scripts; and with the names that its modules have there. Nothing changes if it is done twice.
+ * be inline scripts; and with the names and places that its modules have there. Nothing changes if it is done twice.
  */
 export function forBrowsers(path: string, script: string): string {
   const imports =
     /((?:^|;)\s*(?:import|export)\b[^"';]*?\bfrom\s*|(?:^|;)\s*import\s*|\bimport\()(["'])([^"']+)\2/gm
   return script.replace(imports, (_all, word: string, quote: string, name: string) => {
-    if (name.startsWith('.')) return `${word}${quote}${nameOfScript(name)}${quote}`
-    if (!packages.includes(name)) throw new Error(`pages can't import ${name}: name it here`)
-    const to = relative(dirname(path), fileOf(name))
+    const served = placeOf(name)
+    if (served === undefined) return `${word}${quote}${nameOfScript(name)}${quote}`
+    const to = relative(dirname(path), served)
     return `${word}${quote}${to.startsWith('.') ? to : `./${to}`}${quote}`
   })
+}
+
+/** The place of what lies elsewhere here, and beside the pages' own files in browsers; `undefined` for one of these. */
+function placeOf(name: string): string | undefined {
+  const [, shared] = /^\.\.\/.*\bhttp\/page\/(.+)$/.exec(name) ?? []
+  if (shared !== undefined) return nameOfScript(shared)
+  if (name.startsWith('.')) return undefined
+  if (!packages.includes(name)) throw new Error(`pages can't import ${name}: name it here`)
+  return fileOf(name)
 }
 
 function fileOf(name: string): string {

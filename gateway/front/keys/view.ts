@@ -47,6 +47,8 @@ export function keyView(key: Key, nowMs: number, { bannedUntilMs, inUse }: Besid
   }
 }
 
+export type KeyView = ReturnType<typeof keyView>
+
 function hasLimits(limits: LimitSettings | undefined): boolean {
   return limits !== undefined && Object.values(limits).some(Boolean)
 }

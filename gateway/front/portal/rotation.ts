@@ -31,6 +31,14 @@ const schema = Type.Object(
   { additionalProperties: false },
 )
 
+/** The new token of a caller's own key, told once. */
+export type OwnRotation = Readonly<{
+  id: string
+  key: string
+  plan: string
+  oldTokenUntil: string | undefined
+}>
+
 /**
  * Answers `POST /v1/key/rotate`: a caller gives its own key a new token. The old one goes on for an hour at least, and
  * until it has ended nobody rotates again with the key: whoever has stolen a token can't lock its owner out at once.
@@ -60,7 +68,7 @@ export function rotation({ config, stores, clock, log }: OwnOptions): Answer {
     if (own.length >= mostADay) throw tooOften(fromMs + dayMs, nowMs)
   }
 
-  async function rotate(caller: Caller, token: string, overlapMs: number) {
+  async function rotate(caller: Caller, token: string, overlapMs: number): Promise<OwnRotation> {
     await requireFew(caller)
     const desk = new KeyDesk({ store, plans: config.plans, clock, quota, noted: notedBy(caller) })
     const issued = await desk.rotate(caller.id, overlapMs, requireCurrent(token))

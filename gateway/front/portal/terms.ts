@@ -31,6 +31,8 @@ export function termsOf(config: Config, { path, canRotate }: PortalSettings) {
   }
 }
 
+export type Terms = ReturnType<typeof termsOf>
+
 function planView({ name, limits, bans, methods, paths }: Plan) {
   return {
     name,

@@ -9,12 +9,27 @@ import { rememberedDays } from '../counts/tally-store.ts'
 import { dayText, latestDays, usage } from '../counts/usage.ts'
 import { uses } from '../counts/use.ts'
 import { refuse } from '../request-record.ts'
-import { accountUsage, dayOf } from './account-usage.ts'
+import { accountUsage, dayOf, type AccountUsage, type DayUsage } from './account-usage.ts'
 import type { OwnOptions } from './own-options.ts'
 import type { Answer } from '../request-record.ts'
 import { ownTallies } from './own-tallies.ts'
 import { Pace } from './pace.ts'
 import { refusalForFailure } from './refusals.ts'
+
+/** The usage of a caller's own key, with the sum of its account, and the deprecated operations that it calls. */
+export type OwnUsage = Readonly<{
+  key: string
+  name: string
+  days: readonly DayUsage[]
+  account: AccountUsage | null
+  deprecated: readonly Readonly<{
+    operation: string
+    calls: number
+    last: string
+    sunset: string | null
+    replacement: string | null
+  }>[]
+}>
 
 /** The number of days without `?days=`. */
 const usualDays = 30
@@ -23,7 +38,7 @@ const usualDays = 30
 export function usageAnswer({ config, stores, clock }: OwnOptions): Answer {
   const pace = new Pace()
 
-  async function view(caller: Caller, days: number) {
+  async function view(caller: Caller, days: number): Promise<OwnUsage> {
     const { fromDay, toDay } = latestDays(days, clock())
     const tallies = ownTallies(stores.tallies, [caller.id], uses)
     const own = await usage({ keys: stores.keys, tallies }, { fromDay, toDay, key: caller.id })

@@ -73,3 +73,5 @@ export function auditEntriesFrom(text: string | undefined): AuditEntry[] {
 export function auditView({ atMs, ...entry }: AuditEntry) {
   return { at: new Date(atMs).toISOString(), ...entry }
 }
+
+export type AuditView = ReturnType<typeof auditView>

@@ -14,12 +14,11 @@ import { waitRefusal } from '../limits/wait-refusal.ts'
 import type { Standing } from '../limits/headers.ts'
 import { limitsIn } from '../limits/grants.ts'
 import type { Limits } from '../limits/limits.ts'
-import { noticeOf } from '../limits/near.ts'
 import type { Quotas } from '../limits/quotas.ts'
 import type { Decision } from '../limits/step.ts'
 import type { Terms } from '../keys/terms.ts'
 import { refuse, type Forbidden, type RequestRecord } from '../request-record.ts'
-import { standingView } from '../limits/views.ts'
+import { ownStandingView } from '../limits/views.ts'
 
 const secondsUntilBack = '5'
 
@@ -141,11 +140,7 @@ export function quotaView(request: FastifyRequest, reply: FastifyReply): object 
   if (hasBody(request.raw)) return refuse(reply, bodied(request.method))
   const { caller, terms, standing } = request.tollgate ?? {}
   if (!caller || !standing) throw new Error('a standing comes after admit')
-  return {
-    ...standingView(caller.plan, standing),
-    strikesToBan: terms?.bans?.strikes ?? null,
-    notice: noticeOf(standing, terms?.near) ?? null,
-  }
+  return ownStandingView(caller.plan, standing, terms)
 }
 
 /** Whether a wish is heard: a real ban comes before it, and another real refusal before all but a ban. */

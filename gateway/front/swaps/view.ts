@@ -42,6 +42,7 @@ export function swapView(upstream: UpstreamSettings, seen: SeenSwap) {
 }
 
 export type SwapView = ReturnType<typeof swapView>
+export type SideView = ReturnType<typeof sideView>
 
 function stateOf(course: SwapProgress | undefined, steps: number): SwapState {
   if (!course) return 'waiting'

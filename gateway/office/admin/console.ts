@@ -16,7 +16,7 @@ import { readSecret } from './given.ts'
 import { pageScreen } from './hosts.ts'
 import { requireKnownQueries } from './query.ts'
 import { closed, missing } from './refusals.ts'
-import { longestMs, type Session, type Sessions } from './session.ts'
+import { longestMs, sessionView, type Sessions } from './session.ts'
 import { SignIns } from './sign-in.ts'
 import type { AdminTokens } from './token.ts'
 import { originFault, setCookie, browserOriginOf } from './browser-origin.ts'
@@ -116,8 +116,4 @@ function entered(entry: RequestSession | Refusal | undefined): RequestSession {
   if (entry === undefined) throw missing()
   if (entry instanceof Refusal) throw entry
   return entry
-}
-
-function sessionView({ name, role, endsAtMs }: Session) {
-  return { name, role, endsAt: new Date(endsAtMs).toISOString() }
 }

@@ -106,3 +106,10 @@ function sessionIn(cookie: string, { name, role, signatureOf }: Holder): Session
 }
 
 type Signed = readonly [name: string, role: string, id: string, endsAtMs: number, seenAtMs: number]
+
+/** A session as its page is told of it. */
+export function sessionView({ name, role, endsAtMs }: Session) {
+  return { name, role, endsAt: new Date(endsAtMs).toISOString() }
+}
+
+export type SessionView = ReturnType<typeof sessionView>

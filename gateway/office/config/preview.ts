@@ -18,8 +18,8 @@ export type Fault = readonly [path: Path, sentence: string]
 
 /** A file without mistakes, and the places of its settings. */
 export type Preview = Readonly<{
-  /** The configuration as operators see it: complete, in the form of the file, without secrets. */
-  shown: unknown
+  /** The configuration as operators see it: complete, in the form of the file, without secrets. Each value may be a `${NAME}`. */
+  shown: CompleteFile
   /** One line for each setting that works but makes no sense, with its place. */
   warnings: readonly string[]
   /** Its plans; `variable` for one whose limits wait for a variable of the environment. */

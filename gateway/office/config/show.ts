@@ -3,8 +3,8 @@ import { maskedJson } from './mask.ts'
 import type { CompleteFile } from './defaults.ts'
 
 /** A complete file as operators see it: in the form of the file, without secrets. */
-export function shownFrom(file: CompleteFile): unknown {
-  return JSON.parse(JSON.stringify(file, maskedJson))
+export function shownFrom(file: CompleteFile): CompleteFile {
+  return JSON.parse(JSON.stringify(file, maskedJson)) as CompleteFile
 }
 
 /** A shown configuration as YAML, for people. */

@@ -15,6 +15,11 @@ const mostSteps = 200
 /** A step of a curve: so many have a peak of at least this. From the lowest peak to the highest. */
 export type Step = readonly [peak: number, count: number]
 
+export type Curve = readonly Step[]
+
+/** The distributions of a day in UTC, such as `2030-12-05`. */
+export type DayOfPlan = Readonly<{ on: string; minute: Distribution; day: Distribution }>
+
 /** The distribution of the peaks of quotas in one window. */
 export type Distribution = Readonly<{
   quotas: number
@@ -36,11 +41,9 @@ export type PlanDemand = Readonly<{
   to: string
   quotas: number
   /** The days on which one was used, the first one first. */
-  byDay: readonly Readonly<{ on: string; minute: Distribution; day: Distribution }>[]
+  byDay: readonly DayOfPlan[]
   /** The number of quotas whose highest peak in all days is at least so much, and of single days. */
-  curves: Readonly<
-    Record<'quotas' | 'days', Readonly<{ minute: readonly Step[]; day: readonly Step[] }>>
-  >
+  curves: Readonly<Record<'quotas' | 'days', Readonly<{ minute: Curve; day: Curve }>>>
 }>
 
 export type DemandAsk = Readonly<{ plan: Plan; fromDay: number; toDay: number; nowMs: number }>

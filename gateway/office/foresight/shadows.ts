@@ -4,7 +4,7 @@ import type { Plan } from '../../front/limits/plan.ts'
 import type { Shadow } from '../../front/limits/shadow.ts'
 import type { TallyStore } from '../../front/counts/tally-store.ts'
 import { dayText } from '../../front/counts/usage.ts'
-import { limitView, limitsView } from './views.ts'
+import { limitView, limitsView, type ShownLimits } from './views.ts'
 
 /** The requests of one key that were let in and that the shadow of its plan would have refused. */
 export type ShadowedKey = Readonly<{
@@ -29,7 +29,7 @@ export type ShadowReport = Readonly<{
     plan: string
     hash: string
     now: ReturnType<typeof limitsView>
-    shadow: Readonly<{ perMinute: number | 'unlimited'; perDay: number | 'unlimited' }>
+    shadow: ShownLimits
   }>[]
   keys: readonly ShadowedKey[]
 }>

@@ -22,9 +22,9 @@ type Description<All extends Parameters> = Readonly<{
 }>
 
 /** The forms in which the result of an operation is shown. */
-type Formats<Result, Where> = Readonly<{
+type Formats<Result, Json, Where> = Readonly<{
   /** The result for programs; by default the result itself. A list of any length is a `Listed`. */
-  json?: (result: Result, context: Where) => unknown
+  json?: (result: Result, context: Where) => Json
   /** The result for people. */
   text: (result: Result, context: CommandContext) => string | Promise<string>
   /** The result for spreadsheets; of any length, in pieces. */
@@ -118,15 +118,20 @@ type OfCommandLine = Untyped<CommandContext> &
 /** Something that operators can do. */
 export type Operation = Anywhere | OfGateway | OfCommandLine
 
-type Definition<All extends Parameters, Result, Where> = Description<All> &
-  Formats<Result, Where> &
+/** An operation and the type of its answer for programs, which is in no value: pages read it by `AnswerOf`. */
+type Answering<Json> = Operation & Readonly<{ answer?: Json }>
+
+export type AnswerOf<Each extends Answering<unknown>> = NonNullable<Each['answer']>
+
+type Definition<All extends Parameters, Result, Json, Where> = Description<All> &
+  Formats<Result, Json, Where> &
   Readonly<{ run: (context: Where, given: Given<All>) => Promise<Result> }>
 
 type AtEndpoints = Readonly<{ at: readonly Endpoint[] }>
 
 /** An operation on the stores. The command line runs it in its own process, the admin API in the gateway. */
-export function operation<const All extends Parameters, Result>(
-  definition: Definition<All, Result, Context> &
+export function operation<const All extends Parameters, Result, Json = Result>(
+  definition: Definition<All, Result, Json, Context> &
     AtEndpoints &
     Readonly<{
       isSilent?: boolean
@@ -139,16 +144,16 @@ export function operation<const All extends Parameters, Result>(
       /** The path of the thing that it made: the admin API answers with 201 and `Location`. */
       location?: (result: Result) => string
     }>,
-): Operation {
+): Answering<Json> {
   return { ...untyped(definition), where: 'anywhere', at: definition.at }
 }
 
 /** An operation that needs a running gateway. The command line asks the gateway at its admin address. */
 export function ofGateway<const All extends Parameters, Result>(
-  definition: Omit<Definition<All, Result, GatewayContext>, 'json'> &
+  definition: Omit<Definition<All, Result, Result, GatewayContext>, 'json'> &
     AtEndpoints &
     Readonly<{ watch?: Watch<Given<All>>; progress?: (result: Result) => Progress }>,
-): Operation {
+): Answering<Result> {
   const { watch, progress, isRefused } = definition
   const textOf = (json: unknown, context: CommandContext): string | Promise<string> =>
     definition.text(json as Result, context)
@@ -165,7 +170,7 @@ export function ofGateway<const All extends Parameters, Result>(
 
 /** An operation of the command line only. */
 export function ofCommandLine<const All extends Parameters, Result>(
-  definition: Definition<All, Result, CommandContext> &
+  definition: Definition<All, Result, unknown, CommandContext> &
     Readonly<{ because: string; question?: Ask<All> }>,
 ): Operation {
   return { ...untyped(definition), where: 'command line', because: definition.because }
@@ -173,7 +178,7 @@ export function ofCommandLine<const All extends Parameters, Result>(
 
 /** Takes the types away, so that operations of all kinds fit into one table. */
 function untyped<All extends Parameters, Result, Where>(
-  definition: Definition<All, Result, Where> &
+  definition: Definition<All, Result, unknown, Where> &
     Readonly<{
       isSilent?: boolean
       question?: Ask<All>

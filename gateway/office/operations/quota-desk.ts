@@ -4,7 +4,7 @@ import { quotaOf, type Key } from '../../front/keys/key.ts'
 import { KeyMistake } from '../../front/keys/mistake.ts'
 import { keyNames } from '../../front/keys/names.ts'
 import { settingsAt } from '../../front/keys/temporary.ts'
-import { keyView } from '../../front/keys/view.ts'
+import { keyView, type KeyView } from '../../front/keys/view.ts'
 import type { AuditStore } from '../../front/records/audit-store.ts'
 import type { LastUseStore } from '../../front/keys/last-use-store.ts'
 import type { KeyStore } from '../../front/keys/store.ts'
@@ -17,7 +17,7 @@ import { limitsIn, mostGrants, type NewGrant } from '../../front/limits/grants.t
 import type { Limits } from '../../front/limits/limits.ts'
 import { effectiveLimits, type Plan } from '../../front/limits/plan.ts'
 
-export type KeyDetails = ReturnType<typeof keyView> & Readonly<{ standing: KeyStanding }>
+export type KeyDetails = KeyView & Readonly<{ standing: KeyStanding }>
 
 /** A key by its name, with the state of its limits. */
 export type QuotaView = Pick<Key, 'id' | 'name' | 'plan'> & KeyStanding

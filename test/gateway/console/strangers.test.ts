@@ -139,7 +139,9 @@ function servedOf(name: string): string {
   const files = folders.map((folder) => join(folder, name.replace(/js$/, 'ts')))
   const text = readFileSync(files.find((file) => existsSync(file)) ?? '', 'utf8')
   if (!name.endsWith('.js')) return text
-  const named = stripTypeScriptTypes(text).replace(/'(\.[^']+)\.ts'/g, "'$1.js'")
+  const named = stripTypeScriptTypes(text)
+    .replace(/'\.\.[^']*\/http\/page\//g, "'./")
+    .replace(/'(\.[^']+)\.ts'/g, "'$1.js'")
   return named.replace(
     /'(preact[^']*)'/g,
     (_all, to: string) => `'./vendor/${to.replace('/', '-')}.js'`,
@@ -225,10 +227,11 @@ t.test('files have new paths when one of them changes, and a folder may be missi
   const [one = '', ...others] = paths('1')
   t.match(one, /^[0-9a-f]{16}\/pages\/a\.js$/)
   const digest = one.slice(0, 17)
-  const shared = ['common.css', 'icon.svg', 'preact.js', 'preact-hooks.js', 'htm.js']
+  const shared = ['bar.js', 'common.css', 'copy-button.js', 'format.js', 'html.js', 'icon.svg']
+  const packages = ['preact.js', 'preact-hooks.js', 'htm.js'].map((name) => `vendor/${name}`)
   t.strictSame(
     others,
-    shared.map((name) => `${digest}${name.endsWith('.js') ? 'vendor/' : ''}${name}`),
+    [...shared, ...packages].map((name) => `${digest}${name}`),
     'what all pages share',
   )
   t.equal(paths('1')[0], one)

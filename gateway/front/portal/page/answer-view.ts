@@ -1,5 +1,5 @@
-import { until, plural } from './format.ts'
-import { html, type Child } from './html.ts'
+import { until, plural } from '../../http/page/format.ts'
+import { html, type Child } from '../../http/page/html.ts'
 import { noticeOf, readingOf, type Answer } from './request.ts'
 
 /** An answer, or why none came: first in a sentence, which is read out, then all of it. */

@@ -1,5 +1,5 @@
-import { date } from './format.ts'
-import { html, type Child } from './html.ts'
+import { date } from '../../http/page/format.ts'
+import { html, type Child } from '../../http/page/html.ts'
 import { line } from './prose.ts'
 import type { Deprecation } from './terms.ts'
 

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
-import { html } from './html.ts'
+import { messageOf } from '../../http/page/format.ts'
+import { html } from '../../http/page/html.ts'
 import { ask } from './request.ts'
 
 export type KeyFormProps = Readonly<{
@@ -53,8 +54,4 @@ export function KeyForm({ quotaPath, apiKey, use }: KeyFormProps) {
       ${error !== undefined && html`<p class="banner bad" role="alert">${error}</p>`}
     </form>
   `
-}
-
-export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown)
 }

@@ -1,7 +1,8 @@
 import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { html } from './html.ts'
-import { KeyForm, messageOf } from './key-form.ts'
+import { html } from '../../http/page/html.ts'
+import { KeyForm } from './key-form.ts'
+import { messageOf } from '../../http/page/format.ts'
 import { Menu, openPlace } from './menu.ts'
 import { Openapi } from './openapi.ts'
 import { plansView, refusedView } from './plans-view.ts'
@@ -9,7 +10,7 @@ import { line, prose } from './prose.ts'
 import { text } from './json.ts'
 import { Reference } from './reference.ts'
 import { StandingView } from './standing-view.ts'
-import type { Terms } from './terms.ts'
+import type { Terms } from '../terms.ts'
 
 /** The documents of this page lie below its own address, wherever a proxy has put it. */
 const base = `${location.pathname.replace(/\/$/, '')}/`

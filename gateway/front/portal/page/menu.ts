@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks'
-import { html } from './html.ts'
+import { html } from '../../http/page/html.ts'
 import { text } from './json.ts'
 import type { Openapi } from './openapi.ts'
-import { deprecationOf, type Terms } from './terms.ts'
+import { deprecationOf } from './terms.ts'
+import type { Terms } from '../terms.ts'
 
 type MenuProps = Readonly<{ openapi: Openapi; terms: Terms; hasKey: boolean }>
 

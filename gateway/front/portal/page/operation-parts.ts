@@ -1,4 +1,4 @@
-import { html, type Child } from './html.ts'
+import { html, type Child } from '../../http/page/html.ts'
 import { list, pretty, section, text, type Section } from './json.ts'
 import type { Openapi } from './openapi.ts'
 import { line, prose } from './prose.ts'

@@ -1,10 +1,11 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { deprecationText } from './deprecation-text.ts'
-import { html, type Child } from './html.ts'
+import { html, type Child } from '../../http/page/html.ts'
 import type { Openapi, Operation } from './openapi.ts'
 import { bodyView, parametersView, responseView } from './operation-parts.ts'
 import { line, prose } from './prose.ts'
-import { costOf, deprecationOf, type Terms } from './terms.ts'
+import { costOf, deprecationOf } from './terms.ts'
+import type { Terms } from '../terms.ts'
 import { TryIt } from './try-it.ts'
 import { whenIdle } from './when-idle.ts'
 

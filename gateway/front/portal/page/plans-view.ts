@@ -1,7 +1,7 @@
-import { count, duration } from './format.ts'
-import { html, type Child } from './html.ts'
+import { count, duration } from '../../http/page/format.ts'
+import { html, type Child } from '../../http/page/html.ts'
 import { line, prose } from './prose.ts'
-import type { Terms } from './terms.ts'
+import type { Terms } from '../terms.ts'
 
 /** The plans in force. */
 export function plansView({ plans }: Terms): Child {

@@ -1,4 +1,4 @@
-import { html, type Child } from './html.ts'
+import { html, type Child } from '../../http/page/html.ts'
 
 /**
  * A description as elements: paragraphs, lists, tables, code and bold words of Markdown. Everything else is shown as it is

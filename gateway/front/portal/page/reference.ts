@@ -1,10 +1,10 @@
-import { html } from './html.ts'
+import { html } from '../../http/page/html.ts'
 import { text } from './json.ts'
 import { schemaId, type Openapi } from './openapi.ts'
 import { OperationView } from './operation-view.ts'
 import { prose } from './prose.ts'
 import { schemaView } from './schema-view.ts'
-import type { Terms } from './terms.ts'
+import type { Terms } from '../terms.ts'
 
 export type ReferenceProps = Readonly<{
   openapi: Openapi

@@ -1,11 +1,9 @@
 import { useState } from 'preact/hooks'
-import { CopyButton } from './copy-button.ts'
-import { date } from './format.ts'
-import { html } from './html.ts'
-import { messageOf } from './key-form.ts'
+import { CopyButton } from '../../http/page/copy-button.ts'
+import { date, messageOf } from '../../http/page/format.ts'
+import { html } from '../../http/page/html.ts'
+import type { OwnRotation } from '../rotation.ts'
 import { ask } from './request.ts'
-
-type Rotated = Readonly<{ key: string; oldTokenUntil?: string }>
 
 export type RotateFormProps = Readonly<{
   path: string
@@ -16,7 +14,7 @@ export type RotateFormProps = Readonly<{
 
 /** Gives the key a new token, which is shown once. */
 export function RotateForm({ path, apiKey, done }: RotateFormProps) {
-  const [rotated, setRotated] = useState<Rotated>()
+  const [rotated, setRotated] = useState<OwnRotation>()
   const [error, setError] = useState<string>()
   const [isBusy, setBusy] = useState(false)
   const submit = (event: Event): void => {
@@ -25,7 +23,7 @@ export function RotateForm({ path, apiKey, done }: RotateFormProps) {
     setError(undefined)
     setBusy(true)
     const headers = { 'Content-Type': 'application/json' }
-    ask<Rotated>(apiKey, path, { method: 'POST', headers, body: JSON.stringify({ overlap }) })
+    ask<OwnRotation>(apiKey, path, { method: 'POST', headers, body: JSON.stringify({ overlap }) })
       .then(setRotated, (thrown: unknown) => setError(messageOf(thrown)))
       .finally(() => setBusy(false))
   }

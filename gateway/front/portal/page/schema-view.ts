@@ -1,4 +1,4 @@
-import { html, type Child } from './html.ts'
+import { html, type Child } from '../../http/page/html.ts'
 import { inline, list, section, text, type Section } from './json.ts'
 import { schemaId, schemaName, type Openapi } from './openapi.ts'
 import { line, prose } from './prose.ts'

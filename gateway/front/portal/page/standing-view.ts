@@ -1,25 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
-import { count, plural, until } from './format.ts'
-import { html, type Child } from './html.ts'
-import { messageOf } from './key-form.ts'
+import { bar } from '../../http/page/bar.ts'
+import { count, messageOf, plural, until } from '../../http/page/format.ts'
+import { html, type Child } from '../../http/page/html.ts'
 import { ask } from './request.ts'
 import { RotateForm } from './rotate-form.ts'
-import type { Terms } from './terms.ts'
-import { UsageView, type OwnUsage } from './usage-view.ts'
-
-type Window = Readonly<{ limit: number; remaining: number; reset: number }>
-
-type Quota = Readonly<{
-  plan: string
-  minute: Window | null
-  day: Window | null
-  strikes: number
-  strikesToBan: number | null
-  /** Unix seconds. */
-  bannedUntil: number | null
-  /** Says that the day is nearly used up. */
-  notice: Readonly<{ used: number }> | null
-}>
+import type { Terms } from '../terms.ts'
+import type { OwnStanding } from '../../limits/views.ts'
+import type { OwnUsage } from '../usage.ts'
+import { UsageView } from './usage-view.ts'
 
 /** The time between two questions for usage: a little more than the gateway asks for. */
 const usageEveryMs = 1_200
@@ -39,13 +27,13 @@ export type StandingProps = Readonly<{
 
 /** How the holder of the key stands: both windows, strikes, ban and usage. Asking costs nothing. */
 export function StandingView({ root, terms, apiKey, round, replaceKey }: StandingProps) {
-  const [quota, setQuota] = useState<Quota>()
+  const [quota, setQuota] = useState<OwnStanding>()
   const [usage, setUsage] = useState<OwnUsage>()
   const [error, setError] = useState<string>()
   const [asked, setAsked] = useState(0)
   const fail = (thrown: unknown): void => setError(messageOf(thrown))
   useEffect(() => {
-    ask<Quota>(apiKey, root + terms.quotaPath).then((seen) => {
+    ask<OwnStanding>(apiKey, root + terms.quotaPath).then((seen) => {
       setQuota(seen)
       setError(undefined)
     }, fail)
@@ -85,7 +73,7 @@ function quotaView({
   strikesToBan,
   bannedUntil,
   notice,
-}: Quota): Child {
+}: OwnStanding): Child {
   return html`
     <p>Plan <b>${plan}</b></p>
     ${
@@ -104,19 +92,5 @@ function quotaView({
         ${strikes > 0 && html` <a href="#refused">What is a strike?</a>`}
       </p>`
     }
-  `
-}
-
-function bar(name: string, window: Window | null): Child {
-  if (!window) return html`<div class="bar"><span>${name}: no limit</span></div>`
-  const { limit, remaining, reset } = window
-  const used = limit - remaining
-  const level = remaining === 0 ? 'full' : used >= 0.8 * limit ? 'near' : 'fine'
-  const words = `${name}: ${count(used)} of ${count(limit)} used`
-  return html`
-    <div class=${`bar ${level}`}>
-      <span>${words} <span class="quiet">until ${until(reset * 1_000)}</span></span>
-      <meter min="0" max=${limit} value=${Math.min(used, limit)} aria-label=${words}></meter>
-    </div>
   `
 }

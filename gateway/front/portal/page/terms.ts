@@ -1,46 +1,6 @@
-/** The most points in a minute and in a day; `null` is unlimited. */
-export type Limits = Readonly<{ perMinute: number | null; perDay: number | null }>
+import type { Terms } from '../terms.ts'
 
-export type Plan = Readonly<{
-  name: string
-  /** `null`: each key brings its own. */
-  limits: Limits | null
-  bans: boolean
-  methods: readonly string[] | null
-  paths: readonly string[] | null
-}>
-
-export type Deprecation = Readonly<{
-  operation: string
-  since: string
-  sunset: string | null
-  replacement: string | null
-  docs: string | null
-  afterSunset: 'gone' | 'serve'
-  brownouts: readonly Readonly<{ from: string; to: string }>[]
-}>
-
-/** The terms of the gateway's configuration in force. */
-export type Terms = Readonly<{
-  /** The path of this page, as the gateway knows it. */
-  path: string
-  quotaPath: string
-  usagePath: string
-  rotatePath: string | null
-  plans: readonly Plan[]
-  strangers: Limits
-  /** The percentage of a day from which answers tell that it is nearly used up; `null` if they never do. */
-  nearPercent: number | null
-  bans: Readonly<{
-    strikes: number
-    withinMs: number
-    graceMs: number
-    forMs: number
-    atMostMs: number
-  }>
-  routes: readonly Readonly<{ path: string; methods: readonly string[]; cost: number }>[]
-  deprecations: readonly Deprecation[]
-}>
+export type Deprecation = Terms['deprecations'][number]
 
 /** The points that a request costs; `undefined` for a path without a route, which the gateway answers itself. */
 export function costOf(terms: Terms, method: string, path: string): number | undefined {

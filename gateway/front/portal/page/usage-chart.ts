@@ -1,13 +1,6 @@
-import { count, plural } from './format.ts'
-import { html, type Child } from './html.ts'
-
-/** The use of one day. */
-export type DayUsage = Readonly<{
-  day: string
-  admitted: number
-  points: number
-  refused: Readonly<Record<string, number>>
-}>
+import { count, plural } from '../../http/page/format.ts'
+import { html, type Child } from '../../http/page/html.ts'
+import type { DayUsage } from '../account-usage.ts'
 
 /** The days that are drawn. */
 export const span = 90
@@ -57,7 +50,7 @@ export function chart(days: readonly DayUsage[]): Child {
 }
 
 /** All refused requests of a day. */
-export function refusedOf({ refused }: DayUsage): number {
+export function refusedOf({ refused }: Pick<DayUsage, 'refused'>): number {
   return Object.values(refused).reduce((all, each) => all + each, 0)
 }
 

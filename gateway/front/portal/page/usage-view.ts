@@ -1,20 +1,9 @@
-import { count, date, plural } from './format.ts'
-import { html, type Child } from './html.ts'
+import { count, date, plural } from '../../http/page/format.ts'
+import { html, type Child } from '../../http/page/html.ts'
 import { line } from './prose.ts'
-import { chart, refusedOf, span, sum, type DayUsage } from './usage-chart.ts'
-
-/** The answer of the usage path. */
-export type OwnUsage = Readonly<{
-  days: readonly DayUsage[]
-  account: Readonly<{ name: string; keys: number | null; days: readonly DayUsage[] | null }> | null
-  deprecated: readonly Readonly<{
-    operation: string
-    calls: number
-    last: string
-    sunset: string | null
-    replacement: string | null
-  }>[]
-}>
+import type { DayUsage } from '../account-usage.ts'
+import type { OwnUsage } from '../usage.ts'
+import { chart, refusedOf, span, sum } from './usage-chart.ts'
 
 /** Ninety days of a key's own usage, the sum of its account, and the deprecated operations that it calls. */
 export function UsageView({ usage: { days, account, deprecated } }: Readonly<{ usage: OwnUsage }>) {

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
-import { html } from './html.ts'
+import { html } from '../../../front/http/page/html.ts'
 import { failure } from './page-parts.ts'
 import { useWork } from './button-work.ts'
 

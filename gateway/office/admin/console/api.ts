@@ -1,3 +1,4 @@
+import type { SessionView } from '../session.ts'
 import { hearGatewayTime } from './gateway-clock.ts'
 
 /** The place in the tab's storage of the session's second secret. */
@@ -15,7 +16,7 @@ export class ApiError extends Error {
 }
 
 /** The operator of this tab. */
-export type Session = Readonly<{ name: string; role: 'read' | 'support' | 'all' }>
+export type Session = SessionView
 
 /** Called when the session has ended. */
 let signedOut: () => void = () => undefined

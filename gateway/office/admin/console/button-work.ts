@@ -1,4 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
+import { messageOf } from '../../../front/http/page/format.ts'
 
 /** The state of work that a button begins. */
 export type Work = Readonly<{
@@ -33,9 +34,4 @@ export function useWork(): Work {
     }
   }
   return { isBusy, error, run, forget: () => setError(undefined) }
-}
-
-/** The sentence of whatever was thrown. */
-export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown)
 }

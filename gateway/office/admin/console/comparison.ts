@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { refusalOf, send } from './api.ts'
 import { eventsIn } from './events-in.ts'
-import type { Comparison } from './answers/backends.ts'
-import { messageOf } from './button-work.ts'
+import type { ComparisonView } from '../../compare/comparison-view.ts'
+import { messageOf } from '../../../front/http/page/format.ts'
 
 export type ToCompare = Readonly<{ url: string; upstream?: string; for: string; share: string }>
 
@@ -10,7 +10,7 @@ export type ToCompare = Readonly<{ url: string; upstream?: string; for: string; 
 export type KeptComparison = Readonly<{
   /** The last request for a comparison. */
   settings: ToCompare | undefined
-  view: Comparison | undefined
+  view: ComparisonView | undefined
   isRunning: boolean
   /** Whether the operator has stopped it. */
   isStopped: boolean
@@ -42,7 +42,7 @@ export function useComparison(): KeptComparison {
     const path = '/admin/upstreams/compare'
     const answer = await send('POST', path, { body: settings, accept, signal })
     if (!answer.ok || answer.body === null) throw await refusalOf(answer)
-    for await (const view of eventsIn<Comparison>(answer.body)) {
+    for await (const view of eventsIn<ComparisonView>(answer.body)) {
       setState({ ...nothing, settings, view, isRunning: view.ended === null })
     }
   }

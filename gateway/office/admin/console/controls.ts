@@ -1,4 +1,4 @@
-import { html } from './html.ts'
+import { html } from '../../../front/http/page/html.ts'
 
 type ChoiceProps<Value extends string> = Readonly<{
   label: string

@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks'
-import { html, type Child } from './html.ts'
+import { html, type Child } from '../../../front/http/page/html.ts'
 import { failure } from './page-parts.ts'
 import { useWork } from './button-work.ts'
 

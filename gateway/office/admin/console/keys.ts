@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { html } from './html.ts'
+import { html } from '../../../front/http/page/html.ts'
 
 /** The place in the browser's storage that says whether single keys do nothing here. */
 const offName = 'tollgate-console-keys-off'

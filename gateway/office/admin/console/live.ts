@@ -3,9 +3,7 @@ import { ApiError, refusalOf, send } from './api.ts'
 import type { Loaded } from './data.ts'
 import { eventsIn } from './events-in.ts'
 import { gatewayNowMs } from './gateway-clock.ts'
-import type { LiveRow, Picture } from './answers/live.ts'
-
-export type LiveRange = '15m' | 'day'
+import type { LiveRange, LiveRow, Picture } from '../../live/picture.ts'
 
 /** The latest picture, with all rows of its range, the oldest first. */
 export type Live = Readonly<{ picture: Picture; rows: readonly LiveRow[] }>

@@ -1,9 +1,9 @@
 import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { currentSession, onSignedOut, type Session } from './api.ts'
-import { html, type Child } from './html.ts'
+import { html, type Child } from '../../../front/http/page/html.ts'
 import { SignIn } from './pages/sign-in.ts'
-import { messageOf } from './button-work.ts'
+import { messageOf } from '../../../front/http/page/format.ts'
 
 type House = (props: { session: Session }) => Child
 

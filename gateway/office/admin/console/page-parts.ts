@@ -1,7 +1,8 @@
 import { useEffect } from 'preact/hooks'
 import type { ApiError } from './api.ts'
-import { clock, count, local, utc } from './format.ts'
-import { html, type Child } from './html.ts'
+import { local, utc } from './times.ts'
+import { clock } from '../../../front/http/page/format.ts'
+import { html, type Child } from '../../../front/http/page/html.ts'
 import type { Loaded } from './data.ts'
 
 /** A page: its heading, the command that does the same, and its content. */
@@ -90,43 +91,4 @@ export function table<Row>(
       </table>
     </div>
   `
-}
-
-/** How much of a limit is used: a bar, and the same in words. */
-export function bar(name: string, used: number, limit: number | undefined, until?: string) {
-  if (limit === undefined) {
-    return html`<div class="bar"><span>${name}: ${count(used)} used, no limit</span></div>`
-  }
-  return html`
-    <div class=${`bar ${levelOf(used, limit)}`}>
-      <span>
-        ${`${name}: ${count(used)} of ${count(limit)} `}
-        ${until && html`<span class="quiet">until ${until}</span>`}
-      </span>
-      ${meter(name, used, limit)}
-    </div>
-  `
-}
-
-/** The same for a table's cell. */
-export function smallBar(name: string, used: number, limit: number) {
-  return html`
-    <div class=${`bar small ${levelOf(used, limit)}`}>
-      <span>${count(used)} <span class="quiet">of ${count(limit)}</span></span>
-      ${meter(name, used, limit)}
-    </div>
-  `
-}
-
-function levelOf(used: number, limit: number): 'full' | 'near' | 'fine' {
-  return used >= limit ? 'full' : used >= 0.8 * limit ? 'near' : 'fine'
-}
-
-function meter(name: string, used: number, limit: number) {
-  return html`<meter
-    min="0"
-    max=${limit}
-    value=${Math.min(used, limit)}
-    aria-label=${`${name}: ${count(used)} of ${count(limit)}`}
-  ></meter>`
 }

@@ -1,5 +1,5 @@
 import { refusalOf, send } from './api.ts'
-import { html } from './html.ts'
+import { html } from '../../../front/http/page/html.ts'
 import { failure } from './page-parts.ts'
 import { useWork } from './button-work.ts'
 

@@ -1,29 +1,21 @@
-import type { Deprecation } from './charts/retirement.ts'
-import type { ConfigInForce } from './answers/configuration.ts'
+import type { RunningConfig } from '../../operations/config/running.ts'
 
-/** The settings of a configuration in its shown form: pages read only what they show. */
-type Settings = ConfigInForce['config']
+type Settings = RunningConfig['config']
 
-export type Plan = Readonly<{ name: string; perMinute: string; perDay: string; bans: string }>
+export type Plan = ReturnType<typeof plansIn>[number]
 
-export function plansIn(settings: Settings): readonly Plan[] {
-  const plans = Object.entries(membersOf(settings['plans']))
-  return plans.map(([name, plan]) => {
-    const { limits, perMinute, perDay, bans } = membersOf(plan)
-    if (limits === 'custom')
-      return { name, perMinute: 'of each key', perDay: 'of each key', bans: shown(bans) }
-    return { name, perMinute: shown(perMinute), perDay: shown(perDay), bans: shown(bans) }
+/** The plans of a configuration, with their settings as texts. */
+export function plansIn({ plans }: Settings) {
+  return Object.entries(plans).map(([name, plan]) => {
+    const ofKey = 'of each key'
+    const { perMinute, perDay } = 'limits' in plan ? { perMinute: ofKey, perDay: ofKey } : plan
+    return { name, perMinute: shown(perMinute), perDay: shown(perDay), bans: shown(plan.bans) }
   })
-}
-
-export function deprecationsIn({ deprecations }: Settings): readonly Deprecation[] {
-  return Array.isArray(deprecations) ? (deprecations as readonly Deprecation[]) : []
 }
 
 /** The paths of the routes that lead to an upstream. */
 export function pathsTo(upstream: string, { routes }: Settings): readonly string[] {
-  const all = Array.isArray(routes) ? routes.map(membersOf) : []
-  return all.filter((route) => route['upstream'] === upstream).map((route) => shown(route['path']))
+  return routes.filter((route) => route.upstream === upstream).map(({ path }) => path)
 }
 
 /** The members of an object; none of anything else. */

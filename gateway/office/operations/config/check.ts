@@ -1,10 +1,10 @@
 import { differencesOf } from '../../config/diff.ts'
 import { impactOf } from '../../foresight/impact.ts'
 import { dayCount } from '../kinds.ts'
-import { operation } from '../operation.ts'
+import { operation, type AnswerOf } from '../operation.ts'
 import { configTypes, dayRange } from '../parameters.ts'
 import { listedQuotas } from '../plans/parameters.ts'
-import { affectedKeys } from './affected.ts'
+import { affectedKeys, type AffectedKeys } from './affected.ts'
 import { counting } from './differences.ts'
 import { storeWarnings } from './store-warnings.ts'
 import { unknownExtensions } from './unknown-extensions.ts'
@@ -35,22 +35,16 @@ export const checkConfig = operation({
     const unknown = preview ? await unknownExtensions(context, preview) : []
     const ofStore = preview ? await storeWarnings(context) : []
     const warnings = [...(preview?.warnings ?? []), ...unknown, ...ofStore]
+    const checked = { file: file.name, inForce, mistakes, warnings }
     if (preview === undefined || inForce === undefined) {
-      return {
-        file: file.name,
-        inForce,
-        mistakes,
-        warnings,
-        differences: [],
-        keys: {},
-        refused: {},
-      }
+      const affected: AffectedKeys = { keys: {}, refused: {} }
+      return { ...checked, differences: [], ...affected }
     }
     const { shown, plans } = preview
     const lines = { before: inForce.lineOf, after: preview.lineOf }
     const differences = differencesOf(inForce.shown, shown, lines)
     const affected = await affectedKeys(() => stores().keys, differences, plans, clock())
-    const compared = { file: file.name, inForce, mistakes, warnings, differences, ...affected }
+    const compared = { ...checked, differences, ...affected }
     if (days === undefined) return compared
     await flush()
     const range = { ...dayRange(days, clock), nowMs: clock(), limit: listedQuotas }
@@ -70,3 +64,6 @@ export const checkConfig = operation({
     return [...warnings, `${file} is sound: ${counted.join(', ')}.`].join('\n')
   },
 })
+
+/** The answer of a gateway, which has a configuration in force. */
+export type CheckedConfig = Extract<AnswerOf<typeof checkConfig>, { differences: unknown }>

@@ -1,5 +1,5 @@
 import { newSettings } from '../kinds.ts'
-import { ofGateway } from '../operation.ts'
+import { ofGateway, type AnswerOf } from '../operation.ts'
 import { asWrongInput, requireFew } from './edited.ts'
 
 /** The lines around each change that a diff shows where the file may be read. */
@@ -32,3 +32,5 @@ export const editConfig = ofGateway({
   text: ({ diff, mistakes, warnings }) =>
     [...mistakes, ...warnings, diff.trimEnd() || 'This changes nothing.'].join('\n'),
 })
+
+export type EditedConfig = AnswerOf<typeof editConfig>

@@ -1,6 +1,6 @@
 import { FileFault, writtenText } from '../../config/replace-file.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
-import { ofGateway } from '../operation.ts'
+import { ofGateway, type AnswerOf } from '../operation.ts'
 import { saveIsOff } from './savable.ts'
 
 export const configFileText = ofGateway({
@@ -18,6 +18,8 @@ export const configFileText = ofGateway({
   file: ({ text, hash }) => ({ type: 'application/yaml; charset=utf-8', text, tag: `"${hash}"` }),
   text: ({ text }) => text.replace(/\r?\n$/, ''),
 })
+
+export type ConfigText = AnswerOf<typeof configFileText>
 
 /** Tells of a file that can't be read or written. */
 export function conflict(error: unknown): never {

@@ -1,7 +1,7 @@
 import { timeText } from '../../../../shared/times.ts'
 import type { Reloader } from '../../config/reload.ts'
 import { configText } from '../../config/show.ts'
-import { ofGateway } from '../operation.ts'
+import { ofGateway, type AnswerOf } from '../operation.ts'
 import { saveFault } from './savable.ts'
 
 export const runningConfig = ofGateway({
@@ -16,6 +16,8 @@ export const runningConfig = ofGateway({
   }),
   text: (inForce) => `${stateText(inForce)}\n\n${configText(inForce.config).trimEnd()}`,
 })
+
+export type RunningConfig = AnswerOf<typeof runningConfig>
 
 /** The configuration in force, and the mistakes of the file as it is now. */
 export async function configInForce({ state, desk }: Reloader) {

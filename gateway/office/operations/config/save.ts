@@ -3,7 +3,7 @@ import { replaceFile, writtenText } from '../../config/replace-file.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
 import type { GatewayContext } from '../context.ts'
 import { entityTag } from '../kinds.ts'
-import { ofGateway } from '../operation.ts'
+import { ofGateway, type AnswerOf } from '../operation.ts'
 import { configTypes } from '../parameters.ts'
 import { conflict } from './file.ts'
 import { configInForce, stateText } from './running.ts'
@@ -50,6 +50,8 @@ export const saveConfig = ofGateway({
   text: ({ result, ...inForce }) =>
     `${result === 'changed' ? 'The file is saved, and in force now.' : 'The file was like that already.'}\n${stateText(inForce)}`,
 })
+
+export type SavedConfig = AnswerOf<typeof saveConfig>
 
 /** Writes a text over the file unless anything speaks against it. */
 async function write(context: GatewayContext, text: string, over: string): Promise<void> {

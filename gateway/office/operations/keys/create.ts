@@ -1,4 +1,4 @@
-import { operation } from '../operation.ts'
+import { operation, type AnswerOf } from '../operation.ts'
 import { sharing, uselessMinute } from './consequences.ts'
 import { newKey, settingsFrom } from './settings.ts'
 import { issuedText } from './texts.ts'
@@ -33,3 +33,5 @@ export const createKey = operation({
     return issuedText('Made', key, token, consequences)
   },
 })
+
+export type MadeKey = AnswerOf<typeof createKey>

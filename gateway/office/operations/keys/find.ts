@@ -1,7 +1,7 @@
 import { endText } from '../../../../shared/times.ts'
 import type { KeyDetails } from '../quota-desk.ts'
 import { anyText } from '../kinds.ts'
-import { operation, WrongInput } from '../operation.ts'
+import { operation, WrongInput, type AnswerOf } from '../operation.ts'
 import { keyText } from './texts.ts'
 
 /** The most characters of a token. */
@@ -43,6 +43,8 @@ export const findKey = operation({
     return keyText(details, clock(), [`${which}${state} ${outcome}`])
   },
 })
+
+export type FoundKey = AnswerOf<typeof findKey>
 
 /** The outcome of a request with a valid token: its key may be refused all the same. */
 function outcomeText({ plan, bannedUntil, standing }: KeyDetails, nowMs: number): string {

@@ -4,7 +4,7 @@ import type { PageInUse, UseFilter } from '../../../front/keys/in-use.ts'
 import { wantedBy } from '../../../front/keys/filter.ts'
 import { cursorAt } from '../../../front/keys/line.ts'
 import { settingsAt } from '../../../front/keys/temporary.ts'
-import { keyView } from '../../../front/keys/view.ts'
+import { keyView, type KeyView } from '../../../front/keys/view.ts'
 import { Listed } from '../listed.ts'
 import { age, keyState, pageCursor, pageSize } from '../kinds.ts'
 import { operation } from '../operation.ts'
@@ -72,7 +72,7 @@ export const listKeys = operation({
     }
     const bans = await quotas.banEnds()
     const isFiltered = Object.values(given).some((each) => each !== undefined)
-    const view = (inUse: KeyInUse): object =>
+    const view = (inUse: KeyInUse): KeyView =>
       keyView(inUse.key, clock(), { bannedUntilMs: bans.get(inUse.key.id), inUse })
     const shared = { bans, isFiltered, byUse, sinceMs, view }
     if (limit !== undefined || after !== undefined || standing === true) {
@@ -109,14 +109,17 @@ type Listing = Readonly<{
   byUse: UseFilter
   /** The time since which uses are known, if it matters. */
   sinceMs: number | undefined
-  view: (inUse: KeyInUse) => object
+  view: (inUse: KeyInUse) => KeyView
 }>
+
+export type KeyPage = ReturnType<typeof pageJson>
+export type KeyOnPage = KeyPage['keys'][number]
 
 function pageJson(
   { keys, end }: PageInUse,
   view: Listing['view'],
   standings: Standings | undefined,
-): object {
+) {
   const views = keys.map((each) => ({ ...view(each), ...standings?.get(each.key.id) }))
   return { keys: views, next: end === undefined ? null : cursorAt(end) }
 }

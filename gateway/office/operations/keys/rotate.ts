@@ -2,7 +2,7 @@ import { endText } from '../../../../shared/times.ts'
 import { markOf } from '../../../front/keys/last-use-store.ts'
 import { keyView } from '../../../front/keys/view.ts'
 import { overlapTime } from '../kinds.ts'
-import { operation } from '../operation.ts'
+import { operation, type AnswerOf } from '../operation.ts'
 import { oneKey } from '../parameters.ts'
 import { consequencesOf } from './consequences.ts'
 import { issuedText, usedText } from './texts.ts'
@@ -61,3 +61,5 @@ export const rotateKey = operation({
     ])
   },
 })
+
+export type RotatedKey = AnswerOf<typeof rotateKey>

@@ -6,7 +6,7 @@ import { operation, WrongInput } from '../operation.ts'
 import { aligned } from '../table.ts'
 import { chosenUpstream, wouldBe } from './would-be.ts'
 
-type Checked = Check & Readonly<{ url: string; upstream: string }>
+export type CheckedUpstream = Check & Readonly<{ url: string; upstream: string }>
 
 export const checkUpstream = operation({
   name: 'upstream check',
@@ -22,14 +22,14 @@ export const checkUpstream = operation({
   },
   role: 'support',
   isAlone: true,
-  run: async (context, { url, upstream: name }): Promise<Checked> => {
+  run: async (context, { url, upstream: name }): Promise<CheckedUpstream> => {
     const { config, secret, operator, stores, clock, inForce, askSigner } = context
     const upstream = chosenUpstream(config, name)
     if (askSigner) {
       const body = JSON.stringify({ url, upstream: upstream.name })
       const headers = { 'content-type': 'application/json' }
       // The other side is this operation, in a gateway.
-      return (await askSigner('POST /admin/upstreams/check', { body, headers })) as Checked
+      return (await askSigner('POST /admin/upstreams/check', { body, headers })) as CheckedUpstream
     }
     const fault = secretFault(secret)
     if (fault) throw new WrongInput(fault)
@@ -71,7 +71,7 @@ function row({ probe, expected, got, milliseconds, breaks, note }: Finding): str
 }
 
 /** Whether the backend can serve, in a sentence or two. */
-function verdict({ url, upstream, fit, findings }: Checked): string[] {
+function verdict({ url, upstream, fit, findings }: CheckedUpstream): string[] {
   const all = `${findings.length} ${findings.length === 1 ? 'probe' : 'probes'}`
   if (fit) return [`${url} can serve the upstream ${upstream}: ${all}, nothing breaks.`]
   const broken = findings.filter(({ breaks }) => breaks.length > 0).length
@@ -91,7 +91,7 @@ function verdict({ url, upstream, fit, findings }: Checked): string[] {
 
 /** Advice about a present backend that does not answer. */
 function remedy(
-  { present, upstream, findings }: Checked,
+  { present, upstream, findings }: CheckedUpstream,
   { preview, hasVariable }: CommandContext,
 ): string[] {
   if (findings.every(({ note, needsSignature }) => note === undefined || needsSignature)) return []

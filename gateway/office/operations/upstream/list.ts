@@ -2,7 +2,7 @@ import { timeText } from '../../../../shared/times.ts'
 import type { Target } from '../../../front/forwarding/target.ts'
 import { answerClasses } from '../../../front/counts/meters.ts'
 import type { OperatedGateway } from '../../office.ts'
-import { ofGateway } from '../operation.ts'
+import { ofGateway, type AnswerOf } from '../operation.ts'
 import { aligned } from '../table.ts'
 
 export const listUpstreams = ofGateway({
@@ -28,7 +28,8 @@ export const listUpstreams = ofGateway({
   },
 })
 
-type TargetView = ReturnType<typeof targetView>
+export type UpstreamsView = AnswerOf<typeof listUpstreams>
+export type TargetView = ReturnType<typeof targetView>
 
 function targetView(target: Target, isSigned: boolean) {
   const { meter, pool, healthSinceMs, lastFailure } = target

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { SwapState, SwapView } from '../../../front/swaps/view.ts'
+import type { SideView, SwapState, SwapView } from '../../../front/swaps/view.ts'
 import type { SwapDesk } from '../swap-desk.ts'
 import type { Endpoint } from '../context.ts'
 import { anyText, waitTime } from '../kinds.ts'
@@ -111,7 +111,7 @@ function swapChange(
 }
 
 function viewText(view: SwapView): string {
-  const row = (name: string, side: SwapView['old']): string[] => [
+  const row = (name: string, side: SideView): string[] => [
     name,
     String(side.requests),
     String(side.failures),

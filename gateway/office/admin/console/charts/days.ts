@@ -1,6 +1,6 @@
-import { count } from '../format.ts'
+import { count } from '../../../../front/http/page/format.ts'
 import { gatewayNowMs } from '../gateway-clock.ts'
-import { html, type Child } from '../html.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { table } from '../page-parts.ts'
 import { roundSteps, useWidth } from './scale.ts'
 

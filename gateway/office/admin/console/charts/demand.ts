@@ -1,7 +1,7 @@
-import { count } from '../format.ts'
-import { html, type Child } from '../html.ts'
+import { count } from '../../../../front/http/page/format.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { table } from '../page-parts.ts'
-import type { Curve } from '../answers/plans.ts'
+import type { Curve } from '../../../foresight/demand.ts'
 import { roundSteps, useWidth } from './scale.ts'
 
 const height = 190

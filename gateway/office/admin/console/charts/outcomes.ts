@@ -1,10 +1,10 @@
-import type { Sums } from '../answers/live.ts'
+import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 
 /** The parts of the traffic, from the bottom of its chart to the top. Each has a colour of its own in `style.css`. */
 export const parts: readonly Readonly<{
   name: string
   label: string
-  of: (sums: Sums) => number
+  of: (sums: SumsView) => number
 }>[] = [
   { name: 'answered', label: 'answered', of: (sums) => sums.admitted - sums.backendFailed },
   { name: 'minute', label: 'refused by the minute', of: ({ minute }) => minute },
@@ -16,7 +16,7 @@ export const parts: readonly Readonly<{
 ]
 
 /** All that the gateway refused, of what was asked. */
-export function refusedOf({ minute, day, ban, strangers, refused }: Sums): number {
+export function refusedOf({ minute, day, ban, strangers, refused }: SumsView): number {
   return minute + day + ban + strangers + refused
 }
 

@@ -1,5 +1,6 @@
 import { gatewayNowMs } from '../gateway-clock.ts'
-import { html, type Child } from '../html.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
+import type { RunningConfig } from '../../../operations/config/running.ts'
 import { useWidth } from './scale.ts'
 
 const height = 64
@@ -7,20 +8,7 @@ const lineY = 30
 const monthMs = 30 * 86_400_000
 
 /** A deprecated operation's settings, as the configuration shows them. */
-export type Deprecation = Readonly<{
-  operation: string
-  since: string
-  sunset?: string
-  replacement?: string
-  afterSunset: string
-  brownouts: readonly Readonly<{ from: string; to: string }>[]
-  extensions?: readonly Readonly<{
-    key?: string
-    account?: string
-    until: string
-    spare?: boolean
-  }>[]
-}>
+export type Deprecation = RunningConfig['config']['deprecations'][number]
 
 /** An operation's way from its deprecation, over brownouts, to its sunset and the extensions of it; with today on it. */
 export function Retirement({ deprecation }: { deprecation: Deprecation }) {
@@ -43,7 +31,7 @@ export function Retirement({ deprecation }: { deprecation: Deprecation }) {
 }
 
 function drawing(deprecation: Deprecation, width: number, nowMs: number): Child {
-  const { since, sunset, brownouts, extensions = [] } = deprecation
+  const { since, sunset, brownouts, extensions } = deprecation
   const sinceMs = Date.parse(since)
   const sunsetMs = sunset === undefined ? undefined : Date.parse(sunset)
   const ends = extensions.map(({ until }) => Date.parse(until))

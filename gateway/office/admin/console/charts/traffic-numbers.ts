@@ -1,8 +1,8 @@
-import { count } from '../format.ts'
-import { html, type Child } from '../html.ts'
-import type { LiveRange } from '../live.ts'
+import { count } from '../../../../front/http/page/format.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { table } from '../page-parts.ts'
-import type { LiveRow, Sums } from '../answers/live.ts'
+import type { SumsView } from '../../../../front/counts/sum-rows.ts'
+import type { LiveRange, LiveRow } from '../../../live/picture.ts'
 import { parts, percent, refusedOf } from './outcomes.ts'
 
 /** Requests a second in one column of the chart, by part. */
@@ -15,7 +15,7 @@ export function Legend({
   range,
 }: {
   stack: Stack | undefined
-  sums: Sums
+  sums: SumsView
   range: LiveRange
 }) {
   const whole = range === 'day' ? 'In 24 hours' : 'In 15 minutes'
@@ -74,7 +74,7 @@ export function numbersOf(
 }
 
 /** The chart in a sentence. */
-export function summaryOf(range: LiveRange, sums: Sums): string {
+export function summaryOf(range: LiveRange, sums: SumsView): string {
   const { requests, failed, backendFailed } = sums
   const when = range === 'day' ? 'In the last 24 hours' : 'In the last 15 minutes'
   if (requests === 0) return `${when} nothing was asked.`

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
-import { count } from '../format.ts'
-import { html, type Child } from '../html.ts'
-import type { LiveRange } from '../live.ts'
-import type { LiveRow, Sums } from '../answers/live.ts'
+import { count } from '../../../../front/http/page/format.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
+import type { SumsView } from '../../../../front/counts/sum-rows.ts'
+import type { LiveRange, LiveRow } from '../../../live/picture.ts'
 import { parts } from './outcomes.ts'
 import { roundSteps, useWidth } from './scale.ts'
 import { hourAt, Legend, numbersOf, summaryOf, type Stack } from './traffic-numbers.ts'
@@ -19,7 +19,7 @@ const shapes = {
   day: { span: 86_400, step: 60, tick: 14_400, line: 3_600, unit: 'hour' },
 } as const
 
-type Props = Readonly<{ range: LiveRange; rows: readonly LiveRow[]; sums: Sums; endAt: number }>
+type Props = Readonly<{ range: LiveRange; rows: readonly LiveRow[]; sums: SumsView; endAt: number }>
 
 /** Requests a second by outcome, one upon the other. Whoever points at a moment reads its numbers below. */
 export function Traffic({ range, rows, sums, endAt }: Props) {

@@ -1,11 +1,11 @@
-import { html, type Child } from '../html.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { failure, table } from '../page-parts.ts'
 import { shown } from '../settings.ts'
-import type { ConfigCheck } from '../answers/configuration.ts'
+import type { CheckedConfig } from '../../../operations/config/check.ts'
 import type { Place } from './lined-text.ts'
 import type { Checked } from './use-check.ts'
 
-type Difference = ConfigCheck['differences'][number]
+type Difference = CheckedConfig['differences'][number]
 
 /** The place of a mistake, and its sentence without it. */
 export function placeOf(mistake: string): (Place & Readonly<{ sentence: string }>) | undefined {
@@ -59,7 +59,7 @@ function listOf(mistakes: readonly string[], go: (place: Place) => void): Child 
   `
 }
 
-function changesOf({ differences, keys = {}, refused = {} }: ConfigCheck): Child {
+function changesOf({ differences, keys = {}, refused = {} }: CheckedConfig): Child {
   return html`
     ${table(
       'What it changes against what is in force',

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import type { ConfigText } from '../answers/configuration.ts'
+import type { ConfigText } from '../../../operations/config/file.ts'
 
 /** The text being typed, and the file that it was made from, where that may be read. */
 export type Draft = Readonly<{ read: ConfigText | undefined; text: string }>

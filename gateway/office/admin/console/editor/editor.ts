@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ask, type Session } from '../api.ts'
-import { html } from '../html.ts'
+import { html } from '../../../../front/http/page/html.ts'
 import { failure } from '../page-parts.ts'
-import { membersOf } from '../settings.ts'
-import type { ConfigInForce, ConfigText } from '../answers/configuration.ts'
-import { messageOf } from '../button-work.ts'
+import type { ConfigText } from '../../../operations/config/file.ts'
+import type { RunningConfig } from '../../../operations/config/running.ts'
+import { messageOf } from '../../../../front/http/page/format.ts'
 import { CheckResult, placeOf } from './check-result.ts'
 import { isChanged, type Draft, type KeptDraft } from './draft.ts'
 import { LinedText, type Place } from './lined-text.ts'
@@ -13,7 +13,7 @@ import { useCheck } from './use-check.ts'
 
 type EditorProps = Readonly<{
   session: Session
-  config: ConfigInForce
+  config: RunningConfig
   /** Where the draft is kept while other pages are shown. */
   draft: KeptDraft
   /** Asks for what is in force anew. */
@@ -22,7 +22,7 @@ type EditorProps = Readonly<{
 
 /** Edits the file where it may be read, else any text that is pasted: checked while it is typed, and saved where it may be. */
 export function Editor({ session, config, draft, reload }: EditorProps) {
-  const mayRead = session.role === 'all' && membersOf(config.config['admin'])['save'] === true
+  const mayRead = session.role === 'all' && config.config.admin.save
   const [{ read, text }, setState] = useState(draft.current)
   const [error, setError] = useState<string>()
   const [goTo, setGoTo] = useState<Place>()

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { html } from '../html.ts'
+import { html } from '../../../../front/http/page/html.ts'
 
 /** A place in a text; both from 1. */
 export type Place = Readonly<{ line: number; column: number }>

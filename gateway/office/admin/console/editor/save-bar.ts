@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks'
 import { ActionButton } from '../action-button.ts'
-import { html } from '../html.ts'
-import type { ConfigInForce, ConfigText } from '../answers/configuration.ts'
+import { html } from '../../../../front/http/page/html.ts'
+import type { ConfigText } from '../../../operations/config/file.ts'
+import type { RunningConfig } from '../../../operations/config/running.ts'
 import { SaveFile } from './save-file.ts'
 import type { Checked } from './use-check.ts'
 
 type SaveBarProps = Readonly<{
-  config: ConfigInForce
+  config: RunningConfig
   /** The file as it was read; `undefined` where it may not be. */
   read: ConfigText | undefined
   text: string
@@ -52,7 +53,7 @@ export function SaveBar({ config, read, text, checked, load, saved }: SaveBarPro
 
 /** Why a text can't be saved now; `undefined` if it can. */
 function whyNot(
-  { unsavable }: ConfigInForce,
+  { unsavable }: RunningConfig,
   text: string,
   checked: Checked | undefined,
 ): string | undefined {

@@ -2,8 +2,9 @@ import { useState } from 'preact/hooks'
 import { ActionButton } from '../action-button.ts'
 import { refusalOf, send } from '../api.ts'
 import { useData } from '../data.ts'
-import { html } from '../html.ts'
-import type { ConfigInForce, Fleet } from '../answers/configuration.ts'
+import { html } from '../../../../front/http/page/html.ts'
+import type { FleetView } from '../../../fleet/view.ts'
+import type { SavedConfig } from '../../../operations/config/save.ts'
 
 type Props = Readonly<{
   file: string
@@ -25,7 +26,7 @@ export function SaveFile({ file, text, over, settings, isOffered = true, watch, 
   const save = async (): Promise<void> => {
     const answer = await send('PUT', '/admin/config/file', { body: text, ifMatch: over })
     if (!answer.ok) throw await refusalOf(answer)
-    const { hash } = (await answer.json()) as ConfigInForce
+    const { hash } = (await answer.json()) as SavedConfig
     setLast({ text, hash })
     saved?.(hash)
   }
@@ -50,7 +51,7 @@ function consequenceOf(file: string, over: string, settings: number): string {
 
 /** Follows a configuration to every gateway. */
 function InForce({ hash, watch }: { hash: string; watch: string | undefined }) {
-  const { data } = useData<Fleet>('/admin/gateways', 1_000)
+  const { data } = useData<FleetView>('/admin/gateways', 1_000)
   const all = data?.gateways.filter(({ config }) => config !== null) ?? []
   const behind = all.filter(({ config }) => config?.hash !== hash)
   const isEverywhere = all.length > 0 && behind.length === 0

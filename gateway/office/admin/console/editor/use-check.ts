@@ -1,12 +1,12 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ask } from '../api.ts'
-import type { ConfigCheck } from '../answers/configuration.ts'
+import type { CheckedConfig } from '../../../operations/config/check.ts'
 
 /** How long a check waits after the last key. */
 const pauseMs = 400
 
 /** The check of a text; `of` is the text that it is about, which may be an earlier one. */
-export type Checked = Readonly<{ of: string; result?: ConfigCheck; error?: string }>
+export type Checked = Readonly<{ of: string; result?: CheckedConfig; error?: string }>
 
 /** Checks a text as soon as typing stops. */
 export function useCheck(text: string): Checked | undefined {
@@ -16,7 +16,7 @@ export function useCheck(text: string): Checked | undefined {
     const leaving = new AbortController()
     const check = (): void => {
       const { signal } = leaving
-      ask<ConfigCheck>('POST', '/admin/config/check', text, signal).then(
+      ask<CheckedConfig>('POST', '/admin/config/check', text, signal).then(
         (result) => setChecked({ of: text, result }),
         (thrown: unknown) => {
           if (signal.aborted) return

@@ -2,29 +2,25 @@ import { useRef, useState } from 'preact/hooks'
 import { ask, type Session } from '../api.ts'
 import type { KeptComparison } from '../comparison.ts'
 import { useData } from '../data.ts'
-import { count } from '../format.ts'
-import { html, type Child } from '../html.ts'
+import { count } from '../../../../front/http/page/format.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { aged, failure, page, table, time } from '../page-parts.ts'
 import { pathsTo } from '../settings.ts'
-import type { Target, Upstreams } from '../answers/backends.ts'
-import type { ConfigInForce } from '../answers/configuration.ts'
+import type { RunningConfig } from '../../../operations/config/running.ts'
+import type { CheckedUpstream } from '../../../operations/upstream/check.ts'
+import type { Finding } from '../../../compare/probe.ts'
+import type { TargetView, UpstreamsView } from '../../../operations/upstream/list.ts'
 import { useWork } from '../button-work.ts'
 import { CompareBackend } from './compare-backend.ts'
 import { DescribeSwap } from './describe-swap.ts'
 import { Swaps } from './swap.ts'
 
-type Checked = Readonly<{
-  fit: boolean
-  findings: readonly Readonly<Record<string, unknown>>[]
-}>
-
 type Props = Readonly<{ session: Session; comparison: KeptComparison }>
 
 /** The targets behind this gateway, and checks of a would-be one. */
 export function Backends({ session, comparison }: Props) {
-  const upstreams = useData<Upstreams>('/admin/upstreams', 2_000)
-  const config = useData<ConfigInForce>('/admin/config')
-  const settings = config.data?.config ?? {}
+  const upstreams = useData<UpstreamsView>('/admin/upstreams', 2_000)
+  const config = useData<RunningConfig>('/admin/config')
   return page(
     'Backends',
     'tollgate upstream list · tollgate upstream check|compare URL · tollgate upstream swap status',
@@ -35,7 +31,7 @@ export function Backends({ session, comparison }: Props) {
       return names.map(
         ([name, targets]) => html`
           <h2>${name}</h2>
-          ${config.data && routesTo(pathsTo(name, settings))} ${targetsOf(name, targets)}
+          ${config.data && routesTo(pathsTo(name, config.data.config))} ${targetsOf(name, targets)}
         `,
       )
     }),
@@ -57,9 +53,9 @@ function routesTo(paths: readonly string[]): Child {
   </p>`
 }
 
-type Row = readonly [url: string, target: Target]
+type Row = readonly [url: string, target: TargetView]
 
-function targetsOf(name: string, targets: Upstreams[string]): Child {
+function targetsOf(name: string, targets: UpstreamsView[string]): Child {
   const rows = Object.entries(targets)
   if (rows.length === 0) return html`<p class="quiet">No request has asked it yet.</p>`
   return table(
@@ -89,7 +85,7 @@ function targetsOf(name: string, targets: Upstreams[string]): Child {
   )
 }
 
-function answersOf(answers: Target['answers']): Child {
+function answersOf(answers: TargetView['answers']): Child {
   const classes = Object.entries(answers)
   if (classes.length === 0) return html`<span class="quiet">none yet</span>`
   return html`<ul class="plain">
@@ -103,7 +99,7 @@ function answersOf(answers: Target['answers']): Child {
   </ul>`
 }
 
-function healthOf({ healthy, refusesSignature, since }: Target): Child {
+function healthOf({ healthy, refusesSignature, since }: TargetView): Child {
   if (refusesSignature) return html`<span class="state banned">refuses our signature</span>`
   return html`<span class=${`state ${healthy ? 'active' : 'banned'}`}
       >${healthy ? 'healthy' : 'unhealthy'}</span
@@ -114,14 +110,14 @@ function healthOf({ healthy, refusesSignature, since }: Target): Child {
 /** Compares another backend with the present one, by the upstream's probes. */
 function Check() {
   const field = useRef<HTMLInputElement>(null)
-  const [checked, setChecked] = useState<Checked>()
+  const [checked, setChecked] = useState<CheckedUpstream>()
   const { isBusy, error, run } = useWork()
   const check = async (event: Event): Promise<void> => {
     event.preventDefault()
     await run(async () => {
       setChecked(undefined)
       const url = field.current?.value ?? ''
-      setChecked(await ask<Checked>('POST', '/admin/upstreams/check', { url }))
+      setChecked(await ask<CheckedUpstream>('POST', '/admin/upstreams/check', { url }))
     })
   }
   return html`
@@ -143,7 +139,7 @@ function Check() {
   `
 }
 
-function Findings({ checked: { fit, findings } }: { checked: Checked }) {
+function Findings({ checked: { fit, findings } }: { checked: CheckedUpstream }) {
   const names = [...new Set(findings.flatMap((finding) => Object.keys(finding)))]
   return html`
     <p class=${`banner ${fit ? 'good' : 'bad'}`} role="status">
@@ -153,7 +149,7 @@ function Findings({ checked: { fit, findings } }: { checked: Checked }) {
       'What was found',
       names.map((name) => ({
         name,
-        cell: (finding: Checked['findings'][number]) => textOf(finding[name]),
+        cell: (finding: Finding) => textOf(Reflect.get(finding, name)),
       })),
       findings,
     )}

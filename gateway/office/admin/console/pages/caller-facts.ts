@@ -1,11 +1,13 @@
 import { query } from '../api.ts'
 import { useData } from '../data.ts'
-import { ago, count } from '../format.ts'
-import { html, type Child } from '../html.ts'
+import { ago } from '../times.ts'
+import { count } from '../../../../front/http/page/format.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { aged, table, time } from '../page-parts.ts'
 import { shown } from '../settings.ts'
-import type { KeyDetails, KeyPage } from '../answers/callers.ts'
-import type { DeprecatedCalls } from '../answers/retirements.ts'
+import type { CallsView } from '../../../../front/counts/deprecated-calls.ts'
+import type { KeyPage } from '../../../operations/keys/list.ts'
+import type { KeyDetails } from '../../../operations/quota-desk.ts'
 
 /** The settings of a key, in words. */
 export function factsOf(details: KeyDetails): Child {
@@ -94,7 +96,7 @@ export function Sharing({ account, id }: { account: string; id: string }) {
 }
 
 /** The deprecated operations that a key still calls. */
-export function deprecatedOf(calls: readonly DeprecatedCalls[]): Child {
+export function deprecatedOf(calls: readonly CallsView[]): Child {
   if (calls.length === 0) return null
   return html`
     <h2>Deprecated operations that it calls</h2>
@@ -103,15 +105,15 @@ export function deprecatedOf(calls: readonly DeprecatedCalls[]): Child {
       [
         {
           name: 'Operation',
-          cell: ({ operation }: DeprecatedCalls) =>
+          cell: ({ operation }: CallsView) =>
             html`<a href="#/retirements"><code>${operation}</code></a>`,
         },
         {
           name: 'Calls',
           isNumber: true,
-          cell: ({ calls: times }: DeprecatedCalls) => count(times),
+          cell: ({ calls: times }: CallsView) => count(times),
         },
-        { name: 'Last', cell: ({ last }: DeprecatedCalls) => time(last) },
+        { name: 'Last', cell: ({ last }: CallsView) => time(last) },
       ],
       calls,
       ({ operation }) => operation,

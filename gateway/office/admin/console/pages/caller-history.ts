@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks'
 import { DayBars } from '../charts/days.ts'
-import { count } from '../format.ts'
-import { html, type Child } from '../html.ts'
+import { count } from '../../../../front/http/page/format.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { table, time } from '../page-parts.ts'
-import type { TimelineLine, Usage } from '../answers/callers.ts'
+import type { Usage } from '../../../../front/counts/usage.ts'
+import type { TimelineLine } from '../../../operations/keys/timeline.ts'
 import { differences } from './changes.ts'
 
 /** The lines of the timeline that are shown at first. */
@@ -24,20 +25,19 @@ export function Lines({ lines }: { lines: readonly TimelineLine[] }) {
 
 const lineColumns = [
   { name: 'When', cell: ({ at }: TimelineLine) => time(at) },
-  { name: 'What', cell: ({ what, code }: TimelineLine) => (what === 'refused' ? code : what) },
+  { name: 'What', cell: (line: TimelineLine) => ('count' in line ? line.code : line.what) },
   {
     name: 'How often',
     isNumber: true,
-    cell: ({ count: times }: TimelineLine) => (times === undefined ? '' : count(times)),
+    cell: (line: TimelineLine) => ('count' in line ? count(line.count) : ''),
   },
   {
     name: 'Why',
-    cell: ({ reason, limit, used, by, before, after }: TimelineLine) =>
-      by !== undefined
-        ? html`by ${by} ${differences(before, after)}`
-        : limit
-          ? `${reason}: ${count(used ?? 0)} of ${count(limit)} used`
-          : (reason ?? ''),
+    cell: (line: TimelineLine) => {
+      if (!('count' in line)) return html`by ${line.by} ${differences(line.before, line.after)}`
+      const { reason, limit, used } = line
+      return limit === null ? reason : `${reason}: ${count(used ?? 0)} of ${count(limit)} used`
+    },
   },
 ]
 

@@ -1,12 +1,14 @@
 import { useData } from '../data.ts'
-import { utc } from '../format.ts'
-import { html, type Child } from '../html.ts'
+import { bar } from '../../../../front/http/page/bar.ts'
+import { CopyButton } from '../../../../front/http/page/copy-button.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { query, type Session } from '../api.ts'
-import { aged, bar, page } from '../page-parts.ts'
-import type { KeyDetails, Timeline, Usage } from '../answers/callers.ts'
-import type { DeprecatedCalls } from '../answers/retirements.ts'
+import { aged, page } from '../page-parts.ts'
+import type { CallsView } from '../../../../front/counts/deprecated-calls.ts'
+import type { Usage } from '../../../../front/counts/usage.ts'
+import type { KeyTimeline } from '../../../operations/keys/timeline.ts'
+import type { KeyDetails } from '../../../operations/quota-desk.ts'
 import { Actions } from './caller-actions.ts'
-import { CopyAnswer } from './copy-answer.ts'
 import { deprecatedOf, factsOf, Sharing } from './caller-facts.ts'
 import { Lines, usageOf } from './caller-history.ts'
 
@@ -14,9 +16,9 @@ import { Lines, usageOf } from './caller-history.ts'
 export function Caller({ id, session }: { id: string; session: Session }) {
   const path = `/admin/keys/${encodeURIComponent(id)}`
   const key = useData<KeyDetails>(path, 5_000)
-  const timeline = useData<Timeline>(`${path}/timeline`, 5_000)
+  const timeline = useData<KeyTimeline>(`${path}/timeline`, 5_000)
   const usage = useData<readonly Usage[]>(`/admin/usage/${encodeURIComponent(id)}`)
-  const deprecated = useData<readonly DeprecatedCalls[]>(`/admin/deprecations${query({ key: id })}`)
+  const deprecated = useData<readonly CallsView[]>(`/admin/deprecations${query({ key: id })}`)
   const again = (): void => {
     key.reload()
     timeline.reload()
@@ -28,7 +30,7 @@ export function Caller({ id, session }: { id: string; session: Session }) {
       timeline,
       ({ sentence }) => html`
         <p class="sentence">${sentence}</p>
-        <p><${CopyAnswer} text=${sentence} /></p>
+        <p><${CopyButton} text=${sentence} label="Copy answer" /></p>
       `,
     ),
     aged(
@@ -53,11 +55,5 @@ function windowsOf({ standing: { minute, day, offered } }: KeyDetails): Child {
     return html`<p class="banner bad">
       The configuration has no limits for its plan: it gets 403.
     </p>`
-  const until = (reset: number): string => utc(new Date(reset * 1_000).toISOString())
-  return html`
-    <div class="bars">
-      ${bar('This minute', minute?.used ?? 0, minute?.limit, minute ? until(minute.reset) : undefined)}
-      ${bar('Today', day?.used ?? 0, day?.limit, day ? until(day.reset) : undefined)}
-    </div>
-  `
+  return html`<div class="bars">${bar('This minute', minute)} ${bar('Today', day)}</div>`
 }

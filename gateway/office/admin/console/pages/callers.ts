@@ -1,12 +1,15 @@
 import { useState } from 'preact/hooks'
 import { query, type Session } from '../api.ts'
 import { useData } from '../data.ts'
-import { ago, clock, count, local } from '../format.ts'
-import { html } from '../html.ts'
-import { aged, page, smallBar, table, time, type Column } from '../page-parts.ts'
+import { ago, local } from '../times.ts'
+import { smallBar } from '../../../../front/http/page/bar.ts'
+import { clock, count } from '../../../../front/http/page/format.ts'
+import { html } from '../../../../front/http/page/html.ts'
+import { aged, page, table, time, type Column } from '../page-parts.ts'
 import { plansIn } from '../settings.ts'
-import type { KeyOnPage, KeyPage, Standing } from '../answers/callers.ts'
-import type { ConfigInForce } from '../answers/configuration.ts'
+import type { RunningConfig } from '../../../operations/config/running.ts'
+import type { KeyStanding } from '../../../operations/key-standing.ts'
+import type { KeyOnPage, KeyPage } from '../../../operations/keys/list.ts'
 import { MakeKey } from './make-key.ts'
 import { Search } from './search.ts'
 
@@ -19,7 +22,7 @@ export function Callers({ session }: { session: Session }) {
   const [search, setSearch] = useState('')
   const [state, setState] = useState('')
   const [plan, setPlan] = useState('')
-  const config = useData<ConfigInForce>('/admin/config')
+  const config = useData<RunningConfig>('/admin/config')
   const plans = config.data ? plansIn(config.data.config) : []
   const [after, setAfter] = useState<readonly string[]>([])
   const path = `/admin/keys${query({ search, state, plan, standing: 'true', limit: perPage, after: after.at(-1) })}`
@@ -126,7 +129,7 @@ const columns: readonly Column<KeyOnPage>[] = [
   { name: 'Expires', cell: ({ expiresAt }) => time(expiresAt) },
 ]
 
-function use(name: string, window: Standing['minute'] | undefined) {
+function use(name: string, window: KeyStanding['minute'] | undefined) {
   return window ? smallBar(name, window.used, window.limit) : html`<span class="quiet">–</span>`
 }
 

@@ -2,15 +2,15 @@ import { ask } from '../api.ts'
 import { fieldText } from '../controls.ts'
 import { useData } from '../data.ts'
 import { FormDialog } from '../form-dialog.ts'
-import { html } from '../html.ts'
+import { html } from '../../../../front/http/page/html.ts'
 import { plansIn } from '../settings.ts'
-import type { KeyDetails } from '../answers/callers.ts'
-import type { ConfigInForce } from '../answers/configuration.ts'
+import type { RunningConfig } from '../../../operations/config/running.ts'
+import type { KeyDetails } from '../../../operations/quota-desk.ts'
 
 /** Changes the plan or the limits of a key, for good or until a time, and its note. */
 export function ChangeKey({ details, done }: { details: KeyDetails; done: () => void }) {
   const { id, name, plan, limits = {}, note = '' } = details
-  const config = useData<ConfigInForce>('/admin/config')
+  const config = useData<RunningConfig>('/admin/config')
   const plans = config.data ? plansIn(config.data.config) : []
   const submit = async (form: FormData): Promise<void> => {
     await ask('PATCH', `/admin/keys/${id}`, changeOf(details, form))

@@ -2,16 +2,16 @@ import { useState } from 'preact/hooks'
 import { query } from '../api.ts'
 import { fieldText } from '../controls.ts'
 import { useData } from '../data.ts'
-import { html, type Child } from '../html.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { aged, page, table, time } from '../page-parts.ts'
 import { membersOf, shown } from '../settings.ts'
-import type { Change } from '../answers/changes.ts'
+import type { AuditView } from '../../../../front/records/audit-store.ts'
 
 /** The audit. */
 export function Changes() {
   const [key, setKey] = useState('')
   const [who, setWho] = useState('')
-  const changes = useData<readonly Change[]>(`/admin/audit${query({ key, limit: 200 })}`)
+  const changes = useData<readonly AuditView[]>(`/admin/audit${query({ key, limit: 200 })}`)
   const apply = (event: Event): void => {
     event.preventDefault()
     const given = new FormData(event.target as HTMLFormElement)
@@ -34,13 +34,13 @@ export function Changes() {
       return table(
         'The latest changes and bans, the newest first',
         [
-          { name: 'When', cell: ({ at }: Change) => time(at) },
-          { name: 'By', cell: ({ by }: Change) => by },
-          { name: 'What', cell: ({ what }: Change) => what },
+          { name: 'When', cell: ({ at }: AuditView) => time(at) },
+          { name: 'By', cell: ({ by }: AuditView) => by },
+          { name: 'What', cell: ({ what }: AuditView) => what },
           { name: 'Of', cell: subjectOf },
           {
             name: 'Before and after',
-            cell: ({ before, after }: Change) => differences(before, after),
+            cell: ({ before, after }: AuditView) => differences(before, after),
           },
         ],
         shown,
@@ -49,7 +49,7 @@ export function Changes() {
   )
 }
 
-function subjectOf({ what, subject }: Change): Child {
+function subjectOf({ what, subject }: AuditView): Child {
   const isOfKey = /^(?:keys|bans|quota)\./.test(what) && /^[0-9A-Za-z]{12}$/.test(subject)
   return isOfKey ? html`<a href=${`#/callers/${subject}`}>${subject}</a>` : subject
 }

@@ -1,10 +1,11 @@
 import type { Session } from '../api.ts'
 import type { KeptComparison } from '../comparison.ts'
 import { fieldText } from '../controls.ts'
-import { count } from '../format.ts'
-import { html, type Child } from '../html.ts'
+import { count } from '../../../../front/http/page/format.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { failure, table } from '../page-parts.ts'
-import type { Comparison, ComparedRoute } from '../answers/backends.ts'
+import type { ComparisonView } from '../../../compare/comparison-view.ts'
+import type { RouteView } from '../../../compare/route-views.ts'
 
 type Props = Readonly<{
   session: Session
@@ -76,7 +77,7 @@ function text(name: string, label: string, value: string): Child {
   `
 }
 
-function Result({ view, isStopped }: { view: Comparison; isStopped: boolean }) {
+function Result({ view, isStopped }: { view: ComparisonView; isStopped: boolean }) {
   const { summary, fit, ended, requests, seconds, forSeconds, routes } = view
   const isOver = isStopped || ended !== null
   const isBroken = requests.same < requests.compared
@@ -91,7 +92,7 @@ function Result({ view, isStopped }: { view: Comparison; isStopped: boolean }) {
     ${table(
       'What was compared, by route',
       [
-        { name: 'Route', cell: ({ route }: ComparedRoute) => html`<code>${route}</code>` },
+        { name: 'Route', cell: ({ route }: RouteView) => html`<code>${route}</code>` },
         { name: 'Compared', isNumber: true, cell: ({ compared }) => count(compared) },
         { name: 'The same', isNumber: true, cell: ({ same }) => count(same) },
         { name: 'Now: half, 95 % within', isNumber: true, cell: (each) => times(each.presentMs) },
@@ -104,7 +105,7 @@ function Result({ view, isStopped }: { view: Comparison; isStopped: boolean }) {
   `
 }
 
-function scopeOf({ share, gateways, fleet, requests: { busy, unfit } }: Comparison): string {
+function scopeOf({ share, gateways, fleet, requests: { busy, unfit } }: ComparisonView): string {
   const others = fleet - gateways.length
   const rest = others > 0 ? ` (${count(others)} of the store took no part)` : ''
   const left = busy + unfit > 0 ? ` ${count(busy + unfit)} could not be compared.` : ''
@@ -112,11 +113,11 @@ function scopeOf({ share, gateways, fleet, requests: { busy, unfit } }: Comparis
   return `${percent} % of the requests at ${gateways.join(', ')}${rest}.${left}`
 }
 
-function times(found: ComparedRoute['presentMs']): string {
+function times(found: RouteView['presentMs']): string {
   return found ? `${found.p50}, ${found.p95} ms` : '–'
 }
 
-function breaksOf(breaks: ComparedRoute['breaks']): Child {
+function breaksOf(breaks: RouteView['breaks']): Child {
   if (breaks.length === 0) return html`<span class="quiet">nothing</span>`
   return html`<ul class="plain">
     ${breaks.map(

@@ -3,14 +3,15 @@ import { ask, type Session } from '../api.ts'
 import { useData } from '../data.ts'
 import type { KeptDraft } from '../editor/draft.ts'
 import { Editor } from '../editor/editor.ts'
-import { html, type Child } from '../html.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { aged, page, table, time } from '../page-parts.ts'
-import type { ConfigInForce, Fleet } from '../answers/configuration.ts'
+import type { FleetView } from '../../../fleet/view.ts'
+import type { RunningConfig } from '../../../operations/config/running.ts'
 
 /** The configuration in force on each gateway, the mistakes of its file, and an editor. */
 export function Configuration({ session, draft }: { session: Session; draft: KeptDraft }) {
-  const config = useData<ConfigInForce>('/admin/config', 5_000)
-  const fleet = useData<Fleet>('/admin/gateways', 2_000)
+  const config = useData<RunningConfig>('/admin/config', 5_000)
+  const fleet = useData<FleetView>('/admin/gateways', 2_000)
   const reload = async (): Promise<void> => {
     await ask('POST', '/admin/config/reload')
     config.reload()
@@ -57,30 +58,30 @@ export function Configuration({ session, draft }: { session: Session; draft: Kep
   )
 }
 
-function gatewaysOf({ summary, gateways, differSinceAt }: Fleet): Child {
+function gatewaysOf({ summary, gateways, differSinceAt }: FleetView): Child {
   return html`
     <h2>Gateways</h2>
     <p class=${differSinceAt === null ? '' : 'banner bad'} role="status">${summary}</p>
     ${table(
       'All gateways of this store',
       [
-        { name: 'Name', cell: ({ name }: Fleet['gateways'][number]) => name },
-        { name: 'Version', cell: ({ version }: Fleet['gateways'][number]) => version },
-        { name: 'Since', cell: ({ startedAt }: Fleet['gateways'][number]) => time(startedAt) },
+        { name: 'Name', cell: ({ name }: FleetView['gateways'][number]) => name },
+        { name: 'Version', cell: ({ version }: FleetView['gateways'][number]) => version },
+        { name: 'Since', cell: ({ startedAt }: FleetView['gateways'][number]) => time(startedAt) },
         {
           name: 'Configuration',
-          cell: ({ config }: Fleet['gateways'][number]) =>
+          cell: ({ config }: FleetView['gateways'][number]) =>
             config ? html`<code>${config.hash}</code>` : 'its own',
         },
         {
           name: 'In force since',
-          cell: ({ config }: Fleet['gateways'][number]) => time(config?.sinceAt),
+          cell: ({ config }: FleetView['gateways'][number]) => time(config?.sinceAt),
         },
         {
           name: 'Refuses its file',
-          cell: ({ config }: Fleet['gateways'][number]) => config?.refuses ?? '',
+          cell: ({ config }: FleetView['gateways'][number]) => config?.refuses ?? '',
         },
-        { name: 'Address', cell: ({ address }: Fleet['gateways'][number]) => address ?? '' },
+        { name: 'Address', cell: ({ address }: FleetView['gateways'][number]) => address ?? '' },
       ],
       gateways,
       ({ id }) => id,

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Session } from '../api.ts'
 import { fieldText } from '../controls.ts'
-import { html } from '../html.ts'
+import { html } from '../../../../front/http/page/html.ts'
 import { Edit } from './edit.ts'
 
 type Props = Readonly<{

@@ -1,9 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ApiError, ask, type Session } from '../api.ts'
 import { SaveFile } from '../editor/save-file.ts'
-import { html, type Child } from '../html.ts'
+import { CopyButton } from '../../../../front/http/page/copy-button.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { failure } from '../page-parts.ts'
-import type { Edited } from '../answers/configuration.ts'
+import type { EditedConfig } from '../../../operations/config/edit.ts'
 
 type Props = Readonly<{
   /** New values by their places, such as `plans.free.perMinute`. */
@@ -15,14 +16,14 @@ type Props = Readonly<{
 
 /** A change of the configuration's file: its lines, checked; to be copied or, where that is allowed, saved. */
 export function Edit({ set, session, watch }: Props) {
-  const [edited, setEdited] = useState<Edited & Readonly<{ of: string }>>()
+  const [edited, setEdited] = useState<EditedConfig & Readonly<{ of: string }>>()
   const [error, setError] = useState<string>()
   const body = JSON.stringify({ set })
   useEffect(() => {
     if (session.role !== 'all') return
     const leaving = new AbortController()
     setError(undefined)
-    ask<Edited>('POST', '/admin/config/edit', { set }, leaving.signal).then(
+    ask<EditedConfig>('POST', '/admin/config/edit', { set }, leaving.signal).then(
       (answer) => setEdited({ ...answer, of: body }),
       (thrown: unknown) => {
         if (leaving.signal.aborted) return
@@ -41,7 +42,7 @@ export function Edit({ set, session, watch }: Props) {
     ${mistakes.map((mistake) => html`<p class="banner bad">${mistake}</p>`)}
     ${warnings.map((warning) => html`<p class="banner">${warning}</p>`)} ${patch(diff)}
     <div class="tools">
-      <${CopyPatch} key=${diff} patch=${diff} />
+      <${CopyButton} key=${diff} text=${diff} label="Copy the patch" />
       ${
         text !== undefined &&
         // While others are typed, it is still about those before.
@@ -58,16 +59,6 @@ export function Edit({ set, session, watch }: Props) {
       }
     </div>
   `
-}
-
-function CopyPatch({ patch: text }: { patch: string }) {
-  const [isCopied, setCopied] = useState(false)
-  const copy = (): void => {
-    void navigator.clipboard.writeText(text).then(() => setCopied(true))
-  }
-  return html`<button type="button" onClick=${copy}>
-    ${isCopied ? 'Copied' : 'Copy the patch'}
-  </button>`
 }
 
 /** A patch, line by line: its signs say what the colours do. */

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Session } from '../api.ts'
 import type { Deprecation } from '../charts/retirement.ts'
 import { fieldText } from '../controls.ts'
-import { html } from '../html.ts'
+import { html } from '../../../../front/http/page/html.ts'
 import { Edit } from './edit.ts'
 
 type Kind = 'key' | 'account' | 'brownout'
@@ -58,7 +58,7 @@ export function Extend({ deprecation, place, session }: Props) {
 
 /** The setting with what a form adds to it. */
 function settingOf(
-  { brownouts, extensions = [] }: Deprecation,
+  { brownouts, extensions }: Deprecation,
   place: number,
   kind: Kind,
   form: FormData,

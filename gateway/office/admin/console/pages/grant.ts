@@ -1,8 +1,8 @@
 import { ask } from '../api.ts'
 import { fieldText } from '../controls.ts'
 import { FormDialog } from '../form-dialog.ts'
-import { html } from '../html.ts'
-import type { KeyDetails } from '../answers/callers.ts'
+import { html } from '../../../../front/http/page/html.ts'
+import type { KeyDetails } from '../../../operations/quota-desk.ts'
 
 /** Adds points to this day or minute of a key's quota. */
 export function Grant({ details, done }: { details: KeyDetails; done: () => void }) {

@@ -1,20 +1,20 @@
 import { useRef, useState } from 'preact/hooks'
 import { ask } from '../api.ts'
 import { useData } from '../data.ts'
-import { html } from '../html.ts'
+import { CopyButton } from '../../../../front/http/page/copy-button.ts'
+import { html } from '../../../../front/http/page/html.ts'
 import { failure } from '../page-parts.ts'
 import { plansIn } from '../settings.ts'
-import type { ConfigInForce } from '../answers/configuration.ts'
+import type { RunningConfig } from '../../../operations/config/running.ts'
+import type { MadeKey } from '../../../operations/keys/create.ts'
 import { useWork } from '../button-work.ts'
-
-type Made = Readonly<{ id: string; key: string }>
 
 /** Makes a key. Its token is in this dialog until it is closed, and nowhere else. */
 export function MakeKey({ made }: { made: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const form = useRef<HTMLFormElement>(null)
-  const config = useData<ConfigInForce>('/admin/config')
-  const [key, setKey] = useState<Made>()
+  const config = useData<RunningConfig>('/admin/config')
+  const [key, setKey] = useState<MadeKey>()
   const { isBusy, error, run } = useWork()
   const plans = config.data ? plansIn(config.data.config) : []
   const create = async (event: Event): Promise<void> => {
@@ -24,7 +24,7 @@ export function MakeKey({ made }: { made: () => void }) {
       [...new FormData(form.current)].filter(([, value]) => value !== ''),
     )
     const body = { ...given, ...(test === undefined ? {} : { test: true }) }
-    await run(async () => setKey(await ask<Made>('POST', '/admin/keys', body)))
+    await run(async () => setKey(await ask<MadeKey>('POST', '/admin/keys', body)))
   }
   const close = (): void => {
     if (key) made()
@@ -70,13 +70,9 @@ export function MakeKey({ made }: { made: () => void }) {
 
 /** A token, this once. */
 export function Shown({ token }: { token: string }) {
-  const [isCopied, setCopied] = useState(false)
-  const copy = (): void => {
-    void navigator.clipboard.writeText(token).then(() => setCopied(true))
-  }
   return html`
     <p>Its token is shown this once. Give it to its owner by a safe way:</p>
     <p class="token"><code>${token}</code></p>
-    <p><button type="button" class="go" onClick=${copy}>${isCopied ? 'Copied' : 'Copy'}</button></p>
+    <p><${CopyButton} text=${token} label="Copy" class="go" /></p>
   `
 }

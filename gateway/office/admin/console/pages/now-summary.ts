@@ -1,7 +1,8 @@
 import { percent, refusedOf } from '../charts/outcomes.ts'
-import { count } from '../format.ts'
-import { html, type Child } from '../html.ts'
-import type { Picture, Sums } from '../answers/live.ts'
+import { count } from '../../../../front/http/page/format.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
+import type { SumsView } from '../../../../front/counts/sum-rows.ts'
+import type { Picture } from '../../../live/picture.ts'
 
 /** The troubles of this moment, each with a way to more of it. */
 export function troublesOf({ gateways, store, configs }: Picture): Child {
@@ -40,9 +41,9 @@ export function troublesOf({ gateways, store, configs }: Picture): Child {
 }
 
 /** The last minute in five numbers. */
-export function strip(sums: Sums): Child {
+export function strip(sums: SumsView): Child {
   const { requests, failed, backendFailed, own, upstream } = sums
-  const times = (latency: Sums['own']): [value: string, more: string] =>
+  const times = (latency: SumsView['own']): [value: string, more: string] =>
     latency ? [`p50 ${latency.p50} ms`, `p99 ${latency.p99} ms`] : ['–', '']
   const tiles: readonly (readonly [name: string, value: string, more: string, isBad?: boolean])[] =
     [

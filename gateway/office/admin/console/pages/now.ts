@@ -3,12 +3,12 @@ import { summaryOf } from '../charts/traffic-numbers.ts'
 import { Traffic } from '../charts/traffic.ts'
 import { Choice } from '../controls.ts'
 import { useData, type Loaded } from '../data.ts'
-import { clock, count } from '../format.ts'
-import { html, type Child } from '../html.ts'
-import { useLive, type Live, type LiveRange } from '../live.ts'
+import { clock, count } from '../../../../front/http/page/format.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
+import { useLive, type Live } from '../live.ts'
 import { aged, page, table, time } from '../page-parts.ts'
-import type { Ban } from '../answers/callers.ts'
-import type { Picture } from '../answers/live.ts'
+import type { BanView } from '../../../../front/limits/views.ts'
+import type { LiveRange, Picture } from '../../../live/picture.ts'
 import { strip, troublesOf } from './now-summary.ts'
 import { refusedKeys, Refusals } from './refusals-now.ts'
 import { SwapBanners } from './swap.ts'
@@ -24,7 +24,7 @@ export function Now({ plan }: { plan: string | undefined }) {
   const [range, setRange] = useState<LiveRange>('15m')
   const [isPaused, setPaused] = useState(false)
   const live = useLive(range, isPaused)
-  const bans = useData<readonly Ban[]>(isPaused ? undefined : '/admin/bans', 5_000)
+  const bans = useData<readonly BanView[]>(isPaused ? undefined : '/admin/bans', 5_000)
   return page(
     'Now',
     'tollgate now',
@@ -57,7 +57,7 @@ export function Now({ plan }: { plan: string | undefined }) {
   )
 }
 
-type Bans = Loaded<readonly Ban[]>
+type Bans = Loaded<readonly BanView[]>
 
 function figures({ picture, rows }: Live, bans: Bans, range: LiveRange, plan?: string): Child {
   const endAt = Math.floor(Date.parse(picture.time) / 1_000)
@@ -118,9 +118,9 @@ function bansOf(bans: Bans): Child {
         [
           {
             name: 'Key',
-            cell: ({ id, name }: Ban) => html`<a href=${`#/callers/${id}`}>${name || id}</a>`,
+            cell: ({ id, name }: BanView) => html`<a href=${`#/callers/${id}`}>${name || id}</a>`,
           },
-          { name: 'Until', cell: ({ until }: Ban) => time(until) },
+          { name: 'Until', cell: ({ until }: BanView) => time(until) },
         ],
         all.slice(0, shownBans),
         ({ id }) => id,

@@ -2,11 +2,12 @@ import { useEffect, useState } from 'preact/hooks'
 import { ApiError, ask, type Session } from '../api.ts'
 import { Choice } from '../controls.ts'
 import { gatewayNowMs } from '../gateway-clock.ts'
-import { html, type Child } from '../html.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { aged } from '../page-parts.ts'
 import { SaveCsv } from '../save-csv.ts'
 import type { Loaded } from '../data.ts'
-import type { PlanLimits, Preview } from '../answers/plans.ts'
+import type { PlanPreview as Preview } from '../../../foresight/preview.ts'
+import type { ShownLimits } from '../../../foresight/views.ts'
 import { Edit } from './edit.ts'
 import { previewOf } from './preview-tables.ts'
 
@@ -15,9 +16,9 @@ const pauseMs = 250
 
 type Props = Readonly<{
   name: string
-  now: PlanLimits
-  draft: Partial<PlanLimits>
-  change: (news: Partial<PlanLimits>) => void
+  now: ShownLimits
+  draft: Partial<ShownLimits>
+  change: (news: Partial<ShownLimits>) => void
   reset: () => void
   session: Session
 }>
@@ -67,11 +68,9 @@ export function PlanPreview({ name, now, draft, change, reset, session }: Props)
   `
 }
 
-function field(
-  label: string,
-  value: number | string,
-  set: (value: number | string) => void,
-): Child {
+type Limit = ShownLimits['perMinute']
+
+function field(label: string, value: Limit, set: (value: Limit) => void): Child {
   return html`
     <label
       >${label}
@@ -97,8 +96,8 @@ const windows = ['perMinute', 'perDay'] as const
 /** The settings of the file that differ. */
 function settingsOf(
   name: string,
-  now: PlanLimits,
-  then: PlanLimits,
+  now: ShownLimits,
+  then: ShownLimits,
   how: How,
 ): Record<string, unknown> {
   const changed = windows.filter((limit) => now[limit] !== then[limit])
@@ -110,15 +109,15 @@ function settingsOf(
 }
 
 /** Whether no limit is raised: a shadow can't be looser than its limit. */
-function isLower(now: PlanLimits, then: PlanLimits): boolean {
+function isLower(now: ShownLimits, then: ShownLimits): boolean {
   return windows.every((limit) => numberOf(then[limit]) <= numberOf(now[limit]))
 }
 
-function numberOf(limit: number | string): number {
+function numberOf(limit: Limit): number {
   return typeof limit === 'number' ? limit : Infinity
 }
 
-function usePreview(name: string, then: PlanLimits | undefined): Loaded<Preview> {
+function usePreview(name: string, then: ShownLimits | undefined): Loaded<Preview> {
   const [state, setState] = useState<Omit<Loaded<Preview>, 'reload'>>(nothing)
   useEffect(() => {
     if (!then) return
@@ -144,7 +143,7 @@ function usePreview(name: string, then: PlanLimits | undefined): Loaded<Preview>
 
 const nothing = { data: undefined, atMs: undefined, error: undefined }
 
-function saveHit(name: string, then: PlanLimits): Child {
+function saveHit(name: string, then: ShownLimits): Child {
   return html`<${SaveCsv}
     label="Save them as CSV"
     file=${`${name}-refused.csv`}

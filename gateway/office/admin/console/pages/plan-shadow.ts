@@ -2,10 +2,11 @@ import { useState } from 'preact/hooks'
 import type { Session } from '../api.ts'
 import { query } from '../api.ts'
 import { useData } from '../data.ts'
-import { count } from '../format.ts'
-import { html, type Child } from '../html.ts'
+import { count } from '../../../../front/http/page/format.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { aged, table, time } from '../page-parts.ts'
-import type { PlanLimits, ShadowedKey, ShadowReport } from '../answers/plans.ts'
+import { shown } from '../settings.ts'
+import type { ShadowReport, ShadowedKey } from '../../../foresight/shadows.ts'
 import { Edit } from './edit.ts'
 
 /** The shadow limits of a plan that has some, and the requests that they would have refused. */
@@ -19,8 +20,8 @@ export function PlanShadow({ name, session }: { name: string; session: Session }
       <section class="card">
         <h2>Shadow limits</h2>
         <p>
-          ${shadowText(own.shadow)}. Nobody is refused by them: they count what they would have
-          refused, of requests that were let in.
+          ${`${shown(own.shadow.perMinute)} a minute, ${shown(own.shadow.perDay)} a day.`} Nobody is
+          refused by them: they count what they would have refused, of requests that were let in.
         </p>
         ${keysOf(keys)}
         ${
@@ -42,13 +43,6 @@ export function PlanShadow({ name, session }: { name: string; session: Session }
       </section>
     `
   })
-}
-
-function shadowText(shadow: PlanLimits | string): string {
-  if (typeof shadow === 'string') return shadow
-  const text = (limit: number | string): string =>
-    typeof limit === 'number' ? count(limit) : limit
-  return `${text(shadow.perMinute)} a minute, ${text(shadow.perDay)} a day`
 }
 
 function keysOf(keys: readonly ShadowedKey[]): Child {

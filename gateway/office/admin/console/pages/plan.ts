@@ -2,18 +2,20 @@ import { useState } from 'preact/hooks'
 import type { Session } from '../api.ts'
 import { Demand } from '../charts/demand.ts'
 import { useData } from '../data.ts'
-import { count } from '../format.ts'
+import { count } from '../../../../front/http/page/format.ts'
 import { gatewayNowMs } from '../gateway-clock.ts'
-import { html, type Child } from '../html.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { aged, page, table } from '../page-parts.ts'
-import type { DayOfPlan, PlanDemand, PlanLimits } from '../answers/plans.ts'
+import { shown } from '../settings.ts'
+import type { DayOfPlan, PlanDemand } from '../../../foresight/demand.ts'
+import type { ShownLimits } from '../../../foresight/views.ts'
 import { PlanPreview } from './plan-preview.ts'
 import { PlanShadow } from './plan-shadow.ts'
 
 /** One plan: what its quotas use of it, and what other limits would do. */
 export function PlanPage({ name, session }: { name: string; session: Session }) {
   const demand = useData<PlanDemand>(`/admin/plans/${encodeURIComponent(name)}/demand`)
-  const [draft, setDraft] = useState<Partial<PlanLimits>>({})
+  const [draft, setDraft] = useState<Partial<ShownLimits>>({})
   return page(
     `Plan ${name}`,
     `tollgate plans demand ${name} · tollgate plans preview ${name} --per-minute N`,
@@ -23,7 +25,7 @@ export function PlanPage({ name, session }: { name: string; session: Session }) 
         return html`<p>Each key of this plan brings limits of its own: change them on its page.</p>
           <p><a href="#/callers">Callers</a></p>`
       }
-      const change = (news: Partial<PlanLimits>): void =>
+      const change = (news: Partial<ShownLimits>): void =>
         setDraft((before) => ({ ...before, ...news }))
       return html`
         <p class="sentence">${sentenceOf(now, quotas, byDay)}</p>
@@ -58,21 +60,17 @@ export function PlanPage({ name, session }: { name: string; session: Session }) 
   )
 }
 
-function numberOf(limit: PlanLimits['perMinute'] | undefined): number | undefined {
+function numberOf(limit: ShownLimits['perMinute'] | undefined): number | undefined {
   return typeof limit === 'number' ? limit : undefined
 }
 
-function sentenceOf(now: PlanLimits, quotas: number, byDay: readonly DayOfPlan[]): string {
-  const limits = `${limitText(now.perMinute)} a minute, ${limitText(now.perDay)} a day.`
+function sentenceOf(now: ShownLimits, quotas: number, byDay: readonly DayOfPlan[]): string {
+  const limits = `${shown(now.perMinute)} a minute, ${shown(now.perDay)} a day.`
   if (quotas === 0) return `${limits} No key of this plan was used in 14 days.`
   const today = byDay.find(({ on }) => on === new Date(gatewayNowMs()).toISOString().slice(0, 10))
   const near = today ? Math.max(today.minute.near, today.day.near) : 0
   const used = `${count(quotas)} ${quotas === 1 ? 'quota was' : 'quotas were'} used in 14 days`
   return `${limits} ${used}; today ${count(near)} came near a limit.`
-}
-
-export function limitText(limit: number | string): string {
-  return typeof limit === 'number' ? count(limit) : limit
 }
 
 function daysOf(byDay: readonly DayOfPlan[]): Child {

@@ -1,12 +1,12 @@
 import { useData } from '../data.ts'
-import { html } from '../html.ts'
+import { html } from '../../../../front/http/page/html.ts'
 import { aged, page, table } from '../page-parts.ts'
 import { plansIn, type Plan } from '../settings.ts'
-import type { ConfigInForce } from '../answers/configuration.ts'
+import type { RunningConfig } from '../../../operations/config/running.ts'
 
 /** The plans in force, as the file has them. */
 export function Plans() {
-  const config = useData<ConfigInForce>('/admin/config')
+  const config = useData<RunningConfig>('/admin/config')
   return page(
     'Plans',
     'tollgate config running',

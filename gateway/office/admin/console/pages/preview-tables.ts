@@ -1,10 +1,10 @@
-import { count } from '../format.ts'
-import { html, type Child } from '../html.ts'
+import { count } from '../../../../front/http/page/format.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { table } from '../page-parts.ts'
-import type { HitQuota, Preview, RefusedQuota } from '../answers/plans.ts'
+import type { HitQuota, PlanPreview, RefusedQuota } from '../../../foresight/preview.ts'
 
 /** The quotas that other limits would have refused, and those that were refused by limits that would be raised. */
-export function previewOf(preview: Preview, saveHit: Child): Child {
+export function previewOf(preview: PlanPreview, saveHit: Child): Child {
   const { hit, hitQuotas, refused, refusedQuotas, unsaid } = preview
   return html`
     <p class=${`banner ${hitQuotas > 0 ? '' : 'good'}`} role="status">${summaryOf(preview)}</p>
@@ -47,7 +47,7 @@ function summaryOf({
   bound,
   refused,
   refusedQuotas,
-}: Preview): string {
+}: PlanPreview): string {
   const least = bound === 'lower' ? 'At least ' : ''
   const hit = `${least}${count(hitQuotas)} of ${count(quotas)} quotas would have been refused, on ${count(hitDays)} of ${count(days)} days${hitQuotas > 0 ? `; ${count(hitNow)} of them right now` : ''}.`
   if (refusedQuotas === 0) return hit

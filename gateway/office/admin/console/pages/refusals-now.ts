@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks'
-import { clock, count } from '../format.ts'
-import { html, type Child } from '../html.ts'
+import { clock, count } from '../../../../front/http/page/format.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { table } from '../page-parts.ts'
-import type { LiveRefusal, Picture, RefusedKey } from '../answers/live.ts'
+import type { LatestRefusal, RefusedKeyFigures } from '../../../live/figures.ts'
+import type { Picture } from '../../../live/picture.ts'
 
 /** The width of the longest bar in the table, in rem. */
 const longestBar = 6
@@ -21,14 +22,15 @@ export function refusedKeys({ refusedKeys: all }: Picture, plan: string | undefi
       [
         {
           name: 'Key',
-          cell: ({ key, name }: RefusedKey) => html`<a href=${`#/callers/${key}`}>${name}</a>`,
+          cell: ({ key, name }: RefusedKeyFigures) =>
+            html`<a href=${`#/callers/${key}`}>${name}</a>`,
         },
-        { name: 'Plan', cell: ({ plan: of }: RefusedKey) => of },
-        { name: 'By', cell: ({ window }: RefusedKey) => byWindow(window) },
+        { name: 'Plan', cell: ({ plan: of }: RefusedKeyFigures) => of },
+        { name: 'By', cell: ({ window }: RefusedKeyFigures) => byWindow(window) },
         {
           name: 'A minute',
           isNumber: true,
-          cell: (row: RefusedKey) => html`
+          cell: (row: RefusedKeyFigures) => html`
             <span
               class=${`share part-${row.window ?? 'other'}`}
               style=${{ width: `${(longestBar * row.count) / most}rem` }}
@@ -43,13 +45,19 @@ export function refusedKeys({ refusedKeys: all }: Picture, plan: string | undefi
   `
 }
 
-function byWindow(window: RefusedKey['window']): Child {
+function byWindow(window: RefusedKeyFigures['window']): Child {
   const label = { minute: 'the minute', day: 'the day', ban: 'a ban' }
   return window === null ? 'other rules' : label[window]
 }
 
 /** The latest refusals, the newest first; words of any column filter them. */
-export function Refusals({ refusals, plan }: { refusals: readonly LiveRefusal[]; plan?: string }) {
+export function Refusals({
+  refusals,
+  plan,
+}: {
+  refusals: readonly LatestRefusal[]
+  plan?: string
+}) {
   const [filter, setFilter] = useState('')
   const words = filter.toLowerCase().split(/\s+/)
   const rows = refusals
@@ -90,20 +98,20 @@ export function Refusals({ refusals, plan }: { refusals: readonly LiveRefusal[];
 const refusalColumns = [
   {
     name: 'When',
-    cell: ({ id, time: at }: LiveRefusal) =>
+    cell: ({ id, time: at }: LatestRefusal) =>
       html`<a href=${`#/requests/${encodeURIComponent(id)}`}>${clock(at)}</a>`,
   },
   {
     name: 'Key',
-    cell: ({ key, name }: LiveRefusal) =>
+    cell: ({ key, name }: LatestRefusal) =>
       key === null
         ? html`<span class="quiet">none</span>`
         : html`<a href=${`#/callers/${key}`}>${name}</a>`,
   },
   {
     name: 'Code',
-    cell: ({ status, code }: LiveRefusal) => `${status} ${code ?? 'of the backend'}`,
+    cell: ({ status, code }: LatestRefusal) => `${status} ${code ?? 'of the backend'}`,
   },
-  { name: 'Why', cell: ({ reason }: LiveRefusal) => reason },
-  { name: 'Route', cell: ({ route }: LiveRefusal) => html`<code>${route}</code>` },
+  { name: 'Why', cell: ({ reason }: LatestRefusal) => reason },
+  { name: 'Route', cell: ({ route }: LatestRefusal) => html`<code>${route}</code>` },
 ]

@@ -1,16 +1,18 @@
 import type { Session } from '../api.ts'
 import { useData } from '../data.ts'
-import { count, utc } from '../format.ts'
-import { html, type Child } from '../html.ts'
+import { utc } from '../times.ts'
+import { count } from '../../../../front/http/page/format.ts'
+import { CopyButton } from '../../../../front/http/page/copy-button.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { aged, page, table, time } from '../page-parts.ts'
-import type { KeyDetails } from '../answers/callers.ts'
-import type { RefusedRequest, RefusedRequests } from '../answers/requests.ts'
+import type { Explained } from '../../../explain/explained.ts'
+import type { FoundRefusals } from '../../../explain/refusals-of.ts'
+import type { KeyDetails } from '../../../operations/quota-desk.ts'
 import { Actions } from './caller-actions.ts'
-import { CopyAnswer } from './copy-answer.ts'
 
 /** Why a request was refused, or failed, and what can be done for its key. */
 export function Request({ id, session }: { id: string; session: Session }) {
-  const found = useData<RefusedRequests>(`/admin/requests/${encodeURIComponent(id)}`)
+  const found = useData<FoundRefusals>(`/admin/requests/${encodeURIComponent(id)}`)
   return page(
     'One request',
     `tollgate explain ${id}`,
@@ -25,10 +27,10 @@ export function Request({ id, session }: { id: string; session: Session }) {
           table(
             'Others with the same id: callers choose ids',
             [
-              { name: 'When', cell: (each: RefusedRequest) => time(each.time) },
-              { name: 'Status', cell: ({ status }: RefusedRequest) => status },
+              { name: 'When', cell: (each: Explained) => time(each.time) },
+              { name: 'Status', cell: ({ status }: Explained) => status },
               { name: 'Key', cell: keyLink },
-              { name: 'Why', cell: ({ sentence }: RefusedRequest) => sentence },
+              { name: 'Why', cell: ({ sentence }: Explained) => sentence },
             ],
             others,
           )
@@ -38,9 +40,9 @@ export function Request({ id, session }: { id: string; session: Session }) {
   )
 }
 
-function answerOf(answer: RefusedRequest, session: Session): Child {
+function answerOf(answer: Explained, session: Session): Child {
   const { status, code, sentence, method, path, route, minute, day, bannedUntil } = answer
-  const window = (each: RefusedRequest['minute']): string =>
+  const window = (each: Explained['minute']): string =>
     each
       ? `${each.used === null ? '?' : count(each.used)} of ${count(each.limit)}, until ${utc(new Date(each.reset * 1_000).toISOString())}`
       : ''
@@ -62,7 +64,7 @@ function answerOf(answer: RefusedRequest, session: Session): Child {
   ]
   return html`
     <p class="sentence"><b>${status} ${code ?? 'of the backend'}.</b> ${sentence}</p>
-    <p><${CopyAnswer} text=${answerTo(answer)} /></p>
+    <p><${CopyButton} text=${answerTo(answer)} label="Copy answer" /></p>
     ${answer.key !== null && html`<${KeyActions} id=${answer.key} session=${session} />`}
     <dl class="facts">
       ${facts
@@ -86,10 +88,10 @@ function KeyActions({ id, session }: { id: string; session: Session }) {
 }
 
 /** Two sentences to send back to the customer. */
-function answerTo({ time: at, status, sentence, id }: RefusedRequest): string {
+function answerTo({ time: at, status, sentence, id }: Explained): string {
   return `Your request ${id} of ${utc(at)} was answered with ${status}. ${sentence}`
 }
 
-function keyLink({ key, name }: RefusedRequest): Child {
+function keyLink({ key, name }: Explained): Child {
   return key === null ? '' : html`<a href=${`#/callers/${key}`}>${name}</a>`
 }

@@ -2,26 +2,25 @@ import type { Session } from '../api.ts'
 import { DayBars, type Day } from '../charts/days.ts'
 import { Retirement, sentenceOf, type Deprecation } from '../charts/retirement.ts'
 import { useData } from '../data.ts'
-import { count } from '../format.ts'
+import { count } from '../../../../front/http/page/format.ts'
 import { gatewayNowMs } from '../gateway-clock.ts'
-import { html, type Child } from '../html.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { aged, page, table, time } from '../page-parts.ts'
 import { SaveCsv } from '../save-csv.ts'
-import { deprecationsIn } from '../settings.ts'
-import type { ConfigInForce } from '../answers/configuration.ts'
-import type { CallsOfDay, DeprecatedCalls } from '../answers/retirements.ts'
+import type { CallsOfDay, CallsView } from '../../../../front/counts/deprecated-calls.ts'
+import type { RunningConfig } from '../../../operations/config/running.ts'
 import { Extend } from './extend.ts'
 
 /** Each deprecated operation: its way to the sunset, its calls, and the keys that still call it. */
 export function Retirements({ session }: { session: Session }) {
-  const config = useData<ConfigInForce>('/admin/config')
-  const calls = useData<readonly DeprecatedCalls[]>('/admin/deprecations')
+  const config = useData<RunningConfig>('/admin/config')
+  const calls = useData<readonly CallsView[]>('/admin/deprecations')
   const days = useData<readonly CallsOfDay[]>('/admin/deprecations/days')
   return page(
     'Retirements',
     'tollgate deprecations report --csv',
     aged(config, ({ config: settings }) => {
-      const all = deprecationsIn(settings)
+      const all = settings.deprecations
       if (all.length === 0) return nothingYet()
       return html`
         ${aged(calls, saveAll)}
@@ -44,7 +43,7 @@ export function Retirements({ session }: { session: Session }) {
   )
 }
 
-function saveAll(calls: readonly DeprecatedCalls[]): Child {
+function saveAll(calls: readonly CallsView[]): Child {
   if (calls.length === 0) return null
   return html`<${SaveCsv}
     label="Save all callers as CSV"
@@ -87,22 +86,21 @@ function callsByDay(days: readonly CallsOfDay[]): Child {
   />`
 }
 
-function callersOf(rows: readonly DeprecatedCalls[]): Child {
+function callersOf(rows: readonly CallsView[]): Child {
   if (rows.length === 0) return html`<p class="quiet">In 90 days nobody called it.</p>`
   return table(
     `Keys that called it in 90 days: ${count(rows.length)}`,
     [
       {
         name: 'Key',
-        cell: ({ key, name }: DeprecatedCalls) =>
-          html`<a href=${`#/callers/${key}`}>${name || key}</a>`,
+        cell: ({ key, name }: CallsView) => html`<a href=${`#/callers/${key}`}>${name || key}</a>`,
       },
       {
         name: 'Calls',
         isNumber: true,
-        cell: ({ calls: times }: DeprecatedCalls) => count(times),
+        cell: ({ calls: times }: CallsView) => count(times),
       },
-      { name: 'Last', cell: ({ last }: DeprecatedCalls) => time(last) },
+      { name: 'Last', cell: ({ last }: CallsView) => time(last) },
       { name: 'Its sunset', cell: ownSunset },
     ],
     rows.slice(0, shownCallers),
@@ -113,25 +111,25 @@ function callersOf(rows: readonly DeprecatedCalls[]): Child {
 /** The callers of an operation that are listed; the file has all. */
 const shownCallers = 200
 
-function ownSunset({ sunset, extension, needsExtension }: DeprecatedCalls): Child {
+function ownSunset({ sunset, extension, needsExtension }: CallsView): Child {
   if (extension) return html`${time(sunset)} <span class="state active">extended</span>`
   if (needsExtension) return html`${time(sunset)} <span class="state banned">not extended</span>`
   return time(sunset, 'none')
 }
 
-function extensionsOf({ extensions = [] }: Deprecation): Child {
+function extensionsOf({ extensions }: Deprecation): Child {
   if (extensions.length === 0) return null
   return html`
     <p>
       ${'Later for '}
       ${extensions.map(
-        ({ key, account, until, spare = false }, i) => html`
+        (extension, i) => html`
           ${i > 0 ? ', ' : ''}${
-            key === undefined
-              ? `the account ${account}`
-              : html`<a href=${`#/callers/${key}`}>${key}</a>`
+            'account' in extension
+              ? `the account ${extension.account}`
+              : html`<a href=${`#/callers/${extension.key}`}>${extension.key}</a>`
           }
-          ${` until ${until}${spare ? ' (spared by brownouts)' : ''}`}
+          ${` until ${extension.until}${extension.spare ? ' (spared by brownouts)' : ''}`}
         `,
       )}.
     </p>

@@ -1,8 +1,9 @@
 import { useRef, useState } from 'preact/hooks'
 import { ask } from '../api.ts'
-import { html } from '../html.ts'
+import { html } from '../../../../front/http/page/html.ts'
 import { failure } from '../page-parts.ts'
 import { useWork } from '../button-work.ts'
+import type { RotatedKey } from '../../../operations/keys/rotate.ts'
 import { Shown } from './make-key.ts'
 
 /** Gives a key a new token, and shows it this once. */
@@ -14,7 +15,7 @@ export function Rotate({ id, done }: { id: string; done: () => void }) {
   const rotate = async (event: Event): Promise<void> => {
     event.preventDefault()
     await run(async () => {
-      const { key } = await ask<{ key: string }>('POST', `/admin/keys/${id}/rotate`, { overlap })
+      const { key } = await ask<RotatedKey>('POST', `/admin/keys/${id}/rotate`, { overlap })
       setToken(key)
     })
   }

@@ -1,8 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, ask, get, query } from '../api.ts'
-import { html } from '../html.ts'
+import { html } from '../../../../front/http/page/html.ts'
 import { failure } from '../page-parts.ts'
-import type { Key, KeyPage } from '../answers/callers.ts'
+import type { FoundKey } from '../../../operations/keys/find.ts'
+import type { KeyPage } from '../../../operations/keys/list.ts'
 
 /** A name, an account, an id of a key or of a request, or a whole token. */
 export function Search({ list }: { list: (text: string) => void }) {
@@ -53,7 +54,7 @@ function isToken(text: string): boolean {
 /** The page about what a text names; `undefined` if it names nothing by itself. */
 async function placeOf(text: string): Promise<string | undefined> {
   if (isToken(text)) {
-    const found = await orNothing(ask<{ key: Key }>('POST', '/admin/keys/find', { token: text }))
+    const found = await orNothing(ask<FoundKey>('POST', '/admin/keys/find', { token: text }))
     return found && `#/callers/${found.key.id}`
   }
   const id = encodeURIComponent(text)

@@ -3,16 +3,16 @@ import { ask, type Session } from '../api.ts'
 import { ActionButton } from '../action-button.ts'
 import { percent } from '../charts/outcomes.ts'
 import { useData } from '../data.ts'
-import { count } from '../format.ts'
-import { html, type Child } from '../html.ts'
+import { count } from '../../../../front/http/page/format.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { aged, failure, table } from '../page-parts.ts'
-import type { Swap, SwapSide } from '../answers/backends.ts'
+import type { SideView, SwapView } from '../../../../front/swaps/view.ts'
 import { useWork } from '../button-work.ts'
 import { Edit } from './edit.ts'
 
 /** The swaps that the configuration describes: both sides next to each other, and the way back. */
 export function Swaps({ session }: { session: Session }) {
-  const swaps = useData<Readonly<Record<string, Swap>>>('/admin/swaps', 1_000)
+  const swaps = useData<Readonly<Record<string, SwapView>>>('/admin/swaps', 1_000)
   return aged(swaps, (all) =>
     Object.values(all).map(
       (swap) => html`
@@ -33,7 +33,7 @@ export function Swaps({ session }: { session: Session }) {
 
 /** A sentence about each swap, for the page of what happens now. */
 export function SwapBanners() {
-  const swaps = useData<Readonly<Record<string, Swap>>>('/admin/swaps', 5_000)
+  const swaps = useData<Readonly<Record<string, SwapView>>>('/admin/swaps', 5_000)
   return html`<div>
     ${Object.values(swaps.data ?? {}).map(
       ({ upstream, state, summary }) => html`
@@ -48,7 +48,7 @@ export function SwapBanners() {
 const bannerOf: Readonly<Record<string, string>> = { refused: 'bad', back: 'bad', all: 'good' }
 
 /** The steps in their order; the present one is marked in words, too. */
-function stepsOf({ step, steps, state }: Swap): Child {
+function stepsOf({ step, steps, state }: SwapView): Child {
   return html`<ol class="steps" aria-label="Steps">
     ${steps.map((share, i) => {
       const isLast = i === steps.length - 1
@@ -65,9 +65,9 @@ function stepsOf({ step, steps, state }: Swap): Child {
   </ol>`
 }
 
-type Row = readonly [name: string, targets: readonly string[], side: SwapSide]
+type Row = readonly [name: string, targets: readonly string[], side: SideView]
 
-function sidesOf(swap: Swap): Child {
+function sidesOf(swap: SwapView): Child {
   const rows: readonly Row[] = [
     ['Old', swap.from, swap.old],
     ['New', swap.to, swap.new],
@@ -100,7 +100,7 @@ function sidesOf(swap: Swap): Child {
 }
 
 /** The last change of a swap: its targets in place of the old ones. */
-function EndSwap({ swap: { upstream, to }, session }: { swap: Swap; session: Session }) {
+function EndSwap({ swap: { upstream, to }, session }: { swap: SwapView; session: Session }) {
   const [isOpen, setOpen] = useState(false)
   const place = `upstreams.${upstream}`
   return html`
@@ -121,7 +121,7 @@ function EndSwap({ swap: { upstream, to }, session }: { swap: Swap; session: Ses
 }
 
 /** Back is one click, because it is for emergencies and loses nothing; the others tell what will happen. */
-function SwapActions({ swap, reload }: { swap: Swap; reload: () => void }) {
+function SwapActions({ swap, reload }: { swap: SwapView; reload: () => void }) {
   const { upstream, state, to } = swap
   const { isBusy, error, run } = useWork()
   const act = async (verb: string): Promise<void> => {

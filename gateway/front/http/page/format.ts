@@ -4,15 +4,15 @@ export function count(number: number): string {
 }
 
 /** A time of a day in UTC, such as `12:01:00`. */
-export function clock(ms: number): string {
-  return new Date(ms).toISOString().slice(11, 19)
+export function clock(iso: string): string {
+  return iso.slice(11, 19)
 }
 
 /** The end of something in UTC; with its date if that isn't today. */
 export function until(ms: number, nowMs = Date.now()): string {
   const text = new Date(ms).toISOString()
   const isToday = text.slice(0, 10) === new Date(nowMs).toISOString().slice(0, 10)
-  return isToday ? `${clock(ms)} UTC` : `${text.slice(0, 10)} ${clock(ms)} UTC`
+  return isToday ? `${clock(text)} UTC` : `${text.slice(0, 10)} ${clock(text)} UTC`
 }
 
 /** A day, or a time that isn't midnight, in UTC. */
@@ -36,4 +36,9 @@ export function duration(ms: number): string {
 
 export function plural(number: number, word: string): string {
   return `${count(number)} ${word}${number === 1 ? '' : 's'}`
+}
+
+/** The message of whatever was thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
 }

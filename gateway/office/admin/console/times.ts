@@ -1,18 +1,8 @@
 import { gatewayNowMs } from './gateway-clock.ts'
 
-/** A number with separators, such as `1,204`. */
-export function count(number: number): string {
-  return number.toLocaleString('en')
-}
-
 /** A time in UTC to the second, as everywhere in Tollgate. */
 export function utc(iso: string | null | undefined, otherwise = '–'): string {
   return iso ? `${iso.slice(0, 19).replace('T', ' ')}Z` : otherwise
-}
-
-/** The time of a day in UTC. */
-export function clock(iso: string): string {
-  return iso.slice(11, 19)
 }
 
 /** How long ago a time was, in words. */

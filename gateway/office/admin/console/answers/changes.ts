@@ -1,8 +1,0 @@
-export type Change = Readonly<{
-  at: string
-  by: string
-  what: string
-  subject: string
-  before: unknown
-  after: unknown
-}>
