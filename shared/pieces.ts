@@ -3,14 +3,6 @@ import { setTimeout } from 'node:timers/promises'
 /** Work that is done in pieces: each `yield` ends one. */
 export type Pieces<Result> = Generator<void, Result>
 
-/** Does all pieces at once. */
-export function atOnce<Result>(pieces: Pieces<Result>): Result {
-  for (;;) {
-    const { done, value } = pieces.next()
-    if (done) return value
-  }
-}
-
 /**
  * Does one piece after the other, and rests as long as each took: the requests that have waited for it are answered before
  * the next one begins.

@@ -1,5 +1,4 @@
 import { csvText } from '../../../shared/csv-text.ts'
-import { sortedInTurns } from '../../../shared/in-turns.ts'
 import { keyNames } from '../keys/names.ts'
 import type { Extension } from '../config/deprecations.ts'
 import type { KeyStore } from '../keys/store.ts'
@@ -57,7 +56,7 @@ export async function deprecatedCalls(
       lastMs: Math.max(before?.lastMs ?? 0, lastMs),
     })
   }
-  const calls = await sortedInTurns([...sums.values()], (a, b) => b.lastMs - a.lastMs)
+  const calls = [...sums.values()].sort((a, b) => b.lastMs - a.lastMs)
   const nameOf = await keyNames(
     stores.keys,
     calls.map(({ key }) => key),

@@ -1,5 +1,4 @@
 import { breathe } from '../../../shared/breathe.ts'
-import { sortedInTurns } from '../../../shared/in-turns.ts'
 import { statusByCode } from '../../../shared/refusal.ts'
 import { namedKeys } from '../keys/names.ts'
 import { dayMs } from '../limits/step.ts'
@@ -84,8 +83,7 @@ export async function usage(
     const answer = kind === 'admitted' ? what : classOf(what)
     sum.answers[answer] = (sum.answers[answer] ?? 0) + tally.count
   }
-  const sums = await sortedInTurns(
-    [...sumsByName.values()],
+  const sums = [...sumsByName.values()].sort(
     (a, b) => a.day - b.day || b.admitted - a.admitted || (a.key < b.key ? -1 : 1),
   )
   const keys = await namedKeys(

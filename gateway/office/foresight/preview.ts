@@ -1,4 +1,3 @@
-import { firstInTurns } from '../../../shared/in-turns.ts'
 import type { KeyStore } from '../../front/keys/store.ts'
 import type { Plan } from '../../front/limits/plan.ts'
 import { dayMs } from '../../front/limits/step.ts'
@@ -104,8 +103,8 @@ export async function previewPlan(stores: PreviewStores, ask: PreviewAsk): Promi
   const bound = await boundOf(stores.audit, { now, then, fromDay })
   const grants = await stores.audit.list({ fromMs, what: 'quota.grant', limit: mostGrants })
   const without = await refusedNow(stores.quota, found.near)
-  const hit = await firstInTurns(found.hit, byDays, limit)
-  const refused = await firstInTurns(found.refused, byRefusals, limit)
+  const hit = found.hit.toSorted(byDays).slice(0, limit)
+  const refused = found.refused.toSorted(byRefusals).slice(0, limit)
   return {
     ...about,
     bound,

@@ -1,5 +1,5 @@
 import { breathe } from '../../../shared/breathe.ts'
-import { sortedInTurns } from '../../../shared/in-turns.ts'
+import { sortedBy } from '../../../shared/in-order.ts'
 import { quotaOf, type Key } from '../../front/keys/key.ts'
 import { settingsAt } from '../../front/keys/temporary.ts'
 import { dayMs } from '../../front/limits/step.ts'
@@ -32,8 +32,9 @@ export async function gathered(stores: Sources, day: number): Promise<LedgerRow[
     noteKey(key, { day, points, usage, byQuota })
     if (++count % keysAtOnce === 0) await breathe()
   }
-  const quotas = await sortedInTurns([...new Set([...points.keys(), ...byQuota.keys()])], inOrder)
-  return quotas.map((quota) => rowOf(quota, points.get(quota) ?? 0, byQuota.get(quota)))
+  const names = new Set([...points.keys(), ...byQuota.keys()])
+  const rows = [...names].map((quota) => rowOf(quota, points.get(quota) ?? 0, byQuota.get(quota)))
+  return sortedBy(rows, ({ quota }) => quota)
 }
 
 function rowOf(quota: string, points: number, summed: OfKeys | undefined): LedgerRow {

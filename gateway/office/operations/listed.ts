@@ -1,19 +1,21 @@
 import { breathe } from '../../../shared/breathe.ts'
-import { inTurns } from '../../../shared/in-turns.ts'
 
 /** The length of a piece of a streamed list: rows by themselves cost five times as much to send. */
 const pieceLength = 16_384
 
+/** Items that come one by one, or are there already. */
+type Items<Item> = Iterable<Item> | AsyncIterable<Item>
+
 /** A list of any length. Read whole, it is in order; streamed, it is in the order of the store, in little memory. */
 export class Listed<Item> {
-  readonly #items: AsyncIterable<Item>
+  readonly #items: Items<Item>
   readonly #order: (a: Item, b: Item) => number
   readonly #view: (item: Item) => object
   /** Whether it comes in order. */
   isInOrder = false
 
   constructor(
-    items: AsyncIterable<Item>,
+    items: Items<Item>,
     order: (a: Item, b: Item) => number,
     view: (item: Item) => object,
   ) {
@@ -24,7 +26,7 @@ export class Listed<Item> {
 
   /** A list of items that are in order already. */
   static of<Item>(items: readonly Item[], view: (item: Item) => object): Listed<Item> {
-    return new Listed(inTurns(items), () => 0, view)
+    return new Listed(items, () => 0, view)
   }
 
   /** A list of any length that comes in order, so that nobody reads it whole. */
