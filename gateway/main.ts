@@ -182,7 +182,10 @@ async function main(): Promise<void> {
   } catch (error) {
     throw portInUse(error, 'listen.port in the configuration')
   }
-  reload = () => void reloader.reload('SIGHUP')
+  reload = () =>
+    void reloader.reload('SIGHUP').catch((err: unknown) => {
+      gateway.log.error({ err }, 'the configuration could not be read; send SIGHUP again')
+    })
   const { mirrors } = gateway.office
   link?.serve(reload, (about) => {
     const order = mirrorCommandFrom(about)

@@ -62,19 +62,19 @@ export class ConfigDesk {
     return this.#candidateOf(loadedFrom(text, this.#options.environment, 'body'))
   }
 
-  /** The latest candidate is in force. */
-  adopt(): void {
-    this.#inForce = this.#candidate
+  /** A candidate, by its text, is in force. */
+  adopt(text: string): void {
+    this.#inForce = this.#candidateWith(text)
   }
 
-  /** Why settings of the latest candidate can't come in force: a line each, with its place. */
-  faultLines(faults: readonly Fault[]): readonly string[] {
-    return this.#candidate?.fault(faults).mistakes ?? []
+  /** Why settings of a candidate can't come in force: a line each, with its place. */
+  faultLines(text: string, faults: readonly Fault[]): readonly string[] {
+    return this.#candidateWith(text).fault(faults).mistakes
   }
 
-  /** A foreign text, such as an error message, with `${NAME}` in place of values from the environment. */
-  withNames(text: string): string {
-    return this.#candidate?.withNames(text) ?? text
+  /** A foreign message about a candidate, with `${NAME}` in place of values from the environment. */
+  withNames(text: string, message: string): string {
+    return this.#candidateWith(text).withNames(message)
   }
 
   /** The configuration in force as operators see it, and the lines at which its settings are written. */
@@ -97,6 +97,13 @@ export class ConfigDesk {
   lostVariables(before: string, after: string): readonly string[] {
     const kept = variablesIn(after)
     return [...variablesIn(before)].filter((name) => !kept.has(name))
+  }
+
+  /** The candidate with this text. Another desk may have read it, whose thread has died. */
+  #candidateWith(text: string): Loaded {
+    if (this.#candidate?.text === text) return this.#candidate
+    const { file, environment } = this.#options
+    return loadedFrom(text, environment, file)
   }
 
   #candidateOf(loaded: Loaded): Candidate {

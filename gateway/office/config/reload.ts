@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import type { Config } from '../../front/config/config.ts'
+import { Refusal } from '../../../shared/refusal.ts'
 import { fixedSections } from './diff.ts'
 import { ConfigError } from './config-error.ts'
 import type { AskDesk, Candidate } from './desk.ts'
@@ -99,7 +100,10 @@ export class Reloader {
     clearTimeout(this.#timer)
   }
 
-  /** Reads the file now and puts it in force if it has no mistakes. Reloads run one at a time. */
+  /**
+   * Reads the file now and puts it in force if it has no mistakes. Reloads run one at a time. Rejects with a refusal if the
+   * desk has no answer.
+   */
   reload(by: string): Promise<Reloaded> {
     const attempt = this.#last.then(() => this.#attempt(by))
     this.#last = attempt.catch(() => undefined)
@@ -119,8 +123,8 @@ export class Reloader {
     return attempt
   }
 
-  /** Throws a `ConfigError` if the desk's latest candidate changes what needs a restart. */
-  async requireChangeable({ config }: Candidate): Promise<void> {
+  /** Throws a `ConfigError` if a candidate changes what needs a restart. */
+  async requireChangeable({ config, text }: Candidate): Promise<void> {
     const { desk, hindrances } = this.#options
     const changed = fixedSections.filter(
       (name) => JSON.stringify(this.#config[name]) !== JSON.stringify(config[name]),
@@ -131,7 +135,7 @@ export class Reloader {
     ])
     faults.push(...hindrances(config))
     if (faults.length === 0) return
-    const mistakes = await desk('faultLines', faults)
+    const mistakes = await desk('faultLines', text, faults)
     throw new ConfigError(mistakes.join('\n'), { mistakes })
   }
 
@@ -142,7 +146,8 @@ export class Reloader {
     if (isMoving) this.#isSettling = true
     else if (this.#isSettling && !this.#isClosed) {
       this.#isSettling = false
-      await this.reload(watcher)
+      // Without an answer of the desk, it looks again.
+      await this.reload(watcher).catch(() => (this.#isSettling = true))
     }
   }
 
@@ -161,21 +166,23 @@ export class Reloader {
       await this.requireChangeable(candidate)
       const config = frozen(candidate.config)
       await change(config)
-      await desk('adopt')
+      await desk('adopt', candidate.text)
       this.#config = config
       this.#text = candidate.text
       return report('changed', inForceSince(candidate, Date.now()))
     } catch (error) {
-      return report('refused', { mistakes: await this.#mistakesOf(error) })
+      // The desk has no answer: nothing is known of the file.
+      if (error instanceof Refusal) throw error
+      return report('refused', { mistakes: await this.#mistakesOf(error, candidate) })
     }
   }
 
-  async #mistakesOf(error: unknown): Promise<string> {
+  async #mistakesOf(error: unknown, candidate: Candidate | undefined): Promise<string> {
     const { file, desk } = this.#options
     const sentence = error instanceof Error ? error.message : String(error)
-    if (error instanceof ConfigError) return sentence
+    if (error instanceof ConfigError || !candidate) return sentence
     // A foreign error may quote values from the environment.
-    return `${file}: ${await desk('withNames', sentence)}`
+    return `${file}: ${await desk('withNames', candidate.text, sentence)}`
   }
 }
 

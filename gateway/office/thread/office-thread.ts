@@ -236,7 +236,8 @@ function nobodyWaits(): Refusal {
 function died(cause: unknown, heapMb: number): Refusal {
   const isFull = (cause as { code?: unknown } | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY'
   if (!isFull) {
-    const sentence = 'The thread of this report has ended before it was done. Ask for it again.'
+    const sentence =
+      'The thread of reports and configurations has ended before this was done. Ask for it again.'
     return new Death('service_unavailable', sentence, {}, cause)
   }
   const sentence = `This report needs more than ${heapMb} MB of memory. ${askForLess}`

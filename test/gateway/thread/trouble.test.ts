@@ -1,5 +1,8 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Agent, request } from 'undici'
+import { askHere, ConfigDesk } from '../../../gateway/office/config/desk.ts'
 import { mostQuestions } from '../../../gateway/office/thread/office-thread.ts'
 import { errorFrom, sentError } from '../../../gateway/office/thread/sent-error.ts'
 import { Refusal } from '../../../shared/refusal.ts'
@@ -62,7 +65,10 @@ t.test('a thread that dies is told of, and the next question starts another', as
   gate.let('fail')
   const failed = await preview()
   t.equal(failed.status, 503)
-  t.match(failed.text, 'The thread of this report has ended before it was done. Ask for it again.')
+  t.match(
+    failed.text,
+    'The thread of reports and configurations has ended before this was done. Ask for it again.',
+  )
   gate.let('fill')
   const full = await preview()
   t.equal(full.status, 503)
@@ -100,6 +106,26 @@ t.test('a thread that hangs is replaced, and a reload waits for the next one', a
   t.match((await preview()).text, '"now":{"perMinute":50')
   t.match(await metrics(), /^tollgate_office_restarts_total 1$/m)
   t.equal(gate.threads, 2)
+})
+
+t.test('a desk knows a candidate of another one by its text', async (t) => {
+  const file = join(t.testdir(), 'gateway.yaml')
+  const before = 'plans: { free: { perMinute: 60, perDay: 1000 } }\nroutes: []\n'
+  const after = before.replace('60', '50')
+  writeFileSync(file, after)
+  const environment = {}
+  const [one, other] = [before, before].map((text) => {
+    return askHere(new ConfigDesk({ file, environment, text }))
+  })
+  if (!one || !other) throw new Error('there are two desks')
+  const { text, isInForce } = await one('read')
+  t.equal(isInForce, false)
+  t.strictSame(await other('faultLines', text, [[['plans', 'free'], 'is wrong']]), [
+    `${file}:1:16: plans.free is wrong`,
+  ])
+  await other('adopt', text)
+  t.match(await other('view'), { config: { plans: { free: { perMinute: 50 } } } })
+  t.equal((await other('read')).isInForce, true)
 })
 
 t.test('a stop ends a report', async (t) => {
