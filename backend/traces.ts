@@ -2,14 +2,14 @@ import type { FastifyInstance } from 'fastify'
 import { pathOf, statusOf } from '../shared/service.ts'
 import { serverAttributes, serverSpanName } from '../shared/spans/http.ts'
 import type { SpanSink } from '../shared/spans/span.ts'
-import { traceParentFrom } from '../shared/trace.ts'
+import { traceParentFrom, traceStateFrom } from '../shared/trace.ts'
 
 /** Makes a span of each request that its sender traces. Whether to begin a trace is the gateway's decision. */
 export function traceRequests(app: FastifyInstance, spans: SpanSink): void {
   app.addHook('onRequest', (request, reply, done) => {
     const parent = traceParentFrom(request.headers['traceparent'])
     if (!parent?.isSampled) return done()
-    const { tracestate } = request.headers
+    const state = traceStateFrom(request.headers['tracestate'])
     const beganAtMs = performance.now()
     reply.raw.on('close', () => {
       const { method, protocol: scheme, routeOptions } = request
@@ -22,7 +22,7 @@ export function traceRequests(app: FastifyInstance, spans: SpanSink): void {
         id: spans.newSpanId(),
         parentId: parent.spanId,
         hasRemoteParent: true,
-        state: typeof tracestate === 'string' ? tracestate : undefined,
+        state,
         beganAtMs,
         endedAtMs: performance.now(),
         attributes: serverAttributes(exchange),

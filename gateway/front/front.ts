@@ -155,15 +155,7 @@ function openCallers(opening: Opening): Callers & Pick<Backends, 'tunnels'> {
   })
   closers.add(() => tunnels.close())
   const { whenUnreachable } = config.store
-  const troubleOfQuotas = stores.quota.isLocal
-    ? trouble(
-        'counters can’t be written down; they go on in memory',
-        'counters are written down again',
-      )
-    : trouble(
-        `the quota store is out of reach; until it is back: ${whenUnreachable}`,
-        'the quota store answers again',
-      )
+  const troubleOfQuotas = quotaTrouble(opening)
   const quotas: Quotas = new Quotas({
     banned: (key) => tunnels.end(key),
     store: stores.quota,
@@ -191,6 +183,19 @@ function openCallers(opening: Opening): Callers & Pick<Backends, 'tunnels'> {
   })
   closers.add(() => earnedBans.close())
   return { directory, tunnels, quotas, strangers, earnedBans }
+}
+
+function quotaTrouble({ config, stores, trouble }: Opening): ReturnType<Opening['trouble']> {
+  if (stores.quota.isLocal) {
+    return trouble(
+      'counters can’t be written down; they go on in memory',
+      'counters are written down again',
+    )
+  }
+  return trouble(
+    `the quota store is out of reach; until it is back: ${config.store.whenUnreachable}`,
+    'the quota store answers again',
+  )
 }
 
 function openBackends(opening: Opening, check: CheckSide): Omit<Backends, 'tunnels'> {

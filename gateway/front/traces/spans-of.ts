@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { loggable } from '../../../shared/log.ts'
 import type { Refusal } from '../../../shared/refusal.ts'
 import { pathOf, statusOf } from '../../../shared/service.ts'
 import {
   methodAttributes,
   serverAttributes,
   serverSpanName,
+  spanPath,
   verbOf,
 } from '../../../shared/spans/http.ts'
 import type { Span, SpanAttributes, SpanEvent } from '../../../shared/spans/span.ts'
@@ -86,7 +86,7 @@ export function clientSpan({ request, reply, record, trace, endedAtMs }: Ended):
   const { sentAtMs, answeredAtMs, refusal } = record
   const attributes = methodAttributes(method)
   const { address, port } = serverAt(target)
-  attributes['url.full'] = target + loggable(path.split('?', 1)[0] ?? '')
+  attributes['url.full'] = target + spanPath(path.split('?', 1)[0] ?? '')
   attributes['server.address'] = address
   attributes['server.port'] = port
   if (tries > 1) attributes['http.request.resend_count'] = tries - 1

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SpanSink } from '../../../shared/spans/span.ts'
-import { traceParentFrom } from '../../../shared/trace.ts'
+import { traceParentFrom, traceStateFrom } from '../../../shared/trace.ts'
 import type { RequestRecord } from '../request-record.ts'
 import { clientSpan, serverSpan } from './spans-of.ts'
 import { Trace } from '../request-trace.ts'
@@ -34,11 +34,10 @@ export class Tracer {
     const header = headers['traceparent']
     const parent = header === undefined ? undefined : traceParentFrom(header)
     if (parent ? !parent.isSampled : Math.random() >= this.#sample) return undefined
-    const { tracestate } = headers
     return new Trace({
       traceId: parent?.traceId ?? this.#spans.newTraceId(),
       parentId: parent?.spanId,
-      state: parent && typeof tracestate === 'string' ? tracestate : undefined,
+      state: parent && traceStateFrom(headers['tracestate']),
       serverId: this.#spans.newSpanId(),
       clientId: this.#spans.newSpanId(),
     })

@@ -232,7 +232,7 @@ t.test('a diff shows the lines that change, and makes the new text of the old on
       if (patched(before, diff) !== after) t.fail(`${JSON.stringify([before, after])}\n${diff}`)
     }
   }
-  const [many, more] = ['a\n'.repeat(3_000), 'b\n'.repeat(3_000)]
+  const [many, more] = ['a\n'.repeat(400_000), 'b\n'.repeat(400_000)]
   t.equal(patched(many, unifiedDiff(many, more, { name: 'x', context: 3 })), more, 'all is new')
   t.end()
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parseConfig } from '../../../gateway/office/config/load.ts'
 import { drain } from '../../../shared/serve.ts'
-import { traceParentFrom } from '../../../shared/trace.ts'
+import { traceParentFrom, traceStateFrom } from '../../../shared/trace.ts'
 import { version } from '../../../shared/version.ts'
 import { startCollector, type SeenSpan } from '../../support/collector.ts'
 import { startFleet } from '../../support/fleet.ts'
@@ -202,8 +202,12 @@ t.test('a traceparent is read as W3C Trace Context says', (t) => {
     `00-${'0'.repeat(32)}-${callersSpan}-01`,
     `00-${traceId}-${'0'.repeat(16)}-01`,
     `cc-${ids}-01more`,
+    `cc-${ids}-01-${'x'.repeat(201)}`,
   ]
   for (const header of malformed) t.equal(traceParentFrom(header), undefined, String(header))
+  const [longest, longer] = [`vendor=${'x'.repeat(505)}`, `vendor=${'x'.repeat(506)}`]
+  t.equal(traceStateFrom(longest), longest)
+  t.equal(traceStateFrom(longer), undefined, 'a tracestate of over 512 characters is left out')
   t.end()
 })
 

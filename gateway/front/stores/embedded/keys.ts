@@ -2,13 +2,7 @@ import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import { intactKeyFrom, keyFrom, recordOf } from '../../keys/record.ts'
 import type { Key, StoredKey } from '../../keys/key.ts'
-import {
-  pollMs,
-  type KeyListener,
-  type KeyStore,
-  type Named,
-  type Watch,
-} from '../../keys/store.ts'
+import type { KeyStore, Named } from '../../keys/store.ts'
 import { answerOf, unavailable } from './answer.ts'
 import { lineOfRecord, pageBy, type KeyIndex } from '../key-index.ts'
 import { lineOf } from '../../keys/line.ts'
@@ -16,6 +10,7 @@ import { Clash, keyAdder, versionsIn } from './add-keys.ts'
 import { linesIn } from './key-index.ts'
 import { breathe } from '../../../../shared/breathe.ts'
 import { isThere } from './is-there.ts'
+import { FileWatch } from './watch-keys.ts'
 
 type Row = { id: string; version: number; record: string }
 
@@ -37,9 +32,6 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): Index
   const nameOf = database.prepare<string, { id: string; name: string; test: 1 | 0 | null }>(
     `SELECT id, record ->> 'name' AS name, record ->> 'test' AS test FROM keys WHERE id = ? AND json_valid(record) AND ${isThere}`,
   )
-  const since = database.prepare<number, Row>(
-    `SELECT * FROM keys WHERE version > ? ORDER BY version LIMIT ${batchSize}`,
-  )
   const page = database.prepare<[string, number], Row>(
     `SELECT * FROM keys WHERE id > ? AND ${isThere} ORDER BY id LIMIT ?`,
   )
@@ -48,13 +40,10 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): Index
       'SELECT hash FROM secrets WHERE hash > ? ORDER BY hash LIMIT ?',
     )
     .pluck()
-  const latest = database.prepare<[], number>('SELECT coalesce(max(version), 0) FROM keys').pluck()
   const insertSecret = database.prepare('INSERT OR IGNORE INTO secrets VALUES (?, ?)')
   const ownSecret = database.prepare('SELECT 1 FROM secrets WHERE hash = ? AND keyId = ?').pluck()
   const update = database.prepare('UPDATE keys SET version = ?, record = ? WHERE id = ?')
-  const dataVersion = database.prepare<[], number>('PRAGMA data_version').pluck()
-  const epochOf = database.prepare<[], string>('SELECT epoch FROM store').pluck()
-  const listeners = new Set<() => void>()
+  const watches = new Set<FileWatch>()
 
   const lines = linesIn(database)
   const add = keyAdder(database, clock, lines)
@@ -74,8 +63,8 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): Index
     return true
   })
 
-  /** Tells this process's watches of its own change, which doesn't move `data_version`. */
-  const tellListeners = (): void => listeners.forEach((tell) => tell())
+  /** Tells this process's watches of its own change, which doesn't move the file's version. */
+  const tellWatches = (): void => watches.forEach((watch) => watch.readOwnChange())
 
   return {
     find: (hash) => storedFrom(answerOf(() => find.get(hash))),
@@ -118,19 +107,20 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): Index
       const added = await add(keys, progress).catch((error: unknown) => {
         throw unavailable(error)
       })
-      if (added.clash === undefined) tellListeners()
+      if (added.clash === undefined) tellWatches()
       return added
     },
 
     async replace(key, version) {
       const replaced = answerOf(() => replaceOne.immediate(key, version))
-      if (replaced) tellListeners()
+      if (replaced) tellWatches()
       return Promise.resolve(replaced)
     },
 
     watch(listener) {
-      const watch = watchFile(listener)
-      listeners.add(watch.onOwnChange)
+      const closed = (): void => void watches.delete(watch)
+      const watch = new FileWatch({ database, clock, listener, closed })
+      watches.add(watch)
       return watch
     },
 
@@ -138,86 +128,6 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now): Index
       database.close()
       return Promise.resolve()
     },
-  }
-
-  function watchFile(listener: KeyListener): Watch & { onOwnChange: () => void } {
-    let seen = latest.get() ?? 0
-    let fileVersion = dataVersion.get()
-    let epoch = epochOf.get()
-    let upToDateAtMs = clock()
-    let failing = false
-    let hasUnread = false
-    let isScheduled = false
-    let hasMissed = false
-    let isPolled = false
-    const look = (): void => {
-      const present = epochOf.get()
-      if (present !== undefined && present !== epoch) {
-        epoch = present
-        listener.emptied?.(epoch)
-      }
-      // An older file was put in place of this one: read all of it again.
-      if ((latest.get() ?? 0) < seen) seen = 0
-      const rows = since.all(seen)
-      seen = rows.at(-1)?.version ?? seen
-      const intact = rows.flatMap(({ record, version }) => {
-        const key = intactKeyFrom(record)
-        return key ? [{ key, version }] : []
-      })
-      if (intact.length > 0) listener.changed(intact)
-      // A damaged key can't be reported.
-      hasMissed ||= intact.length < rows.length
-      hasUnread = rows.length === batchSize
-      if (hasUnread) readOn()
-    }
-    const readOn = (): void => {
-      if (isScheduled) return
-      isScheduled = true
-      setImmediate(() => {
-        isScheduled = false
-        poll()
-      })
-    }
-    const poll = (): void => {
-      if (!database.open) return
-      try {
-        const version = dataVersion.get()
-        if (version !== fileVersion || hasUnread) look()
-        fileVersion = version
-        if (!hasUnread) upToDateAtMs = clock()
-        if (failing) listener.trouble?.(undefined)
-        failing = false
-      } catch (error) {
-        if (!failing) listener.trouble?.(error instanceof Error ? error : new Error(String(error)))
-        failing = true
-      }
-    }
-    /** Reads a change of this process itself, which doesn't move the file's version. */
-    const onOwnChange = (): void => {
-      hasUnread = true
-      poll()
-    }
-    const timer = setInterval(poll, pollMs)
-    timer.unref()
-    return {
-      onOwnChange,
-      get upToDateAtMs() {
-        return upToDateAtMs
-      },
-      isUpToDate() {
-        // Polls once per turn of the loop: most requests of a turn were sent before it.
-        if (!isPolled && !hasUnread) {
-          isPolled = true
-          setImmediate(() => (isPolled = false))
-          poll()
-        }
-        return database.open && !failing && !hasUnread && !hasMissed
-      },
-      close() {
-        clearInterval(timer)
-        listeners.delete(onOwnChange)
-      },
-    }
   }
 }
 

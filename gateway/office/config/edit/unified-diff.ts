@@ -25,7 +25,8 @@ export function unifiedDiff(before: string, after: string, { name, context }: Di
     const hunk = lines.slice(i, end)
     const [gone, come] = [count(hunk, '+'), count(hunk, '-')]
     if (shown[i]) {
-      output.push(`@@ -${range(old, gone)} +${range(fresh, come)} @@`, ...hunk.map(lineText))
+      output.push(`@@ -${range(old, gone)} +${range(fresh, come)} @@`)
+      for (const line of hunk) output.push(lineText(line))
     }
     old += gone
     fresh += come
