@@ -83,7 +83,7 @@ export class ConfigDesk {
     return { warnings, config: shown, lines: writtenLines(shown, lineOf) }
   }
 
-  /** The text in force with other settings, and the difference with so many lines around it. Throws an `EditMistake`. */
+  /** The text in force with other settings, and the difference with so many lines around it. Throws an `WrongInput`. */
   edit(settings: Settings, context: number) {
     const { file, environment } = this.#options
     const { text: before } = this.inForce

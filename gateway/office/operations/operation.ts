@@ -1,6 +1,9 @@
 import type { CommandContext, Context, Endpoint, GatewayContext } from './context.ts'
 import type { Given, Parameters } from './parameter.ts'
 import type { Role } from './role.ts'
+import { WrongInput } from '../wrong-input.ts'
+
+export { WrongInput }
 
 /** The description of an operation, from which help, options, queries, bodies and their checks are made. */
 type Description<All extends Parameters> = Readonly<{
@@ -218,6 +221,3 @@ export function requireOneOf(
   if (!needsOneOf || needsOneOf.some((name) => given[name] !== undefined)) return
   throw new WrongInput(`give ${needsOneOf.map(nameOf).join(', ')} or both`)
 }
-
-/** A mistake in the arguments: exit code 2, or status 400. The message says what to give instead. */
-export class WrongInput extends Error {}

@@ -1,7 +1,6 @@
 import { Refusal, type RefusalCode } from '../../../shared/refusal.ts'
 import { KeyMistake } from '../../front/keys/mistake.ts'
 import { ConfigError } from '../config/config-error.ts'
-import { EditMistake } from '../config/edit/mistake.ts'
 import { WrongInput } from '../operations/operation.ts'
 import { StoreUnavailable } from '../../front/stores/unavailable.ts'
 
@@ -11,7 +10,6 @@ export const sentKinds = [
   'KeyMistake',
   'StoreUnavailable',
   'ConfigError',
-  'EditMistake',
   'Refusal',
   'other',
 ] as const
@@ -35,7 +33,6 @@ export function sentError(thrown: unknown): SentError {
   const { message, stack } = thrown
   if (thrown instanceof WrongInput) return { kind: 'WrongInput', message, stack }
   if (thrown instanceof StoreUnavailable) return { kind: 'StoreUnavailable', message, stack }
-  if (thrown instanceof EditMistake) return { kind: 'EditMistake', message, stack }
   if (thrown instanceof ConfigError) {
     return { kind: 'ConfigError', message, stack, mistakes: thrown.mistakes }
   }
@@ -54,7 +51,6 @@ function revived(error: SentError): Error {
   const { kind, message, code = 'internal_error', headers, mistakes = [] } = error
   if (kind === 'WrongInput') return new WrongInput(message)
   if (kind === 'StoreUnavailable') return new StoreUnavailable(message)
-  if (kind === 'EditMistake') return new EditMistake(message)
   if (kind === 'ConfigError') return new ConfigError(message, { mistakes })
   if (kind === 'KeyMistake') return new KeyMistake(message, code)
   return kind === 'Refusal' ? new Refusal(code, message, headers) : new Error(message)

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { parseDocument, type Document, type Node } from 'yaml'
 import { editedText } from '../../../gateway/office/config/edit/edit.ts'
-import { EditMistake } from '../../../gateway/office/config/edit/mistake.ts'
 import { unifiedDiff } from '../../../gateway/office/config/edit/unified-diff.ts'
 import { baredText, guardedText } from '../../../gateway/office/config/variables.ts'
 import { shipped } from '../../support/configuration.ts'
 import { seeded } from '../../support/seeded.ts'
+import { WrongInput } from '../../../gateway/office/wrong-input.ts'
 
 /** Files that are written in odd ways; none needs to be a configuration. */
 const odd = {
@@ -62,11 +62,11 @@ function valuesWith(values: unknown, place: string, value: unknown): unknown {
   return copy
 }
 
-function tried(text: string, place: string, value: unknown): string | EditMistake {
+function tried(text: string, place: string, value: unknown): string | WrongInput {
   try {
     return editedText(text, { [place]: value })
   } catch (error) {
-    if (error instanceof EditMistake) return error
+    if (error instanceof WrongInput) return error
     throw error
   }
 }
@@ -91,7 +91,7 @@ t.test('a change of one setting leaves every other byte of a file as it is', (t)
       // The shipped file is long, and has many places.
       for (const value of text === shipped ? [['x: y'], null] : [...values, null]) {
         const edited = tried(text, place, value)
-        if (edited instanceof EditMistake) {
+        if (edited instanceof WrongInput) {
           if (!edited.message.includes(place.split(/[.[]/)[0] ?? ''))
             t.fail(`${place}: ${edited.message}`)
           continue
@@ -203,7 +203,7 @@ t.test('a setting is written where it belongs, or a sentence says why it is not'
     const edited = tried(text, place, value)
     const what = `${JSON.stringify(text)} ${place}`
     if (typeof after === 'string') t.equal(edited, after, what)
-    else t.match(edited instanceof EditMistake ? edited.message : edited, after, what)
+    else t.match(edited instanceof WrongInput ? edited.message : edited, after, what)
   }
   t.equal(editedText('a: 1\n', { 'b.c': 1, 'b.d': 2, a: null }), 'b: { c: 1, d: 2 }\n', 'several')
   t.notOk('b' in {}, 'no prototype has got a member')

@@ -3,21 +3,25 @@ import { nameOf } from '../check.ts'
 import type { Path } from '../mistake.ts'
 import { baredText, guardedText } from '../variables.ts'
 import { yamlDocument } from '../yaml-document.ts'
-import { EditMistake } from './mistake.ts'
 import { insertion, removal, replacement, type Splice, type Spot } from './splice.ts'
 import { isNothing, spotOf } from './spot.ts'
+import { WrongInput } from '../../wrong-input.ts'
 
 /** New values of settings by their places, such as `plans.free.perMinute`; `null` takes a setting away. */
 export type Settings = Readonly<Record<string, unknown>>
 
 /** The most settings that are changed at once: the text is read again after each. */
-export const mostSettings = 20
+const mostSettings = 20
 
 /**
  * A file's text with other settings. Every other byte stays: comments, order, quotes, blank lines and `${NAME}`. Throws
- * an `EditMistake` where that can't be done; the text itself must be valid YAML.
+ * an `WrongInput` where that can't be done; the text itself must be valid YAML.
  */
 export function editedText(text: string, settings: Settings): string {
+  const count = Object.keys(settings).length
+  if (count > mostSettings) {
+    throw new WrongInput(`at most ${mostSettings} settings can be changed at once, got ${count}`)
+  }
   let written = read(text)
   for (const [place, value] of Object.entries(settings)) {
     written = withSetting(written, place, value)
@@ -32,7 +36,7 @@ function withSetting(written: Written, place: string, value: unknown): Written {
   const { text, document } = written
   const spot = spotOf(document, text, place)
   if (value === null && spot.missing.length > 0) {
-    throw new EditMistake(`${place} isn't written in the file`)
+    throw new WrongInput(`${place} isn't written in the file`)
   }
   const before = valuesOf(document)
   const path = [...spot.path, ...spot.missing]
@@ -42,7 +46,7 @@ function withSetting(written: Written, place: string, value: unknown): Written {
   const { start, end, source } = spliceFor(spot, text, value)
   const edited = read(text.slice(0, start) + source + text.slice(end))
   if (edited.document.errors.length === 0 && valuesOf(edited.document) === after) return edited
-  throw new EditMistake(
+  throw new WrongInput(
     `${place} can't be changed without touching anything else in the file: change it by hand`,
   )
 }

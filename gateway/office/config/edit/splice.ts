@@ -1,7 +1,7 @@
 import { isMap, isPair, isScalar, isSeq, type Node, type YAMLMap, type YAMLSeq } from 'yaml'
 import type { Path } from '../mistake.ts'
 import { flowText, type Quotes } from './flow.ts'
-import { EditMistake } from './mistake.ts'
+import { WrongInput } from '../../wrong-input.ts'
 
 /** The end of a place in a file, as far as it is written. */
 export type Spot = Readonly<{
@@ -79,7 +79,7 @@ export function removal({ node, parent, index }: Spot, text: string, name: strin
     collection.items[index - 1],
     collection.items[index + 1],
   ]
-  if (!item) throw new EditMistake(`${name} can't be taken away`)
+  if (!item) throw new WrongInput(`${name} can't be taken away`)
   const [start, end] = [startOf(item), endOf(item)]
   requireBare(text.slice(start, end), node, name)
   if (collection.flow) {
@@ -88,7 +88,7 @@ export function removal({ node, parent, index }: Spot, text: string, name: strin
   }
   const prefix = linePrefix(text, start)
   if (!/^\s*(?:-\s+)?$/.test(prefix) || (isMap(collection) && prefix.includes('-'))) {
-    throw new EditMistake(`${name} begins an entry of a list: change it by hand`)
+    throw new WrongInput(`${name} begins an entry of a list: change it by hand`)
   }
   const at =
     withoutLineEnd(text, end) < end
@@ -100,13 +100,13 @@ export function removal({ node, parent, index }: Spot, text: string, name: strin
 /** Throws if comments, variables or anchors would be lost with a source. */
 function requireBare(source: string, node: Node | null, name: string): void {
   if (source.includes('${')) {
-    throw new EditMistake(`${name} has values from the environment (\${…}): change it by hand`)
+    throw new WrongInput(`${name} has values from the environment (\${…}): change it by hand`)
   }
   if (!isCollection(node)) return
   if (/(?:^|\s)#/.test(source))
-    throw new EditMistake(`${name} has comments inside: change it by hand`)
+    throw new WrongInput(`${name} has comments inside: change it by hand`)
   if (/(?:^|[\s[{,:])[&*]\w/.test(source))
-    throw new EditMistake(`${name} has anchors or aliases inside: change it by hand`)
+    throw new WrongInput(`${name} has anchors or aliases inside: change it by hand`)
 }
 
 function quotesOf(node: Node | null): Quotes {

@@ -1,13 +1,13 @@
 import { isAlias, isMap, isScalar, isSeq, visit, type Document, type Node } from 'yaml'
 import { nameOf } from '../check.ts'
 import type { Path } from '../mistake.ts'
-import { EditMistake } from './mistake.ts'
 import type { Spot } from './splice.ts'
+import { WrongInput } from '../../wrong-input.ts'
 
 /** Follows a place through the file, as far as it is written. */
 export function spotOf(document: Document.Parsed, text: string, place: string): Spot {
   if (!/^[^.[\]\s][^.[\]]*(?:\.[^.[\]]+|\[\d{1,6}\])*$/.test(place)) {
-    throw new EditMistake(
+    throw new WrongInput(
       `${JSON.stringify(place)} isn't the place of a setting, such as plans.free.perMinute or routes[0].cost`,
     )
   }
@@ -37,13 +37,13 @@ function missingAt({ node, path }: Spot, rest: Path, text: string): Path {
   const isFit = isMap(node) ? typeof step === 'string' : isSeq(node) && step === node.items.length
   if (isFit) return rest
   if (isSeq(node) && typeof step === 'number') {
-    throw new EditMistake(
+    throw new WrongInput(
       `${nameOf(path)} has ${node.items.length} entries, so ${nameOf([...path, step])} can't be written`,
     )
   }
   const [start = 0, end = start] = node?.range ?? []
   const written = isScalar(node) ? text.slice(start, end) : isSeq(node) ? 'a list' : 'a section'
-  throw new EditMistake(
+  throw new WrongInput(
     `${nameOf(path)} is ${written}, so ${nameOf([...path, step])} can't be written: change ${nameOf(path)} as a whole`,
   )
 }
@@ -52,23 +52,23 @@ function missingAt({ node, path }: Spot, rest: Path, text: string): Path {
 function requireOwn({ node, path }: Spot, used: ReadonlySet<string>, text: string): void {
   const name = nameOf(path)
   if (isAlias(node)) {
-    throw new EditMistake(
+    throw new WrongInput(
       `${name} is *${node.source}: change the setting with &${node.source}, or write ${name} out`,
     )
   }
   if (node?.anchor !== undefined && used.has(node.anchor)) {
-    throw new EditMistake(`${name} is used elsewhere too, as *${node.anchor}: change it by hand`)
+    throw new WrongInput(`${name} is used elsewhere too, as *${node.anchor}: change it by hand`)
   }
   if (
     isMap<Node, Node>(node) &&
     node.items.some(({ key }) => isScalar(key) && key.value === '<<')
   ) {
-    throw new EditMistake(`${name} merges another section (<<): change it by hand`)
+    throw new WrongInput(`${name} merges another section (<<): change it by hand`)
   }
   const [start = 0, end = 0] = node?.range ?? []
   const written = text.slice(start, end)
   if (isScalar(node) && written.includes('${')) {
-    throw new EditMistake(
+    throw new WrongInput(
       `${name} comes from the environment (${written}): change it there, or by hand`,
     )
   }

@@ -1,6 +1,5 @@
 import { newSettings } from '../kinds.ts'
 import { ofGateway, type AnswerOf } from '../operation.ts'
-import { asWrongInput, requireFew } from './edited.ts'
 
 /** The lines around each change that a diff shows where the file may be read. */
 const contextLines = 3
@@ -23,10 +22,8 @@ export const editConfig = ofGateway({
   role: 'all',
   run: async ({ reloader, config }, { set }) => {
     const { file, hash } = reloader.state
-    requireFew(set)
     const mayRead = config.admin.save
-    const asked = reloader.desk('edit', set, mayRead ? contextLines : 0)
-    const { text, ...edited } = await asked.catch(asWrongInput)
+    const { text, ...edited } = await reloader.desk('edit', set, mayRead ? contextLines : 0)
     return { file, hash, ...(mayRead ? { text } : {}), ...edited }
   },
   text: ({ diff, mistakes, warnings }) =>

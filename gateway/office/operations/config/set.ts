@@ -1,8 +1,8 @@
+import { editedText } from '../../config/edit/edit.ts'
 import { unifiedDiff } from '../../config/edit/unified-diff.ts'
 import { settingValue } from '../kinds.ts'
 import { ofCommandLine } from '../operation.ts'
 import { aSwitch, configFile, textOf } from '../parameters.ts'
-import { edited } from './edited.ts'
 
 export const setConfig = ofCommandLine({
   name: 'config set',
@@ -26,7 +26,7 @@ export const setConfig = ofCommandLine({
   role: 'read',
   run: async ({ examine }, { place, value, file, diff }) => {
     const before = file.read()
-    const text = edited(before, { [place]: value })
+    const text = editedText(before, { [place]: value })
     await examine({ name: file.name, read: () => text })
     const changes = unifiedDiff(before, text, { name: file.name, context: 0 })
     return { file: file.name, text, diff: changes, isDiff: diff === true }
