@@ -136,7 +136,7 @@ async function main(): Promise<void> {
   const environment = { ...process.env }
   const thread = new OfficeThread({
     ...officeOf(gateway),
-    begin: () => ({ file, environment, text: reloader.text, secret }),
+    begin: () => ({ file, environment, text: reloader.text, config: gateway.config, secret }),
   })
   self.fileState = () => reloader.state
   let isStopping = false

@@ -35,8 +35,7 @@ export async function startAdmin(t: Test, options: AdminOptions = {}) {
   const file = join(folder, 'gateway.yaml')
   writeFileSync(file, configFor(upstream.url, store, options))
   const loaded = readConfig(file, {})
-  const { text } = loaded
-  const here = askHere(new ConfigDesk({ file, environment: {}, text }))
+  const here = askHere(new ConfigDesk({ ...loaded, file, environment: {} }))
   const metrics = createMetrics(gateway.app, {
     state: () => reloader.state,
     officeRestarts: () => thread?.restarts ?? 0,
@@ -54,7 +53,13 @@ export async function startAdmin(t: Test, options: AdminOptions = {}) {
     options.thread &&
     new OfficeThread({
       ...officeOf(gateway.app),
-      begin: () => ({ file, environment: {}, text: reloader.text, secret }),
+      begin: () => ({
+        file,
+        environment: {},
+        text: reloader.text,
+        config: gateway.app.config,
+        secret,
+      }),
       ...options.thread,
     })
   t.teardown(() => thread?.close())

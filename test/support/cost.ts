@@ -6,8 +6,9 @@ const times = 5
 const mostRounds = 40
 
 /**
- * How many times the processor time of the plain form another form takes, of the least that was seen of each. What else a
- * process does meanwhile, collecting garbage above all, only adds, so rounds go on until the ratio is low enough.
+ * How many times the processor time of the plain form another form takes: the least that was seen of it, by the middle of
+ * the plain ones. What else a process does meanwhile, collecting garbage above all, only adds, so rounds go on until the
+ * ratio is low enough; the least of the plain ones would be a chance of the clock.
  */
 export async function ratioOf(
   pid: number | undefined,
@@ -15,13 +16,14 @@ export async function ratioOf(
   plain: Act,
   lowEnough: number,
 ): Promise<number> {
-  let [least, leastPlain] = [Infinity, Infinity]
-  for (let round = 0; round < mostRounds; round++) {
-    leastPlain = Math.min(leastPlain, await costOf(pid, plain))
+  const plains: number[] = []
+  let least = Infinity
+  const ratio = (): number => least / (plains.sort((a, b) => a - b)[plains.length >> 1] ?? 0)
+  for (let round = 0; round < mostRounds && !(ratio() <= lowEnough); round++) {
+    plains.push(await costOf(pid, plain))
     least = Math.min(least, await costOf(pid, other))
-    if (least <= lowEnough * leastPlain) break
   }
-  return least / leastPlain
+  return ratio()
 }
 
 /** The processor time in seconds that a process takes for something, in the mean. */

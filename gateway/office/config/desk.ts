@@ -2,12 +2,13 @@ import type { Config } from '../../front/config/config.ts'
 import type { Change } from '../../front/records/audit-store.ts'
 import { ConfigError } from './config-error.ts'
 import { changeOf, writtenLines } from './diff.ts'
+import { ConfigDocument } from './document.ts'
 import { editedText, type Settings } from './edit/edit.ts'
 import { unifiedDiff } from './edit/unified-diff.ts'
 import { loadedFrom, readConfig, type Loaded } from './load.ts'
-import { previewConfig, type Fault, type Preview } from './preview.ts'
+import { previewConfig, previewOf, type Fault, type Preview } from './preview.ts'
 import { variablesIn } from './variables-in.ts'
-import type { Environment } from './variables.ts'
+import { hasToken, type Environment } from './variables.ts'
 
 /** A configuration without mistakes, as data: a gateway puts it in force. */
 export type Candidate = Readonly<{
@@ -16,11 +17,12 @@ export type Candidate = Readonly<{
   /** The hash of what the gateways of a fleet have in common. */
   sharedHash: string
   warnings: readonly string[]
-  /** Whether it is the one in force: the same text, certificates and OpenAPI document. */
-  isInForce: boolean
   /** What it changes, for the audit. */
   change: Change | undefined
 }>
+
+/** The configuration in force, and its text. */
+type InForce = Preview & Pick<Loaded, 'config' | 'text'>
 
 /** The result of checking a configuration: a preview, or its mistakes. */
 export type Examined = Readonly<{ preview?: Preview; mistakes: readonly string[] }>
@@ -29,8 +31,9 @@ export type ConfigDeskOptions = Readonly<{
   file: string
   /** The values of the file's `${NAME}`. */
   environment: Environment
-  /** The text in force. */
+  /** The text in force, and what was made of it. */
   text: string
+  config: Config
 }>
 
 /**
@@ -39,16 +42,15 @@ export type ConfigDeskOptions = Readonly<{
  */
 export class ConfigDesk {
   readonly #options: ConfigDeskOptions
-  #inForce: Loaded | undefined
+  #inForce: InForce | undefined
   #candidate: Loaded | undefined
 
   constructor(options: ConfigDeskOptions) {
     this.#options = options
   }
 
-  get inForce(): Loaded {
-    const { file, environment, text } = this.#options
-    return (this.#inForce ??= loadedFrom(text, environment, file))
+  get inForce(): InForce {
+    return (this.#inForce ??= this.#inForceOf(this.#options))
   }
 
   /** Reads the file as it is now. */
@@ -62,9 +64,10 @@ export class ConfigDesk {
     return this.#candidateOf(loadedFrom(text, this.#options.environment, 'body'))
   }
 
-  /** A candidate, by its text, is in force. */
-  adopt(text: string): void {
-    this.#inForce = this.#candidateWith(text)
+  /** A candidate is in force. */
+  adopt(text: string, config: Config): void {
+    const isLatest = this.#candidate?.text === text
+    this.#inForce = isLatest ? this.#candidate : this.#inForceOf({ text, config })
   }
 
   /** Why settings of a candidate can't come in force: a line each, with its place. */
@@ -106,6 +109,14 @@ export class ConfigDesk {
     return loadedFrom(text, environment, file)
   }
 
+  /** What a gateway has in force. The files that it names may have changed since, and aren't read. */
+  #inForceOf({ text, config }: Pick<ConfigDeskOptions, 'text' | 'config'>): InForce {
+    const { file, environment } = this.#options
+    const document = ConfigDocument.read(text, environment)
+    const world = { files: undefined, adminToken: hasToken(environment) }
+    return { ...previewOf(document, file, world), text, config }
+  }
+
   #candidateOf(loaded: Loaded): Candidate {
     this.#candidate = loaded
     const { config, text, sharedHash, warnings, shown } = loaded
@@ -115,7 +126,6 @@ export class ConfigDesk {
       text,
       sharedHash,
       warnings,
-      isInForce: isSame(loaded, inForce),
       change: changeOf(this.#options.file, inForce.shown, shown),
     }
   }
@@ -157,12 +167,4 @@ export function examined(text: string, environment: Environment, name: string): 
     if (!(error instanceof ConfigError)) throw error
     return { mistakes: error.mistakes }
   }
-}
-
-function isSame(one: Loaded, other: Loaded): boolean {
-  const [certificates, others] = [one, other].map(({ config }) =>
-    JSON.stringify([...config.upstreams.values()].map(({ ca }) => ca ?? null)),
-  )
-  const isDocumentSame = one.config.portal?.document === other.config.portal?.document
-  return one.text === other.text && certificates === others && isDocumentSame
 }

@@ -162,19 +162,29 @@ export class Reloader {
     try {
       candidate = await desk('read')
       // Somebody may have undone a mistake: nothing changes, but the mistakes are gone.
-      if (candidate.isInForce) return report('unchanged', { mistakes: undefined })
+      if (this.#isInForce(candidate)) return report('unchanged', { mistakes: undefined })
       await this.requireChangeable(candidate)
       const config = frozen(candidate.config)
       await change(config)
-      await desk('adopt', candidate.text)
       this.#config = config
       this.#text = candidate.text
+      // A desk that is gone has a successor, which begins with these.
+      await desk('adopt', candidate.text, config).catch(() => undefined)
       return report('changed', inForceSince(candidate, Date.now()))
     } catch (error) {
       // The desk has no answer: nothing is known of the file.
       if (error instanceof Refusal) throw error
       return report('refused', { mistakes: await this.#mistakesOf(error, candidate) })
     }
+  }
+
+  /** Whether a candidate is the one in force: the same text, certificates and OpenAPI document. */
+  #isInForce({ text, config }: Candidate): boolean {
+    const [certificates, others] = [config, this.#config].map(({ upstreams }) =>
+      JSON.stringify([...upstreams.values()].map(({ ca }) => ca ?? null)),
+    )
+    const isDocumentSame = config.portal?.document === this.#config.portal?.document
+    return text === this.#text && certificates === others && isDocumentSame
   }
 
   async #mistakesOf(error: unknown, candidate: Candidate | undefined): Promise<string> {

@@ -20,11 +20,9 @@ export type Question = Readonly<{
 /** A question as a message. */
 export type SentQuestion = Omit<Question, 'operation'> & Readonly<{ name: string }>
 
-/** What the thread works with, from its start on. */
-export type Beginning = Omit<ConfigDeskOptions, 'text'> &
+/** What the thread works with: what is in force when it begins. */
+export type Beginning = ConfigDeskOptions &
   Readonly<{
-    /** The text in force, when the thread begins. */
-    text: string
     /** The secret of the gateway's signature, if it signs. */
     secret: string | undefined
   }>

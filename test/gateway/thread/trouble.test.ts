@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Agent, request } from 'undici'
 import { askHere, ConfigDesk } from '../../../gateway/office/config/desk.ts'
+import { parseConfig } from '../../../gateway/office/config/load.ts'
 import { mostQuestions } from '../../../gateway/office/thread/office-thread.ts'
 import { errorFrom, sentError } from '../../../gateway/office/thread/sent-error.ts'
 import { Refusal } from '../../../shared/refusal.ts'
@@ -114,18 +115,29 @@ t.test('a desk knows a candidate of another one by its text', async (t) => {
   const after = before.replace('60', '50')
   writeFileSync(file, after)
   const environment = {}
-  const [one, other] = [before, before].map((text) => {
-    return askHere(new ConfigDesk({ file, environment, text }))
+  const inForce = { text: before, config: parseConfig(before, environment, file) }
+  const [one, other] = [0, 1].map(() => {
+    return askHere(new ConfigDesk({ file, environment, ...inForce }))
   })
   if (!one || !other) throw new Error('there are two desks')
-  const { text, isInForce } = await one('read')
-  t.equal(isInForce, false)
+  const { text, config } = await one('read')
   t.strictSame(await other('faultLines', text, [[['plans', 'free'], 'is wrong']]), [
     `${file}:1:16: plans.free is wrong`,
   ])
-  await other('adopt', text)
+  await other('adopt', text, config)
   t.match(await other('view'), { config: { plans: { free: { perMinute: 50 } } } })
-  t.equal((await other('read')).isInForce, true)
+  t.equal((await other('read')).change, undefined)
+})
+
+t.test('files that the configuration in force names may be gone', async (t) => {
+  const file = join(t.testdir(), 'gateway.yaml')
+  const text = 'plans: { free: { perMinute: 60, perDay: 1000 } }\nroutes: []\n'
+  writeFileSync(file, text)
+  const named = `${text}portal: { path: /docs, openapi: ${join(t.testdirName, 'gone.yaml')} }\n`
+  const config = parseConfig(text, {}, file)
+  const desk = askHere(new ConfigDesk({ file, environment: {}, text: named, config }))
+  t.match(await desk('view'), { config: { portal: { path: '/docs' } } })
+  t.match(await desk('read'), { text, change: { before: { portal: { path: '/docs' } } } })
 })
 
 t.test('a stop ends a report', async (t) => {
