@@ -1,8 +1,8 @@
-/** What was opened, in its order. Closing goes the other way: nothing closes before what was opened on top of it. */
+/** Closes parts in the opposite order of their opening: none before those that were opened on top of it. */
 export class Closers {
   readonly #all: (() => unknown)[] = []
 
-  /** Notes how to close what was opened just now. */
+  /** Notes how to close the part that was opened just now. */
   add(close: () => unknown): void {
     this.#all.push(close)
   }

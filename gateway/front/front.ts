@@ -52,7 +52,7 @@ type Backends = Readonly<{
   exporters: Exporters
 }>
 
-/** What requests touch, as far as it outlives a configuration: stores, callers, counters and connections to backends. */
+/** The parts that requests touch and that outlive a configuration: stores, callers, counters, connections to backends. */
 export type Front = Callers &
   RequestCounts &
   Backends &
@@ -67,7 +67,7 @@ export type Front = Callers &
     close: () => Promise<void>
   }>
 
-/** What the parts of the front are opened with. */
+/** The needs of all parts of the front, while it opens. */
 type Opening = Readonly<{
   config: Config
   stores: Stores

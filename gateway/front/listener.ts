@@ -15,5 +15,5 @@ export interface FrontListener {
   fleetNews(news: FleetNews): void
 }
 
-/** Whoever listens to the front: the office, once it is open. */
+/** The listener of the front: the office, once it is open. */
 export type Listening = { by: FrontListener | undefined }

@@ -26,7 +26,7 @@ export type OfficeOptions = Readonly<{
   log: Log
 }>
 
-/** What operators use in a running gateway, as far as it outlives a question of theirs. */
+/** The parts of a running gateway that operators use and that outlive one question of theirs. */
 export type Office = Readonly<{
   /** Warnings about the store. */
   storeWarnings: StoreWarnings

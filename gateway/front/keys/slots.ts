@@ -1,4 +1,4 @@
-// What the counts of requests keep in the state of their callers, between two requests.
+// The counts of requests keep these in the state of a caller, between two of its requests.
 
 /** The number of times that one key has done one thing on one day. */
 export type DayCount = {

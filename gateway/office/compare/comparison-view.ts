@@ -14,7 +14,7 @@ export type ComparisonSettings = Readonly<{
   routes: readonly string[]
 }>
 
-/** What a view of a comparison is made of, beside its counts. */
+/** The state of a comparison, of which its view is made. */
 export type ComparisonState = Readonly<{
   settings: ComparisonSettings
   sinceMs: number

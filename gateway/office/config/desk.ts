@@ -17,7 +17,7 @@ export type Candidate = Readonly<{
   /** The hash of what the gateways of a fleet have in common. */
   sharedHash: string
   warnings: readonly string[]
-  /** What it changes, for the audit. */
+  /** The settings that it changes, for the audit. */
   change: Change | undefined
 }>
 
@@ -31,7 +31,7 @@ export type ConfigDeskOptions = Readonly<{
   file: string
   /** The values of the file's `${NAME}`. */
   environment: Environment
-  /** The text in force, and what was made of it. */
+  /** The text in force, and the configuration that was made of it. */
   text: string
   config: Config
 }>
@@ -109,7 +109,7 @@ export class ConfigDesk {
     return loadedFrom(text, environment, file)
   }
 
-  /** What a gateway has in force. The files that it names may have changed since, and aren't read. */
+  /** The configuration in force. The files that it names may have changed since, and aren't read. */
   #inForceOf({ text, config }: Pick<ConfigDeskOptions, 'text' | 'config'>): InForce {
     const { file, environment } = this.#options
     const document = ConfigDocument.read(text, environment)

@@ -18,7 +18,7 @@ import {
 } from './messages.ts'
 import { sentError } from './sent-error.ts'
 
-/** Makes the function that answers questions, with what the thread works with. */
+/** Makes the function that answers questions about the configuration that is in force at the beginning, and later ones. */
 export function answerer(beginning: Beginning, opener = openerOf): (message: unknown) => void {
   const room: Room = { beginning, desk: new ConfigDesk(beginning), opener }
   return (message) => void answer(askedFrom(message), room)

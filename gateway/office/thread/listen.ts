@@ -5,8 +5,8 @@ import type { Beginning } from './messages.ts'
 const beatEveryMs = 1_000
 
 /**
- * Takes the gateway's messages: the first is what the thread works with, and each later one a question. What answers them
- * is loaded with the first, so that a thread without questions is small. Gives signs of life in memory that the gateway sees.
+ * Takes the gateway's messages: the first is its beginning, and each later one a question. The code of the answers is
+ * loaded with the first, so that a thread without questions is small. Gives signs of life in memory that the gateway sees.
  */
 export function listen(open: (beginning: Beginning) => Promise<(message: unknown) => void>): void {
   let opened: Promise<(message: unknown) => void> | undefined

@@ -20,7 +20,7 @@ export type Question = Readonly<{
 /** A question as a message. */
 export type SentQuestion = Omit<Question, 'operation'> & Readonly<{ name: string }>
 
-/** What the thread works with: what is in force when it begins. */
+/** The first message to a thread: the configuration in force, on which it works. */
 export type Beginning = ConfigDeskOptions &
   Readonly<{
     /** The secret of the gateway's signature, if it signs. */

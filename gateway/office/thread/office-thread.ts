@@ -26,7 +26,7 @@ const usualSilenceMs = 60_000
 const replaceAfterMs = 1_000
 
 export type OfficeThreadOptions = Readonly<{
-  /** Gives what the thread works with, at its first question. */
+  /** Gives the first message to a thread, before its first question. */
   begin: () => Beginning
   /** Writes down the counts in memory, before stores are read. */
   flush: () => Promise<void>
