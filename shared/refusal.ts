@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http'
+import type { WindowName } from './windows.ts'
 
 /** Every machine-readable code that an answer can carry, and its HTTP status. */
 export const statusByCode = {
@@ -49,8 +50,7 @@ export type Reason =
   | 'address'
   | 'plan'
   | 'cost'
-  | 'minute'
-  | 'day'
+  | WindowName
   | 'ban'
   | 'share'
   | 'pace'

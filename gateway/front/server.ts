@@ -21,8 +21,9 @@ import { guard } from './guard.ts'
 import { keepRoom } from './http/room.ts'
 import { noPlan, noRoute } from './counts/labels.ts'
 import { wouldRefuse } from './limits/shadow.ts'
-import type { Decision } from './limits/step.ts'
-import { windowOf } from './counts/use.ts'
+import { usedBy, type Decision } from './limits/step.ts'
+import { byLimit, shortest } from '../../shared/windows.ts'
+import { refusedBy } from './counts/use.ts'
 import { addTimes, outcomeOf, RequestRecord } from './request-record.ts'
 import { LogThrottle } from './http/log-throttle.ts'
 import { stalledMs } from './forwarding/target-attempt.ts'
@@ -170,7 +171,7 @@ export class FrontServer {
 
 /** Warms connections and code with look-ups that match nothing. */
 async function warmUp({ stores: { keys, quota }, quotas }: Front): Promise<void> {
-  const ask = { key: 'nobody', cost: 0, limits: { perMinute: 1, perDay: 1 }, bans: undefined }
+  const ask = { key: 'nobody', cost: 0, limits: byLimit(() => 1), bans: undefined }
   for (let i = 0; i < warmUps; i++) {
     const [, decided] = await Promise.allSettled([
       keys.find('nothing'),
@@ -239,11 +240,11 @@ function describe(line: LogLine, request: FastifyRequest): void {
     return
   }
   if (refusal?.reason) line['reason'] = refusal.reason
-  const window = refusal && windowOf(refusal)
+  const window = refusal && refusedBy(refusal)
   if (window) line['window'] = window
   const shadow = record.terms?.shadow
   const windows = shadow && record.standing && wouldRefuse(shadow, record.standing.decision)
-  if (windows) line['shadow'] = windows
+  if (windows && windows.length > 0) line['shadow'] = windows.join(' ')
   if (caller && record.standing) addDecision(line, record.standing.decision, record.isGivenBack)
   if (target !== undefined) line['target'] = target
   addTimes(line, record, performance.now())
@@ -251,9 +252,9 @@ function describe(line: LogLine, request: FastifyRequest): void {
 
 /** Adds when a request was decided, by the store's clock, and what isn't usual about it: `simulate` replays logs. */
 function addDecision(line: LogLine, decision: Decision, isGivenBack: boolean): void {
-  const { nowMs, minuteUsed, cost, decidedBy } = decision
+  const { nowMs, cost, decidedBy } = decision
   line['decidedAt'] = nowMs
-  line['minuteUsed'] = minuteUsed
+  line[`${shortest.name}Used`] = usedBy(decision, shortest)
   if (decidedBy !== 'store') line['decidedBy'] = decidedBy
   if (cost !== 1) line['cost'] = cost
   if (isGivenBack) line['givenBack'] = cost

@@ -51,14 +51,14 @@ export function ledgerContract(
       alone,
     ])
     const use = async (quota: string, cost: number) =>
-      (await first.quota.decide(quota, { key: one, cost, limits: wide })).seen.day
+      (await first.quota.decide(quota, { key: one, cost, limits: wide })).seen
     const [reads, writes] = [routeTallies('/v1/pets/{id}'), routeTallies('/v1/*')]
     const tally = (key: string, what: string, count: number) => {
       return { day, key, what, count, lastMs: 0 }
     }
     at(midnight - 60_000)
     t.strictSame(await exported(), [], 'it begins')
-    await use('account:acme', 5)
+    const seen = await use('account:acme', 5)
     await use('account:acme', 6)
     await use(`key:${alone.id}`, 3)
     await use(`key:${two}`, 2)
@@ -117,7 +117,7 @@ export function ledgerContract(
 
     at(midnight + 599_999)
     await use('account:acme', 100)
-    await first.quota.giveBack('account:acme', 1, day)
+    await first.quota.giveBack('account:acme', 1, seen)
     t.strictSame(
       await shown(),
       counted('').map((line) => line.replace('acme 11', 'acme 10')),
@@ -128,7 +128,7 @@ export function ledgerContract(
     t.strictSame(await shown('route'), byRoute(10, ' final'), 'routes are kept')
     const everything = async () => JSON.stringify([await exported(), await exported('route')])
     const bytes = await everything()
-    await first.quota.giveBack('account:acme', 1, day)
+    await first.quota.giveBack('account:acme', 1, seen)
     const late = [tally(one, 'admitted 2xx', 50), tally(one, reads.admitted, 50)]
     await first.tallies.add('2', late)
     await first.quota.reset('account:acme')

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { isEarned } from '../../gateway/front/limits/ban-ends.ts'
-import { dayMs, minuteMs } from '../../gateway/front/limits/step.ts'
+import { dayMs, minuteMs } from '../../shared/windows.ts'
 import { until } from '../support/until.ts'
 import { rules, start, type TriedStore } from './tried-quotas.ts'
 

@@ -9,7 +9,7 @@ import {
 } from 'rate-limiter-flexible'
 import type { Test } from 'tap'
 import { QuotaLimiter } from '../../gateway/front/limits/limiter.ts'
-import { dayMs, minuteMs } from '../../gateway/front/limits/step.ts'
+import { dayMs, minuteMs } from '../../shared/windows.ts'
 import { until } from '../support/until.ts'
 import { limits, rules, start, type TriedStore } from './tried-quotas.ts'
 

@@ -1,7 +1,17 @@
 import fc from 'fast-check'
 import type { Test } from 'tap'
+import { newCounters } from '../../gateway/front/limits/counters.ts'
 import type { Limits } from '../../gateway/front/limits/limits.ts'
-import { dayMs, minuteMs, type Decision } from '../../gateway/front/limits/step.ts'
+import { usedBy, type Decision } from '../../gateway/front/limits/step.ts'
+import {
+  byWindow,
+  dayMs,
+  windows,
+  type LimitName,
+  type Window,
+  type WindowName,
+} from '../../shared/windows.ts'
+import { numbersOf } from '../support/counters.ts'
 import { rules, start, type TriedStore } from './tried-quotas.ts'
 
 /** The part of the contract of `QuotaStore` that holds it against a model, in stories by chance. */
@@ -19,14 +29,26 @@ export function modelContract(t: Test, tried: TriedStore, stories: number): void
           now += happens.afterMs
           setTime(now)
           if (happens.what === 'reopen') await tried.reopen()
-          else if (happens.what === 'reset')
-            await tried.store.reset(quota).then(() => (model.minute = model.day = 0))
-          else if (happens.what === 'giveBack') {
-            const { day } = known?.seen ?? { day: 0 }
-            await tried.store.giveBack(quota, happens.cost, day)
-            if (model.dayId === day) model.day = Math.max(0, model.day - happens.cost)
-            const points = model.points.get(day) ?? 0
-            if (known) model.points.set(day, Math.max(0, points - happens.cost))
+          else if (happens.what === 'reset') {
+            await tried.store.reset(quota)
+            for (const { name } of windows) model.windows[name].used = 0
+          } else if (happens.what === 'month') {
+            await tried.store.setMonthFrom(quota, happens.monthFrom)
+            rollModel(model, now)
+            if (model.monthFrom !== happens.monthFrom) {
+              model.monthFrom = happens.monthFrom
+              model.windows.month = { id: idAt(model, 'month', now), used: 0 }
+            }
+          } else if (happens.what === 'giveBack') {
+            const seen = known?.seen ?? newCounters()
+            await tried.store.giveBack(quota, happens.cost, { ...newCounters(), ...seen })
+            const numbers = numbersOf(seen)
+            for (const name of ['hour', 'day', 'month'] as const) {
+              const window = model.windows[name]
+              if (window.id === numbers[name]) window.used = Math.max(0, window.used - happens.cost)
+            }
+            const points = model.points.get(numbers.day) ?? 0
+            if (known) model.points.set(numbers.day, Math.max(0, points - happens.cost))
           } else if (happens.what === 'lift') {
             await tried.store.lift(quota, 'k')
             Object.assign(model, { until: 0, bans: 0, strikes: [], refused: 0 })
@@ -35,13 +57,14 @@ export function modelContract(t: Test, tried: TriedStore, stories: number): void
             Object.assign(model, { until: now + 7_000, strikes: [], refused: 0 })
           } else if (happens.what === 'grant') {
             t.equal(await tried.store.grant(quota, { ...happens.points, by: 'a' }), true)
-            const [minute, day] = [Math.floor(now / minuteMs), Math.floor(now / dayMs)]
-            model.grants.push({ minute, day, ...happens.points })
+            rollModel(model, now)
+            const runs = (grant: ModelGrant) => grantedBy(model, grant, now).length > 0
+            model.grants = [...model.grants.filter(runs), { atMs: now, ...happens.points }]
           } else {
             const { cost, limits } = happens
             const seen = happens.knows && known ? { ...known.seen, bannedUntilMs: 0 } : undefined
             const decision = await ask(quota, { cost, limits, bans: rules, seen })
-            same(decision, model, modelStep(model, cost, limits, now))
+            same(decision, model, modelStep(model, cost, limits, now), { limits, now })
             if (happens.notes) known = decision
           }
         }
@@ -50,11 +73,11 @@ export function modelContract(t: Test, tried: TriedStore, stories: number): void
           const [found, expected] = [await pointsOf(quota, day), model.points.get(day) ?? 0]
           if (found !== expected) throw new Error(`${found} points are not ${expected}`)
         }
-        // Those of the latest day are listed, the oldest first.
-        const { day: last } = model.grants.at(-1) ?? {}
-        const listed = model.grants.filter(({ day }) => day === last)
-        t.match(await tried.store.grants(quota), listed)
-        t.equal((await tried.store.grants(quota)).length, listed.length)
+        // The oldest first; some may be of windows that have ended.
+        const run = (grant: ModelGrant) => grantedBy(model, grant, now).length > 0
+        const listed = (await tried.store.grants(quota)).filter(run)
+        t.match(listed, model.grants.filter(run))
+        t.equal(listed.length, model.grants.filter(run).length)
       }),
       { numRuns: stories },
     )
@@ -62,48 +85,80 @@ export function modelContract(t: Test, tried: TriedStore, stories: number): void
   })
 }
 
+type ModelGrant = Readonly<{ atMs: number } & Partial<Record<LimitName, number>>>
+
 type Model = {
-  minuteId: number
-  dayId: number
-  minute: number
-  day: number
+  monthFrom: number
+  windows: Record<WindowName, { id: number; used: number }>
   refused: number
   strikes: number[]
   until: number
   bans: number
   /** By day, less what was given back. */
   points: Map<number, number>
-  grants: { minute: number; day: number; perMinute: number; perDay: number }[]
+  grants: ModelGrant[]
 }
 
 function newModel(): Model {
-  const windows = { minuteId: 0, dayId: 0, minute: 0, day: 0 }
-  return { ...windows, refused: 0, strikes: [], until: 0, bans: 0, points: new Map(), grants: [] }
+  const counts = byWindow(() => ({ id: 0, used: 0 }))
+  const conduct = { refused: 0, strikes: [], until: 0, bans: 0 }
+  return { monthFrom: 1, windows: counts, ...conduct, points: new Map(), grants: [] }
 }
 
-/** The points that are granted to this minute and this day. */
-function grantedNow({ grants, minuteId, dayId }: Model): { perMinute: number; perDay: number } {
-  const sums = { perMinute: 0, perDay: 0 }
-  for (const { minute, day, perMinute, perDay } of grants) {
-    if (minute === minuteId) sums.perMinute += perMinute
-    if (day === dayId) sums.perDay += perDay
+const lengths = { second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 }
+
+/** The number of a window at a time; of a month, the day on which it began. */
+function idAt({ monthFrom }: Pick<Model, 'monthFrom'>, name: WindowName, ms: number): number {
+  if (name !== 'month') return Math.floor(ms / lengths[name])
+  let day = Math.floor(ms / dayMs)
+  while (new Date(day * dayMs).getUTCDate() !== monthFrom) day--
+  return day
+}
+
+function rollModel(m: Model, now: number, isSecondCounted = false): void {
+  for (const { name } of windows) {
+    if (name === 'second' && !isSecondCounted) continue
+    const id = idAt(m, name, now)
+    if (m.windows[name].id !== id) m.windows[name] = { id, used: 0 }
+  }
+}
+
+/** The windows of a grant that run. */
+function grantedBy(m: Model, grant: ModelGrant, now: number): readonly Window[] {
+  return windows.filter(
+    ({ name, limit }) =>
+      (grant[limit] ?? 0) > 0 && idAt(m, name, grant.atMs) === idAt(m, name, now),
+  )
+}
+
+/** The points that are granted to the windows that run. */
+function grantedNow(m: Model, now: number): Partial<Record<LimitName, number>> {
+  const sums: Partial<Record<LimitName, number>> = {}
+  for (const grant of m.grants) {
+    for (const { limit } of grantedBy(m, grant, now)) {
+      sums[limit] = (sums[limit] ?? 0) + (grant[limit] ?? 0)
+    }
   }
   return sums
 }
 
-/** The rules of minute, day, grant, strike and ban, as short as they can be written. */
+/** The rules of windows, grant, strike and ban, as short as they can be written. */
 function modelStep(m: Model, cost: number, limits: Limits, now: number): string {
-  const [minuteId, dayId] = [Math.floor(now / minuteMs), Math.floor(now / dayMs)]
-  if (m.minuteId !== minuteId) Object.assign(m, { minuteId, minute: 0 })
-  if (m.dayId !== dayId) Object.assign(m, { dayId, day: 0 })
+  rollModel(m, now, limits.perSecond !== undefined)
   if (m.until > now) return 'banned'
   if (cost === 0) return 'admitted'
-  const granted = grantedNow(m)
-  const perMinute = limits.perMinute + granted.perMinute
-  const perDay = limits.perDay + granted.perDay
-  if (m.minute + cost <= perMinute && m.day + cost <= perDay) {
-    Object.assign(m, { minute: m.minute + cost, day: m.day + cost, refused: 0 })
-    m.points.set(dayId, (m.points.get(dayId) ?? 0) + cost)
+  const granted = grantedNow(m, now)
+  const fits = windows.every(({ name, limit }) => {
+    return (
+      m.windows[name].used + cost <= (limits[limit] ?? Infinity) + (granted[limit] ?? 0) ||
+      limits[limit] === undefined
+    )
+  })
+  if (fits) {
+    for (const { name } of windows) m.windows[name].used += cost
+    m.refused = 0
+    const { id: day } = m.windows.day
+    m.points.set(day, (m.points.get(day) ?? 0) + cost)
     return 'admitted'
   }
   m.refused ||= now
@@ -117,20 +172,28 @@ function modelStep(m: Model, cost: number, limits: Limits, now: number): string 
   return 'banned'
 }
 
-function same(decision: Decision, model: Model, verdict: string): void {
+function same(
+  decision: Decision,
+  model: Model,
+  verdict: string,
+  { limits, now }: Readonly<{ limits: Limits; now: number }>,
+): void {
+  const shown = windows.filter(({ isBrief, limit }) => !isBrief || limits[limit] !== undefined)
+  const granted = grantedNow(model, now)
   const seen = [
     decision.verdict,
-    decision.minuteUsed,
-    decision.dayUsed,
     decision.bannedUntilMs,
     decision.strikes,
-    decision.granted?.perMinute ?? 0,
-    decision.granted?.perDay ?? 0,
+    ...shown.map((window) => `${window.name} ${usedBy(decision, window)}`),
+    ...shown.map(({ limit }) => decision.granted?.[limit] ?? 0),
   ]
-  const { perMinute, perDay } = grantedNow(model)
-  const until = model.until > decision.nowMs ? model.until : 0
-  const { minute, day, strikes } = model
-  const expected = [verdict, minute, day, until, strikes.length, perMinute, perDay]
+  const expected = [
+    verdict,
+    model.until > decision.nowMs ? model.until : 0,
+    model.strikes.length,
+    ...shown.map(({ name }) => `${name} ${model.windows[name].used}`),
+    ...shown.map(({ limit }) => granted[limit] ?? 0),
+  ]
   if (String(seen) !== String(expected)) throw new Error(`${seen.join()} is not ${expected.join()}`)
 }
 
@@ -138,19 +201,23 @@ const afterMs = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(0, 1, 400) },
   { weight: 4, arbitrary: fc.integer({ min: 0, max: 3_000 }) },
   { weight: 1, arbitrary: fc.constantFrom(59_999, 60_000, 300_000, 3_600_001, dayMs) },
+  { weight: 1, arbitrary: fc.constantFrom(3 * dayMs, 17 * dayMs, 31 * dayMs - 1) },
 )
 const event = fc.record({
   afterMs,
   what: fc.oneof(
     { weight: 30, arbitrary: fc.constant('ask') },
-    { weight: 1, arbitrary: fc.constantFrom('reset', 'lift', 'ban', 'reopen') },
+    { weight: 1, arbitrary: fc.constantFrom('reset', 'lift', 'ban', 'reopen', 'month') },
     { weight: 2, arbitrary: fc.constantFrom('grant', 'giveBack') },
   ),
   points: fc.constantFrom(
-    { perMinute: 2, perDay: 0 },
-    { perMinute: 0, perDay: 3 },
+    { perMinute: 2 },
+    { perDay: 3 },
     { perMinute: 1, perDay: 100 },
+    { perHour: 4, perMonth: 2 },
+    { perMonth: 5 },
   ),
+  monthFrom: fc.integer({ min: 1, max: 28 }),
   // Whether a gateway asks that has asked before, and whether it is the one that asks next.
   knows: fc.boolean(),
   notes: fc.boolean(),
@@ -164,5 +231,8 @@ const event = fc.record({
     { perMinute: 5, perDay: 7 },
     { perMinute: Infinity, perDay: 9 },
     { perMinute: 3, perDay: Infinity },
+    { perSecond: 2, perMinute: 4, perDay: Infinity },
+    { perMinute: 4, perHour: 6, perDay: 9, perMonth: 12 },
+    { perMinute: Infinity, perDay: Infinity, perMonth: 10 },
   ),
 })

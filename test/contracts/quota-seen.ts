@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
-import { dayMs, minuteMs } from '../../gateway/front/limits/step.ts'
+import { dayMs, minuteMs } from '../../shared/windows.ts'
+import { counted, numbersOf } from '../support/counters.ts'
 import { start, type TriedStore } from './tried-quotas.ts'
 
 /** The part of the contract of `QuotaStore` about what gateways tell a store: what they have seen, and admitted without it. */
@@ -10,10 +11,11 @@ export function seenContract(t: Test, tried: TriedStore): void {
     setTime(start)
     const wide = { limits: { perMinute: 100, perDay: 1_000 } }
     const { seen } = await ask(quota, wide)
-    const owed = { ...seen, minuteUsed: 10, dayUsed: 30, dayGivenBack: 0, by: 'one', number: 1 }
+    const owed = { ...counted(seen, { minute: 10, day: 30 }), by: 'one', number: 1 }
     t.match(await ask(quota, { ...wide, owed }), { minuteUsed: 12, dayUsed: 32 })
     t.match(await ask(quota, { ...wide, owed }), { minuteUsed: 13, dayUsed: 33 }, 'once')
-    const past = { ...owed, minute: owed.minute - 1, number: 2 }
+    const { minute } = numbersOf(seen)
+    const past = { ...counted(owed, {}, { numbers: { minute: minute - 1 } }), number: 2 }
     t.match(await ask(quota, { ...wide, owed: past }), { minuteUsed: 14, dayUsed: 64 })
     await tried.store.reset(quota)
     const late = { ...owed, number: 3 }
@@ -32,14 +34,16 @@ export function seenContract(t: Test, tried: TriedStore): void {
       'the larger of both',
     )
     t.match(await ask(lost), { minuteUsed: 3 }, 'and it is kept')
-    t.match(await ask(known, { seen: { ...seen, minuteUsed: 1, dayUsed: 1 } }), { minuteUsed: 3 })
-    const banned = { ...seen, minuteUsed: 0, dayUsed: 0, bannedUntilMs: start + 5_000 }
+    t.match(await ask(known, { seen: counted(seen, { minute: 1, day: 1 }) }), { minuteUsed: 3 })
+    const banned = { ...counted(seen, { minute: 0, day: 0 }), bannedUntilMs: start + 5_000 }
     t.match(await ask(newName(), { seen: banned }), {
       verdict: 'banned',
       bannedUntilMs: start + 5_000,
     })
+    const { minute, day } = numbersOf(seen)
+    const numbers = { minute: minute - 1, day: day - 1 }
     t.match(
-      await ask(newName(), { seen: { ...seen, minute: seen.minute - 1, day: seen.day - 1 } }),
+      await ask(newName(), { seen: counted(seen, {}, { numbers }) }),
       { minuteUsed: 1, dayUsed: 1 },
       'but not of windows that have ended',
     )
@@ -62,13 +66,8 @@ export function seenContract(t: Test, tried: TriedStore): void {
       setTime(start)
       await tried.store.ban(quota, 'k', start + 9_000)
       const { seen } = await ask(quota, { cost: 0 })
-      const newer = {
-        ...seen,
-        generation: seen.generation + 5,
-        minuteUsed: 1,
-        dayUsed: 1,
-        bannedUntilMs: 0,
-      }
+      const counts = counted(seen, { minute: 1, hour: 1, day: 1, month: 1 })
+      const newer = { ...counts, generation: seen.generation + 5, bannedUntilMs: 0 }
       t.match(await ask(quota, { seen: newer }), { verdict: 'admitted', minuteUsed: 2 })
       t.equal(await verdicts(quota, 2), 'admitted refused', 'and stays ended')
     },

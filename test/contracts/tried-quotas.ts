@@ -1,5 +1,6 @@
 import type { Limits } from '../../gateway/front/limits/limits.ts'
 import type { Ask, BanRules, Decision } from '../../gateway/front/limits/step.ts'
+import { withUsed, type Used } from '../support/counters.ts'
 import type { QuotaStore } from '../../gateway/front/limits/store.ts'
 
 /** A store with a clock that tests move, and a way to forget all that is in its process's memory. */
@@ -47,8 +48,8 @@ export class TriedStore {
   /** The name of a quota that nobody has used. */
   readonly newName = (): string => `q${++this.#names}`
 
-  readonly ask = async (quota: string, more: Partial<Ask> = {}): Promise<Decision> =>
-    this.store.decide(quota, { key: 'k', cost: 1, limits, ...more })
+  readonly ask = async (quota: string, more: Partial<Ask> = {}): Promise<Decision & Used> =>
+    withUsed(await this.store.decide(quota, { key: 'k', cost: 1, limits, ...more }))
 
   /** Asks one after the other, and gives the verdicts in one line. */
   readonly verdicts = async (quota: string, times: number, more: Partial<Ask> = {}) => {

@@ -1,3 +1,4 @@
+import { counted, numbersOf, withUsed } from '../support/counters.ts'
 import t, { type Test } from 'tap'
 import { connect } from '../../gateway/front/stores/redis/connect.ts'
 import { redisQuotas } from '../../gateway/front/stores/redis/quota.ts'
@@ -34,7 +35,8 @@ t.test('over the edge of a minute no window admits more than its limit, nor fewe
       Array.from({ length: 64 }, async (_, i) => {
         const decision = await stores[i % 4]?.decide('q', { key: 'k', cost: 1, limits })
         if (decision?.verdict !== 'admitted') return
-        admitted.set(decision.seen.minute, (admitted.get(decision.seen.minute) ?? 0) + 1)
+        const { minute } = numbersOf(decision.seen)
+        admitted.set(minute, (admitted.get(minute) ?? 0) + 1)
       }),
     )
   }
@@ -69,7 +71,7 @@ t.test('while slots of a Cluster move nothing is admitted twice', async (t) => {
   const after = await stores[0]?.decide('q', { key: 'k', cost: 0, limits })
   t.comment(`${moves} moves, ${admitted} of 6,000 admitted, ${failed} without an answer`)
   t.ok(moves >= 5, 'slots did move')
-  t.equal(after?.minuteUsed, 1_000)
+  t.equal(after && withUsed(after).minuteUsed, 1_000)
   t.ok(admitted <= 1_000 && admitted >= 1_000 - failed, 'what was counted was admitted')
   t.ok(failed <= 60)
 })
@@ -128,7 +130,13 @@ t.test(
     const before = await questions()
     for (let i = 0; i < 50; i++) {
       const decision = await ask(one)
-      t.match(decision, { verdict: 'refused', nowMs: now, minuteUsed: 3, dayUsed: 3, bans: false })
+      const used = { minuteUsed: 3, dayUsed: 3 }
+      t.match(decision && withUsed(decision), {
+        verdict: 'refused',
+        nowMs: now,
+        ...used,
+        bans: false,
+      })
       now += 900
     }
     t.equal(await questions(), before, 'fifty refusals, and nobody was asked')
@@ -152,9 +160,9 @@ t.test(
     const lower = { ...terms, limits: { perMinute: 1, perDay: 9 } }
     const refused = await two?.decide(asker, lower, 1)
     if (!refused) throw new Error('there are two')
-    cached.note(asker, terms, { ...refused, seen: { ...refused.seen, minuteUsed: 3 } })
+    cached.note(asker, terms, { ...refused, seen: counted(refused.seen, { minute: 3 }) })
     const at = (lagMs: number) =>
-      cached.forFullMinute(asker, terms, 1, () => ({ nowMs: minute + 117_000, lagMs }))?.verdict
+      cached.forFullWindow(asker, terms, 1, () => ({ nowMs: minute + 117_000, lagMs }))?.verdict
     t.equal(at(2_999), 'refused', 'the store may be later by as much as its answer took')
     t.equal(at(3_000), undefined, 'so the minute may be over there')
   },

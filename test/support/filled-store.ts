@@ -1,8 +1,11 @@
+import { countIn } from '../../gateway/front/limits/recount.ts'
+import { byWindow } from '../../shared/windows.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { RedisSettings, StoreSettings } from '../../gateway/front/config/config.ts'
 import { daysOf, type QuotaDay } from '../../gateway/front/counts/peak-store.ts'
-import { dayMs, type Ask } from '../../gateway/front/limits/step.ts'
+import type { Ask } from '../../gateway/front/limits/step.ts'
+import { dayMs } from '../../shared/windows.ts'
 import { deprecatedCall } from '../../gateway/front/counts/deprecated-calls.ts'
 import { copyStore, type CopyOptions, type CopySource } from '../../gateway/front/stores/copy.ts'
 import { openGoal, openSource } from '../../gateway/front/stores/open-copy.ts'
@@ -94,9 +97,11 @@ async function quotasOf(source: CopySource) {
   const found = []
   for await (const batch of source.quotas()) {
     for (const { quota, state, keepUntilMs } of batch) {
-      const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, conducts } = state
-      const { grants } = state
-      const counters = { minute, minuteUsed, day, dayUsed, dayGivenBack, generation }
+      const { grants, conducts } = state
+      const counters = {
+        ...byWindow((window) => countIn(state, window)),
+        generation: state.generation,
+      }
       found.push({
         quota,
         counters,
@@ -149,8 +154,8 @@ export async function filled(t: Test, settings: StoreSettings) {
   })
   const decide = (quota: string, one: Ask) => stores.quota.decide(quota, one)
   await decide(`key:${plain}`, ask(plain, { cost: 3 }))
-  const { day } = (await decide(`key:${plain}`, ask(plain, { cost: 2 }))).seen
-  await stores.quota.giveBack(`key:${plain}`, 1, day)
+  const { seen } = await decide(`key:${plain}`, ask(plain, { cost: 2 }))
+  await stores.quota.giveBack(`key:${plain}`, 1, seen)
   // Some strikes, and no ban.
   for (let i = 0; i < 8; i++) await decide('account:acme', ask(ofAccount))
   await sleep(5)
@@ -160,7 +165,6 @@ export async function filled(t: Test, settings: StoreSettings) {
   await stores.quota.reset(`key:${expiring}`)
   await stores.quota.ban(`key:${expiring}`, expiring, now + 3_600_000)
   await stores.quota.grant(`key:${plain}`, {
-    perMinute: 0,
     perDay: 500,
     by: 'ops',
     note: 'a "job"',

@@ -1,3 +1,5 @@
+import { usedIn } from '../../gateway/front/limits/counters.ts'
+import { dayWindow } from '../../shared/windows.ts'
 import { EmbeddedQuotas } from '../../gateway/front/stores/embedded/quota.ts'
 import { openGatewayFile } from '../../gateway/front/stores/embedded/database.ts'
 import { quotaFile } from '../../gateway/front/stores/embedded/quota-file.ts'
@@ -67,6 +69,10 @@ await turn()
 const found = quotaFile(openGatewayFile(file))
 const journal = found.journal()
 const stateOf = (name: string) => journal.get(name) ?? found.read(name)
-const lost = [...counts].filter(([name, count]) => stateOf(name)?.dayUsed !== count).length
+const usedOf = (name: string) => {
+  const state = stateOf(name)
+  return state && usedIn(state, dayWindow)
+}
+const lost = [...counts].filter(([name, count]) => usedOf(name) !== count).length
 process.stdout.write(JSON.stringify({ quotas: counts.size, lost }))
 process.exit(0)

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { windowNames } from '../../../shared/windows.ts'
 import { durationFrom } from '../../../shared/units.ts'
 import type { Announced } from '../config/deprecations.ts'
 
 /** All that a test key may have acted. `slow` takes a time. */
 export const actNames = [
-  'minute',
-  'day',
+  ...windowNames,
   'ban',
   'too_many_failed_attempts',
   'too_many_at_once',

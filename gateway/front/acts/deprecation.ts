@@ -1,5 +1,5 @@
 import { announcer, type Announced, type Deprecation } from '../config/deprecations.ts'
-import { dayMs } from '../limits/step.ts'
+import { dayMs } from '../../../shared/windows.ts'
 import type { Act } from './act.ts'
 
 const monthMs = 30 * dayMs

@@ -1,6 +1,7 @@
 import { Refusal } from '../../../shared/refusal.ts'
 import { banned, nearEnd, usedUp } from '../limits/acted.ts'
 import type { Standing } from '../limits/headers.ts'
+import { isWindowName, windowOf } from '../../../shared/windows.ts'
 import type { Terms } from '../keys/terms.ts'
 import { actNames, type Act } from './act.ts'
 
@@ -19,12 +20,16 @@ export function actedStanding(
 ): Standing | Refusal {
   const { name } = act
   if (name === undefined) return unknown()
-  if (name === 'minute' || name === 'day') {
-    return acting(act, usedUp(real, name, Math.max(1, cost))) ?? never(`has no limit a ${name}`)
+  if (isWindowName(name)) {
+    const window = windowOf(name)
+    const acted = usedUp(real, window, Math.max(1, cost))
+    return acting(act, acted) ?? never(`has no limit ${window.each}`)
   }
   if (name === 'ban') return acting(act, banned(real, terms.bans?.forMs ?? usualBanMs))
   if (name !== 'near_limit') return real
-  return acting(act, nearEnd(real, terms.near)) ?? never('is never told that its day ends soon')
+  return (
+    acting(act, nearEnd(real, terms.near)) ?? never('is never told that its day or month ends soon')
+  )
 }
 
 function acting<Acted extends Standing | undefined>(act: Act, standing: Acted): Acted {

@@ -1,23 +1,30 @@
 import type { Caller } from '../keys/caller.ts'
 import { stateOf } from '../keys/caller.ts'
+import type { NearLevel } from '../keys/slots.ts'
+import { numberOf } from '../limits/counters.ts'
 import type { Standing } from '../limits/headers.ts'
-import type { NearSlot } from '../keys/slots.ts'
+import { limitOf } from '../limits/limits.ts'
+import { toldOfEnd } from '../limits/near.ts'
+import { usedBy } from '../limits/step.ts'
+import type { Window, WindowName } from '../../../shared/windows.ts'
 
 /** The whole limit, as a percentage. */
 export const whole = 100
 
-/** A quota whose day has come to a percentage of its limit. */
+/** A quota of which a window has come to a percentage of its limit. */
 export type NearLimit = Standing &
   Readonly<{
     caller: Caller
+    window: Window
     percent: number
     /** Whether this request has crossed the percentage: only one request of the fleet does. */
     crosses: boolean
   }>
 
 /**
- * Finds out when the day of a quota is nearly used up, and when it is. A request below the first percentage costs one
- * comparison. A gateway that finds a percentage crossed by another one tells of it as well, in case that one is gone.
+ * Finds out when a long window of a quota is nearly used up, and when it is. A request below the first percentage costs
+ * one comparison a window. A gateway that finds a percentage crossed by another one tells of it as well, in case that one
+ * is gone.
  */
 export class NearLimits {
   readonly #reached: (near: NearLimit) => void
@@ -35,32 +42,39 @@ export class NearLimits {
   }
 
   /** Notes a decision; `refusedBy` is the window that refused the request. */
-  note(
-    caller: Caller,
-    { decision, limits }: Standing,
-    refusedBy: 'minute' | 'day' | undefined,
-  ): void {
-    if (decision.dayUsed * whole < this.#first * limits.perDay && refusedBy !== 'day') return
-    this.#noteNear(caller, { decision, limits }, refusedBy === 'day')
+  note(caller: Caller, standing: Standing, refusedBy: WindowName | undefined): void {
+    for (const window of toldOfEnd) {
+      const isRefused = refusedBy === window.name
+      const bound = this.#first * limitOf(standing.limits, window)
+      if (usedBy(standing.decision, window) * whole < bound && !isRefused) continue
+      this.#noteNear(caller, standing, window, isRefused)
+    }
   }
 
-  #noteNear(caller: Caller, { decision, limits }: Standing, isRefused: boolean): void {
-    const { verdict, cost, dayUsed, seen, decidedBy } = decision
+  #noteNear(
+    caller: Caller,
+    { decision, limits }: Standing,
+    window: Window,
+    isRefused: boolean,
+  ): void {
+    const { verdict, cost, seen, decidedBy } = decision
     if (decidedBy !== 'store') return
-    const slot: NearSlot = stateOf(caller)
-    if (slot.nearDay !== seen.day) {
-      slot.nearDay = seen.day
-      slot.nearLevel = 0
-    }
-    const before = verdict === 'admitted' ? dayUsed - cost : dayUsed
-    const knownLevel = slot.nearLevel
-    slot.nearLevel = 0
+    const levels = (stateOf(caller).nearLevels ??= new Map<Window, NearLevel>())
+    const number = numberOf(seen, window)
+    const last = levels.get(window)
+    const knownLevel = last?.number === number ? last.level : 0
+    const [limit, used] = [limitOf(limits, window), usedBy(decision, window)]
+    const before = verdict === 'admitted' ? used - cost : used
+    let level = 0
     for (const [i, percent] of this.#percents.entries()) {
-      const bound = percent * limits.perDay
-      if (dayUsed * whole < bound && !(isRefused && percent === whole)) return
-      slot.nearLevel = i + 1
-      const crosses = before * whole < bound && dayUsed * whole >= bound
-      if (crosses || i >= knownLevel) this.#reached({ caller, decision, limits, percent, crosses })
+      const bound = percent * limit
+      if (used * whole < bound && !(isRefused && percent === whole)) break
+      level = i + 1
+      const crosses = before * whole < bound && used * whole >= bound
+      if (crosses || i >= knownLevel) {
+        this.#reached({ caller, decision, limits, window, percent, crosses })
+      }
     }
+    levels.set(window, { number, level })
   }
 }

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { breathe } from '../../../shared/breathe.ts'
 import { stateOf, type Caller } from '../keys/caller.ts'
+import { countedIn, numberOf, usedIn } from '../limits/counters.ts'
 import type { Decision } from '../limits/step.ts'
+import { dayWindow, shortest, type WindowName } from '../../../shared/windows.ts'
 import type { PeakBatch, PeakStore, QuotaDay } from './peak-store.ts'
 import type { PeakSlot } from '../keys/slots.ts'
 
@@ -42,15 +44,15 @@ export class Peaks {
   }
 
   /** Notes a decision; `refusedBy` is the window that refused the request. */
-  note(caller: Caller, { seen }: Decision, refusedBy: 'minute' | 'day' | undefined): void {
-    const { minuteUsed, day } = seen
+  note(caller: Caller, { seen }: Decision, refusedBy: WindowName | undefined): void {
+    const [ofMinute, day] = [countedIn(seen, shortest), numberOf(seen, dayWindow)]
     // A ban that was answered from memory tells no counters.
     if (day === none) return
     const slot: PeakSlot = stateOf(caller)
     if (slot.peakDay !== day && !this.#begin(caller, slot, day)) return
-    const dayUsed = seen.dayUsed - seen.dayGivenBack
-    if (minuteUsed > slot.peakMinute) slot.peakMinute = minuteUsed
-    if (dayUsed > slot.peakUsed) slot.peakUsed = dayUsed
+    const ofDay = usedIn(seen, dayWindow)
+    if (ofMinute > slot.peakMinute) slot.peakMinute = ofMinute
+    if (ofDay > slot.peakUsed) slot.peakUsed = ofDay
     if (refusedBy === 'minute') slot.refusedByMinute++
     else if (refusedBy === 'day') slot.refusedByDay++
   }

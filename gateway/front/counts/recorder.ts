@@ -7,13 +7,21 @@ import type { RequestRecord } from '../request-record.ts'
 import { isNear } from '../limits/near.ts'
 import { isJudged, wouldRefuse, type Shadow } from '../limits/shadow.ts'
 import type { Standing } from '../limits/headers.ts'
-import type { Decision } from '../limits/step.ts'
+import { usedBy, type Decision } from '../limits/step.ts'
+import { limitOf } from '../limits/limits.ts'
+import { steadyWindows } from '../../../shared/windows.ts'
 import { deprecatedCall } from './deprecated-calls.ts'
 import type { Terms } from '../keys/terms.ts'
 import { noPlan, testPlan } from './labels.ts'
 import type { RequestCounts } from './request-counts.ts'
 import { routeTallies, type RouteTallies } from './route-tallies.ts'
-import { pointsBeyondOne, pointTallies, refusalName, useOf, windowOf } from './use.ts'
+import {
+  pointsBeyondOne,
+  pointTallies,
+  refusalName,
+  useOf,
+  refusedBy as windowRefusing,
+} from './use.ts'
 
 /** Statuses from here on are failures, also those that a backend answers itself. */
 const firstFailure = 500
@@ -84,9 +92,7 @@ export function recorder(options: RecorderOptions): Recorder {
     const { tallies } = shadow
     tallying.count(caller.id, stateOf(caller), tallies.all)
     const windows = wouldRefuse(shadow, decision)
-    if (!windows) return
-    for (const window of ['minute', 'day'] as const) {
-      if (!windows.includes(window)) continue
+    for (const window of windows) {
       meters.shadows.add(planOf(caller), window)
       tallying.count(caller.id, stateOf(caller), tallies[window], true)
     }
@@ -95,8 +101,10 @@ export function recorder(options: RecorderOptions): Recorder {
   function countNear(caller: Caller, { decision, limits }: Standing): void {
     if (decision.verdict !== 'admitted') return
     const plan = planOf(caller)
-    if (isNear(decision.minuteUsed, limits.perMinute)) meters.near.add(plan, 'minute')
-    if (isNear(decision.dayUsed, limits.perDay)) meters.near.add(plan, 'day')
+    for (const window of steadyWindows) {
+      const isNearEnd = isNear(usedBy(decision, window), limitOf(limits, window))
+      if (isNearEnd) meters.near.add(plan, window.name)
+    }
   }
 
   return {
@@ -137,7 +145,7 @@ export function recorder(options: RecorderOptions): Recorder {
         const { standing, terms } = record
         if (!standing) return
         countNear(caller, standing)
-        const refusedBy = refusal && windowOf(refusal)
+        const refusedBy = refusal && windowRefusing(refusal)
         peaks.note(caller, standing.decision, refusedBy)
         nearLimits.note(caller, standing, refusedBy)
         if (terms?.shadow) countShadow(caller, terms.shadow, standing.decision)

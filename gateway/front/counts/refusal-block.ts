@@ -1,7 +1,10 @@
 import type { Reason, RefusalCode } from '../../../shared/refusal.ts'
 import type { Caller } from '../keys/caller.ts'
 import type { ShareTaken } from '../http/fair-share.ts'
-import type { Decision } from '../limits/step.ts'
+import { numberOf } from '../limits/counters.ts'
+import { limitOf } from '../limits/limits.ts'
+import { usedBy, type Decision } from '../limits/step.ts'
+import { endsAtMs, numberAt, windows, type WindowName } from '../../../shared/windows.ts'
 import type { RequestRecord } from '../request-record.ts'
 
 /** The most characters of an id, as `requestIdFrom` takes them. */
@@ -45,8 +48,8 @@ export type KeptRefusal = Readonly<{
   /** `undefined` without a caller: the windows are those of its address then. */
   decidedBy: Decision['decidedBy'] | undefined
   cost: number
-  minute: KeptWindow | undefined
-  day: KeptWindow | undefined
+  /** The windows that have a limit. */
+  windows: Partial<Record<WindowName, KeptWindow>>
   strikes: number
   bannedUntilMs: number
   /** Of a request over its quota's share of an upstream. */
@@ -65,24 +68,19 @@ const at = {
   idLength: 2,
   pathLength: 3,
   cost: 4,
-  perMinute: 5,
-  minuteUsed: 6,
-  minute: 7,
-  perDay: 8,
-  dayUsed: 9,
-  day: 10,
-  strikes: 11,
-  bannedUntilMs: 12,
-  ownMs: 13,
-  upstreamMs: 14,
-  underWay: 15,
-  share: 16,
+  strikes: 5,
+  bannedUntilMs: 6,
+  ownMs: 7,
+  upstreamMs: 8,
+  underWay: 9,
+  share: 10,
+  /** The limit, the use and the number of each window. */
+  windows: 11,
 } as const
 
-const numbersOfSlot = 17
+const numbersOfWindow = 3
+const numbersOfSlot = at.windows + windows.length * numbersOfWindow
 const bytesOfSlot = idLength + pathLength
-const minuteMs = 60_000
-const dayMs = 86_400_000
 
 /** Slots that are made together. */
 export const blockSize = 1_000
@@ -130,12 +128,12 @@ export class RefusalBlock {
     numbers[first + at.idLength] = Math.min(id.length, idLength)
     numbers[first + at.pathLength] = path.length
     numbers[first + at.cost] = standing?.decision.cost ?? 0
-    numbers[first + at.perMinute] = standing?.limits.perMinute ?? Infinity
-    numbers[first + at.minuteUsed] = standing?.decision.minuteUsed ?? 0
-    numbers[first + at.minute] = standing?.decision.seen.minute ?? 0
-    numbers[first + at.perDay] = standing?.limits.perDay ?? Infinity
-    numbers[first + at.dayUsed] = standing?.decision.dayUsed ?? 0
-    numbers[first + at.day] = standing?.decision.seen.day ?? 0
+    for (const [i, window] of windows.entries()) {
+      const place = first + at.windows + i * numbersOfWindow
+      numbers[place] = standing ? limitOf(standing.limits, window) : Infinity
+      numbers[place + 1] = standing ? usedBy(standing.decision, window) : 0
+      numbers[place + 2] = standing ? numberOf(standing.decision.seen, window) : 0
+    }
     numbers[first + at.strikes] = standing?.decision.strikes ?? 0
     numbers[first + at.bannedUntilMs] = standing?.decision.bannedUntilMs ?? 0
     const { beganAtMs, sentAtMs, answeredAtMs, shareTaken } = record
@@ -163,16 +161,6 @@ export class RefusalBlock {
     const pathEnd = Math.min(number(at.pathLength), pathLength)
     const upstreamMs = number(at.upstreamMs)
     const [atMs, bannedUntilMs] = [number(at.timeMs), number(at.bannedUntilMs)]
-    // A cached ban knows no counters: its windows are those of the time.
-    const isUnknown = number(at.minute) === 0
-    const window = (limit: number, used: number, number: number, length: number) =>
-      limit === Infinity
-        ? undefined
-        : {
-            limit,
-            used: isUnknown ? undefined : used,
-            resetMs: ((isUnknown ? Math.floor(atMs / length) : number) + 1) * length,
-          }
     return {
       id: this.idAt(slot),
       atMs,
@@ -189,8 +177,7 @@ export class RefusalBlock {
       config: this.#configs[slot] ?? '',
       decidedBy: this.#deciders[slot],
       cost: number(at.cost),
-      minute: window(number(at.perMinute), number(at.minuteUsed), number(at.minute), minuteMs),
-      day: window(number(at.perDay), number(at.dayUsed), number(at.day), dayMs),
+      windows: this.#windows(slot, atMs),
       strikes: number(at.strikes),
       bannedUntilMs,
       shareTaken: { underWay: number(at.underWay), share: number(at.share) },
@@ -198,6 +185,21 @@ export class RefusalBlock {
       upstreamMs: upstreamMs < 0 ? undefined : upstreamMs,
     }
   }
+
+  #windows(slot: number, atMs: number): KeptRefusal['windows'] {
+    return Object.fromEntries(
+      windows.flatMap((window, i) => {
+        const [limit, used, number] = [0, 1, 2].map((place) =>
+          this.#number(slot, at.windows + i * numbersOfWindow + place),
+        )
+        if (limit === undefined || limit === Infinity) return []
+        // A cached ban knows no counters: its windows are those of the time.
+        const resetMs = endsAtMs(window, number || numberAt(window, atMs))
+        return [[window.name, { limit, used: number ? used : undefined, resetMs }]]
+      }),
+    )
+  }
+
   #text(slot: number, offset: number, length: number): string {
     const first = slot * bytesOfSlot + offset
     return Buffer.from(this.#texts.subarray(first, first + length)).toString('latin1')

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { breathe } from '../../../shared/breathe.ts'
 import type { Clock } from '../../../shared/clock.ts'
 import { sortedBy } from '../../../shared/in-order.ts'
-import { dayMs } from '../limits/step.ts'
+import { dayMs } from '../../../shared/windows.ts'
 import type { Tally, TallyStore } from './tally-store.ts'
 import type { CountSlot, DayCount } from '../keys/slots.ts'
 

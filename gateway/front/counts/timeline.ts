@@ -1,8 +1,11 @@
+import { isWindowName, windowOf } from '../../../shared/windows.ts'
+import { limitOf } from '../limits/limits.ts'
+import { usedBy } from '../limits/step.ts'
 import { randomUUID } from 'node:crypto'
 import { breathe } from '../../../shared/breathe.ts'
 import type { Caller } from '../keys/caller.ts'
 import { stateOf } from '../keys/caller.ts'
-import { minuteMs } from '../limits/step.ts'
+import { minuteMs } from '../../../shared/windows.ts'
 import type { RequestRecord } from '../request-record.ts'
 import type { RefusalBatch, TimelineStore } from './timeline-store.ts'
 import type { MinuteCount } from '../keys/slots.ts'
@@ -47,10 +50,10 @@ export class Timeline {
     }
     if (counted.count === 0) this.#wait(counted)
     counted.count++
-    if (!standing || (reason !== 'minute' && reason !== 'day')) return
-    const { decision, limits } = standing
-    counted.limit = reason === 'minute' ? limits.perMinute : limits.perDay
-    counted.used = reason === 'minute' ? decision.minuteUsed : decision.dayUsed
+    if (!standing || !isWindowName(reason)) return
+    const window = windowOf(reason)
+    counted.limit = limitOf(standing.limits, window)
+    counted.used = usedBy(standing.decision, window)
   }
 
   /**

@@ -1,7 +1,7 @@
 import { breathe } from '../../../shared/breathe.ts'
 import { statusByCode } from '../../../shared/refusal.ts'
 import { namedKeys } from '../keys/names.ts'
-import { dayMs } from '../limits/step.ts'
+import { dayMs } from '../../../shared/windows.ts'
 import { classOfStatus } from './status-class.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { TallyStore } from './tally-store.ts'

@@ -1,17 +1,23 @@
+import { isWindowName, windowNames, type WindowName } from '../../../shared/windows.ts'
 import { statusByCode, type Refusal, type RefusalCode } from '../../../shared/refusal.ts'
 import type { RequestRecord } from '../request-record.ts'
 import { classOfStatus, type StatusClass } from './status-class.ts'
 
 /** The name by which a refusal is counted: its code and, for a limit, the window that was used up. */
-export type RefusalName = RefusalCode | `rate_limit_exceeded ${'minute' | 'day'}`
+export type RefusalName = RefusalCode | `rate_limit_exceeded ${WindowName}`
 
 /** The name by which a request is tallied: its outcome, and the class of its status or the refusal. */
 export type Use = `admitted ${StatusClass}` | `refused ${RefusalName}`
 
+const refusalsByWindow = new Map<string, RefusalName>(
+  windowNames.map((name) => [name, `rate_limit_exceeded ${name}`]),
+)
+
 const refused = new Map(
-  [...Object.keys(statusByCode), 'rate_limit_exceeded minute', 'rate_limit_exceeded day'].map(
-    (name) => [name, `refused ${name as RefusalName}` as const],
-  ),
+  [...Object.keys(statusByCode), ...refusalsByWindow.values()].map((name) => [
+    name,
+    `refused ${name as RefusalName}` as const,
+  ]),
 )
 
 /** All names by which refused requests are tallied. */
@@ -37,14 +43,12 @@ export const uses: readonly string[] = [
 ]
 
 export function refusalName({ code, reason }: Refusal): RefusalName {
-  if (code !== 'rate_limit_exceeded') return code
-  if (reason === 'minute') return 'rate_limit_exceeded minute'
-  return reason === 'day' ? 'rate_limit_exceeded day' : code
+  return (code === 'rate_limit_exceeded' && reason && refusalsByWindow.get(reason)) || code
 }
 
 /** The window that a refusal's limit has used up. */
-export function windowOf({ reason }: Refusal): 'minute' | 'day' | undefined {
-  return reason === 'minute' || reason === 'day' ? reason : undefined
+export function refusedBy({ reason }: Refusal): WindowName | undefined {
+  return isWindowName(reason) ? reason : undefined
 }
 
 /** The name under which a caller's request is tallied; `undefined` for a request without a decision. */

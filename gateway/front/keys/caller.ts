@@ -103,9 +103,8 @@ export class CallerState implements CacheSlot, PeakSlot, NearSlot {
   peakUsed = 0
   refusedByMinute = 0
   refusedByDay = 0
-  /** The part of its quota's day that notices have told; a day of 0 is none. */
-  nearDay = 0
-  nearLevel = 0
+  /** The parts of its quota's long windows that notices have told. */
+  nearLevels: NearSlot['nearLevels'] = undefined
 
   constructor(
     token: string,

@@ -1,6 +1,7 @@
 import { breathe } from '../../../shared/breathe.ts'
 import type { Clock } from '../../../shared/clock.ts'
 import { instantFrom } from '../../../shared/units.ts'
+import { byLimit } from '../../../shared/windows.ts'
 import type { Plan } from '../limits/plan.ts'
 import type { KeyStore } from './store.ts'
 import type { Key } from './key.ts'
@@ -81,7 +82,7 @@ export function settingsOf({ fields }: Row): GivenSettings {
     plan: given('plan'),
     account: given('account'),
     test: testFrom(given('test')),
-    limits: { perMinute: limit(given('perMinute')), perDay: limit(given('perDay')) },
+    limits: byLimit((window) => limit(given(window.limit))),
     expiresAtMs: expires === undefined ? undefined : (instantFrom(expires) ?? NaN),
     note: given('note'),
   }

@@ -1,4 +1,4 @@
-import type { LimitSettings } from '../limits/plan.ts'
+import type { LimitSettings } from '../limits/limit-settings.ts'
 
 /** One secret of a key: the hash of its token, and the end of its validity. */
 export type Secret = Readonly<{ hash: string; untilMs?: number | undefined }>

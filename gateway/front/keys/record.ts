@@ -1,8 +1,10 @@
 import { checkerOf, Type } from '../../../shared/schema.ts'
+import { byLimit } from '../../../shared/windows.ts'
 import type { Key } from './key.ts'
 
 const time = Type.Optional(Type.Integer())
 const limit = Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('unlimited')]))
+const limits = byLimit(() => limit)
 const texts = Type.Optional(Type.Array(Type.String()))
 
 const isRecord = checkerOf(
@@ -12,11 +14,9 @@ const isRecord = checkerOf(
     plan: Type.String(),
     account: Type.Optional(Type.String()),
     test: Type.Optional(Type.Boolean()),
-    limits: Type.Optional(Type.Object({ perMinute: limit, perDay: limit })),
+    limits: Type.Optional(Type.Object(limits)),
     temporaryPlan: Type.Optional(Type.Object({ plan: Type.String(), untilMs: Type.Integer() })),
-    temporaryLimits: Type.Optional(
-      Type.Object({ perMinute: limit, perDay: limit, untilMs: Type.Integer() }),
-    ),
+    temporaryLimits: Type.Optional(Type.Object({ ...limits, untilMs: Type.Integer() })),
     createdAtMs: Type.Integer(),
     expiresAtMs: time,
     disabled: Type.Optional(Type.Boolean()),

@@ -1,3 +1,4 @@
+import { limitNames } from '../../../shared/windows.ts'
 import { KeyMistake } from './mistake.ts'
 
 /** One row of a file of keys: its texts, by column of CSV or member of JSON. */
@@ -7,7 +8,11 @@ export type Row = Readonly<{ line: number; fields: Readonly<Record<string, strin
 export type Wrong = (line: number, message: string) => boolean
 
 /** The columns of a new key's settings. */
-export const settingColumns = 'plan name account perMinute perDay expires note test'.split(' ')
+export const settingColumns = [
+  ...['plan', 'name', 'account'],
+  ...limitNames,
+  ...['expires', 'note', 'test'],
+]
 
 /** The columns of an imported key. */
 export const importColumns = ['token', 'sha256', ...settingColumns]

@@ -1,6 +1,8 @@
 import { METHODS } from 'node:http'
 import { Ranges } from '../http/address.ts'
-import { effectiveLimits, type LimitSettings, type Plan } from '../limits/plan.ts'
+import { effectiveLimits, type Plan } from '../limits/plan.ts'
+import type { LimitSettings } from '../limits/limit-settings.ts'
+import { byLimit, limitNames, windows } from '../../../shared/windows.ts'
 import type { Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'
 
@@ -26,12 +28,15 @@ export type KeyChanges = Partial<Omit<KeySettings, 'test'>>
 
 const longestText = 255
 
+const requiredWindows = windows
+  .filter(({ isRequired }) => isRequired)
+  .map(({ name }) => `a limit per ${name}`)
+
 /** Settings whose missing ones are those of others; of the limits, each by itself. */
 export function filled(settings: GivenSettings, others: GivenSettings): GivenSettings {
   const named = Object.entries(settings).filter(([, value]) => value !== undefined)
-  const perMinute = settings.limits?.perMinute ?? others.limits?.perMinute
-  const perDay = settings.limits?.perDay ?? others.limits?.perDay
-  return { ...others, ...Object.fromEntries(named), limits: { perMinute, perDay } }
+  const limits = byLimit(({ limit }) => settings.limits?.[limit] ?? others.limits?.[limit])
+  return { ...others, ...Object.fromEntries(named), limits }
 }
 
 /** Throws a `KeyMistake` if a key can't have these settings; `plans` are those of the configuration. */
@@ -68,7 +73,7 @@ function requireLimits(
   if (!plan) {
     throw new KeyMistake(`there is no plan "${name}"; there are ${[...plans.keys()].join(', ')}`)
   }
-  for (const limit of [own?.perMinute, own?.perDay]) {
+  for (const limit of limitNames.map((each) => own?.[each])) {
     if (limit === undefined || limit === 'unlimited') continue
     if (!Number.isSafeInteger(limit) || limit < 1) {
       throw new KeyMistake(`a limit must be a whole number above 0 or "unlimited", got ${limit}`)
@@ -76,7 +81,7 @@ function requireLimits(
   }
   if (!effectiveLimits(plan, own)) {
     throw new KeyMistake(
-      `the plan "${name}" is custom: its keys need both a limit per minute and a limit per day`,
+      `the plan "${name}" is custom: its keys need both ${requiredWindows.join(' and ')}`,
     )
   }
 }

@@ -1,3 +1,5 @@
+import type { Window } from '../../../shared/windows.ts'
+
 // The counts of requests keep these in the state of a caller, between two of its requests.
 
 /** The number of times that one key has done one thing on one day. */
@@ -39,5 +41,8 @@ export type PeakSlot = {
   refusedByDay: number
 }
 
-/** The part of a caller's state that says how much of a day was told. */
-export type NearSlot = { nearDay: number; nearLevel: number }
+/** How many percentages of a window were told. */
+export type NearLevel = Readonly<{ number: number; level: number }>
+
+/** The part of a caller's state that says how much of its long windows was told. */
+export type NearSlot = { nearLevels: Map<Window, NearLevel> | undefined }

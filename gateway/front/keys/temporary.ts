@@ -1,5 +1,5 @@
 import { timeText } from '../../../shared/times.ts'
-import type { LimitSettings } from '../limits/plan.ts'
+import type { LimitSettings } from '../limits/limit-settings.ts'
 import type { Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'
 import type { KeySettings } from './settings.ts'

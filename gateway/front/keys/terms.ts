@@ -1,21 +1,23 @@
 import { Ranges } from '../http/address.ts'
 import { stateOf, type Caller, type KeyOverrides } from './caller.ts'
 import { pathMatcher } from '../http/paths.ts'
-import type { Limits } from '../limits/limits.ts'
-import { effectiveLimits, type LimitSettings, type Plan } from '../limits/plan.ts'
-import { nearDay, type NearDay } from '../limits/near.ts'
+import { countsBrief, type Limits } from '../limits/limits.ts'
+import { effectiveLimits, type Plan } from '../limits/plan.ts'
+import { nearEnds, type NearEnds } from '../limits/near.ts'
 import type { BanRules } from '../limits/step.ts'
 import { shadowBeside, type Shadow } from '../limits/shadow.ts'
 
 /** The limits, bans and restrictions of one caller in one configuration. */
 export type Terms = Readonly<{
   limits: Limits
+  /** Whether brief windows are counted: where they are limited, or a shadow limits them. */
+  countsBrief: boolean
   /** When strikes become a ban; `undefined` for a plan without bans. */
   bans: BanRules | undefined
   /** The restrictions of the caller's plan and key; `undefined` where neither has any. */
   forbids: Restriction | undefined
-  /** When answers begin to say that the day is nearly used up; `undefined` if they never do. */
-  near: NearDay | undefined
+  /** When answers begin to say that a long window is nearly used up; `undefined` if they never do. */
+  near: NearEnds | undefined
   /** Lower limits that only count; `undefined` for a plan without them. */
   shadow?: Shadow | undefined
 }>
@@ -31,7 +33,7 @@ export type Restriction = (
 export type PlanSettings = Readonly<{
   plans: ReadonlyMap<string, Plan>
   bans: BanRules
-  /** The percentages of a day that count as near its end, rising. */
+  /** The percentages of a long window that count as near its end, rising. */
   nearPercents: readonly number[]
 }>
 
@@ -66,17 +68,13 @@ export class ConfiguredPlans {
     const limits = plan && effectiveLimits(plan, overrides.limits)
     if (!limits) return undefined
     const bans = plan.bans ? this.#bans : undefined
-    const shadow = plan.shadow && shadowFor(plan.shadow, overrides.limits)
+    const shadow = plan.shadow && shadowBeside(plan.shadow, overrides.limits)
     const forbids = bothOf(ofPlan(plan), restriction(overrides))
-    const near = nearDay(this.#nearPercents, limits)
-    return Object.freeze({ limits, bans, forbids, near, shadow })
+    const near = nearEnds(this.#nearPercents, limits)
+    const isBriefCounted =
+      countsBrief(limits) || (shadow !== undefined && countsBrief(shadow.limits))
+    return Object.freeze({ limits, countsBrief: isBriefCounted, bans, forbids, near, shadow })
   }
-}
-
-function shadowFor(shadow: Shadow, own: LimitSettings | undefined): Shadow {
-  if (!own) return shadow
-  const { perMinute, perDay } = own
-  return shadowBeside(shadow, { perMinute: perMinute !== undefined, perDay: perDay !== undefined })
 }
 
 /** The restrictions of a plan: all keys of the plan have them beside their own. */

@@ -1,6 +1,6 @@
 import { endIso } from '../../../shared/times.ts'
 import { lastUse, markOf, type KeyInUse } from './last-use-store.ts'
-import type { LimitSettings } from '../limits/plan.ts'
+import type { LimitSettings } from '../limits/limit-settings.ts'
 import type { Key, KeyState, Secret } from './key.ts'
 import { running, settingsAt } from './temporary.ts'
 

@@ -1,23 +1,25 @@
 import { earnedEnd } from './ban-ends.ts'
+import { countIn } from './recount.ts'
+import { copyOf } from './counters.ts'
+import { isLimited, limitOf } from './limits.ts'
 import type { Standing } from './headers.ts'
-import { pointsAt, type NearDay } from './near.ts'
-import type { Decision } from './step.ts'
+import { pointsAt, type NearEnds } from './near.ts'
+import { recount } from './recount.ts'
+import { usedBy, type Decision } from './step.ts'
+import { windows, type Window } from '../../../shared/windows.ts'
 
 /** A standing as it would be if a window had no room for a request; `undefined` for a window without a limit. */
-export function usedUp(
-  { decision, limits }: Standing,
-  window: 'minute' | 'day',
-  cost: number,
-): Standing | undefined {
-  const { perMinute, perDay } = limits
-  if ((window === 'minute' ? perMinute : perDay) === Infinity) return undefined
-  const isDay = window === 'day'
-  const minuteUsed = isDay ? Math.min(decision.minuteUsed, perMinute) : perMinute
-  // If the day had no room either, it would be told first.
-  const dayUsed = isDay ? perDay : Math.max(0, Math.min(decision.dayUsed, perDay - cost))
-  const seen = { ...decision.seen, minuteUsed, dayUsed, dayGivenBack: 0 }
-  const acted: Decision = { ...decision, verdict: 'refused', cost, minuteUsed, dayUsed, seen }
-  return { decision: acted, limits }
+export function usedUp(standing: Standing, window: Window, cost: number): Standing | undefined {
+  const { decision, limits } = standing
+  if (!isLimited(limits, window)) return undefined
+  const acted = withUse(standing, (each) => {
+    const [limit, used] = [limitOf(limits, each), usedBy(decision, each)]
+    if (each === window) return limit
+    // If a longer window had no room either, it would be told first.
+    const isLonger = windows.indexOf(each) > windows.indexOf(window)
+    return Math.max(0, Math.min(used, isLonger ? limit - cost : limit))
+  })
+  return { decision: { ...acted, verdict: 'refused', cost }, limits }
 }
 
 /** A standing as it would be during an earned ban. */
@@ -26,13 +28,24 @@ export function banned({ decision, limits }: Standing, forMs: number): Standing 
   return { decision: { ...decision, verdict: 'banned', bannedUntilMs }, limits }
 }
 
-/** A standing as it would be once a day is near its end; `undefined` for a caller that is never told. */
-export function nearEnd(
-  { decision, limits }: Standing,
-  near: NearDay | undefined,
-): Standing | undefined {
-  if (!near) return undefined
-  const dayUsed = Math.max(decision.dayUsed, pointsAt(near.percent, limits.perDay))
-  const seen = { ...decision.seen, dayUsed, dayGivenBack: 0 }
-  return { decision: { ...decision, dayUsed, seen }, limits }
+/** A standing as it would be once a window is near its end; `undefined` for a caller that is never told. */
+export function nearEnd(standing: Standing, near: NearEnds | undefined): Standing | undefined {
+  const { decision, limits } = standing
+  const [first] = near?.ends ?? []
+  if (!near || !first) return undefined
+  const acted = withUse(standing, (each) => {
+    const used = usedBy(decision, each)
+    if (each !== first.window) return used
+    return Math.max(used, pointsAt(near.percent, limitOf(limits, each)))
+  })
+  return { decision: acted, limits }
+}
+
+/** A decision as if its windows had used other points, of which none came back. */
+function withUse({ decision }: Standing, usedOf: (window: Window) => number): Decision {
+  const seen = { ...copyOf(decision.seen), bannedUntilMs: decision.seen.bannedUntilMs }
+  recount(seen, (window) => {
+    return { ...countIn(decision.seen, window), counted: usedOf(window), givenBack: 0 }
+  })
+  return { ...decision, seen, elsewhere: undefined }
 }

@@ -1,32 +1,42 @@
 import { BoundedMap } from '../../../shared/bounded-map.ts'
-import type { Limits } from './limits.ts'
-import { minuteMs, type BanRules, type Decision, type Seen } from './step.ts'
+import { newCounters, numberOf, usedIn } from './counters.ts'
+import { limitOf, type Limits } from './limits.ts'
+import type { BanRules, Decision, Seen } from './step.ts'
+import { endsAtMs, steadyWindows, type Window } from '../../../shared/windows.ts'
+
+/** The windows whose refusals hold until they end, because no points come back to them. */
+const finalWindows = steadyWindows.filter(({ comesBack }) => !comesBack)
 
 /** A key, which is banned by itself, and the quota that its requests use up. */
 export type Asker = Readonly<{ id: string; quota: string }>
 
 /** The terms that decide. */
-export type DecisiveTerms = Readonly<{ limits: Limits; bans: BanRules | undefined }>
+export type DecisiveTerms = Readonly<{
+  limits: Limits
+  bans: BanRules | undefined
+  /** Whether brief windows are counted; by default, where they are limited. */
+  countsBrief?: boolean | undefined
+}>
 
 /** A gateway's estimate of the store's time. The real time is at most `lagMs` later, and never earlier. */
 export type Now = Readonly<{ nowMs: number; lagMs: number }>
 
 /**
- * Caches the refusals that need no question to a remote store: a ban that runs, and a full minute of
- * a plan without bans, where a refusal isn't a strike. Both hold until they end or an operator ends
- * them.
+ * Caches the refusals that need no question to a remote store: a ban that runs, and a full minute (or another window to
+ * which no points come back) of a plan without bans, where a refusal isn't a strike. Both hold until they end or an
+ * operator ends them.
  */
 export class CachedRefusals {
   readonly #size: number
   /** By key. */
   #banEndsMs: BoundedMap<number>
-  /** The counters of quotas whose minute is used up. */
-  #fullMinutes: BoundedMap<Seen>
+  /** The counters of quotas of which a final window is used up. */
+  #full: BoundedMap<Seen>
 
   constructor(size: number) {
     this.#size = size
     this.#banEndsMs = new BoundedMap(size)
-    this.#fullMinutes = new BoundedMap(size)
+    this.#full = new BoundedMap(size)
   }
 
   /** The refusal of a key whose ban runs; `undefined` if no ban is cached. */
@@ -39,18 +49,20 @@ export class CachedRefusals {
     return undefined
   }
 
-  /** The refusal for a full minute; `undefined` as soon as the store's clock may be in the next one. */
-  forFullMinute(
+  /** The refusal for a full window; `undefined` as soon as the store's clock may be in the next one. */
+  forFullWindow(
     { quota }: Asker,
     { limits, bans }: DecisiveTerms,
     cost: number,
     now: () => Now,
   ): Decision | undefined {
     if (bans !== undefined || cost === 0) return undefined
-    const full = this.#fullMinutes.get(quota)
-    if (!full || full.minuteUsed < limits.perMinute) return undefined
+    const full = this.#full.get(quota)
+    const window = full && fullWindow(full, limits)
+    if (!window) return undefined
     const { nowMs, lagMs } = now()
-    return nowMs + lagMs < (full.minute + 1) * minuteMs ? refusal(full, nowMs, cost) : undefined
+    const endMs = endsAtMs(window, numberOf(full, window))
+    return nowMs + lagMs < endMs ? refusal(full, nowMs, cost) : undefined
   }
 
   /** Caches a decision of the store, or of the offline limiter in its stead. */
@@ -61,8 +73,8 @@ export class CachedRefusals {
   ): void {
     if (verdict === 'banned') this.#banEndsMs.set(id, bannedUntilMs)
     // A refusal by limits with a grant isn't cached: the limits at hand would be others.
-    else if (verdict === 'refused' && !bans && !granted && seen.minuteUsed >= limits.perMinute)
-      this.#fullMinutes.set(quota, seen)
+    else if (verdict === 'refused' && !bans && !granted && fullWindow(seen, limits))
+      this.#full.set(quota, seen)
   }
 
   banned(id: string, untilMs: number): void {
@@ -72,19 +84,15 @@ export class CachedRefusals {
   /** Empties the cache: after a lift or a reset any entry may be untrue. */
   forget(): void {
     this.#banEndsMs = new BoundedMap(this.#size)
-    this.#fullMinutes = new BoundedMap(this.#size)
+    this.#full = new BoundedMap(this.#size)
   }
 }
 
 /** Stands for a quota's counters while a ban runs: the ban alone decides then. */
-const noCounters: Seen = {
-  minute: 0,
-  minuteUsed: 0,
-  day: 0,
-  dayUsed: 0,
-  dayGivenBack: 0,
-  generation: 0,
-  bannedUntilMs: 0,
+const noCounters: Seen = { ...newCounters(), bannedUntilMs: 0 }
+
+function fullWindow(seen: Seen, limits: Limits): Window | undefined {
+  return finalWindows.find((window) => usedIn(seen, window) >= limitOf(limits, window))
 }
 
 function refusal(seen: Seen, nowMs: number, cost: number, bannedUntilMs = 0): Decision {
@@ -92,12 +100,12 @@ function refusal(seen: Seen, nowMs: number, cost: number, bannedUntilMs = 0): De
     verdict: bannedUntilMs > 0 ? 'banned' : 'refused',
     nowMs,
     cost,
-    minuteUsed: seen.minuteUsed,
-    dayUsed: seen.dayUsed - seen.dayGivenBack,
     strikes: 0,
     bannedUntilMs,
     bans: false,
     seen,
+    elsewhere: undefined,
+    granted: undefined,
     decidedBy: 'memory',
   }
 }

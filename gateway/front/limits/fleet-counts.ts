@@ -1,7 +1,10 @@
 import type { Clock } from '../../../shared/clock.ts'
-import type { Limits } from './limits.ts'
-import { dayMs, minuteMs, type QuotaState } from './step.ts'
+import { numberOf } from './counters.ts'
+import { isLimited, limitOf, type Limits } from './limits.ts'
+import { raiseTo } from './recount.ts'
+import type { QuotaState } from './step.ts'
 import type { StrangerPoints, StrangerStore } from './stranger-store.ts'
+import { dayWindow, endsAtMs, numberAt, windows, type Window } from '../../../shared/windows.ts'
 
 /** The most addresses in one round. A pause after a full round bounds them to 1,000 a second. */
 const mostAtOnce = 100
@@ -10,29 +13,31 @@ const pauseMs = 100
 /** The most addresses that wait for a round. Others are told of with one of their next requests. */
 const mostWaiting = 10_000
 
-/** The most addresses that one gateway has the store count for a day. Others are counted by this gateway alone. */
-const mostOfDay = 20_000
+/** The most addresses that one gateway has the store count for long in one day. Others are counted by this gateway alone. */
+const mostForLong = 20_000
 
-/** The part of a day's limit that is gathered before it is told, so that a few requests leave no count for a day. */
-const reportedPartOfDay = 0.01
+/** The part of a long window's limit that is gathered before it is told, so that a few requests leave no count for long. */
+const reportedPart = 0.01
 
 /** Points of one window that the fleet hasn't heard of, and whether it has heard of others. */
 type Unsent = { number: number; points: number; isKnown: boolean }
 
-/** An address that sent requests without a valid key: its counters, and those of its points that weren't told. */
+/** An address that sent requests without a valid key: its counters, and those of its points that weren't sent. */
 export type StrangerAddress = {
   readonly name: string
   readonly quota: QuotaState
-  untold?: { readonly minute: Unsent; readonly day: Unsent; isWaiting: boolean }
+  /** By window. */
+  unsent?: Map<Window, Unsent>
+  isWaiting?: boolean
 }
 
-const windows = {
-  minute: { lengthMs: minuteMs, limit: 'perMinute', used: 'minuteUsed' },
-  day: { lengthMs: dayMs, limit: 'perDay', used: 'dayUsed' },
-} as const
-
 /** Points on their way to the store. */
-type PointsReport = Readonly<{ address: StrangerAddress; from: Unsent; told: StrangerPoints }>
+type PointsReport = Readonly<{
+  address: StrangerAddress
+  window: Window
+  from: Unsent
+  report: StrangerPoints
+}>
 
 /**
  * Tells the other gateways how much strangers send to this one, and learns how much they send to the others. Nothing
@@ -60,9 +65,13 @@ export class FleetCounts {
 
   /** Notes a request that was counted in the quota of an address. */
   note(address: StrangerAddress): void {
-    const untold = (address.untold ??= { minute: nothing(), day: nothing(), isWaiting: false })
-    addPoint(untold.minute, address.quota.minute)
-    addPoint(untold.day, address.quota.day)
+    const unsent = (address.unsent ??= new Map<Window, Unsent>())
+    for (const window of windows) {
+      if (!isLimited(this.#limits(), window)) continue
+      const ofWindow = unsent.get(window) ?? { number: 0, points: 0, isKnown: false }
+      unsent.set(window, ofWindow)
+      addPoint(ofWindow, numberOf(address.quota, window))
+    }
     this.#wait(address)
   }
 
@@ -72,18 +81,18 @@ export class FleetCounts {
   }
 
   #wait(address: StrangerAddress): void {
-    const { untold } = address
-    if (!untold || untold.isWaiting || this.#waiting.length >= mostWaiting) return
-    if (!this.#isDue(untold.minute, 'minute') && !this.#isDue(untold.day, 'day')) return
-    untold.isWaiting = true
+    const { unsent, isWaiting } = address
+    if (!unsent || isWaiting || this.#waiting.length >= mostWaiting) return
+    if (!windows.some((window) => this.#isDue(unsent.get(window), window))) return
+    address.isWaiting = true
     this.#waiting.push(address)
     if (!this.#isUnderWay) this.#begin()
   }
 
-  #isDue({ points }: Unsent, window: 'minute' | 'day'): boolean {
-    const limit = this.#limits()[windows[window].limit]
-    if (limit === Infinity) return false
-    return points >= Math.max(1, window === 'day' ? Math.floor(limit * reportedPartOfDay) : 1)
+  #isDue(unsent: Unsent | undefined, window: Window): boolean {
+    const limit = limitOf(this.#limits(), window)
+    if (!unsent || limit === Infinity) return false
+    return unsent.points >= Math.max(1, window.comesBack ? Math.floor(limit * reportedPart) : 1)
   }
 
   #begin(): void {
@@ -107,55 +116,55 @@ export class FleetCounts {
 
   /** Takes the points of an address that are due. */
   #take(address: StrangerAddress): PointsReport[] {
-    const { name, untold } = address
-    if (!untold) return []
-    untold.isWaiting = false
+    const { name, unsent } = address
+    address.isWaiting = false
     const nowMs = this.#clock()
-    return (['minute', 'day'] as const).flatMap((window) => {
-      const from = untold[window]
+    return windows.flatMap((window) => {
+      const from = unsent?.get(window)
+      if (!from) return []
       const { number, points } = from
-      const leftMs = (number + 1) * windows[window].lengthMs - nowMs
+      const leftMs = endsAtMs(window, number) - nowMs
       if (leftMs <= 0) from.points = 0
-      if (!this.#isDue(from, window) || !this.#mayCount(from, window)) return []
+      if (!this.#isDue(from, window) || !this.#mayCount(from, window, nowMs)) return []
       Object.assign(from, { points: 0, isKnown: true })
-      return [{ address, from, told: { address: name, window, number, leftMs, points } }]
+      const report = { address: name, window: window.name, number, leftMs, points }
+      return [{ address, window, from, report }]
     })
   }
 
-  /** Whether the store may count these points: a minute's always, a day's of a limited number of addresses. */
-  #mayCount({ number, isKnown }: Unsent, window: 'minute' | 'day'): boolean {
-    if (isKnown || window === 'minute') return true
-    if (this.#day !== number) {
-      this.#day = number
+  /** Whether the store may count these points: of long windows, those of a limited number of addresses. */
+  #mayCount({ isKnown }: Unsent, { comesBack }: Window, nowMs: number): boolean {
+    if (isKnown || !comesBack) return true
+    const day = numberAt(dayWindow, nowMs)
+    if (this.#day !== day) {
+      this.#day = day
       this.#addressesOfDay = 0
     }
-    return ++this.#addressesOfDay <= mostOfDay
+    return ++this.#addressesOfDay <= mostForLong
   }
 
   /** Tells points, and learns all points of their addresses; `false` if some couldn't be told, and are untold again. */
   async #tell(tellings: readonly PointsReport[]): Promise<boolean> {
     if (tellings.length === 0) return true
     const failed = (): undefined => undefined
-    const sums = await this.#store.add(tellings.map(({ told }) => told)).catch(failed)
+    const sums = await this.#store.add(tellings.map(({ report }) => report)).catch(failed)
     tellings.forEach((telling, i) => learn(telling, sums?.[i]))
     return sums?.every((sum) => sum !== undefined) ?? false
   }
 }
 
-function nothing(): Unsent {
-  return { number: 0, points: 0, isKnown: false }
+function addPoint(unsent: Unsent, number: number): void {
+  if (unsent.number !== number) Object.assign(unsent, { number, points: 0, isKnown: false })
+  unsent.points++
 }
 
-function addPoint(untold: Unsent, number: number): void {
-  if (untold.number !== number) Object.assign(untold, { number, points: 0, isKnown: false })
-  untold.points++
-}
-
-/** Takes over the sum of a window's points, unless another one has begun. Without a sum the points stay untold. */
-function learn({ address: { quota }, from, told }: PointsReport, sum: number | undefined): void {
-  const { window, number, points } = told
-  const { used } = windows[window]
+/** Takes over the sum of a window's points, unless another one has begun. Without a sum the points stay unsent. */
+function learn(
+  { address: { quota }, window, from, report }: PointsReport,
+  sum: number | undefined,
+): void {
+  const { number, points } = report
   if (from.number !== number) return
   if (sum === undefined) from.points += points
-  else if (quota[window] === number) quota[used] = Math.max(quota[used], sum + from.points)
+  else if (numberOf(quota, window) === number) raiseTo(quota, window, sum + from.points)
 }

@@ -1,37 +1,50 @@
-import type { Limits } from './limits.ts'
+import { numberOf, type Counters } from './counters.ts'
+import { limitOf, type Limits } from './limits.ts'
+import {
+  byLimit,
+  dayWindow,
+  limitName,
+  minuteMs,
+  numberAt,
+  windowOf,
+  windows,
+  type LimitName,
+  type WindowName,
+} from '../../../shared/windows.ts'
 
-/** Points that a grant adds to a minute and to a day; 0 adds nothing. */
-export type Granted = Readonly<{ perMinute: number; perDay: number }>
+/** Points that are added to windows, by the names of their limits. */
+export type Granted = Readonly<Partial<Record<LimitName, number>>>
 
-/** A grant to a quota: points for the minute and the day in which it was given. */
-export type Grant = Granted &
-  Readonly<{ minute: number; day: number; by: string; note?: string | undefined }>
+/** A grant to a quota: points for the windows in which it was given. */
+export type Grant = Granted & Readonly<{ atMs: number; by: string; note?: string | undefined }>
 
 /** A grant that is to be given now. */
-export type NewGrant = Omit<Grant, 'minute' | 'day'>
+export type NewGrant = Omit<Grant, 'atMs'>
+
+/** The points that were granted to one window. */
+export type GrantSum = Readonly<{ window: WindowName; number: number; points: number }>
 
 /** All grants of a quota's present windows: the sums, by which requests are decided, and each by itself. */
-export type QuotaGrants = Granted &
-  Readonly<{ minute: number; day: number; each: readonly (Grant & Readonly<{ id?: number }>)[] }>
+export type QuotaGrants = Readonly<{
+  sums: readonly GrantSum[]
+  each: readonly (Grant & Readonly<{ id?: number }>)[]
+}>
 
-/** The most grants to a quota in a day. */
+/** The most grants to a quota whose windows still run. */
 export const mostGrants = 50
 
-/** The points that are granted to a minute and a day; `undefined` if none are. */
-export function grantedIn(
-  grants: Omit<QuotaGrants, 'each'> | undefined,
-  minute: number,
-  day: number,
-): Granted | undefined {
-  if (!grants) return undefined
-  const perMinute = grants.minute === minute ? grants.perMinute : 0
-  const perDay = grants.day === day ? grants.perDay : 0
-  return perMinute + perDay > 0 ? { perMinute, perDay } : undefined
+/** The points that are granted to the windows of counters; `undefined` if none are. */
+export function grantedIn({ sums }: QuotaGrants, counters: Counters): Granted | undefined {
+  const running = sums.filter(
+    ({ window, number }) => numberOf(counters, windowOf(window)) === number,
+  )
+  if (running.length === 0) return undefined
+  return Object.fromEntries(running.map(({ window, points }) => [limitName(window), points]))
 }
 
 /** Limits with what was granted. */
-export function raised({ perMinute, perDay }: Limits, granted: Granted): Limits {
-  return { perMinute: perMinute + granted.perMinute, perDay: perDay + granted.perDay }
+export function raised(limits: Limits, granted: Granted): Limits {
+  return byLimit((window) => limitOf(limits, window) + (granted[window.limit] ?? 0))
 }
 
 /** The limits by which a decision was made. */
@@ -39,38 +52,67 @@ export function limitsIn(decision: { granted?: Granted | undefined }, limits: Li
   return decision.granted ? raised(limits, decision.granted) : limits
 }
 
-/** Grants with one more; those of earlier windows are left out. */
+/** Whether a window to which a grant added points runs at a time. */
+export function runsAt(grant: Grant, nowMs: number, monthFrom: number): boolean {
+  return windows.some(
+    (window) =>
+      (grant[window.limit] ?? 0) > 0 &&
+      numberAt(window, grant.atMs, monthFrom) >= numberAt(window, nowMs, monthFrom),
+  )
+}
+
+/** Grants with one more; those whose windows have ended by then are left out. */
 export function withGrant(
   grants: QuotaGrants | undefined,
   grant: QuotaGrants['each'][number],
+  monthFrom: number,
 ): QuotaGrants {
-  const { minute, day } = grant
-  const before = grantedIn(grants, minute, day) ?? { perMinute: 0, perDay: 0 }
-  const each = grants?.each.filter((other) => other.day === day) ?? []
-  return {
-    minute,
-    day,
-    perMinute: before.perMinute + grant.perMinute,
-    perDay: before.perDay + grant.perDay,
-    each: [...each, grant],
-  }
+  const each = [
+    ...(grants?.each ?? []).filter((other) => runsAt(other, grant.atMs, monthFrom)),
+    grant,
+  ]
+  const sums = windows.flatMap((window) => {
+    const number = numberAt(window, grant.atMs, monthFrom)
+    const points = each
+      .filter(({ atMs }) => numberAt(window, atMs, monthFrom) === number)
+      .reduce((sum, other) => sum + (other[window.limit] ?? 0), 0)
+    return points > 0 ? [{ window: window.name, number, points }] : []
+  })
+  return { sums, each }
 }
 
-/** Of the grants of two copies of a quota, the later ones, or the larger of one day. */
+/** The grants of a list, the oldest first; `undefined` of none. */
+export function grantsOf(each: QuotaGrants['each'], monthFrom: number): QuotaGrants | undefined {
+  return each.reduce<QuotaGrants | undefined>(
+    (grants, grant) => withGrant(grants, grant, monthFrom),
+    undefined,
+  )
+}
+
+/** Of the grants of two copies of a quota, the later ones, or the more of one day. */
 export function laterGrants(
   one: QuotaGrants | undefined,
   other: QuotaGrants | undefined,
 ): QuotaGrants | undefined {
   if (!one || !other) return one ?? other
-  if (one.day !== other.day) return one.day > other.day ? one : other
+  const [day, otherDay] = [lastDayOf(one), lastDayOf(other)]
+  if (day !== otherDay) return day > otherDay ? one : other
   return one.each.length >= other.each.length ? one : other
 }
 
+function lastDayOf({ each }: QuotaGrants): number {
+  return numberAt(dayWindow, each.at(-1)?.atMs ?? 0)
+}
+
 /** The grants of a stored value; `undefined` if it isn't one. */
-export function grantsFrom(value: unknown): QuotaGrants | undefined {
-  const grants = value as Partial<QuotaGrants> | undefined | null
-  if (typeof grants !== 'object' || grants === null || !Array.isArray(grants.each)) return undefined
-  const { minute, day, perMinute, perDay } = grants
-  const isWhole = [minute, day, perMinute, perDay].every(Number.isSafeInteger)
-  return isWhole ? (grants as QuotaGrants) : undefined
+export function grantsFrom(value: unknown, monthFrom: number): QuotaGrants | undefined {
+  const { each } = (value ?? {}) as Readonly<{ each?: unknown }>
+  if (!Array.isArray(each)) return undefined
+  return grantsOf(each.map(upgraded), monthFrom)
+}
+
+/** Grants of format 1 had the number of their minute. */
+function upgraded(grant: QuotaGrants['each'][number] & { minute?: number }) {
+  const { minute } = grant
+  return minute === undefined ? grant : { ...grant, atMs: minute * minuteMs }
 }

@@ -1,29 +1,53 @@
-import type { Limits } from './limits.ts'
-import { dayMs, minuteMs, type Decision } from './step.ts'
+import { numberOf } from './counters.ts'
+import { isLimited, limitOf, type Limits } from './limits.ts'
+import { usedBy, type Decision } from './step.ts'
+import {
+  endsAtMs,
+  longestFirst,
+  steadyWindows,
+  windows,
+  type Window,
+  type WindowName,
+} from '../../../shared/windows.ts'
 
 /** One window of a decision, as headers and bodies show it. */
-export type Window = Readonly<{
-  name: 'minute' | 'day'
+export type WindowState = Readonly<{
+  window: Window
   limit: number
   remaining: number
   resetMs: number
 }>
 
 /** The window that stops the caller first, which the headers show; `undefined` for an unlimited caller. */
-export function decisiveWindow(decision: Decision, limits: Limits): Window | undefined {
-  const minute = minuteWindow(decision, limits)
-  const day = dayWindow(decision, limits)
-  if (decision.verdict === 'banned') return bannedWindow(decision, minute ?? day)
-  if (!minute || !day) return minute ?? day
-  if (decision.verdict === 'refused') return day.remaining < decision.cost ? day : minute
-  return day.remaining <= minute.remaining ? day : minute
+export function decisiveWindow(decision: Decision, limits: Limits): WindowState | undefined {
+  const window = decisive(decision, limits)
+  return window && stateOf(window, decision, limits)
 }
 
-/** Both windows, without those that have no limit. */
-export function windows(decision: Decision, limits: Limits): { minute?: Window; day?: Window } {
-  const minute = minuteWindow(decision, limits)
-  const day = dayWindow(decision, limits)
-  return { ...(minute ? { minute } : {}), ...(day ? { day } : {}) }
+function decisive(decision: Decision, limits: Limits): Window | undefined {
+  const { verdict, cost } = decision
+  if (verdict === 'banned') return steadyWindows.find((window) => isLimited(limits, window))
+  if (verdict === 'refused') {
+    const full = longestFirst.find((window) => remainingIn(window, decision, limits) < cost)
+    if (full) return full
+  }
+  let [least, leastRemaining]: [Window | undefined, number] = [undefined, Infinity]
+  for (const window of longestFirst) {
+    const remaining = window.isBrief ? Infinity : remainingIn(window, decision, limits)
+    if (remaining < leastRemaining) [least, leastRemaining] = [window, remaining]
+  }
+  return least
+}
+
+/** The windows that have a limit. */
+export function limitedWindows(
+  decision: Decision,
+  limits: Limits,
+): Partial<Record<WindowName, WindowState>> {
+  const limited = windows.filter((window) => isLimited(limits, window))
+  return Object.fromEntries(
+    limited.map((window) => [window.name, presentState(window, decision, limits)]),
+  )
 }
 
 /** A decision and the limits behind it: all that an answer's headers show. */
@@ -31,14 +55,14 @@ export type Standing = Readonly<{ decision: Decision; limits: Limits }>
 
 /** The three headers of every answer, and the IETF's two if `ietf` is set. */
 export function rateHeaders({ decision, limits }: Standing, ietf: boolean): Record<string, string> {
-  const window = decisiveWindow(decision, limits)
-  if (!window) return {}
+  const state = decisiveWindow(decision, limits)
+  if (!state) return {}
   const headers: Record<string, string> = {
-    'x-ratelimit-limit': String(window.limit),
-    'x-ratelimit-remaining': String(window.remaining),
-    'x-ratelimit-reset': String(Math.ceil(window.resetMs / 1000)),
+    'x-ratelimit-limit': String(state.limit),
+    'x-ratelimit-remaining': String(state.remaining),
+    'x-ratelimit-reset': String(Math.ceil(state.resetMs / 1000)),
   }
-  if (ietf) Object.assign(headers, ietfHeaders(window, decision, limits))
+  if (ietf) Object.assign(headers, ietfHeaders(state, decision, limits))
   return headers
 }
 
@@ -58,41 +82,42 @@ export function secondsToWait(resetMs: number, nowMs: number): number {
   return Math.max(1, Math.ceil((Math.ceil(resetMs / 1000) * 1000 - nowMs) / 1000))
 }
 
-function minuteWindow({ seen, minuteUsed }: Decision, { perMinute }: Limits): Window | undefined {
-  return window('minute', minuteMs, perMinute, minuteUsed, seen.minute)
+function stateOf(window: Window, decision: Decision, limits: Limits): WindowState {
+  const state = presentState(window, decision, limits)
+  const { verdict, bannedUntilMs } = decision
+  return verdict === 'banned' ? { ...state, remaining: 0, resetMs: bannedUntilMs } : state
 }
 
-function dayWindow({ seen, dayUsed }: Decision, { perDay }: Limits): Window | undefined {
-  return window('day', dayMs, perDay, dayUsed, seen.day)
+/** A window as it is, whether a ban runs or not. */
+function presentState(window: Window, decision: Decision, limits: Limits): WindowState {
+  const remaining = remainingIn(window, decision, limits)
+  const resetMs = endsAtMs(window, numberOf(decision.seen, window))
+  return { window, limit: limitOf(limits, window), remaining, resetMs }
 }
 
-function window(
-  name: Window['name'],
-  lengthMs: number,
-  limit: number,
-  used: number,
-  number: number,
-): Window | undefined {
-  if (limit === Infinity) return undefined
+function remainingIn(window: Window, decision: Decision, limits: Limits): number {
+  const limit = limitOf(limits, window)
   // A limit may have been lowered below the usage.
-  const remaining = Math.max(0, limit - used)
-  return { name, limit, remaining, resetMs: (number + 1) * lengthMs }
+  return limit === Infinity ? Infinity : Math.max(0, limit - usedBy(decision, window))
 }
-
-function bannedWindow({ bannedUntilMs }: Decision, shown: Window | undefined): Window | undefined {
-  return shown && { name: shown.name, limit: shown.limit, remaining: 0, resetMs: bannedUntilMs }
-}
-
-const lengthsMs = { minute: minuteMs, day: dayMs } as const
 
 /** The fields of draft-ietf-httpapi-ratelimit-headers-11. */
-function ietfHeaders(window: Window, decision: Decision, limits: Limits): Record<string, string> {
-  const policies = Object.values(windows(decision, limits)).map(
-    ({ name, limit }) => `"${name}";q=${limit};w=${lengthsMs[name] / 1000}`,
-  )
-  const seconds = secondsToWait(window.resetMs, decision.nowMs)
+function ietfHeaders(
+  { window, remaining, resetMs }: WindowState,
+  decision: Decision,
+  limits: Limits,
+): Record<string, string> {
+  const policies = windows
+    .filter((each) => isLimited(limits, each))
+    .map((each) => `"${each.name}";q=${limitOf(limits, each)}${widthOf(each)}`)
+  const seconds = secondsToWait(resetMs, decision.nowMs)
   return {
     'ratelimit-policy': policies.join(', '),
-    ratelimit: `"${window.name}";r=${window.remaining};t=${seconds}`,
+    ratelimit: `"${window.name}";r=${remaining};t=${seconds}`,
   }
+}
+
+/** The length of a window in seconds; a month has no fixed one. */
+function widthOf({ lengthMs }: Window): string {
+  return lengthMs === undefined ? '' : `;w=${lengthMs / 1000}`
 }

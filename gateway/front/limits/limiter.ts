@@ -1,8 +1,9 @@
 import { RateLimiterCompatibleAbstract, RateLimiterRes } from 'rate-limiter-flexible'
 import type { QuotaStore } from './store.ts'
 import { decisiveWindow } from './headers.ts'
-import { noLimits, type Limits } from './limits.ts'
-import { dayMs, minuteMs, type BanRules, type Decision } from './step.ts'
+import { isLimited, limitOf, noLimits, type Limits } from './limits.ts'
+import { usedBy, type BanRules, type Decision } from './step.ts'
+import { dayMs, shortest, windows, type Window } from '../../../shared/windows.ts'
 
 /** The options of a `QuotaLimiter`. */
 export type LimiterOptions = Readonly<{ keyPrefix?: string; limits: Limits; bans?: BanRules }>
@@ -18,7 +19,7 @@ const foreverMs = 36_500 * dayMs
  * it, and others can take it for their insurance.
  *
  * It differs from theirs where a quota does. Refused points are not counted. `reward` gives points back
- * to the day, and leaves the minute as it is. The windows are a minute and a day of the clock, so
+ * to the hour and the day, and leaves shorter windows as they are. The windows are those of the clock, up to a day, so
  * `customDuration` is refused; `blockDuration` (`bans` does that) and `execEvenly` are ignored.
  *
  * RateLimiterUnion can't limit a minute and a day together: it asks both at once and takes nothing
@@ -38,12 +39,14 @@ export class QuotaLimiter extends RateLimiterCompatibleAbstract {
 
   constructor(store: QuotaStore, { keyPrefix = '', limits, bans }: LimiterOptions) {
     super()
+    requireShortWindows(limits)
     this.#store = store
     this.keyPrefix = keyPrefix
     this.#limits = limits
     this.#bans = bans
-    this.points = Math.min(limits.perMinute, limits.perDay)
-    this.duration = (limits.perDay < limits.perMinute ? dayMs : minuteMs) / 1_000
+    const smallest = smallestOf(limits)
+    this.points = limitOf(limits, smallest)
+    this.duration = (smallest.lengthMs ?? dayMs) / 1_000
   }
 
   getKey(key: string | number): string {
@@ -71,8 +74,8 @@ export class QuotaLimiter extends RateLimiterCompatibleAbstract {
 
   override async get(key: string | number): Promise<RateLimiterRes | null> {
     const decision = await this.#ask(key, 0)
-    const { minuteUsed, dayUsed, bannedUntilMs } = decision
-    return minuteUsed + dayUsed + bannedUntilMs === 0 ? null : this.#result(decision)
+    const isUsed = windows.some((window) => usedBy(decision, window) > 0)
+    return isUsed || decision.bannedUntilMs > 0 ? this.#result(decision) : null
   }
 
   /** Counts, also beyond the limits. */
@@ -86,11 +89,11 @@ export class QuotaLimiter extends RateLimiterCompatibleAbstract {
     return this.#result(await this.#ask(key, points, noLimits))
   }
 
-  /** Gives points back to the day; the minute stays as it is. */
+  /** Gives points back to the hour and the day; shorter windows stay as they are. */
   override async reward(key: string | number, points = 1): Promise<RateLimiterRes> {
     requirePoints(points)
     const { seen } = await this.#ask(key, 0)
-    await this.#store.giveBack(this.getKey(key), points, seen.day)
+    await this.#store.giveBack(this.getKey(key), points, seen)
     return this.#result(await this.#ask(key, 0))
   }
 
@@ -124,21 +127,38 @@ export class QuotaLimiter extends RateLimiterCompatibleAbstract {
   }
 
   #result(decision: Decision): RateLimiterRes {
-    const { nowMs, minuteUsed, dayUsed, cost, verdict, bannedUntilMs } = decision
-    const window = decisiveWindow(decision, this.#limits)
-    const used = window?.name === 'day' ? dayUsed : minuteUsed
+    const { nowMs, cost, verdict, bannedUntilMs } = decision
+    const state = decisiveWindow(decision, this.#limits)
+    const used = usedBy(decision, state?.window ?? shortest)
     // Their limiters answer a block with one point more than the limit, too.
     if (verdict === 'banned')
       return new RateLimiterRes(0, bannedUntilMs - nowMs, this.points + 1, false)
     const isFirst = verdict === 'admitted' && cost > 0 && used === cost
-    if (!window) return new RateLimiterRes(Number.MAX_SAFE_INTEGER, 0, used, isFirst)
-    return new RateLimiterRes(window.remaining, window.resetMs - nowMs, used, isFirst)
+    if (!state) return new RateLimiterRes(Number.MAX_SAFE_INTEGER, 0, used, isFirst)
+    return new RateLimiterRes(state.remaining, state.resetMs - nowMs, used, isFirst)
   }
 }
 
 function requireOwnWindows({ customDuration }: Record<string, unknown>): void {
   if (customDuration === undefined) return
-  throw new TypeError('QuotaLimiter counts a minute and a day: it takes no customDuration')
+  throw new TypeError('QuotaLimiter counts windows of the clock: it takes no customDuration')
+}
+
+/** Strangers choose the names under which an app counts, so that a store keeps them no longer than a day. */
+function requireShortWindows(limits: Limits): void {
+  const long = windows.find(
+    (window) => isLimited(limits, window) && (window.lengthMs ?? Infinity) > dayMs,
+  )
+  if (long)
+    throw new TypeError(`QuotaLimiter keeps its counts for a day: it takes no ${long.limit}`)
+}
+
+/** The window with the smallest limit; of equals the shortest. */
+function smallestOf(limits: Limits): Window {
+  return windows.reduce(
+    (least, window) => (limitOf(limits, window) < limitOf(limits, least) ? window : least),
+    shortest,
+  )
 }
 
 /** Stores count whole points; each would round fractions in its own way. */

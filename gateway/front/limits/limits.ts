@@ -1,5 +1,45 @@
-/** The most points in each window; `Infinity` where a window has no limit. */
-export type Limits = Readonly<{ perMinute: number; perDay: number }>
+import {
+  briefWindows,
+  byLimit,
+  windows,
+  type LimitName,
+  type LimitNameOf,
+  type RequiredName,
+  type Window,
+} from '../../../shared/windows.ts'
+
+/** The most points in each window; `Infinity`, or none, where a window has no limit. */
+export type Limits = Readonly<
+  Record<LimitNameOf<RequiredName>, number> & { [Name in LimitName]?: number | undefined }
+>
 
 /** Admits everything, and counts it. */
-export const noLimits: Limits = { perMinute: Infinity, perDay: Infinity }
+export const noLimits: Limits = byLimit(() => Infinity)
+
+export function limitOf(limits: Limits, { limit }: Window): number {
+  return limits[limit] ?? Infinity
+}
+
+export function isLimited(limits: Limits, window: Window): boolean {
+  return limitOf(limits, window) !== Infinity
+}
+
+/** Whether brief windows are limited, and so counted. */
+export function countsBrief(limits: Limits): boolean {
+  return briefWindows.some((window) => isLimited(limits, window))
+}
+
+/** Limits as pages and answers show them: `null` is unlimited, and of an optional window left out. */
+export type LimitsView = Readonly<
+  Record<LimitNameOf<RequiredName>, number | null> & { [Name in LimitName]?: number | null }
+>
+
+export function limitsView(limits: Limits): LimitsView {
+  const shown = windows.filter((window) => window.isRequired || isLimited(limits, window))
+  return Object.fromEntries(
+    shown.map((window) => [
+      window.limit,
+      isLimited(limits, window) ? limitOf(limits, window) : null,
+    ]),
+  ) as LimitsView
+}

@@ -1,18 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { BoundedMap } from '../../../shared/bounded-map.ts'
-import { grantedIn, raised, type Granted } from './grants.ts'
-import type { Limits } from './limits.ts'
-import {
-  dayMs,
-  giveBack,
-  minuteMs,
-  newQuota,
-  step,
-  type Ask,
-  type Decision,
-  type Owed,
-  type Seen,
-} from './step.ts'
+import { copyOf, newCounters, numberOf, setMark, usedIn, type Counters } from './counters.ts'
+import { raised, type Granted } from './grants.ts'
+import { limitOf, type Limits } from './limits.ts'
+import { sumOfReports } from './recount.ts'
+import { giveBack, newQuota, step, type Ask, type Decision, type Owed, type Seen } from './step.ts'
+import { byLimit, dayWindow, numberAt, windows, type Window } from '../../../shared/windows.ts'
 
 /** A gateway's conduct during an outage: it decides for its own share, admits everything, or admits nothing. */
 export type WhenUnreachable = 'local' | 'allow' | 'deny'
@@ -51,7 +44,8 @@ export class OfflineLimiter {
   }
 
   /** Decides by the last known counters and the usage since. */
-  decide(quota: string, { key, cost, limits, bans }: Ask, last: LastKnown): Decision {
+  decide(quota: string, asked: Ask, last: LastKnown): Decision {
+    const { cost, limits } = asked
     let usage = this.#usageByQuota.get(quota)
     if (!usage) {
       usage = new UnsettledUsage(last.seen, this.#reporter)
@@ -61,16 +55,17 @@ export class OfflineLimiter {
     const granted = grantedNow(last)
     const whole = granted ? raised(limits, granted) : limits
     const share = this.#mode === 'local' ? shareOf(whole, usage.base, last) : whole
-    const ask = { key, cost: denied ? 0 : cost, limits: share, bans, seen: usage.base }
+    const ask = {
+      ...asked,
+      cost: denied ? 0 : cost,
+      limits: share,
+      seen: usage.base,
+      owed: undefined,
+    }
     const counted = step(usage.state, ask, last.nowMs)
     // The headers tell what this gateway would admit, so the shares of the others count as used.
-    const decision: Decision = {
-      ...counted,
-      granted,
-      decidedBy: 'alone',
-      minuteUsed: counted.minuteUsed + gap(whole.perMinute, share.perMinute),
-      dayUsed: counted.dayUsed + gap(whole.perDay, share.perDay),
-    }
+    const elsewhere = share === whole ? undefined : gaps(whole, share)
+    const decision: Decision = { ...counted, elsewhere, granted, decidedBy: 'alone' }
     if (denied) return { ...decision, verdict: 'unavailable' }
     if (counted.verdict === 'admitted' && cost > 0) usage.add(counted.seen, cost)
     return this.#mode === 'allow' ? { ...decision, verdict: 'admitted', bans: false } : decision
@@ -97,7 +92,19 @@ export class OfflineLimiter {
 /** The id by which a store knows this gateway's reports, and the number of reports so far. */
 type Reporter = { readonly id: string; reports: number }
 
-type Admitted = Omit<Owed, 'by' | 'number'>
+/** The points of one request, in all windows of its time. */
+function pointsOf(seen: Counters, counted: number, givenBack: number): Counters {
+  const points = { ...newCounters(), monthFrom: seen.monthFrom, generation: seen.generation }
+  points.marks = seen.marks.slice()
+  points.total = counted
+  for (const window of windows) {
+    if (window.at < points.marks.length) {
+      const back = window.comesBack ? givenBack : 0
+      setMark(points, window, numberOf(seen, window), counted, back)
+    }
+  }
+  return points
+}
 
 /** The usage of one quota that was admitted without the store, and the reports of it to the store. */
 export class UnsettledUsage {
@@ -106,14 +113,14 @@ export class UnsettledUsage {
   readonly base: Seen | undefined
   readonly #reporter: Reporter
   /** Admitted or given back, and in no report yet: one entry for each day, the oldest first. */
-  readonly #unreported: Admitted[] = []
+  readonly #unreported: Counters[] = []
   /** The report that the store hasn't acknowledged. */
   #report: Owed | undefined
   #isReporting = false
 
   constructor(base: Seen | undefined, reporter: Reporter) {
     // A copy: `Quotas` writes later answers into the same object.
-    this.base = base && { ...base }
+    this.base = base && { ...copyOf(base), bannedUntilMs: base.bannedUntilMs }
     this.#reporter = reporter
   }
 
@@ -121,19 +128,20 @@ export class UnsettledUsage {
     return !this.#report && this.#unreported.length === 0
   }
 
-  add({ minute, day, generation }: Seen, cost: number): void {
-    this.#note({ minute, minuteUsed: cost, day, dayUsed: cost, dayGivenBack: 0, generation })
+  add(seen: Seen, cost: number): void {
+    this.#note(pointsOf(seen, cost, 0))
   }
 
-  giveBack({ seen: { minute, day, generation }, cost }: Decision): void {
-    giveBack(this.state, cost, day)
-    this.#note({ minute, minuteUsed: 0, day, dayUsed: 0, dayGivenBack: cost, generation })
+  giveBack({ seen, cost }: Decision): void {
+    giveBack(this.state, cost, seen)
+    this.#note(pointsOf(seen, 0, cost))
   }
 
-  #note(more: Admitted): void {
-    const same = this.#unreported.findIndex(({ day }) => day === more.day)
+  #note(more: Counters): void {
+    const day = numberOf(more, dayWindow)
+    const same = this.#unreported.findIndex((each) => numberOf(each, dayWindow) === day)
     const before = this.#unreported[same]
-    if (before) this.#unreported[same] = sumOf(more, before)
+    if (before) this.#unreported[same] = sumOfReports(more, before)
     else this.#unreported.push(more)
   }
 
@@ -162,37 +170,30 @@ export class UnsettledUsage {
 /** The grants of the last known windows that still run. */
 function grantedNow({ seen, granted, nowMs }: LastKnown): Granted | undefined {
   if (!seen || !granted) return undefined
-  const grants = { ...granted, minute: seen.minute, day: seen.day }
-  return grantedIn(grants, Math.floor(nowMs / minuteMs), Math.floor(nowMs / dayMs))
+  const running = windows.filter((window) => granted[window.limit] && runs(seen, window, nowMs))
+  if (running.length === 0) return undefined
+  return Object.fromEntries(running.map(({ limit }) => [limit, granted[limit]]))
+}
+
+function runs(seen: Seen, window: Window, nowMs: number): boolean {
+  return numberOf(seen, window) === numberAt(window, nowMs, seen.monthFrom)
 }
 
 /** The limits of one gateway during an outage: its part of what all gateways together had left. */
 function shareOf(limits: Limits, base: Seen | undefined, { nowMs, gateways }: LastKnown): Limits {
   if (gateways === 1) return limits
-  const part = (limit: number, used: number): number =>
-    limit === Infinity || used >= limit ? limit : used + Math.ceil((limit - used) / gateways)
-  const isThisMinute = base?.minute === Math.floor(nowMs / minuteMs)
-  const isThisDay = base?.day === Math.floor(nowMs / dayMs)
-  return {
-    perMinute: part(limits.perMinute, isThisMinute ? base.minuteUsed : 0),
-    perDay: part(limits.perDay, isThisDay ? base.dayUsed - base.dayGivenBack : 0),
-  }
+  return byLimit((window) => {
+    const limit = limitOf(limits, window)
+    const used = base && runs(base, window, nowMs) ? usedIn(base, window) : 0
+    return limit === Infinity || used >= limit ? limit : used + Math.ceil((limit - used) / gateways)
+  })
 }
 
-/** The sum of both, which are of one day; of the minute, usage before the later one is dropped. */
-function sumOf(one: Admitted, other: Admitted): Admitted {
-  const minute = Math.max(one.minute, other.minute)
-  const ofMinute = (each: Admitted): number => (each.minute === minute ? each.minuteUsed : 0)
-  return {
-    minute,
-    minuteUsed: ofMinute(one) + ofMinute(other),
-    day: one.day,
-    dayUsed: one.dayUsed + other.dayUsed,
-    dayGivenBack: one.dayGivenBack + other.dayGivenBack,
-    generation: Math.max(one.generation, other.generation),
-  }
-}
-
-function gap(limit: number, share: number): number {
-  return limit === Infinity ? 0 : limit - share
+function gaps(whole: Limits, share: Limits): Granted {
+  return Object.fromEntries(
+    windows.flatMap((window) => {
+      const limit = limitOf(whole, window)
+      return limit === Infinity ? [] : [[window.limit, limit - limitOf(share, window)]]
+    }),
+  )
 }

@@ -1,3 +1,6 @@
+import { numberOf, usedIn, type Counters } from './counters.ts'
+import { dayWindow } from '../../../shared/windows.ts'
+
 /**
  * The points of a quota that its counters don't have any more: those of ended days, and those of today that came before
  * a reset. A text, as in Redis: `day,points;` for each day. Objects would take five times as much memory.
@@ -19,12 +22,12 @@ export function withPoints(
   points: number,
   today: number,
 ): PastPoints {
-  let [kept, sum] = ['', points]
-  for (const [of, count] of pointsByDay(past)) {
-    if (of === day) sum += count
-    else if (of >= today - pastDays) kept += `${of},${count};`
+  let [others, sum] = ['', points]
+  for (const [each, count] of pointsByDay(past)) {
+    if (each === day) sum += count
+    else if (each >= today - pastDays) others += `${each},${count};`
   }
-  return sum > 0 ? `${kept}${day},${sum};` : kept
+  return sum > 0 ? `${others}${day},${sum};` : others
 }
 
 /** The points of each day. */
@@ -33,34 +36,37 @@ export function pointsByDay(past: PastPoints | undefined): [day: number, points:
   return [...past.matchAll(/(\d+),(\d+);/g)].map(([, day, points]) => [Number(day), Number(points)])
 }
 
-type Counted = Readonly<{
-  day: number
-  dayUsed: number
-  dayGivenBack: number
-  generation: number
-  past?: PastPoints | undefined
-}>
+type Counted = Counters & { past?: PastPoints | undefined }
 
 /** All points of a quota on a day, less what was given back. */
-export function pointsOn(
-  { day, dayUsed, dayGivenBack, past }: Omit<Counted, 'generation'>,
-  asked: number,
-): number {
-  const before = pointsByDay(past).find(([of]) => of === asked)?.[1] ?? 0
-  return before + (day === asked ? dayUsed - dayGivenBack : 0)
+export function pointsOn(counted: Counted, day: number): number {
+  return pastOn(counted, day) + presentOn(counted, day)
+}
+
+/** The points of a day that the counters have left. */
+function pastOn({ past }: Counted, day: number): number {
+  return pointsByDay(past).find(([each]) => each === day)?.[1] ?? 0
+}
+
+/** The points of a day in the counters. */
+function presentOn(counters: Counters, day: number): number {
+  return numberOf(counters, dayWindow) === day ? usedIn(counters, dayWindow) : 0
 }
 
 /** The past points of two copies of a quota, whose counters were merged: of each day the larger sum. */
-export function mergedPast(one: Counted, other: Counted, merged: Counted): PastPoints | undefined {
-  const { day: today, dayUsed, dayGivenBack } = merged
-  const areAlike = one.generation === other.generation && one.day === other.day
-  const counts = areAlike ? { dayUsed, dayGivenBack } : {}
-  const both = [one, other].map((each) => ({ ...each, ...counts }))
-  const days = both.flatMap(({ day, past }) => [day, ...pointsByDay(past).map(([of]) => of)])
+export function mergedPast(one: Counted, other: Counted, merged: Counters): PastPoints | undefined {
+  const today = numberOf(merged, dayWindow)
+  const areAlike =
+    one.generation === other.generation && numberOf(one, dayWindow) === numberOf(other, dayWindow)
+  const both = [one, other]
+  const days = both.flatMap((each) => [
+    numberOf(each, dayWindow),
+    ...pointsByDay(each.past).map(([day]) => day),
+  ])
   let past: PastPoints | undefined
   for (const day of [...new Set(days)].sort((a, b) => a - b)) {
-    const sum = Math.max(...both.map((each) => pointsOn(each, day)))
-    const points = sum - pointsOn({ ...merged, past: undefined }, day)
+    const sums = both.map((each) => pastOn(each, day) + presentOn(areAlike ? merged : each, day))
+    const points = Math.max(...sums) - presentOn(merged, day)
     if (points > 0) past = withPoints(past, day, points, today)
   }
   return past

@@ -3,9 +3,10 @@ import { BoundedMap } from '../../../shared/bounded-map.ts'
 import type { QuotaStore } from './store.ts'
 import { CachedRefusals, type Asker, type DecisiveTerms, type Now } from './cached-refusals.ts'
 import type { Granted } from './grants.ts'
+import { areLater, copyOf, overwrite, type Counters } from './counters.ts'
 import { noLimits } from './limits.ts'
 import { OfflineLimiter, type LastKnown, type WhenUnreachable } from './offline-limiter.ts'
-import type { CacheSlot, Counters, Decision, Seen } from './step.ts'
+import type { CacheSlot, Decision } from './step.ts'
 
 /** The least number of quotas, and of refusals, that a gateway remembers beside a remote store. */
 const capacity = 100_000
@@ -24,7 +25,6 @@ export type QuotasOptions = Readonly<{
   gateways?: () => number
   /** Called when the store begins to fail, and with `undefined` when it is back. */
   trouble?: (error: Error | undefined) => void
-  /** Count the store's response times, and the questions that failed. */
   /** Counts the times of decisions, and the errors of the store. */
   meters?: { readonly store: Readonly<{ add(milliseconds: number): void }>; storeErrors: number }
   /** Called when the store reports a ban. */
@@ -105,9 +105,9 @@ export class Quotas {
     if (this.#store.isLocal) return this.#decideHere(asker, terms, cost, slot)
     return (
       this.#cachedRefusals.forBan(asker, cost, this.#now) ??
-      // During an outage a full minute isn't final: the offline limiter decides by its own counters.
+      // During an outage a full window isn't final: the offline limiter decides by its own counters.
       (this.isReachable
-        ? this.#cachedRefusals.forFullMinute(asker, terms, cost, this.#now)
+        ? this.#cachedRefusals.forFullWindow(asker, terms, cost, this.#now)
         : undefined) ??
       this.#decideElsewhere(asker, terms, cost)
     )
@@ -127,14 +127,14 @@ export class Quotas {
     return !(decision instanceof Promise) && decision.verdict === 'banned'
   }
 
-  /** Gives the points of a request back to its day, because the request could not be answered. */
+  /** Gives the points of a request back to its windows, because the request could not be answered. */
   async giveBack(quota: string, decision: Decision): Promise<void> {
     const { cost, seen, decidedBy } = decision
     if (cost === 0) return
     const usage = decidedBy === 'alone' ? this.#offline.usageOf(quota) : undefined
     if (usage) return usage.giveBack(decision)
     try {
-      await this.#store.giveBack(quota, cost, seen.day)
+      await this.#store.giveBack(quota, cost, seen)
     } catch {
       // If only the answer was lost, the points are given back twice: to the caller's advantage.
       if (!this.#store.isLocal) this.#offline.giveBack(quota, this.#seen.get(quota), decision)
@@ -172,9 +172,10 @@ export class Quotas {
     slot?: CacheSlot,
   ): Decision | Promise<Decision> {
     const { id, quota } = asker
-    const { limits, bans } = terms
+    const { limits, bans, countsBrief } = terms
     try {
-      const decision = this.#store.decide(quota, { key: id, cost, limits, bans, slot })
+      const ask = { key: id, cost, limits, countsBrief, bans, slot }
+      const decision = this.#store.decide(quota, ask)
       this.#setFailing('decision', undefined)
       return decision
     } catch (error) {
@@ -185,13 +186,13 @@ export class Quotas {
 
   async #decideElsewhere(asker: Asker, terms: DecisiveTerms, cost: number): Promise<Decision> {
     const { id, quota } = asker
-    const { limits, bans } = terms
+    const { limits, bans, countsBrief } = terms
     const seen = this.#seen.get(quota)
     const usage = this.#offline.usageOf(quota)
     const owed = usage?.nextReport()
     const askedAtTicks = this.#ticks()
     try {
-      const ask = { key: id, cost, limits, bans, seen, owed }
+      const ask = { key: id, cost, limits, countsBrief, bans, seen, owed }
       const decision = await this.#store.decide(quota, ask)
       const ticks = this.#ticks()
       this.#lagMs = ticks - askedAtTicks
@@ -208,7 +209,7 @@ export class Quotas {
     }
   }
 
-  #decideOffline({ id, quota }: Asker, { limits, bans }: DecisiveTerms, cost: number): Decision {
+  #decideOffline({ id, quota }: Asker, terms: DecisiveTerms, cost: number): Decision {
     if (this.#meters) this.#meters.storeErrors++
     const seen = this.#seen.get(quota)
     const last: LastKnown = {
@@ -217,7 +218,7 @@ export class Quotas {
       nowMs: this.#now().nowMs,
       gateways: this.gateways,
     }
-    const decision = this.#offline.decide(quota, { key: id, cost, limits, bans }, last)
+    const decision = this.#offline.decide(quota, { key: id, cost, ...terms }, last)
     if (decision.verdict === 'banned') this.#cachedRefusals.banned(id, decision.bannedUntilMs)
     return decision
   }
@@ -232,14 +233,9 @@ export class Quotas {
    * the request, and be left to the full collections.
    */
   #remember(quota: string, last: LastSeen | undefined, { seen, granted }: Decision): void {
-    if (!last) this.#seen.set(quota, { ...seen, bannedUntilMs: 0, granted })
-    else if (isNewer(seen, last)) {
-      last.minute = seen.minute
-      last.minuteUsed = seen.minuteUsed
-      last.day = seen.day
-      last.dayUsed = seen.dayUsed
-      last.dayGivenBack = seen.dayGivenBack
-      last.generation = seen.generation
+    if (!last) this.#seen.set(quota, { ...copyOf(seen), bannedUntilMs: 0, granted })
+    else if (areLater(seen, last)) {
+      overwrite(last, seen)
       last.granted = granted
     }
   }
@@ -250,17 +246,6 @@ export class Quotas {
     else this.#failing.delete(what)
     if (this.isReachable !== wasReachable) this.#trouble?.(error)
   }
-}
-
-function isNewer(seen: Seen, last: Seen): boolean {
-  if (seen.generation !== last.generation) return seen.generation > last.generation
-  return isLater(seen, last)
-}
-
-/** Windows only go forward, and their usage only grows. */
-function isLater(seen: Seen, last: Seen): boolean {
-  if (seen.minute !== last.minute) return seen.minute > last.minute
-  return seen.day > last.day || (seen.day === last.day && seen.dayUsed >= last.dayUsed)
 }
 
 function asError(error: unknown): Error {

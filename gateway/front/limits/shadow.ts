@@ -1,6 +1,9 @@
 import { hash } from 'node:crypto'
-import type { Limits } from './limits.ts'
+import { usedIn } from './counters.ts'
+import { limitOf, type Limits } from './limits.ts'
+import { hasLimits, type LimitSettings } from './limit-settings.ts'
 import type { Decision } from './step.ts'
+import { byLimit, byWindow, windows, type WindowName } from '../../../shared/windows.ts'
 
 /** Lower limits of a plan that refuse nothing: requests that they would have refused are counted. */
 export type Shadow = Readonly<{
@@ -8,28 +11,27 @@ export type Shadow = Readonly<{
   /** A short name of the plan and its shadow's limits: other limits have another one, and a report of their own. */
   hash: string
   /** The names under which requests are tallied: those that each window would have refused, and all. */
-  tallies: Readonly<{ minute: string; day: string; all: string }>
+  tallies: Readonly<Record<WindowName | 'all', string>>
 }>
-
-/** The windows of a shadow that would have refused a request. */
-export type ShadowWindows = 'minute' | 'day' | 'minute day'
 
 const hashLength = 8
 
 export function shadowOf(plan: string, limits: Limits): Shadow {
-  const name = hash('sha256', `${plan} ${limits.perMinute} ${limits.perDay}`).slice(0, hashLength)
+  const numbers = windows
+    .filter((window) => window.isRequired || limitOf(limits, window) !== Infinity)
+    .map((window) => `${window.isRequired ? '' : `${window.name} `}${limitOf(limits, window)}`)
+  const name = hash('sha256', [plan, ...numbers].join(' ')).slice(0, hashLength)
   const tally = (what: string): string => `shadow ${what} ${name}`
-  const tallies = { minute: tally('minute'), day: tally('day'), all: tally('all') }
+  const tallies = { ...byWindow((window) => tally(window.name)), all: tally('all') }
   return Object.freeze({ limits, hash: name, tallies })
 }
 
 /** The shadow of a key that has limits of its own: the plan's shadow doesn't hold in these windows. */
-export function shadowBeside(shadow: Shadow, own: Readonly<Record<keyof Limits, boolean>>): Shadow {
-  const { perMinute, perDay } = shadow.limits
-  const limits = {
-    perMinute: own.perMinute ? Infinity : perMinute,
-    perDay: own.perDay ? Infinity : perDay,
-  }
+export function shadowBeside(shadow: Shadow, own: LimitSettings | undefined): Shadow {
+  if (!own || !hasLimits(own)) return shadow
+  const limits = byLimit((window) =>
+    own[window.limit] === undefined ? limitOf(shadow.limits, window) : Infinity,
+  )
   return { ...shadow, limits }
 }
 
@@ -42,11 +44,9 @@ export function isJudged({ verdict, cost }: Decision): boolean {
  * The windows of a shadow that would have refused an admitted request, each judged for itself: the request's place in its
  * window says it, so that no second count is needed.
  */
-export function wouldRefuse({ limits }: Shadow, decision: Decision): ShadowWindows | undefined {
-  if (!isJudged(decision)) return undefined
-  const { minuteUsed, dayUsed, dayGivenBack } = decision.seen
-  const isMinute = minuteUsed > limits.perMinute
-  const isDay = dayUsed - dayGivenBack > limits.perDay
-  if (isMinute) return isDay ? 'minute day' : 'minute'
-  return isDay ? 'day' : undefined
+export function wouldRefuse({ limits }: Shadow, decision: Decision): readonly WindowName[] {
+  if (!isJudged(decision)) return []
+  return windows
+    .filter((window) => usedIn(decision.seen, window) > limitOf(limits, window))
+    .map(({ name }) => name)
 }

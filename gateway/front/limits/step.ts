@@ -1,10 +1,20 @@
 import { earnedEnd } from './ban-ends.ts'
+import {
+  copyOf,
+  fits,
+  giveBack as giveBackTo,
+  newCounters,
+  numberOf,
+  roll as rollCounters,
+  setMonthFrom,
+  usedIn,
+  type Counters,
+} from './counters.ts'
 import { grantedIn, raised, type Granted, type QuotaGrants } from './grants.ts'
-import type { Limits } from './limits.ts'
+import { countsBrief, type Limits } from './limits.ts'
 import { withPoints, type PastPoints } from './past-points.ts'
-
-export const minuteMs = 60_000
-export const dayMs = 86_400_000
+import { addReport, empty, takeLarger } from './recount.ts'
+import { dayWindow, type Window } from '../../../shared/windows.ts'
 
 /** When strikes become a ban, and how long it lasts. */
 export type BanRules = Readonly<{
@@ -16,18 +26,6 @@ export type BanRules = Readonly<{
   atMostMs: number
   memoryMs: number
 }>
-
-/** The counters of a quota. They only grow until their window or generation ends. */
-export type Counters = {
-  /** The minute and the day, counted from 1970 in UTC. */
-  minute: number
-  minuteUsed: number
-  day: number
-  dayUsed: number
-  dayGivenBack: number
-  /** Rises when an operator resets the quota or lifts a ban: counters seen before don't count any more. */
-  generation: number
-}
 
 /** The recent refusals, strikes and bans of a key. */
 export type Conduct = {
@@ -55,26 +53,25 @@ export type QuotaState = Counters & {
 /** The last counters that a gateway has seen. If the store has less, it has lost writes. */
 export type Seen = Readonly<Counters & { bannedUntilMs: number }>
 
-/** A gateway's report of the points that it admitted without the store, in the windows that ran. */
-export type Owed = Readonly<{
-  minute: number
-  minuteUsed: number
-  day: number
-  dayUsed: number
-  /** Points that couldn't be given back to that day. */
-  dayGivenBack: number
-  /** The generation that the gateway knew. After a reset the report is void, except for the ledger. */
-  generation: number
-  /** The gateway, and the number of its report: a repeated report isn't counted again. */
-  by: string
-  number: number
-}>
+/**
+ * A gateway's report of the points that it admitted without the store, in the windows that ran, with those that couldn't
+ * be given back. Its generation is the one that the gateway knew: after a reset it is void, except for the ledger.
+ */
+export type Owed = Readonly<
+  Counters & {
+    /** The gateway, and the number of its report: a repeated report isn't counted again. */
+    by: string
+    number: number
+  }
+>
 
 export type Ask = Readonly<{
   /** The key of the request: strikes and bans belong to it, not to its account. */
   key: string
   cost: number
   limits: Limits
+  /** Whether brief windows are counted as well: where they are limited, and where a shadow limits them. */
+  countsBrief?: boolean | undefined
   bans?: BanRules | undefined
   seen?: Seen | undefined
   owed?: Owed | undefined
@@ -84,6 +81,9 @@ export type Ask = Readonly<{
 /** A slot of the caller's in which a store may keep its record of the quota, which spares a look-up. */
 export type CacheSlot = { record?: object | undefined }
 
+/** Points by the names of the limits of their windows. */
+export type Elsewhere = Granted
+
 /** One decision, with all that headers and later decisions need. */
 export type Decision = Readonly<{
   /** `unavailable`: the store can't be asked, and `whenUnreachable` is `deny`. */
@@ -91,9 +91,6 @@ export type Decision = Readonly<{
   /** The store's time of the decision. */
   nowMs: number
   cost: number
-  minuteUsed: number
-  /** Without the points that were given back. */
-  dayUsed: number
   /** The number of strikes that still count. */
   strikes: number
   /** The end of the key's ban; 0 without a ban. */
@@ -101,133 +98,118 @@ export type Decision = Readonly<{
   /** Whether this request is the one that banned the key. */
   bans: boolean
   seen: Seen
+  /** Points that count as used beside the counters, by window: the shares of other gateways during an outage. */
+  elsewhere?: Elsewhere | undefined
   /** The points that operators have added to the limits of the question. */
   granted?: Granted | undefined
   /** The place of the decision: the store, this gateway's memory of an earlier refusal, or this gateway alone during an outage. */
   decidedBy: 'store' | 'memory' | 'alone'
 }>
 
+/** The points of a window that a decision counts as used. */
+export function usedBy({ seen, elsewhere }: Decision, window: Window): number {
+  return usedIn(seen, window) + (elsewhere?.[window.limit] ?? 0)
+}
+
 /**
- * Decides one request and counts it: ban, minute, day and strike, all in one step. The script for
+ * Decides one request and counts it: ban, windows and strike, all in one step. The script for
  * Redis does the same, line by line; one suite of tests holds both against one model.
  */
 export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
   const { key, cost, limits, bans } = ask
-  roll(state, nowMs)
+  roll(state, nowMs, ask.countsBrief ?? countsBrief(limits))
   const conduct = state.conducts?.get(key) ?? newConduct()
-  if (ask.seen) heal(state, conduct, ask.seen)
+  if (ask.seen) heal(state, conduct, ask.seen, nowMs)
   if (ask.owed) settle(state, ask.owed)
-  const granted = state.grants && grantedIn(state.grants, state.minute, state.day)
+  const granted = state.grants && grantedIn(state.grants, state)
   let verdict: Decision['verdict'] = 'admitted'
   let banned = false
   if (conduct.bannedUntilMs > nowMs) {
     verdict = 'banned'
-  } else if (!fits(state, cost, granted ? raised(limits, granted) : limits)) {
+  } else if (cost > 0 && !fits(state, cost, granted ? raised(limits, granted) : limits)) {
     banned = bans !== undefined && refuse(conduct, bans, nowMs)
     verdict = banned ? 'banned' : 'refused'
   } else if (cost > 0) {
-    state.minuteUsed += cost
-    state.dayUsed += cost
+    state.total += cost
     conduct.refusedAtMs = 0
   }
   if (!isBlank(conduct)) (state.conducts ??= new Map()).set(key, conduct)
-  return decision(state, conduct, verdict, banned, cost, nowMs, granted)
+  return decision(state, conduct, { verdict, bans: banned, cost, nowMs, granted })
 }
 
 /** A quota without any usage. */
 export function newQuota(): QuotaState {
-  return {
-    minute: 0,
-    minuteUsed: 0,
-    day: 0,
-    dayUsed: 0,
-    dayGivenBack: 0,
-    generation: 0,
-    conducts: undefined,
-  }
+  return { ...newCounters(), conducts: undefined }
 }
 
 /** The state of a key's limits; counts nothing. */
-export function standing(state: QuotaState, key: string, nowMs: number): Decision {
-  roll(state, nowMs)
+export function standing(
+  state: QuotaState,
+  { key, limits }: Pick<Ask, 'key' | 'limits'>,
+  nowMs: number,
+): Decision {
+  roll(state, nowMs, countsBrief(limits))
   const conduct = state.conducts?.get(key) ?? newConduct()
-  const granted = state.grants && grantedIn(state.grants, state.minute, state.day)
-  return decision(state, conduct, 'admitted', false, 0, nowMs, granted)
+  const granted = state.grants && grantedIn(state.grants, state)
+  return decision(state, conduct, { verdict: 'admitted', bans: false, cost: 0, nowMs, granted })
 }
 
-/** Gives the points of a request back to its day: to the counters, or to what they have left behind. */
-export function giveBack(state: QuotaState, cost: number, day: number): void {
-  const left = state.dayUsed - state.dayGivenBack
-  const counted = state.day === day ? Math.min(cost, left) : 0
-  state.dayGivenBack += counted
-  if (state.past && cost > counted) {
-    state.past = withPoints(state.past, day, counted - cost, state.day)
-  }
+/** Gives the points of a request back to its windows that still run; of an ended day, to what it has left behind. */
+export function giveBack(state: QuotaState, cost: number, admission: Counters): void {
+  const before = usedIn(state, dayWindow)
+  giveBackTo(state, cost, admission)
+  const given = before - usedIn(state, dayWindow)
+  if (!state.past || cost <= given) return
+  const today = numberOf(state, dayWindow)
+  state.past = withPoints(state.past, numberOf(admission, dayWindow), given - cost, today)
 }
 
-/** Takes the points of the day out of the counters: the day has ended, or an operator resets it. */
-export function leaveDay(state: QuotaState, today: number): void {
-  const points = state.dayUsed - state.dayGivenBack
-  if (points > 0) state.past = withPoints(state.past, state.day, points, today)
-  state.dayUsed = 0
-  state.dayGivenBack = 0
+/** Empties all windows, because an operator resets the quota. For the ledger its points stay. */
+export function reset(state: QuotaState): void {
+  leaveDay(state, numberOf(state, dayWindow), usedIn(state, dayWindow))
+  empty(state)
+}
+
+/** Adds points to what a day has left behind. */
+function leaveDay(state: QuotaState, day: number, points: number): void {
+  if (points > 0) state.past = withPoints(state.past, day, points, numberOf(state, dayWindow))
 }
 
 export function newConduct(): Conduct {
   return { refusedAtMs: 0, strikesMs: [], bannedUntilMs: 0, bans: 0 }
 }
 
-/** Begins a new minute and a new day where the old ones have ended. */
-export function roll(state: QuotaState, nowMs: number): void {
-  const minute = Math.floor(nowMs / minuteMs)
-  const day = Math.floor(nowMs / dayMs)
-  // A clock that is set back by less than a window doesn't begin the earlier one again.
-  if (state.minute !== minute && state.minute !== minute + 1) {
-    state.minute = minute
-    state.minuteUsed = 0
-  }
-  if (state.day !== day && state.day !== day + 1) {
-    leaveDay(state, day)
-    state.day = day
-  }
+/** Begins new windows where the old ones have ended. */
+export function roll(state: QuotaState, nowMs: number, countsBrief = false): void {
+  const [day, points] = [numberOf(state, dayWindow), usedIn(state, dayWindow)]
+  rollCounters(state, nowMs, countsBrief)
+  if (numberOf(state, dayWindow) !== day) leaveDay(state, day, points)
 }
 
 /** Takes the larger of the stored counters and those that a gateway has seen: a store may have lost writes. */
-function heal(state: QuotaState, conduct: Conduct, seen: Seen): void {
+function heal(state: QuotaState, conduct: Conduct, seen: Seen, nowMs: number): void {
   if (seen.generation < state.generation) return
   if (seen.generation > state.generation) {
     state.generation = seen.generation
-    state.minuteUsed = 0
-    state.dayUsed = 0
-    state.dayGivenBack = 0
+    empty(state)
+    setMonthFrom(state, seen.monthFrom, nowMs)
     conduct.bannedUntilMs = 0
   }
-  if (seen.minute === state.minute) state.minuteUsed = Math.max(state.minuteUsed, seen.minuteUsed)
-  if (seen.day === state.day) {
-    state.dayUsed = Math.max(state.dayUsed, seen.dayUsed)
-    state.dayGivenBack = Math.max(state.dayGivenBack, seen.dayGivenBack)
-  }
+  takeLarger(state, seen)
   conduct.bannedUntilMs = Math.max(conduct.bannedUntilMs, seen.bannedUntilMs)
 }
 
 /** Adds the points that a gateway admitted without the store: to windows that still run, else to what is past. */
 function settle(state: QuotaState, owed: Owed): void {
-  const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, by, number } = owed
   const settled = (state.settled ??= new Map())
-  if (number <= (settled.get(by) ?? 0)) return
-  settled.set(by, number)
-  const counts = generation >= state.generation
-  if (counts && minute === state.minute) state.minuteUsed += minuteUsed
-  if (counts && day === state.day) {
-    state.dayUsed += dayUsed
-    giveBack(state, dayGivenBack, day)
-  } else state.past = withPoints(state.past, day, dayUsed - dayGivenBack, state.day)
-}
-
-function fits(state: QuotaState, cost: number, { perMinute, perDay }: Limits): boolean {
-  if (cost === 0) return true
-  const dayUsed = state.dayUsed - state.dayGivenBack
-  return state.minuteUsed + cost <= perMinute && dayUsed + cost <= perDay
+  if (owed.number <= (settled.get(owed.by) ?? 0)) return
+  settled.set(owed.by, owed.number)
+  const before = usedIn(state, dayWindow)
+  if (owed.generation >= state.generation) addReport(state, owed)
+  const left = usedIn(owed, dayWindow) - (usedIn(state, dayWindow) - before)
+  if (left === 0) return
+  const today = numberOf(state, dayWindow)
+  state.past = withPoints(state.past, numberOf(owed, dayWindow), left, today)
 }
 
 /** Notes a refusal; `true` if it bans the key. */
@@ -250,27 +232,23 @@ function isBlank({ refusedAtMs, strikesMs, bannedUntilMs }: Conduct): boolean {
   return refusedAtMs === 0 && strikesMs.length === 0 && bannedUntilMs === 0
 }
 
+type Outcome = Pick<Decision, 'verdict' | 'bans' | 'cost' | 'nowMs' | 'granted'>
+
 function decision(
   state: QuotaState,
   conduct: Conduct,
-  verdict: Decision['verdict'],
-  bans: boolean,
-  cost: number,
-  nowMs: number,
-  granted: Granted | undefined,
+  { verdict, bans, cost, nowMs, granted }: Outcome,
 ): Decision {
-  const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation } = state
   const bannedUntilMs = conduct.bannedUntilMs > nowMs ? conduct.bannedUntilMs : 0
   return {
     verdict,
     nowMs,
     cost,
-    minuteUsed,
-    dayUsed: dayUsed - dayGivenBack,
     strikes: conduct.strikesMs.length,
     bannedUntilMs,
     bans,
-    seen: { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, bannedUntilMs },
+    seen: { ...copyOf(state), bannedUntilMs },
+    elsewhere: undefined,
     granted,
     decidedBy: 'store',
   }

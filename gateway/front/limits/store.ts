@@ -1,3 +1,4 @@
+import type { Counters } from './counters.ts'
 import type { Grant, NewGrant } from './grants.ts'
 import type { Ask, Decision } from './step.ts'
 
@@ -31,13 +32,15 @@ export interface QuotaStore {
   readonly isLocal: boolean
   /** Decides a request and counts it. With cost 0 it counts nothing, and gives the state of the limits. */
   decide(quota: string, ask: Ask): Decision | Promise<Decision>
-  /** Gives the points of a request back to its day: to the counters if that day still runs, else for the ledger. */
-  giveBack(quota: string, cost: number, day: number): void | Promise<void>
-  /** Empties both windows of a quota. For the ledger its points stay. */
+  /** Gives the points of a request back: to the windows of its admission that still run; of an ended day, for the ledger. */
+  giveBack(quota: string, cost: number, admission: Counters): void | Promise<void>
+  /** Empties all windows of a quota. For the ledger its points stay. */
   reset(quota: string): Promise<void>
+  /** Has the months of a quota begin on another day, 1 to 28. The running one begins anew, other windows go on. */
+  setMonthFrom(quota: string, monthFrom: number): Promise<void>
   /**
-   * Adds points to the limits of this minute and this day; they are gone with their window. Several add up. `false` if the
-   * quota has `mostGrants` of this day already.
+   * Adds points to the limits of windows that run; they are gone with their window. Several add up. `false` if the quota
+   * has `mostGrants` already whose windows run.
    */
   grant(quota: string, grant: NewGrant): Promise<boolean>
   /** The latest grants to a quota, the oldest first. Some may be of windows that have ended. */

@@ -1,7 +1,9 @@
+import type { WindowName } from '../../../shared/windows.ts'
+
 /** Points of one address that the other gateways haven't heard of, in one of its windows. */
 export type StrangerPoints = Readonly<{
   address: string
-  window: 'minute' | 'day'
+  window: WindowName
   /** The window, counted from 1970 in UTC. */
   number: number
   /** The rest of the window, after which nobody asks for this count. */

@@ -6,9 +6,11 @@ import { FleetCounts, type StrangerAddress } from './fleet-counts.ts'
 import { usedUp } from './acted.ts'
 import { waitRefusal } from './wait-refusal.ts'
 import type { Standing } from './headers.ts'
-import type { Limits } from './limits.ts'
+import { fits } from './counters.ts'
+import { isLimited, type Limits } from './limits.ts'
 import { newQuota, standing, step, type Decision } from './step.ts'
 import type { StrangerStore } from './stranger-store.ts'
+import { steadyWindows } from '../../../shared/windows.ts'
 
 /** The least number of addresses that are remembered. The longest quiet ones make room for new ones. */
 const leastAddresses = 10_000
@@ -57,21 +59,23 @@ export class Strangers {
   /** The state of an address's limits; counts nothing. */
   stand(address: string): Decision {
     const name = neighbourhoodOf(address)
-    return standing(this.#addresses.get(name)?.quota ?? newQuota(), name, this.#clock())
+    const { limits } = this
+    const quota = this.#addresses.get(name)?.quota ?? newQuota()
+    return standing(quota, { key: name, limits }, this.#clock())
   }
 
   /** The refusal of an address that had sent too many requests, for a test key; `undefined` where that never happens. */
   actedRefusal(address: string): { refusal: Refusal; standing: Standing } | undefined {
     const { limits } = this
     const real = { decision: this.stand(address), limits }
-    const standing = usedUp(real, 'minute', 1) ?? usedUp(real, 'day', 1)
+    const limited = steadyWindows.find((window) => isLimited(limits, window))
+    const standing = limited && usedUp(real, limited, 1)
     return standing && { refusal: waitRefusal('too_many_failed_attempts', standing), standing }
   }
 
   /** Whether the next request of an address would exceed its limits. */
   isOver(address: string): boolean {
-    const { minuteUsed, dayUsed } = this.stand(address)
-    return minuteUsed >= this.limits.perMinute || dayUsed >= this.limits.perDay
+    return !fits(this.stand(address).seen, 1, this.limits)
   }
 
   close(): void {

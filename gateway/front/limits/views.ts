@@ -1,8 +1,9 @@
 import { endIso } from '../../../shared/times.ts'
 import type { Ban } from './store.ts'
-import { windows, type Standing } from './headers.ts'
-import { noticeOf, type NearDay } from './near.ts'
+import { limitedWindows, type Standing, type WindowState } from './headers.ts'
+import { noticeOf, type NearEnds } from './near.ts'
 import type { BanRules } from './step.ts'
+import { windows, type RequiredName, type WindowName } from '../../../shared/windows.ts'
 
 /** A ban as operators are told of it. */
 export function banView({ key, name, untilMs }: Pick<Ban, 'key' | 'untilMs'> & { name?: string }) {
@@ -14,21 +15,19 @@ export type BanView = ReturnType<typeof banView>
 /** How a caller stands: what it is told itself at the quota path, and an operator by its key. */
 export function standingView(plan: string, standing: Standing) {
   const { strikes, bannedUntilMs } = standing.decision
-  const { minute, day } = windows(standing.decision, standing.limits)
   return {
     plan,
-    minute: windowView(minute),
-    day: windowView(day),
+    ...windowViews(limitedWindows(standing.decision, standing.limits)),
     strikes,
     bannedUntil: bannedUntilMs > 0 ? Math.ceil(bannedUntilMs / 1000) : null,
   }
 }
 
-/** How a caller stands, as the quota path tells it: also where strikes become a ban, and whether the day is nearly used up. */
+/** How a caller stands, as the quota path tells it: also where strikes become a ban, and whether a long window is nearly used up. */
 export function ownStandingView(
   plan: string,
   standing: Standing,
-  { bans, near }: Readonly<{ bans?: BanRules | undefined; near?: NearDay | undefined }> = {},
+  { bans, near }: Readonly<{ bans?: BanRules | undefined; near?: NearEnds | undefined }> = {},
 ) {
   return {
     ...standingView(plan, standing),
@@ -39,8 +38,23 @@ export function ownStandingView(
 
 export type OwnStanding = ReturnType<typeof ownStandingView>
 
-function windowView(window: ReturnType<typeof windows>['minute']) {
-  if (!window) return null
-  const { limit, remaining, resetMs } = window
+export type WindowView = Readonly<{ limit: number; remaining: number; reset: number }>
+
+/** The windows that have a limit, and `null` for those whose limit each plan says. */
+export type WindowViews = Readonly<
+  Record<RequiredName, WindowView | null> & { [Name in WindowName]?: WindowView | null }
+>
+
+function windowViews(states: Partial<Record<WindowName, WindowState>>): WindowViews {
+  const views: Partial<Record<WindowName, WindowView | null>> = {}
+  for (const { name, isRequired } of windows) {
+    const state = states[name]
+    if (state) views[name] = windowView(state)
+    else if (isRequired) views[name] = null
+  }
+  return views as WindowViews
+}
+
+function windowView({ limit, remaining, resetMs }: WindowState): WindowView {
   return { limit, remaining, reset: Math.ceil(resetMs / 1000) }
 }

@@ -4,6 +4,7 @@ import { waitText } from '../../../shared/times.ts'
 import { earnedText, isEarned } from './ban-ends.ts'
 import { retryAfter, decisiveWindow, endOfWait, type Standing } from './headers.ts'
 import type { BanRules } from './step.ts'
+import type { WindowName } from '../../../shared/windows.ts'
 
 type Code = 'rate_limit_exceeded' | 'key_banned' | 'too_many_failed_attempts'
 
@@ -12,7 +13,8 @@ const refusalsByContent = new BoundedMap<Refusal>(1_000)
 
 /** A 429 that says why, until when to wait, and what happens to a caller that doesn't wait. */
 export function waitRefusal(code: Code, standing: Standing, bans?: BanRules): Refusal {
-  const { limit = 0, name } = decisiveWindow(standing.decision, standing.limits) ?? {}
+  const { limit = 0, window } = decisiveWindow(standing.decision, standing.limits) ?? {}
+  const name = window?.name
   const { strikes, nowMs } = standing.decision
   const [seconds, endMs] = [retryAfter(standing), endOfWait(standing)]
   const content = `${code} ${limit} ${name} ${seconds} ${endMs} ${strikes} ${bans?.strikes}`
@@ -26,7 +28,7 @@ export function waitRefusal(code: Code, standing: Standing, bans?: BanRules): Re
     code === 'key_banned'
       ? `Your key is banned until ${when}: ${why}`
       : code === 'rate_limit_exceeded'
-        ? `${limit.toLocaleString('en')} requests a ${name} are used up. Try again at ${when}.${strikeWarning(strikes, bans)}`
+        ? `${limit.toLocaleString('en')} requests ${window?.each} are used up. Try again at ${when}.${strikeWarning(strikes, bans)}`
         : `Too many requests without a valid key came from your address. Try again at ${when}.`
   const refusal = new Refusal(code, sentence, {
     'retry-after': String(seconds),
@@ -36,7 +38,7 @@ export function waitRefusal(code: Code, standing: Standing, bans?: BanRules): Re
   return refusal
 }
 
-function reasonFor(code: Code, window: 'minute' | 'day' | undefined): Reason | undefined {
+function reasonFor(code: Code, window: WindowName | undefined): Reason | undefined {
   if (code === 'too_many_failed_attempts') return 'strangers'
   return code === 'key_banned' ? 'ban' : window
 }

@@ -1,7 +1,7 @@
 import type { Config, PortalSettings } from '../config/config.ts'
 import type { Deprecation } from '../config/deprecations.ts'
 import { keyPaths } from '../http/own-paths.ts'
-import type { Limits } from '../limits/limits.ts'
+import { limitsView } from '../limits/limits.ts'
 import type { Plan } from '../limits/plan.ts'
 
 /**
@@ -41,12 +41,6 @@ function planView({ name, limits, bans, methods, paths }: Plan) {
     methods: methods ?? null,
     paths: paths ?? null,
   }
-}
-
-/** `null` is unlimited. */
-function limitsView({ perMinute, perDay }: Limits) {
-  const view = (limit: number): number | null => (limit === Infinity ? null : limit)
-  return { perMinute: view(perMinute), perDay: view(perDay) }
 }
 
 function deprecationView(deprecation: Deprecation) {

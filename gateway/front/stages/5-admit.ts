@@ -13,7 +13,8 @@ import { bodied, tooManyAtOnce } from '../forwarding/refusals.ts'
 import { waitRefusal } from '../limits/wait-refusal.ts'
 import type { Standing } from '../limits/headers.ts'
 import { limitsIn } from '../limits/grants.ts'
-import type { Limits } from '../limits/limits.ts'
+import { limitOf, type Limits } from '../limits/limits.ts'
+import { shortest, windows, type Window } from '../../../shared/windows.ts'
 import type { Quotas } from '../limits/quotas.ts'
 import type { Decision } from '../limits/step.ts'
 import type { Terms } from '../keys/terms.ts'
@@ -53,7 +54,7 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
       record.share = share
     }
     const { limits } = terms
-    if (cost > 1 && cost > mostPoints(limits)) record.forbidden ??= 'cost'
+    if (tooSmall(cost, limits)) record.forbidden ??= 'cost'
     if (act?.name === 'forbidden') {
       act.isActed = record.forbidden === undefined
       record.forbidden ??= 'method'
@@ -164,17 +165,17 @@ const forbiddenSentences = {
   address: 'Your key is not for this address: it is restricted to others.',
 }
 
-/** The most points that one request can cost and be admitted. */
-function mostPoints({ perMinute, perDay }: Limits): number {
-  return Math.min(perMinute, perDay)
+/** The shortest window that never has room for so many points. */
+function tooSmall(cost: number, limits: Limits): Window | undefined {
+  return cost > 1 ? windows.find((window) => cost > limitOf(limits, window)) : undefined
 }
 
-function tooExpensive(cost: number, { perMinute, perDay }: Limits): Refusal {
-  const [limit, window] = cost > perMinute ? [perMinute, 'minute'] : [perDay, 'day']
-  const [points, allowed] = [cost, limit].map((each) => each.toLocaleString('en'))
+function tooExpensive(cost: number, limits: Limits): Refusal {
+  const window = tooSmall(cost, limits) ?? shortest
+  const [points, allowed] = [cost, limitOf(limits, window)].map((each) => each.toLocaleString('en'))
   return new Refusal(
     'forbidden',
-    `This request costs ${points} points; your limit is ${allowed} a ${window}.`,
+    `This request costs ${points} points; your limit is ${allowed} ${window.each}.`,
   ).because('cost')
 }
 

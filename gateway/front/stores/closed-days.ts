@@ -1,5 +1,5 @@
 import { ledgerDays, type ClosedDay, type LedgerStore } from '../records/ledger-store.ts'
-import { dayMs } from '../limits/step.ts'
+import { dayMs } from '../../../shared/windows.ts'
 
 /** All closed days of a ledger, the oldest first. */
 export async function* closedDays(

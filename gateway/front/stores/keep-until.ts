@@ -1,17 +1,24 @@
 import { isOfCallers, pastDays } from '../limits/past-points.ts'
-import { dayMs, type QuotaState } from '../limits/step.ts'
+import { numberOf } from '../limits/counters.ts'
+import type { QuotaState } from '../limits/step.ts'
+import { dayMs, dayWindow, endsAtMs, steadyWindows } from '../../../shared/windows.ts'
 
 /** How long an ended ban is kept, so that the next one can continue the row. */
 const rememberedMs = 2 * dayMs
 
 /**
- * The time after which a quota no longer matters: the end of its day, of its grants and of the memory of its bans. A
- * caller's quota waits `pastDays` longer for the ledger.
+ * The time after which a quota no longer matters: the end of its windows and of the memory of its bans. A caller's quota
+ * waits `pastDays` longer than its day for the ledger; one that an app counts lasts for its day.
  */
-export function keepUntil(quota: string, { day, conducts, grants }: QuotaState): number {
-  const lastDay = Math.max(day + (isOfCallers(quota) ? pastDays : 0), grants?.day ?? 0)
-  let until = (lastDay + 1) * dayMs
-  for (const { bannedUntilMs } of conducts?.values() ?? []) {
+export function keepUntil(quota: string, state: QuotaState): number {
+  let until = endsAtMs(dayWindow, numberOf(state, dayWindow))
+  if (isOfCallers(quota)) {
+    until += pastDays * dayMs
+    for (const window of steadyWindows) {
+      until = Math.max(until, endsAtMs(window, numberOf(state, window)))
+    }
+  }
+  for (const { bannedUntilMs } of state.conducts?.values() ?? []) {
     if (bannedUntilMs > 0) until = Math.max(until, bannedUntilMs + rememberedMs)
   }
   return until

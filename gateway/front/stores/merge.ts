@@ -1,4 +1,5 @@
 import { laterGrants } from '../limits/grants.ts'
+import { mergedCounters } from '../limits/recount.ts'
 import { mergedPast } from '../limits/past-points.ts'
 import type { Conduct, QuotaState } from '../limits/step.ts'
 import { auditEntriesFrom, auditText, type AuditEntry } from '../records/audit-store.ts'
@@ -17,20 +18,8 @@ function withLargerCounts(one: QuotaState, other: QuotaState): QuotaState {
   if (one.generation !== other.generation) {
     return { ...(one.generation > other.generation ? one : other), grants }
   }
-  const ofMinute = one.minute > other.minute ? one : other
-  const ofDay = one.day > other.day ? one : other
-  const isSameMinute = one.minute === other.minute
-  const isSameDay = one.day === other.day
-  return {
-    minute: ofMinute.minute,
-    minuteUsed: isSameMinute ? Math.max(one.minuteUsed, other.minuteUsed) : ofMinute.minuteUsed,
-    day: ofDay.day,
-    dayUsed: isSameDay ? Math.max(one.dayUsed, other.dayUsed) : ofDay.dayUsed,
-    dayGivenBack: isSameDay ? Math.max(one.dayGivenBack, other.dayGivenBack) : ofDay.dayGivenBack,
-    generation: one.generation,
-    conducts: worseConducts(one.conducts, other.conducts),
-    grants,
-  }
+  const conducts = worseConducts(one.conducts, other.conducts)
+  return { ...mergedCounters(one, other), conducts, grants }
 }
 
 type Conducts = QuotaState['conducts']

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os'
 import type { Deprecation } from '../../front/config/deprecations.ts'
-import type { Limits } from '../../front/limits/limits.ts'
+import { limitOf } from '../../front/limits/limits.ts'
 import type { Plan } from '../../front/limits/plan.ts'
-import { limitFrom } from '../../front/limits/plan.ts'
+import { limitFrom, limitsFrom } from '../../front/limits/limit-settings.ts'
 import { shadowOf } from '../../front/limits/shadow.ts'
 import type { BanRules } from '../../front/limits/step.ts'
 import type {
@@ -17,6 +17,7 @@ import type {
 import { methodsOf, withHead } from '../../front/http/methods.ts'
 import { secretsIn } from '../notices/signature.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../../shared/units.ts'
+import { byLimit } from '../../../shared/windows.ts'
 import type { CompleteFile } from './defaults.ts'
 
 /** Reads files that the configuration names: certificates, and an OpenAPI document as JSON. */
@@ -93,15 +94,9 @@ function planFrom(name: string, plan: CompleteFile['plans'][string]): Plan {
   const { bans, methods, paths } = plan
   const all = { name, limits, bans: bans === 'on', methods: methods && withHead(methods), paths }
   if (limits === 'custom' || !('shadow' in plan) || !plan.shadow) return all
-  const { perMinute = limits.perMinute, perDay = limits.perDay } = plan.shadow
-  return { ...all, shadow: shadowOf(name, limitsFrom({ perMinute, perDay })) }
-}
-
-function limitsFrom({
-  perMinute,
-  perDay,
-}: Pick<CompleteFile['strangers'], 'perMinute' | 'perDay'>): Limits {
-  return { perMinute: limitFrom(perMinute) ?? Infinity, perDay: limitFrom(perDay) ?? Infinity }
+  const { shadow } = plan
+  const lower = byLimit((window) => limitFrom(shadow[window.limit]) ?? limitOf(limits, window))
+  return { ...all, shadow: shadowOf(name, lower) }
 }
 
 function bansFrom(bans: CompleteFile['bans']): BanRules {

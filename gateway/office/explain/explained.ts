@@ -1,6 +1,7 @@
 import { loggable } from '../../../shared/log.ts'
 import { endIso } from '../../../shared/times.ts'
 import type { KeptRefusal, KeptWindow } from '../../front/counts/refusal-block.ts'
+import { windows, type OptionalName, type RequiredName } from '../../../shared/windows.ts'
 import { sentenceOf, whyOf } from './sentences.ts'
 
 /** A refused or failed answer as operators are told of it; `gateway` is the name of the one that gave it. */
@@ -24,8 +25,7 @@ export function explained(kept: KeptRefusal, gateway: string) {
     code: kept.code ?? null,
     reason: whyOf(kept),
     cost: kept.cost,
-    minute: windowView(kept.minute),
-    day: windowView(kept.day),
+    ...windowViews(kept.windows),
     strikes: kept.strikes,
     bannedUntil: bannedUntilMs > 0 ? endIso(bannedUntilMs) : null,
     decidedBy: kept.decidedBy ?? null,
@@ -37,6 +37,17 @@ export function explained(kept: KeptRefusal, gateway: string) {
     sentence: sentenceOf(kept),
   }
 }
+
+type WindowViews = Readonly<
+  Record<RequiredName, WindowView | null> & { [Name in OptionalName]?: WindowView | null }
+>
+
+function windowViews(kept: KeptRefusal['windows']): WindowViews {
+  const shown = windows.filter(({ name, isRequired }) => isRequired || kept[name])
+  return Object.fromEntries(shown.map(({ name }) => [name, windowView(kept[name])])) as WindowViews
+}
+
+export type WindowView = NonNullable<ReturnType<typeof windowView>>
 
 /** `reset` is in Unix seconds, as in the answer's headers. */
 function windowView(window: KeptWindow | undefined) {

@@ -1,5 +1,6 @@
 import type { Reason, RefusalCode } from '../../../shared/refusal.ts'
 import { endText } from '../../../shared/times.ts'
+import { byWindow, longestFirst, type Window } from '../../../shared/windows.ts'
 import { earnedText, isEarned } from '../../front/limits/ban-ends.ts'
 import type { KeptRefusal, KeptWindow } from '../../front/counts/refusal-block.ts'
 
@@ -38,8 +39,7 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
   path: (kept) => `The key ${nameOf(kept)} is restricted to other paths.`,
   address: (kept) => `The key ${nameOf(kept)} is restricted to other addresses.`,
   cost: (kept) => `A request of ${kept.route} costs more points than the key has in a window.`,
-  minute: (kept) => ofWindow('minute', kept.minute, kept),
-  day: (kept) => ofWindow('day', kept.day, kept),
+  ...byWindow<Say>((window) => (kept) => ofWindow(window, kept)),
   ban: (kept) =>
     `The key ${nameOf(kept)} is banned: ${causeOf(kept)}. ${again(kept.bannedUntilMs)}`,
   pace: () => 'The gateway’s own endpoints were asked more often than they answer one key.',
@@ -73,14 +73,11 @@ function bySide({ status, code }: KeptRefusal): string {
   return `The gateway answered ${status}, ${code ?? 'without a code'}.`
 }
 
-function ofWindow(
-  name: 'minute' | 'day',
-  window: KeptWindow | undefined,
-  kept: KeptRefusal,
-): string {
-  if (!window) return bySide(kept)
-  const { limit, used = limit, resetMs } = window
-  const inWindow = name === 'minute' ? 'in this minute' : 'on this day'
+function ofWindow({ name }: Window, kept: KeptRefusal): string {
+  const keptWindow = kept.windows[name]
+  if (!keptWindow) return bySide(kept)
+  const { limit, used = limit, resetMs } = keptWindow
+  const inWindow = `${name === 'day' ? 'on' : 'in'} this ${name}`
   const points = kept.cost === 1 ? '' : ' points'
   const needs = kept.cost === 1 ? '' : `, and it costs ${count(kept.cost)}`
   const sentence = `${count(used)} of ${count(limit)}${points} ${inWindow} were used${needs} (${whoseText(kept.caller ?? {})}).`
@@ -114,8 +111,10 @@ function causeOf({ bannedUntilMs }: KeptRefusal): string {
   return isEarned(bannedUntilMs) ? earnedText() : 'an operator has banned it'
 }
 
-function fullWindow({ minute, day }: KeptRefusal): KeptWindow | undefined {
-  return day && (day.used ?? 0) >= day.limit ? day : minute
+/** The longest window that is full, else the shortest one. */
+function fullWindow({ windows: kept }: KeptRefusal): KeptWindow | undefined {
+  const shown = longestFirst.flatMap(({ name }) => kept[name] ?? [])
+  return shown.find(({ limit, used = 0 }) => used >= limit) ?? shown.at(-1)
 }
 
 function nameOf({ caller }: KeptRefusal): string {

@@ -1,4 +1,4 @@
-import { dayMs } from '../../front/limits/step.ts'
+import { dayMs } from '../../../shared/windows.ts'
 import type { Limits } from '../../front/limits/limits.ts'
 import type { Plan } from '../../front/limits/plan.ts'
 import type { AuditStore } from '../../front/records/audit-store.ts'

@@ -1,6 +1,6 @@
 import type { KeyStore } from '../../front/keys/store.ts'
 import type { Plan } from '../../front/limits/plan.ts'
-import { dayMs } from '../../front/limits/step.ts'
+import { dayMs } from '../../../shared/windows.ts'
 import { dayText } from '../../front/counts/usage.ts'
 import { numbersPerDay, type DayPeak, type PeakStore } from '../../front/counts/peak-store.ts'
 import { plannedQuotas, type PlannedQuota } from './planned-quotas.ts'

@@ -1,6 +1,6 @@
 import type { KeyStore } from '../../front/keys/store.ts'
 import type { Plan } from '../../front/limits/plan.ts'
-import { dayMs } from '../../front/limits/step.ts'
+import { dayMs } from '../../../shared/windows.ts'
 import type { QuotaStore } from '../../front/limits/store.ts'
 import type { AuditStore } from '../../front/records/audit-store.ts'
 import { dayText } from '../../front/counts/usage.ts'

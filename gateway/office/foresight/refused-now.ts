@@ -1,3 +1,4 @@
+import { fits } from '../../front/limits/counters.ts'
 import type { QuotaStore } from '../../front/limits/store.ts'
 import type { PlannedQuota } from './planned-quotas.ts'
 
@@ -18,8 +19,8 @@ export async function refusedNow(
   }
   const decide = async ({ quota, key, then, isShutOut }: PlannedQuota): Promise<void> => {
     if (isShutOut) return void refused.add(quota)
-    const { minuteUsed, dayUsed } = await store.decide(quota, { key, cost: 0, limits: then })
-    if (minuteUsed >= then.perMinute || dayUsed >= then.perDay) refused.add(quota)
+    const { seen } = await store.decide(quota, { key, cost: 0, limits: then })
+    if (!fits(seen, 1, then)) refused.add(quota)
   }
   // The store answers for the next ones while these are read.
   let before: Promise<unknown> = Promise.resolve()

@@ -1,6 +1,6 @@
 import { breathe } from '../../../shared/breathe.ts'
 import { pastDays } from '../../front/limits/past-points.ts'
-import { dayMs } from '../../front/limits/step.ts'
+import { dayMs } from '../../../shared/windows.ts'
 import type { Stores } from '../../front/stores/stores.ts'
 import { gathered, type Sources } from './gather.ts'
 import { linesOf, PlanSums, type LedgerBy, type LedgerLine } from './lines.ts'

@@ -1,9 +1,12 @@
 import { whole, type NearLimit } from '../../front/counts/near-limits.ts'
-import { dayMs } from '../../front/limits/step.ts'
+import { numberOf } from '../../front/limits/counters.ts'
+import { limitOf } from '../../front/limits/limits.ts'
+import { usedBy } from '../../front/limits/step.ts'
+import { dayWindow, endsAtMs } from '../../../shared/windows.ts'
 import { noticedKey, noticeOf, type NewNotice } from '../../front/records/notice.ts'
 import type { Outbox } from './outbox.ts'
 
-/** The percentages of a day that some address wants to hear of, rising. */
+/** The percentages of a window that some address wants to hear of, rising. */
 export function watchedPercents(outbox: Outbox, percents: readonly number[]): number[] {
   const near = outbox.wants('key.near_limit') ? percents : []
   const full = outbox.wants('key.limit_reached') ? [whole] : []
@@ -11,29 +14,26 @@ export function watchedPercents(outbox: Outbox, percents: readonly number[]): nu
 }
 
 /**
- * The notice of a percentage: once a day, quota, percentage and limit. One from a gateway that only found it crossed yields
- * to any other of the same percentage and day.
+ * The notice of a percentage: once a window, quota, percentage and limit. One from a gateway that only found it crossed yields
+ * to any other of the same percentage and window.
  */
-export function nearLimitNotice({
-  caller,
-  decision,
-  limits,
-  percent,
-  crosses,
-}: NearLimit): NewNotice {
+export function nearLimitNotice(near: NearLimit): NewNotice {
+  const { caller, decision, limits, window, percent, crosses } = near
   const { id, name, account, isTest: test, plan, quota } = caller
-  const { day } = decision.seen
+  const number = numberOf(decision.seen, window)
+  const limit = limitOf(limits, window)
   const data = {
     key: noticedKey({ id, name, account, test }),
     plan,
-    window: 'day',
+    window: window.name,
     percent,
-    limit: limits.perDay,
-    used: decision.dayUsed,
-    resetsAt: new Date((day + 1) * dayMs).toISOString(),
+    limit,
+    used: usedBy(decision, window),
+    resetsAt: new Date(endsAtMs(window, number)).toISOString(),
   }
   const type = percent === whole ? 'key.limit_reached' : 'key.near_limit'
-  const about = [quota, day, percent]
-  const event = { type, parts: [...about, limits.perDay], atMs: decision.nowMs, data } as const
+  // A day's has the parts that it always had: another name would send it again.
+  const about = [quota, ...(window === dayWindow ? [] : [window.name]), number, percent]
+  const event = { type, parts: [...about, limit], atMs: decision.nowMs, data } as const
   return noticeOf(event, { mark: about.join(' '), yields: !crosses })
 }

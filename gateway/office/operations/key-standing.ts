@@ -1,10 +1,11 @@
 import { quotaOf, type Key } from '../../front/keys/key.ts'
-import { standingView } from '../../front/limits/views.ts'
+import { numberOf } from '../../front/limits/counters.ts'
+import { standingView, type WindowView, type WindowViews } from '../../front/limits/views.ts'
 import type { BanCause } from './ban-cause.ts'
-import { dayMs } from '../../front/limits/step.ts'
+import { numberAt, windows, type OptionalName, type RequiredName } from '../../../shared/windows.ts'
 import type { Grant } from '../../front/limits/grants.ts'
-import type { Limits } from '../../front/limits/limits.ts'
-import type { Decision } from '../../front/limits/step.ts'
+import type { Limits, LimitsView } from '../../front/limits/limits.ts'
+import { usedBy, type Decision } from '../../front/limits/step.ts'
 
 /** The answers of the stores about one key. */
 export type StandingFacts = Readonly<{
@@ -23,13 +24,12 @@ export type KeyStanding = ReturnType<typeof keyStanding>
 /** The state of a key's limits for operators. Callers see less of it at the quota path. */
 export function keyStanding(key: Key, facts: StandingFacts) {
   const { decision, limits, grants, cause, isOffered } = facts
-  const { minute, day, strikes, bannedUntil } = standingView(key.plan, { decision, limits })
+  const { strikes, bannedUntil, ...views } = standingView(key.plan, { decision, limits })
   return {
     /** `key:` or `account:`, and a name. */
     quota: quotaOf(key),
     offered: isOffered,
-    minute: minute && { ...minute, used: decision.minuteUsed },
-    day: day && { ...day, used: decision.dayUsed },
+    ...usedViews(views, decision),
     strikes,
     bannedUntil,
     ban: cause,
@@ -37,11 +37,33 @@ export function keyStanding(key: Key, facts: StandingFacts) {
   }
 }
 
+/** A window of a key's quota, for operators. */
+export type UsedWindow = WindowView & Readonly<{ used: number }>
+
+type UsedViews = Readonly<
+  Record<RequiredName, UsedWindow | null> & { [Name in OptionalName]?: UsedWindow | null }
+>
+
+function usedViews(views: WindowViews, decision: Decision): UsedViews {
+  const shown = windows.flatMap((window) => {
+    const view = views[window.name]
+    if (view === undefined) return []
+    return [[window.name, view && { ...view, used: usedBy(decision, window) }]]
+  })
+  return Object.fromEntries(shown) as UsedViews
+}
+
 /** A grant, if it is of a window that still runs; points of a window that has ended are `null`. */
 function grantView(grant: Grant, { seen }: Decision) {
-  const perDay = grant.day === seen.day ? grant.perDay || null : null
-  const perMinute = grant.minute === seen.minute ? grant.perMinute || null : null
-  if (perDay === null && perMinute === null) return []
-  const day = new Date(grant.day * dayMs).toISOString().slice(0, 10)
-  return [{ day, perDay, perMinute, by: grant.by, note: grant.note ?? null }]
+  const running = windows.filter((window) => {
+    const number = numberAt(window, grant.atMs, seen.monthFrom)
+    return grant[window.limit] !== undefined && number === numberOf(seen, window)
+  })
+  if (running.length === 0) return []
+  const day = new Date(grant.atMs).toISOString().slice(0, 10)
+  const shown = windows.filter((window) => window.isRequired || running.includes(window))
+  const points = Object.fromEntries(
+    shown.map((window) => [window.limit, running.includes(window) ? grant[window.limit] : null]),
+  ) as LimitsView
+  return [{ day, ...points, by: grant.by, note: grant.note ?? null }]
 }

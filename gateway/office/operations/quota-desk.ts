@@ -14,16 +14,14 @@ import { banView } from '../../front/limits/views.ts'
 import { causeOf } from './ban-cause.ts'
 import { keyStanding, type StandingFacts, type KeyStanding } from './key-standing.ts'
 import { limitsIn, mostGrants, type NewGrant } from '../../front/limits/grants.ts'
-import type { Limits } from '../../front/limits/limits.ts'
+import { noLimits, type Limits } from '../../front/limits/limits.ts'
+import { longestFirst, windows } from '../../../shared/windows.ts'
 import { effectiveLimits, type Plan } from '../../front/limits/plan.ts'
 
 export type KeyDetails = KeyView & Readonly<{ standing: KeyStanding }>
 
 /** A key by its name, with the state of its limits. */
 export type QuotaView = Pick<Key, 'id' | 'name' | 'plan'> & KeyStanding
-
-/** For a key whose plan isn't in the configuration any more: its usage is still shown. */
-const noLimits: Limits = { perMinute: Infinity, perDay: Infinity }
 
 export type QuotaDeskOptions = Readonly<{
   keys: KeyStore
@@ -134,7 +132,7 @@ export class QuotaDesk {
     return keyStanding(key, { ...(await this.#facts(key)), cause: null })
   }
 
-  /** Empties minute and day of a key's quota, which may be an account's; returns the quota's name. */
+  /** Empties all windows of a key's quota, which may be an account's; returns the quota's name. */
   async reset(id: string): Promise<string> {
     const key = await this.#key(id)
     const quota = quotaOf(key)
@@ -148,27 +146,27 @@ export class QuotaDesk {
   async grant(id: string, points: Omit<NewGrant, 'by'>): Promise<QuotaView> {
     const key = await this.#key(id)
     const quota = quotaOf(key)
-    const { minute, day, offered } = await this.#view(key)
-    for (const [window, name, added] of [
-      [minute, 'minute', points.perMinute],
-      [day, 'day', points.perDay],
-    ] as const) {
-      if (added === 0 || window) continue
-      const why = offered ? `has no limit a ${name}` : 'has no plan that is offered'
+    const before = await this.#view(key)
+    const granted = longestFirst.filter(({ limit }) => (points[limit] ?? 0) > 0)
+    for (const { name, each } of granted) {
+      if (before[name]) continue
+      const why = before.offered ? `has no limit ${each}` : 'has no plan that is offered'
       throw new KeyMistake(`“${key.name}” ${why}: there is nothing to add to`)
     }
     if (!(await this.#quota.grant(quota, { ...points, by: this.#by }))) {
-      const most = `${mostGrants} grants to it today, which is all that are kept`
+      const most = `${mostGrants} grants to it that hold still, which is all that are kept`
       throw new KeyMistake(`there are ${most}; give it limits for a time instead`, 'conflict')
     }
     const after = await this.#view(key)
-    const until = iso(((points.perDay > 0 ? after.day : after.minute)?.reset ?? 0) * 1_000)
-    const given = { quota, perDay: points.perDay || null, perMinute: points.perMinute || null }
+    const [longest] = granted
+    const until = iso(((longest && after[longest.name]?.reset) ?? 0) * 1_000)
+    const shown = windows.filter((window) => window.isRequired || granted.includes(window))
+    const given = Object.fromEntries(shown.map(({ limit }) => [limit, points[limit] || null]))
     await this.#noted?.({
       what: 'quota.grant',
       subject: id,
       before: null,
-      after: { ...given, note: points.note, until },
+      after: { quota, ...given, note: points.note, until },
     })
     return after
   }
@@ -187,11 +185,15 @@ export class QuotaDesk {
   }
 
   async #facts(key: Key): Promise<Omit<StandingFacts, 'cause'>> {
-    const ask = { key: key.id, cost: 0, limits: noLimits }
+    // The store's time may have ended a plan for a time, of which the question doesn't depend.
+    const offerAt = (nowMs: number): Limits | undefined => {
+      const inForce = settingsAt(key, nowMs)
+      const plan = this.#plans.get(inForce.plan)
+      return plan && effectiveLimits(plan, inForce.limits)
+    }
+    const ask = { key: key.id, cost: 0, limits: offerAt(this.#clock()) ?? noLimits }
     const decision = await this.#quota.decide(quotaOf(key), ask)
-    const inForce = settingsAt(key, decision.nowMs)
-    const plan = this.#plans.get(inForce.plan)
-    const offer = plan && effectiveLimits(plan, inForce.limits)
+    const offer = offerAt(decision.nowMs)
     const limits = limitsIn(decision, offer ?? noLimits)
     const grants = decision.granted ? await this.#quota.grants(quotaOf(key)) : []
     return { decision, limits, grants, isOffered: offer !== undefined }

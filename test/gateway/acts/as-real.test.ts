@@ -1,3 +1,4 @@
+import { byLimit, byWindow } from '../../../shared/windows.ts'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Fastify from 'fastify'
@@ -25,8 +26,10 @@ type Real = Readonly<{
 
 const twice = async (ask: Asks): Promise<Answer> => (await ask(), ask())
 const reals: Readonly<Record<ActName, Real>> = {
-  minute: { settings: { limits: { perMinute: 1, perDay: 9 } }, provoke: twice },
-  day: { settings: { limits: { perMinute: 9, perDay: 1 } }, provoke: twice },
+  ...byWindow(({ limit }) => ({
+    settings: { limits: { perMinute: 9, perDay: 9, [limit]: 1 } },
+    provoke: twice,
+  })),
   ban: {
     settings: { limits: { perMinute: 1 } },
     provoke: async (ask, { pass }) => (await twice(ask), pass(1), ask()),
@@ -142,7 +145,7 @@ t.test('the README says of every code how to get it', (t) => {
 
 t.test('on an app’s own guarded routes all is acted, before their handlers', async (t) => {
   const { config, stores, key } = await startStage(t)
-  const { headers } = await key({ limits: { perMinute: 100, perDay: 100 }, test: true })
+  const { headers } = await key({ limits: byLimit(() => 100), test: true })
   const handled: string[] = []
   const app = Fastify()
   t.teardown(() => app.close())

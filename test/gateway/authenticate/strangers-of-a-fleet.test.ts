@@ -1,3 +1,4 @@
+import { withUsed } from '../../support/counters.ts'
 import type { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { newKeyId, newToken } from '../../../gateway/front/keys/token.ts'
@@ -27,8 +28,8 @@ async function startOne(t: Test, options: GatewayOptions) {
     }
     return statuses
   }
-  const used = (address: string) => strangers.stand(address).minuteUsed
-  const usedOfDay = (address: string) => strangers.stand(address).dayUsed
+  const used = (address: string) => withUsed(strangers.stand(address)).minuteUsed
+  const usedOfDay = (address: string) => withUsed(strangers.stand(address)).dayUsed
   return { ...gateway, ask, used, usedOfDay }
 }
 

@@ -146,7 +146,7 @@ quota: { path: "\${QUOTA:-/a, b: {c}}" }
     ietfHeaders: true,
     keys: { cache: 7 },
   })
-  t.strictSame(config.plans.get('free')?.limits, { perMinute: 60, perDay: 1_000 })
+  t.match(config.plans.get('free')?.limits, { perMinute: 60, perDay: 1_000, perMonth: Infinity })
   t.match(config.plans.get('dear'), { limits: 'custom', bans: false })
   t.strictSame(config.upstreams.get('animals')?.targets, [
     { url: 'http://[::1]:8090', weight: 1 },

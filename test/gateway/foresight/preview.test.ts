@@ -1,3 +1,4 @@
+import { withUsed } from '../../support/counters.ts'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -8,7 +9,7 @@ import { simulation } from '../../../gateway/office/foresight/replay/simulation.
 import { Caller } from '../../../gateway/front/keys/caller.ts'
 import { Quotas } from '../../../gateway/front/limits/quotas.ts'
 import { shadowOf, wouldRefuse } from '../../../gateway/front/limits/shadow.ts'
-import { dayMs, minuteMs } from '../../../gateway/front/limits/step.ts'
+import { dayMs, minuteMs } from '../../../shared/windows.ts'
 import { redisAudit } from '../../../gateway/front/stores/redis/audit.ts'
 import { redisKeys } from '../../../gateway/front/stores/redis/keys.ts'
 import { redisPeaks } from '../../../gateway/front/stores/redis/peaks.ts'
@@ -96,10 +97,10 @@ t.test('a preview names the quotas and days that brute force names', async (t) =
       const limits = { limits: plan.limits, bans: undefined }
       const decision = await quotas.decide(one.caller, limits, one.cost)
       const isRefused = decision.verdict === 'refused'
-      const isMinute = decision.minuteUsed + one.cost > plan.limits.perMinute
+      const isMinute = withUsed(decision).minuteUsed + one.cost > plan.limits.perMinute
       peaks.note(one.caller, decision, isRefused ? (isMinute ? 'minute' : 'day') : undefined)
       const date = `${one.caller.quota} ${new Date(now).toISOString().slice(0, 10)}`
-      if (wouldRefuse(shadow, decision)) shadowDays.add(date)
+      if (wouldRefuse(shadow, decision).length > 0) shadowDays.add(date)
       sent.push({ ...one, day: date, minute: `${date} ${Math.floor(now / minuteMs)}` })
     }
     for (const { peaks } of gateways) await peaks.write()

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { shadowReport, type ShadowReport } from '../../../gateway/office/foresight/shadows.ts'
 import { shadowOf } from '../../../gateway/front/limits/shadow.ts'
-import { dayMs, minuteMs } from '../../../gateway/front/limits/step.ts'
+import { dayMs, minuteMs } from '../../../shared/windows.ts'
 import { reportText } from '../../../gateway/office/operations/shadow/report.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { startGateway, startUpstream } from '../../support/gateway.ts'

@@ -41,7 +41,7 @@ t.test('the commands copy and back up, and a gateway serves from what they wrote
   const ask = async ({ call }: Readonly<{ call: Call }>) =>
     (await call('GET', '/v1/pets', undefined, headers)).status
   const dayUsed = async (settings: StoreSettings) =>
-    (await dump(settings)).quotas[0]?.counters.dayUsed
+    (await dump(settings)).quotas[0]?.counters.day.counted
   for (let i = 0; i < 5; i++) t.equal(await ask(first), 200)
   await until(async () => (await dayUsed(storeAt(file))) === 5)
 

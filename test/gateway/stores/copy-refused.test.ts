@@ -1,7 +1,11 @@
+import { countedIn, givenBackIn, roll } from '../../../gateway/front/limits/counters.ts'
+import { withGrant } from '../../../gateway/front/limits/grants.ts'
+import { byWindow, dayMs } from '../../../shared/windows.ts'
+import { counted } from '../../support/counters.ts'
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { newQuota } from '../../../gateway/front/limits/step.ts'
+import { newQuota, type QuotaState } from '../../../gateway/front/limits/step.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
 import { permissionFault } from '../../../gateway/front/stores/embedded/permission.ts'
 import { mergedQuota } from '../../../gateway/front/stores/merge.ts'
@@ -124,52 +128,63 @@ t.test('a file that is written is nobody’s, and is in its place when it is who
 })
 
 t.test('of two counts the larger is right, and of two generations the later', (t) => {
-  const state = (more: object) => ({ ...newQuota(), minute: 5, day: 1, ...more })
+  const at = Date.UTC(2026, 5, 15, 12)
+  const state = (
+    counts: Parameters<typeof counted>[1],
+    back: Parameters<typeof counted>[1] = {},
+    ms = at,
+  ) => {
+    const quota = newQuota()
+    roll(quota, ms, false)
+    return counted(quota, counts, { back })
+  }
   const conduct = (bannedUntilMs: number, ...strikesMs: number[]) => {
     return { refusedAtMs: 0, strikesMs, bannedUntilMs, bans: 0 }
   }
-  const one = state({
-    ...{ minuteUsed: 3, dayUsed: 9, dayGivenBack: 1 },
+  const one = {
+    ...state({ minute: 3, day: 9, month: 9 }, { day: 1 }),
     conducts: new Map([
       ['a', conduct(10)],
       ['b', conduct(0, 1)],
     ]),
-  })
-  const other = state({
-    ...{ minuteUsed: 4, dayUsed: 8, dayGivenBack: 2 },
+  }
+  const other = {
+    ...state({ minute: 4, day: 8, month: 8 }, { day: 2 }),
     conducts: new Map([
       ['a', conduct(5, 1)],
       ['b', conduct(0, 1, 2)],
       ['c', conduct(7)],
     ]),
-  })
+  }
   for (const both of [mergedQuota(one, other), mergedQuota(other, one)]) {
-    t.match(both, { minuteUsed: 4, dayUsed: 9, dayGivenBack: 2, past: undefined })
+    t.match(countsOf(both), { minute: [4, 0], day: [9, 2], month: [9, 0] })
+    t.equal(both.past, undefined)
     const { conducts } = both
     t.strictSame(
       ['a', 'b', 'c'].map((key) => conducts?.get(key)),
       [conduct(10), conduct(0, 1, 2), conduct(7)],
     )
   }
-  const later = state({ minute: 6, minuteUsed: 1, day: 2, dayUsed: 1 })
-  t.match(mergedQuota(one, later), {
-    minute: 6,
-    minuteUsed: 1,
-    day: 2,
-    dayUsed: 1,
-    dayGivenBack: 0,
-    past: '1,8;',
-  })
-  const reset = state({ generation: 1 })
-  const given = { day: 1, minute: 5, perMinute: 0, perDay: 7 }
-  for (const granted of [undefined, { ...given, each: [{ ...given, by: 'a' }] }]) {
+  const later = state({ minute: 1, day: 1, month: 10 }, {}, at + dayMs)
+  const merged = mergedQuota(one, later)
+  t.match(countsOf(merged), { minute: [1, 0], day: [1, 0], month: [10, 0] })
+  const day = at / dayMs - 0.5
+  t.equal(merged.past, `${day},8;`)
+  const reset = { ...state({}), generation: 1 }
+  const given = withGrant(undefined, { atMs: at, perDay: 7, by: 'a' }, 1)
+  for (const granted of [undefined, given]) {
     const before = { ...one, grants: granted }
-    const expected = { ...reset, grants: granted, past: '1,8;' }
+    const expected = { ...reset, grants: granted, past: `${day},8;` }
     t.strictSame(mergedQuota(before, reset), expected, 'a reset takes no grants away')
     t.strictSame(mergedQuota(reset, before), expected)
   }
   t.end()
 })
+
+/** What each window has counted, and what came back to it. */
+function countsOf(quota: QuotaState) {
+  return byWindow((window) => [countedIn(quota, window), givenBackIn(quota, window)])
+}
 
 t.test('messages name a Redis without what is secret, and say plainly what is wrong', (t) => {
   const names = [

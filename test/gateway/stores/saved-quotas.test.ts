@@ -1,7 +1,12 @@
+import { newCounters } from '../../../gateway/front/limits/counters.ts'
+import { textOf } from '../../../gateway/front/limits/counters-text.ts'
+import { counted, withUsed } from '../../support/counters.ts'
+import { roll } from '../../../gateway/front/limits/counters.ts'
 import { join } from 'node:path'
 import t from 'tap'
 import { QuotaLimiter } from '../../../gateway/front/limits/limiter.ts'
-import { dayMs, minuteMs, newQuota } from '../../../gateway/front/limits/step.ts'
+import { newQuota } from '../../../gateway/front/limits/step.ts'
+import { dayMs, minuteMs } from '../../../shared/windows.ts'
 import { CachedQuotas } from '../../../gateway/front/stores/embedded/cached-quotas.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
 import { EmbeddedQuotas } from '../../../gateway/front/stores/embedded/quota.ts'
@@ -21,7 +26,9 @@ t.test('embedded, a stop amid a saving of many counters leaves none behind', asy
   await reset
   const again = new EmbeddedQuotas(openGatewayFile(file))
   t.teardown(() => again.close())
-  const used = quotas.map((quota) => again.decide(quota, { key: 'k', cost: 0, limits }).dayUsed)
+  const used = quotas.map(
+    (quota) => withUsed(again.decide(quota, { key: 'k', cost: 0, limits })).dayUsed,
+  )
   t.equal(
     used.reduce((sum, each) => sum + each),
     4_999,
@@ -43,7 +50,8 @@ t.test('embedded, a damaged row is a quota that begins anew, and hurts no other'
   database.close()
   const again = new EmbeddedQuotas(openGatewayFile(file))
   t.teardown(() => again.close())
-  const used = (quota: string) => again.decide(quota, { key: 'k', cost: 0, limits }).dayUsed
+  const used = (quota: string) =>
+    withUsed(again.decide(quota, { key: 'k', cost: 0, limits })).dayUsed
   t.strictSame([used('good'), used('bad'), used('worse')], [3, 0, 0])
   await again.ban('bad', 'k', Date.now() + 60_000)
   t.match(await again.bans(), [{ quota: 'bad' }])
@@ -61,12 +69,11 @@ t.test('embedded, a stop waits for who has the file locked', async (t) => {
   other.close()
   const again = new EmbeddedQuotas(openGatewayFile(file))
   t.teardown(() => again.close())
-  t.equal(again.decide('q', { key: 'k', cost: 0, limits }).dayUsed, 3)
+  t.equal(withUsed(again.decide('q', { key: 'k', cost: 0, limits })).dayUsed, 3)
 })
 
 t.test('embedded, what pauses leaves memory, but not what the file lacks', async (t) => {
-  const written = newQuota()
-  written.dayUsed = 7
+  const written = counted(newQuota(), { day: 7 })
   const held = new CachedQuotas((quota) => (quota === 'key:5' ? written : undefined))
   for (let i = 0; i < 100_003; i++) held.get(`key:${i}`)
   t.match(held.get('key:5'), written, 'read from the file')
@@ -75,7 +82,7 @@ t.test('embedded, what pauses leaves memory, but not what the file lacks', async
   held.evictIdle(2 * minuteMs - 1)
   t.equal(held.all.length, 100_003, 'what was asked for lately stays')
   const used = held.getVia(slot, 'key:1')
-  used.minute = 1
+  roll(used, minuteMs, false)
   const unsaved = held.all.find(({ quota }) => quota === 'key:2')
   const journaled = held.all.find(({ quota }) => quota === 'key:3')
   if (!unsaved || !journaled) return t.fail('it is not held')
@@ -103,7 +110,7 @@ t.test('embedded, thousands of quotas come through a stop and a crash', async (t
   const limits = { perMinute: 10, perDay: 10 }
   const names = Array.from({ length: 2_003 }, (_, i) => `key:${i}`)
   const ask = (store: EmbeddedQuotas, cost: number) =>
-    names.map((name) => store.decide(name, { key: name, cost, limits }).dayUsed)
+    names.map((name) => withUsed(store.decide(name, { key: name, cost, limits })).dayUsed)
   const first = new EmbeddedQuotas(openGatewayFile(file))
   ask(first, 1)
   await first.close()
@@ -136,8 +143,11 @@ t.test('embedded, after a crash a name in the journal is a name and nothing else
     t.teardown(() => store.close())
     return store
   }
-  const numbers = (used: number) =>
-    `${now / minuteMs},${used},${Math.floor(now / dayMs)},${used},0,0`
+  const numbers = (used: number) => {
+    const counters = newCounters()
+    roll(counters, now, false)
+    return textOf({ ...counters, total: used })
+  }
   const names = [
     `mallory\nkey:VICTIM\t${numbers(60)}\nx`,
     ...['"key:VICTIM"', 'key:VICTIM', 'a\tb', '"', '\\"\n', 'plain', ''],
@@ -157,7 +167,7 @@ t.test('embedded, after a crash a name in the journal is a name and nothing else
   // The ones that still run are as good as dead: this one has the journal alone.
   const again = open()
   const used = (store: EmbeddedQuotas, quota: string) =>
-    store.decide(quota, { key: 'k', cost: 0, limits }).minuteUsed
+    withUsed(store.decide(quota, { key: 'k', cost: 0, limits })).minuteUsed
   t.equal(used(again, 'key:VICTIM'), 0)
   t.strictSame(
     names.map((name) => used(again, `limiter:${name}`)),

@@ -1,13 +1,7 @@
-import { withGrant, type NewGrant } from '../../limits/grants.ts'
-import {
-  dayMs,
-  leaveDay,
-  minuteMs,
-  newConduct,
-  roll,
-  type Conduct,
-  type QuotaState,
-} from '../../limits/step.ts'
+import { beginningOf, numberOf, setMonthFrom } from '../../limits/counters.ts'
+import { grantsOf, withGrant, type NewGrant } from '../../limits/grants.ts'
+import { newConduct, reset, roll, type Conduct, type QuotaState } from '../../limits/step.ts'
+import { dayWindow, numberAt } from '../../../../shared/windows.ts'
 import type { OperatorCommand } from './quota-file.ts'
 
 /** Applies an operator's command to a quota. Several processes may apply the same one, with the same result. */
@@ -20,8 +14,11 @@ export function applyCommand(
   // A generation that no gateway can have seen: counters seen before don't count any more.
   state.generation = Math.max(state.generation + 1, nowMs)
   if (what === 'reset') {
-    state.minuteUsed = 0
-    leaveDay(state, state.day)
+    reset(state)
+  } else if (what === 'month') {
+    roll(state, nowMs)
+    setMonthFrom(state, untilMs, nowMs)
+    state.grants = state.grants && grantsOf(state.grants.each, untilMs)
   } else if (what === 'ban') {
     const conduct = state.conducts?.get(key) ?? newConduct()
     const banned = { ...conduct, bannedUntilMs: untilMs, refusedAtMs: 0, strikesMs: [] }
@@ -41,7 +38,8 @@ function applyGrant(
 ): void {
   // A quota that nobody used would be forgotten with its earlier day.
   roll(state, nowMs)
-  const [minute, day] = [Math.floor(atMs / minuteMs), Math.floor(atMs / dayMs)]
-  if (day < state.day || state.grants?.each.some((grant) => grant.id === id)) return
-  state.grants = withGrant(state.grants, { ...(JSON.parse(text) as NewGrant), minute, day, id })
+  const isOver = numberAt(dayWindow, atMs) < numberOf(state, dayWindow)
+  if (isOver || state.grants?.each.some((grant) => grant.id === id)) return
+  const grant = { ...(JSON.parse(text) as NewGrant), atMs: Math.max(atMs, beginningOf(state)), id }
+  state.grants = withGrant(state.grants, grant, state.monthFrom)
 }

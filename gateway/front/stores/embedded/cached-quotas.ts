@@ -1,13 +1,9 @@
 import { sortedBy } from '../../../../shared/in-order.ts'
 import type { QuotaGrants } from '../../limits/grants.ts'
 import type { PastPoints } from '../../limits/past-points.ts'
-import {
-  minuteMs,
-  newQuota,
-  type CacheSlot,
-  type Conduct,
-  type QuotaState,
-} from '../../limits/step.ts'
+import { newQuota, type CacheSlot, type Conduct, type QuotaState } from '../../limits/step.ts'
+import { numberOf } from '../../limits/counters.ts'
+import { numberAt, shortest } from '../../../../shared/windows.ts'
 
 /** The number of quotas up to which none is evicted; evicted ones are read again when they are asked for. */
 const mostCached = 100_000
@@ -15,11 +11,9 @@ const mostCached = 100_000
 /** A quota in memory, and whether the file has its counters. One object holds both, because there are many. */
 export class CachedQuota implements QuotaState {
   readonly quota: string
-  minute: number
-  minuteUsed: number
-  day: number
-  dayUsed: number
-  dayGivenBack: number
+  total: number
+  marks: number[]
+  monthFrom: number
   generation: number
   conducts: Map<string, Conduct> | undefined
   grants: QuotaGrants | undefined
@@ -33,11 +27,9 @@ export class CachedQuota implements QuotaState {
 
   constructor(quota: string, state: QuotaState) {
     this.quota = quota
-    this.minute = state.minute
-    this.minuteUsed = state.minuteUsed
-    this.day = state.day
-    this.dayUsed = state.dayUsed
-    this.dayGivenBack = state.dayGivenBack
+    this.total = state.total
+    this.marks = state.marks
+    this.monthFrom = state.monthFrom
     this.generation = state.generation
     this.conducts = state.conducts
     this.grants = state.grants
@@ -101,9 +93,10 @@ export class CachedQuotas {
   /** Evicts quotas without requests in this minute or the last that the file's table has, if there are many. */
   evictIdle(nowMs: number): void {
     if (this.#all.length <= mostCached) return
-    const lastMinute = Math.floor(nowMs / minuteMs) - 1
+    const last = numberAt(shortest, nowMs) - 1
     for (const cached of this.#all) {
-      cached.isEvicted = cached.minute < lastMinute && !cached.isUnsaved && !cached.isJournaled
+      cached.isEvicted =
+        numberOf(cached, shortest) < last && !cached.isUnsaved && !cached.isJournaled
       if (cached.isEvicted) this.#byName.delete(cached.quota)
     }
     this.#all = this.#all.filter(({ isEvicted }) => !isEvicted)

@@ -1,7 +1,9 @@
 import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import { intactKeyFrom } from '../../keys/record.ts'
-import { dayMs, newQuota, type QuotaState } from '../../limits/step.ts'
+import type { Grant } from '../../limits/grants.ts'
+import { newQuota, type QuotaState } from '../../limits/step.ts'
+import { dayMs } from '../../../../shared/windows.ts'
 import { auditEntriesFrom } from '../../records/audit-store.ts'
 import { usesFrom } from '../../keys/last-use-store.ts'
 import type { CopySource, StoredQuota } from '../copy.ts'
@@ -144,8 +146,10 @@ export function embeddedSource(file: string, clock: Clock): CopySource {
 function withoutIds(state: QuotaState): QuotaState {
   const { grants } = state
   if (!grants) return state
-  const each = grants.each.map(({ minute, day, perMinute, perDay, by, note }) => {
-    return { minute, day, perMinute, perDay, by, note }
+  const each = grants.each.map((grant) => {
+    const copy: { id?: number } & Grant = { ...grant }
+    delete copy.id
+    return copy
   })
   return { ...state, grants: { ...grants, each } }
 }

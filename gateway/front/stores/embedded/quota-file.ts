@@ -1,6 +1,8 @@
 import type { Database } from '../../../../shared/sqlite.ts'
-import { dayMs, type Conduct, type QuotaState } from '../../limits/step.ts'
-import { grantsFrom } from '../../limits/grants.ts'
+import type { Conduct, QuotaState } from '../../limits/step.ts'
+import { dayMs } from '../../../../shared/windows.ts'
+import { countersFrom, textOf as countersText } from '../../limits/counters-text.ts'
+import { grantedIn, grantsFrom } from '../../limits/grants.ts'
 import { keepUntil } from '../keep-until.ts'
 
 /** How long an operator's command is kept for a gateway that isn't running. */
@@ -9,11 +11,11 @@ const commandMs = 7 * dayMs
 /** A command line's request to the gateway that has the counters in memory. */
 export type OperatorCommand = {
   seq: number
-  what: 'reset' | 'ban' | 'lift' | 'grant'
+  what: 'reset' | 'ban' | 'lift' | 'grant' | 'month'
   quota: string
   /** The key of a ban; of a grant, its points, author and note as JSON. */
   key: string
-  /** The end of a ban, or the time of a grant. */
+  /** The end of a ban, the time of a grant, or the day on which months begin. */
   untilMs: number
 }
 
@@ -162,10 +164,10 @@ function nameFromJournal(text: string): string {
  * conduct has a bracket, or what comes with a grant.
  */
 export function textOf(state: QuotaState): string {
-  const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, conducts, past } = state
-  const numbers = `${minute},${minuteUsed},${day},${dayUsed},${dayGivenBack},${generation}`
-  // Grants end with their day.
-  const grants = state.grants && state.grants.day >= day ? state.grants : undefined
+  const { conducts, past } = state
+  const numbers = countersText(state)
+  // Grants end with their windows.
+  const grants = state.grants && grantedIn(state.grants, state) ? state.grants : undefined
   if (!conducts && !grants && !past) return numbers
   const ofKeys = conducts || grants ? JSON.stringify([...(conducts ?? [])]) : 'null'
   if (!grants && !past) return `${numbers},${ofKeys}`
@@ -178,17 +180,19 @@ function entryFrom(quota: string, text: string): Entry[] {
   return state ? [[quota, state]] : []
 }
 
-type Numbers = [number, number, number, number, number, number]
-type StoredState = [...Numbers, ([string, Conduct][] | null)?, unknown?, unknown?]
+/** What stands behind the numbers of a state. */
+type Behind = [conducts?: [string, Conduct][] | null, granted?: unknown, past?: unknown]
 
 /** `undefined` for a damaged text: the quota then begins anew, and no other one suffers. */
 export function stateFrom(text: string): QuotaState | undefined {
   try {
-    const [minute, minuteUsed, day, dayUsed, dayGivenBack, generation, conducts, granted, past] =
-      JSON.parse(`[${text}]`) as StoredState
-    const counters = { minute, minuteUsed, day, dayUsed, dayGivenBack, generation }
-    if (!Object.values(counters).every(Number.isSafeInteger)) return undefined
-    const grants = grantsFrom(granted)
+    const parts = JSON.parse(`[${text}]`) as unknown[]
+    const end = parts.findIndex((part) => typeof part !== 'number')
+    const numbers = (end === -1 ? parts : parts.slice(0, end)) as number[]
+    const [conducts, granted, past] = parts.slice(numbers.length) as Behind
+    const counters = countersFrom(numbers)
+    if (!counters) return undefined
+    const grants = grantsFrom(granted, counters.monthFrom)
     return {
       ...counters,
       conducts: conducts && conducts.length > 0 ? new Map(conducts) : undefined,

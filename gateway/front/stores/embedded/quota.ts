@@ -1,14 +1,8 @@
 import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
-import { mostGrants, type Grant, type NewGrant } from '../../limits/grants.ts'
-import {
-  dayMs,
-  giveBack,
-  step,
-  type Ask,
-  type Decision,
-  type QuotaState,
-} from '../../limits/step.ts'
+import type { Counters } from '../../limits/counters.ts'
+import { mostGrants, runsAt, type Grant, type NewGrant } from '../../limits/grants.ts'
+import { giveBack, step, type Ask, type Decision, type QuotaState } from '../../limits/step.ts'
 import { pollMs } from '../../keys/store.ts'
 import type { Ban, BanListener, QuotaPoints, QuotaStore } from '../../limits/store.ts'
 import { answerOf, unavailable } from './answer.ts'
@@ -93,14 +87,18 @@ export class EmbeddedQuotas implements QuotaStore {
     return decision
   }
 
-  giveBack(quota: string, cost: number, day: number): void {
+  giveBack(quota: string, cost: number, admission: Counters): void {
     const cached = this.#cache.get(quota)
-    giveBack(cached, cost, day)
+    giveBack(cached, cost, admission)
     this.#writer.mark(cached)
   }
 
   async reset(quota: string): Promise<void> {
     await this.#run({ what: 'reset', quota, key: '', untilMs: 0 })
+  }
+
+  async setMonthFrom(quota: string, monthFrom: number): Promise<void> {
+    await this.#run({ what: 'month', quota, key: '', untilMs: monthFrom })
   }
 
   async ban(quota: string, key: string, untilMs: number): Promise<void> {
@@ -109,9 +107,9 @@ export class EmbeddedQuotas implements QuotaStore {
 
   async grant(quota: string, grant: NewGrant): Promise<boolean> {
     const nowMs = this.#clock()
-    const today = Math.floor(nowMs / dayMs)
-    const before = await this.grants(quota)
-    if (before.filter(({ day }) => day === today).length >= mostGrants) return false
+    const { monthFrom } = this.#cache.get(quota)
+    const running = (await this.grants(quota)).filter((each) => runsAt(each, nowMs, monthFrom))
+    if (running.length >= mostGrants) return false
     await this.#run({ what: 'grant', quota, key: JSON.stringify(grant), untilMs: nowMs })
     return true
   }

@@ -1,7 +1,7 @@
 import { answerOf } from './answer.ts'
 import { isCluster } from './library.ts'
 import { recordOf } from '../../keys/record.ts'
-import { dayMs } from '../../limits/step.ts'
+import { dayMs } from '../../../../shared/windows.ts'
 import { auditText, rememberedEntries, type AuditEntry } from '../../records/audit-store.ts'
 import { clashOf } from '../clash.ts'
 import { counted, type CopyGoal, type StoredQuota } from '../copy.ts'
@@ -17,6 +17,7 @@ import { redisLedger } from './ledger.ts'
 import { lastUsesName } from './last-uses.ts'
 import { mastersOf, scanned } from './scan.ts'
 import { keyedScript, script } from './script.ts'
+import { scriptTime } from './script-time.ts'
 
 /** The most entries per script call, so that a call never delays decisions for long. */
 const batchSize = 200
@@ -109,7 +110,7 @@ export function redisGoal({ name, connection, prefix, clock }: RedisLocation): C
           return [counters, Math.ceil(keepUntilMs), fields.length, ...fields.flat()]
         })
         const hashes = batch.map(({ quota }) => `${prefix}quota:${quota}`)
-        await putQuotas(hashes, ...args)
+        await putQuotas(hashes, scriptTime(undefined), ...args)
       })
       const running = bansOf(quotas, clock())
       if (running.length > 0) await answerOf(connection.zadd(bans, ...running))

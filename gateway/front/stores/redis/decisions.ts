@@ -1,7 +1,12 @@
 import { unavailable } from './answer.ts'
 import { isCluster } from './library.ts'
-import type { Ask, BanRules, Decision, Owed, Seen } from '../../limits/step.ts'
+import { copyOf, fits, numberOf, type Counters } from '../../limits/counters.ts'
+import { countersFrom, textOf, textOfMarks } from '../../limits/counters-text.ts'
 import type { Granted } from '../../limits/grants.ts'
+import { countsBrief, limitOf, type Limits } from '../../limits/limits.ts'
+import type { Ask, BanRules, Decision, Seen } from '../../limits/step.ts'
+import { endsAtMs, shortest, windows } from '../../../../shared/windows.ts'
+import { grantedFrom } from './quota-hash.ts'
 import { keyedScript, type ScriptOptions } from './script.ts'
 
 /** The most decisions per call, so that a call never delays other gateways for long. */
@@ -28,8 +33,8 @@ export type Decide = (quota: string, ask: Ask) => Promise<Decision>
 export type DecisionOptions = Omit<ScriptOptions, 'file'> &
   Readonly<{
     hashOf: (quota: string) => string
-    /** The time for tests; '' for Redis' own clock. */
-    now: () => number | ''
+    /** The time as scripts take it. */
+    time: () => string
     /** Called with a decision that has banned its key. */
     banned: (quota: string, key: string, untilMs: number) => void
   }>
@@ -40,7 +45,7 @@ export type DecisionOptions = Omit<ScriptOptions, 'file'> &
  * hashes are on different nodes, each question is a call.
  */
 export function decisionsIn(options: DecisionOptions): Decide {
-  const { hashOf, now, banned } = options
+  const { hashOf, time, banned } = options
   const run = keyedScript({ ...options, file: 'quota.lua' })
   let most = isCluster(options.connection) ? 1 : mostPerCall
   let waiting: Waiting[] = []
@@ -55,7 +60,7 @@ export function decisionsIn(options: DecisionOptions): Decide {
   function decideAll(asked: readonly Waiting[]): void {
     const hashes = asked.map(({ hash }) => hash)
     const texts = asked.map(({ text }) => text)
-    run(hashes, now(), ...texts).then(
+    run(hashes, time(), ...texts).then(
       (answers) => settle(asked, answers, banned),
       (error: Error) => {
         if (asked.length > 1 && error.message.startsWith('CROSSSLOT')) askOneByOne(asked)
@@ -102,54 +107,65 @@ function settleOne(
 ): void {
   if (answer === '' && next) return resolve(decisionOf(next, ask.cost, nowMs))
   if (answer instanceof Error) return reject(unavailable(answer, hash))
-  const numbers = typeof answer === 'string' ? answer.split(',').map(Number) : []
-  if (![6, 10, 12].includes(numbers.length)) {
-    return reject(new Error('Redis gave no decision'))
-  }
-  const [minute = 0, minuteUsed = 0, day = 0, dayUsed = 0, dayGivenBack = 0, generation = 0] =
-    numbers
-  const [verdict, until = 0, strikes, bans, perMinute = 0, perDay = 0] = numbers.slice(6)
-  const granted = numbers.length === 12 ? { perMinute, perDay } : undefined
-  const bannedUntilMs = until > nowMs ? until : 0
-  const seen = { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, bannedUntilMs }
-  const decision = decisionOf(seen, ask.cost, nowMs, verdict, strikes, bans === 1, granted)
-  if (decision.bans) banned(quota, ask.key, bannedUntilMs)
+  const [numbers = '', outcome = '', points = ''] =
+    typeof answer === 'string' ? answer.split(';') : []
+  const counters = countersFrom(numbers.split(',').map(Number))
+  if (!counters) return reject(new Error('Redis gave no decision'))
+  const [verdict, until = 0, strikes, bans] = outcome === '' ? [] : outcome.split(',').map(Number)
+  const seen = { ...counters, bannedUntilMs: until > nowMs ? until : 0 }
+  const granted = points === '' ? undefined : grantedFrom(points)
+  const decision = decisionOf(seen, ask.cost, nowMs, { verdict, strikes, bans, granted })
+  if (decision.bans) banned(quota, ask.key, decision.bannedUntilMs)
   resolve(decision)
 }
+
+type Outcome = Readonly<{
+  verdict?: number | undefined
+  strikes?: number | undefined
+  bans?: number | undefined
+  granted?: Granted | undefined
+}>
 
 function decisionOf(
   seen: Seen,
   cost: number,
   nowMs: number,
-  verdict = 0,
-  strikes = 0,
-  bans = false,
-  granted?: Granted,
+  { verdict = 0, strikes = 0, bans = 0, granted }: Outcome = {},
 ): Decision {
   return {
     verdict: verdicts[verdict] ?? 'refused',
     nowMs,
     cost,
-    minuteUsed: seen.minuteUsed,
-    dayUsed: seen.dayUsed - seen.dayGivenBack,
     strikes,
     bannedUntilMs: seen.bannedUntilMs,
-    bans,
+    bans: bans === 1,
     seen,
+    elsewhere: undefined,
     granted,
     decidedBy: 'store',
   }
 }
 
 /** A question as quota.lua takes it. */
-function packed({ key, cost, limits, bans, seen, owed }: Ask, next: Seen | undefined): string {
-  const counters = next
-    ? `${packedSeen(seen)};${packedSeen(next)};${(next.minute + 1) * 60}`
-    : `${packedSeen(seen)};;0`
-  const perMinute = limits.perMinute === Infinity ? -1 : limits.perMinute
-  const perDay = limits.perDay === Infinity ? -1 : limits.perDay
-  const question = `${cost},${perMinute},${perDay},${bans ? packedRules(bans) : ''}`
-  return `${counters};${question};${seen?.bannedUntilMs ?? 0};${owed ? packedOwed(owed) : ''};${key}`
+function packed(
+  { key, cost, limits, bans, seen, owed, ...ask }: Ask,
+  next: Seen | undefined,
+): string {
+  const isBriefCounted = ask.countsBrief ?? countsBrief(limits)
+  const question = `${cost},${packedLimits(limits)},${isBriefCounted ? 1 : 0},${bans ? packedRules(bans) : ''}`
+  const report = owed ? `${textOf(owed)},${owed.by},${owed.number}` : ''
+  return `${packedSeen(seen, next)};${question};${seen?.bannedUntilMs ?? 0};${report};${key}`
+}
+
+const packedLimitsCache = new WeakMap<Limits, string>()
+
+function packedLimits(limits: Limits): string {
+  const cached = packedLimitsCache.get(limits)
+  if (cached) return cached
+  const numbers = windows.map((window) => limitOf(limits, window))
+  const text = numbers.map((limit) => (limit === Infinity ? -1 : limit)).join()
+  packedLimitsCache.set(limits, text)
+  return text
 }
 
 const packedRulesCache = new WeakMap<BanRules, string>()
@@ -163,24 +179,21 @@ function packedRules(bans: BanRules): string {
   return text
 }
 
-/** Counters in the script's own form, so that it can compare texts in most cases. */
-function packedSeen(seen: Seen | undefined): string {
-  if (!seen) return ''
-  const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation } = seen
-  return `${minute},${minuteUsed},${day},${dayUsed},${dayGivenBack},${generation}`
-}
-
-function packedOwed(owed: Owed): string {
-  const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, by, number } = owed
-  return [minute, minuteUsed, day, dayUsed, dayGivenBack, generation, by, number].join()
+/** The counters before and after, in the script's own form, so that it can compare texts in most cases. */
+function packedSeen(seen: Seen | undefined, next: Counters | undefined): string {
+  if (!seen) return ';;0'
+  const marks = textOfMarks(seen)
+  if (!next) return `${seen.total},${marks};;0`
+  const ends = endsAtMs(shortest, numberOf(seen, shortest)) / 1_000
+  return `${seen.total},${marks};${next.total},${marks};${ends}`
 }
 
 /** The counters after admitting this request if no other gateway writes meanwhile; `undefined` if it can't be predicted. */
-function nextOf({ seen, cost, limits, owed }: Ask): Seen | undefined {
+function nextOf({ seen, cost, limits, owed, ...ask }: Ask): Seen | undefined {
   if (!seen || owed || cost === 0 || seen.bannedUntilMs > 0) return undefined
-  const { minute, day, dayGivenBack, generation, bannedUntilMs } = seen
-  const minuteUsed = seen.minuteUsed + cost
-  const dayUsed = seen.dayUsed + cost
-  if (minuteUsed > limits.perMinute || dayUsed - dayGivenBack > limits.perDay) return undefined
-  return { minute, minuteUsed, day, dayUsed, dayGivenBack, generation, bannedUntilMs }
+  // A brief window has mostly ended by the next question.
+  if ((ask.countsBrief ?? countsBrief(limits)) || !fits(seen, cost, limits)) return undefined
+  const next = { ...copyOf(seen), bannedUntilMs: 0 }
+  next.total += cost
+  return next
 }

@@ -1,4 +1,4 @@
-import { dayMs } from '../../limits/step.ts'
+import { dayMs } from '../../../../shared/windows.ts'
 import { ledgerDays, type LedgerStore } from '../../records/ledger-store.ts'
 import { answerOf } from './answer.ts'
 import { keyedScript, type RedisOptions } from './script.ts'

@@ -1,4 +1,6 @@
-import { withGrant, type Grant, type QuotaGrants } from '../../limits/grants.ts'
+import { countersFrom, textOf } from '../../limits/counters-text.ts'
+import { grantsOf, type Grant, type Granted } from '../../limits/grants.ts'
+import { limitName, minuteMs, windows, type WindowName } from '../../../../shared/windows.ts'
 import type { Conduct, QuotaState } from '../../limits/step.ts'
 
 /** The number of digits of a strike's time. */
@@ -6,10 +8,11 @@ const strikeDigits = 13
 
 /** A quota from the fields of its hash, which quota.lua describes; `undefined` if it is damaged. */
 export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaState | undefined {
-  const numbers = /^(\d+),(\d+),(\d+),(\d+),(\d+),(\d+)(?:,k)?$/.exec(fields['c'] ?? '')
-  if (!numbers) return undefined
-  const [minute = 0, minuteUsed = 0, day = 0, dayUsed = 0, dayGivenBack = 0, generation = 0] =
-    numbers.slice(1).map(Number)
+  const numbers = (fields['c'] ?? '').replace(/,k$/, '')
+  const counters = /^[\d,-]+$/.test(numbers)
+    ? countersFrom(numbers.split(',').map(Number))
+    : undefined
+  if (!counters) return undefined
   const conducts = new Map<string, Conduct>()
   const settled = new Map<string, number>()
   for (const [field, value] of Object.entries(fields)) {
@@ -17,17 +20,9 @@ export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaStat
     const conduct = field.startsWith('k:') ? conductFrom(value) : undefined
     if (conduct) conducts.set(field.slice(2), conduct)
   }
-  const grants = grantLines(fields['n'] ?? '').reduce<QuotaGrants | undefined>(
-    (sums, grant) => withGrant(sums, grant),
-    undefined,
-  )
+  const grants = grantsOf(grantLines(fields['n'] ?? ''), counters.monthFrom)
   return {
-    minute,
-    minuteUsed,
-    day,
-    dayUsed,
-    dayGivenBack,
-    generation,
+    ...counters,
     conducts: conducts.size > 0 ? conducts : undefined,
     ...(grants ? { grants } : {}),
     ...(fields['p'] ? { past: fields['p'] } : {}),
@@ -37,7 +32,6 @@ export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaStat
 
 /** The fields of a quota's hash: the counters, and the others as pairs. */
 export function hashOfState(state: QuotaState): { counters: string; fields: [string, string][] } {
-  const { minute, minuteUsed, day, dayUsed, dayGivenBack, generation } = state
   const fields: [string, string][] = []
   for (const [key, { refusedAtMs, bannedUntilMs, bans, strikesMs }] of state.conducts ?? []) {
     const strikes = strikesMs.map((ms) => String(ms).padStart(strikeDigits, '0')).join('')
@@ -45,35 +39,58 @@ export function hashOfState(state: QuotaState): { counters: string; fields: [str
   }
   for (const [gateway, number] of state.settled ?? []) fields.push([`s:${gateway}`, String(number)])
   if (state.grants) {
-    const { minute, day, perMinute, perDay, each } = state.grants
-    fields.push(['g', [day, perDay, minute, perMinute].join()])
-    fields.push(['n', each.map(grantLine).join('\n')])
+    const { sums, each } = state.grants
+    const parts = sums.map(({ window, number, points }) => `${window}:${number}:${points},`)
+    fields.push(['g', parts.join('')])
+    fields.push(['n', each.map((grant) => `${grantLine(grant)}\n`).join('')])
   }
   if (state.past) fields.push(['p', state.past])
-  return {
-    counters: [minute, minuteUsed, day, dayUsed, dayGivenBack, generation].join(),
-    fields,
-  }
+  return { counters: textOf(state), fields }
 }
 
-function grantLine({ day, perDay, minute, perMinute, by, note }: Grant): string {
-  return `${day},${perDay},${minute},${perMinute},${JSON.stringify({ by, note })}`
+function grantLine(grant: Grant): string {
+  return `${grant.atMs};${grantPoints(grant)};${grantWords(grant)}`
+}
+
+/** The points of a grant as scripts take them: "minute:5,day:10,". */
+export function grantPoints(grant: Granted): string {
+  const granted = windows.filter(({ limit }) => (grant[limit] ?? 0) > 0)
+  return granted.map(({ name, limit }) => `${name}:${grant[limit]},`).join('')
+}
+
+export function grantWords({ by, note }: Pick<Grant, 'by' | 'note'>): string {
+  return JSON.stringify({ by, note })
 }
 
 /** The grants of a field n, the oldest first; damaged lines are left out. */
 export function grantLines(text: string): Grant[] {
   return text.split('\n').flatMap((line) => {
-    const [, day, perDay, minute, perMinute, words = ''] =
-      /^(\d+),(\d+),(\d+),(\d+),(.*)$/.exec(line) ?? []
-    if (day === undefined) return []
+    const [, atMs, points = '', words = ''] = /^(\d+);([^;]*);(.*)$/.exec(upgradedLine(line)) ?? []
+    if (atMs === undefined) return []
     try {
       const { by, note } = JSON.parse(words) as Pick<Grant, 'by' | 'note'>
-      const points = { perDay: Number(perDay), perMinute: Number(perMinute) }
-      return [{ day: Number(day), minute: Number(minute), ...points, by, note }]
+      return [{ atMs: Number(atMs), ...grantedFrom(points), by, note }]
     } catch {
       return []
     }
   })
+}
+
+/** A line of format 1, which was "day,points,minute,points,words", in the present one. */
+function upgradedLine(line: string): string {
+  return line.replace(
+    /^\d+,(\d+),(\d+),(\d+),/,
+    (_, ofDay: string, minute: string, ofMinute: string) =>
+      `${Number(minute) * minuteMs};minute:${ofMinute},day:${ofDay},;`,
+  )
+}
+
+/** Points as scripts tell them: "minute:5,day:10,". */
+export function grantedFrom(text: string): Granted {
+  const pairs = [...text.matchAll(/(\w+):(\d+)/g)]
+  return Object.fromEntries(
+    pairs.map(([, name, points]) => [limitName(name as WindowName), Number(points)]),
+  )
 }
 
 function conductFrom(text: string): Conduct | undefined {

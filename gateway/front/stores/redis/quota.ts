@@ -1,10 +1,12 @@
 import type { Ban, QuotaStore } from '../../limits/store.ts'
 import { answerOf } from './answer.ts'
 import { decisionsIn } from './decisions.ts'
+import { textOf } from '../../limits/counters-text.ts'
 import { mostGrants } from '../../limits/grants.ts'
 import { pointsOn } from '../../limits/past-points.ts'
 import { mastersOf, scanned } from './scan.ts'
-import { grantLines, stateOfHash } from './quota-hash.ts'
+import { grantLines, grantPoints, grantWords, stateOfHash } from './quota-hash.ts'
+import { scriptTime } from './script-time.ts'
 import { keyedScript, type RedisOptions } from './script.ts'
 import { banMessage, watchBans } from './watch-bans.ts'
 
@@ -14,13 +16,13 @@ export function redisQuotas(options: RedisOptions): QuotaStore {
   const edit = keyedScript({ connection, timeoutMs, breaker, file: 'quota-edit.lua' })
   const hashOf = (quota: string): string => `${prefix}quota:${quota}`
   const [list, lifts, channel] = [`${prefix}bans`, `${prefix}lifts`, `${prefix}bans:told`]
-  const now = (): number | '' => testClock?.() ?? ''
+  const time = (): string => scriptTime(testClock)
   const decide = decisionsIn({
     connection,
     timeoutMs,
     breaker,
     hashOf,
-    now,
+    time,
     // The decision stands even if this fails: other gateways learn of the ban when they ask.
     banned: (quota, key, untilMs) => void publishBan(quota, key, untilMs).catch(() => undefined),
   })
@@ -44,19 +46,23 @@ export function redisQuotas(options: RedisOptions): QuotaStore {
 
     decide,
 
-    async giveBack(quota, cost, day) {
-      await edit(hashOf(quota), 'giveBack', cost, day, now())
+    async giveBack(quota, cost, admission) {
+      await edit(hashOf(quota), time(), 'giveBack', cost, textOf(admission))
     },
 
     async reset(quota) {
-      await edit(hashOf(quota), 'reset', now())
+      await edit(hashOf(quota), time(), 'reset')
       await publishLift()
     },
 
-    async grant(quota, { perMinute, perDay, by, note }) {
-      const words = JSON.stringify({ by, note })
-      const args = [perMinute, perDay, mostGrants, words, now()]
-      if (Number(await edit(hashOf(quota), 'grant', ...args)) === 0) return false
+    async setMonthFrom(quota, monthFrom) {
+      await edit(hashOf(quota), time(), 'month', monthFrom)
+      await publishLift()
+    },
+
+    async grant(quota, grant) {
+      const args = [grantPoints(grant), mostGrants, grantWords(grant)]
+      if (Number(await edit(hashOf(quota), time(), 'grant', ...args)) === 0) return false
       await publishLift()
       return true
     },
@@ -66,13 +72,13 @@ export function redisQuotas(options: RedisOptions): QuotaStore {
     },
 
     async ban(quota, key, untilMs) {
-      await edit(hashOf(quota), 'ban', key, untilMs, now())
+      await edit(hashOf(quota), time(), 'ban', key, untilMs)
       await publishLift()
       await publishBan(quota, key, untilMs)
     },
 
     async lift(quota, key) {
-      const ran = Number(await edit(hashOf(quota), 'lift', key, now())) === 1
+      const ran = Number(await edit(hashOf(quota), time(), 'lift', key)) === 1
       await answerOf(connection.zrem(list, JSON.stringify([key, quota])))
       await publishLift()
       return ran

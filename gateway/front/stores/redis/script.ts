@@ -6,6 +6,7 @@ import { StoreUnavailable } from '../unavailable.ts'
 import { unavailable } from './answer.ts'
 import type { Connection } from './connect.ts'
 import { AnswerTimeouts } from './answer-timeouts.ts'
+import { windowsInLua } from './windows-in-lua.ts'
 
 type Argument = string | number | Buffer
 
@@ -49,7 +50,7 @@ export function keyedScript(options: ScriptOptions): KeyedScript {
  * gets the whole text.
  */
 function runner({ connection, timeoutMs, breaker, file }: ScriptOptions) {
-  const source = readFileSync(new URL(file, import.meta.url), 'utf8')
+  const source = sourceOf(file)
   const digest = hash('sha1', source)
   const timeouts = new AnswerTimeouts(timeoutMs)
   return (count: number, names: readonly string[], args: readonly Argument[]) =>
@@ -65,6 +66,13 @@ function runner({ connection, timeoutMs, breaker, file }: ScriptOptions) {
       },
       breaker,
     )
+}
+
+/** The text of a script, in which lines such as `--include counters.lua` stand for other texts. */
+function sourceOf(file: string): string {
+  if (file === 'windows') return windowsInLua
+  const text = readFileSync(new URL(file, import.meta.url), 'utf8')
+  return text.replace(/^ *--include (.*)$/gm, (_, name: string) => sourceOf(name))
 }
 
 type Send = (

@@ -1,3 +1,4 @@
+import { limitNames, windows, type Window } from '../../../../shared/windows.ts'
 import type { Path } from '../mistake.ts'
 import {
   list,
@@ -9,20 +10,29 @@ import {
   type Section,
 } from './remarks.ts'
 
-/** Warns of a minute that is larger than its day: its limit is never reached. */
+/** Warns of a window that is larger than a longer one: its limit is never reached. */
 export function* limitRemarks(file: Section, quote: Quote): Generator<Remark> {
   const settings: [Path, Section][] = Object.entries(section(file['plans'])).map(([name, plan]) => [
     ['plans', name],
     section(plan),
   ])
   settings.push([['strangers'], section(file['strangers'])])
-  for (const [setting, { perMinute, perDay }] of settings) {
-    const isNever =
-      typeof perDay === 'number' && (perMinute === 'unlimited' || Number(perMinute) > perDay)
-    if (!isNever) continue
-    const sentence = `is never reached: perDay is ${quote([...setting, 'perDay'])}`
-    yield warning([...setting, 'perMinute'], sentence)
+  for (const [setting, limits] of settings) {
+    for (const [i, window] of windows.entries()) {
+      const longer = windows.slice(i + 1).find((each) => isNeverReached(limits, window, each))
+      if (!longer) continue
+      const sentence = `is never reached: ${longer.limit} is ${quote([...setting, longer.limit])}`
+      yield warning([...setting, window.limit], sentence)
+    }
   }
+}
+
+/** Whether a window's limit is above that of a longer one. An optional one may be unlimited without a word. */
+function isNeverReached(limits: Section, window: Window, longer: Window): boolean {
+  const [limit, other] = [limits[window.limit], limits[longer.limit]]
+  if (typeof other !== 'number') return false
+  if (limit === 'unlimited') return window.isRequired && longer.isRequired
+  return typeof limit === 'number' && limit > other
 }
 
 /** A shadow that is looser than its limit would never count. */
@@ -30,7 +40,7 @@ export function* shadowRemarks(file: Section, quote: Quote): Generator<Remark> {
   for (const [name, plan] of Object.entries(section(file['plans']))) {
     const limits = section(plan)
     const shadow = section(limits['shadow'])
-    for (const window of ['perMinute', 'perDay']) {
+    for (const window of limitNames) {
       const [limit, lower] = [limits[window], shadow[window]]
       const isLooser = typeof limit === 'number' && (lower === 'unlimited' || Number(lower) > limit)
       if (!isLooser) continue
@@ -62,8 +72,7 @@ export function* costRemarks(file: Section, quote: Quote): Generator<Remark> {
     if (typeof cost !== 'number') continue
     const poor = plans.filter(({ points }) => points < cost)
     const plansText = poor.map(({ name, window }) => {
-      const limit = window === 'day' ? 'perDay' : 'perMinute'
-      return `${name} has ${quote(['plans', name, limit])} a ${window}`
+      return `${name} has ${quote(['plans', name, window.limit])} ${window.each}`
     })
     const setting = ['routes', i, 'cost'] as const
     if (poor.length === plans.length) {
@@ -78,11 +87,11 @@ export function* costRemarks(file: Section, quote: Quote): Generator<Remark> {
 }
 
 /** The window of a plan that allows the least. Limits that are unknown, mistaken, or each key's own count as infinite. */
-function leastOf({ perMinute, perDay }: Section): { window: string; points: number } {
-  const [minute, day] = [perMinute, perDay].map((limit) =>
-    typeof limit === 'number' && limit >= 1 ? limit : Infinity,
-  )
-  return day !== undefined && minute !== undefined && day < minute
-    ? { window: 'day', points: day }
-    : { window: 'minute', points: minute ?? Infinity }
+function leastOf(limits: Section): { window: Window; points: number } {
+  const pointsOf = ({ limit }: Window): number => {
+    const points = limits[limit]
+    return typeof points === 'number' && points >= 1 ? points : Infinity
+  }
+  const window = windows.reduce((least, each) => (pointsOf(each) < pointsOf(least) ? each : least))
+  return { window, points: pointsOf(window) }
 }

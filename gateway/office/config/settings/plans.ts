@@ -1,4 +1,11 @@
 import { Type } from '../../../../shared/schema.ts'
+import {
+  byLimit,
+  type LimitNameOf,
+  type OptionalName,
+  type RequiredName,
+  type WindowName,
+} from '../../../../shared/windows.ts'
 import { optional, required, section, shortened } from './setting.ts'
 import { duration, limit, methods, onOrOff, path, time, whole } from './values.ts'
 
@@ -18,20 +25,27 @@ const ofEveryPlan = {
   ),
 }
 
-const shadow = section({
-  perMinute: optional(limit, 'The points a minute of the shadow; without it: those of the plan.'),
-  perDay: optional(limit, 'The points a day of the shadow; without it: those of the plan.'),
-})
+const optionalLimit = (sentence: string) => optional(limit, sentence)
+const requiredLimit = (sentence: string) => required(limit, sentence)
+
+type LimitsOfPlan = Readonly<
+  Record<LimitNameOf<RequiredName>, ReturnType<typeof requiredLimit>> &
+    Record<LimitNameOf<OptionalName>, ReturnType<typeof optionalLimit>>
+>
+
+const shadow = section(
+  byLimit(({ each }) =>
+    optionalLimit(`The points ${each} of the shadow; without it: those of the plan.`),
+  ),
+)
 
 const plan = section({
-  perMinute: required(
-    limit,
-    'The points that a key may use up in a minute; minutes begin at second 0.',
-  ),
-  perDay: required(
-    limit,
-    'The points that a key may use up in a day; days begin at midnight, UTC.',
-  ),
+  ...(byLimit(({ name, each, begins, isRequired }) => {
+    const sentence = `The points that a key may use up in ${each}; ${name}s begin ${begins}.`
+    return isRequired
+      ? requiredLimit(sentence)
+      : optionalLimit(`${sentence} Without it: unlimited.`)
+  }) as LimitsOfPlan),
   shadow: optional(
     shadow,
     'Lower limits that refuse nothing: requests that they would have refused are counted, for tollgate shadow report.',
@@ -56,9 +70,13 @@ export const plans = Type.Record(
   { expected: 'a section of plans with names in lower case', minProperties: 1 },
 )
 
+const ofStrangers = (name: WindowName): string =>
+  `Requests without a valid key, per address and ${name}.`
+
 export const strangers = section({
-  perMinute: optional(limit, 'Requests without a valid key, per address and minute.', 60),
-  perDay: optional(limit, 'Requests without a valid key, per address and day.', 1_000),
+  ...byLimit(({ name }) => optionalLimit(`${ofStrangers(name)} Without it: unlimited.`)),
+  perMinute: optional(limit, ofStrangers('minute'), 60),
+  perDay: optional(limit, ofStrangers('day'), 1_000),
 })
 
 // Twenty strikes within a minute are a ban of five minutes, the next ones of up to an hour.

@@ -1,7 +1,8 @@
 import { instantFrom } from '../../../../shared/units.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
 import { csvFields } from '../../../front/keys/rows.ts'
-import { minuteMs, type Decision } from '../../../front/limits/step.ts'
+import type { Decision } from '../../../front/limits/step.ts'
+import { minuteMs } from '../../../../shared/windows.ts'
 
 /** A request as a log tells of it. */
 export type LoggedRequest = Readonly<{

@@ -1,6 +1,9 @@
 import type { Config, OwnPaths } from '../../../front/config/config.ts'
 import type { Key } from '../../../front/keys/key.ts'
 import { settingsAt } from '../../../front/keys/temporary.ts'
+import type { Counters } from '../../../front/limits/counters.ts'
+import { limitOf } from '../../../front/limits/limits.ts'
+import { byWindow, windows, type WindowName } from '../../../../shared/windows.ts'
 import { decisiveWindow } from '../../../front/limits/headers.ts'
 import { effectiveLimits } from '../../../front/limits/plan.ts'
 import {
@@ -29,12 +32,10 @@ export type ReplayedKey = Pick<
   'name' | 'plan' | 'account' | 'test' | 'limits' | 'temporaryPlan' | 'temporaryLimits'
 >
 
-/** The outcomes of the requests of a key, or of a plan. */
-export type Outcomes = {
+/** The outcomes of the requests of a key, or of a plan; refused ones by the window that was used up. */
+export type Outcomes = Record<WindowName, number> & {
   admitted: number
-  /** Refused, by the window that was used up, and by a running ban. */
-  minute: number
-  day: number
+  /** Refused by a running ban. */
   ban: number
   /** Not for this plan: it isn't there any more, or a request costs more than its limit. They would get 403. */
   forbidden: number
@@ -54,7 +55,10 @@ export type Agreement = {
 type Outcome = 'admitted' | 'refused' | 'banned' | 'forbidden'
 
 /** A quota, and the points that will be given back to its days. */
-type ReplayedQuota = { state: QuotaState; back: { atMs: number; cost: number; day: number }[] }
+type ReplayedQuota = {
+  state: QuotaState
+  back: { atMs: number; cost: number; admission: Counters }[]
+}
 
 /** Puts logged requests to the limits of one configuration, in their order, by the step that decides in gateways too. */
 export class Replay {
@@ -89,16 +93,15 @@ export class Replay {
       return this.#compare(request, 'forbidden')
     }
     const quota = this.#quotaOf(of.quota, atMs)
-    const isTooDear = cost > 1 && cost > Math.min(limits.perMinute, limits.perDay)
+    const isTooDear = cost > 1 && windows.some((window) => cost > limitOf(limits, window))
     const bans = plan.bans ? this.#rules.bans : undefined
     const ask = { key: of.id, cost: isTooDear ? 0 : cost, limits, bans }
     const decision = step(quota.state, ask, atMs)
     const outcome = outcomeOf(decision.verdict, isTooDear)
-    const window =
-      outcome === 'refused' ? (decisiveWindow(decision, limits)?.name ?? 'minute') : undefined
+    const window = outcome === 'refused' ? decisiveWindow(decision, limits)?.window.name : undefined
     for (const outcomes of [ofKey, ofPlan]) count(outcomes, outcome, window, decision.bans, atMs)
     if (outcome === 'admitted' && isGivenBack) {
-      quota.back.push({ atMs: request.endMs, cost, day: decision.seen.day })
+      quota.back.push({ atMs: request.endMs, cost, admission: decision.seen })
     }
     if (verdict) this.#compare(request, outcome)
   }
@@ -120,8 +123,8 @@ export class Replay {
     if (!quota) this.#quotas.set(name, (quota = { state: newQuota(), back: [] }))
     if (quota.back.length > 0) {
       const { state, back } = quota
-      for (const { cost, day } of back.filter(({ atMs }) => atMs <= nowMs))
-        giveBack(state, cost, day)
+      for (const { cost, admission } of back.filter(({ atMs }) => atMs <= nowMs))
+        giveBack(state, cost, admission)
       quota.back = back.filter(({ atMs }) => atMs > nowMs)
     }
     return quota
@@ -142,7 +145,7 @@ function outcomeOf(verdict: Decision['verdict'], isTooDear: boolean): Outcome {
 function count(
   outcomes: Outcomes,
   outcome: Outcome,
-  window: 'minute' | 'day' | undefined,
+  window: WindowName | undefined,
   bans: boolean,
   atMs: number,
 ): void {
@@ -161,6 +164,6 @@ function entry(all: Map<string, Outcomes>, name: string): Outcomes {
 
 /** No requests. */
 export function noOutcomes(): Outcomes {
-  const refused = { minute: 0, day: 0, ban: 0, forbidden: 0 }
+  const refused = { ...byWindow(() => 0), ban: 0, forbidden: 0 }
   return { admitted: 0, ...refused, bans: 0, firstRefusalMs: undefined }
 }

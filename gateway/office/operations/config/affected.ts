@@ -2,7 +2,8 @@ import type { Difference } from '../../config/diff.ts'
 import type { KeyStore } from '../../../front/keys/store.ts'
 import type { Preview } from '../../config/preview.ts'
 import { settingsFrom } from '../../../front/keys/temporary.ts'
-import { effectiveLimits, type LimitSettings, type Plan } from '../../../front/limits/plan.ts'
+import { effectiveLimits, type Plan } from '../../../front/limits/plan.ts'
+import type { LimitSettings } from '../../../front/limits/limit-settings.ts'
 
 type Counts = Readonly<Record<string, number>>
 

@@ -1,5 +1,6 @@
 import { previewPlan } from '../../foresight/preview.ts'
-import { limitFrom, type LimitSettings, type Plan } from '../../../front/limits/plan.ts'
+import type { Plan } from '../../../front/limits/plan.ts'
+import { limitFrom, type LimitSettings } from '../../../front/limits/limit-settings.ts'
 import { limit, quotaCount } from '../kinds.ts'
 import { operation, WrongInput } from '../operation.ts'
 import { dayRange } from '../parameters.ts'

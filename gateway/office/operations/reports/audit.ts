@@ -1,6 +1,6 @@
 import { timeText } from '../../../../shared/times.ts'
 import { keyNames } from '../../../front/keys/names.ts'
-import { dayMs } from '../../../front/limits/step.ts'
+import { dayMs } from '../../../../shared/windows.ts'
 import { auditView, type AuditEntry } from '../../../front/records/audit-store.ts'
 import { lineCount } from '../kinds.ts'
 import { operation } from '../operation.ts'

@@ -1,6 +1,6 @@
 import { announcer, type Announced } from '../../../front/config/deprecations.ts'
 import type { DeprecatedCalls, OwnSunset } from '../../../front/counts/deprecated-calls.ts'
-import { dayMs } from '../../../front/limits/step.ts'
+import { dayMs } from '../../../../shared/windows.ts'
 import type { Context } from '../context.ts'
 
 /** A sunset is near this long before it, and a key still calls if it did within this time. */

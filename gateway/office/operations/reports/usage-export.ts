@@ -1,5 +1,5 @@
 import { csvText } from '../../../../shared/csv-text.ts'
-import { dayMs } from '../../../front/limits/step.ts'
+import { dayMs } from '../../../../shared/windows.ts'
 import { ledgerBys, type LedgerBy, type LedgerLine } from '../../ledger/lines.ts'
 import { ofText } from '../kinds.ts'
 import { Listed } from '../listed.ts'

@@ -1,7 +1,8 @@
 import { endText, timeText } from '../../../../shared/times.ts'
 import { loggable } from '../../../../shared/log.ts'
 import { printable } from '../../../../shared/printable.ts'
-import type { Explained } from '../../explain/explained.ts'
+import { windows } from '../../../../shared/windows.ts'
+import type { Explained, WindowView } from '../../explain/explained.ts'
 import type { FoundRefusals } from '../../explain/refusals-of.ts'
 import { whoseText } from '../../explain/sentences.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
@@ -71,15 +72,17 @@ export function requestsText({ answers, gateways }: FoundRefusals, nowMs: number
 function answerText(answer: Explained, nowMs: number): string {
   const { status, code, time, sentence, upstream, target, upstreamMs } = answer
   const backend = [upstream, target, upstreamMs === null ? null : `${upstreamMs} ms`]
-  const { key, name, plan, account, test, decidedBy, minute, day, bannedUntil } = answer
+  const { key, name, plan, account, test, decidedBy, bannedUntil } = answer
   const whose = whoseText({ plan, account, isTest: test })
   const ofWhom = decidedBy === null ? ' (of the address, for requests without a valid key)' : ''
   const rows = [
     ['request:', `${answer.id}, ${answer.method} ${answer.path} (route ${answer.route})`],
     ['reason:', answer.reason],
     ...(key === null ? [] : [['key:', `${key} (${name}, ${whose})`]]),
-    ...(minute === null ? [] : [['minute:', windowText(minute, nowMs) + ofWhom]]),
-    ...(day === null ? [] : [['day:', windowText(day, nowMs) + ofWhom]]),
+    ...windows.flatMap(({ name: each }) => {
+      const view = answer[each]
+      return view ? [[`${each}:`, windowText(view, nowMs) + ofWhom]] : []
+    }),
     ...(answer.strikes > 0 ? [['strikes:', String(answer.strikes)]] : []),
     ...(bannedUntil === null ? [] : [['banned until:', endText(Date.parse(bannedUntil), nowMs)]]),
     ...(decidedBy === null ? [] : [['decided by:', deciders[decidedBy]]]),
@@ -96,10 +99,7 @@ const deciders = {
   alone: 'the gateway alone, because the store was out of reach',
 } as const
 
-function windowText(
-  { limit, used, reset }: NonNullable<Explained['minute']>,
-  nowMs: number,
-): string {
+function windowText({ limit, used, reset }: WindowView, nowMs: number): string {
   const count = used === null ? 'unknown use' : `${used.toLocaleString('en')} used`
   return `${count} of ${limit.toLocaleString('en')}, until ${endText(reset * 1_000, nowMs)}`
 }

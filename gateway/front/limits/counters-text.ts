@@ -1,0 +1,73 @@
+import { newCounters, numberOf, type Counters } from './counters.ts'
+import { recount } from './recount.ts'
+import {
+  briefWindows,
+  dayMs,
+  dayWindow,
+  lengthOfAllMarks,
+  lengthOfSteadyMarks,
+  minuteMs,
+  numberAt,
+  steadyWindows,
+  type Window,
+} from '../../../shared/windows.ts'
+
+/** The windows in the order of their marks. */
+const inOrderOfMarks = [...steadyWindows, ...briefWindows]
+
+/**
+ * Counters as a text, which Redis and files keep: the total, and behind it the generation, the day on which months begin,
+ * the day, and the marks, whose numbers are those within the day. It stays below 64 characters, up to which Redis keeps
+ * small hashes in a third of the memory, and behind the total it changes only with its windows.
+ */
+export function textOf(counters: Counters): string {
+  return `${counters.total},${textOfMarks(counters)}`
+}
+
+export function textOfMarks(counters: Counters): string {
+  const { marks, monthFrom, generation } = counters
+  const day = numberOf(counters, dayWindow)
+  let text = `${generation},${monthFrom},${day}`
+  for (const window of marks.length > lengthOfSteadyMarks ? inOrderOfMarks : steadyWindows) {
+    const { at, comesBack } = window
+    text += `,${(marks[at] ?? 0) - day * inADay(window)},${marks[at + 1]}`
+    if (comesBack) text += `,${marks[at + 2]}`
+  }
+  return text
+}
+
+/** The windows of a day; months are numbered by days. */
+export function inADay({ lengthMs = dayMs }: Window): number {
+  return dayMs / lengthMs
+}
+
+/** The numbers of a text of counters; the shorter form lacks the brief windows. */
+const lengthsOfText = [lengthOfSteadyMarks + 4, lengthOfAllMarks + 4]
+
+/** Counters from the numbers of their text; `undefined` if it isn't one. */
+export function countersFrom(numbers: readonly number[]): Counters | undefined {
+  if (numbers.length === lengthOfFormerText) return formerCounters(numbers)
+  if (!lengthsOfText.includes(numbers.length) || !numbers.every(Number.isSafeInteger))
+    return undefined
+  const [total = 0, generation = 0, monthFrom = 1, day = 0, ...marks] = numbers
+  for (const window of marks.length > lengthOfSteadyMarks ? inOrderOfMarks : steadyWindows) {
+    marks[window.at] = (marks[window.at] ?? 0) + day * inADay(window)
+  }
+  return { total, marks, monthFrom, generation }
+}
+
+/** Counters of format 1 knew a minute and a day: "minute,used,day,used,givenBack,generation". */
+const lengthOfFormerText = 6
+
+/** Longer windows have counted what their latest part has: nobody knows more. */
+function formerCounters(numbers: readonly number[]): Counters | undefined {
+  if (!numbers.every(Number.isSafeInteger)) return undefined
+  const [minute = 0, ofMinute = 0, day = 0, ofDay = 0, givenBack = 0, generation = 0] = numbers
+  const counters = { ...newCounters(), generation }
+  recount(counters, (window) =>
+    (window.lengthMs ?? dayMs) < dayMs
+      ? { number: numberAt(window, minute * minuteMs), counted: ofMinute, givenBack: 0 }
+      : { number: numberAt(window, day * dayMs), counted: ofDay, givenBack },
+  )
+  return counters
+}
