@@ -192,7 +192,8 @@ export class Quotas {
     const owed = usage?.nextReport()
     const askedAtTicks = this.#ticks()
     try {
-      const ask = { key: id, cost, limits, countsBrief, bans, seen, owed }
+      const atMs = Math.floor(askedAtTicks + this.#offsetMs)
+      const ask = { key: id, cost, limits, countsBrief, bans, seen, atMs, owed }
       const decision = await this.#store.decide(quota, ask)
       const ticks = this.#ticks()
       this.#lagMs = ticks - askedAtTicks

@@ -74,6 +74,8 @@ export type Ask = Readonly<{
   countsBrief?: boolean | undefined
   bans?: BanRules | undefined
   seen?: Seen | undefined
+  /** An estimate of the store's time, by which a remote store may predict windows. */
+  atMs?: number | undefined
   owed?: Owed | undefined
   slot?: CacheSlot | undefined
 }>

@@ -1,3 +1,4 @@
+import { windows } from '../../../shared/windows.ts'
 import { endText } from '../../../shared/times.ts'
 import { earnedText } from '../../front/limits/ban-ends.ts'
 import type { Change } from '../../front/records/audit-store.ts'
@@ -43,8 +44,7 @@ const sentences: Readonly<Record<string, (facts: Facts) => string>> = {
     `banned ${key}${until(' until', end)}: ${earnedText(typeof strikes === 'number' ? strikes : undefined)}`,
   'bans.set': ({ key, now }) => `banned ${key}${until(' until', now['until'])}`,
   'bans.lift': ({ key }) => `lifted the ban of ${key}`,
-  'quota.reset': ({ key, old }) =>
-    `emptied the counters of ${key}: ${used(old['minute'])} this minute, ${used(old['day'])} this day`,
+  'quota.reset': ({ key, old }) => `emptied the counters of ${key}: ${usedText(old)}`,
   'quota.grant': ({ key, now }) => `granted ${key} ${granted(now)}${noteText(now)}`,
   'config.change': ({ subject, old, now }) => `changed ${subject}${list(old, now)}`,
   'swap.begin': ({ subject }) => `began the swap of ${subject}`,
@@ -89,12 +89,18 @@ function used(window: unknown): string {
   return `${typeof used === 'number' ? used.toLocaleString('en') : 'unknown'} used`
 }
 
-function granted({ perMinute, perDay }: Record<string, unknown>): string {
-  const parts = [
-    ...(perMinute ? [`${counted(perMinute, 'point')} for this minute`] : []),
-    ...(perDay ? [`${counted(perDay, 'point')} for this day`] : []),
-  ]
-  return parts.join(' and ')
+function usedText(standing: Record<string, unknown>): string {
+  return windows
+    .filter(({ name, isRequired }) => isRequired || standing[name])
+    .map(({ name }) => `${used(standing[name])} this ${name}`)
+    .join(', ')
+}
+
+function granted(grant: Record<string, unknown>): string {
+  return windows
+    .filter(({ limit }) => grant[limit])
+    .map(({ limit, name }) => `${counted(grant[limit], 'point')} for this ${name}`)
+    .join(' and ')
 }
 
 function noteText({ note }: Record<string, unknown>): string {

@@ -1,10 +1,10 @@
+import { windows } from '../../../shared/windows.ts'
 import { timeText } from '../../../shared/times.ts'
 
 /** Words for members whose names say less. */
 const words: Readonly<Record<string, string>> = {
   until: 'end of the plan',
-  'limits.perMinute': 'limit a minute',
-  'limits.perDay': 'limit a day',
+  ...Object.fromEntries(windows.map(({ limit, each }) => [`limits.${limit}`, `limit ${each}`])),
   'limits.until': 'end of the limits',
   expiresAt: 'expiry',
   oldTokenUntil: 'end of the old token',

@@ -3,6 +3,9 @@
 -- milliseconds, n, n fields and values
 --include time.lua
 --include counters.lua
+--include recount.lua
+--include past.lua
+--include former-grants.lua
 
 local function isWorse(field, given, stored)
   if sub(field, 1, 2) == 's:' then return tonumber(given) > tonumber(stored) end

@@ -1,11 +1,17 @@
 import { unavailable } from './answer.ts'
 import { isCluster } from './library.ts'
-import { copyOf, fits, numberOf, type Counters } from '../../limits/counters.ts'
+import { copyOf, fits, numberOf, roll, usedIn, type Counters } from '../../limits/counters.ts'
 import { countersFrom, textOf, textOfMarks } from '../../limits/counters-text.ts'
 import type { Granted } from '../../limits/grants.ts'
 import { countsBrief, limitOf, type Limits } from '../../limits/limits.ts'
 import type { Ask, BanRules, Decision, Seen } from '../../limits/step.ts'
-import { endsAtMs, shortest, windows } from '../../../../shared/windows.ts'
+import {
+  dayWindow,
+  endsAtMs,
+  shortest,
+  steadyWindows,
+  windows,
+} from '../../../../shared/windows.ts'
 import { grantedFrom } from './quota-hash.ts'
 import { keyedScript, type ScriptOptions } from './script.ts'
 
@@ -77,8 +83,8 @@ export function decisionsIn(options: DecisionOptions): Decide {
 
   return (quota, ask) =>
     new Promise((resolve, reject) => {
-      const next = nextOf(ask)
-      const [hash, text] = [hashOf(quota), packed(ask, next)]
+      const predicted = predictedOf(ask)
+      const [hash, text, next] = [hashOf(quota), packed(ask, predicted), predicted?.next]
       if (waiting.length === 0 && most > 1) setImmediate(send)
       waiting.push({ quota, hash, text, ask, next, resolve, reject })
       if (waiting.length >= most) send()
@@ -107,6 +113,9 @@ function settleOne(
 ): void {
   if (answer === '' && next) return resolve(decisionOf(next, ask.cost, nowMs))
   if (answer instanceof Error) return reject(unavailable(answer, hash))
+  if (typeof answer === 'string' && next && !answer.includes(',')) {
+    return resolve(decisionOf({ ...next, total: Number(answer) }, ask.cost, nowMs))
+  }
   const [numbers = '', outcome = '', points = ''] =
     typeof answer === 'string' ? answer.split(';') : []
   const counters = countersFrom(numbers.split(',').map(Number))
@@ -149,12 +158,12 @@ function decisionOf(
 /** A question as quota.lua takes it. */
 function packed(
   { key, cost, limits, bans, seen, owed, ...ask }: Ask,
-  next: Seen | undefined,
+  predicted: Predicted | undefined,
 ): string {
   const isBriefCounted = ask.countsBrief ?? countsBrief(limits)
   const question = `${cost},${packedLimits(limits)},${isBriefCounted ? 1 : 0},${bans ? packedRules(bans) : ''}`
   const report = owed ? `${textOf(owed)},${owed.by},${owed.number}` : ''
-  return `${packedSeen(seen, next)};${question};${seen?.bannedUntilMs ?? 0};${report};${key}`
+  return `${packedSeen(seen, predicted)};${question};${seen?.bannedUntilMs ?? 0};${report};${key}`
 }
 
 const packedLimitsCache = new WeakMap<Limits, string>()
@@ -179,21 +188,37 @@ function packedRules(bans: BanRules): string {
   return text
 }
 
-/** The counters before and after, in the script's own form, so that it can compare texts in most cases. */
-function packedSeen(seen: Seen | undefined, next: Counters | undefined): string {
-  if (!seen) return ';;0'
+/** The counters after admitting a request, if no gateway writes meanwhile, and when and how far that is right. */
+type Predicted = Readonly<{ next: Seen; tillS: number; top: number }>
+
+/** The counters in the script's own form, so that it can compare texts in most cases. */
+function packedSeen(seen: Seen | undefined, predicted: Predicted | undefined): string {
+  if (!seen) return ';0;;0'
   const marks = textOfMarks(seen)
-  if (!next) return `${seen.total},${marks};;0`
-  const ends = endsAtMs(shortest, numberOf(seen, shortest)) / 1_000
-  return `${seen.total},${marks};${next.total},${marks};${ends}`
+  if (!predicted) return `${seen.total},${marks};0;;0`
+  const { next, tillS, top } = predicted
+  const isSame = numberOf(next, shortest) === numberOf(seen, shortest)
+  const expected = `${next.total},${isSame ? marks : textOfMarks(next)}`
+  return `${seen.total},${marks};${tillS};${expected};${top}`
 }
 
-/** The counters after admitting this request if no other gateway writes meanwhile; `undefined` if it can't be predicted. */
-function nextOf({ seen, cost, limits, owed, ...ask }: Ask): Seen | undefined {
+/** Predicts an admission by the rules that the script has, too; `undefined` where it can't be predicted. */
+function predictedOf({ seen, cost, limits, owed, ...ask }: Ask): Predicted | undefined {
   if (!seen || owed || cost === 0 || seen.bannedUntilMs > 0) return undefined
   // A brief window has mostly ended by the next question.
-  if ((ask.countsBrief ?? countsBrief(limits)) || !fits(seen, cost, limits)) return undefined
+  if (ask.countsBrief ?? countsBrief(limits)) return undefined
   const next = { ...copyOf(seen), bannedUntilMs: 0 }
+  if (ask.atMs !== undefined) roll(next, ask.atMs, false)
+  // Points of a day that ends are kept for the ledger, and its quota is kept for longer.
+  const isNewDay = numberOf(next, dayWindow) !== numberOf(seen, dayWindow)
+  if (isNewDay || !fits(next, cost, limits)) return undefined
   next.total += cost
-  return next
+  const tillS = endsAtMs(shortest, numberOf(next, shortest)) / 1_000
+  return { next, tillS, top: topOf(next, limits) }
+}
+
+/** The largest total that has room in all windows. */
+function topOf(counters: Counters, limits: Limits): number {
+  const room = steadyWindows.map((window) => limitOf(limits, window) - usedIn(counters, window))
+  return Math.min(Number.MAX_SAFE_INTEGER, counters.total + Math.min(...room))
 }

@@ -4,6 +4,9 @@
 --   grant: "window:points,", the most grants, author and note as JSON      month: the day on which months begin
 --include time.lua
 --include counters.lua
+--include recount.lua
+--include past.lua
+--include former-grants.lua
 local hash, change = KEYS[1], ARGV[2]
 local stored = call('HGET', hash, 'c')
 local counters = stored and countersFrom(stored) or newCounters()

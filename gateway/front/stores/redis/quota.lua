@@ -1,12 +1,13 @@
 -- Decides requests and counts them, one after the other: each is one step on one hash, with ban, windows and strike.
--- gateway/front/limits/step.ts does the same, line by line, and says why.
+-- Mostly the gateway has predicted the outcome, and it is only compared; decide.lua decides all others.
 --
 -- KEYS: the quotas' hashes
 -- ARGV: the time, see time.lua; then for each hash
---       "seen;expected;ends;cost,limits,brief,ban rules;banned;owed;key":
+--       "seen;till;expected;top;cost,limits,brief,ban rules;banned;owed;key":
 --       seen: the counters that the gateway saw last, in the form of the field c, or nothing
---       expected: those counters after admitting the request, or nothing
---       ends: the second in which the shortest window of seen ends
+--       till: the second at which the shortest of the expected windows ends
+--       expected: the counters after admitting the request, or nothing
+--       top: the largest total that has room in these windows
 --       limits: of each window, in the order of the list; -1 is unlimited
 --       brief: 1 if brief windows are counted
 --       ban rules: "strikes,within,grace,for,factor,atMost,memory" or nothing
@@ -19,176 +20,70 @@
 --         p: "day,points;" for each day that the counters have left, for the ledger
 -- Returns: "seconds,micros", and for each hash one of
 --          '': the counters are now the expected ones
+--          "total": those with another total
 --          "counters": admitted, and the key has no strikes
 --          "counters;verdict,bannedUntil,strikes,bansNow;window:points,": all other decisions, with grants
 --          an error: this hash is damaged
 
 --include time.lua
-
--- Makes the function that decides what the gateways couldn't predict: most calls need none.
-local function decider()
-  --include counters.lua
-
-  local function decide(hash, ask, seen, stored, rest)
-    local question = { match(ask, asked, rest) }
-    local cost, at = question[1] + 0, #windows + 2
-    local countsBrief, rules, seenBan, owed, key =
-      question[at] == '1', question[at + 1], question[at + 2] + 0, question[at + 3], question[at + 4]
-    local conductField = 'k:' .. key
-
-    local counters = stored and countersFrom(stored) or newCounters()
-    if counters.isFormer then upgradeGrants(hash) end
-    local endedDay, endedPoints = roll(counters, countsBrief)
-    local hasRolled = counters.rest == nil
-    local refusedAt, bannedUntil, bans, strikes = 0, 0, 0, ''
-    local conduct, grants
-    if counters.mark == ',k' then
-      local stores = call('HMGET', hash, conductField, 'g')
-      conduct, grants = stores[1], stores[2]
+local try = redis.pcall
+local answers, decide = { seconds .. ',' .. micros }, nil
+for i = 1, #KEYS do
+  local hash, ask, answer, failure = KEYS[i], ARGV[i + 1], nil, nil
+  local stored = try('HGET', hash, 'c')
+  if type(stored) == 'table' then
+    failure = stored.err
+  else
+    -- Searches, because a pattern costs 40 instructions a character.
+    local isSeen = stored and find(ask, stored, 1, true) == 1
+    local last = isSeen and #stored or find(ask, ';', 1, true) - 1
+    local till, from = match(ask, '^;(%d+);()', last + 1)
+    if not till then
+      -- The stored text is only the beginning of the one that was seen.
+      isSeen, last = false, find(ask, ';', 1, true) - 1
+      till, from = match(ask, '^;(%d+);()', last + 1)
     end
-    local granted, isGranted = {}, false
-    if grants then
-      for name, number, points in string.gmatch(grants, '(%a+):(%d+):(%d+)') do
-        if numberOf(counters, windowNamed[name]) == number + 0 then granted[name], isGranted = points, true end
-      end
-    end
-    if conduct then
-      local a, b, c, s = match(conduct, '^(%d+),(%d+),(%d+),(%d*)$')
-      refusedAt, bannedUntil, bans, strikes = a + 0, b + 0, c + 0, s
-    end
-
-    -- Heal: take the larger of the stored counters and those seen. Mostly both are the same text.
-    local healed, conductChanged = false, false
-    if seen ~= '' and (seen ~= stored or seenBan > 0) then
-      local other = countersFrom(seen)
-      local newer = other.generation - counters.generation
-      if newer >= 0 then
-        if newer > 0 then
-          conductChanged, healed = bannedUntil > 0, true
-          counters.generation, bannedUntil = other.generation, 0
-          empty(counters)
-          setMonthFrom(counters, other.from)
-        end
-        healed = takeLarger(counters, other) or healed
-        if seenBan > bannedUntil then bannedUntil, conductChanged = seenBan, true end
-      end
-    end
-
-    -- Settle: add the points that were admitted without the store, once for each report.
-    local past
-    if owed ~= '' then
-      local report, by, number = match(owed, '^(.*),([^,]+),(%d+)$')
-      if number - (call('HGET', hash, 's:' .. by) or 0) > 0 then
-        call('HSET', hash, 's:' .. by, number)
-        report, healed = countersFrom(report), true
-        local before = usedIn(counters, dayWindow)
-        if report.generation - counters.generation >= 0 then addReport(counters, report) end
-        local left = usedIn(report, dayWindow) - (usedIn(counters, dayWindow) - before)
-        if left ~= 0 then
-          past = withPoints(call('HGET', hash, 'p'), numberOf(report, dayWindow), left, counters.day)
-        end
-      end
-    end
-
-    -- Decide: 0 admitted, 1 refused, 2 banned.
-    local verdict, bansNow, remembered = 0, 0, 2 * dayMs
-    local fits = true
-    if cost > 0 then
-      for i = 1, #windows do
-        local window, limit = windows[i], question[i + 1]
-        if limit ~= '-1' and usedIn(counters, window) + cost > limit + (granted[window.name] or 0) then
-          fits = false
-        end
-      end
-    end
-    if bannedUntil > now then
-      verdict = 2
-    elseif not fits then
-      verdict = 1
-      if rules ~= '' then
-        local most, within, grace, lasts, factor, atMost, memory =
-          match(rules, '^(%d+),(%d+),(%d+),(%d+),([%d.]+),(%d+),(%d+)$')
-        most, remembered = tonumber(most), max(remembered, tonumber(memory))
-        if refusedAt == 0 then refusedAt, conductChanged = now, true end
-        if now - refusedAt > tonumber(grace) then
-          conductChanged = true
-          -- A strike has thirteen digits, so the text begins with the oldest one that counts.
-          strikes = sub(strikes .. format('%013d', now), -13 * most)
-          if #strikes == 13 * most and now - tonumber(sub(strikes, 1, 13)) < tonumber(within) then
-            local follows = bannedUntil > 0 and now - bannedUntil <= tonumber(memory)
-            bans = follows and bans + 1 or 0
-            bannedUntil = now + floor(min(tonumber(lasts) * tonumber(factor) ^ bans, tonumber(atMost)))
-            -- Whole seconds are the ends of operators' bans.
-            if bannedUntil % 1000 == 0 then bannedUntil = bannedUntil - 1 end
-            strikes, refusedAt, verdict, bansNow = '', 0, 2, 1
+    local to = find(ask, ';', from, true)
+    local left, text = till - seconds, nil
+    -- A clock that is set back by less than a window, a minute, doesn't begin the earlier one again.
+    if stored and to > from and left > 0 and left <= 120 then
+      text = sub(ask, from, to - 1)
+      -- No other gateway has written since: the gateway's own calculation is right.
+      if isSeen then
+        answer = ''
+      else
+        -- Others have, and in the same windows, so that the totals say all.
+        local comma, expectedComma = find(stored, ',', 1, true), find(text, ',', 1, true)
+        if comma and sub(stored, comma) == sub(text, expectedComma) then
+          local top, cost = match(ask, '^(%d+);(%d+)', to + 1)
+          local total = sub(stored, 1, comma - 1) + cost
+          local healed = sub(text, 1, expectedComma - 1) + 0
+          if healed > total then total = healed end
+          if total - top <= 0 then
+            answer = format('%.0f', total)
+            text = answer .. sub(stored, comma)
           end
         end
       end
-    elseif cost > 0 then
-      counters.total = counters.total + cost
-      if refusedAt ~= 0 then refusedAt, conductChanged = 0, true end
     end
-
-    -- Store, with a lifetime until nothing of it matters any more.
-    local counted = cost > 0 and verdict == 0
-    local text = textOf(counters)
-    local marked = conductChanged and counters.mark == ''
-    if marked then counters.mark = ',k' end
-    local changed = counted or healed or marked
-    if changed then
-      call('HSET', hash, 'c', text .. counters.mark)
-      -- A day that had points ends: they are kept for the ledger.
-      if endedDay and endedPoints ~= 0 then
-        past = withPoints(past or call('HGET', hash, 'p'), endedDay, endedPoints, counters.day)
+    if answer then
+      local written = try('HSET', hash, 'c', text)
+      failure = type(written) == 'table' and written.err
+    else
+      if not decide then
+        --include decide.lua
       end
-      if past then call('HSET', hash, 'p', past) end
-    end
-    if conductChanged then
-      call('HSET', hash, conductField,
-        format('%.0f,%.0f,%.0f,%s', refusedAt, bannedUntil, bans, strikes))
-    end
-    if conductChanged or hasRolled and changed then
-      -- An app counts by names that strangers may choose: these don't wait for the ledger.
-      local lasts = lifetime(counters, sub(key, 1, 8) ~= 'limiter:')
-      if bannedUntil > 0 then lasts = max(lasts, bannedUntil + remembered - now) end
-      if strikes ~= '' then lasts = max(lasts, remembered) end
-      -- Never shorten the lifetime: it may be for another key of the same account.
-      if call('PTTL', hash) < lasts then call('PEXPIRE', hash, lasts) end
-    end
-    if verdict == 0 and strikes == '' and not isGranted then return text end
-    local answer = text .. format(';%d,%.0f,%d,%d;', verdict, bannedUntil, #strikes / 13, bansNow)
-    for name, points in pairs(granted) do answer = answer .. name .. ':' .. points .. ',' end
-    return answer
-  end
-  return decide
-end
-
-local decide
-local function answer(hash, ask)
-  local seen, expected, ends, rest = match(ask, '^([^;]*);([^;]*);(%d+);()')
-  local stored = call('HGET', hash, 'c')
-  -- If no other gateway wrote since, the gateway's own calculation is right: half the work.
-  -- A clock that is set back by less than a window doesn't begin the earlier one again.
-  if expected ~= '' and stored == seen then
-    local left = ends - seconds
-    if left > 0 and left <= 120 then
-      call('HSET', hash, 'c', expected)
-      return ''
+      local isDone
+      isDone, answer = pcall(decide, hash, ask, sub(ask, 1, last), stored, to)
+      failure = not isDone and answer
     end
   end
-  decide = decide or decider()
-  return decide(hash, ask, seen, stored, rest)
-end
-
-local answers = { seconds .. ',' .. micros }
-for i, hash in ipairs(KEYS) do
-  local isDone, result = pcall(answer, hash, ARGV[i + 1])
-  if not isDone then
-    local isOfOne = match(result, 'WRONGTYPE') or match(result, 'user_script:%d')
+  if failure then
+    local isOfOne = match(failure, 'WRONGTYPE') or match(failure, 'user_script:%d')
     -- An error that stops every write has stopped the first one: nothing is counted yet.
-    if not isOfOne then return redis.error_reply(result) end
-    result = redis.error_reply('ERR ' .. result)
+    if not isOfOne then return redis.error_reply(failure) end
+    answer = redis.error_reply('ERR ' .. failure)
   end
-  answers[i + 1] = result
+  answers[i + 1] = answer
 end
 return answers

@@ -1,7 +1,9 @@
 import { endText } from '../../../../shared/times.ts'
+import { windows } from '../../../../shared/windows.ts'
 import type { KeyDesk } from '../../../front/keys/key-desk.ts'
 import type { Key } from '../../../front/keys/key.ts'
-import type { KeyDetails, QuotaView } from '../quota-desk.ts'
+import type { KeyDetails } from '../quota-desk.ts'
+import { ownLimitsText, standingLimitsText, uselessLimits } from './limit-texts.ts'
 import { temporaryText } from './texts.ts'
 
 const refusedSoon = 'Every gateway refuses it within a second, with 401.'
@@ -30,9 +32,9 @@ export function consequencesOf(before: KeyDetails, after: KeyDetails, nowMs: num
   if (before.account !== undefined && before.account !== account && !before.test) {
     sentences.push(`It no longer draws on the quota of the account ${before.account}.`)
   }
-  const limits = limitsText(standing)
-  if (limits !== limitsText(before.standing)) {
-    sentences.push(`Its limits are now ${limits}.`, ...uselessMinute(standing))
+  const limits = standingLimitsText(standing)
+  if (limits !== standingLimitsText(before.standing)) {
+    sentences.push(`Its limits are now ${limits}.`, ...uselessLimits(standing))
   }
   const temporary = temporaryText(after, nowMs)
   if (temporary !== undefined && temporary !== temporaryText(before, nowMs)) {
@@ -40,7 +42,7 @@ export function consequencesOf(before: KeyDetails, after: KeyDetails, nowMs: num
   }
   if (before.plan !== plan && after.limits) {
     sentences.push(
-      `Its own limits stay: ${ownText(after)}. --no-per-minute and --no-per-day take them away.`,
+      `Its own limits stay: ${ownLimitsText(after.limits)}. ${optionsText(after)} take them away.`,
     )
   }
   if (state === 'disabled' && state !== before.state) {
@@ -62,22 +64,8 @@ export function consequencesOf(before: KeyDetails, after: KeyDetails, nowMs: num
   return sentences
 }
 
-/** A warning of a minute that allows more than the day. The configuration warns of such plans too. */
-export function uselessMinute({ minute, day }: Pick<QuotaView, 'minute' | 'day'>): string[] {
-  if (!day || (minute?.limit ?? Infinity) <= day.limit) return []
-  return [
-    `Its limit per minute (${minute?.limit ?? 'unlimited'}) is never reached: its limit per day is ${day.limit}.`,
-  ]
-}
-
-function limitsText({ minute, day }: Pick<QuotaView, 'minute' | 'day'>): string {
-  return `${minute?.limit ?? 'unlimited'} a minute and ${day?.limit ?? 'unlimited'} a day`
-}
-
-function ownText({ limits }: KeyDetails): string {
-  const { perMinute, perDay } = limits ?? {}
-  return [
-    ...(perMinute === undefined ? [] : [`${perMinute} a minute`]),
-    ...(perDay === undefined ? [] : [`${perDay} a day`]),
-  ].join(', ')
+/** The options that take a key's own limits away. */
+function optionsText({ limits }: KeyDetails): string {
+  const own = windows.filter(({ limit }) => limits?.[limit] !== undefined)
+  return own.map(({ name }) => `--no-per-${name}`).join(' and ')
 }

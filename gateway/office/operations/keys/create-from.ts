@@ -1,3 +1,4 @@
+import { settingColumns } from '../../../front/keys/rows.ts'
 import { csvText } from '../../../../shared/csv-text.ts'
 import { ofCommandLine } from '../operation.ts'
 import { newKey, settingsFrom } from './settings.ts'
@@ -7,8 +8,8 @@ export const createKeysFrom = ofCommandLine({
   because: 'its answer is the tokens of many keys; a client of the admin API makes each by itself',
   summary: 'Make a key of each row of a file, all or none, and print CSV with the tokens, once',
   details:
-    'FILE is CSV with a line of column names, or JSON lines. Columns: name, plan, account, perMinute, perDay, ' +
-    'expires, note, test (true or false). Options fill what a row leaves out. If a row has a mistake, all ' +
+    `FILE is CSV with a line of column names, or JSON lines. Columns: ${settingColumns.join(', ')} ` +
+    '(true or false). Options fill what a row leaves out. If a row has a mistake, all ' +
     'mistakes are told with their lines, no key is made, and the exit code is 2.',
   parameters: {
     file: { types: [] },

@@ -1,5 +1,6 @@
 import { operation, type AnswerOf } from '../operation.ts'
-import { sharing, uselessMinute } from './consequences.ts'
+import { sharing } from './consequences.ts'
+import { uselessLimits } from './limit-texts.ts'
 import { newKey, settingsFrom } from './settings.ts'
 import { issuedText } from './texts.ts'
 
@@ -29,7 +30,7 @@ export const createKey = operation({
   text: async ({ key, token }, { desks }) => {
     const { keys, quotas } = desks()
     const { standing } = await quotas.describe(key)
-    const consequences = [...(await sharing(key, keys)), ...uselessMinute(standing)]
+    const consequences = [...(await sharing(key, keys)), ...uselessLimits(standing)]
     return issuedText('Made', key, token, consequences)
   },
 })

@@ -1,5 +1,8 @@
+import { settingColumns } from '../../../front/keys/rows.ts'
 import { operation } from '../operation.ts'
 import { aSwitch } from '../parameters.ts'
+
+const othersThanPlan = settingColumns.filter((column) => column !== 'plan')
 
 export const importKeys = operation({
   name: 'keys import',
@@ -7,7 +10,7 @@ export const importKeys = operation({
   summary: 'Add the keys of another system, all or none',
   details:
     'FILE is CSV with a line of column names, or JSON lines. Columns: token or sha256 (hex or ' +
-    'base64url), plan, and, as needed, name, account, perMinute, perDay, expires, note, test (true or ' +
+    `base64url), plan, and, as needed, ${othersThanPlan.join(', ')} (true or ` +
     'false). If a row has a mistake, all mistakes are told with their lines, nothing is added, and the exit ' +
     'code is 2.',
   parameters: {

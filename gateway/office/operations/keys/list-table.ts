@@ -1,3 +1,4 @@
+import { windows } from '../../../../shared/windows.ts'
 import { endText, timeText } from '../../../../shared/times.ts'
 import type { Key } from '../../../front/keys/key.ts'
 import { lastUse, type KeyInUse } from '../../../front/keys/last-use-store.ts'
@@ -49,8 +50,9 @@ function columnsOf(
     ['STATE', (key) => stateText(key, bans.get(key.id), context), true],
     ['LIMITS', (key) => limitsText(settingsAt(key, context.clock()))],
     ['UNTIL', (key) => untilText(settingsAt(key, context.clock()), context)],
-    ['MINUTE', (key) => windowText(standing(key)?.standing.minute)],
-    ['DAY', (key) => windowText(standing(key)?.standing.day)],
+    ...windows.map(({ name }): Column => {
+      return [name.toUpperCase(), (key) => windowText(standing(key)?.standing[name])]
+    }),
     ['REFUSED TODAY', (key) => String(standing(key)?.refusedToday || '')],
     ['ONLY', onlyText],
     ['EXPIRES', ({ expiresAtMs }) => dayText(expiresAtMs)],
@@ -75,11 +77,12 @@ function stateText(
 
 /** A key's own limits. */
 function limitsText({ limits }: Pick<InForce, 'limits'>): string {
-  const { perMinute, perDay } = limits ?? {}
-  return [
-    ...(perMinute === undefined ? [] : [`${perMinute}/min`]),
-    ...(perDay === undefined ? [] : [`${perDay}/day`]),
-  ].join(' ')
+  return windows
+    .flatMap(({ name, limit }) => {
+      const own = limits?.[limit]
+      return own === undefined ? [] : [`${own}/${name === 'minute' ? 'min' : name}`]
+    })
+    .join(' ')
 }
 
 /** The next end of a plan or of limits that end by themselves. */

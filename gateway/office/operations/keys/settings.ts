@@ -1,3 +1,4 @@
+import { byLimit, windows, type LimitName } from '../../../../shared/windows.ts'
 import type { KeyChanges } from '../../../front/keys/settings.ts'
 import type { Ends } from '../../../front/keys/temporary.ts'
 import { WrongInput } from '../operation.ts'
@@ -22,8 +23,6 @@ const ownLimit = {
   help: "a limit in place of the plan's",
   nullWord: { word: 'plan', meaning: "the plan's" },
 } as const
-const perMinute = { ...ownLimit, option: 'per-minute' } as const
-const perDay = { ...ownLimit, option: 'per-day' } as const
 const expiresAt = {
   kind: end,
   value: 'DATE',
@@ -58,13 +57,22 @@ const test = {
   help: 'a test key: lets its owner simulate refusals, by X-Gateway-Act; this can’t be changed later',
 } as const
 
+/** A parameter for the limit of each window: `limits.perMinute`, and `--per-minute`. */
+function ownLimits<More extends object>(more: More) {
+  const entries = windows.map(({ name, limit: setting }) => {
+    return [`limits.${setting}`, { ...ownLimit, option: `per-${name}`, ...more }] as const
+  })
+  return Object.fromEntries(entries) as Readonly<
+    Record<`limits.${LimitName}`, typeof ownLimit & Readonly<{ option: string }> & More>
+  >
+}
+
 /** The parameters of a new key. A dot leads into a member of an object. */
 export const newKey = {
   plan: { ...plan, isRequired: true },
   name: { ...name, isRequired: true },
   account,
-  'limits.perMinute': perMinute,
-  'limits.perDay': perDay,
+  ...ownLimits({}),
   expiresAt,
   methods,
   paths,
@@ -87,8 +95,7 @@ export const keyChange = {
   'limits.until': { ...until, isOfApi: true },
   name,
   account: { ...account, takeAway: 'take it out of its account: it has a quota of its own again' },
-  'limits.perMinute': { ...perMinute, takeAway: "the plan's limit again" },
-  'limits.perDay': { ...perDay, takeAway: "the plan's limit again" },
+  ...ownLimits({ takeAway: "the plan's limit again" }),
   expiresAt: { ...expiresAt, takeAway: 'it has no end again' },
   methods: { ...methods, takeAway: 'all methods again' },
   paths: { ...paths, takeAway: 'all paths again' },
@@ -102,9 +109,9 @@ export function endsFrom(given: Given<typeof keyChange>, nowMs: number): Ends {
   const until = timeOf(given.until, nowMs)
   const limitsUntil =
     given['limits.until'] === undefined ? until : timeOf(given['limits.until'], nowMs)
-  const { 'limits.perMinute': perMinute, 'limits.perDay': perDay } = given
-  const hasLimits = Boolean(perMinute ?? perDay)
-  const isPartly = perMinute === null || perDay === null
+  const limits = Object.values(limitsIn(given))
+  const hasLimits = limits.some(Boolean)
+  const isPartly = limits.includes(null)
   if (typeof until === 'number' && plan === undefined && !hasLimits) {
     throw new WrongInput('an end needs a plan or a limit that ends then')
   }
@@ -125,14 +132,18 @@ type GivenSettings = Omit<Given<typeof keyChange>, 'until' | 'limits.until'>
 
 /** The settings of a key from given parameters; `null` takes a setting away. */
 export function settingsFrom(given: GivenSettings, nowMs: number): KeyChanges {
-  const { 'limits.perMinute': perMinute, 'limits.perDay': perDay, expiresAt } = given
-  const { plan, name, account, methods, paths, addresses, note } = given
+  const { expiresAt, plan, name, account, methods, paths, addresses, note } = given
   const others = { plan, name, account, methods, paths, addresses, note }
-  const limits = givenMembers({ perMinute, perDay })
+  const limits = givenMembers(limitsIn(given))
   return {
     ...givenMembers({ ...others, expiresAtMs: timeOf(expiresAt, nowMs) }),
     ...(Object.keys(limits).length > 0 ? { limits } : {}),
   }
+}
+
+/** The limits among given parameters, by their names. */
+function limitsIn(given: Pick<GivenSettings, `limits.${LimitName}`>) {
+  return byLimit((window) => given[`limits.${window.limit}`])
 }
 
 function timeOf(time: TimeAt | null | undefined, nowMs: number): number | null | undefined {

@@ -2,7 +2,7 @@ import { latestDays, refusedOn } from '../../../front/counts/usage.ts'
 import type { KeyInUse } from '../../../front/keys/last-use-store.ts'
 import { StoreDamaged } from '../../../front/stores/unavailable.ts'
 import type { Context } from '../context.ts'
-import type { KeyStanding } from '../key-standing.ts'
+import type { KeyStanding, UsedWindow } from '../key-standing.ts'
 
 /** How keys stand with their limits, and how often they were refused today, by their ids. */
 export type Standings = ReadonlyMap<string, { standing: KeyStanding; refusedToday: number }>
@@ -32,6 +32,6 @@ function absentIfDamaged(error: unknown): undefined {
 }
 
 /** The use of a window, such as `23/60`. */
-export function windowText(window: KeyStanding['minute'] | undefined): string {
+export function windowText(window: UsedWindow | null | undefined): string {
   return window ? `${window.used}/${window.limit}` : ''
 }

@@ -3,7 +3,10 @@ import { endText, timeText } from '../../../../shared/times.ts'
 import { spanText } from '../../../../shared/units.ts'
 import { earnedText } from '../../../front/limits/ban-ends.ts'
 import type { Key } from '../../../front/keys/key.ts'
+import { byWindow, type Window } from '../../../../shared/windows.ts'
 import type { BanCause } from '../ban-cause.ts'
+import type { UsedWindow } from '../key-standing.ts'
+import { ownLimitsText } from './limit-texts.ts'
 import type { KeyDetails, QuotaView } from '../quota-desk.ts'
 import { aligned } from '../table.ts'
 
@@ -36,11 +39,12 @@ export function keyText(
 ): string {
   const { plan, account, test, limits, standing, bannedUntil, lastUsedAt, oldToken } = details
   const { expiresAt, revokedAt, oldTokenUntil } = details
-  const { quota, minute, day, strikes } = standing
-  const windowRow = (window: Window, name: 'perMinute' | 'perDay'): string | undefined => {
-    if (!standing.offered) return undefined
-    const origin = limits?.[name] === undefined ? `plan ${plan}` : 'its own limit'
-    const granted = standing.grants.reduce((sum, grant) => sum + (grant[name] ?? 0), 0)
+  const { quota, strikes } = standing
+  const windowRow = ({ name, limit }: Window): string | undefined => {
+    const window = standing[name]
+    if (!standing.offered || window === undefined) return undefined
+    const origin = limits?.[limit] === undefined ? `plan ${plan}` : 'its own limit'
+    const granted = standing.grants.reduce((sum, grant) => sum + (grant[limit] ?? 0), 0)
     return windowText(window, origin, granted, nowMs)
   }
   const rows = {
@@ -49,8 +53,7 @@ export function keyText(
     why: bannedUntil === undefined ? undefined : banText(standing),
     test: test && 'lets its owner simulate refusals, by X-Gateway-Act; its quota is its own',
     strikes: strikes > 0 ? strikes : undefined,
-    minute: windowRow(minute, 'perMinute'),
-    day: windowRow(day, 'perDay'),
+    ...byWindow(windowRow),
     createdAt: timeText(Date.parse(details.createdAt)),
     expiresAt: expiresAt && endText(Date.parse(expiresAt), nowMs),
     revokedAt: revokedAt && timeText(Date.parse(revokedAt)),
@@ -80,15 +83,11 @@ export function temporaryText(
   nowMs: number,
 ): string | undefined {
   if (!afterwards) return undefined
-  const { perMinute, perDay } = afterwards.limits ?? {}
-  const own = [
-    ...(perMinute === undefined ? [] : [`${perMinute} a minute`]),
-    ...(perDay === undefined ? [] : [`${perDay} a day`]),
-  ]
+  const own = ownLimitsText(afterwards.limits)
   const parts = [
     until && `the plan ${plan} until ${endText(Date.parse(until), nowMs)}, then ${afterwards.plan}`,
     limits?.until &&
-      `limits of its own until ${endText(Date.parse(limits.until), nowMs)}, then ${own.join(', ') || 'those of its plan'}`,
+      `limits of its own until ${endText(Date.parse(limits.until), nowMs)}, then ${own || 'those of its plan'}`,
   ]
   return parts.filter(Boolean).join('; ')
 }
@@ -132,9 +131,12 @@ export function causeText({ by, strikes }: BanCause): string {
   return strikes === undefined ? `${by} has banned it` : earnedText(strikes)
 }
 
-type Window = QuotaView['minute']
-
-function windowText(window: Window, origin: string, granted: number, nowMs: number): string {
+function windowText(
+  window: UsedWindow | null,
+  origin: string,
+  granted: number,
+  nowMs: number,
+): string {
   if (!window) return `unlimited (${origin})`
   const { limit, used, reset } = window
   const parts = granted > 0 ? `: ${limit - granted} + ${granted} granted` : ''

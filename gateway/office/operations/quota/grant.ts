@@ -1,3 +1,4 @@
+import { byLimit, windows } from '../../../../shared/windows.ts'
 import { endText } from '../../../../shared/times.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
 import { points } from '../kinds.ts'
@@ -7,39 +8,40 @@ import { oneKey, textOf } from '../parameters.ts'
 export const grantQuota = operation({
   name: 'quota grant',
   at: ['POST /admin/quota/{id}/grant'],
-  summary: 'Add points to this day or this minute of a key, or of its account',
+  summary: 'Add points to the present windows of a key, or of its account',
   details:
-    'They are gone with the day or the minute, on every gateway. Several grants add up, at most 50 a day.',
+    'They are gone with their window, on every gateway. Several grants add up; at most 50 may hold at a time.',
   parameters: {
     key: oneKey,
-    perDay: { kind: points, value: 'N', option: 'day', help: 'points for this day, UTC' },
-    perMinute: { kind: points, value: 'N', option: 'minute', help: 'points for this minute' },
+    ...byLimit(({ name }) => ({
+      kind: points,
+      value: 'N',
+      option: name,
+      help: `points for this ${name}`,
+    })),
     note: textOf('TEXT', 'why, for other operators'),
   },
   changes: true,
   role: 'support',
-  run: async ({ desks }, { key, perDay = 0, perMinute = 0, note }) => {
-    if (perDay === 0 && perMinute === 0) {
-      throw new WrongInput('a grant needs points, for the day or for the minute')
+  run: async ({ desks }, { key, note, ...given }) => {
+    const points = windows.filter(({ limit }) => (given[limit] ?? 0) > 0)
+    if (points.length === 0) {
+      const names = windows.map(({ name }) => `--${name}`).join(', ')
+      throw new WrongInput(`a grant needs points for a window: ${names}`)
     }
     if (key.revokedAtMs !== undefined) {
       throw new KeyMistake(`the key "${key.id}" is revoked, and nothing lets it in`, 'conflict')
     }
-    return desks().quotas.grant(key.id, { perDay, perMinute, note })
+    const granted = Object.fromEntries(points.map(({ limit }) => [limit, given[limit] ?? 0]))
+    return desks().quotas.grant(key.id, { ...granted, note })
   },
-  text: ({ minute, day, grants }, { clock }) => {
-    const windows = [
-      ['minute', minute, grants.some(({ perMinute }) => perMinute !== null)],
-      ['day', day, grants.some(({ perDay }) => perDay !== null)],
-    ] as const
-    return windows
-      .flatMap(([name, window, isGranted]) =>
-        window && isGranted
-          ? [
-              `Its limit is ${window.limit} a ${name} until ${endText(window.reset * 1_000, clock())}, ${window.used} of them used.`,
-            ]
-          : [],
-      )
-      .join('\n')
-  },
+  text: (view, { clock }) =>
+    windows
+      .flatMap(({ name, limit, each }) => {
+        const window = view[name]
+        if (!window || !view.grants.some((grant) => grant[limit])) return []
+        const end = endText(window.reset * 1_000, clock())
+        return [`Its limit is ${window.limit} ${each} until ${end}, ${window.used} of them used.`]
+      })
+      .join('\n'),
 })

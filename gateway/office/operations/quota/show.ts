@@ -1,3 +1,4 @@
+import { longestFirst, windows } from '../../../../shared/windows.ts'
 import { printable } from '../../../../shared/printable.ts'
 import { endText } from '../../../../shared/times.ts'
 import type { QuotaView } from '../quota-desk.ts'
@@ -9,7 +10,7 @@ import { aligned } from '../table.ts'
 export const showQuota = operation({
   name: 'quota show',
   at: ['GET /admin/quota/{id}'],
-  summary: 'Show how much of its minute and its day a key has used, and whether it is banned',
+  summary: 'Show how much of its windows a key has used, and whether it is banned',
   parameters: { key: oneKey },
   role: 'read',
   run: async ({ desks }, { key }) => ({ key, view: await desks().quotas.show(key.id) }),
@@ -30,23 +31,26 @@ export const showQuota = operation({
 /** The grants that are in the limits. */
 function grantsText({ grants }: QuotaView): string {
   if (grants.length === 0) return ''
-  const rows = grants.map(({ day, perDay, perMinute, by, note }) => {
-    return [day, text(perDay), text(perMinute), by, note ?? ''].map(printable)
+  const shown = longestFirst.filter(
+    ({ isRequired, limit }) => isRequired || grants.some((grant) => grant[limit]),
+  )
+  const rows = grants.map(({ day, by, note, ...points }) => {
+    const cells = shown.map(({ limit }) => text(points[limit]))
+    return [day, ...cells, by, note ?? ''].map(printable)
   })
-  return `\n\n${aligned([['GRANTED', 'DAY', 'MINUTE', 'BY', 'NOTE'], ...rows])}`
+  const heads = shown.map(({ name }) => name.toUpperCase())
+  return `\n\n${aligned([['GRANTED', ...heads, 'BY', 'NOTE'], ...rows])}`
 }
 
-function text(points: number | null): string {
-  return points === null ? '-' : String(points)
+function text(points: number | null | undefined): string {
+  return typeof points === 'number' ? String(points) : '-'
 }
 
-/** Both windows. A banned key has nothing left in either. */
+/** The windows. A banned key has nothing left in any. */
 function windowsText(view: QuotaView, nowMs: number): string {
-  const windows = [
-    ['minute', view.minute],
-    ['day', view.day],
-  ] as const
-  const rows = windows.map(([name, window]) => {
+  const shown = windows.filter(({ name }) => view[name] !== undefined)
+  const rows = shown.map(({ name }) => {
+    const window = view[name]
     if (!window) return [name, view.offered ? 'unlimited' : 'none', '-', '-', '-']
     const left = view.bannedUntil === null ? String(window.remaining) : '0, banned'
     const reset = endText(window.reset * 1_000, nowMs)

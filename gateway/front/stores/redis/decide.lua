@@ -1,0 +1,143 @@
+-- The rules by which a request is decided and counted: ban, windows and strike. gateway/front/limits/step.ts has them, too,
+-- line by line, and says why. Stands where a script needs them: making these functions costs as much as two predicted
+-- decisions.
+--include counters.lua
+
+decide = function(hash, ask, seen, stored, endOfExpected)
+  local question = { match(ask, asked, find(ask, ';', endOfExpected + 1, true) + 1) }
+  local cost, at = question[1] + 0, #windows + 2
+  local countsBrief, rules, seenBan, owed, key =
+    question[at] == '1', question[at + 1], question[at + 2] + 0, question[at + 3], question[at + 4]
+  local conductField = 'k:' .. key
+
+  local counters = stored and countersFrom(stored) or newCounters()
+  if counters.isFormer then
+    --include former-grants.lua
+    upgradeGrants(hash)
+  end
+  local endedDay, endedPoints = roll(counters, countsBrief)
+  local refusedAt, bannedUntil, bans, strikes = 0, 0, 0, ''
+  local conduct, grants
+  if counters.mark == ',k' then
+    local stores = call('HMGET', hash, conductField, 'g')
+    conduct, grants = stores[1], stores[2]
+  end
+  local granted, isGranted = {}, false
+  if grants then
+    for name, number, points in string.gmatch(grants, '(%a+):(%d+):(%d+)') do
+      if numberOf(counters, windowNamed[name]) == number + 0 then granted[name], isGranted = points, true end
+    end
+  end
+  if conduct then
+    local a, b, c, s = match(conduct, '^(%d+),(%d+),(%d+),(%d*)$')
+    refusedAt, bannedUntil, bans, strikes = a + 0, b + 0, c + 0, s
+  end
+
+  -- Heal: take the larger of the stored counters and those seen. Mostly both are the same text.
+  local healed, conductChanged = false, false
+  if seen ~= '' and (seen ~= stored or seenBan > 0) then
+    --include recount.lua
+    local other = countersFrom(seen)
+    local newer = other.generation - counters.generation
+    if newer >= 0 then
+      if newer > 0 then
+        conductChanged, healed = bannedUntil > 0, true
+        counters.generation, bannedUntil = other.generation, 0
+        empty(counters)
+        setMonthFrom(counters, other.from)
+      end
+      healed = takeLarger(counters, other) or healed
+      if seenBan > bannedUntil then bannedUntil, conductChanged = seenBan, true end
+    end
+  end
+
+  -- Settle: add the points that were admitted without the store, once for each report.
+  local past
+  if owed ~= '' then
+    --include recount.lua
+    --include past.lua
+    local report, by, number = match(owed, '^(.*),([^,]+),(%d+)$')
+    if number - (call('HGET', hash, 's:' .. by) or 0) > 0 then
+      call('HSET', hash, 's:' .. by, number)
+      report, healed = countersFrom(report), true
+      local before = usedIn(counters, dayWindow)
+      if report.generation - counters.generation >= 0 then addReport(counters, report) end
+      local left = usedIn(report, dayWindow) - (usedIn(counters, dayWindow) - before)
+      if left ~= 0 then
+        past = withPoints(call('HGET', hash, 'p'), numberOf(report, dayWindow), left, counters.day)
+      end
+    end
+  end
+
+  -- Decide: 0 admitted, 1 refused, 2 banned.
+  local verdict, bansNow, remembered = 0, 0, 2 * dayMs
+  local fits = true
+  if cost > 0 then
+    for i = 1, #windows do
+      local window, limit = windows[i], question[i + 1]
+      if limit ~= '-1' and usedIn(counters, window) + cost > limit + (granted[window.name] or 0) then
+        fits = false
+      end
+    end
+  end
+  if bannedUntil > now then
+    verdict = 2
+  elseif not fits then
+    verdict = 1
+    if rules ~= '' then
+      local most, within, grace, lasts, factor, atMost, memory =
+        match(rules, '^(%d+),(%d+),(%d+),(%d+),([%d.]+),(%d+),(%d+)$')
+      most, remembered = tonumber(most), math.max(remembered, tonumber(memory))
+      if refusedAt == 0 then refusedAt, conductChanged = now, true end
+      if now - refusedAt > tonumber(grace) then
+        conductChanged = true
+        -- A strike has thirteen digits, so the text begins with the oldest one that counts.
+        strikes = sub(strikes .. format('%013d', now), -13 * most)
+        if #strikes == 13 * most and now - tonumber(sub(strikes, 1, 13)) < tonumber(within) then
+          local follows = bannedUntil > 0 and now - bannedUntil <= tonumber(memory)
+          bans = follows and bans + 1 or 0
+          bannedUntil = now + floor(math.min(tonumber(lasts) * tonumber(factor) ^ bans, tonumber(atMost)))
+          -- Whole seconds are the ends of operators' bans.
+          if bannedUntil % 1000 == 0 then bannedUntil = bannedUntil - 1 end
+          strikes, refusedAt, verdict, bansNow = '', 0, 2, 1
+        end
+      end
+    end
+  elseif cost > 0 then
+    counters.total = counters.total + cost
+    if refusedAt ~= 0 then refusedAt, conductChanged = 0, true end
+  end
+
+  -- Store, with a lifetime until nothing of it matters any more.
+  local counted = cost > 0 and verdict == 0
+  local text = textOf(counters)
+  local marked = conductChanged and counters.mark == ''
+  if marked then counters.mark = ',k' end
+  local changed = counted or healed or marked
+  if changed then
+    call('HSET', hash, 'c', text .. counters.mark)
+    -- A day that had points ends: they are kept for the ledger.
+    if endedDay and endedPoints ~= 0 then
+      --include past.lua
+      past = withPoints(past or call('HGET', hash, 'p'), endedDay, endedPoints, counters.day)
+    end
+    if past then call('HSET', hash, 'p', past) end
+  end
+  if conductChanged then
+    call('HSET', hash, conductField,
+      format('%.0f,%.0f,%.0f,%s', refusedAt, bannedUntil, bans, strikes))
+  end
+  if conductChanged or changed and (endedDay or counters.isFormer) then
+    -- An app counts by names that strangers may choose: these don't wait for the ledger.
+    --include past.lua
+    local lasts = lifetime(counters, sub(key, 1, 8) ~= 'limiter:')
+    if bannedUntil > 0 then lasts = math.max(lasts, bannedUntil + remembered - now) end
+    if strikes ~= '' then lasts = math.max(lasts, remembered) end
+    -- Never shorten the lifetime: it may be for another key of the same account.
+    if call('PTTL', hash) < lasts then call('PEXPIRE', hash, lasts) end
+  end
+  if verdict == 0 and strikes == '' and not isGranted then return text end
+  local answer = text .. format(';%d,%.0f,%d,%d;', verdict, bannedUntil, #strikes / 13, bansNow)
+  for name, points in pairs(granted) do answer = answer .. name .. ':' .. points .. ',' end
+  return answer
+end

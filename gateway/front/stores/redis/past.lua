@@ -1,0 +1,21 @@
+-- Adds points to a day of past points.
+local function withPoints(past, day, points, today)
+  local others, sum = '', points
+  for d, p in string.gmatch(past or '', '(%d+),(%d+);') do
+    if d + 0 == day + 0 then sum = sum + p
+    elseif d + 0 >= today - 3 then others = others .. d .. ',' .. p .. ';' end
+  end
+  return sum > 0 and others .. format('%.0f,%.0f;', day, sum) or others
+end
+
+-- How long a quota lasts: until its steady windows end, and a caller's until the ledger has its day.
+local function lifetime(counters, isOfCaller)
+  local lasts = (counters.day + 1) * dayMs - now
+  if not isOfCaller then return lasts end
+  lasts = lasts + 3 * dayMs
+  for _, window in ipairs(steady) do
+    local _, following = numberAt(window, now, counters.from)
+    lasts = math.max(lasts, following * (window.lengthMs > 0 and window.lengthMs or dayMs) - now)
+  end
+  return lasts
+end

@@ -1,0 +1,38 @@
+import { windows, type Window } from '../../../../shared/windows.ts'
+import type { LimitSettings } from '../../../front/limits/limit-settings.ts'
+import type { KeyStanding } from '../key-standing.ts'
+
+/** A key's own limits, such as `60 a minute, 1000 a day`; empty without any. */
+export function ownLimitsText(own: LimitSettings | null | undefined): string {
+  return windows
+    .flatMap(({ limit, each }) => (own?.[limit] === undefined ? [] : [`${own[limit]} ${each}`]))
+    .join(', ')
+}
+
+/** The limits in force, such as `60 a minute and unlimited a day`. */
+export function standingLimitsText(standing: KeyStanding): string {
+  return windows
+    .filter(({ name }) => standing[name] !== undefined)
+    .map(({ name, each }) => `${standing[name]?.limit ?? 'unlimited'} ${each}`)
+    .join(' and ')
+}
+
+/** Warnings of windows that allow more than a longer one. The configuration warns of such plans too. */
+export function uselessLimits(standing: KeyStanding): string[] {
+  return windows.flatMap((window, i) => {
+    const limit = limitOf(standing, window)
+    const longer = windows.slice(i + 1).find((each) => {
+      const isTold = limit < Infinity || (window.isRequired && each.isRequired)
+      return isTold && limit > limitOf(standing, each)
+    })
+    if (!longer) return []
+    const told = limit === Infinity ? 'unlimited' : limit
+    return [
+      `Its limit per ${window.name} (${told}) is never reached: its limit per ${longer.name} is ${limitOf(standing, longer)}.`,
+    ]
+  })
+}
+
+function limitOf(standing: KeyStanding, { name }: Window): number {
+  return standing[name]?.limit ?? Infinity
+}
