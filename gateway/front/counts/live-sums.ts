@@ -1,5 +1,5 @@
 import type { Clock } from '../../../shared/clock.ts'
-import { bucketOf, ownScale, upstreamScale } from './latency.ts'
+import { bucketOf, ownBounds, upstreamBounds } from './histogram.ts'
 import {
   backendFailedAt,
   countsOfRow,
@@ -67,11 +67,11 @@ export class LiveSums {
     const first = this.#row * countsOfRow
     const sums = this.#row * 2
     const ownMs = sentAtMs > 0 ? sentAtMs - beganAtMs : nowMs - beganAtMs
-    increment(counts, first + ownAt + bucketOf(ownScale, ownMs))
+    increment(counts, first + ownAt + bucketOf(ownBounds, ownMs))
     sumsMs[sums] = (sumsMs[sums] ?? 0) + ownMs
     if (sentAtMs === 0) return
     const upstreamMs = answeredAtMs > 0 ? answeredAtMs - sentAtMs : nowMs - sentAtMs
-    increment(counts, first + upstreamAt + bucketOf(upstreamScale, upstreamMs))
+    increment(counts, first + upstreamAt + bucketOf(upstreamBounds, upstreamMs))
     sumsMs[sums + 1] = (sumsMs[sums + 1] ?? 0) + upstreamMs
   }
 

@@ -66,8 +66,8 @@ function sideView(side: SideCounts) {
     requests,
     failures,
     failureShare: side.failureShare,
-    p50Ms: side.within(0.5),
-    p95Ms: side.within(0.95),
+    p50Ms: side.times.within(0.5),
+    p95Ms: side.times.within(0.95),
   }
 }
 
