@@ -1,4 +1,5 @@
 import type { Clock } from '../../../shared/clock.ts'
+import type { Lease } from '../../front/fleet/lease.ts'
 import type { FleetStore } from '../../front/fleet/store.ts'
 import { comparisonView, type ComparisonSettings, type ComparisonView } from './comparison-view.ts'
 import {
@@ -8,9 +9,6 @@ import {
   type MirrorCommand,
   type ProcessCounts,
 } from './mirrors.ts'
-
-/** The lease that one comparison of a fleet has. */
-export const lease = 'comparison'
 
 /** The time between two rounds, in which the counts are gathered and the lease is kept. */
 const roundMs = 1_000
@@ -30,7 +28,8 @@ export type ComparisonOptions = Readonly<{
 export class Comparison {
   readonly #id: string
   readonly #settings: ComparisonSettings
-  readonly #about: string
+  /** The one that one comparison of a fleet has. */
+  readonly #lease: Lease
   readonly #options: ComparisonOptions
   readonly #sinceMs: number
   readonly #beganAtMs = performance.now()
@@ -44,14 +43,14 @@ export class Comparison {
   #timer: NodeJS.Timeout | undefined
   readonly #keeping: NodeJS.Timeout
 
-  constructor(id: string, settings: ComparisonSettings, about: string, options: ComparisonOptions) {
+  constructor(id: string, settings: ComparisonSettings, lease: Lease, options: ComparisonOptions) {
     this.#id = id
     this.#settings = settings
-    this.#about = about
+    this.#lease = lease
     this.#options = options
     this.#sinceMs = options.clock()
     // By itself: a worker that answers late must not cost the lease.
-    this.#keeping = setInterval(() => void this.#keepPlace(), roundMs)
+    this.#keeping = setInterval(() => void this.#keepLease(), roundMs)
     this.#keeping.unref()
     void this.#go()
   }
@@ -88,7 +87,7 @@ export class Comparison {
     this.#ending = ending
     clearTimeout(this.#timer)
     clearInterval(this.#keeping)
-    const left = this.#options.fleet.leave(lease, this.#id).catch(() => undefined)
+    const left = this.#lease.leave()
     if (ending === 'stop') this.#take(this.#options.mirrors.apply(this.#order(true)))
     else await Promise.all([this.#gather(true), left])
     this.#ended = ending
@@ -118,10 +117,10 @@ export class Comparison {
     this.#elapsedMs = performance.now() - this.#beganAtMs
   }
 
-  async #keepPlace(): Promise<void> {
+  async #keepLease(): Promise<void> {
     // While the store is out of reach, nobody else can take the lease either.
-    const kept = this.#options.fleet.take(lease, this.#id, this.#about).catch(() => undefined)
-    if ((await kept) !== undefined) void this.end('place')
+    const other = await this.#lease.take().catch(() => undefined)
+    if (other !== undefined) void this.end('place')
   }
 
   #order(isOver: boolean): MirrorCommand {
