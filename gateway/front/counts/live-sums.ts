@@ -126,17 +126,17 @@ export class LiveSums {
 }
 
 function rowsBetween(rows: SumRows, first: number, last: number): number[][] {
-  const found: number[][] = []
+  const filledRows: number[][] = []
   for (let number = first; number <= last; number++) {
     const row = [number]
     if (!rows.addTo(row, number, 1)) continue
     for (let i = countsOfRow + 1; i < row.length; i++)
       row[i] = Math.round((row[i] ?? 0) * 1e3) / 1e3
-    found.push(row)
+    filledRows.push(row)
   }
-  return found
+  return filledRows
 }
 
-function increment(counts: Uint32Array, place: number): void {
-  counts[place] = (counts[place] ?? 0) + 1
+function increment(counts: Uint32Array, index: number): void {
+  counts[index] = (counts[index] ?? 0) + 1
 }

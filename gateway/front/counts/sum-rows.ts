@@ -74,8 +74,8 @@ export class SumRows {
       list[from + i] = (list[from + i] ?? 0) + (this.counts[first + i] ?? 0)
     }
     for (let i = 0; i < 2; i++) {
-      const place = from + countsOfRow + i
-      list[place] = (list[place] ?? 0) + (this.sumsMs[row * 2 + i] ?? 0)
+      const index = from + countsOfRow + i
+      list[index] = (list[index] ?? 0) + (this.sumsMs[row * 2 + i] ?? 0)
     }
     return true
   }
@@ -87,10 +87,10 @@ export class SumRows {
 
 /** Sums as programs get them. */
 export function sumsView(sums: ArrayLike<number>) {
-  const count = (place: number): number => sums[place] ?? 0
-  const byOutcome = Object.fromEntries(outcomes.map((name, place) => [name, count(place)]))
+  const count = (column: number): number => sums[column] ?? 0
+  const byOutcome = Object.fromEntries(outcomes.map((name, column) => [name, count(column)]))
   return {
-    requests: outcomes.reduce((all, _name, place) => all + count(place), 0),
+    requests: outcomes.reduce((all, _name, column) => all + count(column), 0),
     ...(byOutcome as Record<LiveOutcome, number>),
     backendFailed: count(backendFailedAt),
     own: latencyView(ownBounds, sums, ownAt, count(countsOfRow)),

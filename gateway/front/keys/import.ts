@@ -74,16 +74,16 @@ export async function keysIn(
 
 /** The settings that a row names. */
 export function settingsOf({ fields }: Row): GivenSettings {
-  const given = (name: string): string | undefined => fields[name] || undefined
-  const expires = given('expires')
+  const textOf = (name: string): string | undefined => fields[name] || undefined
+  const expires = textOf('expires')
   return {
-    name: given('name'),
-    plan: given('plan'),
-    account: given('account'),
-    test: testFrom(given('test')),
-    limits: { perMinute: limit(given('perMinute')), perDay: limit(given('perDay')) },
+    name: textOf('name'),
+    plan: textOf('plan'),
+    account: textOf('account'),
+    test: testFrom(textOf('test')),
+    limits: { perMinute: limit(textOf('perMinute')), perDay: limit(textOf('perDay')) },
     expiresAtMs: expires === undefined ? undefined : (instantFrom(expires) ?? NaN),
-    note: given('note'),
+    note: textOf('note'),
   }
 }
 
@@ -112,10 +112,10 @@ async function takenIn(
   const taken: RowMistake[] = []
   for (let from = 0; from < keys.length; from += rowsAtOnce) {
     const some = keys.slice(from, from + rowsAtOnce)
-    const found = await Promise.all(
+    const storedKeys = await Promise.all(
       some.map(async ({ secrets }) => await store.find(secrets[0]?.hash ?? '')),
     )
-    found.forEach((stored, i) => {
+    storedKeys.forEach((stored, i) => {
       const message = 'this token is in the store already'
       if (stored) taken.push({ line: lines[from + i] ?? 0, message })
     })

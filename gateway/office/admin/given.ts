@@ -71,9 +71,9 @@ export function fromQuery(parameters: Parameters): (query: unknown) => Given {
     const texts = new Map(Object.entries(query as Record<string, string>))
     return Object.fromEntries(
       all.map(([name, { kind, value: word, defaultText }]) => {
-        const given = texts.get(name)
+        const query = texts.get(name)
         // A form sends its empty fields too. An empty switch is on.
-        const text = given === '' && word !== undefined ? defaultText : (given ?? defaultText)
+        const text = query === '' && word !== undefined ? defaultText : (query ?? defaultText)
         const value = text === undefined ? undefined : kind.read(text)
         if (text === undefined || value !== undefined) return [name, value]
         throw new Refusal('invalid_request', `${name} must be ${kind.expected}.`)

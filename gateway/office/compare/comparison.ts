@@ -33,7 +33,7 @@ export class Comparison {
   readonly #options: ComparisonOptions
   readonly #sinceMs: number
   readonly #beganAtMs = performance.now()
-  readonly #told = new Map<string, ProcessCounts>()
+  readonly #countsByProcess = new Map<string, ProcessCounts>()
   readonly #hearers = new Set<() => void>()
   #elapsedMs = 0
   #round = 0
@@ -70,7 +70,7 @@ export class Comparison {
       sinceMs: this.#sinceMs,
       elapsedMs: this.#elapsedMs,
       ended: this.#ended,
-      processes: [...this.#told.values()],
+      processes: [...this.#countsByProcess.values()],
       fleet: this.#options.fleet.size,
     })
   }
@@ -97,8 +97,8 @@ export class Comparison {
   async #go(): Promise<void> {
     await this.#gather(false)
     if (this.#ending) return
-    const told = [...this.#told.values()].find(({ ended }) => ended !== undefined)
-    if (told?.ended) return this.end(told.ended)
+    const endedCounts = [...this.#countsByProcess.values()].find(({ ended }) => ended !== undefined)
+    if (endedCounts?.ended) return this.end(endedCounts.ended)
     const leftMs = this.#settings.forMs - this.#elapsedMs
     if (leftMs <= 0) return this.end('time')
     this.#tell()
@@ -113,7 +113,8 @@ export class Comparison {
     // Two rounds may be under way at the end: the last one counts.
     if (this.#ending && !isOver) return
     this.#take(own)
-    for (const each of others) processCountsFrom(each, this.#id).forEach((told) => this.#take(told))
+    for (const each of others)
+      processCountsFrom(each, this.#id).forEach((counts) => this.#take(counts))
     this.#elapsedMs = performance.now() - this.#beganAtMs
   }
 
@@ -128,8 +129,8 @@ export class Comparison {
     return { comparison: this.#id, url, upstream: upstream.name, share, isOver }
   }
 
-  #take(told: ProcessCounts): void {
-    this.#told.set(told.member, told)
+  #take(counts: ProcessCounts): void {
+    this.#countsByProcess.set(counts.member, counts)
   }
 
   #tell(): void {

@@ -84,7 +84,7 @@ export function figuresReader(options: FiguresOptions): ReadFigures {
       second,
       refusals: recentRefusals
         .after(before ? before.refusal : 0, mostRefusals)
-        .map((kept) => refusalView(kept, name)),
+        .map((refusal) => refusalView(refusal, name)),
       refusal: recentRefusals.number,
       refusedKeys: refusedKeys.top(mostKeys, second).map(keyView),
       targets: targets(),
@@ -106,9 +106,9 @@ function configView({ hash, sharedHash, refusal }: MemberConfig) {
   return { hash, sharedHash, refuses: refusal ?? null }
 }
 
-function refusalView(kept: KeptRefusal, gateway: string) {
-  const { id, atMs, caller, status, code, reason, route } = kept
-  const why: Why = whyOf(kept)
+function refusalView(refusal: KeptRefusal, gateway: string) {
+  const { id, atMs, caller, status, code, reason, route } = refusal
+  const why: Why = whyOf(refusal)
   return {
     id,
     time: new Date(atMs).toISOString(),

@@ -163,12 +163,12 @@ export class QuotaDesk {
     }
     const after = await this.#view(key)
     const until = iso(((points.perDay > 0 ? after.day : after.minute)?.reset ?? 0) * 1_000)
-    const given = { quota, perDay: points.perDay || null, perMinute: points.perMinute || null }
+    const about = { quota, perDay: points.perDay || null, perMinute: points.perMinute || null }
     await this.#noted?.({
       what: 'quota.grant',
       subject: id,
       before: null,
-      after: { ...given, note: points.note, until },
+      after: { ...about, note: points.note, until },
     })
     return after
   }

@@ -61,8 +61,8 @@ function contentView(openapi: Openapi, content: unknown): Child {
 function examplesOf(openapi: Openapi, media: Section): readonly (readonly [string, unknown])[] {
   const named = Object.entries(section(media['examples']))
   if (named.length === 0) {
-    const given = givenSample({ example: media['example'] })
-    return given === undefined ? [] : [['', given]]
+    const sample = givenSample({ example: media['example'] })
+    return sample === undefined ? [] : [['', sample]]
   }
   return named.map(([name, each]) => {
     const { summary, value } = openapi.resolve(each)

@@ -24,12 +24,12 @@ export const changeKey = operation({
   parameters,
   changes: true,
   role: 'all',
-  question: async (given, context) => {
-    const { target, change } = changeFrom(given, context)
+  question: async (values, context) => {
+    const { target, change } = changeFrom(values, context)
     return target.key ? undefined : questionAboutMany(context, target, change, 'Change')
   },
-  run: (context, given) => {
-    const { target, change } = changeFrom(given, context)
+  run: (context, values) => {
+    const { target, change } = changeFrom(values, context)
     return edit(context, target, change)
   },
   ...editedOutput,
