@@ -63,9 +63,9 @@ export class RefusedKeys {
   /** Forgets the seconds that are a minute old. */
   #turn(second: number): void {
     const first = Math.max(this.#second + 1, second - seconds + 1)
-    for (let each = first; each <= second; each++) {
+    for (let number = first; number <= second; number++) {
       for (let pair = 0; pair < this.#size; pair++) {
-        const index = pair * seconds + (each % seconds)
+        const index = pair * seconds + (number % seconds)
         const count = this.#counts[index] ?? 0
         if (count === 0) continue
         this.#counts[index] = 0

@@ -18,8 +18,10 @@ export function plainParameters(parameters: Parameters): [name: string, paramete
 
 /** Makes a reader of headers. A missing one is left to the operation, which knows what it is for. */
 export function fromHeaders(parameters: Parameters): (headers: IncomingHttpHeaders) => Given {
-  const all = Object.entries(parameters).flatMap(([name, each]) =>
-    'kind' in each && each.header !== undefined ? [[name, each.kind, each.header] as const] : [],
+  const all = Object.entries(parameters).flatMap(([name, parameter]) =>
+    'kind' in parameter && parameter.header !== undefined
+      ? [[name, parameter.kind, parameter.header] as const]
+      : [],
   )
   return (headers) =>
     Object.fromEntries(
@@ -34,9 +36,9 @@ export function parametersAt(endpoint: Endpoint, parameters: Parameters): Parame
     !('kind' in each && hasKey && each.isOfMany)
   const all = Object.entries(parameters).filter(isThere)
   return Object.fromEntries(
-    all.map(([name, each]) => {
-      if (hasKey || !('kind' in each) || !each.namesMany) return [name, each]
-      return [name, { ...each, isRequired: true }]
+    all.map(([name, parameter]) => {
+      if (hasKey || !('kind' in parameter) || !parameter.namesMany) return [name, parameter]
+      return [name, { ...parameter, isRequired: true }]
     }),
   )
 }

@@ -95,7 +95,7 @@ async function runCommand(
   }
   try {
     const values = givenFrom(operation, input, { name, read: () => loaded.text })
-    return await carryOut(operation, { given: values, input, context, surroundings })
+    return await carryOut(operation, { values, input, context, surroundings })
   } finally {
     await opened?.close()
   }

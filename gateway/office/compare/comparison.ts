@@ -113,8 +113,8 @@ export class Comparison {
     // Two rounds may be under way at the end: the last one counts.
     if (this.#ending && !isOver) return
     this.#take(own)
-    for (const each of others)
-      processCountsFrom(each, this.#id).forEach((counts) => this.#take(counts))
+    for (const answer of others)
+      processCountsFrom(answer, this.#id).forEach((counts) => this.#take(counts))
     this.#elapsedMs = performance.now() - this.#beganAtMs
   }
 

@@ -42,8 +42,8 @@ export class RouteTally {
   add(breaks: readonly string[], example: Example, beforeMs: number, afterMs?: number): void {
     this.#compared++
     if (breaks.length === 0) this.#same++
-    for (const each of breaks) {
-      this.#addBreak({ what: each.slice(0, longestBreak), times: 1, examples: [example] })
+    for (const what of breaks) {
+      this.#addBreak({ what: what.slice(0, longestBreak), times: 1, examples: [example] })
     }
     this.#before.add(beforeMs)
     if (afterMs !== undefined) this.#after.add(afterMs)
@@ -53,7 +53,7 @@ export class RouteTally {
   merge({ compared, same, breaks, before, after }: RouteCounts): void {
     this.#compared += compared
     this.#same += same
-    for (const each of breaks) this.#addBreak(each)
+    for (const difference of breaks) this.#addBreak(difference)
     this.#before.merge(before)
     this.#after.merge(after)
   }

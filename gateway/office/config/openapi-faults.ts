@@ -77,8 +77,8 @@ function* parameterFaults(at: Path, value: unknown): Generator<Fault> {
     yield { path: at, sentence: `${nameOf(at)} must be a list` }
     return
   }
-  for (const [i, each] of value.entries()) {
-    const { $ref, name, in: place } = sectionOf(each) ?? {}
+  for (const [i, parameter] of value.entries()) {
+    const { $ref, name, in: place } = sectionOf(parameter) ?? {}
     if (typeof $ref === 'string' || (typeof name === 'string' && typeof place === 'string'))
       continue
     const path = [...at, i]

@@ -73,9 +73,9 @@ function targetsOf(all: readonly Figures[]) {
 /** The keys that were refused most, by all gateways together. */
 function keysOf(all: readonly Figures[]): RefusedKeyFigures[] {
   const byKey = new Map<string, RefusedKeyFigures>()
-  for (const each of all.flatMap(({ refusedKeys }) => refusedKeys)) {
-    const name = `${each.window} ${each.key}`
-    byKey.set(name, { ...each, count: each.count + (byKey.get(name)?.count ?? 0) })
+  for (const refusedKey of all.flatMap(({ refusedKeys }) => refusedKeys)) {
+    const name = `${refusedKey.window} ${refusedKey.key}`
+    byKey.set(name, { ...refusedKey, count: refusedKey.count + (byKey.get(name)?.count ?? 0) })
   }
   return [...byKey.values()].sort((a, b) => b.count - a.count).slice(0, mostKeys)
 }

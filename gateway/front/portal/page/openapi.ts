@@ -111,9 +111,9 @@ export class Openapi {
       isDeprecated: deprecated === true,
       parameters: this.#parameters(list(item['parameters']), list(operation['parameters'])),
       body: requestBody === undefined ? undefined : this.resolve(requestBody),
-      responses: Object.entries(section(responses)).map(([status, each]) => [
+      responses: Object.entries(section(responses)).map(([status, response]) => [
         status,
-        this.resolve(each),
+        this.resolve(response),
       ]),
     }
   }
