@@ -127,7 +127,7 @@ async function main(): Promise<void> {
   })
   const reloader: Reloader = new Reloader({
     file,
-    desk: (name, ...given) => thread.desk(name, ...given),
+    desk: (name, ...values) => thread.desk(name, ...values),
     loaded,
     change: (config) => gateway.change(config),
     hindrances: (config) => hindrances(gateway.front.swaps, gateway.config, config),

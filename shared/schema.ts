@@ -23,6 +23,7 @@ type Builders = Pick<
   | 'Record'
   | 'Refine'
   | 'String'
+  | 'Tuple'
   | 'Union'
 >
 
@@ -61,11 +62,21 @@ const builders = {
   }),
   Refine: (schema: { [refine]?: object[] }, check: unknown, error: unknown = () => '') =>
     hidden(schema, refine, [...(schema[refine] ?? []), { check, error }]),
+  Tuple: (items: readonly object[], options?: object) => ({
+    type: 'array',
+    items,
+    minItems: items.length,
+    additionalItems: false,
+    ...options,
+  }),
   Union: (anyOf: readonly object[], options?: object) => ({ anyOf, ...options }),
 }
 
 /** Makes schemas: what TypeBox's `Type` makes, as far as it is used here. */
 export const Type = builders as unknown as Builders
+
+/** A time that a date can have, in milliseconds since 1970. */
+export const timeSchema = Type.Integer({ minimum: -8.64e15, maximum: 8.64e15 })
 
 /** Whether a value is as a schema says. */
 export function isOf<Schema extends TSchema>(
@@ -75,12 +86,30 @@ export function isOf<Schema extends TSchema>(
   return Check(schema, value)
 }
 
-/** The same for a schema that is asked often: it is compiled once. */
+/** The same for a schema that is asked often: it is compiled once, by the first question, because that takes 1 ms. */
 export function checkerOf<Schema extends TSchema>(
   schema: Schema,
 ): (value: unknown) => value is Static<Schema> {
-  const compiled = Compile(schema)
-  return (value): value is Static<Schema> => compiled.Check(value)
+  let compiled: ReturnType<typeof Compile> | undefined
+  return (value): value is Static<Schema> => (compiled ??= Compile(schema)).Check(value)
+}
+
+/**
+ * Reads JSON that another process has written: the value of a text; `undefined` if there is none, if it isn't JSON, or if it
+ * isn't as the schema says.
+ */
+export function readerOf<Schema extends TSchema>(
+  schema: Schema,
+): (text: string | null | undefined) => Static<Schema> | undefined {
+  const isValid = checkerOf(schema)
+  return (text) => {
+    try {
+      const value: unknown = JSON.parse(text ?? '')
+      return isValid(value) ? value : undefined
+    } catch {
+      return undefined
+    }
+  }
 }
 
 /** A schema with further options, such as a description. */

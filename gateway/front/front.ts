@@ -83,11 +83,11 @@ type Opening = Readonly<{
 
 /** Opens all parts. Waits for a store a short time, and starts without it, too. */
 export async function openFront(options: FrontOptions): Promise<Front> {
-  const { config, stores: given, clock, log } = options
+  const { config, stores: providedStores, clock, log } = options
   const { self = new OwnMember({ name: config.name, clock }) } = options
   const closers = new Closers()
-  const stores = given ?? (await openStores(config.store))
-  if (!given) closers.add(() => stores.close())
+  const stores = providedStores ?? (await openStores(config.store))
+  if (!providedStores) closers.add(() => stores.close())
   const isMet = { now: () => false }
   closers.add(logStoreAtStart({ stores, isMet: () => isMet.now(), log }))
   await stores.ready()

@@ -162,8 +162,8 @@ export class WorkerPool {
   ): Promise<void> {
     const others = [...this.#listening].filter((worker) => worker !== asker)
     const reports = await Promise.all(others.map((worker) => this.#ask(worker, about)))
-    const told = reports.filter((each) => each !== undefined)
-    send(asker, { what: 'told', number, told })
+    const answers = reports.filter((each) => each !== undefined)
+    send(asker, { what: 'told', number, told: answers })
   }
 
   /** The report of a worker; `undefined` if it takes too long. */
@@ -199,7 +199,9 @@ export class WorkerLink {
       if (message.what === 'reload') reload()
       if (message.what !== 'tell') return
       const { number, about } = message
-      void report(about).then((told) => send(this.#worker, { what: 'told', number, told }))
+      void report(about).then((answer) =>
+        send(this.#worker, { what: 'told', number, told: answer }),
+      )
     })
   }
 

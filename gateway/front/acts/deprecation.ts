@@ -14,11 +14,11 @@ const someReplacement = '/acted/replacement'
  */
 export function actedDeprecation(
   { name }: Act,
-  found: Announced | undefined,
+  announced: Announced | undefined,
   nowMs: number,
 ): Announced | undefined {
   if (name !== 'deprecated' && name !== 'sunset' && name !== 'brownout') return undefined
-  const base = { ...(found?.deprecation ?? madeUp(nowMs)), extensions: [] }
+  const base = { ...(announced?.deprecation ?? madeUp(nowMs)), extensions: [] }
   const { sinceMs, sunsetMs = nowMs + monthMs } = base
   const passedMs = Math.min(sunsetMs, nowMs)
   const aheadMs = Math.max(sunsetMs, nowMs + monthMs)

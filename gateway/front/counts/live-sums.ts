@@ -1,5 +1,5 @@
 import type { Clock } from '../../../shared/clock.ts'
-import { bucketOf, ownScale, upstreamScale } from './latency.ts'
+import { bucketOf, ownBounds, upstreamBounds } from './histogram.ts'
 import {
   backendFailedAt,
   countsOfRow,
@@ -67,11 +67,11 @@ export class LiveSums {
     const first = this.#row * countsOfRow
     const sums = this.#row * 2
     const ownMs = sentAtMs > 0 ? sentAtMs - beganAtMs : nowMs - beganAtMs
-    increment(counts, first + ownAt + bucketOf(ownScale, ownMs))
+    increment(counts, first + ownAt + bucketOf(ownBounds, ownMs))
     sumsMs[sums] = (sumsMs[sums] ?? 0) + ownMs
     if (sentAtMs === 0) return
     const upstreamMs = answeredAtMs > 0 ? answeredAtMs - sentAtMs : nowMs - sentAtMs
-    increment(counts, first + upstreamAt + bucketOf(upstreamScale, upstreamMs))
+    increment(counts, first + upstreamAt + bucketOf(upstreamBounds, upstreamMs))
     sumsMs[sums + 1] = (sumsMs[sums + 1] ?? 0) + upstreamMs
   }
 
@@ -126,17 +126,17 @@ export class LiveSums {
 }
 
 function rowsBetween(rows: SumRows, first: number, last: number): number[][] {
-  const found: number[][] = []
+  const filledRows: number[][] = []
   for (let number = first; number <= last; number++) {
     const row = [number]
     if (!rows.addTo(row, number, 1)) continue
     for (let i = countsOfRow + 1; i < row.length; i++)
       row[i] = Math.round((row[i] ?? 0) * 1e3) / 1e3
-    found.push(row)
+    filledRows.push(row)
   }
-  return found
+  return filledRows
 }
 
-function increment(counts: Uint32Array, place: number): void {
-  counts[place] = (counts[place] ?? 0) + 1
+function increment(counts: Uint32Array, index: number): void {
+  counts[index] = (counts[index] ?? 0) + 1
 }

@@ -1,56 +1,5 @@
 import type { SpanCounts } from '../../../shared/spans/span.ts'
-
-/** The upper bounds of a histogram's buckets, in seconds. */
-const usualBounds: readonly number[] = [
-  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
-]
-
-/** Those of the gateway's own time, most of which is below a millisecond. */
-const ownBounds: readonly number[] = [
-  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
-]
-
-/** A histogram of durations: a bucket for each of `bounds`, and one for longer times. */
-export class Durations {
-  readonly bounds: readonly number[]
-  readonly counts: number[]
-  sum = 0
-
-  constructor(bounds = usualBounds) {
-    this.bounds = bounds
-    this.counts = new Array<number>(bounds.length + 1).fill(0)
-  }
-
-  add(milliseconds: number): void {
-    const { bounds } = this
-    const seconds = milliseconds / 1_000
-    let bucket = 0
-    while (bucket < bounds.length && seconds > (bounds[bucket] ?? Infinity)) bucket++
-    this.counts[bucket] = (this.counts[bucket] ?? 0) + 1
-    this.sum += seconds
-  }
-
-  /**
-   * The duration within which a share of them was, in milliseconds: inside its bucket by the rank's place there; beyond the
-   * last bound, that bound. `undefined` if there are none.
-   */
-  within(share: number): number | undefined {
-    const { bounds } = this
-    const all = this.counts.reduce((sum, count) => sum + count, 0)
-    if (all === 0) return undefined
-    const rank = Math.max(1, Math.ceil(all * share))
-    let below = 0
-    let bucket = 0
-    while (bucket < bounds.length && below + (this.counts[bucket] ?? 0) < rank) {
-      below += this.counts[bucket] ?? 0
-      bucket++
-    }
-    const least = bounds[bucket - 1] ?? 0
-    const most = bounds[bucket] ?? least
-    const part = (rank - below - 0.5) / (this.counts[bucket] ?? 1)
-    return Math.round((least + (most - least) * part) * 10_000) / 10
-  }
-}
+import { Histogram, metricBounds } from './histogram.ts'
 
 /** Counters by two labels. */
 export class Counts {
@@ -71,7 +20,7 @@ export class Counts {
 /** The answers of one route, by plan and status, and their durations. */
 export class RouteMeter {
   readonly answers = new Counts()
-  readonly durations = new Durations()
+  readonly durations = new Histogram(metricBounds)
 }
 
 /** The classes of a target's answers: by the first digit of the status, or `none` without an answer. */
@@ -81,7 +30,7 @@ export const answerClasses = ['1xx', '2xx', '3xx', '4xx', '5xx', 'none'] as cons
 export class TargetMeter {
   /** By `answerClasses`. */
   readonly answers = answerClasses.map(() => 0)
-  readonly durations = new Durations()
+  readonly durations = new Histogram(metricBounds)
 
   /** Counts an answer by its status; 0 for no answer. */
   answered(status: number): void {
@@ -112,8 +61,8 @@ export class Meters {
   /** Notices by type and result: `delivered`, `failed` (a try), `given_up` or `dropped`. */
   readonly notices = new Counts()
   /** The time until a request was sent on, or refused. */
-  readonly own = new Durations(ownBounds)
-  readonly store = new Durations()
+  readonly own = new Histogram(metricBounds)
+  readonly store = new Histogram(metricBounds)
   storeErrors = 0
   /** The times that the store was found emptied. */
   emptiedStores = 0

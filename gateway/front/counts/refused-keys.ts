@@ -40,10 +40,10 @@ export class RefusedKeys {
     const pair = this.#places[by]?.get(caller.id) ?? this.#take(caller, by)
     // The caller of a key that has changed since is another one.
     this.#callers[pair] = caller
-    const place = pair * seconds + (second % seconds)
-    const count = this.#counts[place] ?? 0
+    const index = pair * seconds + (second % seconds)
+    const count = this.#counts[index] ?? 0
     if (count === mostOfSecond) return
-    this.#counts[place] = count + 1
+    this.#counts[index] = count + 1
     this.#totals[pair] = (this.#totals[pair] ?? 0) + 1
   }
 
@@ -63,12 +63,12 @@ export class RefusedKeys {
   /** Forgets the seconds that are a minute old. */
   #turn(second: number): void {
     const first = Math.max(this.#second + 1, second - seconds + 1)
-    for (let each = first; each <= second; each++) {
+    for (let number = first; number <= second; number++) {
       for (let pair = 0; pair < this.#size; pair++) {
-        const place = pair * seconds + (each % seconds)
-        const count = this.#counts[place] ?? 0
+        const index = pair * seconds + (number % seconds)
+        const count = this.#counts[index] ?? 0
         if (count === 0) continue
-        this.#counts[place] = 0
+        this.#counts[index] = 0
         this.#totals[pair] = (this.#totals[pair] ?? 0) - count
       }
     }

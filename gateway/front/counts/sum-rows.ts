@@ -1,4 +1,4 @@
-import { latencyView, ownScale, upstreamScale } from './latency.ts'
+import { latencyView, ownBounds, upstreamBounds } from './histogram.ts'
 
 /** The outcomes by which requests are counted: each request has one. */
 export const outcomes = [
@@ -17,8 +17,8 @@ export type LiveOutcome = (typeof outcomes)[number]
 /** The place of each column in a row: counts by outcome, and the buckets of both histograms. */
 export const backendFailedAt = outcomes.length
 export const ownAt = backendFailedAt + 1
-export const upstreamAt = ownAt + ownScale.size
-export const countsOfRow = upstreamAt + upstreamScale.size
+export const upstreamAt = ownAt + ownBounds.length + 1
+export const countsOfRow = upstreamAt + upstreamBounds.length + 1
 
 /** Behind the counts: the sums of both latencies, in milliseconds. */
 export const numbersOfRow = countsOfRow + 2
@@ -74,8 +74,8 @@ export class SumRows {
       list[from + i] = (list[from + i] ?? 0) + (this.counts[first + i] ?? 0)
     }
     for (let i = 0; i < 2; i++) {
-      const place = from + countsOfRow + i
-      list[place] = (list[place] ?? 0) + (this.sumsMs[row * 2 + i] ?? 0)
+      const index = from + countsOfRow + i
+      list[index] = (list[index] ?? 0) + (this.sumsMs[row * 2 + i] ?? 0)
     }
     return true
   }
@@ -87,14 +87,14 @@ export class SumRows {
 
 /** Sums as programs get them. */
 export function sumsView(sums: ArrayLike<number>) {
-  const count = (place: number): number => sums[place] ?? 0
-  const byOutcome = Object.fromEntries(outcomes.map((name, place) => [name, count(place)]))
+  const count = (column: number): number => sums[column] ?? 0
+  const byOutcome = Object.fromEntries(outcomes.map((name, column) => [name, count(column)]))
   return {
-    requests: outcomes.reduce((all, _name, place) => all + count(place), 0),
+    requests: outcomes.reduce((all, _name, column) => all + count(column), 0),
     ...(byOutcome as Record<LiveOutcome, number>),
     backendFailed: count(backendFailedAt),
-    own: latencyView(ownScale, sums, ownAt, count(countsOfRow)),
-    upstream: latencyView(upstreamScale, sums, upstreamAt, count(countsOfRow + 1)),
+    own: latencyView(ownBounds, sums, ownAt, count(countsOfRow)),
+    upstream: latencyView(upstreamBounds, sums, upstreamAt, count(countsOfRow + 1)),
   }
 }
 

@@ -42,11 +42,11 @@ export function toldApart(state: FleetState): FleetState {
 /** Gateways in groups of those that go by one configuration, without those that have one of their own. */
 export function byConfiguration<Each extends Compared>(all: readonly Each[]): Alike<Each>[] {
   const groups = new Map<string, Each[]>()
-  for (const each of [...all].sort(byName)) {
-    if (!each.config) continue
-    const group = groups.get(each.config.sharedHash)
-    if (group) group.push(each)
-    else groups.set(each.config.sharedHash, [each])
+  for (const member of [...all].sort(byName)) {
+    if (!member.config) continue
+    const group = groups.get(member.config.sharedHash)
+    if (group) group.push(member)
+    else groups.set(member.config.sharedHash, [member])
   }
   return [...groups.values()].map((members) => {
     const hashes = new Set(members.map(({ config }) => config?.hash))
@@ -77,14 +77,14 @@ export function inForceText(state: FleetState): string {
     const whole = count === 1 ? 'The gateway goes' : `All ${count} gateways go`
     return [`${whole} by ${shortened(first)}`, ...silentText(state), ...refusals].join('; ')
   }
-  const each = groups.map((group) => {
+  const sentences = groups.map((group) => {
     const [only, ...more] = group.members
     const refusal = only && more.length === 0 ? placeOf(only) : undefined
     const also = refusal === undefined ? '' : ` (refuses its file: ${refusal})`
     return `${namesOf(group.members)} ${shortened(group)}${also}`
   })
   const since = timeText(state.differSinceMs ?? differenceOf(groups))
-  const different = `${count} gateways run different configurations since ${since}: ${each.join(', ')}`
+  const different = `${count} gateways run different configurations since ${since}: ${sentences.join(', ')}`
   return [different, ...silentText(state), ...refusals].join('; ')
 }
 

@@ -7,7 +7,7 @@ export type SideOptions = Readonly<{
   health: HealthSettings
   make: MakeTarget
   /** Hears of changes of health. */
-  told: TargetOptions['changed']
+  healthChanged: TargetOptions['changed']
 }>
 
 /** Makes a target that tells of its health. */
@@ -22,11 +22,11 @@ export class Side {
   readonly #watches: readonly HealthWatch[]
 
   constructor(options: SideOptions) {
-    const { settings, health, make, told } = options
+    const { settings, health, make, healthChanged } = options
     const about: Pick<TargetOptions, 'changed' | 'suspected'> = {
       changed: (target, cause) => {
         this.#watches.forEach((watch) => watch.schedule())
-        told(target, cause)
+        healthChanged(target, cause)
       },
       suspected: (target, cause) => this.#watches[this.targets.indexOf(target)]?.suspect(cause),
     }

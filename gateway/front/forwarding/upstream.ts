@@ -48,13 +48,13 @@ export class Upstream {
       const meter = meters.target(name, new URL(target.url).origin)
       return new Target({ timeouts, health, ca, settings: target, meter, ...about })
     }
-    const told = (target: Target, cause?: Error): void => {
+    const healthChanged = (target: Target, cause?: Error): void => {
       if (target.isHealthy) log.back(name, target.origin)
       else log.out(name, target.origin, cause)
     }
-    this.#side = new Side({ settings: settings.targets, health, make, told })
+    this.#side = new Side({ settings: settings.targets, health, make, healthChanged })
     const { to } = settings.swap ?? {}
-    this.#newSide = to && new Side({ settings: to, health, make, told })
+    this.#newSide = to && new Side({ settings: to, health, make, healthChanged })
     this.targets = [...this.#side.targets, ...(this.#newSide?.targets ?? [])]
     this.#origins = this.targets.map(({ origin }) => origin)
   }

@@ -9,10 +9,10 @@ export function variedBy(name: string, vary: number | string | string[] | undefi
 /** A `Cache-Control` that keeps an answer out of caches that several callers share. */
 export function madePrivate(control: number | string | string[] | undefined): string {
   const directives = control === undefined ? [] : [control].flat().join(', ').split(',')
-  const kept = directives
+  const rest = directives
     .map((each) => each.trim())
     .filter((each) => each !== '' && !/^(?:public|private|s-maxage)\s*(?:=|$)/i.test(each))
-  return kept.some((each) => /^no-store$/i.test(each))
-    ? kept.join(', ')
-    : ['private', ...kept].join(', ')
+  return rest.some((each) => /^no-store$/i.test(each))
+    ? rest.join(', ')
+    : ['private', ...rest].join(', ')
 }

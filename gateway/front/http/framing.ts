@@ -64,8 +64,8 @@ function fault(
 export function isTwice(name: string, rawHeaders: readonly string[]): boolean {
   let count = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    const each = rawHeaders[i]
-    if (each?.length === name.length && each.toLowerCase() === name) count++
+    const header = rawHeaders[i]
+    if (header?.length === name.length && header.toLowerCase() === name) count++
   }
   return count > 1
 }

@@ -27,8 +27,8 @@ class Branch<Item> {
   /** The branch of a segment; it begins with this one if there was none. */
   below(segment: string): Branch<Item> {
     if (segment.startsWith('{')) return (this.parameter ??= new Branch())
-    const known = this.byName.get(segment)
-    if (known) return known
+    const present = this.byName.get(segment)
+    if (present) return present
     const branch = new Branch<Item>()
     this.byName.set(segment, branch)
     return branch
@@ -40,8 +40,8 @@ class Branch<Item> {
     const slash = path.indexOf('/', from)
     const end = slash < 0 ? path.length : slash
     const name = path.slice(from, end)
-    const found = this.byName.get(name)?.find(path, end + 1)
-    if (found !== undefined) return found
+    const item = this.byName.get(name)?.find(path, end + 1)
+    if (item !== undefined) return item
     // As in Fastify's router, a parameter at the end may be empty.
     const mayBe = name !== '' || slash < 0
     return (mayBe ? this.parameter?.find(path, end + 1) : undefined) ?? this.rest

@@ -75,16 +75,16 @@ export async function keysIn(
 
 /** The settings that a row names. */
 export function settingsOf({ fields }: Row): GivenSettings {
-  const given = (name: string): string | undefined => fields[name] || undefined
-  const expires = given('expires')
+  const textOf = (name: string): string | undefined => fields[name] || undefined
+  const expires = textOf('expires')
   return {
-    name: given('name'),
-    plan: given('plan'),
-    account: given('account'),
-    test: testFrom(given('test')),
-    limits: byLimit((window) => limit(given(window.limit))),
+    name: textOf('name'),
+    plan: textOf('plan'),
+    account: textOf('account'),
+    test: testFrom(textOf('test')),
+    limits: byLimit((window) => limit(textOf(window.limit))),
     expiresAtMs: expires === undefined ? undefined : (instantFrom(expires) ?? NaN),
-    note: given('note'),
+    note: textOf('note'),
   }
 }
 
@@ -113,10 +113,10 @@ async function takenIn(
   const taken: RowMistake[] = []
   for (let from = 0; from < keys.length; from += rowsAtOnce) {
     const some = keys.slice(from, from + rowsAtOnce)
-    const found = await Promise.all(
+    const storedKeys = await Promise.all(
       some.map(async ({ secrets }) => await store.find(secrets[0]?.hash ?? '')),
     )
-    found.forEach((stored, i) => {
+    storedKeys.forEach((stored, i) => {
       const message = 'this token is in the store already'
       if (stored) taken.push({ line: lines[from + i] ?? 0, message })
     })

@@ -61,8 +61,8 @@ export async function* inUse(
 }
 
 async function usesOf(keys: readonly Key[], store: Reader): Promise<KeyInUse[]> {
-  const found = keys.length > 0 ? await store.of(keys.map(({ id }) => id)) : []
-  return keys.map((key, i) => ({ key, uses: found[i] }))
+  const uses = keys.length > 0 ? await store.of(keys.map(({ id }) => id)) : []
+  return keys.map((key, i) => ({ key, uses: uses[i] }))
 }
 
 export type PageInUseQuery = Readonly<{

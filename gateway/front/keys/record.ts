@@ -1,4 +1,4 @@
-import { checkerOf, Type } from '../../../shared/schema.ts'
+import { readerOf, Type } from '../../../shared/schema.ts'
 import { byLimit } from '../../../shared/windows.ts'
 import type { Key } from './key.ts'
 
@@ -7,7 +7,8 @@ const limit = Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Liter
 const limits = byLimit(() => limit)
 const texts = Type.Optional(Type.Array(Type.String()))
 
-const isRecord = checkerOf(
+/** The key of a stored text; `undefined` if it is damaged, so that lists can leave it out. */
+export const intactKeyFrom: (text: string) => Key | undefined = readerOf(
   Type.Object({
     id: Type.String(),
     name: Type.String(),
@@ -34,18 +35,9 @@ export function recordOf(key: Key): string {
   return JSON.stringify(key)
 }
 
-/** The key of a stored text; `undefined` if it is damaged, so that lists can leave it out. */
-export function intactKeyFrom(text: string): Key | undefined {
-  try {
-    return keyFrom(text)
-  } catch {
-    return undefined
-  }
-}
-
 /** The key of a stored text; throws if it is damaged, because half a key must not work. */
 export function keyFrom(text: string): Key {
-  const value: unknown = JSON.parse(text)
-  if (isRecord(value)) return value
+  const key = intactKeyFrom(text)
+  if (key) return key
   throw new Error('a key in the store is damaged')
 }

@@ -16,8 +16,8 @@ export class RowMistakes extends KeyMistake {
 
   constructor(mistakes: readonly RowMistake[], keys: number) {
     const more = mistakes.length - mostTold
-    const told = mistakes.slice(0, mostTold).map(sentenceOf)
-    super([...told, ...(more > 0 ? [`and ${more} more`] : [])].join('; '))
+    const sentences = mistakes.slice(0, mostTold).map(sentenceOf)
+    super([...sentences, ...(more > 0 ? [`and ${more} more`] : [])].join('; '))
     this.mistakes = mistakes
     this.keys = keys
   }

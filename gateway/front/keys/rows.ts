@@ -1,4 +1,5 @@
 import { limitNames } from '../../../shared/windows.ts'
+import { readerOf, Type } from '../../../shared/schema.ts'
 import { KeyMistake } from './mistake.ts'
 
 /** One row of a file of keys: its texts, by column of CSV or member of JSON. */
@@ -86,16 +87,15 @@ function requireColumns(names: readonly string[], columns: readonly string[]): v
   throw new KeyMistake(`there is no column "${unknown}"; there are ${columns.join(', ')}`)
 }
 
+/** The object of a line of JSON; `undefined` if it isn't one. */
+export const objectFrom: (text: string) => object | undefined = readerOf(Type.Object({}))
+
+/** What is wrong with a line that isn't one. */
+export const noObject = 'this isn’t a valid JSON object'
+
 function jsonFields(text: string, columns: readonly string[]): Row['fields'] {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    value = undefined
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new KeyMistake('this isn’t a valid JSON object')
-  }
+  const value = objectFrom(text)
+  if (!value) throw new KeyMistake(noObject)
   requireColumns(Object.keys(value), columns)
   return Object.fromEntries(
     Object.entries(value).map(([name, member]: [string, unknown]) => {

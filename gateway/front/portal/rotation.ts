@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../../shared/refusal.ts'
-import { isOf, Type } from '../../../shared/schema.ts'
+import { readerOf, Type } from '../../../shared/schema.ts'
 import { waitText } from '../../../shared/times.ts'
 import { durationFrom } from '../../../shared/units.ts'
 import { bearerToken } from '../http/bearer.ts'
@@ -26,9 +26,8 @@ const usualOverlapMs = dayMs
 /** How often a key may be rotated with itself in a day, in UTC. */
 const mostADay = 3
 
-const schema = Type.Object(
-  { overlap: Type.Optional(Type.String()) },
-  { additionalProperties: false },
+const wishFrom = readerOf(
+  Type.Object({ overlap: Type.Optional(Type.String()) }, { additionalProperties: false }),
 )
 
 /** The new token of a caller's own key, told once. */
@@ -118,16 +117,12 @@ function requireCurrent(token: string) {
 /** The overlap that a body asks for; `undefined` for one that asks for something else. */
 function overlapIn(body: unknown): number | undefined {
   const text = typeof body === 'string' && body.trim() !== '' ? body : '{}'
-  try {
-    const value: unknown = JSON.parse(text)
-    if (!isOf(schema, value)) return undefined
-    const { overlap } = value
-    const overlapMs = overlap === undefined ? usualOverlapMs : durationFrom(overlap)
-    if (overlapMs === undefined) return undefined
-    return overlapMs >= leastOverlapMs && overlapMs <= mostOverlapMs ? overlapMs : undefined
-  } catch {
-    return undefined
-  }
+  const value = wishFrom(text)
+  if (!value) return undefined
+  const { overlap } = value
+  const overlapMs = overlap === undefined ? usualOverlapMs : durationFrom(overlap)
+  if (overlapMs === undefined) return undefined
+  return overlapMs >= leastOverlapMs && overlapMs <= mostOverlapMs ? overlapMs : undefined
 }
 
 function wrongBody(): Refusal {

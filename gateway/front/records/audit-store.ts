@@ -1,3 +1,5 @@
+import { readerOf, timeSchema, Type } from '../../../shared/schema.ts'
+
 /** One change by an operator, or a ban that a key has earned. */
 export type Change = Readonly<{
   /** The action, such as `keys.revoke`. */
@@ -58,16 +60,18 @@ export function auditText(entry: AuditEntry): string {
 
 /** The entry of a stored text; empty if it is damaged, so that lists can leave it out. */
 export function auditEntriesFrom(text: string | undefined): AuditEntry[] {
-  try {
-    const entry = JSON.parse(text ?? '') as AuditEntry
-    const isEntry =
-      Number.isSafeInteger(entry.atMs) &&
-      [entry.by, entry.what, entry.subject].every((member) => typeof member === 'string')
-    return isEntry ? [entry] : []
-  } catch {
-    return []
-  }
+  const entry = entryFrom(text)
+  return entry ? [entry as AuditEntry] : []
 }
+
+const entryFrom = readerOf(
+  Type.Object({
+    atMs: timeSchema,
+    by: Type.String(),
+    what: Type.String(),
+    subject: Type.String(),
+  }),
+)
 
 /** A line of the audit as programs are told of it. */
 export function auditView({ atMs, ...entry }: AuditEntry) {

@@ -1,3 +1,4 @@
+import { readerOf, timeSchema, Type } from '../../../shared/schema.ts'
 import type { NewNotice, Notice } from './notice.ts'
 import type { NoticeType } from './notice-types.ts'
 
@@ -70,14 +71,16 @@ export function queued({ id, type, atMs, body }: NewNotice): Queued {
 
 /** The notice of a stored text; empty if it is damaged. */
 export function queuedFrom(text: string | null | undefined): Queued[] {
-  try {
-    const value = JSON.parse(text ?? '') as Queued
-    const { id, type, body, tries, atMs } = value
-    const isNotice =
-      [id, type, body].every((each) => typeof each === 'string') &&
-      [tries, atMs].every(Number.isSafeInteger)
-    return isNotice ? [value] : []
-  } catch {
-    return []
-  }
+  const notice = noticeFrom(text)
+  return notice ? [notice as Queued] : []
 }
+
+const noticeFrom = readerOf(
+  Type.Object({
+    id: Type.String(),
+    type: Type.String(),
+    atMs: timeSchema,
+    body: Type.String(),
+    tries: Type.Integer({ maximum: Number.MAX_SAFE_INTEGER }),
+  }),
+)

@@ -22,10 +22,10 @@ export type RetireOptions = Readonly<{
 export function retire({ find, clock, called, unanswered }: RetireOptions): onRequestHookHandler {
   return function retire(request, reply, done): void {
     const { tollgate: record } = request
-    const found = find(request.method, pathOf(request), record?.caller)
+    const announced = find(request.method, pathOf(request), record?.caller)
     const act = record?.act
-    if (act) act.deprecated = actedDeprecation(act, found, clock())
-    const deprecated = act?.deprecated ?? found
+    if (act) act.deprecated = actedDeprecation(act, announced, clock())
+    const deprecated = act?.deprecated ?? announced
     if (!deprecated) return done()
     if (!record?.caller) throw new Error('retire comes after authenticate')
     if (act) act.isActed ||= act.deprecated !== undefined

@@ -25,7 +25,7 @@ export function reasonToGoBack(
       `${percentText(share)} of ${count(measure.requests)} to the old one`
     )
   }
-  const p95Ms = side.within(0.95)
+  const p95Ms = side.times.within(0.95)
   const isKnown = Math.min(side.requests, measure.requests) >= leastForTimes
   if (!isKnown || p95Ms === null || measure.p95Ms === null) return undefined
   const isSlower = p95Ms > back.slower * measure.p95Ms && p95Ms - measure.p95Ms >= leastDifferenceMs

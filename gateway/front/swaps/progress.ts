@@ -1,4 +1,4 @@
-import { isOf, Type } from '../../../shared/schema.ts'
+import { readerOf, Type } from '../../../shared/schema.ts'
 
 /** Where a swap stands. It is in the store, so all gateways agree, and a restart goes on where it was. */
 export type SwapProgress = Readonly<{
@@ -29,25 +29,27 @@ export type Measure = Readonly<{ requests: number; failures: number; p95Ms: numb
 
 const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 
-/** A stored course. */
-const courseSchema = Type.Object({
-  state: Type.Enum(['checking', 'refused', 'moving', 'back']),
-  step: count,
-  from: Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER }),
-  isPaused: Type.Boolean(),
-  // Up to the last time that a date can have.
-  sinceMs: Type.Integer({ minimum: 0, maximum: 8.64e15 }),
-  round: count,
-  by: Type.Optional(Type.String()),
-  why: Type.Optional(Type.String()),
-  before: Type.Optional(
-    Type.Object({
-      requests: count,
-      failures: count,
-      p95Ms: Type.Union([Type.Number({ minimum: 0 }), Type.Null()]),
-    }),
-  ),
-})
+/** The course from a stored text; `undefined` if it is damaged. */
+export const courseFrom: (text: string) => SwapProgress | undefined = readerOf(
+  Type.Object({
+    state: Type.Enum(['checking', 'refused', 'moving', 'back']),
+    step: count,
+    from: Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER }),
+    isPaused: Type.Boolean(),
+    // Up to the last time that a date can have.
+    sinceMs: Type.Integer({ minimum: 0, maximum: 8.64e15 }),
+    round: count,
+    by: Type.Optional(Type.String()),
+    why: Type.Optional(Type.String()),
+    before: Type.Optional(
+      Type.Object({
+        requests: count,
+        failures: count,
+        p95Ms: Type.Union([Type.Number({ minimum: 0 }), Type.Null()]),
+      }),
+    ),
+  }),
+)
 
 /** The time between a decision for a step and its beginning: all gateways begin it at one moment. */
 export const noticeMs = 1_000
@@ -103,14 +105,4 @@ export function wentBack(course: SwapProgress, why: string, nowMs: number): Swap
   const { step, from } = course
   const round = course.round + 1
   return { state: 'back', step, from, isPaused: false, sinceMs: nowMs, round, why }
-}
-
-/** The course from a stored text; `undefined` if it is damaged. */
-export function courseFrom(text: string): SwapProgress | undefined {
-  try {
-    const course: unknown = JSON.parse(text)
-    return isOf(courseSchema, course) ? course : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -1,16 +1,12 @@
+import { readerOf, Type, type Static } from '../../../shared/schema.ts'
+import { fineBounds, Histogram } from '../counts/histogram.ts'
 import type { Measure } from './progress.ts'
-
-/** The bounds of buckets grow by this factor from half a millisecond: a p95 is exact to 10 %. */
-const growth = 1.1
-const leastMs = 0.5
-const mostBucket = 130
 
 /** The answers of one side of a swap in a round. */
 export class SideCounts {
   requests = 0
   failures = 0
-  /** The number of durations in each bucket. */
-  readonly times: number[] = new Array<number>(mostBucket + 1).fill(0)
+  readonly times = new Histogram(fineBounds)
   /** Some of its callers, and some that have met failures: as many as are needed to judge. */
   readonly callers = new Set<string>()
   readonly failed = new Set<string>()
@@ -23,16 +19,14 @@ export class SideCounts {
       this.failures++
       if (this.failed.size < mostCallers) this.failed.add(caller)
     }
-    if (ms === undefined) return
-    const bucket = bucketOf(ms)
-    this.times[bucket] = (this.times[bucket] ?? 0) + 1
+    if (ms !== undefined) this.times.add(ms)
   }
 
   /** Adds the counts of another process. */
-  merge(other: SideCounts): void {
+  merge(other: SentCounts): void {
     this.requests += other.requests
     this.failures += other.failures
-    other.times.forEach((count, i) => (this.times[i] = (this.times[i] ?? 0) + count))
+    this.times.merge(other.times)
     other.callers.forEach((caller) => this.callers.add(caller))
     other.failed.forEach((caller) => this.failed.add(caller))
   }
@@ -41,23 +35,9 @@ export class SideCounts {
     return this.requests === 0 ? 0 : this.failures / this.requests
   }
 
-  /** The duration within which a share of the answers came; `null` without any. */
-  within(share: number): number | null {
-    const all = this.times.reduce((sum, count) => sum + count, 0)
-    if (all === 0) return null
-    let left = Math.ceil(all * share)
-    const bucket = this.times.findIndex((count) => (left -= count) <= 0)
-    return Math.round(leastMs * growth ** bucket * 10) / 10
-  }
-
   get measure(): Measure {
-    return { requests: this.requests, failures: this.failures, p95Ms: this.within(0.95) }
+    return { requests: this.requests, failures: this.failures, p95Ms: this.times.within(0.95) }
   }
-}
-
-function bucketOf(ms: number): number {
-  if (ms <= leastMs) return 0
-  return Math.min(mostBucket, Math.ceil(Math.log(ms / leastMs) / Math.log(growth)))
 }
 
 /** Both sides of a swap in a round. */
@@ -65,61 +45,36 @@ export class RoundCounts {
   readonly old = new SideCounts()
   readonly new = new SideCounts()
 
-  merge(other: RoundCounts): void {
-    this.old.merge(other.old)
-    this.new.merge(other.new)
-  }
-
   toText(): string {
-    return JSON.stringify([this.old, this.new].map(plain))
+    return JSON.stringify([this.old, this.new].map(sent))
   }
 }
 
-/** The sums of what processes told. What is damaged counts nothing. */
-export function sumOf(told: readonly string[]): RoundCounts {
+/** The sums of counts that processes have sent. A damaged text counts nothing. */
+export function sumOf(texts: readonly string[]): RoundCounts {
   const sum = new RoundCounts()
-  for (const text of told) {
-    const counts = countsFrom(text)
-    if (counts) sum.merge(counts)
+  for (const text of texts) {
+    const [old, next] = sentFrom(text) ?? []
+    if (old) sum.old.merge(old)
+    if (next) sum.new.merge(next)
   }
   return sum
 }
 
-type Plain = Readonly<{
-  requests: number
-  failures: number
-  times: readonly (readonly [bucket: number, count: number])[]
-  callers: readonly string[]
-  failed: readonly string[]
-}>
+const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+const texts = Type.Array(Type.String())
+const sentSchema = Type.Object({
+  requests: count,
+  failures: count,
+  times: Type.Array(count),
+  callers: texts,
+  failed: texts,
+})
+const sentFrom = readerOf(Type.Tuple([sentSchema, sentSchema]))
 
-function plain({ requests, failures, times, callers, failed }: SideCounts): Plain {
-  const pairs = times.flatMap((count, bucket) => (count > 0 ? [[bucket, count] as const] : []))
-  return { requests, failures, times: pairs, callers: [...callers], failed: [...failed] }
-}
+/** The counts of a side as a process sends them. */
+type SentCounts = Readonly<Static<typeof sentSchema>>
 
-function countsFrom(text: string): RoundCounts | undefined {
-  try {
-    const [old, next] = JSON.parse(text) as [Plain, Plain]
-    const counts = new RoundCounts()
-    for (const [side, { requests, failures, times, callers, failed }] of [
-      [counts.old, old],
-      [counts.new, next],
-    ] as const) {
-      side.requests = wholeFrom(requests)
-      side.failures = wholeFrom(failures)
-      for (const [bucket, count] of times) {
-        if (bucket in side.times) side.times[bucket] = wholeFrom(count)
-      }
-      for (const caller of callers) side.callers.add(String(caller))
-      for (const caller of failed) side.failed.add(String(caller))
-    }
-    return counts
-  } catch {
-    return undefined
-  }
-}
-
-function wholeFrom(value: unknown): number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
+function sent({ requests, failures, times, callers, failed }: SideCounts): SentCounts {
+  return { requests, failures, times: times.counts, callers: [...callers], failed: [...failed] }
 }

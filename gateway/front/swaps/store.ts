@@ -22,7 +22,7 @@ export const swapKeptMs = 90 * 86_400_000
 /** Where swaps stand. A store that can't be asked at the moment rejects with `StoreUnavailable`. */
 export interface SwapStore {
   /** Where a swap stands. Counts of another round than the present one are dropped. */
-  look(name: SwapName, told?: ProcessRound): Promise<SeenSwap>
+  look(name: SwapName, processRound?: ProcessRound): Promise<SeenSwap>
   /** Puts a course in place of the version that was seen; `false` if another change came first. */
   change(name: SwapName, version: number, course: SwapProgress): Promise<boolean>
 }

@@ -118,9 +118,9 @@ export class Swaps {
   async #look(swap: Swap): Promise<void> {
     const { store, self } = this.#options
     const { round, counts } = swap.counts
-    const told = round < 0 ? undefined : { by: self.id, round, counts }
+    const processRound = round < 0 ? undefined : { by: self.id, round, counts }
     const sentAtMs = performance.now()
-    const seen = await store.look(swap.name, told)
+    const seen = await store.look(swap.name, processRound)
     swap.follow(seen, { sentAtMs, answeredAtMs: performance.now() })
   }
 

@@ -66,8 +66,8 @@ function sideView(side: SideCounts) {
     requests,
     failures,
     failureShare: side.failureShare,
-    p50Ms: side.within(0.5),
-    p95Ms: side.within(0.95),
+    p50Ms: side.times.within(0.5),
+    p95Ms: side.times.within(0.95),
   }
 }
 
@@ -105,8 +105,8 @@ function sentenceOf(facts: Facts): string {
       return `All callers of ${name} go to ${to} ${since}. To end the swap, write them as its targets and take swap away.`
   }
   const percent = percentText((steps[course.step] ?? 0) / 100)
-  const place = `Step ${course.step + 1} of ${steps.length + 1}: ${percent} of the callers of ${name} go to ${to} ${since}`
-  return `${place}; ${nextText(facts, anew)}.`
+  const stepText = `Step ${course.step + 1} of ${steps.length + 1}: ${percent} of the callers of ${name} go to ${to} ${since}`
+  return `${stepText}; ${nextText(facts, anew)}.`
 }
 
 function nextText({ state, missing, after, dueMs = 0, nowMs }: Facts, anew: string): string {

@@ -53,10 +53,10 @@ export function serverSpan(ended: Ended): Span {
 /** Adds what the gateway's log line says of a request. */
 function addDecision(attributes: SpanAttributes, { request, record, hash }: Ended): void {
   const { caller, turnedAway, refusal } = record
-  const known = caller ?? turnedAway
-  if (known) {
-    attributes['tollgate.key.id'] = known.id
-    attributes['tollgate.plan'] = known.plan
+  const sender = caller ?? turnedAway
+  if (sender) {
+    attributes['tollgate.key.id'] = sender.id
+    attributes['tollgate.plan'] = sender.plan
   }
   attributes['tollgate.decision'] = outcomeOf(record, request)
   attributes['tollgate.config.hash'] = hash
@@ -117,8 +117,8 @@ type Server = Readonly<{ address: string; port: number }>
 const servers = new Map<string, Server>()
 
 function serverAt(target: string): Server {
-  const known = servers.get(target)
-  if (known) return known
+  const present = servers.get(target)
+  if (present) return present
   const { protocol, hostname, port } = new URL(target)
   const server = {
     address: hostname.replace(/^\[|\]$/g, ''),

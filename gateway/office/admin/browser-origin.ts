@@ -46,8 +46,8 @@ function cookieNameFor({ isHttps }: Pick<BrowserOrigin, 'isHttps'>): string {
 export function cookiesIn(header: string | undefined, visit: BrowserOrigin): string[] {
   const name = cookieNameFor(visit)
   return (header ?? '').split(';').flatMap((part) => {
-    const [given = '', value = ''] = part.trim().split('=', 2)
-    return given === name ? [value] : []
+    const [label = '', value = ''] = part.trim().split('=', 2)
+    return label === name ? [value] : []
   })
 }
 

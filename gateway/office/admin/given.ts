@@ -18,8 +18,10 @@ export function plainParameters(parameters: Parameters): [name: string, paramete
 
 /** Makes a reader of headers. A missing one is left to the operation, which knows what it is for. */
 export function fromHeaders(parameters: Parameters): (headers: IncomingHttpHeaders) => Given {
-  const all = Object.entries(parameters).flatMap(([name, each]) =>
-    'kind' in each && each.header !== undefined ? [[name, each.kind, each.header] as const] : [],
+  const all = Object.entries(parameters).flatMap(([name, parameter]) =>
+    'kind' in parameter && parameter.header !== undefined
+      ? [[name, parameter.kind, parameter.header] as const]
+      : [],
   )
   return (headers) =>
     Object.fromEntries(
@@ -34,9 +36,9 @@ export function parametersAt(endpoint: Endpoint, parameters: Parameters): Parame
     !('kind' in each && hasKey && each.isOfMany)
   const all = Object.entries(parameters).filter(isThere)
   return Object.fromEntries(
-    all.map(([name, each]) => {
-      if (hasKey || !('kind' in each) || !each.namesMany) return [name, each]
-      return [name, { ...each, isRequired: true }]
+    all.map(([name, parameter]) => {
+      if (hasKey || !('kind' in parameter) || !parameter.namesMany) return [name, parameter]
+      return [name, { ...parameter, isRequired: true }]
     }),
   )
 }
@@ -71,9 +73,9 @@ export function fromQuery(parameters: Parameters): (query: unknown) => Given {
     const texts = new Map(Object.entries(query as Record<string, string>))
     return Object.fromEntries(
       all.map(([name, { kind, value: word, defaultText }]) => {
-        const given = texts.get(name)
+        const query = texts.get(name)
         // A form sends its empty fields too. An empty switch is on.
-        const text = given === '' && word !== undefined ? defaultText : (given ?? defaultText)
+        const text = query === '' && word !== undefined ? defaultText : (query ?? defaultText)
         const value = text === undefined ? undefined : kind.read(text)
         if (text === undefined || value !== undefined) return [name, value]
         throw new Refusal('invalid_request', `${name} must be ${kind.expected}.`)

@@ -42,8 +42,8 @@ export class Sessions {
   }
 
   /** Begins a session of the token at a place in `ADMIN_TOKEN`. */
-  begin(place: number): Begun {
-    const holder = this.#holders[place]
+  begin(tokenIndex: number): Begun {
+    const holder = this.#holders[tokenIndex]
     if (!holder) throw new Error('there is no such token')
     const { name, role } = holder
     const seenAtMs = this.#clock()

@@ -45,13 +45,13 @@ export class SignIns {
    */
   begin(token: string, address: string): Begun {
     const { tokens, sessions } = this.#options
-    const place = placeOf(token, tokens)
-    if (place === undefined) {
+    const tokenIndex = placeOf(token, tokens)
+    if (tokenIndex === undefined) {
       const refusal = this.#guesses.refuse(address, invalid)
       if (refusal.status === 401) this.#noteGuess(address)
       throw refusal
     }
-    const begun = sessions.begin(place)
+    const begun = sessions.begin(tokenIndex)
     const { name, role } = begun.session
     this.#note(name, 'console.sign-in', { role, address })
     return begun

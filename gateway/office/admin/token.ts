@@ -103,21 +103,21 @@ function roleNear(word: string): Role | undefined {
 }
 
 /** The place of a token in `ADMIN_TOKEN`. It takes the same time whatever the token is. */
-export function placeOf(given: string, tokens: AdminTokens): number | undefined {
-  const [place] = tokens.flatMap(({ token }, i) => (isSame(given, token) ? [i] : []))
-  return place
+export function placeOf(secret: string, tokens: AdminTokens): number | undefined {
+  const [index] = tokens.flatMap(({ token }, i) => (isSame(secret, token) ? [i] : []))
+  return index
 }
 
 /** The holder of the token in an `Authorization` header. */
 export function holderOf(header: string | undefined, tokens: AdminTokens): Operator | undefined {
-  const [, given = ''] = /^Bearer (\S+)$/i.exec(header ?? '') ?? []
-  const holder = tokens[placeOf(given, tokens) ?? -1]
+  const [, secret = ''] = /^Bearer (\S+)$/i.exec(header ?? '') ?? []
+  const holder = tokens[placeOf(secret, tokens) ?? -1]
   return holder && { name: holder.name, role: holder.role }
 }
 
 /** Whether two texts are the same, in the same time for every text that is given. */
-export function isSame(given: string, right: string): boolean {
-  return timingSafeEqual(digest(given), digest(right))
+export function isSame(text: string, right: string): boolean {
+  return timingSafeEqual(digest(text), digest(right))
 }
 
 /** A digest of fixed length, so that a comparison takes the same time for every token. */

@@ -13,7 +13,7 @@ import { requestFor } from './request.ts'
 import type { Surroundings, Warn } from './surroundings.ts'
 
 type Call = Readonly<{
-  given: Record<string, unknown>
+  values: Record<string, unknown>
   input: Input
   context: CommandContext
   surroundings: Surroundings & Warn
@@ -24,7 +24,7 @@ export async function carryOut(operation: Operation, call: Call): Promise<number
   if (operation.where === 'gateway') return askFor(operation, call)
   await completeGiven(operation, call)
   if (call.input.values['yes'] !== true) await mustBeWanted(operation, call)
-  const outcome = await operation.run(call.context, call.given).catch((error: unknown) => {
+  const outcome = await operation.run(call.context, call.values).catch((error: unknown) => {
     printMistakes(error, call)
     throw error
   })
@@ -39,12 +39,12 @@ type There = Extract<Operation, { where: 'gateway' }>
 /** Has the running gateway do it. */
 async function askFor(
   operation: There,
-  { given, input, context, surroundings }: Call,
+  { values, input, context, surroundings }: Call,
 ): Promise<number> {
   const [endpoint] = operation.at
   if (!endpoint) return 1
   const { stdout, stderr } = surroundings
-  const { target, sent } = requestFor(operation, endpoint, given)
+  const { target, sent } = requestFor(operation, endpoint, values)
   const { progressOf } = operation
   const answer = progressOf
     ? await context.followGateway(target, sent, following(progressOf, stderr))
@@ -58,25 +58,25 @@ async function askFor(
 /** Finds the key that is meant, and asks for secrets, which no command line should hold. */
 async function completeGiven(
   operation: Here,
-  { given, input, context, surroundings }: Call,
+  { values, input, context, surroundings }: Call,
 ): Promise<void> {
   const { ask, askSecret, warn } = surroundings
   const key = keyWord(operation, input)
   if (key) {
     const find = keyFinder((word) => context.desks().keys.find(word), ask, warn)
-    given[key.name] = await find(key.word)
+    values[key.name] = await find(key.word)
   }
   for (const [name, help] of secretsOf(operation.parameters)) {
-    given[name] = await askSecret(`${help}: `)
+    values[name] = await askSecret(`${help}: `)
   }
 }
 
 /** Asks whether what can't be undone is to be done; throws if it isn't. */
 async function mustBeWanted(
   operation: Here,
-  { given, context, surroundings }: Call,
+  { values, context, surroundings }: Call,
 ): Promise<void> {
-  const question = await operation.question?.(given, context)
+  const question = await operation.question?.(values, context)
   if (!question) return
   const answer = await surroundings.confirm(printable(question))
   if (answer === false) throw new KeyMistake('nothing was changed')

@@ -13,22 +13,22 @@ export function givenFrom(
   input: Input,
   configuration: Content,
 ): Record<string, unknown> {
-  const given: Record<string, unknown> = {}
+  const values: Record<string, unknown> = {}
   argumentsOf(operation).forEach(({ name, word, isMany }, i) => {
     const parameter = operation.parameters[name]
     const text = input.args[i]
     if (!parameter || 'isKey' in parameter) return
     if ('types' in parameter) {
-      given[name] = parameter.isConfig ? configuration : contentOf(text ?? '')
-    } else if (isMany) given[name] = input.args.slice(i).map((each) => read(word, each, parameter))
-    else if (text !== undefined) given[name] = read(word, text, parameter)
+      values[name] = parameter.isConfig ? configuration : contentOf(text ?? '')
+    } else if (isMany) values[name] = input.args.slice(i).map((each) => read(word, each, parameter))
+    else if (text !== undefined) values[name] = read(word, text, parameter)
   })
   for (const [option, name, parameter] of optionParameters(operation)) {
-    given[name] = optionValue(option, input, parameter)
+    values[name] = optionValue(option, input, parameter)
   }
   const options = new Map(optionParameters(operation).map(([option, name]) => [name, option]))
-  requireOneOf(operation, given, (name) => `--${options.get(name)}`)
-  return given
+  requireOneOf(operation, values, (name) => `--${options.get(name)}`)
+  return values
 }
 
 /** The text of an option; `undefined` if it wasn't given. */

@@ -117,8 +117,8 @@ function nearestCommand(
 ): string | undefined {
   const names = commands.flatMap(({ name }) => [name, name.split(' ')[0] ?? name])
   const tries = [words.join(' '), words[0] ?? '', [...words].reverse().join(' ')]
-  for (const each of tries) {
-    const near = each === '' ? undefined : nearest(each, names)
+  for (const phrase of tries) {
+    const near = phrase === '' ? undefined : nearest(phrase, names)
     if (near !== undefined) return near
   }
   return undefined

@@ -77,8 +77,8 @@ export function argumentsOf({ parameters }: Operation): readonly Argument[] {
 /** The arguments of a command as help and messages show them. */
 export function argumentWords(operation: Operation): string[] {
   return argumentsOf(operation).map(({ word, isRequired, isMany }) => {
-    const each = isMany ? `${word}…` : word
-    return isRequired ? each : `[${each}]`
+    const operand = isMany ? `${word}…` : word
+    return isRequired ? operand : `[${operand}]`
   })
 }
 

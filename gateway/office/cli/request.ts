@@ -9,13 +9,13 @@ export type GatewayRequest = Readonly<{ target: Endpoint; sent: Sent }>
 export function requestFor(
   { parameters }: Operation,
   endpoint: Endpoint,
-  given: Readonly<Record<string, unknown>>,
+  values: Readonly<Record<string, unknown>>,
 ): GatewayRequest {
   const headers: Record<string, string> = { accept: 'application/json' }
   const named: [name: string, value: unknown][] = []
   let content: Content | undefined
   for (const [name, parameter] of Object.entries(parameters)) {
-    const value = given[name]
+    const value = values[name]
     if (value === undefined) continue
     if ('types' in parameter) {
       content = value as Content

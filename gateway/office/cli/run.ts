@@ -94,8 +94,8 @@ async function runCommand(
     progress: (label, total) => progressBar(surroundings.stderr, label, total),
   }
   try {
-    const given = givenFrom(operation, input, { name, read: () => loaded.text })
-    return await carryOut(operation, { given, input, context, surroundings })
+    const values = givenFrom(operation, input, { name, read: () => loaded.text })
+    return await carryOut(operation, { values, input, context, surroundings })
   } finally {
     await opened?.close()
   }
@@ -105,9 +105,9 @@ const withoutToken = 'Without ADMIN_TOKEN, the command asks both backends by its
 
 /** The author of changes, for the audit. */
 function authorFrom(input: Input, { environment, userName }: Surroundings): string {
-  const given = textOf(input, 'by')
-  const by = given ?? (environment['TOLLGATE_BY'] || userName())
+  const author = textOf(input, 'by')
+  const by = author ?? (environment['TOLLGATE_BY'] || userName())
   if (isLine(by)) return by
-  const which = given === undefined ? 'TOLLGATE_BY' : '--by'
+  const which = author === undefined ? 'TOLLGATE_BY' : '--by'
   throw new WrongInput(`${which} must be a line of 1 to 255 characters, none of them invisible`)
 }

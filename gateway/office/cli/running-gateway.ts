@@ -1,3 +1,4 @@
+import { readerOf, Type } from '../../../shared/schema.ts'
 import { noToken } from '../admin/refusals.ts'
 import { AdminTokenFault, adminTokensFrom, type AdminTokens } from '../admin/token.ts'
 import { KeyMistake } from '../../front/keys/mistake.ts'
@@ -99,7 +100,8 @@ async function answerOf(
       failed(`ADMIN_TOKEN is not set here: set it to a token of the gateway at ${url}`),
     )
   }
-  const why = messageIn(body).replace(/\.$/, '')
+  // Empty if the answer isn't one of ours.
+  const why = (refusalFrom(body)?.message ?? '').replace(/\.$/, '')
   // As the same mistake reads where a command finds it by itself.
   if (answer.status === 404) throw new KeyMistake(beginsSmall(why), 'not_found')
   throw new Error(failed(`the gateway at ${url} answers ${answer.status}${why && `: ${why}`}`))
@@ -109,15 +111,7 @@ function beginsSmall(sentence: string): string {
   return sentence.charAt(0).toLowerCase() + sentence.slice(1)
 }
 
-/** The message of a refusal; empty if the answer isn't one of ours. */
-function messageIn(body: string): string {
-  try {
-    const { message } = JSON.parse(body) as { message?: unknown }
-    return typeof message === 'string' ? message : ''
-  } catch {
-    return ''
-  }
-}
+const refusalFrom = readerOf(Type.Object({ message: Type.String() }))
 
 function tokensFrom(setting: string | undefined, url: string): AdminTokens {
   try {

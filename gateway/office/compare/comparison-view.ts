@@ -29,15 +29,15 @@ export type ComparisonView = ReturnType<typeof comparisonView>
 
 /** A comparison as programs are told of it. */
 export function comparisonView(state: ComparisonState) {
-  const { settings, sinceMs, elapsedMs, ended, processes: told, fleet } = state
+  const { settings, sinceMs, elapsedMs, ended, processes, fleet } = state
   const { url, upstream, share, forMs } = settings
-  const routes = routeViews(settings.routes, told)
+  const routes = routeViews(settings.routes, processes)
   const sum = (count: (each: ProcessCounts) => number): number =>
-    told.reduce((all, each) => all + count(each), 0)
+    processes.reduce((all, each) => all + count(each), 0)
   const compared = routes.reduce((all, each) => all + each.compared, 0)
   const same = routes.reduce((all, each) => all + each.same, 0)
   const counts = { compared, same, busy: sum(({ busy }) => busy), unfit: sum(({ unfit }) => unfit) }
-  const failure = told.find((each) => each.failure !== undefined)?.failure
+  const failure = processes.find((each) => each.failure !== undefined)?.failure
   return {
     url,
     upstream: upstream.name,
@@ -55,8 +55,8 @@ export function comparisonView(state: ComparisonState) {
       ...(ended === undefined || ended === 'time' ? [] : [endingText(ended, failure)]),
     ].join(' '),
     /** The gateways or workers whose requests are compared, and the number of all of the store. */
-    gateways: [...new Set(told.map(({ name }) => name))].sort(),
-    fleet: Math.max(fleet, told.length),
+    gateways: [...new Set(processes.map(({ name }) => name))].sort(),
+    fleet: Math.max(fleet, processes.length),
     requests: counts,
     routes,
   }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../shared/clock.ts'
+import type { Lease } from '../../front/fleet/lease.ts'
 import type { FleetStore } from '../../front/fleet/store.ts'
 import { comparisonView, type ComparisonSettings, type ComparisonView } from './comparison-view.ts'
 import {
@@ -8,9 +9,6 @@ import {
   type MirrorCommand,
   type ProcessCounts,
 } from './mirrors.ts'
-
-/** The lease that one comparison of a fleet has. */
-export const lease = 'comparison'
 
 /** The time between two rounds, in which the counts are gathered and the lease is kept. */
 const roundMs = 1_000
@@ -30,11 +28,12 @@ export type ComparisonOptions = Readonly<{
 export class Comparison {
   readonly #id: string
   readonly #settings: ComparisonSettings
-  readonly #about: string
+  /** The one that one comparison of a fleet has. */
+  readonly #lease: Lease
   readonly #options: ComparisonOptions
   readonly #sinceMs: number
   readonly #beganAtMs = performance.now()
-  readonly #told = new Map<string, ProcessCounts>()
+  readonly #countsByProcess = new Map<string, ProcessCounts>()
   readonly #hearers = new Set<() => void>()
   #elapsedMs = 0
   #round = 0
@@ -44,14 +43,14 @@ export class Comparison {
   #timer: NodeJS.Timeout | undefined
   readonly #keeping: NodeJS.Timeout
 
-  constructor(id: string, settings: ComparisonSettings, about: string, options: ComparisonOptions) {
+  constructor(id: string, settings: ComparisonSettings, lease: Lease, options: ComparisonOptions) {
     this.#id = id
     this.#settings = settings
-    this.#about = about
+    this.#lease = lease
     this.#options = options
     this.#sinceMs = options.clock()
     // By itself: a worker that answers late must not cost the lease.
-    this.#keeping = setInterval(() => void this.#keepPlace(), roundMs)
+    this.#keeping = setInterval(() => void this.#keepLease(), roundMs)
     this.#keeping.unref()
     void this.#go()
   }
@@ -71,7 +70,7 @@ export class Comparison {
       sinceMs: this.#sinceMs,
       elapsedMs: this.#elapsedMs,
       ended: this.#ended,
-      processes: [...this.#told.values()],
+      processes: [...this.#countsByProcess.values()],
       fleet: this.#options.fleet.size,
     })
   }
@@ -88,7 +87,7 @@ export class Comparison {
     this.#ending = ending
     clearTimeout(this.#timer)
     clearInterval(this.#keeping)
-    const left = this.#options.fleet.leave(lease, this.#id).catch(() => undefined)
+    const left = this.#lease.leave()
     if (ending === 'stop') this.#take(this.#options.mirrors.apply(this.#order(true)))
     else await Promise.all([this.#gather(true), left])
     this.#ended = ending
@@ -98,8 +97,8 @@ export class Comparison {
   async #go(): Promise<void> {
     await this.#gather(false)
     if (this.#ending) return
-    const told = [...this.#told.values()].find(({ ended }) => ended !== undefined)
-    if (told?.ended) return this.end(told.ended)
+    const endedCounts = [...this.#countsByProcess.values()].find(({ ended }) => ended !== undefined)
+    if (endedCounts?.ended) return this.end(endedCounts.ended)
     const leftMs = this.#settings.forMs - this.#elapsedMs
     if (leftMs <= 0) return this.end('time')
     this.#tell()
@@ -114,14 +113,15 @@ export class Comparison {
     // Two rounds may be under way at the end: the last one counts.
     if (this.#ending && !isOver) return
     this.#take(own)
-    for (const each of others) processCountsFrom(each, this.#id).forEach((told) => this.#take(told))
+    for (const answer of others)
+      processCountsFrom(answer, this.#id).forEach((counts) => this.#take(counts))
     this.#elapsedMs = performance.now() - this.#beganAtMs
   }
 
-  async #keepPlace(): Promise<void> {
+  async #keepLease(): Promise<void> {
     // While the store is out of reach, nobody else can take the lease either.
-    const kept = this.#options.fleet.take(lease, this.#id, this.#about).catch(() => undefined)
-    if ((await kept) !== undefined) void this.end('place')
+    const other = await this.#lease.take().catch(() => undefined)
+    if (other !== undefined) void this.end('place')
   }
 
   #order(isOver: boolean): MirrorCommand {
@@ -129,8 +129,8 @@ export class Comparison {
     return { comparison: this.#id, url, upstream: upstream.name, share, isOver }
   }
 
-  #take(told: ProcessCounts): void {
-    this.#told.set(told.member, told)
+  #take(counts: ProcessCounts): void {
+    this.#countsByProcess.set(counts.member, counts)
   }
 
   #tell(): void {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { Lease } from '../../front/fleet/lease.ts'
 import { KeyMistake } from '../../front/keys/mistake.ts'
-import { Comparison, lease, type ComparisonOptions } from './comparison.ts'
+import { Comparison, type ComparisonOptions } from './comparison.ts'
 import type { ComparisonSettings } from './comparison-view.ts'
 
 /** Leads comparisons of a would-be backend with real traffic, for the workers of this gateway. */
@@ -23,17 +24,18 @@ export class Comparisons {
   ): Promise<Comparison> {
     const { fleet } = this.#options
     const id = randomUUID()
-    const other = await fleet.take(lease, id, about)
+    const lease = new Lease({ fleet, name: 'comparison', holder: id, about })
+    const other = await lease.take()
     if (other !== undefined) {
       throw new KeyMistake(`one comparison at a time: ${other}`, 'conflict')
     }
     try {
       await noted()
     } catch (error) {
-      await fleet.leave(lease, id).catch(() => undefined)
+      await lease.leave()
       throw error
     }
-    const comparison = new Comparison(id, settings, about, this.#options)
+    const comparison = new Comparison(id, settings, lease, this.#options)
     this.#running = comparison
     return comparison
   }

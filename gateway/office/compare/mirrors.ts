@@ -112,8 +112,8 @@ export class Mirrors {
 /** The counts in an answer of another worker; none if it is of another version, or of another comparison. */
 export function processCountsFrom(answer: unknown, comparison: string): ProcessCounts[] {
   if (typeof answer !== 'object' || answer === null) return []
-  const told = answer as ProcessCounts
-  return told.comparison === comparison && Array.isArray(told.routes) ? [told] : []
+  const counts = answer as ProcessCounts
+  return counts.comparison === comparison && Array.isArray(counts.routes) ? [counts] : []
 }
 
 /** The order in a question of another worker; `undefined` if it is about something else. */

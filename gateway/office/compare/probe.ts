@@ -145,10 +145,10 @@ async function request(
   try {
     const signal = AbortSignal.timeout(timeoutMs)
     const answer = await target.pool.request({ method: method, path, headers, signal })
-    const kept = await readBody(answer.body)
+    const content = await readBody(answer.body)
     signal.throwIfAborted()
-    if (kept === 'broken') throw new Error('the answer broke off')
-    const body = await textOf(kept, String(answer.headers['content-encoding'] ?? ''))
+    if (content === 'broken') throw new Error('the answer broke off')
+    const body = await textOf(content, String(answer.headers['content-encoding'] ?? ''))
     const type = String(answer.headers['content-type'] ?? 'none')
     const wantsSignature = answer.headers[signatureHeader] === signatureRefused
     return { status: answer.statusCode, type, body, milliseconds: took(), wantsSignature }
@@ -183,8 +183,8 @@ function unjudgedAs(probe: Probe, reply: Reply, now: Reply): Finding | undefined
   if (reply.status === 0 || !(reply.wantsSignature || now.wantsSignature)) return undefined
   const who = reply.wantsSignature ? 'it' : 'the present backend'
   const note = `can’t be judged: ${who} takes only what the gateway signs`
-  const found = finding(nameOf(probe), 'the answer to a signed request', reply, [])
-  return { ...found, compared: false, note, needsSignature: true }
+  const uncompared = finding(nameOf(probe), 'the answer to a signed request', reply, [])
+  return { ...uncompared, compared: false, note, needsSignature: true }
 }
 
 function compared(probe: Probe, reply: Reply, now: Reply, present: string): Finding {

@@ -1,4 +1,4 @@
-import { bucketOf, latencyWithin, upstreamScale } from '../../front/counts/latency.ts'
+import { Histogram, upstreamBounds, within } from '../../front/counts/histogram.ts'
 
 /** One difference of a route: how often it was found, and in which requests, for some. */
 export type CountedBreak = Readonly<{
@@ -13,7 +13,7 @@ export type CountedBreak = Readonly<{
  */
 export type Example = Readonly<{ request: string; method: string; path: string; mirrored: string }>
 
-/** The counts of one route, as one process tells them. Times are by the buckets of `upstreamScale`. */
+/** The counts of one route, as one process tells them. Times are by the buckets of `upstreamBounds`. */
 export type RouteCounts = Readonly<{
   route: string
   compared: number
@@ -35,27 +35,27 @@ export class RouteTally {
   #compared = 0
   #same = 0
   readonly #breaks = new Map<string, { times: number; examples: Example[] }>()
-  readonly #before = new Array<number>(upstreamScale.size).fill(0)
-  readonly #after = new Array<number>(upstreamScale.size).fill(0)
+  readonly #before = new Histogram(upstreamBounds)
+  readonly #after = new Histogram(upstreamBounds)
 
   /** Counts one comparison, with the times to the first byte; `undefined` where no answer came. */
   add(breaks: readonly string[], example: Example, beforeMs: number, afterMs?: number): void {
     this.#compared++
     if (breaks.length === 0) this.#same++
-    for (const each of breaks) {
-      this.#addBreak({ what: each.slice(0, longestBreak), times: 1, examples: [example] })
+    for (const what of breaks) {
+      this.#addBreak({ what: what.slice(0, longestBreak), times: 1, examples: [example] })
     }
-    note(this.#before, beforeMs)
-    if (afterMs !== undefined) note(this.#after, afterMs)
+    this.#before.add(beforeMs)
+    if (afterMs !== undefined) this.#after.add(afterMs)
   }
 
   /** Adds what another process has counted. */
   merge({ compared, same, breaks, before, after }: RouteCounts): void {
     this.#compared += compared
     this.#same += same
-    for (const each of breaks) this.#addBreak(each)
-    before.forEach((count, i) => (this.#before[i] = (this.#before[i] ?? 0) + count))
-    after.forEach((count, i) => (this.#after[i] = (this.#after[i] ?? 0) + count))
+    for (const difference of breaks) this.#addBreak(difference)
+    this.#before.merge(before)
+    this.#after.merge(after)
   }
 
   counts(route: string): RouteCounts {
@@ -64,7 +64,7 @@ export class RouteTally {
       times,
       examples: [...examples],
     }))
-    const [before, after] = [[...this.#before], [...this.#after]]
+    const [before, after] = [[...this.#before.counts], [...this.#after.counts]]
     return { route, compared: this.#compared, same: this.#same, breaks, before, after }
   }
 
@@ -79,13 +79,9 @@ export class RouteTally {
   }
 }
 
-function note(buckets: number[], milliseconds: number): void {
-  const bucket = bucketOf(upstreamScale, milliseconds)
-  buckets[bucket] = (buckets[bucket] ?? 0) + 1
-}
-
 /** Times as programs are told of them; `null` if there are none. */
 export function timesView(buckets: readonly number[]): { p50: number; p95: number } | null {
-  const [p50, p95] = [0.5, 0.95].map((share) => latencyWithin(upstreamScale, buckets, share))
-  return p50 === undefined || p95 === undefined ? null : { p50, p95 }
+  const p50 = within(upstreamBounds, buckets, 0.5)
+  const p95 = within(upstreamBounds, buckets, 0.95)
+  return p50 === null || p95 === null ? null : { p50, p95 }
 }

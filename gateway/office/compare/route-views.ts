@@ -4,9 +4,9 @@ import { mostExamples, RouteTally, timesView, type CountedBreak } from './route-
 export type RouteView = ReturnType<typeof routeViews>[number]
 
 /** The counts of each route, as programs are told of them. */
-export function routeViews(paths: readonly string[], told: readonly ProcessCounts[]) {
+export function routeViews(paths: readonly string[], processes: readonly ProcessCounts[]) {
   const tallies = new Map(paths.map((path) => [path, new RouteTally()]))
-  for (const counts of told.flatMap(({ routes }) => routes))
+  for (const counts of processes.flatMap(({ routes }) => routes))
     tallies.get(counts.route)?.merge(counts)
   return [...tallies].map(([route, tally]) => {
     const { compared, same, breaks, before, after } = tally.counts(route)

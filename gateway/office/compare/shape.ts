@@ -47,7 +47,7 @@ function shapeOf(text: string, nameOf: (name: string) => string): Map<string, st
     if (path.length > longestPath) return
     if (Array.isArray(value)) {
       shape.set(path, 'a list')
-      for (const each of value.slice(0, 20)) add(each, `${path}[]`)
+      for (const item of value.slice(0, 20)) add(item, `${path}[]`)
     } else if (typeof value === 'object' && value !== null) {
       shape.set(path, 'an object')
       for (const [name, member] of Object.entries(value)) add(member, `${path}.${nameOf(name)}`)

@@ -22,9 +22,9 @@ type Rule = Readonly<{
 /** All mistakes of a file against its schema, each at its offset. */
 export function mistakesIn(document: ConfigDocument, schema: TSchema): Mistake[] {
   const mistakes: Mistake[] = []
-  for (const found of faults(document, schema, document.root, [], 0)) {
-    if (mistakes.length < mostMistakes) mistakes.push(found)
-    else return [...mistakes, { ...found, sentence: 'there are more mistakes: mend these first' }]
+  for (const mistake of faults(document, schema, document.root, [], 0)) {
+    if (mistakes.length < mostMistakes) mistakes.push(mistake)
+    else return [...mistakes, { ...mistake, sentence: 'there are more mistakes: mend these first' }]
   }
   return mistakes
 }

@@ -98,8 +98,8 @@ export class ConfigDesk {
 
   /** The variables of a text that another one hasn't. */
   lostVariables(before: string, after: string): readonly string[] {
-    const kept = variablesIn(after)
-    return [...variablesIn(before)].filter((name) => !kept.has(name))
+    const variables = variablesIn(after)
+    return [...variablesIn(before)].filter((name) => !variables.has(name))
   }
 
   /** The candidate with this text. Another desk may have read it, whose thread has died. */
@@ -134,7 +134,7 @@ export class ConfigDesk {
 /** Asks a desk, wherever it is. */
 export type AskDesk = <Name extends DeskQuestion>(
   name: Name,
-  ...given: Parameters<ConfigDesk[Name]>
+  ...values: Parameters<ConfigDesk[Name]>
 ) => Promise<ReturnType<ConfigDesk[Name]>>
 
 /** The questions that can come from another thread. */
@@ -153,9 +153,9 @@ export type DeskQuestion = (typeof deskQuestions)[number]
 
 /** Asks a desk in this thread. */
 export function askHere(desk: ConfigDesk): AskDesk {
-  return async (name, ...given) => {
-    const answer = desk[name] as (...given: unknown[]) => ReturnType<ConfigDesk[typeof name]>
-    return Promise.resolve(answer.apply(desk, given))
+  return async (name, ...values) => {
+    const answer = desk[name] as (...values: unknown[]) => ReturnType<ConfigDesk[typeof name]>
+    return Promise.resolve(answer.apply(desk, values))
   }
 }
 

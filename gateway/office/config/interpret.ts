@@ -176,8 +176,8 @@ function swapFrom({
 
 function deprecationFrom(written: CompleteFile['deprecations'][number]): Deprecation {
   const { operation, since, sunset, replacement, docs, afterSunset, brownouts } = written
-  const extensions = written.extensions.map(({ until, spare, ...of }) => {
-    return { ...of, untilMs: instant(until), spare }
+  const extensions = written.extensions.map(({ until, spare, ...holder }) => {
+    return { ...holder, untilMs: instant(until), spare }
   })
   return {
     operation,

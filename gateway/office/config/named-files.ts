@@ -44,9 +44,9 @@ export class NamedFiles {
   }
 }
 
-function once<Value>(known: Map<string, Value>, name: string, read: () => Value): Value {
-  const value = known.get(name) ?? read()
-  known.set(name, value)
+function once<Value>(cache: Map<string, Value>, name: string, read: () => Value): Value {
+  const value = cache.get(name) ?? read()
+  cache.set(name, value)
   return value
 }
 
@@ -61,7 +61,7 @@ function placeOf(path: string, configFile: string): string {
   if (isAbsolute(path)) return path
   const folder = dirname(configFile)
   const places = [path, join(folder, path), join(dirname(folder), path)]
-  return places.find((place) => existsSync(place)) ?? path
+  return places.find((candidate) => existsSync(candidate)) ?? path
 }
 
 function textOf(file: string, mostBytes: number): ReadText {

@@ -61,12 +61,13 @@ function* operationFaults(at: Path, value: unknown): Generator<Fault> {
   yield* parameterFaults([...at, 'parameters'], operation['parameters'])
   const { responses } = operation
   if (responses !== undefined && !sectionOf(responses)) {
-    const place = [...at, 'responses']
-    yield { path: place, sentence: `${nameOf(place)} must be an object of statuses` }
+    const path = [...at, 'responses']
+    yield { path, sentence: `${nameOf(path)} must be an object of statuses` }
   }
   for (const [status, response] of Object.entries(sectionOf(responses) ?? {})) {
-    const place = [...at, 'responses', status]
-    if (!sectionOf(response)) yield { path: place, sentence: `${nameOf(place)} must be an object` }
+    const statusPath = [...at, 'responses', status]
+    if (!sectionOf(response))
+      yield { path: statusPath, sentence: `${nameOf(statusPath)} must be an object` }
   }
 }
 
@@ -76,8 +77,8 @@ function* parameterFaults(at: Path, value: unknown): Generator<Fault> {
     yield { path: at, sentence: `${nameOf(at)} must be a list` }
     return
   }
-  for (const [i, each] of value.entries()) {
-    const { $ref, name, in: place } = sectionOf(each) ?? {}
+  for (const [i, parameter] of value.entries()) {
+    const { $ref, name, in: place } = sectionOf(parameter) ?? {}
     if (typeof $ref === 'string' || (typeof name === 'string' && typeof place === 'string'))
       continue
     const path = [...at, i]

@@ -42,9 +42,9 @@ export class Places {
     for (const step of path) {
       if (isScalar(node) && offset !== undefined) break
       const { key, value } = this.#member(node, step)
-      const place = key ?? value
-      if (!place?.range) return undefined
-      offset = place.range[0]
+      const anchor = key ?? value
+      if (!anchor?.range) return undefined
+      offset = anchor.range[0]
       node = resolve(value ?? null)
     }
     return offset === undefined ? undefined : lines.linePos(offset).line

@@ -55,9 +55,9 @@ export function previewConfig(text: string, environment: Environment, name: stri
 
 /** Checks a document; throws a `ConfigError` with all its mistakes. */
 export function previewOf(document: ConfigDocument, name: string, world: World): Preview {
-  const found = mistakesOf(document, world)
+  const mistakes = mistakesOf(document, world)
   const lines = (isWarning: boolean): string[] => {
-    const those = found.filter((each) => Boolean(each.isWarning) === isWarning)
+    const those = mistakes.filter((each) => Boolean(each.isWarning) === isWarning)
     return linesOf(document, name, those)
   }
   const [wrong, warnings] = [lines(false), lines(true)]

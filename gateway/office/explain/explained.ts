@@ -7,34 +7,34 @@ import { sentenceOf, whyOf } from './sentences.ts'
 /** A refused or failed answer as operators are told of it; `gateway` is the name of the one that gave it. */
 export type Explained = ReturnType<typeof explained>
 
-export function explained(kept: KeptRefusal, gateway: string) {
-  const { caller, bannedUntilMs, upstreamMs, upstream, target } = kept
+export function explained(refusal: KeptRefusal, gateway: string) {
+  const { caller, bannedUntilMs, upstreamMs, upstream, target } = refusal
   return {
-    id: kept.id,
-    time: iso(kept.atMs),
+    id: refusal.id,
+    time: iso(refusal.atMs),
     gateway,
     key: caller?.id ?? null,
     name: caller?.name ?? null,
     plan: caller?.plan ?? null,
     account: caller?.account ?? null,
     ...(caller?.isTest && { test: true as const }),
-    route: kept.route,
-    method: kept.method,
-    path: shownPath(kept),
-    status: kept.status,
-    code: kept.code ?? null,
-    reason: whyOf(kept),
-    cost: kept.cost,
-    ...windowViews(kept.windows),
-    strikes: kept.strikes,
+    route: refusal.route,
+    method: refusal.method,
+    path: shownPath(refusal),
+    status: refusal.status,
+    code: refusal.code ?? null,
+    reason: whyOf(refusal),
+    cost: refusal.cost,
+    ...windowViews(refusal.windows),
+    strikes: refusal.strikes,
     bannedUntil: bannedUntilMs > 0 ? endIso(bannedUntilMs) : null,
-    decidedBy: kept.decidedBy ?? null,
-    config: kept.config,
+    decidedBy: refusal.decidedBy ?? null,
+    config: refusal.config,
     upstream: upstream === '' ? null : upstream,
     target: target ?? null,
-    ownMs: rounded(kept.ownMs),
+    ownMs: rounded(refusal.ownMs),
     upstreamMs: upstreamMs === undefined ? null : rounded(upstreamMs),
-    sentence: sentenceOf(kept),
+    sentence: sentenceOf(refusal),
   }
 }
 

@@ -71,9 +71,9 @@ export async function refusalsOf(
 
 function ownAnswer({ refusals, gateway }: OwnRefusals, about: string): GatewayAnswer {
   const [hash = '', digest = ''] = about.split(' ')
-  const found = refusals.findLike(Number(hash), (id) => digestOf(id) === digest)
+  const explainable = refusals.findLike(Number(hash), (id) => digestOf(id) === digest)
   return {
-    found: found.map((kept) => explained(kept, gateway)),
+    found: explainable.map((refusal) => explained(refusal, gateway)),
     kept: refusals.count,
     since: new Date(refusals.sinceMs).toISOString(),
   }

@@ -13,13 +13,13 @@ export function whyOf({ reason, code }: Pick<KeptRefusal, 'reason' | 'code'>): W
 }
 
 /** One sentence, or two, for an operator: why this answer was refused or failed, and from when on it would not have been. */
-export function sentenceOf(kept: KeptRefusal): string {
-  const why = whyOf(kept)
+export function sentenceOf(refusal: KeptRefusal): string {
+  const why = whyOf(refusal)
   const say = sentences[why]
-  return say ? say(kept) : bySide(kept)
+  return say ? say(refusal) : bySide(refusal)
 }
 
-type Say = (kept: KeptRefusal) => string
+type Say = (refusal: KeptRefusal) => string
 
 const sentences: Readonly<Partial<Record<Why, Say>>> = {
   no_header: () => 'No API key was sent.',
@@ -27,44 +27,46 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
     'The Authorization header has no API key in it: a token is cut, or not after the word Bearer.',
   bad_check: () => 'The token is mistyped or invented: its check doesn’t fit.',
   unknown_token: () => 'No key has this token.',
-  expired: (kept) => `The key ${nameOf(kept)} has expired.`,
-  disabled: (kept) => `The key ${nameOf(kept)} is disabled.`,
-  revoked: (kept) => `The key ${nameOf(kept)} is revoked.`,
-  rotated_out: (kept) => `The key ${nameOf(kept)} has a newer token: this one was rotated out.`,
-  strangers: (kept) =>
-    `Too many requests without a valid key came from the address. ${again(fullWindow(kept)?.resetMs)}`,
-  plan_gone: (kept) => `The configuration has no plan ${kept.caller?.plan} any more.`,
-  plan: (kept) => `The plan ${kept.caller?.plan} doesn’t include ${kept.method} for this path.`,
-  method: (kept) => `The key ${nameOf(kept)} is restricted to other methods than ${kept.method}.`,
-  path: (kept) => `The key ${nameOf(kept)} is restricted to other paths.`,
-  address: (kept) => `The key ${nameOf(kept)} is restricted to other addresses.`,
-  cost: (kept) => `A request of ${kept.route} costs more points than the key has in a window.`,
-  ...byWindow<Say>((window) => (kept) => ofWindow(window, kept)),
-  ban: (kept) =>
-    `The key ${nameOf(kept)} is banned: ${causeOf(kept)}. ${again(kept.bannedUntilMs)}`,
+  expired: (refusal) => `The key ${nameOf(refusal)} has expired.`,
+  disabled: (refusal) => `The key ${nameOf(refusal)} is disabled.`,
+  revoked: (refusal) => `The key ${nameOf(refusal)} is revoked.`,
+  rotated_out: (refusal) => `The key ${nameOf(refusal)} has a newer token: this one was rotated out.`,
+  strangers: (refusal) =>
+    `Too many requests without a valid key came from the address. ${again(fullWindow(refusal)?.resetMs)}`,
+  plan_gone: (refusal) => `The configuration has no plan ${refusal.caller?.plan} any more.`,
+  plan: (refusal) => `The plan ${refusal.caller?.plan} doesn’t include ${refusal.method} for this path.`,
+  method: (refusal) => `The key ${nameOf(refusal)} is restricted to other methods than ${refusal.method}.`,
+  path: (refusal) => `The key ${nameOf(refusal)} is restricted to other paths.`,
+  address: (refusal) => `The key ${nameOf(refusal)} is restricted to other addresses.`,
+  cost: (refusal) => `A request of ${refusal.route} costs more points than the key has in a window.`,
+  ...byWindow<Say>((window) => (refusal) => ofWindow(window, refusal)),
+  ban: (refusal) =>
+    `The key ${nameOf(refusal)} is banned: ${causeOf(refusal)}. ${again(refusal.bannedUntilMs)}`,
   pace: () => 'The gateway’s own endpoints were asked more often than they answer one key.',
   share: ({ upstream, shareTaken: { underWay, share } }) =>
     `The upstream ${upstream} was half full. The quota had ${underWay} requests under way, and its share was ${share}.`,
   sunset: () => 'The operation is past its sunset.',
   brownout: () => 'The operation is deprecated, and was switched off for a brownout.',
   store: () => 'The store was out of reach.',
-  refused: (kept) => `${targetOf(kept)} accepted no connection.`,
-  reset: (kept) => `${targetOf(kept)} closed the connection, or sent no valid HTTP${after(kept)}.`,
-  bad_header: (kept) => `${targetOf(kept)} sent a header that can’t be forwarded.`,
-  unsigned: (kept) =>
-    `${targetOf(kept)} refuses what this gateway signs: they have different secrets.`,
-  late: (kept) => `${targetOf(kept)} did not answer in time${after(kept)}.`,
-  none_healthy: (kept) => `No target of the upstream ${kept.upstream} was healthy.`,
-  overloaded: (kept) => `The upstream ${kept.upstream} had as many requests under way as it takes.`,
-  backend: (kept) => `${targetOf(kept)} answered ${kept.status} itself${after(kept)}.`,
+  refused: (refusal) => `${targetOf(refusal)} accepted no connection.`,
+  reset: (refusal) =>
+    `${targetOf(refusal)} closed the connection, or sent no valid HTTP${after(refusal)}.`,
+  bad_header: (refusal) => `${targetOf(refusal)} sent a header that can’t be forwarded.`,
+  unsigned: (refusal) =>
+    `${targetOf(refusal)} refuses what this gateway signs: they have different secrets.`,
+  late: (refusal) => `${targetOf(refusal)} did not answer in time${after(refusal)}.`,
+  none_healthy: (refusal) => `No target of the upstream ${refusal.upstream} was healthy.`,
+  overloaded: (refusal) =>
+    `The upstream ${refusal.upstream} had as many requests under way as it takes.`,
+  backend: (refusal) => `${targetOf(refusal)} answered ${refusal.status} itself${after(refusal)}.`,
   invalid_request: () => 'The request was malformed, or could be read in two ways.',
-  not_found: (kept) => `No route matches ${kept.method} and this path.`,
-  method_not_allowed: (kept) =>
-    kept.route === 'none'
+  not_found: (refusal) => `No route matches ${refusal.method} and this path.`,
+  method_not_allowed: (refusal) =>
+    refusal.route === 'none'
       ? 'The gateway takes no such method.'
-      : `No route of ${kept.route} takes ${kept.method}.`,
+      : `No route of ${refusal.route} takes ${refusal.method}.`,
   request_timeout: () => 'The request did not arrive in time.',
-  payload_too_large: (kept) => `The body was larger than ${kept.route} takes.`,
+  payload_too_large: (refusal) => `The body was larger than ${refusal.route} takes.`,
   headers_too_large: () => 'The headers were larger than the gateway takes.',
   internal_error: () => 'The gateway failed; its log has the cause, by the id of the request.',
 }
@@ -73,14 +75,14 @@ function bySide({ status, code }: KeptRefusal): string {
   return `The gateway answered ${status}, ${code ?? 'without a code'}.`
 }
 
-function ofWindow({ name }: Window, kept: KeptRefusal): string {
-  const keptWindow = kept.windows[name]
-  if (!keptWindow) return bySide(kept)
-  const { limit, used = limit, resetMs } = keptWindow
+function ofWindow({ name }: Window, refusal: KeptRefusal): string {
+  const window = refusal.windows[name]
+  if (!window) return bySide(refusal)
+  const { limit, used = limit, resetMs } = window
   const inWindow = `${name === 'day' ? 'on' : 'in'} this ${name}`
-  const points = kept.cost === 1 ? '' : ' points'
-  const needs = kept.cost === 1 ? '' : `, and it costs ${count(kept.cost)}`
-  const sentence = `${count(used)} of ${count(limit)}${points} ${inWindow} were used${needs} (${whoseText(kept.caller ?? {})}).`
+  const points = refusal.cost === 1 ? '' : ' points'
+  const needs = refusal.cost === 1 ? '' : `, and it costs ${count(refusal.cost)}`
+  const sentence = `${count(used)} of ${count(limit)}${points} ${inWindow} were used${needs} (${whoseText(refusal.caller ?? {})}).`
   return `${sentence} ${again(resetMs)}`
 }
 

@@ -23,8 +23,8 @@ export async function boundOf(audit: AuditStore, { now, then, fromDay }: BoundAs
   const query = { fromMs: fromDay * dayMs, what: 'config.change', limit: mostChanges }
   for (const entry of await audit.list(query)) {
     for (const window of windows) {
-      const place = `plans.${now.name}.${window}`
-      const limits = [entry.before, entry.after].map((side) => limitIn(side, place))
+      const setting = `plans.${now.name}.${window}`
+      const limits = [entry.before, entry.after].map((side) => limitIn(side, setting))
       if (limits.some((limit) => limit < after[window])) return 'lower'
     }
   }
@@ -37,7 +37,7 @@ function numbers({ limits }: Plan): Limits {
 }
 
 /** The limit that a line of the audit tells of; `Infinity` if it tells of none. */
-function limitIn(side: unknown, place: string): number {
-  const value: unknown = typeof side === 'object' && side !== null ? Reflect.get(side, place) : 0
+function limitIn(side: unknown, setting: string): number {
+  const value: unknown = typeof side === 'object' && side !== null ? Reflect.get(side, setting) : 0
   return typeof value === 'number' && value > 0 ? value : Infinity
 }

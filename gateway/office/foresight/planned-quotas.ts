@@ -67,15 +67,15 @@ export async function plannedQuotas(
       continue
     }
     const quota = quotaOf(key)
-    const known = quotas.get(quota)
-    if (!known) {
+    const present = quotas.get(quota)
+    if (!present) {
       const { id, name } = key
       quotas.set(quota, { quota, key: id, name, account: accountOf(quota), keys: 1, ...change })
       continue
     }
-    known.keys++
-    if (key.id < known.key) Object.assign(known, { key: key.id, name: key.name })
-    Object.assign(known, strictest(known, change))
+    present.keys++
+    if (key.id < present.key) Object.assign(present, { key: key.id, name: key.name })
+    Object.assign(present, strictest(present, change))
   }
   const mixedAccounts = [...others].filter((quota) => quotas.has(quota)).length
   return { quotas, ownLimits, mixedAccounts, temporary }
@@ -106,9 +106,9 @@ function changeFor(
   if (!later) return { now: limits, then: limits, holds: both, isShutOut: true }
   const isOwn = (window: Window): boolean => key.limits?.[window] !== undefined
   if (windows.every(isOwn)) return undefined
-  const ofPlan = (of: Limits): Limits => ({
-    perMinute: isOwn('perMinute') ? Infinity : of.perMinute,
-    perDay: isOwn('perDay') ? Infinity : of.perDay,
+  const ofPlan = (planLimits: Limits): Limits => ({
+    perMinute: isOwn('perMinute') ? Infinity : planLimits.perMinute,
+    perDay: isOwn('perDay') ? Infinity : planLimits.perDay,
   })
   const holds = { perMinute: !isOwn('perMinute'), perDay: !isOwn('perDay') }
   return { now: ofPlan(limits), then: ofPlan(later), holds, isShutOut: false }

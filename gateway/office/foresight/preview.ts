@@ -99,24 +99,30 @@ export async function previewPlan(stores: PreviewStores, ask: PreviewAsk): Promi
   }
   const fromMs = fromDay * dayMs
   const planned = await plannedQuotas(stores.keys, now, then, { nowMs: ask.nowMs, fromMs })
-  const found = await heldAgainst(stores.peaks, planned, ask)
+  const outcome = await heldAgainst(stores.peaks, planned, ask)
   const bound = await boundOf(stores.audit, { now, then, fromDay })
   const grants = await stores.audit.list({ fromMs, what: 'quota.grant', limit: mostGrants })
-  const without = await refusedNow(stores.quota, found.near)
-  const hit = found.hit.toSorted(byDays).slice(0, limit)
-  const refused = found.refused.toSorted(byRefusals).slice(0, limit)
+  const without = await refusedNow(stores.quota, outcome.near)
+  const hit = outcome.hit.toSorted(byDays).slice(0, limit)
+  const refused = outcome.refused.toSorted(byRefusals).slice(0, limit)
   return {
     ...about,
     bound,
-    quotas: found.quotas,
-    days: found.days,
-    hitQuotas: found.hit.length,
-    hitDays: found.hitDays,
+    quotas: outcome.quotas,
+    days: outcome.days,
+    hitQuotas: outcome.hit.length,
+    hitDays: outcome.hitDays,
     hitNow: without.size,
     hit: hit.map((each) => hitView(each, name, without)),
-    refusedQuotas: found.refused.length,
+    refusedQuotas: outcome.refused.length,
     refused: refused.map((each) => refusedView(each, name)),
-    unsaid: unsaidOf({ bound, planned, fromDay, firstDay: found.firstDay, grants: grants.length }),
+    unsaid: unsaidOf({
+      bound,
+      planned,
+      fromDay,
+      firstDay: outcome.firstDay,
+      grants: grants.length,
+    }),
   }
 }
 

@@ -71,17 +71,17 @@ export async function shadowReport(
     sum.firstDay = Math.min(sum.firstDay, day)
     sum.lastMs = Math.max(sum.lastMs, lastMs)
   }
-  const found: ShadowedKey[] = []
+  const shadowedKeys: ShadowedKey[] = []
   for (const [name, sum] of sums) {
     if (sum.minute + sum.day === 0) continue
     const [id = ''] = name.split(' ', 1)
-    found.push(await shadowedKey(keys, id, sum))
+    shadowedKeys.push(await shadowedKey(keys, id, sum))
   }
   return {
     from: dayText(fromDay),
     to: dayText(toDay),
     shadows: shadowed.map(shadowView),
-    keys: found.sort(byRefusals),
+    keys: shadowedKeys.sort(byRefusals),
   }
 }
 

@@ -55,24 +55,24 @@ function rowOf(quota: string, points: number, summed: OfKeys | undefined): Ledge
 }
 
 async function pointsByQuota({ quota }: Sources, day: number): Promise<Map<string, number>> {
-  const found = new Map<string, number>()
+  const byQuota = new Map<string, number>()
   for await (const some of quota.points(day)) {
     for (const { quota, points } of some) {
-      if (/^(?:key|account):/.test(quota)) found.set(quota, points)
+      if (/^(?:key|account):/.test(quota)) byQuota.set(quota, points)
     }
   }
-  return found
+  return byQuota
 }
 
 /** The usage of keys as gateways have written it down. */
 async function usageByKey({ tallies }: Sources, day: number): Promise<Map<string, KeyUse>> {
-  const found = new Map<string, KeyUse>()
+  const byKey = new Map<string, KeyUse>()
   for await (const { key, what, count } of tallies.list(day, day)) {
     const kind = usageKind(what)
     const ofRoute = kind ? undefined : routeTally(what)
     if (!kind && !ofRoute) continue
-    let use = found.get(key)
-    if (!use) found.set(key, (use = { own: undefined, routes: undefined }))
+    let use = byKey.get(key)
+    if (!use) byKey.set(key, (use = { own: undefined, routes: undefined }))
     if (kind) addTo((use.own ??= noFigures()), kind, count)
     if (ofRoute)
       addTo(
@@ -81,7 +81,7 @@ async function usageByKey({ tallies }: Sources, day: number): Promise<Map<string
         count,
       )
   }
-  return found
+  return byKey
 }
 
 function noFigures(): Figures {

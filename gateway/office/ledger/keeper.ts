@@ -1,13 +1,11 @@
 import type { Clock } from '../../../shared/clock.ts'
+import { Lease } from '../../front/fleet/lease.ts'
 import type { FleetStore } from '../../front/fleet/store.ts'
 import type { LedgerStore } from '../../front/records/ledger-store.ts'
 import { dueDays, lastDueDay } from './ledger.ts'
 
 /** The time between two looks at the clock. */
 const everyMs = 5_000
-
-/** The lease in the fleet of the gateway that closes days. */
-const lease = 'ledger'
 
 export type KeeperOptions = Readonly<{
   fleet: Pick<FleetStore, 'take' | 'leave' | 'list'>
@@ -24,6 +22,7 @@ export type KeeperOptions = Readonly<{
 /** Closes each day of the ledger when its grace is over: one gateway of the fleet does, another one if that dies. */
 export class LedgerKeeper {
   readonly #options: KeeperOptions
+  readonly #lease: Lease
   readonly #timer: NodeJS.Timeout
   /** The latest day up to which this gateway knows that all are closed. */
   #closedDay = 0
@@ -33,21 +32,23 @@ export class LedgerKeeper {
 
   constructor(options: KeeperOptions) {
     this.#options = options
+    const { fleet, self } = options
+    this.#lease = new Lease({ fleet, name: 'ledger', holder: self.id, about: self.name })
     this.#timer = setInterval(() => void this.look(), everyMs)
     this.#timer.unref()
   }
 
   /** Closes what is due. Between two days it asks nobody. */
   async look(): Promise<void> {
-    const { fleet, ledger, closeDays, self, clock, trouble } = this.#options
+    const { fleet, ledger, closeDays, clock, trouble } = this.#options
     if (lastDueDay(clock()) <= this.#closedDay || this.#isClosing) return
     this.#isClosing = true
     try {
-      if ((await fleet.take(lease, self.id, self.name)) !== undefined) return
+      if ((await this.#lease.take()) !== undefined) return
       const { nowMs } = await fleet.list()
       if ((await dueDays(ledger, nowMs)).length > 0) await closeDays(nowMs)
       this.#closedDay = lastDueDay(nowMs)
-      await fleet.leave(lease, self.id)
+      await this.#lease.leave()
       if (this.#isFailing) trouble(undefined)
       this.#isFailing = false
     } catch (error) {

@@ -70,9 +70,9 @@ export async function packed(rows: readonly LedgerRow[]): Promise<Buffer[]> {
 function routeColumns(rows: readonly LedgerRow[]): [] | [string[], number[][]] {
   const places = new Map<string, number>()
   const placeOf = (route: string): number => {
-    const place = places.get(route) ?? places.size
-    places.set(route, place)
-    return place
+    const index = places.get(route) ?? places.size
+    places.set(route, index)
+    return index
   }
   const lists = rows.map(({ routes }) =>
     routes.flatMap(({ route, requests, points, refused }) => [
@@ -88,8 +88,8 @@ function routeColumns(rows: readonly LedgerRow[]): [] | [string[], number[][]] {
 function routesIn(list: readonly number[], paths: readonly string[]): RouteFigures[] {
   const routes: RouteFigures[] = []
   for (let i = 0; i < list.length; i += 4) {
-    const [place = 0, requests = 0, points = 0, refused = 0] = list.slice(i, i + 4)
-    routes.push({ route: paths[place] ?? '', requests, points, refused })
+    const [index = 0, requests = 0, points = 0, refused = 0] = list.slice(i, i + 4)
+    routes.push({ route: paths[index] ?? '', requests, points, refused })
   }
   return routes
 }

@@ -1,3 +1,4 @@
+import { checkerOf, readerOf, Type } from '../../../shared/schema.ts'
 import { whyOf, type Why } from '../explain/sentences.ts'
 import type { RecentRefusals } from '../../front/counts/recent-refusals.ts'
 import type { KeptRefusal } from '../../front/counts/refusal-block.ts'
@@ -83,7 +84,7 @@ export function figuresReader(options: FiguresOptions): ReadFigures {
       second,
       refusals: recentRefusals
         .after(before ? before.refusal : 0, mostRefusals)
-        .map((kept) => refusalView(kept, name)),
+        .map((refusal) => refusalView(refusal, name)),
       refusal: recentRefusals.number,
       refusedKeys: refusedKeys.top(mostKeys, second).map(keyView),
       targets: targets(),
@@ -105,9 +106,9 @@ function configView({ hash, sharedHash, refusal }: MemberConfig) {
   return { hash, sharedHash, refuses: refusal ?? null }
 }
 
-function refusalView(kept: KeptRefusal, gateway: string) {
-  const { id, atMs, caller, status, code, reason, route } = kept
-  const why: Why = whyOf(kept)
+function refusalView(refusal: KeptRefusal, gateway: string) {
+  const { id, atMs, caller, status, code, reason, route } = refusal
+  const why: Why = whyOf(refusal)
   return {
     id,
     time: new Date(atMs).toISOString(),
@@ -128,52 +129,42 @@ function keyView({ caller, by, count }: RefusedKey) {
   return { key: caller.id, name: caller.name, plan: caller.plan, window, count }
 }
 
-/** The question in a text; `undefined` if another program has written it. */
-function questionFrom(text: string): LiveQuestion | undefined {
-  try {
-    const question = JSON.parse(text) as LiveQuestion
-    const { known, seconds } = question
-    const isQuestion =
-      typeof known === 'object' && Number.isFinite(seconds) && Object.values(known).every(isKnown)
-    return isQuestion ? question : undefined
-  } catch {
-    return undefined
-  }
-}
+const [text, number] = [Type.String(), Type.Number()]
 
-function isKnown({ second, refusal }: Known): boolean {
-  return Number.isFinite(second) && Number.isFinite(refusal)
-}
+/** The question in a text; `undefined` if another program has written it. */
+const questionFrom: (text: string) => LiveQuestion | undefined = readerOf(
+  Type.Object({
+    known: Type.Record(text, Type.Object({ second: number, refusal: number })),
+    seconds: number,
+    minutes: Type.Boolean(),
+  }),
+)
+
+const rows = Type.Array(
+  Type.Array(number, { minItems: numbersOfRow + 1, maxItems: numbersOfRow + 1 }),
+)
+
+/** The members of an answer by which the office works; the others are only shown. */
+const areFigures: (answer: unknown) => boolean = checkerOf(
+  Type.Object({
+    id: text,
+    name: text,
+    nowMs: number,
+    seconds: rows,
+    minutes: rows,
+    second: number,
+    refusals: Type.Array(Type.Object({ time: text })),
+    refusal: number,
+    refusedKeys: Type.Array(
+      Type.Object({ key: text, window: Type.Union([text, Type.Null()]), count: number }),
+    ),
+    targets: Type.Array(Type.Object({ upstream: text, target: text })),
+    isReachable: Type.Boolean(),
+    config: Type.Union([Type.Object({ hash: text, sharedHash: text }), Type.Null()]),
+  }),
+)
 
 /** The figures in an answer; `undefined` if another program, or another version, has written it. */
 export function figuresFrom(answer: unknown): Figures | undefined {
-  if (typeof answer !== 'object' || answer === null) return undefined
-  const figures = answer as Figures
-  const { id, name, nowMs, second, refusal, seconds, minutes } = figures
-  const { refusals, refusedKeys, targets, config } = figures
-  const areFigures =
-    [id, name].every(isText) &&
-    [nowMs, second, refusal].every(Number.isFinite) &&
-    [seconds, minutes, refusals, refusedKeys, targets].every(Array.isArray) &&
-    [...seconds, ...minutes].every(isRow) &&
-    [...refusals, ...refusedKeys, ...targets].every(isObject) &&
-    refusals.every(({ time }) => isText(time)) &&
-    refusedKeys.every(({ key, window, count }) => {
-      return isText(key) && (window === null || isText(window)) && Number.isFinite(count)
-    }) &&
-    targets.every(({ upstream, target }) => isText(upstream) && isText(target)) &&
-    (config === null || (isObject(config) && isText(config.hash) && isText(config.sharedHash)))
-  return areFigures ? figures : undefined
-}
-
-function isRow(row: unknown): boolean {
-  return Array.isArray(row) && row.length === numbersOfRow + 1 && row.every(Number.isFinite)
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === 'string'
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null
+  return areFigures(answer) ? (answer as Figures) : undefined
 }

@@ -58,24 +58,24 @@ function configsOf(all: readonly Figures[]) {
 
 /** Each target, and the gateways that see it unhealthy. */
 function targetsOf(all: readonly Figures[]) {
-  const found = new Map<string, { upstream: string; target: string; unhealthyAt: string[] }>()
+  const byTarget = new Map<string, { upstream: string; target: string; unhealthyAt: string[] }>()
   for (const { name, targets } of all) {
     for (const { upstream, target, healthy } of targets) {
       const key = `${upstream} ${target}`
-      const entry = found.get(key) ?? { upstream, target, unhealthyAt: [] }
+      const entry = byTarget.get(key) ?? { upstream, target, unhealthyAt: [] }
       if (!healthy) entry.unhealthyAt.push(name)
-      found.set(key, entry)
+      byTarget.set(key, entry)
     }
   }
-  return [...found.values()].map((each) => ({ ...each, healthy: each.unhealthyAt.length === 0 }))
+  return [...byTarget.values()].map((each) => ({ ...each, healthy: each.unhealthyAt.length === 0 }))
 }
 
 /** The keys that were refused most, by all gateways together. */
 function keysOf(all: readonly Figures[]): RefusedKeyFigures[] {
-  const found = new Map<string, RefusedKeyFigures>()
-  for (const each of all.flatMap(({ refusedKeys }) => refusedKeys)) {
-    const name = `${each.window} ${each.key}`
-    found.set(name, { ...each, count: each.count + (found.get(name)?.count ?? 0) })
+  const byKey = new Map<string, RefusedKeyFigures>()
+  for (const refusedKey of all.flatMap(({ refusedKeys }) => refusedKeys)) {
+    const name = `${refusedKey.window} ${refusedKey.key}`
+    byKey.set(name, { ...refusedKey, count: refusedKey.count + (byKey.get(name)?.count ?? 0) })
   }
-  return [...found.values()].sort((a, b) => b.count - a.count).slice(0, mostKeys)
+  return [...byKey.values()].sort((a, b) => b.count - a.count).slice(0, mostKeys)
 }

@@ -18,12 +18,6 @@ const lastMinute = 61
 /** The time after the end of a second at which the gateways are asked for it. */
 const afterMs = 50
 
-/** A subscription: `take` gives what is new since its last call, at the first call everything that is kept. */
-export type LiveWatcher = Readonly<{
-  take: () => Readonly<{ name: 'past' | 'second'; picture: Picture }> | undefined
-  end: () => void
-}>
-
 export type WatchingOptions = FiguresOptions &
   Readonly<{
     questions: FleetQuestions
@@ -55,8 +49,11 @@ export class Watching {
     return view.picture(this.#nowMs(), undefined, range !== undefined)
   }
 
-  /** Watches until its end; `heard` is called when there is something to take. */
-  watch(range: LiveRange, heard: () => void): LiveWatcher {
+  /**
+   * Watches until its end; `heard` is called when there is something to take. The first `take` gives everything that is
+   * kept, later ones what is new.
+   */
+  watch(range: LiveRange, heard: () => void) {
     const rounds = this.#rounds.get(range) ?? this.#begin(range)
     const { view } = rounds
     let mark: Mark | undefined

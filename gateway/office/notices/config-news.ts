@@ -28,8 +28,8 @@ export class ConfigNews {
   async begin(hash: string, turns: readonly Turn[]): Promise<void> {
     if (this.#hasBegun) return
     const { outbox, id } = this.#options
-    const known = turns.find((turn) => turn.subject === subject)?.state
-    if (known !== hash) await outbox.turnNow({ subject, state: hash, by: id }, undefined)
+    const state = turns.find((turn) => turn.subject === subject)?.state
+    if (state !== hash) await outbox.turnNow({ subject, state: hash, by: id }, undefined)
     this.#hasBegun = true
   }
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../shared/clock.ts'
 import type { Log } from '../../../shared/log.ts'
 import type { Config } from '../../front/config/config.ts'
+import { Lease } from '../../front/fleet/lease.ts'
 import type { FleetStore } from '../../front/fleet/store.ts'
 import type { KeyStore } from '../../front/keys/store.ts'
 import type { TargetFigures } from '../live/figures.ts'
@@ -23,9 +24,6 @@ import { HourlyScan } from './hourly-scan.ts'
 
 /** The time between two looks for what is due. */
 const tickMs = 1_000
-
-/** The lease in the fleet of the one gateway that sends. */
-const lease = 'notices'
 
 /** The name in the store of the time between two outages. */
 const epochSubject = 'epoch'
@@ -68,7 +66,8 @@ export class Notices {
   #config: Config
   #timer: NodeJS.Timeout | undefined
   #ticking: Promise<void> | undefined
-  #isSender = false
+  /** That of the one gateway that sends. */
+  readonly #lease: Lease
 
   constructor(options: NoticesOptions) {
     const { stores, counts, clock, log, self, config } = options
@@ -79,7 +78,8 @@ export class Notices {
     this.#deliveries = new Deliveries({ store, counts, clock, log })
     const { outbox } = this
     this.walks = new HourlyScan({ stores, config: () => this.#config, outbox, clock })
-    const { id } = self()
+    const { id, name } = self()
+    this.#lease = new Lease({ fleet: stores.fleet, name: 'notices', holder: id, about: name })
     this.targets = new TargetNews({ outbox, clock, id })
     this.config = new ConfigNews({ outbox, clock, id })
     this.outage = new StoreOutage({
@@ -105,7 +105,7 @@ export class Notices {
       void this.tick()
     } else if (!isOn && this.#timer) {
       this.#end()
-      void this.#leave()
+      void this.#lease.leave()
     }
   }
 
@@ -154,20 +154,19 @@ export class Notices {
     await this.#ticking
     await this.walks.ended()
     await this.outbox.flush()
-    await this.#leave()
+    await this.#lease.leave()
   }
 
   async #tick(): Promise<void> {
-    const { stores, self } = this.#options
+    const { notices } = this.#options.stores
     await this.outbox.flush()
-    const { id, name } = self()
     let turns: readonly Turn[]
     try {
-      this.#isSender = (await stores.fleet.take(lease, id, name)) === undefined
-      turns = await stores.notices.turns()
+      await this.#lease.take()
+      turns = await notices.turns()
       await this.#noteStart(turns)
     } catch {
-      return this.outage.tellDirectly(this.#isSender)
+      return this.outage.tellDirectly(this.#lease.isHeld)
     }
     // A store that is back may fail again meanwhile; the next tick goes on.
     await this.#work(turns).catch(() => undefined)
@@ -187,7 +186,7 @@ export class Notices {
   }
 
   async #work(turns: readonly Turn[]): Promise<void> {
-    if (!this.#isSender) return
+    if (!this.#lease.isHeld) return
     const { stores, clock, self, targets } = this.#options
     const { audit, fleet, keys } = stores
     const { outbox } = this
@@ -212,12 +211,5 @@ export class Notices {
   #end(): void {
     clearInterval(this.#timer)
     this.#timer = undefined
-  }
-
-  async #leave(): Promise<void> {
-    if (!this.#isSender) return
-    this.#isSender = false
-    const { stores, self } = this.#options
-    await stores.fleet.leave(lease, self().id).catch(() => undefined)
   }
 }

@@ -91,9 +91,11 @@ export class StoreOutage {
     const waitsMs = this.#direct.size > 0 ? 0 : othersWaitMs
     if (this.#options.clock() - outage.backAtMs < waitsMs) return undefined
     const { outbox } = this.#options
-    const told = [...this.#direct].flatMap(([id, { dueMs }]) => (dueMs === Infinity ? id : []))
+    const addressIds = [...this.#direct].flatMap(([id, { dueMs }]) =>
+      dueMs === Infinity ? id : [],
+    )
     const { out, back } = this.#notices(outage)
-    await outbox.addNow(out, told)
+    await outbox.addNow(out, addressIds)
     await outbox.addNow(back)
     this.#direct.clear()
     this.#outage = undefined

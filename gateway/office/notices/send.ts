@@ -100,15 +100,15 @@ function headersFor(
  */
 function guarded(lookup: typeof systemLookup, allow: readonly string[]): LookupFunction {
   return (host, options, done) => {
-    lookup(host, { ...options, all: true }, (error, found) => {
+    lookup(host, { ...options, all: true }, (error, addresses) => {
       if (error) return done(error, [])
       try {
         const allowed = requireAllowed(
-          found.map(({ address }) => address),
+          addresses.map(({ address }) => address),
           host,
           allow,
         )
-        const fit = found.filter(({ address }) => allowed.includes(address))
+        const fit = addresses.filter(({ address }) => allowed.includes(address))
         give(fit, options.all === true, done)
       } catch (refused) {
         done(refused as Error, [])

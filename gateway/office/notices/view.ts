@@ -14,19 +14,19 @@ type Asked = Readonly<{
 /** The addresses of a configuration with their queues, and the newest notices in these. */
 export async function noticesView({ notices, store, isFailed, limit }: Asked) {
   const addresses = addressesOf(notices)
-  const found: ReturnType<typeof noticeView>[] = []
+  const views: ReturnType<typeof noticeView>[] = []
   for (const address of addresses) {
     let left = limit
     for await (const notice of store.list(address.queue)) {
       if (isFailed && notice.tries === 0) continue
-      found.push(noticeView(notice, address))
+      views.push(noticeView(notice, address))
       if (--left === 0) break
     }
   }
-  found.sort((a, b) => (a.at < b.at ? 1 : -1))
+  views.sort((a, b) => (a.at < b.at ? 1 : -1))
   return {
     addresses: await Promise.all(addresses.map((address) => addressView(store, address))),
-    notices: found.slice(0, limit),
+    notices: views.slice(0, limit),
   }
 }
 

@@ -47,8 +47,8 @@ export const explain = ofCommandLine({
     const now = context.clock()
     const at = timeAt?.(now)
     requireTime(now, at, days)
-    const found = await keyOf(context, what)
-    const { key, byToken } = found
+    const lookUp = await keyOf(context, what)
+    const { key, byToken } = lookUp
     // A token is no id of a request, and isn't shown around.
     const requests = byToken ? { why: '' } : await requestsOf(context, what)
     const isRequest = 'answers' in requests && requests.answers.length > 0
@@ -56,7 +56,7 @@ export const explain = ofCommandLine({
     if (isRequest) return { requests }
     if (!key) {
       const why = 'why' in requests ? requests.why : nothingText(what, requests)
-      throw new KeyMistake(`${found.why}; and ${why}`, 'not_found')
+      throw new KeyMistake(`${lookUp.why}; and ${why}`, 'not_found')
     }
     const [from, to] =
       at === undefined

@@ -1,6 +1,6 @@
 import { printable } from '../../../shared/printable.ts'
 import { timeText } from '../../../shared/times.ts'
-import type { LatencyView } from '../../front/counts/latency.ts'
+import type { LatencyView } from '../../front/counts/histogram.ts'
 import type { Picture } from '../live/picture.ts'
 import type { SumsView } from '../../front/counts/sum-rows.ts'
 import { liveRange } from './kinds.ts'

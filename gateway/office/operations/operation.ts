@@ -59,20 +59,20 @@ export type Outcome = Readonly<{
 type Untyped<Where> = Description<Parameters> &
   Readonly<{
     hasCsv: boolean
-    readsMuch?: (given: Readonly<Record<string, unknown>>) => boolean
+    readsMuch?: (values: Readonly<Record<string, unknown>>) => boolean
     /** The question before what can't be undone, or changes much: a script agrees to it by `--yes`. */
     question?: (
-      given: Readonly<Record<string, unknown>>,
+      values: Readonly<Record<string, unknown>>,
       context: Context,
     ) => Promise<string | undefined>
     /** Whether the admin API answers with 204, without a body. */
     isSilent?: boolean
-    /** `given` holds a value for each parameter, read by the parameter's kind. */
-    run: (context: Where, given: Readonly<Record<string, unknown>>) => Promise<Outcome>
+    /** `values` holds a value for each parameter, read by the parameter's kind. */
+    run: (context: Where, values: Readonly<Record<string, unknown>>) => Promise<Outcome>
   }>
 
 type Ask<All extends Parameters> = (
-  given: Given<All>,
+  values: Given<All>,
   context: Context,
 ) => Promise<string | undefined>
 
@@ -90,7 +90,7 @@ export type Watcher = Readonly<{ take: () => WatchedEvent | undefined; end: () =
 /** Watches the result of an operation; `heard` is called when there is something to take. */
 type Watch<GivenValues> = (
   context: GatewayContext,
-  given: Readonly<GivenValues>,
+  values: Readonly<GivenValues>,
   heard: () => void,
 ) => Watcher | Promise<Watcher>
 
@@ -128,7 +128,7 @@ export type AnswerOf<Each extends Answering<unknown>> = NonNullable<Each['answer
 
 type Definition<All extends Parameters, Result, Json, Where> = Description<All> &
   Formats<Result, Json, Where> &
-  Readonly<{ run: (context: Where, given: Given<All>) => Promise<Result> }>
+  Readonly<{ run: (context: Where, values: Given<All>) => Promise<Result> }>
 
 type AtEndpoints = Readonly<{ at: readonly Endpoint[] }>
 
@@ -143,7 +143,7 @@ export function operation<const All extends Parameters, Result, Json = Result>(
        * Whether it reads so much with these values that it would hold requests up: with 100,000 keys more than 50 ms. A
        * gateway then runs it in its thread, which knows no refusals of gateways, and answers with JSON or CSV only.
        */
-      readsMuch?: (given: Given<All>) => boolean
+      readsMuch?: (values: Given<All>) => boolean
       /** The path of the thing that it made: the admin API answers with 201 and `Location`. */
       location?: (result: Result) => string
     }>,
@@ -164,7 +164,7 @@ export function ofGateway<const All extends Parameters, Result>(
     ...untyped(definition),
     where: 'gateway',
     at: definition.at,
-    watch: watch && ((context, given, heard) => watch(context, given as Given<All>, heard)),
+    watch: watch && ((context, values, heard) => watch(context, values as Given<All>, heard)),
     textOf,
     isRefusedIn: (json) => isRefused?.(json as Result) ?? false,
     progressOf: progress && ((json) => progress(json as Result)),
@@ -185,7 +185,7 @@ function untyped<All extends Parameters, Result, Where>(
     Readonly<{
       isSilent?: boolean
       question?: Ask<All>
-      readsMuch?: (given: Given<All>) => boolean
+      readsMuch?: (values: Given<All>) => boolean
       location?: (result: Result) => string
     }>,
 ): Untyped<Where> {
@@ -194,11 +194,11 @@ function untyped<All extends Parameters, Result, Where>(
   return {
     ...description,
     hasCsv: csv !== undefined,
-    ...(question && { question: (given, at) => question(given as Given<All>, at) }),
-    ...(readsMuch && { readsMuch: (given) => readsMuch(given as Given<All>) }),
-    run: async (context, given) => {
+    ...(question && { question: (values, at) => question(values as Given<All>, at) }),
+    ...(readsMuch && { readsMuch: (values) => readsMuch(values as Given<All>) }),
+    run: async (context, values) => {
       // The command line and the admin API have read each value by its kind.
-      const result = await run(context, given as Given<All>)
+      const result = await run(context, values as Given<All>)
       return {
         json: () => (json ? json(result, context) : result),
         text: (terminal) => text(result, terminal),
@@ -215,9 +215,9 @@ function untyped<All extends Parameters, Result, Where>(
 /** Throws unless one of the parameters is given of which one is needed; `nameOf` says what the user calls them. */
 export function requireOneOf(
   { needsOneOf }: Pick<Operation, 'needsOneOf'>,
-  given: Readonly<Record<string, unknown>>,
+  values: Readonly<Record<string, unknown>>,
   nameOf: (name: string) => string,
 ): void {
-  if (!needsOneOf || needsOneOf.some((name) => given[name] !== undefined)) return
+  if (!needsOneOf || needsOneOf.some((name) => values[name] !== undefined)) return
   throw new WrongInput(`give ${needsOneOf.map(nameOf).join(', ')} or both`)
 }

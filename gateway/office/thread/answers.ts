@@ -59,10 +59,10 @@ async function answerOperation(
     const open = await room.opener(room.desk.inForce.config.store)
     const operation = operations.find(({ name }) => name === question.name)
     if (operation?.where !== 'anywhere') throw new Error(`${question.name} can't be asked here`)
-    const given = received(operation.parameters, question.given)
+    const values = received(operation.parameters, question.given)
     const outcome = await operation.run(
       contextOf(question, room, () => own.get(() => open({ forCommandLine: true }))),
-      given,
+      values,
     )
     await sendOutcome(outcome, question.form, { tell, asked: () => own.askedForMore() })
   } finally {

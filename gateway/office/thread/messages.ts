@@ -104,8 +104,8 @@ export function sendable({ operation, given, ...others }: Question): SentQuestio
 }
 
 /** The values of an operation that came with a question. */
-export function received(parameters: Parameters, given: Given): Given {
-  return withContents(parameters, given, (value): Content => {
+export function received(parameters: Parameters, values: Given): Given {
+  return withContents(parameters, values, (value): Content => {
     const { name, text } = value as SentContent
     return { name, read: () => text }
   })
@@ -113,11 +113,11 @@ export function received(parameters: Parameters, given: Given): Given {
 
 function withContents(
   parameters: Parameters,
-  given: Given,
+  values: Given,
   change: (value: unknown) => unknown,
 ): Given {
   const isContent = (name: string): boolean => 'types' in (parameters[name] ?? {})
   return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [name, isContent(name) ? change(value) : value]),
+    Object.entries(values).map(([name, value]) => [name, isContent(name) ? change(value) : value]),
   )
 }

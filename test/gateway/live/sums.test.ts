@@ -1,11 +1,6 @@
 import t from 'tap'
 import type { Caller } from '../../../gateway/front/keys/caller.ts'
-import {
-  bucketOf,
-  latencyView,
-  ownScale,
-  upstreamScale,
-} from '../../../gateway/front/counts/latency.ts'
+import { bucketOf, ownBounds } from '../../../gateway/front/counts/histogram.ts'
 import { LiveSums } from '../../../gateway/front/counts/live-sums.ts'
 import { RefusedKeys } from '../../../gateway/front/counts/refused-keys.ts'
 import { countsOfRow, outcomes, ownAt, SumRows } from '../../../gateway/front/counts/sum-rows.ts'
@@ -40,7 +35,7 @@ t.test('a second is told when it is over, and is in its minute at the same time'
   t.equal(row[0], first)
   t.equal(row[1 + place('admitted')], 3)
   t.equal(row[1 + place('ban')], 1)
-  t.equal(row[1 + ownAt + bucketOf(ownScale, 0.2)], 4)
+  t.equal(row[1 + ownAt + bucketOf(ownBounds, 0.2)], 4)
   t.equal(row[1 + countsOfRow], 0.8)
   t.strictSame(sums.minutes(), [[first / 60 - 0.5, ...row.slice(1)]])
   move(10_000)
@@ -89,45 +84,6 @@ t.test('the clock of the system changes no second', (t) => {
     sums.secondsAfter(0).map(([second]) => second),
     [startMs / 1_000, startMs / 1_000 + 1],
   )
-  t.end()
-})
-
-function add(counts: Uint32Array, bucket: number): void {
-  counts[bucket] = (counts[bucket] ?? 0) + 1
-}
-
-t.test('percentiles are exact to their bucket', (t) => {
-  let seed = 7
-  const random = (): number => (seed = (seed * 16_807) % 2_147_483_647) / 2_147_483_647
-  for (const [scale, leastMs, mostMs] of [
-    [ownScale, 0.064, 390],
-    [upstreamScale, 0.512, 16_000],
-  ] as const) {
-    for (let round = 0; round < 50; round++) {
-      const count = 1 + Math.floor(random() * 500)
-      const spread = Math.log(mostMs / leastMs) * random()
-      const times = Array.from({ length: count }, () => leastMs * Math.exp(spread * random()))
-      const counts = new Uint32Array(scale.size)
-      for (const time of times) add(counts, bucketOf(scale, time))
-      times.sort((a, b) => a - b)
-      const view = latencyView(scale, counts, 0, 0)
-      for (const [share, told] of [
-        [0.5, view?.p50 ?? 0],
-        [0.99, view?.p99 ?? 0],
-      ] as const) {
-        const exact = times[Math.max(1, Math.ceil(count * share)) - 1] ?? 0
-        const ratio = told / exact
-        // Told times are rounded to 0.01 ms.
-        const [least, most] = [0.66 - 0.01 / exact, 1.5 + 0.01 / exact]
-        t.ok(ratio > least && ratio < most, `round ${round}, ${share}: ${told} for ${exact}`)
-      }
-    }
-    const ends = new Uint32Array(scale.size)
-    add(ends, bucketOf(scale, 1e9))
-    t.equal(latencyView(scale, ends, 0, 1e9)?.p99, scale === ownScale ? 393.22 : 16_777.22)
-    t.equal(bucketOf(scale, 0), 0)
-  }
-  t.equal(latencyView(ownScale, new Uint32Array(99), 0, 0), null)
   t.end()
 })
 

@@ -105,6 +105,14 @@ t.test(
     await client.zadd('fleet:{fleet}:beats', now, 'later')
     await client.zadd('fleet:gateways', now, 'later')
     t.equal((await first.list()).silent, 2)
+    const [member] = left.members
+    const wrong = [{ pid: 'text' }, { sinceMs: 8.64e15 + 1 }, { config: null }, { address: 1 }]
+    for (const members of [{}, ...wrong, { config: { hash: 'a', sharedHash: 'b' } }]) {
+      const line = `abc ${JSON.stringify({ ...member, id: 'later', ...members })}`
+      await client.hset('fleet:{fleet}:lines', 'later', line)
+      const isReadable = Object.keys(members).length === 0
+      t.equal((await first.list()).silent, isReadable ? 1 : 2, line)
+    }
     t.equal(selves.length, 3)
 
     const names = (await client.keys('fleet:*')).filter((name) => name.includes('{fleet}'))

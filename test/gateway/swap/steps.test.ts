@@ -100,7 +100,18 @@ t.test('what is judged', (t) => {
   t.match(judge({ requests: 900, ms: 20 }, { requests: 100, ms: 60 }), /^95 % of the answers/)
   t.equal(judge({ requests: 900, ms: 20 }, { requests: 100, ms: 30 }), undefined)
   t.equal(judge({ requests: 900, ms: 1 }, { requests: 100, ms: 4 }), undefined, 'by 3 ms')
-  t.strictSame(sumOf(['nonsense', '[1,2]', '{}']).new.requests, 0, 'what is damaged counts nothing')
+  const text = new RoundCounts().toText()
+  const damaged = [
+    'nonsense',
+    '[1,2]',
+    '{}',
+    text.replace('"requests":0', '"requests":-9'),
+    `[${text}]`,
+  ]
+  const other = new RoundCounts()
+  other.new.add('c', false, 10, 5)
+  const sum = sumOf([...damaged, other.toText(), ...damaged])
+  t.strictSame([sum.old.requests, sum.new.requests], [0, 1], 'what is damaged counts nothing')
   t.end()
 })
 

@@ -16,8 +16,8 @@ export function KeyForm({ quotaPath, apiKey, use }: KeyFormProps) {
   const submit = (event: Event): void => {
     event.preventDefault()
     const form = event.target as HTMLFormElement
-    const given = new FormData(form).get('key')
-    const key = typeof given === 'string' ? given.trim() : ''
+    const text = new FormData(form).get('key')
+    const key = typeof text === 'string' ? text.trim() : ''
     form.reset()
     setError(undefined)
     setBusy(true)

@@ -49,12 +49,12 @@ export function Menu({ openapi, terms, hasKey }: MenuProps) {
 
 /** Opens the place that the address names, and brings it into view with the focus on it. */
 export function openPlace(): void {
-  const place = document.getElementById(decodeURIComponent(location.hash.slice(1)))
-  if (!place) return
-  for (let at: Element | null = place; at; at = at.parentElement) {
+  const element = document.getElementById(decodeURIComponent(location.hash.slice(1)))
+  if (!element) return
+  for (let at: Element | null = element; at; at = at.parentElement) {
     if (at instanceof HTMLDetailsElement) at.open = true
   }
-  place.scrollIntoView()
-  const target = place.querySelector<HTMLElement>(':scope > summary') ?? place
+  element.scrollIntoView()
+  const target = element.querySelector<HTMLElement>(':scope > summary') ?? element
   target.focus({ preventScroll: true })
 }

@@ -39,9 +39,9 @@ export class Openapi {
   /** The tags in the order of the document, then those that it doesn't describe, each with its operations. */
   get groups(): readonly Readonly<{ tag: Section; operations: readonly Operation[] }>[] {
     const described = list(this.#document['tags']).map(section)
-    const known = described.map(({ name }) => text(name) ?? '')
+    const names = described.map(({ name }) => text(name) ?? '')
     const used = this.operations.flatMap(({ tags }) => tags)
-    const others = [...new Set(used)].filter((name) => !known.includes(name))
+    const others = [...new Set(used)].filter((name) => !names.includes(name))
     const tags: Section[] = [...described, ...others.map((name) => ({ name }))]
     const groups = tags.map((tag) => ({
       tag,
@@ -111,9 +111,9 @@ export class Openapi {
       isDeprecated: deprecated === true,
       parameters: this.#parameters(list(item['parameters']), list(operation['parameters'])),
       body: requestBody === undefined ? undefined : this.resolve(requestBody),
-      responses: Object.entries(section(responses)).map(([status, each]) => [
+      responses: Object.entries(section(responses)).map(([status, response]) => [
         status,
-        this.resolve(each),
+        this.resolve(response),
       ]),
     }
   }

@@ -46,10 +46,10 @@ function contentView(openapi: Openapi, content: unknown): Child {
       <div class="content">
         <span class="rule">${type}</span> ${schemaView(openapi, media['schema'])}
         ${examples.map(
-          ([name, each]) => html`
+          ([name, example]) => html`
             <details class="example">
               <summary>Example${name && `: ${name}`}</summary>
-              <pre tabindex="0">${typeof each === 'string' ? each : pretty(each)}</pre>
+              <pre tabindex="0">${typeof example === 'string' ? example : pretty(example)}</pre>
             </details>
           `,
         )}
@@ -61,11 +61,11 @@ function contentView(openapi: Openapi, content: unknown): Child {
 function examplesOf(openapi: Openapi, media: Section): readonly (readonly [string, unknown])[] {
   const named = Object.entries(section(media['examples']))
   if (named.length === 0) {
-    const given = givenSample({ example: media['example'] })
-    return given === undefined ? [] : [['', given]]
+    const sample = givenSample({ example: media['example'] })
+    return sample === undefined ? [] : [['', sample]]
   }
-  return named.map(([name, each]) => {
-    const { summary, value } = openapi.resolve(each)
+  return named.map(([name, example]) => {
+    const { summary, value } = openapi.resolve(example)
     return [text(summary) ?? name.replaceAll('_', ' '), value] as const
   })
 }
@@ -86,8 +86,8 @@ export function responseView(openapi: Openapi, status: string, response: Section
         html`
           <h5>Headers</h5>
           <ul class="members">
-            ${headers.map(([name, each]) => {
-              const header = openapi.resolve(each)
+            ${headers.map(([name, member]) => {
+              const header = openapi.resolve(member)
               return html`<li data-header=${name}>
                 <code>${name}</code> ${schemaView(openapi, header['schema'])}
                 ${prose(text(header['description']))}

@@ -27,7 +27,7 @@ export function OperationView({ openapi, operation, terms, apiKey, sent }: Opera
   const deprecation = deprecationOf(terms, method, inGateway)
   const isMarked = isDeprecated || deprecation !== undefined
   // Most of the page never changes, and isn't compared with itself after each answer.
-  const told = useMemo(
+  const content = useMemo(
     () => isFilled && reference(openapi, operation, isMarked && deprecationText(deprecation)),
     [isFilled, openapi, operation, terms],
   )
@@ -41,7 +41,7 @@ export function OperationView({ openapi, operation, terms, apiKey, sent }: Opera
         </h3>
         ${summary && html` <span class="quiet">${line(summary)}</span>`}
       </summary>
-      ${told}
+      ${content}
       ${
         isFilled &&
         html`<${TryIt}

@@ -7,8 +7,8 @@ const deepest = 6
 /** A value that fits a schema as far as can be told: its example, its default, or one of its type. */
 export function sampleOf(openapi: Openapi, value: unknown, depth = 0): unknown {
   const schema = openapi.resolve(value)
-  const given = givenSample(schema)
-  if (given !== undefined) return given
+  const sample = givenSample(schema)
+  if (sample !== undefined) return sample
   if (depth > deepest) return null
   const inner = (each: unknown): unknown => sampleOf(openapi, each, depth + 1)
   const choice = list(schema['oneOf'])[0] ?? list(schema['anyOf'])[0]

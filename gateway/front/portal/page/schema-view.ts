@@ -38,8 +38,8 @@ function parts(openapi: Openapi, schema: Section, depth: number): Child {
           html`<div class="part">Other members: ${show(others)}</div>`
     }
     ${Object.entries(section(schema['patternProperties'])).map(
-      ([pattern, each]) =>
-        html`<div class="part">Members like <code>${pattern}</code>: ${show(each)}</div>`,
+      ([pattern, member]) =>
+        html`<div class="part">Members like <code>${pattern}</code>: ${show(member)}</div>`,
     )}
     ${(['allOf', 'oneOf', 'anyOf'] as const).map((word) => choices(word, list(schema[word]), show))}
     ${not !== undefined && html`<div class="part">Not: ${show(not)}</div>`}
@@ -53,11 +53,11 @@ function members(openapi: Openapi, schema: Section, depth: number): Child {
   return html`
     <ul class="members">
       ${all.map(
-        ([name, each]) => html`
+        ([name, member]) => html`
           <li data-member=${name}>
             <code>${name}</code>
             ${required.includes(name) && html` <span class="required">required</span>`}
-            ${' '}${schemaView(openapi, each, depth)}
+            ${' '}${schemaView(openapi, member, depth)}
           </li>
         `,
       )}

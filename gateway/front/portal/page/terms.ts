@@ -15,19 +15,19 @@ export function costOf(terms: Terms, method: string, path: string): number | und
 export function deprecationOf(terms: Terms, method: string, path: string): Deprecation | undefined {
   const listed = method === 'HEAD' ? 'GET' : method
   return terms.deprecations.find(({ operation }) => {
-    const [of = '', pattern = ''] = operation.split(' ')
-    return of === listed && isBelow(pattern, path)
+    const [operationMethod = '', pattern = ''] = operation.split(' ')
+    return operationMethod === listed && isBelow(pattern, path)
   })
 }
 
 /** Whether a path of the document fits a pattern of the configuration, segment by segment; names don't matter. */
 function isBelow(pattern: string, path: string): boolean {
-  const [wanted, given] = [pattern.split('/'), path.split('/')]
+  const [wanted, segments] = [pattern.split('/'), path.split('/')]
   if (wanted.at(-1) === '*') {
     const fixed = wanted.slice(0, -1)
-    return given.length >= wanted.length && fixed.every((part, i) => fits(part, given[i]))
+    return segments.length >= wanted.length && fixed.every((part, i) => fits(part, segments[i]))
   }
-  return wanted.length === given.length && wanted.every((part, i) => fits(part, given[i]))
+  return wanted.length === segments.length && wanted.every((part, i) => fits(part, segments[i]))
 }
 
 function fits(part: string, segment: string | undefined): boolean {

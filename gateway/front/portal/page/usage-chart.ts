@@ -54,6 +54,6 @@ export function refusedOf({ refused }: Pick<DayUsage, 'refused'>): number {
   return Object.values(refused).reduce((all, each) => all + each, 0)
 }
 
-export function sum(days: readonly DayUsage[], of: (day: DayUsage) => number): number {
-  return days.reduce((all, each) => all + of(each), 0)
+export function sum(days: readonly DayUsage[], figureOf: (day: DayUsage) => number): number {
+  return days.reduce((all, each) => all + figureOf(each), 0)
 }

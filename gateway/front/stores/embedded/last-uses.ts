@@ -39,12 +39,12 @@ export function embeddedLastUses(database: Database): LastUseStore {
     },
 
     async of(ids) {
-      const found: (KeyUses | undefined)[] = []
+      const uses: (KeyUses | undefined)[] = []
       for (let start = 0; start < ids.length; start += idsAtOnce) {
         if (start > 0) await breathe()
-        found.push(...answerOf(() => ids.slice(start, start + idsAtOnce).map(read)))
+        uses.push(...answerOf(() => ids.slice(start, start + idsAtOnce).map(read)))
       }
-      return found
+      return uses
     },
 
     since: () => Promise.resolve(answerOf(() => read(beginning.key))?.get(beginning.mark)),

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../../shared/clock.ts'
+import { readerOf, timeSchema, Type } from '../../../../shared/schema.ts'
 import {
   differMs,
   goneMs,
@@ -224,22 +225,31 @@ async function listIn(connection: Connection, names: Names, step: Script): Promi
   return { nowMs, members, silent, differSinceMs }
 }
 
-/** Whether a date can have this time. */
-function isTime(ms: unknown): boolean {
-  return typeof ms === 'number' && Math.abs(ms) <= 8.64e15
-}
+const text = Type.String()
+const memberOf: (line: string) => Member | undefined = readerOf(
+  Type.Object({
+    id: text,
+    name: text,
+    host: text,
+    pid: Type.Optional(Type.Number()),
+    worker: Type.Optional(Type.Number()),
+    version: text,
+    sinceMs: timeSchema,
+    config: Type.Optional(
+      Type.Object({
+        hash: text,
+        sharedHash: text,
+        sinceMs: timeSchema,
+        refusal: Type.Optional(text),
+      }),
+    ),
+    store: text,
+    address: Type.Optional(text),
+  }),
+)
 
 /** The gateway of a line; none if another version wrote it in a form that this one can't read. */
-function memberFrom(line: string | undefined, seenAtMs: number): SeenMember[] {
-  try {
-    const member = JSON.parse(line?.slice(line.indexOf(' ') + 1) ?? '') as SeenMember
-    const { id, name, host, version, store, sinceMs, config } = member
-    const hashes = config ? [config.hash, config.sharedHash] : []
-    const texts = [id, name, host, version, store, ...hashes, config?.refusal ?? '']
-    const times = [sinceMs, config?.sinceMs ?? 0]
-    const isMember = texts.every((text) => typeof text === 'string') && times.every(isTime)
-    return isMember ? [{ ...member, seenAtMs }] : []
-  } catch {
-    return []
-  }
+function memberFrom(line = '', seenAtMs: number): SeenMember[] {
+  const member = memberOf(line.slice(line.indexOf(' ') + 1))
+  return member ? [{ ...member, seenAtMs }] : []
 }

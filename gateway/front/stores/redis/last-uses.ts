@@ -29,12 +29,12 @@ export function redisLastUses(options: RedisOptions): LastUseStore {
     },
 
     async of(ids) {
-      const found: (KeyUses | undefined)[] = []
+      const uses: (KeyUses | undefined)[] = []
       for (let start = 0; start < ids.length; start += idsAtOnce) {
         const some = ids.slice(start, start + idsAtOnce)
-        found.push(...(await answerOf(connection.hmget(hash, ...some))).map(usesFrom))
+        uses.push(...(await answerOf(connection.hmget(hash, ...some))).map(usesFrom))
       }
-      return found
+      return uses
     },
 
     async since() {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { isOf, type Static, Type } from '../../../../shared/schema.ts'
+import { readerOf, type Static, Type } from '../../../../shared/schema.ts'
 import { longestAnswerMs, type Answerer, type FleetQuestions } from '../../fleet/questions.ts'
 import { answerOf } from './answer.ts'
 import { duplicate, hear, type Connection } from './connect.ts'
@@ -13,8 +13,12 @@ const questionSchema = Type.Object({
   to: Type.String(),
   number: Type.Number(),
 })
+const answerSchema = Type.Object({ number: Type.Number() })
 type Question = Readonly<Static<typeof questionSchema>>
-type Answer = Readonly<{ number: number; answer: unknown }>
+type Answer = Readonly<Static<typeof answerSchema> & { answer?: unknown }>
+
+const questionFrom = readerOf(questionSchema)
+const answerFrom: (text: string) => Answer | undefined = readerOf(answerSchema)
 
 /** Questions to all gateways of a Redis, by publish and subscribe. */
 export class RedisQuestions implements FleetQuestions {
@@ -110,8 +114,8 @@ export class RedisQuestions implements FleetQuestions {
   }
 
   #reply(text: string): void {
-    const question: unknown = JSON.parse(text)
-    if (!isOf(questionSchema, question) || !question.to.startsWith(this.#answers)) return
+    const question = questionFrom(text)
+    if (!question?.to.startsWith(this.#answers)) return
     const { kind, about, to, number } = question
     const answer = this.#answerers.get(kind)?.(about)
     if (answer === undefined) return
@@ -120,8 +124,8 @@ export class RedisQuestions implements FleetQuestions {
   }
 
   #take(text: string): void {
-    const { number, answer } = JSON.parse(text) as Answer
-    this.#asked.get(number)?.(answer)
+    const said = answerFrom(text)
+    if (said) this.#asked.get(said.number)?.(said.answer)
   }
 }
 

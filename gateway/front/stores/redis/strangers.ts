@@ -45,7 +45,7 @@ export function redisStrangers(options: RedisOptions): StrangerStore {
         timeouts,
         (answered, failed) => {
           void Promise.allSettled(all.map(addOne)).then((results) => {
-            for (const each of results) sums.push(isDone(each) ? each.value : undefined)
+            for (const result of results) sums.push(isDone(result) ? result.value : undefined)
             const [first] = results
             if (first && !isDone(first) && !results.some(isDone)) failed(unavailable(first.reason))
             else answered(undefined)

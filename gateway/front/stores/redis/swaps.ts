@@ -13,8 +13,8 @@ export function redisSwaps({ connection, prefix, timeoutMs }: RedisOptions): Swa
   }
 
   return {
-    async look(name, told) {
-      const more = told ? [told.by, told.round, told.counts] : []
+    async look(name, processRound) {
+      const more = processRound ? [processRound.by, processRound.round, processRound.counts] : []
       const answer = await lookAt(namesOf(name), swapKeptMs, ...more)
       const [nowMs, version, course, counts] = answer as [unknown, unknown, unknown, string[]]
       return {

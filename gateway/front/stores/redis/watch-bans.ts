@@ -1,3 +1,4 @@
+import { readerOf, timeSchema, Type } from '../../../../shared/schema.ts'
 import { pollMs } from '../../keys/store.ts'
 import type { Ban, BanListener } from '../../limits/store.ts'
 import { countFrom } from './answer.ts'
@@ -14,8 +15,10 @@ export function watchBans(
   subscriber.on('ready', () => void subscriber.subscribe(channel).catch(() => undefined))
   hear(subscriber, (message) => {
     if (message === '') return forgiven()
-    const ban = banFrom(message)
-    if (ban) banned(ban)
+    const parts = banFrom(message)
+    if (!parts) return
+    const [untilMs, key, quota] = parts
+    banned({ untilMs, key, quota })
   })
   const poll = async (): Promise<void> => {
     // The time of the latest lift. If Redis has lost it, no lift is reported.
@@ -45,14 +48,4 @@ export function banMessage({ untilMs, key, quota }: Ban): string {
   return JSON.stringify([untilMs, key, quota])
 }
 
-function banFrom(message: string): Ban | undefined {
-  try {
-    const parts: unknown = JSON.parse(message)
-    if (!Array.isArray(parts)) return undefined
-    const [untilMs, key, quota] = parts as unknown[]
-    const isBan = Number.isSafeInteger(untilMs) && typeof key === 'string' && key !== ''
-    return isBan && typeof quota === 'string' ? { untilMs: Number(untilMs), key, quota } : undefined
-  } catch {
-    return undefined
-  }
-}
+const banFrom = readerOf(Type.Tuple([timeSchema, Type.String({ minLength: 1 }), Type.String()]))

@@ -27,8 +27,8 @@ export function useData<Data>(path: string | undefined, everyMs?: number): Loade
         (data) => setState({ data, atMs: gatewayNowMs(), error: undefined }),
         (error: unknown) => {
           if (leaving.signal.aborted) return
-          const told = error instanceof ApiError ? error : new ApiError(0, String(error))
-          setState((before) => ({ ...before, error: told }))
+          const apiError = error instanceof ApiError ? error : new ApiError(0, String(error))
+          setState((before) => ({ ...before, error: apiError }))
         },
       )
     }

@@ -39,8 +39,8 @@ function useRoute(): readonly string[] {
 }
 
 function routeParts(): string[] {
-  const [place = '', ...more] = location.hash.replace(/^#\/?/, '').split('/').map(decoded)
-  return [place === '' ? menu[0].place : place, ...more]
+  const [pageName = '', ...more] = location.hash.replace(/^#\/?/, '').split('/').map(decoded)
+  return [pageName === '' ? menu[0].place : pageName, ...more]
 }
 
 /** A part of an address, which may have been typed by hand. */
@@ -54,13 +54,13 @@ function decoded(part: string): string {
 
 /** The menu and the page that the address names, for who is signed in. */
 export function House({ session }: { session: Session }) {
-  const [place = '', id] = useRoute()
+  const [pageName = '', id] = useRoute()
   const main = useRef<HTMLElement>(null)
-  const kept = { draft: useDraft(), comparison: useComparison() }
+  const pageState = { draft: useDraft(), comparison: useComparison() }
   useEffect(() => {
     // A page may have put it into its own field.
     if (!main.current?.contains(document.activeElement)) focusHeading(main.current)
-  }, [place, id])
+  }, [pageName, id])
   useSessionKeeper()
   return html`
     <a
@@ -82,7 +82,7 @@ export function House({ session }: { session: Session }) {
               <li>
                 <a
                   href=${`#/${each.place}`}
-                  aria-current=${isAt(each.place, place) ? 'page' : undefined}
+                  aria-current=${isAt(each.place, pageName) ? 'page' : undefined}
                   >${each.title}</a
                 >
               </li>
@@ -96,7 +96,7 @@ export function House({ session }: { session: Session }) {
         <button type="button" onClick=${() => void signOut()}>Sign out</button>
       </div>
     </header>
-    <main id="main" ref=${main}>${contentOf(place, id, session, kept)}</main>
+    <main id="main" ref=${main}>${contentOf(pageName, id, session, pageState)}</main>
   `
 }
 
@@ -104,20 +104,22 @@ function focusHeading(main: HTMLElement | null): void {
   main?.querySelector('h1')?.focus({ preventScroll: true })
 }
 
-function isAt(menuPlace: string, place: string): boolean {
-  return menuPlace === place || (menuPlace === 'callers' && place === 'requests')
+function isAt(menuPlace: string, pageName: string): boolean {
+  return menuPlace === pageName || (menuPlace === 'callers' && pageName === 'requests')
 }
 
 function contentOf(
-  place: string,
+  pageName: string,
   id: string | undefined,
   session: Session,
-  kept: Readonly<{ draft: KeptDraft; comparison: KeptComparison }>,
+  pageState: Readonly<{ draft: KeptDraft; comparison: KeptComparison }>,
 ): Child {
-  if (place === 'callers' && id) return html`<${Caller} key=${id} id=${id} session=${session} />`
-  if (place === 'now' && id) return html`<${Now} key=${id} plan=${id} />`
-  if (place === 'plans' && id) return html`<${PlanPage} key=${id} name=${id} session=${session} />`
-  if (place === 'requests' && id) return html`<${Request} key=${id} id=${id} session=${session} />`
-  const found = menu.find((each) => each.place === place) ?? menu[0]
-  return html`<${found.Page} session=${session} ...${kept} />`
+  if (pageName === 'callers' && id) return html`<${Caller} key=${id} id=${id} session=${session} />`
+  if (pageName === 'now' && id) return html`<${Now} key=${id} plan=${id} />`
+  if (pageName === 'plans' && id)
+    return html`<${PlanPage} key=${id} name=${id} session=${session} />`
+  if (pageName === 'requests' && id)
+    return html`<${Request} key=${id} id=${id} session=${session} />`
+  const entry = menu.find((each) => each.place === pageName) ?? menu[0]
+  return html`<${entry.Page} session=${session} ...${pageState} />`
 }

@@ -77,8 +77,8 @@ function joined(before: Live | undefined, picture: Picture): Live {
   const fresh = picture.range?.rows ?? []
   const firstAt = Math.floor(Date.parse(picture.time) / 1_000) - spans[picture.range?.name ?? '15m']
   const changed = new Set(fresh.map(({ at }) => at))
-  const kept = (before?.rows ?? []).filter(({ at }) => at > firstAt && !changed.has(at))
-  const rows = [...kept, ...fresh].sort((a, b) => a.at - b.at)
+  const olderRows = (before?.rows ?? []).filter(({ at }) => at > firstAt && !changed.has(at))
+  const rows = [...olderRows, ...fresh].sort((a, b) => a.at - b.at)
   const refusals = [...(before?.picture.refusals ?? []), ...picture.refusals].slice(-keptRefusals)
   return { picture: { ...picture, refusals }, rows }
 }

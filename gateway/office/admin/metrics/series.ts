@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { Durations } from '../../../front/counts/meters.ts'
+import type { Histogram as Durations } from '../../../front/counts/histogram.ts'
 
 /** A counter whose numbers are counted elsewhere: `read` yields each number with the values of its labels. */
 export function counter(
@@ -90,18 +90,18 @@ class MeasuredHistogram extends Histogram {
     return Promise.resolve(written as Awaited<ReturnType<Histogram['get']>>)
   }
 
-  #lines({ bounds, counts, sum }: Durations, ...labelValues: string[]) {
+  #lines({ bounds, counts, sumMs }: Durations, ...labelValues: string[]) {
     const { labels: names = [] } = this.#options
     const labels = labelled(names, labelValues)
     let count = 0
     const buckets = counts.map((more, i) => ({
       metricName: `${this.#name}_bucket`,
-      labels: { ...labels, le: bounds[i] ?? '+Inf' },
+      labels: { ...labels, le: bounds[i] === undefined ? '+Inf' : bounds[i] / 1_000 },
       value: (count += more),
     }))
     return [
       ...buckets,
-      { metricName: `${this.#name}_sum`, labels, value: sum },
+      { metricName: `${this.#name}_sum`, labels, value: sumMs / 1_000 },
       { metricName: `${this.#name}_count`, labels, value: count },
     ]
   }

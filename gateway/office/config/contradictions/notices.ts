@@ -15,8 +15,8 @@ export function* noticeRemarks(file: Section, quote: Quote): Generator<Remark> {
     for (const [j, range] of list(allow).entries()) {
       const fault = rangeFault(range)
       if (fault !== undefined) {
-        const place = [...at, 'allow', j]
-        yield mistake(place, `${fault}, got "${quote(place)}"`)
+        const path = [...at, 'allow', j]
+        yield mistake(path, `${fault}, got "${quote(path)}"`)
       } else if (typeof range === 'string') ranges.push(range)
     }
     const secrets = text(secret)

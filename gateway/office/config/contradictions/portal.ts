@@ -11,7 +11,7 @@ export function* portalRemarks(file: Section, quote: Quote, files: NamedFiles): 
   // A variable's value isn't shown; a long name is, because its end is needed.
   const name = written.includes('${') ? written : path
   for (const { at, sentence } of files.openapi(path).faults) {
-    const place = at === undefined ? name : `${name}:${at}`
-    yield mistake(setting, `can't be shown: ${place}: ${sentence}`)
+    const position = at === undefined ? name : `${name}:${at}`
+    yield mistake(setting, `can't be shown: ${position}: ${sentence}`)
   }
 }

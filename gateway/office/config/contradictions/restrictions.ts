@@ -27,11 +27,11 @@ export function* restrictionRemarks(
     for (const [i, path] of list(section(plan)['paths']).entries()) {
       const written = text(path)
       if (written === undefined || !paths.test(written)) continue
-      const place = [...setting, 'paths', i]
-      const fault = pathFault(written, () => quote(place))
-      if (fault !== undefined) yield mistake(place, fault)
+      const at = [...setting, 'paths', i]
+      const fault = pathFault(written, () => quote(at))
+      if (fault !== undefined) yield mistake(at, fault)
       else if (routed && !routed.some((each) => canMeet(each, written))) {
-        yield warning(place, `is covered by no route: ${quote(place)}`)
+        yield warning(at, `is covered by no route: ${quote(at)}`)
       }
     }
   }
@@ -43,11 +43,11 @@ function* methodRemarks(
   quote: Quote,
 ): Generator<Remark> {
   for (const [i, method] of methods.entries()) {
-    const place = [...setting, i]
+    const path = [...setting, i]
     const written = text(method)
     const isMethod = written !== undefined && /^[A-Z-]+$/.test(written)
-    const fault = isMethod ? methodFault(written, () => quote(place)) : undefined
-    if (fault !== undefined) yield mistake(place, fault)
+    const fault = isMethod ? methodFault(written, () => quote(path)) : undefined
+    if (fault !== undefined) yield mistake(path, fault)
   }
 }
 

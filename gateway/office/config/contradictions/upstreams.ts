@@ -44,10 +44,10 @@ export function* swapRemarks(file: Section, quote: Quote): Generator<Remark> {
       )
     }
     for (const [i, method] of list(methods).entries()) {
-      const place = [...at, 'methods', i]
+      const path = [...at, 'methods', i]
       const isMethod = typeof method === 'string' && /^[A-Z-]+$/.test(method)
-      const fault = isMethod ? methodFault(method, () => quote(place)) : undefined
-      if (fault !== undefined) yield mistake(place, fault)
+      const fault = isMethod ? methodFault(method, () => quote(path)) : undefined
+      if (fault !== undefined) yield mistake(path, fault)
     }
     const present = list(targets).map(originOf)
     for (const [i, target] of list(to).entries()) {

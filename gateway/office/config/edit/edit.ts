@@ -23,8 +23,8 @@ export function editedText(text: string, settings: Settings): string {
     throw new WrongInput(`at most ${mostSettings} settings can be changed at once, got ${count}`)
   }
   let written = read(text)
-  for (const [place, value] of Object.entries(settings)) {
-    written = withSetting(written, place, value)
+  for (const [setting, value] of Object.entries(settings)) {
+    written = withSetting(written, setting, value)
   }
   return written.text
 }
@@ -32,11 +32,11 @@ export function editedText(text: string, settings: Settings): string {
 /** A text and its document, whose values keep `${NAME}`. */
 type Written = Readonly<{ text: string; document: Document.Parsed }>
 
-function withSetting(written: Written, place: string, value: unknown): Written {
+function withSetting(written: Written, setting: string, value: unknown): Written {
   const { text, document } = written
-  const spot = spotOf(document, text, place)
+  const spot = spotOf(document, text, setting)
   if (value === null && spot.missing.length > 0) {
-    throw new WrongInput(`${place} isn't written in the file`)
+    throw new WrongInput(`${setting} isn't written in the file`)
   }
   const before = valuesOf(document)
   const path = [...spot.path, ...spot.missing]
@@ -47,7 +47,7 @@ function withSetting(written: Written, place: string, value: unknown): Written {
   const edited = read(text.slice(0, start) + source + text.slice(end))
   if (edited.document.errors.length === 0 && valuesOf(edited.document) === after) return edited
   throw new WrongInput(
-    `${place} can't be changed without touching anything else in the file: change it by hand`,
+    `${setting} can't be changed without touching anything else in the file: change it by hand`,
   )
 }
 

@@ -5,14 +5,14 @@ import type { Spot } from './splice.ts'
 import { WrongInput } from '../../wrong-input.ts'
 
 /** Follows a place through the file, as far as it is written. */
-export function spotOf(document: Document.Parsed, text: string, place: string): Spot {
-  if (!/^[^.[\]\s][^.[\]]*(?:\.[^.[\]]+|\[\d{1,6}\])*$/.test(place)) {
+export function spotOf(document: Document.Parsed, text: string, setting: string): Spot {
+  if (!/^[^.[\]\s][^.[\]]*(?:\.[^.[\]]+|\[\d{1,6}\])*$/.test(setting)) {
     throw new WrongInput(
-      `${JSON.stringify(place)} isn't the place of a setting, such as plans.free.perMinute or routes[0].cost`,
+      `${JSON.stringify(setting)} isn't the place of a setting, such as plans.free.perMinute or routes[0].cost`,
     )
   }
   const used = aliasesIn(document)
-  let rest = stepsOf(place)
+  let rest = stepsOf(setting)
   let spot: Spot = { node: document.contents, missing: [], path: [], parent: null, index: -1 }
   for (;;) {
     requireOwn(spot, used, text)
@@ -88,8 +88,8 @@ function inside(node: Node | null, rest: Path): [index: number, taken: number] {
   return [-1, 0]
 }
 
-function stepsOf(place: string): Path {
-  return [...place.matchAll(/([^.[\]]+)|\[(\d+)\]/g)].map(
+function stepsOf(setting: string): Path {
+  return [...setting.matchAll(/([^.[\]]+)|\[(\d+)\]/g)].map(
     ([, name, index]) => name ?? Number(index),
   )
 }

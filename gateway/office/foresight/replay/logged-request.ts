@@ -1,6 +1,6 @@
 import { instantFrom } from '../../../../shared/units.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
-import { csvFields } from '../../../front/keys/rows.ts'
+import { csvFields, noObject, objectFrom } from '../../../front/keys/rows.ts'
 import type { Decision } from '../../../front/limits/step.ts'
 import { minuteMs } from '../../../../shared/windows.ts'
 
@@ -63,7 +63,8 @@ export function lineReader(named: NamedColumns): ReadLine {
       return undefined
     }
     read = (line) => {
-      const value = objectFrom(line)
+      const value = objectFrom(line) as Members | undefined
+      if (!value) throw new NotJson(noObject)
       return !isForeign && 'level' in value ? ownRequest(value) : foreignRequest(value, columns)
     }
     return read(text)
@@ -78,21 +79,10 @@ function orNotJson(readerOf: () => ReadLine): ReadLine {
   }
 }
 
-function objectFrom(text: string): Record<string, unknown> {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    value = undefined
-  }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    return value as Record<string, unknown>
-  }
-  throw new NotJson('this isn’t a valid JSON object')
-}
+type Members = Record<string, unknown>
 
 /** A line of ours. Only lines about answered requests have a `decision`. */
-function ownRequest(value: Record<string, unknown>): LoggedRequest | LeftOut {
+function ownRequest(value: Members): LoggedRequest | LeftOut {
   const { time, ms = 0, key, plan, decision, decidedAt, cost = 1, reason, givenBack } = value
   if (typeof decision !== 'string') return 'others'
   if (typeof key !== 'string') return 'keyless'
@@ -118,7 +108,7 @@ function ownRequest(value: Record<string, unknown>): LoggedRequest | LeftOut {
 /** The codes of requests that may have cost nothing, whatever their route costs. */
 const uncounted: ReadonlySet<string> = new Set(['forbidden', 'too_many_at_once', 'key_banned'])
 
-function askedBy({ method, path }: Record<string, unknown>): LoggedRequest['asked'] {
+function askedBy({ method, path }: Members): LoggedRequest['asked'] {
   return typeof method === 'string' && typeof path === 'string' ? { method, path } : undefined
 }
 

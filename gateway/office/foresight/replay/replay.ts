@@ -80,22 +80,22 @@ export class Replay {
   }
 
   /** Takes the next request; `atMs` is at most a second before that of the last one. */
-  take(request: LoggedRequest, of: LoggedKey, planName: string, atMs: number): void {
+  take(request: LoggedRequest, holder: LoggedKey, planName: string, atMs: number): void {
     if (this.isFree(request)) return
     const { verdict, isGivenBack } = request
     const cost = this.#costOf(request)
     const plan = this.#rules.plans.get(planName)
-    const limits = plan && effectiveLimits(plan, limitsAt(of.key, atMs))
-    const [ofKey, ofPlan] = [entry(this.keys, of.id), entry(this.plans, planName)]
+    const limits = plan && effectiveLimits(plan, limitsAt(holder.key, atMs))
+    const [ofKey, ofPlan] = [entry(this.keys, holder.id), entry(this.plans, planName)]
     if (!plan || !limits) {
       ofKey.forbidden++
       ofPlan.forbidden++
       return this.#compare(request, 'forbidden')
     }
-    const quota = this.#quotaOf(of.quota, atMs)
+    const quota = this.#quotaOf(holder.quota, atMs)
     const isTooDear = cost > 1 && windows.some((window) => cost > limitOf(limits, window))
     const bans = plan.bans ? this.#rules.bans : undefined
-    const ask = { key: of.id, cost: isTooDear ? 0 : cost, limits, bans }
+    const ask = { key: holder.id, cost: isTooDear ? 0 : cost, limits, bans }
     const decision = step(quota.state, ask, atMs)
     const outcome = outcomeOf(decision.verdict, isTooDear)
     const window = outcome === 'refused' ? decisiveWindow(decision, limits)?.window.name : undefined

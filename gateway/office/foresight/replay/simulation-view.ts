@@ -46,9 +46,9 @@ export function simulationView(simulation: Simulation, limit: number): Simulatio
     .map((id) => ({ id, count: refusalsOf(replay, id) + (against ? refusalsOf(against, id) : 0) }))
     .filter(({ count }) => count > 0)
     .sort((a, b) => b.count - a.count || (a.id < b.id ? -1 : 1))
-  const sides = (of: (replay: Replay) => Outcomes | undefined): Sides => ({
-    config: outcomesView(of(replay)),
-    against: against ? outcomesView(of(against)) : null,
+  const sides = (outcomesOf: (replay: Replay) => Outcomes | undefined): Sides => ({
+    config: outcomesView(outcomesOf(replay)),
+    against: against ? outcomesView(outcomesOf(against)) : null,
   })
   const plans = new Set([...replay.plans.keys(), ...(against?.plans.keys() ?? [])])
   return {
@@ -58,12 +58,14 @@ export function simulationView(simulation: Simulation, limit: number): Simulatio
     from: requests > 0 ? iso(fromMs) : null,
     to: requests > 0 ? iso(toMs) : null,
     agrees: { config: agreementView(replay), against: against ? agreementView(against) : null },
-    plans: [...plans].sort().map((plan) => ({ plan, ...sides((of) => of.plans.get(plan)) })),
+    plans: [...plans]
+      .sort()
+      .map((plan) => ({ plan, ...sides((replay) => replay.plans.get(plan)) })),
     allKeys: keys.size,
     refusedKeys: refused.length,
     keys: refused.slice(0, limit).map(({ id }) => {
-      const { of, plan = '' } = keys.get(id) ?? {}
-      const { name = null, account = null } = of?.key ?? {}
+      const { holder, plan = '' } = keys.get(id) ?? {}
+      const { name = null, account = null } = holder?.key ?? {}
       return { key: id, name, account, plan, ...sides((replay) => replay.keys.get(id)) }
     }),
     unsaid: unsaid(simulation),

@@ -34,7 +34,7 @@ export type Simulation = Readonly<{
   /** The time of the first and the last request. */
   fromMs: number
   toMs: number
-  keys: ReadonlyMap<string, Readonly<{ of: LoggedKey; plan: string }>>
+  keys: ReadonlyMap<string, Readonly<{ holder: LoggedKey; plan: string }>>
   replay: Replay
   against: Replay | undefined
 }>
@@ -44,36 +44,36 @@ export async function simulation(ask: SimulationAsk): Promise<Simulation> {
   const { logs, columns, rules, against } = ask
   const counts = { lines: 0, notJson: 0, others: 0, keyless: 0, free: 0, undecided: 0 }
   const records = await recordsOf(ask.keys)
-  const keys = new Map<string, { of: LoggedKey; plan: string }>()
+  const keys = new Map<string, { holder: LoggedKey; plan: string }>()
   const planless = new Set<string>()
   const replays = [rules, ...(against ? [against] : [])].map((each) => new Replay(each))
-  const told = { requests: 0, planless: 0, late: 0, fromMs: 0, toMs: 0 }
+  const sums = { requests: 0, planless: 0, late: 0, fromMs: 0, toMs: 0 }
   for await (const requests of byTime(logs.map((log) => readLog(log, columns, counts)))) {
     for (const request of requests) {
       if (replays.every((replay) => replay.isFree(request))) {
         counts.free++
         continue
       }
-      const known = keys.get(request.key)
-      const of = known?.of ?? loggedKey(request.key, records)
-      const plan = request.plan ?? of.key?.plan ?? ask.plan
+      const entry = keys.get(request.key)
+      const holder = entry?.holder ?? loggedKey(request.key, records)
+      const plan = request.plan ?? holder.key?.plan ?? ask.plan
       if (plan === undefined) {
-        told.planless++
+        sums.planless++
         planless.add(request.key)
         continue
       }
-      if (!known) keys.set(request.key, { of, plan })
-      else if (known.plan !== plan) known.plan = plan
-      if (told.requests++ === 0) told.fromMs = request.atMs
-      const isLate = request.atMs < told.toMs - nearMs
-      if (isLate) told.late++
-      told.toMs = Math.max(told.toMs, request.atMs)
-      const atMs = isLate ? told.toMs : request.atMs
-      for (const replay of replays) replay.take(request, of, plan, atMs)
+      if (!entry) keys.set(request.key, { holder, plan })
+      else if (entry.plan !== plan) entry.plan = plan
+      if (sums.requests++ === 0) sums.fromMs = request.atMs
+      const isLate = request.atMs < sums.toMs - nearMs
+      if (isLate) sums.late++
+      sums.toMs = Math.max(sums.toMs, request.atMs)
+      const atMs = isLate ? sums.toMs : request.atMs
+      for (const replay of replays) replay.take(request, holder, plan, atMs)
     }
   }
   const [replay = new Replay(rules), other] = replays
-  return { ...told, counts, planlessKeys: planless.size, keys, replay, against: other }
+  return { ...sums, counts, planlessKeys: planless.size, keys, replay, against: other }
 }
 
 /** The facts of all keys that replays need, by id. */

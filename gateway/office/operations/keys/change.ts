@@ -24,12 +24,12 @@ export const changeKey = operation({
   parameters,
   changes: true,
   role: 'all',
-  question: async (given, context) => {
-    const { target, change } = changeFrom(given, context)
+  question: async (values, context) => {
+    const { target, change } = changeFrom(values, context)
     return target.key ? undefined : questionAboutMany(context, target, change, 'Change')
   },
-  run: (context, given) => {
-    const { target, change } = changeFrom(given, context)
+  run: (context, values) => {
+    const { target, change } = changeFrom(values, context)
     return edit(context, target, change)
   },
   ...editedOutput,
@@ -40,8 +40,8 @@ function changeFrom(
   { key, dryRun, account, ...others }: Given<typeof parameters>,
   { desks, clock }: Context,
 ): { target: Target; change: KeyEdit } {
-  const given = { ...others, account: key ? account : undefined }
-  const [changes, ends] = [settingsFrom(given, clock()), endsFrom(given, clock())]
+  const settings = { ...others, account: key ? account : undefined }
+  const [changes, ends] = [settingsFrom(settings, clock()), endsFrom(settings, clock())]
   const endsSomething = Object.values(ends).includes(null)
   if (Object.keys(changes).length === 0 && !endsSomething) {
     throw new WrongInput('no change was given; name at least one setting')

@@ -19,8 +19,8 @@ export const createKeysFrom = ofCommandLine({
   },
   changes: true,
   role: 'all',
-  run: async ({ desks, clock }, { file, test, ...given }) => {
-    const settings = { ...settingsFrom(given, clock()), test: test || undefined }
+  run: async ({ desks, clock }, { file, test, ...defaults }) => {
+    const settings = { ...settingsFrom(defaults, clock()), test: test || undefined }
     const issued = await desks().keys.createFrom(file.read(), settings)
     return issued.map(({ key: { id, name, plan, account = null }, token }) => {
       return { id, name, plan, account, token }

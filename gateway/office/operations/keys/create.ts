@@ -11,12 +11,12 @@ export const createKey = operation({
   parameters: newKey,
   changes: true,
   role: 'all',
-  run: async ({ desks, clock }, given) => {
-    const { name, plan, test } = given
+  run: async ({ desks, clock }, values) => {
+    const { name, plan, test } = values
     const { keys } = desks()
     // Before the change: after it, a store that fails would take the new token along.
     const warnings = await keys.sameNameWarnings(name)
-    const settings = { ...settingsFrom(given, clock()), name, plan, test: test || undefined }
+    const settings = { ...settingsFrom(values, clock()), name, plan, test: test || undefined }
     return { ...(await keys.create(settings)), warnings }
   },
   location: ({ key }) => `/admin/keys/${key.id}`,

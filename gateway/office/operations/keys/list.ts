@@ -52,13 +52,13 @@ export const listKeys = operation({
     ),
   },
   role: 'read',
-  readsMuch: ({ limit, after, standing, temporary, ...given }) =>
+  readsMuch: ({ limit, after, standing, temporary, ...filters }) =>
     (limit ?? (after !== undefined || standing ? usualPage : Infinity)) > longPage ||
     !!temporary ||
-    isByUse(given),
-  run: async (context, { limit, after, standing, ...given }): Promise<Listing> => {
+    isByUse(filters),
+  run: async (context, { limit, after, standing, ...filters }): Promise<Listing> => {
     const { stores, desks, clock } = context
-    const { unused, neverUsed, oldTokenUsed, temporary = false, ...filter } = given
+    const { unused, neverUsed, oldTokenUsed, temporary = false, ...filter } = filters
     const byUse = { unused, neverUsed, oldTokenUsed }
     const { keys, quotas } = desks()
     const { lastUses: store } = stores()
@@ -71,7 +71,7 @@ export const listKeys = operation({
       return (ends || !temporary) && (!isByUse(byUse) || isUsedSo(inUse))
     }
     const bans = await quotas.banEnds()
-    const isFiltered = Object.values(given).some((each) => each !== undefined)
+    const isFiltered = Object.values(filters).some((each) => each !== undefined)
     const view = (inUse: KeyInUse): KeyView =>
       keyView(inUse.key, clock(), { bannedUntilMs: bans.get(inUse.key.id), inUse })
     const shared = { bans, isFiltered, byUse, sinceMs, view }
@@ -89,9 +89,9 @@ export const listKeys = operation({
   text: async (listing, context) => {
     const { list, page, standings, bans, isFiltered, byUse, sinceMs } = listing
     const keys = page?.keys ?? (await list?.inOrder()) ?? []
-    const known = knownText(keys, { byUse, sinceMs, nowMs: context.clock() })
-    if (keys.length > 0) return listTable(keys, context, bans, standings) + known + nextText(page)
-    if (known !== '') return `No key matches.${known}`
+    const notes = knownText(keys, { byUse, sinceMs, nowMs: context.clock() })
+    if (keys.length > 0) return listTable(keys, context, bans, standings) + notes + nextText(page)
+    if (notes !== '') return `No key matches.${notes}`
     return isFiltered || page
       ? 'No key matches.'
       : 'There are no keys yet. Make one: tollgate keys create --plan PLAN --name NAME'

@@ -104,12 +104,12 @@ export const keyChange = {
 } as const
 
 /** The ends of the plan and the limits that are given. Throws if nothing is given that could end. */
-export function endsFrom(given: Given<typeof keyChange>, nowMs: number): Ends {
-  const { plan } = given
-  const until = timeOf(given.until, nowMs)
+export function endsFrom(values: Given<typeof keyChange>, nowMs: number): Ends {
+  const { plan } = values
+  const until = timeOf(values.until, nowMs)
   const limitsUntil =
-    given['limits.until'] === undefined ? until : timeOf(given['limits.until'], nowMs)
-  const limits = Object.values(limitsIn(given))
+    values['limits.until'] === undefined ? until : timeOf(values['limits.until'], nowMs)
+  const limits = Object.values(limitsIn(values))
   const hasLimits = limits.some(Boolean)
   const isPartly = limits.includes(null)
   if (typeof until === 'number' && plan === undefined && !hasLimits) {
@@ -131,10 +131,10 @@ export function endsFrom(given: Given<typeof keyChange>, nowMs: number): Ends {
 type GivenSettings = Omit<Given<typeof keyChange>, 'until' | 'limits.until'>
 
 /** The settings of a key from given parameters; `null` takes a setting away. */
-export function settingsFrom(given: GivenSettings, nowMs: number): KeyChanges {
-  const { expiresAt, plan, name, account, methods, paths, addresses, note } = given
+export function settingsFrom(values: GivenSettings, nowMs: number): KeyChanges {
+  const { expiresAt, plan, name, account, methods, paths, addresses, note } = values
   const others = { plan, name, account, methods, paths, addresses, note }
-  const limits = givenMembers(limitsIn(given))
+  const limits = givenMembers(limitsIn(values))
   return {
     ...givenMembers({ ...others, expiresAtMs: timeOf(expiresAt, nowMs) }),
     ...(Object.keys(limits).length > 0 ? { limits } : {}),
@@ -152,6 +152,6 @@ function timeOf(time: TimeAt | null | undefined, nowMs: number): number | null |
 
 /** The members that were given, those taken away as `undefined`. */
 function givenMembers(members: object): object {
-  const given = Object.entries(members).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(given.map(([name, value]) => [name, (value as unknown) ?? undefined]))
+  const entries = Object.entries(members).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(entries.map(([name, value]) => [name, (value as unknown) ?? undefined]))
 }

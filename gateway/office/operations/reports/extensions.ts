@@ -22,9 +22,9 @@ export const listExtensions = operation({
     const calls = await deprecatedCalls(stores(), fromDay, toDay)
     const sunsetOf = await ownSunsets(context)
     const callsOf = new Map<object, DeprecatedCalls[]>()
-    for (const each of calls) {
-      const { extension } = sunsetOf(each)
-      if (extension) callsOf.set(extension, [...(callsOf.get(extension) ?? []), each])
+    for (const call of calls) {
+      const { extension } = sunsetOf(call)
+      if (extension) callsOf.set(extension, [...(callsOf.get(extension) ?? []), call])
     }
     const all = config.deprecations.flatMap((deprecation) =>
       deprecation.extensions.map((extension) => ({ ...deprecation, extension })),

@@ -28,11 +28,11 @@ export const showRequest = operation({
   },
   role: 'read',
   run: async ({ refusalsOf }, { id }) => {
-    const found = await refusalsOf(id)
-    if (found.answers.length === 0) throw new KeyMistake(nothingText(id, found), 'not_found')
-    return found
+    const refusals = await refusalsOf(id)
+    if (refusals.answers.length === 0) throw new KeyMistake(nothingText(id, refusals), 'not_found')
+    return refusals
   },
-  text: (found, { clock }) => requestsText(found, clock()),
+  text: (refusals, { clock }) => requestsText(refusals, clock()),
 })
 
 /** Why nothing is known of an id, and how far back it would be. */

@@ -104,9 +104,7 @@ function tableOf(copied: Copied): string {
   ]
   const numbers = rows.map(([count]) => count.toLocaleString('en'))
   const width = Math.max(...numbers.map(({ length }) => length))
-  return aligned(
-    rows.map(([, what], place) => [`  ${(numbers[place] ?? '').padStart(width)}`, what]),
-  )
+  return aligned(rows.map(([, what], i) => [`  ${(numbers[i] ?? '').padStart(width)}`, what]))
 }
 
 /** The state that no copy has: it soon ends by itself, or gateways hold it in memory only. */

@@ -46,8 +46,8 @@ export const compareUpstream = ofGateway({
     },
   },
   role: 'all',
-  run: async (context, given): Promise<ComparisonView> => {
-    const comparison = await begin(context, given)
+  run: async (context, values): Promise<ComparisonView> => {
+    const comparison = await begin(context, values)
     const { left } = context
     left.addEventListener('abort', () => void comparison.end('left'))
     if (left.aborted) void comparison.end('left')
@@ -56,8 +56,8 @@ export const compareUpstream = ofGateway({
     })
     return comparison.view
   },
-  watch: async (context, given, heard) => {
-    const comparison = await begin(context, given)
+  watch: async (context, values, heard) => {
+    const comparison = await begin(context, values)
     const endNews = comparison.onNews(heard)
     let round = -1
     return {
@@ -83,10 +83,10 @@ export const compareUpstream = ofGateway({
 })
 
 /** Begins a comparison for the author of a call, with a line in the audit. */
-function begin(context: GatewayContext, given: Given): Promise<Comparison> {
+function begin(context: GatewayContext, values: Given): Promise<Comparison> {
   const { config, gateway, stores, clock, by } = context
-  const { url, for: time, share } = given
-  const upstream = chosenUpstream(config, given.upstream)
+  const { url, for: time, share } = values
+  const upstream = chosenUpstream(config, values.upstream)
   const noted = noterFor(stores().audit, by, clock)
   const since = timeText(clock())
   return gateway.office.comparisons.begin(

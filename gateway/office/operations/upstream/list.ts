@@ -42,8 +42,8 @@ function targetView(target: Target, isSigned: boolean) {
     underWay: pool.stats.running + pool.stats.queued,
     /** By the class of the status; `none` are those that got no answer. */
     answers: Object.fromEntries(answers.filter(([, count]) => count > 0)),
-    p50Ms: meter.durations.within(0.5) ?? null,
-    p95Ms: meter.durations.within(0.95) ?? null,
+    p50Ms: meter.durations.within(0.5),
+    p95Ms: meter.durations.within(0.95),
     lastFailure: lastFailure
       ? { at: new Date(lastFailure.atMs).toISOString(), cause: lastFailure.cause }
       : null,

@@ -4,15 +4,15 @@ import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 export const parts: readonly Readonly<{
   name: string
   label: string
-  of: (sums: SumsView) => number
+  countOf: (sums: SumsView) => number
 }>[] = [
-  { name: 'answered', label: 'answered', of: (sums) => sums.admitted - sums.backendFailed },
-  { name: 'minute', label: 'refused by the minute', of: ({ minute }) => minute },
-  { name: 'day', label: 'by the day', of: ({ day }) => day },
-  { name: 'ban', label: 'by a ban', of: ({ ban }) => ban },
-  { name: 'strangers', label: 'strangers', of: ({ strangers }) => strangers },
-  { name: 'other', label: 'other', of: ({ refused, others }) => refused + others },
-  { name: 'failed', label: 'failed', of: (sums) => sums.failed + sums.backendFailed },
+  { name: 'answered', label: 'answered', countOf: (sums) => sums.admitted - sums.backendFailed },
+  { name: 'minute', label: 'refused by the minute', countOf: ({ minute }) => minute },
+  { name: 'day', label: 'by the day', countOf: ({ day }) => day },
+  { name: 'ban', label: 'by a ban', countOf: ({ ban }) => ban },
+  { name: 'strangers', label: 'strangers', countOf: ({ strangers }) => strangers },
+  { name: 'other', label: 'other', countOf: ({ refused, others }) => refused + others },
+  { name: 'failed', label: 'failed', countOf: (sums) => sums.failed + sums.backendFailed },
 ]
 
 /** All that the gateway refused, of what was asked. */

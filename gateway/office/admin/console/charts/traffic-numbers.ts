@@ -23,12 +23,13 @@ export function Legend({
     <p class="legend-head">${stack ? `${clockAt(stack.at)} UTC, a second` : whole}</p>
     <ul class="legend">
       ${parts.map(
-        ({ name, label, of }, i) => html`
+        ({ name, label, countOf }, i) => html`
           <li>
             <svg class="swatch" width="12" height="12" aria-hidden="true">
               <rect class=${`part-${name}`} width="12" height="12" rx="3" />
             </svg>
-            <span>${label}</span> <b>${stack ? rate(stack.values[i] ?? 0) : count(of(sums))}</b>
+            <span>${label}</span>
+            <b>${stack ? rate(stack.values[i] ?? 0) : count(countOf(sums))}</b>
           </li>
         `,
       )}
@@ -47,7 +48,7 @@ export function numbersOf(
     const at = Math.floor(row.at / line) * line
     const sums = lines.get(at) ?? parts.map(() => 0)
     lines.set(at, sums)
-    parts.forEach(({ of }, i) => (sums[i] = (sums[i] ?? 0) + of(row)))
+    parts.forEach(({ countOf }, i) => (sums[i] = (sums[i] ?? 0) + countOf(row)))
   }
   type Line = readonly [number, readonly number[]]
   return html`

@@ -30,8 +30,8 @@ export function Traffic({ range, rows, sums, endAt }: Props) {
   const at = pointed === undefined ? undefined : stacks[pointed]
   const point = (event: PointerEvent): void => {
     const x = event.offsetX - left
-    const place = Math.floor((x / Math.max(1, width - left)) * stacks.length)
-    setPointed(place >= 0 && place < stacks.length ? place : undefined)
+    const index = Math.floor((x / Math.max(1, width - left)) * stacks.length)
+    setPointed(index >= 0 && index < stacks.length ? index : undefined)
   }
   return html`
     <figure class="chart">
@@ -70,7 +70,8 @@ function stacksOf(rows: readonly LiveRow[], shape: Shape, endAt: number, width: 
   const sums = Array.from({ length: columns }, () => parts.map(() => 0))
   for (const row of rows) {
     const column = sums[Math.floor((row.at - first) / per)]
-    if (column) parts.forEach(({ of }, i) => (column[i] = (column[i] ?? 0) + of(row) / per))
+    if (column)
+      parts.forEach(({ countOf }, i) => (column[i] = (column[i] ?? 0) + countOf(row) / per))
   }
   return sums.map((values, i) => ({ at: first + i * per, values }))
 }

@@ -77,8 +77,8 @@ function changesOf({ differences, keys = {}, refused = {} }: CheckedConfig): Chi
     )}
     ${Object.entries(keys).map(([plan, count]) => {
       const none = refused[plan] ?? 0
-      const told = none === 0 ? '' : ` ${none} of them will have no limits, and be refused.`
-      return html`<p>Keys with the plan ${plan}: ${count}.${told}</p>`
+      const note = none === 0 ? '' : ` ${none} of them will have no limits, and be refused.`
+      return html`<p>Keys with the plan ${plan}: ${count}.${note}</p>`
     })}
   `
 }

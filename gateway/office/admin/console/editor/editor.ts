@@ -39,7 +39,7 @@ export function Editor({ session, config, draft, reload }: EditorProps) {
     load().catch((thrown: unknown) => setError(messageOf(thrown)))
   }, [mayRead])
   const checked = useCheck(text)
-  const lines = (checked?.of === text ? checked.result?.mistakes : undefined)?.map(
+  const lines = (checked?.text === text ? checked.result?.mistakes : undefined)?.map(
     (each) => placeOf(each)?.line ?? 0,
   )
   return html`

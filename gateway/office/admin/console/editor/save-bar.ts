@@ -58,7 +58,7 @@ function whyNot(
   checked: Checked | undefined,
 ): string | undefined {
   if (unsavable !== null) return `${unsavable}. Copy it instead.`
-  if (checked?.of !== text) return 'it is being checked.'
+  if (checked?.text !== text) return 'it is being checked.'
   const { result, error } = checked
   if (!result) return error
   if (!result.sound) return 'it has mistakes.'

@@ -55,12 +55,12 @@ function InForce({ hash, watch }: { hash: string; watch: string | undefined }) {
   const all = data?.gateways.filter(({ config }) => config !== null) ?? []
   const behind = all.filter(({ config }) => config?.hash !== hash)
   const isEverywhere = all.length > 0 && behind.length === 0
-  const told = isEverywhere
+  const status = isEverywhere
     ? 'Every gateway goes by it.'
     : `Not yet: ${behind.map(({ name }) => name).join(', ') || 'asking the gateways'}.`
   return html`
     <p class=${isEverywhere ? 'banner good' : 'banner'} role="status">
-      ${`Saved as ${hash}. ${told}`}
+      ${`Saved as ${hash}. ${status}`}
       ${watch !== undefined && html`<a href=${watch}>${' Watch what it does'}</a>`}
     </p>
   `

@@ -5,8 +5,8 @@ import type { CheckedConfig } from '../../../operations/config/check.ts'
 /** How long a check waits after the last key. */
 const pauseMs = 400
 
-/** The check of a text; `of` is the text that it is about, which may be an earlier one. */
-export type Checked = Readonly<{ of: string; result?: CheckedConfig; error?: string }>
+/** The check of a text; `text` is what it is about, which may be an earlier one. */
+export type Checked = Readonly<{ text: string; result?: CheckedConfig; error?: string }>
 
 /** Checks a text as soon as typing stops. */
 export function useCheck(text: string): Checked | undefined {
@@ -17,10 +17,10 @@ export function useCheck(text: string): Checked | undefined {
     const check = (): void => {
       const { signal } = leaving
       ask<CheckedConfig>('POST', '/admin/config/check', text, signal).then(
-        (result) => setChecked({ of: text, result }),
+        (result) => setChecked({ text, result }),
         (thrown: unknown) => {
           if (signal.aborted) return
-          setChecked({ of: text, error: thrown instanceof Error ? thrown.message : String(thrown) })
+          setChecked({ text, error: thrown instanceof Error ? thrown.message : String(thrown) })
         },
       )
     }

@@ -67,6 +67,6 @@ function changeOf({ plan, limits = {}, note = '' }: KeyDetails, form: FormData):
 }
 
 function limitIn(form: FormData, name: string): number | string | null {
-  const given = fieldText(form, name)
-  return given === '' ? null : /^\d+$/.test(given) ? Number(given) : given
+  const text = fieldText(form, name)
+  return text === '' ? null : /^\d+$/.test(text) ? Number(text) : text
 }

@@ -14,9 +14,9 @@ export function Changes() {
   const changes = useData<readonly AuditView[]>(`/admin/audit${query({ key, limit: 200 })}`)
   const apply = (event: Event): void => {
     event.preventDefault()
-    const given = new FormData(event.target as HTMLFormElement)
-    setKey(fieldText(given, 'key'))
-    setWho(fieldText(given, 'who'))
+    const form = new FormData(event.target as HTMLFormElement)
+    setKey(fieldText(form, 'key'))
+    setWho(fieldText(form, 'who'))
   }
   return page(
     'Changes',

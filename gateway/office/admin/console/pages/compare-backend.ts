@@ -113,8 +113,8 @@ function scopeOf({ share, gateways, fleet, requests: { busy, unfit } }: Comparis
   return `${percent} % of the requests at ${gateways.join(', ')}${rest}.${left}`
 }
 
-function times(found: RouteView['presentMs']): string {
-  return found ? `${found.p50}, ${found.p95} ms` : '–'
+function times(percentiles: RouteView['presentMs']): string {
+  return percentiles ? `${percentiles.p50}, ${percentiles.p95} ms` : '–'
 }
 
 function breaksOf(breaks: RouteView['breaks']): Child {

@@ -16,7 +16,7 @@ type Props = Readonly<{
 
 /** A change of the configuration's file: its lines, checked; to be copied or, where that is allowed, saved. */
 export function Edit({ set, session, watch }: Props) {
-  const [edited, setEdited] = useState<EditedConfig & Readonly<{ of: string }>>()
+  const [edited, setEdited] = useState<EditedConfig & Readonly<{ body: string }>>()
   const [error, setError] = useState<string>()
   const body = JSON.stringify({ set })
   useEffect(() => {
@@ -24,7 +24,7 @@ export function Edit({ set, session, watch }: Props) {
     const leaving = new AbortController()
     setError(undefined)
     ask<EditedConfig>('POST', '/admin/config/edit', { set }, leaving.signal).then(
-      (answer) => setEdited({ ...answer, of: body }),
+      (answer) => setEdited({ ...answer, body }),
       (thrown: unknown) => {
         if (leaving.signal.aborted) return
         setEdited(undefined)
@@ -46,7 +46,7 @@ export function Edit({ set, session, watch }: Props) {
       ${
         text !== undefined &&
         // While others are typed, it is still about those before.
-        edited.of === body &&
+        edited.body === body &&
         mistakes.length === 0 &&
         html`<${SaveFile}
           key=${diff}

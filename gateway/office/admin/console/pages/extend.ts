@@ -9,19 +9,19 @@ type Kind = 'key' | 'account' | 'brownout'
 
 type Props = Readonly<{
   deprecation: Deprecation
-  /** Its place among the deprecations of the configuration. */
-  place: number
+  /** Its index among the deprecations of the configuration. */
+  index: number
   session: Session
 }>
 
 /** A later sunset for somebody, or another brownout: the change of the file that brings it. */
-export function Extend({ deprecation, place, session }: Props) {
+export function Extend({ deprecation, index, session }: Props) {
   const [kind, setKind] = useState<Kind>('key')
   const [set, setSet] = useState<Readonly<Record<string, unknown>>>()
   const write = (event: Event): void => {
     event.preventDefault()
     const form = new FormData(event.target as HTMLFormElement)
-    setSet(settingOf(deprecation, place, kind, form))
+    setSet(settingOf(deprecation, index, kind, form))
   }
   if (session.role !== 'all') return null
   return html`
@@ -59,14 +59,14 @@ export function Extend({ deprecation, place, session }: Props) {
 /** The setting with what a form adds to it. */
 function settingOf(
   { brownouts, extensions }: Deprecation,
-  place: number,
+  index: number,
   kind: Kind,
   form: FormData,
 ): Readonly<Record<string, unknown>> {
   if (kind === 'brownout') {
     const added = { from: `${fieldText(form, 'from')}Z`, to: `${fieldText(form, 'to')}Z` }
-    return { [`deprecations[${place}].brownouts`]: [...brownouts, added] }
+    return { [`deprecations[${index}].brownouts`]: [...brownouts, added] }
   }
   const added = { [kind]: fieldText(form, 'whose'), until: fieldText(form, 'until') }
-  return { [`deprecations[${place}].extensions`]: [...extensions, added] }
+  return { [`deprecations[${index}].extensions`]: [...extensions, added] }
 }

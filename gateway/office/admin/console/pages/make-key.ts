@@ -20,10 +20,10 @@ export function MakeKey({ made }: { made: () => void }) {
   const create = async (event: Event): Promise<void> => {
     event.preventDefault()
     if (!form.current) return
-    const { test, ...given } = Object.fromEntries(
+    const { test, ...settings } = Object.fromEntries(
       [...new FormData(form.current)].filter(([, value]) => value !== ''),
     )
-    const body = { ...given, ...(test === undefined ? {} : { test: true }) }
+    const body = { ...settings, ...(test === undefined ? {} : { test: true }) }
     await run(async () => setKey(await ask<MadeKey>('POST', '/admin/keys', body)))
   }
   const close = (): void => {

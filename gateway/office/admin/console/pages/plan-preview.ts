@@ -128,8 +128,8 @@ function usePreview(name: string, then: ShownLimits | undefined): Loaded<Preview
         (data) => setState({ data, atMs: gatewayNowMs(), error: undefined }),
         (error: unknown) => {
           if (leaving.signal.aborted) return
-          const told = error instanceof ApiError ? error : new ApiError(0, String(error))
-          setState({ data: undefined, atMs: undefined, error: told })
+          const apiError = error instanceof ApiError ? error : new ApiError(0, String(error))
+          setState({ data: undefined, atMs: undefined, error: apiError })
         },
       )
     }, pauseMs)

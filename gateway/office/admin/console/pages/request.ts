@@ -12,11 +12,11 @@ import { Actions } from './caller-actions.ts'
 
 /** Why a request was refused, or failed, and what can be done for its key. */
 export function Request({ id, session }: { id: string; session: Session }) {
-  const found = useData<FoundRefusals>(`/admin/requests/${encodeURIComponent(id)}`)
+  const refusals = useData<FoundRefusals>(`/admin/requests/${encodeURIComponent(id)}`)
   return page(
     'One request',
     `tollgate explain ${id}`,
-    aged(found, ({ answers, gateways: { asked, answered } }) => {
+    aged(refusals, ({ answers, gateways: { asked, answered } }) => {
       const [newest, ...others] = answers
       if (!newest) return null
       return html`

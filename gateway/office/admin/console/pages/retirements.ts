@@ -24,7 +24,7 @@ export function Retirements({ session }: { session: Session }) {
       if (all.length === 0) return nothingYet()
       return html`
         ${aged(calls, saveAll)}
-        ${all.map((deprecation, place) => {
+        ${all.map((deprecation, index) => {
           const { operation } = deprecation
           return html`
             <section class="card" key=${operation}>
@@ -32,7 +32,7 @@ export function Retirements({ session }: { session: Session }) {
               <p>${sentenceOf(deprecation, gatewayNowMs())}</p>
               <${Retirement} deprecation=${deprecation} />
               ${extensionsOf(deprecation)}
-              <${Extend} deprecation=${deprecation} place=${place} session=${session} />
+              <${Extend} deprecation=${deprecation} index=${index} session=${session} />
               ${aged(days, (each) => callsByDay(each.filter((day) => day.operation === operation)))}
               ${aged(calls, (each) => callersOf(each.filter((row) => row.operation === operation)))}
             </section>

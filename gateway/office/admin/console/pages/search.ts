@@ -18,11 +18,11 @@ export function Search({ list }: { list: (text: string) => void }) {
     if (text === '') return list('')
     setBusy(true)
     try {
-      const place = await placeOf(text)
+      const page = await placeOf(text)
       if (isToken(text) && field.current) field.current.value = ''
-      if (place === undefined) list(isToken(text) ? '' : text)
-      else location.hash = place
-      if (place === undefined && isToken(text)) setError('No key has this token.')
+      if (page === undefined) list(isToken(text) ? '' : text)
+      else location.hash = page
+      if (page === undefined && isToken(text)) setError('No key has this token.')
     } catch (thrown) {
       setError(thrown instanceof Error ? thrown.message : String(thrown))
     }
@@ -54,8 +54,8 @@ function isToken(text: string): boolean {
 /** The page about what a text names; `undefined` if it names nothing by itself. */
 async function placeOf(text: string): Promise<string | undefined> {
   if (isToken(text)) {
-    const found = await orNothing(ask<FoundKey>('POST', '/admin/keys/find', { token: text }))
-    return found && `#/callers/${found.key.id}`
+    const answer = await orNothing(ask<FoundKey>('POST', '/admin/keys/find', { token: text }))
+    return answer && `#/callers/${answer.key.id}`
   }
   const id = encodeURIComponent(text)
   const whyNot = /^[\w.-]{1,128}$/.test(text) ? await whyNoRequest(id) : ''

@@ -12,7 +12,7 @@ export function SignIn({
   done: (session: Session) => void
 }) {
   const field = useRef<HTMLInputElement>(null)
-  const [told, setTold] = useState(error)
+  const [message, setMessage] = useState(error)
   const [isBusy, setBusy] = useState(false)
   useEffect(() => {
     document.title = 'Sign in · Tollgate'
@@ -23,11 +23,11 @@ export function SignIn({
     const token = field.current?.value.trim() ?? ''
     if (field.current) field.current.value = ''
     setBusy(true)
-    setTold(undefined)
+    setMessage(undefined)
     try {
       done(await signIn(token))
     } catch (thrown) {
-      setTold(thrown instanceof Error ? thrown.message : String(thrown))
+      setMessage(thrown instanceof Error ? thrown.message : String(thrown))
       setBusy(false)
       field.current?.focus()
     }
@@ -44,7 +44,7 @@ export function SignIn({
           Admin token
           <input ref=${field} type="password" required autocomplete="off" spellcheck=${false} />
         </label>
-        ${told !== undefined && failure({ message: told })}
+        ${message !== undefined && failure({ message })}
         <button class="go" disabled=${isBusy}>Sign in</button>
       </form>
     </main>

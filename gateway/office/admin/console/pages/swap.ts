@@ -102,7 +102,7 @@ function sidesOf(swap: SwapView): Child {
 /** The last change of a swap: its targets in place of the old ones. */
 function EndSwap({ swap: { upstream, to }, session }: { swap: SwapView; session: Session }) {
   const [isOpen, setOpen] = useState(false)
-  const place = `upstreams.${upstream}`
+  const setting = `upstreams.${upstream}`
   return html`
     <p>
       <button type="button" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
@@ -112,7 +112,7 @@ function EndSwap({ swap: { upstream, to }, session }: { swap: SwapView; session:
     ${
       isOpen &&
       html`<${Edit}
-        set=${{ [`${place}.targets`]: to, [`${place}.swap`]: null }}
+        set=${{ [`${setting}.targets`]: to, [`${setting}.swap`]: null }}
         session=${session}
         watch="#/backends"
       />`
