@@ -5,11 +5,11 @@ import { importKeys } from '../../../gateway/front/keys/import.ts'
 import { rowsIn } from '../../../gateway/front/keys/rows.ts'
 import { hashOf } from '../../../gateway/front/keys/token.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
-import { embeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
+import { EmbeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
 import { plans } from '../../support/two-plans.ts'
 
 t.test('importing', async (t) => {
-  const store = embeddedKeys(openGatewayFile(':memory:'))
+  const store = new EmbeddedKeys(openGatewayFile(':memory:'))
   t.teardown(() => store.close())
   const into = (text: string) => importKeys(text, { store, plans, clock: () => 5 })
   const count = async () => {

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { fleetOfOne } from '../../../gateway/front/fleet/single-member.ts'
 import { embeddedAudit } from '../../../gateway/front/stores/embedded/audit.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
-import { embeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
+import { EmbeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
 import { embeddedLastUses } from '../../../gateway/front/stores/embedded/last-uses.ts'
 import { embeddedNotices } from '../../../gateway/front/stores/embedded/notices.ts'
 import { embeddedPeaks } from '../../../gateway/front/stores/embedded/peaks.ts'
@@ -33,7 +33,10 @@ function openTwice(t: Test) {
 
 keyStoreContract(t, name, async (t) => {
   const file = join(t.testdir(), 'gateway.db')
-  const [first, second] = [embeddedKeys(openGatewayFile(file)), embeddedKeys(openGatewayFile(file))]
+  const [first, second] = [
+    new EmbeddedKeys(openGatewayFile(file)),
+    new EmbeddedKeys(openGatewayFile(file)),
+  ]
   t.teardown(() => Promise.all([first.close(), second.close()]))
   return { first, second }
 })
