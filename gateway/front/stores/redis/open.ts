@@ -9,7 +9,7 @@ import { redisAudit } from './audit.ts'
 import { RedisCondition } from './condition.ts'
 import { connect, whenReady } from './connect.ts'
 import { redisFleet } from './fleet.ts'
-import { redisKeys } from './keys.ts'
+import { RedisKeys } from './keys.ts'
 import { redisLastUses } from './last-uses.ts'
 import { plainCause, redisName } from './name.ts'
 import { redisNotices } from './notices.ts'
@@ -53,7 +53,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   connection.on('error', (error: unknown) => (lastError = error))
   connection.on('ready', () => (lastError = undefined))
   const parts = { connection, prefix, timeoutMs, breaker }
-  const keys = redisKeys({ ...parts, clock })
+  const keys = new RedisKeys({ ...parts, clock })
   const quota = redisQuotas(parts)
   const questions = new RedisQuestions(connection, prefix)
   const condition = new RedisCondition(connection, questions)
