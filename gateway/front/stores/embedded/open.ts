@@ -8,11 +8,11 @@ import { embeddedAudit } from './audit.ts'
 import { openGatewayFile } from './database.ts'
 import { EmbeddedKeys } from './keys.ts'
 import { embeddedLastUses } from './last-uses.ts'
-import { embeddedNotices } from './notices.ts'
+import { EmbeddedNotices } from './notices.ts'
 import { embeddedLedger } from './ledger.ts'
 import { embeddedPeaks } from './peaks.ts'
 import { EmbeddedQuotas } from './quota.ts'
-import { embeddedSwaps } from './swaps.ts'
+import { EmbeddedSwaps } from './swaps.ts'
 import { embeddedTallies } from './tallies.ts'
 import { embeddedTimeline } from './timeline.ts'
 
@@ -39,8 +39,8 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
     timeline: embeddedTimeline(usage),
     peaks: embeddedPeaks(usage),
     ledger: embeddedLedger(database),
-    swaps: embeddedSwaps(usage, clock),
-    notices: embeddedNotices(usage, clock),
+    swaps: new EmbeddedSwaps(usage, clock),
+    notices: new EmbeddedNotices(usage, clock),
     questions: ownQuestions(),
     fleet: fleetOfOne(clock),
     get warnings() {
