@@ -98,7 +98,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
 
 /**
  * Replaces Fastify's silent log by ours. If Fastify got ours at its creation, it would listen for the end of each answer
- * to write lines that we don't want: two listeners per request, 4 % of a gateway's whole time.
+ * to write lines that we don't want: two listeners per request, 1 µs.
  */
 function useLog(app: FastifyInstance, log: FastifyBaseLogger): void {
   app.log = log
