@@ -77,7 +77,7 @@ t.test('a filter that is full serves until the larger one is there', async (t) =
   const [first] = [keyAndToken()]
   await store.add([first.key])
   for (let i = 0; i < 9_000; i++) {
-    const { version = 0 } = (await store.get(first.key.id)) ?? {}
+    const { version = 0 } = store.get(first.key.id) ?? {}
     await store.replace({ ...first.key, name: `name ${i}` }, version)
   }
   t.equal(reads, 1, 'what is known already takes no room')

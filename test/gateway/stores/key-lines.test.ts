@@ -107,7 +107,7 @@ t.test('what is written to a file behind its gateway is on the pages', async (t)
   keys.push(late)
   insert.run(late.id, Date.now() * 1_000 + 9_000_000, recordOf(late))
   t.strictSame((await names()).sort(), sorted())
-  const { version = 0 } = (await store.get(two.id)) ?? {}
+  const { version = 0 } = store.get(two.id) ?? {}
   await store.replace({ ...two, name: 'Two' }, version)
   keys[1] = { ...two, name: 'Two' }
   before.prepare('DELETE FROM keys WHERE id = ?').run(gone.id)

@@ -207,8 +207,8 @@ t.test('embedded, an import that died is unseen, and the next one takes it back'
   for await (const { id } of after.list()) found.push(id)
   t.strictSame(found, [first.id])
   for (const { id, secrets } of keys.slice(0, 10)) {
-    t.equal(await after.get(id), undefined)
-    t.equal(await after.find(secrets[0]?.hash ?? ''), undefined)
+    t.equal(after.get(id), undefined)
+    t.equal(after.find(secrets[0]?.hash ?? ''), undefined)
   }
   await after.add([newKey()])
   await t.rejects(after.add(keys), /another import is running; wait until it has ended/)
