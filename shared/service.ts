@@ -8,9 +8,8 @@ import Fastify, {
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { boundChunks } from './node/chunks.ts'
-import { InOne } from './node/in-one.ts'
 import { loggable, logsRequests, type LogSettings } from './log.ts'
-import { takesNoMore } from './node/last-answer.ts'
+import { StoppingResponse, takesNoMore } from './node/last-answer.ts'
 import { afterAnswers, answerOn, hangUp, isAnsweredEarly, letArrive } from './node/linger.ts'
 import { closeQuietConnections } from './node/quiet.ts'
 import { jsonType, rawRefusal, Refusal, refusalFrom } from './refusal.ts'
@@ -18,10 +17,7 @@ import { requestIdFrom } from './request-id.ts'
 import { serviceLog } from './request-log.ts'
 import { traceIdFrom } from './trace.ts'
 
-/**
- * The members of a log line. They are assigned one by one: spreading five small objects into one cost 15 µs a line,
- * most of it in V8's dictionaries.
- */
+/** The members of a log line. */
 export type LogLine = Record<string, string | number>
 
 export type { LogSettings }
@@ -65,7 +61,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
     routerOptions: { maxParamLength: 16_384 },
     requestTimeout: 30_000,
     return503OnClosing: false,
-    http: { ServerResponse: InOne },
+    http: { ServerResponse: StoppingResponse },
     schemaController: { compilersFactory: noCompilers },
     ...settings,
     genReqId: (request) => requestIdFrom(request.headers['x-request-id']),
@@ -102,7 +98,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
 
 /**
  * Replaces Fastify's silent log by ours. If Fastify got ours at its creation, it would listen for the end of each answer
- * to write lines that we don't want: two listeners per request, 4 % of a gateway's whole time.
+ * to write lines that we don't want: two listeners per request, 1 µs.
  */
 function useLog(app: FastifyInstance, log: FastifyBaseLogger): void {
   app.log = log

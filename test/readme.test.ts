@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
@@ -7,6 +7,7 @@ import type { ConfigFile } from '../gateway/office/config/file.ts'
 import { fileSchema } from '../gateway/office/config/schema.ts'
 import { statusByCode } from '../shared/refusal.ts'
 import { root, startProcess } from './support/process.ts'
+import { table, textOf } from './support/readme.ts'
 import { defaultsOf, settingsOf } from './support/settings.ts'
 
 /** Every README of the repository: the first one, and those of the rooms. */
@@ -18,34 +19,6 @@ const readmes = [
       .map((name) => join(folder, name)),
   ),
 ]
-
-function textOf(file: string): string {
-  return readFileSync(join(root, file), 'utf8')
-}
-
-/** The rows of a README's table whose first column has a name, without what Markdown needs. */
-function table(file: string, name: string): string[][] {
-  const lines = textOf(file).split('\n')
-  const start = lines.findIndex((line) => new RegExp(`^\\| ${name} +\\|`).test(line))
-  if (start < 0) throw new Error(`${file} has no table of each ${name}`)
-  const rows = lines.slice(start + 2)
-  return rows
-    .slice(
-      0,
-      rows.findIndex((line) => !line.startsWith('|')),
-    )
-    .map((line) =>
-      line
-        .split(/(?<!\\)\|/)
-        .slice(1, -1)
-        .map((cell) =>
-          cell
-            .trim()
-            .replace(/^`(.*)`$/, '$1')
-            .replace(/\\([*|])/g, '$1'),
-        ),
-    )
-}
 
 async function helpOf(t: Test, file: string): Promise<string> {
   const { ended, output } = startProcess(t, file, { args: ['--help'] })

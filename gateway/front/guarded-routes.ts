@@ -1,5 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type {
+  FastifyContextConfig,
   FastifyInstance,
   FastifyReply,
   FastifyRequest,
@@ -127,6 +128,22 @@ export function guardRoutes(app: FastifyInstance, guard: (route: RouteOptions) =
   if (isWatched) return
   // The app was made before Tollgate was imported: the barriers go before all routes.
   rootOf(app).addHook('onRequest', barrier).addHook('preParsing', lastBarrier)
+}
+
+/** The settings of a guarded route; throws a sentence for invalid ones. */
+export function settingsOf({ config = {}, method, url }: RouteOptions): FastifyContextConfig {
+  const { cost = 1, tollgate } = config
+  const name = `${[method].flat().join(', ')} ${url}`
+  const text = (value: unknown): string => JSON.stringify(value) ?? String(value)
+  if (!Number.isSafeInteger(cost) || cost < 0) {
+    throw new Error(`${name}: config.cost must be a whole number from 0 on, got ${text(cost)}`)
+  }
+  if (tollgate !== true && tollgate !== 'quota' && tollgate !== 'open') {
+    throw new Error(
+      `${name}: config.tollgate must be true, false, "quota" or "open", got ${text(tollgate)}`,
+    )
+  }
+  return config
 }
 
 /** The root app of a scope: each scope's prototype is the scope around it. */

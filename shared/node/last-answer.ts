@@ -1,3 +1,4 @@
+import { ServerResponse, type IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { hangUp } from './linger.ts'
 
@@ -27,8 +28,22 @@ export function takeNoMore(socket: Socket): void {
   Reflect.set(parser, 'onIncoming', () => stop)
 }
 
+type WriteHead = Parameters<ServerResponse['writeHead']>
+
+/** A response that stops reading requests when its head says that it is the last one. */
+export class StoppingResponse<Asked extends IncomingMessage> extends ServerResponse<Asked> {
+  /** Whether its head says `Connection: close`. */
+  declare _last: boolean
+
+  override writeHead(...given: unknown[]): this {
+    super.writeHead(...(given as WriteHead))
+    if (this._last) endWithThis(this.req.socket)
+    return this
+  }
+}
+
 /** Notes an answer with `Connection: close`: requests that came after it aren't taken either. */
-export function endWithThis(socket: Socket): void {
+function endWithThis(socket: Socket): void {
   takeNoMore(socket)
   const ending: Ending = socket
   ending[state] = 'decided'

@@ -13,8 +13,8 @@ type Seen = { bytes: number; sinceMs: number }
 
 /**
  * Closes connections that have been idle for the time that Node has set. Node itself makes two timers per request and
- * resets them at each byte: 0.7 µs of the 14 that a refusal takes. Here the limit is noted, and all connections are
- * checked from time to time, so that they may live longer by two such intervals.
+ * resets them at each byte. Here the limit is noted, and all connections are checked from time to time, so that they may
+ * live longer by two such intervals.
  *
  * On a connection without a request only an answer counts as traffic: bytes that aren't a request don't keep it open.
  */

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { RedisSettings } from '../../gateway/front/config/config.ts'
 import { redisAudit } from '../../gateway/front/stores/redis/audit.ts'
-import { redisNotices } from '../../gateway/front/stores/redis/notices.ts'
+import { RedisNotices } from '../../gateway/front/stores/redis/notices.ts'
 import { redisPeaks } from '../../gateway/front/stores/redis/peaks.ts'
 import { redisTallies } from '../../gateway/front/stores/redis/tallies.ts'
 import {
@@ -50,11 +50,14 @@ export function contractsInRedis(t: Test, name: string, settings: RedisSettings)
     twoViews(t, settings, (connection) => redisPeaks({ connection, prefix: 'peaks:', timeoutMs })),
   )
   void noticeStoreContract(t, name, (t, testClock) =>
-    twoViews(t, settings, (connection) =>
-      redisNotices({
-        ...{ connection, prefix: 'notices:', timeoutMs: 5_000, testClock },
-        most: mostOfTest,
-      }),
+    twoViews(
+      t,
+      settings,
+      (connection) =>
+        new RedisNotices({
+          ...{ connection, prefix: 'notices:', timeoutMs: 5_000, testClock },
+          most: mostOfTest,
+        }),
     ),
   )
 }

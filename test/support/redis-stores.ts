@@ -3,7 +3,7 @@ import type { RedisSettings, StoreSettings } from '../../gateway/front/config/co
 import { openStores } from '../../gateway/front/stores/open.ts'
 import { connect, type Connection } from '../../gateway/front/stores/redis/connect.ts'
 import { redisFleet, type RedisFleet } from '../../gateway/front/stores/redis/fleet.ts'
-import { redisKeys } from '../../gateway/front/stores/redis/keys.ts'
+import { RedisKeys } from '../../gateway/front/stores/redis/keys.ts'
 import { redisLastUses } from '../../gateway/front/stores/redis/last-uses.ts'
 import { redisQuotas } from '../../gateway/front/stores/redis/quota.ts'
 import type { TwoViews } from '../contracts/keys.ts'
@@ -43,7 +43,7 @@ export async function keyViews(
   prefix = 'keys:',
 ): Promise<TwoViews> {
   return twoViews(t, settings, (connection) => {
-    const store = redisKeys({ connection, prefix, timeoutMs })
+    const store = new RedisKeys({ connection, prefix, timeoutMs })
     t.teardown(() => store.close())
     return store
   })

@@ -6,29 +6,22 @@ import { becomesWebSocket } from '../../../shared/node/upgrade.ts'
 import { signatureHeader, signatureRefused } from '../../../shared/signature.ts'
 import { refuse, type RequestRecord } from '../request-record.ts'
 import type { RouteForwarding } from './forwarding.ts'
-import { CallerBody, readWhole, smallBytes } from './caller-body.ts'
-import { addForwarded, headersForCaller, headersForBackend, type Headers } from './headers.ts'
-import { locationFor } from './location.ts'
-import type { Onlooker } from './onlooker.ts'
 import {
-  broken,
-  late,
-  overloaded,
-  slow,
-  tooLarge,
-  unhealthy,
-  unreachable,
-  unsendable,
-  unsigned,
-} from './refusals.ts'
-import {
-  TargetAttempt,
-  type BackendAnswer,
+  isOfCaller,
   type AttemptListener,
+  type BackendAnswer,
   type Failure,
   type Outgoing,
-} from './target-attempt.ts'
+} from './attempt.ts'
+import { CallerBody, readWhole, smallBytes } from './caller-body.ts'
+import { addForwarded, headersForCaller, headersForBackend, type Headers } from './headers.ts'
+import { end, endingOf, type OnItsWay } from './ending.ts'
+import { locationFor } from './location.ts'
+import type { Onlooker } from './onlooker.ts'
+import { overloaded, slow, tooLarge, unhealthy, unsigned } from './refusals.ts'
+import { TargetAttempt } from './target-attempt.ts'
 import type { Target } from './target.ts'
+import { becomeWebSocket } from './web-socket.ts'
 
 /** Methods that do no harm twice, in case a failed attempt was executed after all. */
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
@@ -36,11 +29,11 @@ const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 const noTargets: readonly Target[] = []
 
 /** One request to an upstream: its body, its attempts (mostly one) and its answer. */
-export class ForwardedRequest implements AttemptListener {
-  readonly #forwarding: RouteForwarding
-  readonly #request: FastifyRequest
-  readonly #record: RequestRecord
-  readonly #reply: FastifyReply
+export class ForwardedRequest implements AttemptListener, OnItsWay {
+  readonly forwarding: RouteForwarding
+  readonly request: FastifyRequest
+  readonly record: RequestRecord
+  readonly reply: FastifyReply
   /** Path and query at the backend. */
   readonly #target: string
   #bodyTimer: NodeJS.Timeout | undefined
@@ -55,10 +48,10 @@ export class ForwardedRequest implements AttemptListener {
     reply: FastifyReply,
     target: string,
   ) {
-    this.#forwarding = forwarding
-    this.#request = request
-    this.#record = record
-    this.#reply = reply
+    this.forwarding = forwarding
+    this.request = request
+    this.record = record
+    this.reply = reply
     this.#target = target
   }
 
@@ -67,12 +60,12 @@ export class ForwardedRequest implements AttemptListener {
    * that never comes takes none of its room.
    */
   waitForBody(length: number): void {
-    const { raw } = this.#request
-    const { route, upstream } = this.#forwarding
+    const { raw } = this.request
+    const { route, upstream } = this.forwarding
     const { requestMs } = upstream.settings.timeouts
-    this.#bodyTimer = setTimeout(() => void refuse(this.#reply, slow()), requestMs)
-    this.#record.upstreamCall = this
-    if (wantsContinue(raw)) this.#reply.raw.writeContinue()
+    this.#bodyTimer = setTimeout(() => void refuse(this.reply, slow()), requestMs)
+    this.record.upstreamCall = this
+    if (wantsContinue(raw)) this.reply.raw.writeContinue()
     if (length <= smallBytes) return readWhole(raw, (body) => this.send(body))
     const body = new CallerBody(raw, {
       limit: route.bodyLimit,
@@ -84,26 +77,26 @@ export class ForwardedRequest implements AttemptListener {
   send(body: CallerBody | Buffer | undefined): void {
     clearTimeout(this.#bodyTimer)
     // The caller was too slow, and has got its refusal.
-    if (this.#reply.sent) return
-    const { upstream } = this.#forwarding
-    const { raw, method } = this.#request
+    if (this.reply.sent) return
+    const { upstream } = this.forwarding
+    const { raw, method } = this.request
     const sentAtMs = performance.now()
-    this.#record.sentAtMs = sentAtMs
-    this.#record.upstreamCall = this
-    if (!upstream.hasRoom) return this.#refuse(overloaded())
+    this.record.sentAtMs = sentAtMs
+    this.record.upstreamCall = this
+    if (!upstream.hasRoom) return end(this, { refusal: overloaded(), isGivenBack: true })
     const headers = this.#headers(body)
-    this.#record.trace?.continueIn(headers)
+    this.record.trace?.continueIn(headers)
     const outgoing = {
       method,
       target: this.#target,
-      callerId: this.#record.caller?.id ?? '',
+      callerId: this.record.caller?.id ?? '',
       headers,
       body,
       sentAtMs,
       upgrade: becomesWebSocket(raw),
     }
     this.#outgoing = outgoing
-    if (!this.#attemptNext(outgoing)) this.#refuse(unhealthy())
+    if (!this.#attemptNext(outgoing)) end(this, { refusal: unhealthy(), isGivenBack: true })
   }
 
   /** The caller has gone. */
@@ -116,7 +109,7 @@ export class ForwardedRequest implements AttemptListener {
     const { status, body, target } = answer
     const isRefused = answer.headers[signatureHeader] === signatureRefused
     this.#note(target, status >= 500 || isRefused)
-    const reply = this.#reply
+    const reply = this.reply
     if (isRefused) {
       target.refusedSignature()
       const why = 'the backend refuses signatures made with this GATEWAY_SECRET'
@@ -126,10 +119,10 @@ export class ForwardedRequest implements AttemptListener {
     if (headers instanceof Refusal) return this.#giveUp(body, headers, String(headers.cause))
     const { location } = headers
     if (typeof location === 'string') {
-      const { route, upstream } = this.#forwarding
+      const { route, upstream } = this.forwarding
       headers['location'] = locationFor(location, route, upstream.origins)
     }
-    const onlooker = this.#forwarding.onlooker.current
+    const onlooker = this.forwarding.onlooker.current
     if (onlooker !== undefined) this.#show(onlooker, answer, headers)
     reply.code(status).headers(headers)
     // Fastify adds a content type to bytes without one, but not to a stream.
@@ -141,11 +134,11 @@ export class ForwardedRequest implements AttemptListener {
 
   /** Shows an answer to the comparison that runs, if the request is in its sample. */
   #show(onlooker: Onlooker, { status, body }: BackendAnswer, headers: Headers): void {
-    const { route, upstream } = this.#forwarding
-    const { method, id: requestId } = this.#request
+    const { route, upstream } = this.forwarding
+    const { method, id: requestId } = this.request
     // A WebSocket that was refused can't be asked for again.
     if (this.#outgoing?.upgrade || !onlooker.draws(upstream.settings.name, method)) return
-    const { sentAtMs, answeredAtMs, caller } = this.#record
+    const { sentAtMs, answeredAtMs, caller } = this.record
     onlooker.follow({
       method,
       target: this.#target,
@@ -155,65 +148,42 @@ export class ForwardedRequest implements AttemptListener {
       headers,
       body,
       callerId: caller?.id ?? '',
-      response: this.#reply.raw,
+      response: this.reply.raw,
       ms: answeredAtMs - sentAtMs,
       headersFor: (id) => this.#headers(undefined, id),
     })
   }
 
-  /** Turns the connection into the WebSocket that both ends have agreed on. */
   upgraded(answered: IncomingHttpHeaders, backend: Duplex, target: Target): void {
     this.#note(target, false)
-    const { caller } = this.#record
-    const { socket } = this.#request.raw
-    if (socket.destroyed || !caller) return void backend.destroy()
-    const { trace } = this.#record
-    if (trace) trace.tunnel = socket
-    const headers = headersForCaller(answered, 101)
-    const { upstream, tunnels } = this.#forwarding
-    this.#reply.raw.once('finish', upstream.join(socket, backend, caller.quota))
-    socket.once(
-      'close',
-      tunnels.watch(caller, () => socket.destroy()),
-    )
-    void this.#reply
-      .code(101)
-      .headers({
-        ...(headers instanceof Refusal ? {} : headers),
-        connection: 'Upgrade',
-        upgrade: 'websocket',
-      })
-      .send()
+    becomeWebSocket(this, answered, backend)
   }
 
   failed(failure: Failure): void {
     const outgoing = this.#outgoing
-    const { kind, cause, isUnwanted, target } = failure
-    const isFault = kind !== 'slow' && kind !== 'unsendable'
+    const { target } = failure
+    const isFault = !isOfCaller(failure.kind)
     if (outgoing && this.#mayRetry(outgoing, failure)) {
       // The other side may answer; that this one did not counts all the same.
       this.#noteSide(target, isFault)
       if (this.#attemptNext(outgoing)) return
       this.#noteTime(target)
     } else this.#note(target, isFault)
-    if (kind === 'unsendable') return void refuse(this.#reply, unsendable())
-    if (kind === 'slow') return void refuse(this.#reply, slow())
-    if (isUnwanted) return this.#logAndRefuse(broken(), cause)
-    this.#refuse(kind === 'late' ? late() : kind === 'broken' ? broken() : unreachable(), cause)
+    end(this, endingOf(failure))
   }
 
   /** An attempt has ended. */
   ended(): void {
-    this.#forwarding.upstream.underWay.ended()
+    this.forwarding.upstream.underWay.ended()
   }
 
   /** Asks a target that wasn't asked yet; `false` if no healthy one is left. */
   #attemptNext(outgoing: Outgoing): boolean {
-    const { upstream } = this.#forwarding
+    const { upstream } = this.forwarding
     const { timeouts } = upstream.settings
     const target = upstream.choose(outgoing, this.#tried)
     if (!target) return false
-    this.#record.trace?.asked(target.origin, this.#target)
+    this.record.trace?.asked(target.origin, this.#target)
     const isFirst = this.#tried.length === 0
     this.#tried = isFirst ? target.alone : [...this.#tried, target]
     upstream.underWay.began()
@@ -230,16 +200,16 @@ export class ForwardedRequest implements AttemptListener {
   }
 
   #leftMs({ sentAtMs }: Outgoing): number {
-    return sentAtMs + this.#forwarding.upstream.settings.timeouts.responseMs - performance.now()
+    return sentAtMs + this.forwarding.upstream.settings.timeouts.responseMs - performance.now()
   }
 
   /** The headers for the backend: the caller's that may pass, and the gateway's own about the caller. */
-  #headers(body: CallerBody | Buffer | undefined, requestId = this.#request.id): string[] {
-    const { sign, clock, trustedProxies } = this.#forwarding
-    const { raw, method } = this.#request
+  #headers(body: CallerBody | Buffer | undefined, requestId = this.request.id): string[] {
+    const { sign, clock, trustedProxies } = this.forwarding
+    const { raw, method } = this.request
     const headers = headersForBackend(raw)
     addForwarded(headers, raw, trustedProxies)
-    const { id: callerId = '', plan = '' } = this.#record.caller ?? {}
+    const { id: callerId = '', plan = '' } = this.record.caller ?? {}
     headers.push('x-request-id', requestId, 'x-caller-id', callerId, 'x-caller-plan', plan)
     if (sign) {
       const whole = Buffer.isBuffer(body) ? body : undefined
@@ -254,8 +224,8 @@ export class ForwardedRequest implements AttemptListener {
   /** The body is larger than the route allows. */
   #tooLarge(): void {
     this.cancel()
-    if (this.#reply.raw.headersSent) this.#request.raw.destroy()
-    else void refuse(this.#reply, tooLarge(this.#forwarding.route.bodyLimit))
+    if (this.reply.raw.headersSent) this.request.raw.destroy()
+    else void refuse(this.reply, tooLarge(this.forwarding.route.bodyLimit))
   }
 
   #note(target: Target, isFailure: boolean): void {
@@ -264,7 +234,7 @@ export class ForwardedRequest implements AttemptListener {
   }
 
   #noteTime({ origin, meter }: Target): void {
-    const record = this.#record
+    const record = this.record
     record.target = origin
     record.answeredAtMs = performance.now()
     meter.durations.add(record.answeredAtMs - record.sentAtMs)
@@ -272,30 +242,17 @@ export class ForwardedRequest implements AttemptListener {
 
   /** Notes the end of an attempt while its upstream is swapped. */
   #noteSide(target: Target, isFailure: boolean): void {
-    const { upstream } = this.#forwarding
+    const { upstream } = this.forwarding
     if (!upstream.swap || !this.#outgoing) return
-    const { sentAtMs, answeredAtMs } = this.#record
+    const { sentAtMs, answeredAtMs } = this.record
     const ms = this.#tried.length === 1 ? (answeredAtMs || performance.now()) - sentAtMs : undefined
     upstream.noteEnd(target, this.#outgoing, isFailure, ms)
   }
 
-  #giveUp(body: BackendAnswer['body'], refusal: Refusal, why: string): void {
+  /** Refuses a request whose answer can't be handed on. */
+  #giveUp(body: BackendAnswer['body'], refusal: Refusal, cause: string): void {
     if (body instanceof Readable) body.destroy()
-    this.#refuse(refusal, why)
-  }
-
-  /** Refuses a request without an answer, and gives its points back to the day. */
-  #refuse(refusal: Refusal, cause?: Error | string): void {
-    this.#forwarding.unanswered(this.#record)
-    this.#logAndRefuse(refusal, cause)
-  }
-
-  /** Answers with a refusal, and logs the cause if there is one. */
-  #logAndRefuse(refusal: Refusal, cause: Error | string | undefined): void {
-    const why = typeof cause === 'string' ? { cause } : { err: cause }
-    const { name: upstream } = this.#forwarding.upstream.settings
-    if (cause !== undefined) this.#request.log.error({ upstream, ...why }, refusal.message)
-    void refuse(this.#reply, refusal)
+    end(this, { refusal, cause, isGivenBack: true })
   }
 }
 

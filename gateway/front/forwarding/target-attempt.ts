@@ -3,61 +3,11 @@ import { Readable, type Duplex } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { Timeouts } from '../config/config.ts'
 import { Gathered } from '../../../shared/gathered.ts'
+import { isOfCaller, type AttemptListener, type Failure, type Outgoing } from './attempt.ts'
 import { CallerBody } from './caller-body.ts'
 import type { Target } from './target.ts'
 
-/** A request for a backend. */
-export type Outgoing = Readonly<{
-  method: string
-  /** Path and query. */
-  target: string
-  /** The id of the caller's key. */
-  callerId: string
-  /** Names and values in turn, without those for one connection alone. The first is an empty Host. */
-  headers: string[]
-  body: CallerBody | Buffer | undefined
-  /** The time of sending, by the clock of `performance`. */
-  sentAtMs: number
-  /** Whether it asks for a WebSocket. */
-  upgrade: boolean
-}>
-
-/** The answer of a backend, with the whole body if it came at once, else with a stream of it. */
-export type BackendAnswer = Readonly<{
-  status: number
-  headers: IncomingHttpHeaders
-  body: Buffer | Readable | undefined
-  target: Target
-}>
-
-/**
- * Why an attempt failed. `unreachable`: no connection; `broken`: the connection was reset, or the answer
- * isn't valid HTTP; `late`: no answer in time; `slow`: the caller took too long to send its body;
- * `unsendable`: undici refuses to send it.
- */
-export type Failure = Readonly<{
-  kind: 'unreachable' | 'broken' | 'late' | 'slow' | 'unsendable'
-  cause: Error
-  /** Whether nothing was sent, so that another target may be tried. */
-  isUnsent: boolean
-  /** Whether the backend closed the connection while the body was still being sent. */
-  isUnwanted: boolean
-  target: Target
-}>
-
-/** Hears from an attempt: one of the first three methods at most once, then `ended`. */
-export type AttemptListener = {
-  answered(answer: BackendAnswer): void
-  upgraded(headers: IncomingHttpHeaders, socket: Duplex, target: Target): void
-  failed(failure: Failure): void
-  /** The attempt is over: answered, failed, cancelled, or turned into a WebSocket. */
-  ended(): void
-}
-
 type Controller = Dispatcher.DispatchController
-
-/** `resolved.then` runs a function as the next microtask; `queueMicrotask` costs twice as much (0.2 µs). */
-const resolved = Promise.resolve()
 
 /** The longest that a caller may read nothing of an answer. */
 export const stalledMs = 120_000
@@ -123,7 +73,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     // Such an answer may have a length and no body, which undici would take for a missing body.
     if (status === 204 || status === 304) return this.onResponseEnd()
     // Waits for the rest of this piece: an answer that came in one piece is handed on whole.
-    void resolved.then(() => this.#answer())
+    queueMicrotask(() => this.#answer())
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
@@ -273,10 +223,10 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     else {
       // A backend may close the connection on a body that it doesn't want: that isn't a failure of it.
       const isUnwanted = kind === 'broken' && body instanceof CallerBody && !body.hasEnded
-      const isCallers = kind === 'slow' || kind === 'unsendable'
       const target = this.#target
-      if (!isCallers) target.meter.answered(0)
-      if (!isUnwanted && !isCallers) target.failed(cause, this.#controller ? callerId : undefined)
+      if (!isOfCaller(kind)) target.meter.answered(0)
+      if (!isUnwanted && !isOfCaller(kind))
+        target.failed(cause, this.#controller ? callerId : undefined)
       const isUnsent = !this.#controller && kind !== 'unsendable'
       this.#listener.failed({ kind, cause, isUnsent, isUnwanted, target })
     }

@@ -86,8 +86,7 @@ export function plainAddress(address: string): string {
 
 /** The name under which strangers are counted: an IPv4 address, or an IPv6 /64, which one customer has. */
 export function neighbourhoodOf(address: string): string {
-  // The colon first, because Node's own test takes 0.2 µs.
-  if (!address.includes(':') || !isIPv6(address)) return address
+  if (!isIPv6(address)) return address
   const network = groupsOf(address).slice(0, 4)
   return `${network.map((group) => group.toString(16)).join(':')}::/64`
 }

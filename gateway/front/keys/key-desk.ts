@@ -3,10 +3,17 @@ import type { Noted } from '../records/audit.ts'
 import type { Plan } from '../limits/plan.ts'
 import type { KeyPage, KeyStore, PageQuery } from './store.ts'
 import type { QuotaStore } from '../limits/store.ts'
-import { quotaOf, validUntil, type Key, type Secret, type StoredKey } from './key.ts'
+import { quotaOf, type Key, type StoredKey } from './key.ts'
 import { importKeys, keysIn, settingsOf } from './import.ts'
 import { KeyMistake } from './mistake.ts'
-import { resolveKey, sameNameWarnings, type ResolvedKey } from './reference.ts'
+import {
+  holderOf,
+  resolveKey,
+  sameNameWarnings,
+  type ResolvedKey,
+  type TokenHolder,
+} from './reference.ts'
+import { secretsAfterRotation } from './rotation.ts'
 import { RowMistakes } from './row-mistakes.ts'
 import { settingColumns, type Row } from './rows.ts'
 import {
@@ -17,29 +24,17 @@ import {
   type KeySettings,
 } from './settings.ts'
 import { changedKey, requireEnds, settingsFrom, type Ends } from './temporary.ts'
-import { hashOf, isOurs, isWellFormed, newKeyId, newToken } from './token.ts'
+import { hashOf, newKeyId, newToken } from './token.ts'
 import { keyView } from './view.ts'
 
 /** The number of attempts at a change while others change the same key. */
 const tries = 10
-
-/** How long an ended secret stays in the store, so that every gateway learns of its end. */
-const endedSecretMs = 24 * 3_600_000
 
 /** A key and its token. Stores keep only the token's hash, so this is the one moment to show it. */
 export type Issued = Readonly<{ key: Key; token: string }>
 
 /** A change of a key, by its name in the audit. It throws a `KeyMistake` for a key that can't have it. */
 export type KeyEdit = Readonly<{ what: string; change: (key: Key) => Key }>
-
-/** The key of a token, and the end of the token if it isn't the current one; `undefined` if it was long ago. */
-export type TokenHolder = Readonly<{
-  key: Key
-  isCurrent: boolean
-  untilMs?: number | undefined
-  /** Whether a request with it would be let in, by the key. */
-  works: boolean
-}>
 
 export type DeskOptions = Readonly<{
   store: KeyStore
@@ -150,18 +145,8 @@ export class KeyDesk {
   }
 
   /** The key of a token, in any state; the token may have been rotated out. Messages don't repeat it. */
-  async holderOf(token: string): Promise<TokenHolder> {
-    const hash = hashOf(token)
-    const stored = await this.#store.find(hash)
-    if (!stored) {
-      const isCut = isOurs(token) && !isWellFormed(token)
-      const hint = isCut ? ': it is mistyped or cut, because its check doesn’t fit' : ''
-      throw new KeyMistake(`no key has this token${hint}`, 'not_found')
-    }
-    const { key } = stored
-    const secret = key.secrets.find((each) => each.hash === hash)
-    const works = validUntil(key, hash) > this.#clock()
-    return { key, isCurrent: hash === key.secrets[0]?.hash, untilMs: secret?.untilMs, works }
+  holderOf(token: string): Promise<TokenHolder> {
+    return holderOf(this.#store, token, this.#clock())
   }
 
   /** All keys of an account, by name, revoked ones included. */
@@ -255,15 +240,7 @@ export class KeyDesk {
     const key = await this.#edit('keys.rotate', id, (key) => {
       requireAlive(key)
       require(key, now)
-      const [current, ...older] = key.secrets
-      const secrets: Secret[] = [
-        { hash: hashOf(token) },
-        ...(current ? [endBy(current, now + overlapMs)] : []),
-        ...older
-          .map((secret) => endBy(secret, now))
-          .filter(({ untilMs }) => now - untilMs < endedSecretMs),
-      ]
-      return { ...key, secrets }
+      return { ...key, secrets: secretsAfterRotation(key.secrets, hashOf(token), now, overlapMs) }
     })
     return { key, token }
   }
@@ -310,11 +287,4 @@ function requireAlive(key: Key): void {
     `the key "${key.id}" is revoked, which is for good; create a new one`,
     'conflict',
   )
-}
-
-function endBy(
-  { hash, untilMs = Infinity }: Secret,
-  nowMs: number,
-): { hash: string; untilMs: number } {
-  return { hash, untilMs: Math.min(untilMs, nowMs) }
 }

@@ -1,8 +1,8 @@
 import type { KeyPage, KeyStore } from './store.ts'
-import type { Key } from './key.ts'
+import { validUntil, type Key } from './key.ts'
 import { folded } from './line.ts'
 import { KeyMistake } from './mistake.ts'
-import { hashOf } from './token.ts'
+import { hashOf, isOurs, isWellFormed } from './token.ts'
 
 /** The number of keys that a message lists if a name is ambiguous or unknown. */
 const mostListed = 5
@@ -18,6 +18,15 @@ const foreignToken = /^[A-Za-z0-9\-._~+/]{8,512}=*$/
 
 /** A key, and whether it was named by its token. */
 export type ResolvedKey = Readonly<{ key: Key; byToken: boolean }>
+
+/** The key of a token, and the end of the token if it isn't the current one; `undefined` if it was long ago. */
+export type TokenHolder = Readonly<{
+  key: Key
+  isCurrent: boolean
+  untilMs?: number | undefined
+  /** Whether a request with it would be let in, by the key. */
+  works: boolean
+}>
 
 /**
  * Finds the key that an operator names by its id, by one of its tokens, or by a name that no other key has. A revoked
@@ -41,6 +50,25 @@ async function keyOfToken(store: KeyStore, token: string): Promise<Key> {
   const stored = await store.get(id)
   if (stored) return stored.key
   throw new KeyMistake(`there is no key with the id "${id}", which is in this token`, 'not_found')
+}
+
+/** The key of a token, in any state; the token may have been rotated out. Messages don't repeat it. */
+export async function holderOf(
+  store: KeyStore,
+  token: string,
+  nowMs: number,
+): Promise<TokenHolder> {
+  const hash = hashOf(token)
+  const stored = await store.find(hash)
+  if (!stored) {
+    const isCut = isOurs(token) && !isWellFormed(token)
+    const hint = isCut ? ': it is mistyped or cut, because its check doesn’t fit' : ''
+    throw new KeyMistake(`no key has this token${hint}`, 'not_found')
+  }
+  const { key } = stored
+  const secret = key.secrets.find((each) => each.hash === hash)
+  const works = validUntil(key, hash) > nowMs
+  return { key, isCurrent: hash === key.secrets[0]?.hash, untilMs: secret?.untilMs, works }
 }
 
 async function keyOfName(store: KeyStore, name: string): Promise<Key> {

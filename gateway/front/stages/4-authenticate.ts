@@ -37,36 +37,50 @@ const everyMinuteMs = 60_000
 
 /** Finds the caller of a request before its body is read; refuses strangers. */
 export function authenticate(options: AuthenticateOptions): onRequestHookHandler {
-  const { directory, strangers, plans, addressOf, refuseStranger, lastUses, clock } = options
-  const unplannedKeys = new LogThrottle(clock, everyMinuteMs)
-
+  const authentication = new Authentication(options)
   return function authenticate(request, reply, done): void {
+    authentication.begin(request, reply, done)
+  }
+}
+
+class Authentication {
+  readonly #options: AuthenticateOptions
+  readonly #unplannedKeys: LogThrottle
+
+  constructor(options: AuthenticateOptions) {
+    this.#options = options
+    this.#unplannedKeys = new LogThrottle(options.clock, everyMinuteMs)
+  }
+
+  begin(request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    const { directory, strangers, addressOf, refuseStranger } = this.#options
     const token = bearerToken(request.raw.rawHeaders)
     if (token === undefined) return refuseStranger(request, reply, missing)
     if (token === null) return refuseStranger(request, reply, notBearer)
     const caller = directory.recall(token)
-    if (caller) return letIn(caller, request, reply, done)
+    if (caller) return this.#letIn(caller, request, reply, done)
     if (isOurs(token) && !isWellFormed(token)) {
       return refuseStranger(request, reply, isWhole(token) ? mistyped : malformed)
     }
     if (strangers.isOver(addressOf(request)) && !directory.mayExist(token)) {
       return refuseStranger(request, reply, unknown)
     }
-    lookUp(token, request, reply, done)
+    this.#lookUp(token, request, reply, done)
   }
 
-  function lookUp(token: string, request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const looked = directory.look(token)
+  #lookUp(token: string, request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    const looked = this.#options.directory.look(token)
     const decide = (result: LookUp): void => {
-      if (result === 'unavailable') refuseUnchecked(request, reply)
-      else if (result === 'unknown') refuseStranger(request, reply, unknown)
-      else letIn(result, request, reply, done)
+      if (result === 'unavailable') this.#refuseUnchecked(request, reply)
+      else if (result === 'unknown') this.#options.refuseStranger(request, reply, unknown)
+      else this.#letIn(result, request, reply, done)
     }
     if (looked instanceof Promise) looked.then(decide).catch(done)
     else decide(looked)
   }
 
-  function letIn(found: Caller, request: FastifyRequest, reply: FastifyReply, done: Done): void {
+  #letIn(found: Caller, request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    const { directory, plans, addressOf, refuseStranger, lastUses, clock } = this.#options
     // Nearly all callers have nothing temporary, and need no look at the clock for it.
     const caller = stateOf(found).change ? directory.present(found) : found
     const { tollgate: record } = request
@@ -77,11 +91,11 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
       return refuseStranger(request, reply, ended[stateOf(caller).endsBecause])
     }
     lastUses.add(caller, nowMs)
-    if (caller.isTest && actsAsStranger(request, reply, record)) return
+    if (caller.isTest && this.#actsAsStranger(request, reply, record)) return
     const terms = plans.termsFor(caller)
     if (!terms) {
       record.turnedAway = caller
-      return refuseUnplanned(caller, request, reply)
+      return this.#refuseUnplanned(caller, request, reply)
     }
     record.caller = caller
     record.terms = terms
@@ -90,21 +104,18 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
   }
 
   /** Notes what a test key has acted. `true` if it is a refusal of a stranger, which this stage acts itself. */
-  function actsAsStranger(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    record: RequestRecord,
-  ): boolean {
+  #actsAsStranger(request: FastifyRequest, reply: FastifyReply, record: RequestRecord): boolean {
     // At the gateway's own endpoints nothing is acted: they answer whatever the limits say.
     const { tollgate, isOwn } = request.routeOptions.config
     if (isOwn || tollgate === 'quota') return false
     const act = (record.act = actFrom(request.headers))
     if (act?.name === 'expired') {
       act.isActed = true
-      tellAsStranger(request, reply, ended.expired())
+      this.#tellAsStranger(request, reply, ended.expired())
       return true
     }
     if (act?.name !== 'too_many_failed_attempts') return false
+    const { strangers, addressOf } = this.#options
     const acted = strangers.actedRefusal(addressOf(request))
     act.isActed = acted !== undefined
     if (!acted) return false
@@ -114,32 +125,29 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
   }
 
   /** Refuses a key whose plan is gone. It isn't counted as a stranger, because the key is valid. */
-  function refuseUnplanned(
-    { id, plan }: Caller,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): void {
-    const droppedLines = unplannedKeys.take(id)
+  #refuseUnplanned({ id, plan }: Caller, request: FastifyRequest, reply: FastifyReply): void {
+    const droppedLines = this.#unplannedKeys.take(id)
     if (droppedLines !== undefined) {
       request.log.error(
         { key: id, plan, droppedLines },
         'the plan of a key is not in the configuration',
       )
     }
-    tellAsStranger(request, reply, unplanned())
+    this.#tellAsStranger(request, reply, unplanned())
   }
 
-  function tellAsStranger(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): void {
+  #tellAsStranger(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): void {
+    const { strangers, addressOf } = this.#options
     const decision = strangers.stand(addressOf(request))
     if (request.tollgate) request.tollgate.standing = { decision, limits: strangers.limits }
     void refuse(reply, refusal)
   }
 
-  function refuseUnchecked(request: FastifyRequest, reply: FastifyReply): void {
+  #refuseUnchecked(request: FastifyRequest, reply: FastifyReply): void {
     const sentence = `Keys can't be checked just now. Try again in ${secondsUntilBack} seconds.`
     const headers = { 'retry-after': secondsUntilBack }
     const refusal = new Refusal('service_unavailable', sentence, headers).because('store')
-    tellAsStranger(request, reply, refusal)
+    this.#tellAsStranger(request, reply, refusal)
   }
 }
 

@@ -1,10 +1,7 @@
 import { signatureHeader, signatureRefused } from '../../../shared/signature.ts'
 import type { Timeouts } from '../../front/config/config.ts'
-import {
-  TargetAttempt,
-  type Failure,
-  type Outgoing,
-} from '../../front/forwarding/target-attempt.ts'
+import type { Failure, Outgoing } from '../../front/forwarding/attempt.ts'
+import { TargetAttempt } from '../../front/forwarding/target-attempt.ts'
 import type { Target } from '../../front/forwarding/target.ts'
 import type { IncomingHttpHeaders } from 'node:http'
 import { readBody, type KeptBody } from './body.ts'

@@ -5,8 +5,8 @@ import { KeyDirectory } from '../../../gateway/front/keys/directory.ts'
 import { importKeys } from '../../../gateway/front/keys/import.ts'
 import { hashOf, newKeyId, newToken } from '../../../gateway/front/keys/token.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
-import { embeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
-import type { KeyStore } from '../../../gateway/front/keys/store.ts'
+import { EmbeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
+import type { KeyListener } from '../../../gateway/front/keys/store.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { until } from '../../support/until.ts'
 import { plans } from '../../support/two-plans.ts'
@@ -27,11 +27,11 @@ t.test('the filter denies nothing that was added, and most of what was not', (t)
 })
 
 t.test('the filter is learnt from a store that was out of reach at first', async (t) => {
-  const store = embeddedKeys(openGatewayFile(':memory:'))
+  const store = new EmbeddedKeys(openGatewayFile(':memory:'))
   t.teardown(() => store.close())
   let asked = 0
   const names = store.names.bind(store)
-  const late = { ...store, names: () => (++asked === 1 ? failing() : names()) }
+  const late = Object.assign(store, { names: () => (++asked === 1 ? failing() : names()) })
   const directory = new KeyDirectory({ store: late, cacheSize: 10, clock: Date.now })
   t.teardown(() => directory.close())
   t.ok(directory.mayExist(newToken(newKeyId())))
@@ -44,7 +44,7 @@ async function* failing(): AsyncGenerator<string[]> {
 }
 
 t.test('what is created while the names are still being read is known too', async (t) => {
-  const store = embeddedKeys(openGatewayFile(':memory:'))
+  const store = new EmbeddedKeys(openGatewayFile(':memory:'))
   t.teardown(() => store.close())
   await store.add(Array.from({ length: 10_000 }, () => newKey()))
   const directory = new KeyDirectory({ store, cacheSize: 10, clock: Date.now })
@@ -58,18 +58,18 @@ t.test('what is created while the names are still being read is known too', asyn
 })
 
 t.test('a filter that is full serves until the larger one is there', async (t) => {
-  const store = embeddedKeys(openGatewayFile(':memory:'))
+  const store = new EmbeddedKeys(openGatewayFile(':memory:'))
   t.teardown(() => store.close())
   let reads = 0
   let letGo: () => void = () => undefined
   const held = new Promise<void>((resolve) => (letGo = resolve))
-  const slow: KeyStore = {
-    ...store,
+  const names = store.names.bind(store)
+  const slow = Object.assign(store, {
     async *names() {
       if (++reads > 1) await held
-      yield* store.names()
+      yield* names()
     },
-  }
+  })
   const directory = new KeyDirectory({ store: slow, cacheSize: 10, clock: Date.now })
   t.teardown(() => directory.close())
   const isLearnt = () => !directory.mayExist(newToken(newKeyId()))
@@ -77,7 +77,7 @@ t.test('a filter that is full serves until the larger one is there', async (t) =
   const [first] = [keyAndToken()]
   await store.add([first.key])
   for (let i = 0; i < 9_000; i++) {
-    const { version = 0 } = (await store.get(first.key.id)) ?? {}
+    const { version = 0 } = store.get(first.key.id) ?? {}
     await store.replace({ ...first.key, name: `name ${i}` }, version)
   }
   t.equal(reads, 1, 'what is known already takes no room')
@@ -94,25 +94,25 @@ t.test('a filter that is full serves until the larger one is there', async (t) =
 })
 
 t.test('names that are read from a store while it is emptied are no names of it', async (t) => {
-  const store = embeddedKeys(openGatewayFile(':memory:'))
+  const store = new EmbeddedKeys(openGatewayFile(':memory:'))
   t.teardown(() => store.close())
   const gone = keyAndToken()
   let reads = 0
   let letGo: () => void = () => undefined
   const held = new Promise<void>((resolve) => (letGo = resolve))
   let empty: () => void = () => undefined
-  const emptying: KeyStore = {
-    ...store,
+  const watch = store.watch.bind(store)
+  const emptying = Object.assign(store, {
     async *names() {
       if (++reads > 1) return
       await held
       yield gone.key.secrets.map(({ hash }) => hash)
     },
-    watch(listener) {
+    watch(listener: KeyListener) {
       empty = () => listener.emptied?.('another')
-      return store.watch(listener)
+      return watch(listener)
     },
-  }
+  })
   const directory = new KeyDirectory({ store: emptying, cacheSize: 10, clock: Date.now })
   t.teardown(() => directory.close())
   empty()
@@ -131,7 +131,7 @@ function keyAndToken() {
 /** One file, as a gateway and another process have it open. */
 function twoViews(t: Test) {
   const file = join(t.testdir(), 'gateway.db')
-  const open = () => embeddedKeys(openGatewayFile(file))
+  const open = () => new EmbeddedKeys(openGatewayFile(file))
   const [here, elsewhere] = [open(), open()]
   t.teardown(() => Promise.all([here.close(), elsewhere.close()]))
   return { file, here, elsewhere }
@@ -142,13 +142,13 @@ t.test(
   async (t) => {
     const { file, here, elsewhere } = twoViews(t)
     let finds = 0
-    const counted: KeyStore = {
-      ...here,
-      find: (hash) => {
+    const find = here.find.bind(here)
+    const counted = Object.assign(here, {
+      find: (hash: string) => {
         finds++
-        return here.find(hash)
+        return find(hash)
       },
-    }
+    })
     const known = newKey()
     await here.add([known])
     const directory = new KeyDirectory({ store: counted, cacheSize: 1_000, clock: Date.now })
@@ -213,8 +213,8 @@ t.test('what was put in place of a file is heard of, however old it is', async (
   const [older, file] = [join(folder, 'older.db'), join(folder, 'gateway.db')]
   const before = openGatewayFile(older)
   const kept = keyAndToken()
-  await embeddedKeys(before, () => 1_000).add([kept.key])
-  const store = embeddedKeys(openGatewayFile(file))
+  await new EmbeddedKeys(before, () => 1_000).add([kept.key])
+  const store = new EmbeddedKeys(openGatewayFile(file))
   t.teardown(() => store.close())
   await store.add([newKey()])
   const directory = new KeyDirectory({ store, cacheSize: 10, clock: Date.now })

@@ -5,11 +5,11 @@ import { importKeys } from '../../../gateway/front/keys/import.ts'
 import { rowsIn } from '../../../gateway/front/keys/rows.ts'
 import { hashOf } from '../../../gateway/front/keys/token.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
-import { embeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
+import { EmbeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
 import { plans } from '../../support/two-plans.ts'
 
 t.test('importing', async (t) => {
-  const store = embeddedKeys(openGatewayFile(':memory:'))
+  const store = new EmbeddedKeys(openGatewayFile(':memory:'))
   t.teardown(() => store.close())
   const into = (text: string) => importKeys(text, { store, plans, clock: () => 5 })
   const count = async () => {
@@ -22,12 +22,12 @@ t.test('importing', async (t) => {
     const hex = Buffer.from(hashOf('old-token-2'), 'base64url').toString('hex')
     const text = `\ufeffplan,name,token,sha256,perMinute,perDay,expires\r\nfree,"Acme, ""Inc""",old-token-1,,,,2030-01-01\r\n\r\nenterprise,Big,,${hex},5,unlimited,\r\n`
     t.equal(await into(text), 2)
-    t.match((await store.find(hashOf('old-token-1')))?.key, {
+    t.match(store.find(hashOf('old-token-1'))?.key, {
       name: 'Acme, "Inc"',
       plan: 'free',
       expiresAtMs: Date.UTC(2030, 0),
     })
-    t.match((await store.find(hashOf('old-token-2')))?.key, {
+    t.match(store.find(hashOf('old-token-2'))?.key, {
       limits: { perMinute: 5, perDay: 'unlimited' },
     })
   })
@@ -38,7 +38,7 @@ t.test('importing', async (t) => {
       ),
       2,
     )
-    t.match((await store.find(hashOf('old-token-4')))?.key.limits, { perDay: 7 })
+    t.match(store.find(hashOf('old-token-4'))?.key.limits, { perDay: 7 })
   })
   t.test('a mistake is told with its line, and nothing is imported', async (t) => {
     const before = await count()
@@ -97,7 +97,7 @@ t.test('importing', async (t) => {
     const started = performance.now()
     t.equal(await into(`token,plan,name\n${lines.join('\n')}`), 20_000)
     t.comment(`${((performance.now() - started) / 1000).toFixed(1)} s`)
-    t.equal((await store.find(hashOf('token-of-row-19999')))?.key.name, 'Row 19999')
+    t.equal(store.find(hashOf('token-of-row-19999'))?.key.name, 'Row 19999')
   })
   t.equal([...rowsIn('token,plan\na,b\n')][0]?.line, 2)
 })

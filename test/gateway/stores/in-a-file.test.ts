@@ -3,9 +3,9 @@ import t, { type Test } from 'tap'
 import { fleetOfOne } from '../../../gateway/front/fleet/single-member.ts'
 import { embeddedAudit } from '../../../gateway/front/stores/embedded/audit.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
-import { embeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
+import { EmbeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
 import { embeddedLastUses } from '../../../gateway/front/stores/embedded/last-uses.ts'
-import { embeddedNotices } from '../../../gateway/front/stores/embedded/notices.ts'
+import { EmbeddedNotices } from '../../../gateway/front/stores/embedded/notices.ts'
 import { embeddedPeaks } from '../../../gateway/front/stores/embedded/peaks.ts'
 import { EmbeddedQuotas } from '../../../gateway/front/stores/embedded/quota.ts'
 import { embeddedTallies } from '../../../gateway/front/stores/embedded/tallies.ts'
@@ -33,7 +33,10 @@ function openTwice(t: Test) {
 
 keyStoreContract(t, name, async (t) => {
   const file = join(t.testdir(), 'gateway.db')
-  const [first, second] = [embeddedKeys(openGatewayFile(file)), embeddedKeys(openGatewayFile(file))]
+  const [first, second] = [
+    new EmbeddedKeys(openGatewayFile(file)),
+    new EmbeddedKeys(openGatewayFile(file)),
+  ]
   t.teardown(() => Promise.all([first.close(), second.close()]))
   return { first, second }
 })
@@ -88,8 +91,8 @@ peakStoreContract(t, name, async (t) => {
 noticeStoreContract(t, name, async (t, clock) => {
   const [one, two] = openTwice(t)
   return {
-    first: embeddedNotices(one, clock, mostOfTest),
-    second: embeddedNotices(two, clock, mostOfTest),
+    first: new EmbeddedNotices(one, clock, mostOfTest),
+    second: new EmbeddedNotices(two, clock, mostOfTest),
   }
 })
 

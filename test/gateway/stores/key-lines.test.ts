@@ -5,7 +5,7 @@ import t from 'tap'
 import type { Key } from '../../../gateway/front/keys/key.ts'
 import { recordOf } from '../../../gateway/front/keys/record.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
-import { embeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
+import { EmbeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
 import { newKey, pagesOf } from '../../contracts/keys.ts'
 import { root } from '../../support/process.ts'
 import { keyViews } from '../../support/redis-stores.ts'
@@ -92,7 +92,7 @@ t.test('what is written to a file behind its gateway is on the pages', async (t)
   const update = before.prepare('UPDATE keys SET version = ?, record = ? WHERE id = ?')
   const keys = Array.from({ length: 700 }, (_, i) => newKey({ name: `Key ${i}` }))
   for (const [i, key] of keys.entries()) insert.run(key.id, i + 1, recordOf(key))
-  const store = embeddedKeys(openGatewayFile(file))
+  const store = new EmbeddedKeys(openGatewayFile(file))
   t.teardown(() => store.close())
   const names = async () => (await pagesOf(store, {}, { limit: 100 })).map(({ name }) => name)
   const sorted = () => keys.map(({ name }) => name).sort()
@@ -107,7 +107,7 @@ t.test('what is written to a file behind its gateway is on the pages', async (t)
   keys.push(late)
   insert.run(late.id, Date.now() * 1_000 + 9_000_000, recordOf(late))
   t.strictSame((await names()).sort(), sorted())
-  const { version = 0 } = (await store.get(two.id)) ?? {}
+  const { version = 0 } = store.get(two.id) ?? {}
   await store.replace({ ...two, name: 'Two' }, version)
   keys[1] = { ...two, name: 'Two' }
   before.prepare('DELETE FROM keys WHERE id = ?').run(gone.id)

@@ -4,7 +4,7 @@ import { connect as tcpConnect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
-import { embeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
+import { EmbeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
 import { connect, duplicate } from '../../../gateway/front/stores/redis/connect.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { keyViews } from '../../support/redis-stores.ts'
@@ -177,7 +177,7 @@ t.test('embedded, an import that died is unseen, and the next one takes it back'
   const folder = t.testdir()
   const [file, dead] = [join(folder, 'gateway.db'), join(folder, 'dead.db')]
   const database = openGatewayFile(file)
-  const store = embeddedKeys(database)
+  const store = new EmbeddedKeys(database)
   t.teardown(() => store.close())
   const first = newKey()
   await store.add([first])
@@ -201,14 +201,14 @@ t.test('embedded, an import that died is unseen, and the next one takes it back'
   const left = openGatewayFile(dead)
   const rows = left.prepare('SELECT count(*) FROM keys').pluck()
   t.equal(rows.get(), 3_001)
-  const after = embeddedKeys(left, () => now)
+  const after = new EmbeddedKeys(left, () => now)
   t.teardown(() => after.close())
   const found = []
   for await (const { id } of after.list()) found.push(id)
   t.strictSame(found, [first.id])
   for (const { id, secrets } of keys.slice(0, 10)) {
-    t.equal(await after.get(id), undefined)
-    t.equal(await after.find(secrets[0]?.hash ?? ''), undefined)
+    t.equal(after.get(id), undefined)
+    t.equal(after.find(secrets[0]?.hash ?? ''), undefined)
   }
   await after.add([newKey()])
   await t.rejects(after.add(keys), /another import is running; wait until it has ended/)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
 import { embeddedAudit } from '../../../gateway/front/stores/embedded/audit.ts'
-import { embeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
+import { EmbeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
 import { EmbeddedQuotas } from '../../../gateway/front/stores/embedded/quota.ts'
 import { embeddedTallies } from '../../../gateway/front/stores/embedded/tallies.ts'
 import type { Stores } from '../../../gateway/front/stores/stores.ts'
@@ -134,7 +134,7 @@ t.test('each store in a file says itself that it can’t be asked', async (t) =>
     database.pragma('busy_timeout = 0')
     const quota = new EmbeddedQuotas(database)
     t.teardown(() => quota.close())
-    const keys = embeddedKeys(database)
+    const keys = new EmbeddedKeys(database)
     return {
       database,
       stores: { keys, quota, tallies: embeddedTallies(database), audit: embeddedAudit(database) },

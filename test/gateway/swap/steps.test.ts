@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { RedisSettings, SwapSettings } from '../../../gateway/front/config/config.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
-import { embeddedSwaps } from '../../../gateway/front/stores/embedded/swaps.ts'
+import { EmbeddedSwaps } from '../../../gateway/front/stores/embedded/swaps.ts'
 import { connect } from '../../../gateway/front/stores/redis/connect.ts'
 import { redisSwaps } from '../../../gateway/front/stores/redis/swaps.ts'
 import type { SwapProgress } from '../../../gateway/front/swaps/progress.ts'
@@ -30,8 +30,8 @@ void swapStoreContract(t, 'embedded, in a SQLite file', (t) => {
   const [one, other] = [openGatewayFile(file), openGatewayFile(file)]
   t.teardown(() => [one, other].forEach((database) => database.close()))
   return Promise.resolve({
-    first: embeddedSwaps(one, Date.now),
-    second: embeddedSwaps(other, Date.now),
+    first: new EmbeddedSwaps(one, Date.now),
+    second: new EmbeddedSwaps(other, Date.now),
   })
 })
 

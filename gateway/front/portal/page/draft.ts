@@ -6,8 +6,8 @@ import { givenSample, sampleOf } from './sample.ts'
 /** The values of a form's fields, by the places of the parameters. */
 export type Values = readonly string[]
 
-/** A body that can be sent: its type, and a text to begin with. */
-export type BodyChoice = Readonly<{ type: string; sample: string }>
+/** A body that can be sent. */
+export type Body = Readonly<{ type: string; text: string }>
 
 /** The values to begin with: required parameters have an example, all others are empty. */
 export function firstValues(openapi: Openapi, { parameters }: Operation): Values {
@@ -18,11 +18,12 @@ export function firstValues(openapi: Openapi, { parameters }: Operation): Values
   })
 }
 
-export function bodyChoices(openapi: Openapi, { body }: Operation): readonly BodyChoice[] {
+/** The bodies to begin with, one for each type. */
+export function bodyChoices(openapi: Openapi, { body }: Operation): readonly Body[] {
   return Object.entries(section(body?.['content'])).map(([type, value]) => {
     const media = section(value)
     const sample = givenSample(media) ?? sampleOf(openapi, media['schema'])
-    return { type, sample: typeof sample === 'string' ? sample : pretty(sample) }
+    return { type, text: typeof sample === 'string' ? sample : pretty(sample) }
   })
 }
 
@@ -36,7 +37,7 @@ export function draftOf(
   openapi: Openapi,
   { method, path, parameters }: Operation,
   values: Values,
-  body: Readonly<{ type: string; text: string }> | undefined,
+  body: Body | undefined,
 ): Draft {
   const query: string[] = []
   const headers: Record<string, string> = {}

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { AnswerView } from './answer-view.ts'
 import { CopyButton } from '../../http/page/copy-button.ts'
-import { bodyChoices, canSend, draftOf, firstValues } from './draft.ts'
+import { bodyChoices, canSend, draftOf, firstValues, type Body } from './draft.ts'
 import { plural } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
 import { inline, list, text, type Section } from './json.ts'
@@ -22,13 +22,12 @@ export type TryItProps = Readonly<{
 export function TryIt({ openapi, operation, cost, apiKey, sent }: TryItProps) {
   const choices = useMemo(() => bodyChoices(openapi, operation), [openapi, operation])
   const [values, setValues] = useState(() => firstValues(openapi, operation))
-  const [type, setType] = useState(choices[0]?.type ?? '')
-  const [body, setBody] = useState(choices[0]?.sample ?? '')
+  const [body, setBody] = useState(choices[0])
   const [answer, setAnswer] = useState<Answer | string>()
   const [isBusy, setBusy] = useState(false)
   // Answers belong to the key that they came for.
   useEffect(() => setAnswer(undefined), [apiKey])
-  const draft = draftOf(openapi, operation, values, type ? { type, text: body } : undefined)
+  const draft = draftOf(openapi, operation, values, body)
 
   const submit = (event: Event): void => {
     event.preventDefault()
@@ -41,10 +40,6 @@ export function TryIt({ openapi, operation, cost, apiKey, sent }: TryItProps) {
         sent()
       })
   }
-  const choose = (chosen: string): void => {
-    setType(chosen)
-    setBody(choices.find((each) => each.type === chosen)?.sample ?? '')
-  }
   const { id, method, parameters } = operation
   return html`
     <form class="try" onSubmit=${submit} aria-label=${`Try ${method} ${operation.path}`}>
@@ -54,27 +49,7 @@ export function TryIt({ openapi, operation, cost, apiKey, sent }: TryItProps) {
           setValues(values.map((before, place) => (place === i ? value : before))),
         ),
       )}
-      ${
-        choices.length > 1 &&
-        html`<label>
-          Type of the body
-          <select onChange=${(event: Event) => choose((event.target as HTMLSelectElement).value)}>
-            ${choices.map((each) => html`<option selected=${each.type === type}>${each.type}</option>`)}
-          </select>
-        </label>`
-      }
-      ${
-        type &&
-        html`<label class="wide">
-          Body (${type})
-          <textarea
-            rows=${Math.min(14, body.split('\n').length + 1)}
-            spellcheck=${false}
-            value=${body}
-            onInput=${(event: Event) => setBody((event.target as HTMLTextAreaElement).value)}
-          ></textarea>
-        </label>`
-      }
+      <${BodyFields} choices=${choices} body=${body} change=${setBody} />
       <p class="label">This will be sent:</p>
       <pre class="curl" tabindex="0" aria-label="The request as a command">${curlOf(draft)}</pre>
       <p class="buttons">
@@ -84,6 +59,40 @@ export function TryIt({ openapi, operation, cost, apiKey, sent }: TryItProps) {
       <p class="quiet">${costSentence(cost, method, apiKey)}</p>
       ${answer !== undefined && html`<${AnswerView} answer=${answer} />`}
     </form>
+  `
+}
+
+type BodyFieldsProps = Readonly<{
+  choices: readonly Body[]
+  /** The body that will be sent; `undefined` for an operation without one. */
+  body: Body | undefined
+  change: (body: Body | undefined) => void
+}>
+
+function BodyFields({ choices, body, change }: BodyFieldsProps) {
+  if (!body) return null
+  const { type, text } = body
+  const choose = ({ target }: Event): void =>
+    change(choices.find((each) => each.type === (target as HTMLSelectElement).value))
+  return html`
+    ${
+      choices.length > 1 &&
+      html`<label>
+        Type of the body
+        <select onChange=${choose}>
+          ${choices.map((each) => html`<option selected=${each.type === type}>${each.type}</option>`)}
+        </select>
+      </label>`
+    }
+    <label class="wide">
+      Body (${type})
+      <textarea
+        rows=${Math.min(14, text.split('\n').length + 1)}
+        spellcheck=${false}
+        value=${text}
+        onInput=${({ target }: Event) => change({ type, text: (target as HTMLTextAreaElement).value })}
+      ></textarea>
+    </label>
   `
 }
 

@@ -16,7 +16,7 @@ import { inUseSentence, keyLookups, inspectGoal } from './inspect-goal.ts'
 import { openGatewayFile } from './database.ts'
 import { ledgerRows } from './ledger.ts'
 import { lastUseRows } from './last-uses.ts'
-import { linesIn } from './key-index.ts'
+import { Lines } from './key-index.ts'
 import { newFile } from './new-file.ts'
 import { peakRows } from './peaks.ts'
 import { EmbeddedQuotas } from './quota.ts'
@@ -122,7 +122,7 @@ async function writingIn(path: string, clock: Clock, isNew: boolean): Promise<Wr
 
     async finish() {
       if (database.inTransaction) database.exec('COMMIT')
-      await linesIn(database).catchUp()
+      await new Lines(database).catchUp()
       database.pragma('synchronous = FULL')
       database.pragma('journal_mode = WAL')
       database.pragma('wal_checkpoint(TRUNCATE)')

@@ -1,8 +1,14 @@
 import { breathe } from '../../../../shared/breathe.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import type { Key } from '../../keys/key.ts'
-import { fits, idIn, lineOf } from '../../keys/line.ts'
-import { lineOfRecord, oneAtATime, type FoundLine, type KeyIndex } from '../key-index.ts'
+import { fits, idIn, lineOf, type LineFilter } from '../../keys/line.ts'
+import {
+  lineOfRecord,
+  oneAtATime,
+  type FoundLine,
+  type KeyIndex,
+  type Walked,
+} from '../key-index.ts'
 import { answerOf } from './answer.ts'
 import { withoutSync } from './database.ts'
 import { isThere } from './is-there.ts'
@@ -22,46 +28,77 @@ const runSize = 5_000
 type Row = Readonly<{ id: string; version: number; record: string }>
 
 /** The index of keys in a gateway's file. The methods beside the interface are steps of a transaction. */
-export type Lines = KeyIndex &
-  Readonly<{
-    add: (key: Key) => void
-    replace: (before: string, after: string) => void
-    /** Notes a new version, before its key is written: its line comes with it, and no other is missing. */
-    note: (version: number) => void
-  }>
+export class Lines implements KeyIndex {
+  readonly #database: Database
+  readonly #statements: ReturnType<typeof statementsOf>
+  readonly catchUp = oneAtATime(() => this.#catchUp())
 
-export function linesIn(database: Database): Lines {
-  const insert = database.prepare('INSERT OR IGNORE INTO lines VALUES (?)')
-  const remove = database.prepare('DELETE FROM lines WHERE line = ?')
-  const removeStale = database.prepare(
-    'DELETE FROM lines WHERE line = ? AND ? = (SELECT version FROM keys WHERE id = ?)',
-  )
-  const removeOfNone = database.prepare(
-    'DELETE FROM lines WHERE line = ? AND NOT EXISTS (SELECT 1 FROM keys WHERE id = ?)',
-  )
-  const after = database
-    .prepare<[string], string>(
-      `SELECT line FROM lines WHERE line > ? ORDER BY line LIMIT ${linesAtOnce}`,
-    )
-    .pluck()
-  const row = database.prepare<string, Row>(`SELECT * FROM keys WHERE id = ? AND ${isThere}`)
-  const latest = database.prepare<[], number>('SELECT coalesce(max(version), 0) FROM keys').pluck()
-  const linedUpTo = database.prepare<[], number>('SELECT version FROM lined').pluck()
-  const note = database.prepare('UPDATE lined SET version = ? WHERE version >= ?')
-  const noteFrom = database.prepare('UPDATE lined SET version = ? WHERE version = ?')
-  const since = database.prepare<number, Row>(
-    `SELECT * FROM keys WHERE version > ? ORDER BY version LIMIT ${batchSize}`,
-  )
-  const insertAll = database.transaction((lines: readonly string[]) => {
-    for (const line of lines) insert.run(line)
-  })
+  constructor(database: Database) {
+    this.#database = database
+    this.#statements = statementsOf(database)
+  }
+
+  add(key: Key): void {
+    this.#statements.insert.run(lineOf(key))
+  }
+
+  replace(before: string, after: string): void {
+    const { insert, remove } = this.#statements
+    if (before !== after) remove.run(before)
+    insert.run(after)
+  }
+
+  /** Notes a new version, before its key is written: its line comes with it, and no other is missing. */
+  note(version: number): void {
+    const { note, latest } = this.#statements
+    note.run(version, latest.get() ?? 0)
+  }
+
+  async walk(from: string, filter: LineFilter, most: number): Promise<Walked> {
+    const { after, row, removeOfNone } = this.#statements
+    await breathe()
+    const found: FoundLine[] = []
+    const lines = answerOf(() => after.all(from))
+    for (const line of lines) {
+      if (!fits(line, filter)) continue
+      const key = answerOf(() => row.get(idIn(line)))
+      if (key) found.push({ line, record: key.record, version: key.version })
+      else answerOf(() => removeOfNone.run(line, idIn(line)))
+      if (found.length === Math.min(most, foundAtOnce)) return { found, end: line }
+    }
+    return { found, end: lines.length === linesAtOnce ? lines.at(-1) : undefined }
+  }
+
+  remove(lines: readonly FoundLine[]): Promise<void> {
+    for (const { line, version } of lines) {
+      answerOf(() => this.#statements.removeStale.run(line, version, idIn(line)))
+    }
+    return Promise.resolve()
+  }
+
+  async #catchUp(): Promise<void> {
+    const { linedUpTo, latest, noteFrom } = this.#statements
+    const database = this.#database
+    while (database.open) {
+      const from = answerOf(() => linedUpTo.get()) ?? 0
+      if (from >= (answerOf(() => latest.get()) ?? 0)) return
+      const { lines, upTo } = await this.#missing(from)
+      for (let start = 0; start < lines.length && database.open; start += batchSize) {
+        const batch = lines.slice(start, start + batchSize)
+        answerOf(() => withoutSync(database, () => this.#insert(batch)))
+        await breathe()
+      }
+      // If something else has noted a version meanwhile, the next round sees what is missing.
+      if (database.open) answerOf(() => withoutSync(database, () => noteFrom.run(upTo, from)))
+    }
+  }
 
   /** The lines of the next keys after a version, in order, and the last of their versions. */
-  async function missing(from: number): Promise<{ lines: string[]; upTo: number }> {
+  async #missing(from: number): Promise<{ lines: string[]; upTo: number }> {
     const lines: string[] = []
     let upTo = from
     for (let isEnd = false; !isEnd && lines.length < runSize;) {
-      const rows = answerOf(() => since.all(upTo))
+      const rows = answerOf(() => this.#statements.since.all(upTo))
       for (const { id, record } of rows) lines.push(lineOfRecord(id, record))
       upTo = rows.at(-1)?.version ?? upTo
       isEnd = rows.length < batchSize
@@ -70,50 +107,36 @@ export function linesIn(database: Database): Lines {
     return { lines: lines.sort(), upTo }
   }
 
+  #insert(lines: readonly string[]): void {
+    const insert = this.#database.transaction(() => {
+      for (const line of lines) this.#statements.insert.run(line)
+    })
+    insert.immediate()
+  }
+}
+
+function statementsOf(database: Database) {
   return {
-    add: (key) => void insert.run(lineOf(key)),
-
-    replace(before, after) {
-      if (before !== after) remove.run(before)
-      insert.run(after)
-    },
-
-    note: (version) => void note.run(version, latest.get() ?? 0),
-
-    catchUp: oneAtATime(async () => {
-      while (database.open) {
-        const from = answerOf(() => linedUpTo.get()) ?? 0
-        if (from >= (answerOf(() => latest.get()) ?? 0)) return
-        const { lines, upTo } = await missing(from)
-        for (let start = 0; start < lines.length && database.open; start += batchSize) {
-          const batch = lines.slice(start, start + batchSize)
-          answerOf(() => withoutSync(database, () => insertAll.immediate(batch)))
-          await breathe()
-        }
-        // If something else has noted a version meanwhile, the next round sees what is missing.
-        if (database.open) answerOf(() => withoutSync(database, () => noteFrom.run(upTo, from)))
-      }
-    }),
-
-    async walk(from, filter, most) {
-      await breathe()
-      const found: FoundLine[] = []
-      const lines = answerOf(() => after.all(from))
-      for (const line of lines) {
-        if (!fits(line, filter)) continue
-        const key = answerOf(() => row.get(idIn(line)))
-        if (key) found.push({ line, record: key.record, version: key.version })
-        else answerOf(() => removeOfNone.run(line, idIn(line)))
-        if (found.length === Math.min(most, foundAtOnce)) return { found, end: line }
-      }
-      return { found, end: lines.length === linesAtOnce ? lines.at(-1) : undefined }
-    },
-
-    remove(lines) {
-      for (const { line, version } of lines) {
-        answerOf(() => removeStale.run(line, version, idIn(line)))
-      }
-      return Promise.resolve()
-    },
+    insert: database.prepare('INSERT OR IGNORE INTO lines VALUES (?)'),
+    remove: database.prepare('DELETE FROM lines WHERE line = ?'),
+    removeStale: database.prepare(
+      'DELETE FROM lines WHERE line = ? AND ? = (SELECT version FROM keys WHERE id = ?)',
+    ),
+    removeOfNone: database.prepare(
+      'DELETE FROM lines WHERE line = ? AND NOT EXISTS (SELECT 1 FROM keys WHERE id = ?)',
+    ),
+    after: database
+      .prepare<[string], string>(
+        `SELECT line FROM lines WHERE line > ? ORDER BY line LIMIT ${linesAtOnce}`,
+      )
+      .pluck(),
+    row: database.prepare<string, Row>(`SELECT * FROM keys WHERE id = ? AND ${isThere}`),
+    latest: database.prepare<[], number>('SELECT coalesce(max(version), 0) FROM keys').pluck(),
+    linedUpTo: database.prepare<[], number>('SELECT version FROM lined').pluck(),
+    note: database.prepare('UPDATE lined SET version = ? WHERE version >= ?'),
+    noteFrom: database.prepare('UPDATE lined SET version = ? WHERE version = ?'),
+    since: database.prepare<number, Row>(
+      `SELECT * FROM keys WHERE version > ? ORDER BY version LIMIT ${batchSize}`,
+    ),
   }
 }

@@ -2,17 +2,26 @@ import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import { intactKeyFrom, keyFrom, recordOf } from '../../keys/record.ts'
 import type { Key, StoredKey } from '../../keys/key.ts'
-import type { KeyStore, Named } from '../../keys/store.ts'
+import type {
+  Added,
+  KeyListener,
+  KeyPage,
+  KeyStore,
+  Named,
+  PageQuery,
+  Watch,
+} from '../../keys/store.ts'
 import { answerOf, unavailable } from './answer.ts'
 import { lineOfRecord, pageBy, type KeyIndex } from '../key-index.ts'
 import { lineOf } from '../../keys/line.ts'
 import { Clash, keyAdder, versionsIn } from './add-keys.ts'
-import { linesIn } from './key-index.ts'
+import { Lines } from './key-index.ts'
 import { breathe } from '../../../../shared/breathe.ts'
 import { isThere } from './is-there.ts'
 import { FileWatch } from './watch-keys.ts'
 
 type Row = { id: string; version: number; record: string }
+type NameRow = { id: string; name: string; test: 1 | 0 | null }
 
 const batchSize = 2_000
 
@@ -23,111 +32,138 @@ const idsAtOnce = 200
 export type IndexedKeys = KeyStore & Readonly<{ index: KeyIndex }>
 
 /** Keys in a SQLite file, which several processes may have open. */
-export function embeddedKeys(database: Database, clock: Clock = Date.now): IndexedKeys {
-  const find = database.prepare<string, Row>(
-    `SELECT keys.* FROM secrets JOIN keys ON keys.id = secrets.keyId
-     WHERE secrets.hash = ? AND ${isThere}`,
-  )
-  const get = database.prepare<string, Row>(`SELECT * FROM keys WHERE id = ? AND ${isThere}`)
-  const nameOf = database.prepare<string, { id: string; name: string; test: 1 | 0 | null }>(
-    `SELECT id, record ->> 'name' AS name, record ->> 'test' AS test FROM keys WHERE id = ? AND json_valid(record) AND ${isThere}`,
-  )
-  const page = database.prepare<[string, number], Row>(
-    `SELECT * FROM keys WHERE id > ? AND ${isThere} ORDER BY id LIMIT ?`,
-  )
-  const hashesAfter = database
-    .prepare<[string, number], string>(
-      'SELECT hash FROM secrets WHERE hash > ? ORDER BY hash LIMIT ?',
-    )
-    .pluck()
-  const insertSecret = database.prepare('INSERT OR IGNORE INTO secrets VALUES (?, ?)')
-  const ownSecret = database.prepare('SELECT 1 FROM secrets WHERE hash = ? AND keyId = ?').pluck()
-  const update = database.prepare('UPDATE keys SET version = ?, record = ? WHERE id = ?')
-  const watches = new Set<FileWatch>()
+export class EmbeddedKeys implements IndexedKeys {
+  readonly index: Lines
+  readonly #database: Database
+  readonly #clock: Clock
+  readonly #statements: ReturnType<typeof statementsOf>
+  readonly #nextVersion: () => number
+  readonly #add: ReturnType<typeof keyAdder>
+  readonly #watches = new Set<FileWatch>()
 
-  const lines = linesIn(database)
-  const add = keyAdder(database, clock, lines)
-  const nextVersion = versionsIn(database, clock)
+  constructor(database: Database, clock: Clock = Date.now) {
+    this.#database = database
+    this.#clock = clock
+    this.#statements = statementsOf(database)
+    this.#nextVersion = versionsIn(database, clock)
+    this.index = new Lines(database)
+    this.#add = keyAdder(database, clock, this.index)
+  }
 
-  const replaceOne = database.transaction((key: Key, version: number): boolean => {
+  find(hash: string): StoredKey | undefined {
+    return storedFrom(answerOf(() => this.#statements.find.get(hash)))
+  }
+
+  get(id: string): StoredKey | undefined {
+    return storedFrom(answerOf(() => this.#statements.get.get(id)))
+  }
+
+  async *list(): AsyncGenerator<Key> {
+    const { page } = this.#statements
+    for (let rows = answerOf(() => page.all('', batchSize)); rows.length > 0;) {
+      for (const { record } of rows) {
+        const key = intactKeyFrom(record)
+        if (key) yield key
+      }
+      const last = rows.at(-1)?.id ?? ''
+      rows = answerOf(() => page.all(last, batchSize))
+      await breathe()
+    }
+  }
+
+  page(query: PageQuery): Promise<KeyPage> {
+    return pageBy(this.index, query)
+  }
+
+  async *named(ids: readonly string[]): AsyncGenerator<readonly Named[]> {
+    const { nameOf } = this.#statements
+    for (let start = 0; start < ids.length; start += idsAtOnce) {
+      const some = ids.slice(start, start + idsAtOnce)
+      yield answerOf(() => some.flatMap((id) => namedFrom(nameOf.get(id))))
+      await breathe()
+    }
+  }
+
+  async *names(): AsyncGenerator<readonly string[]> {
+    const { hashesAfter } = this.#statements
+    for (let page = answerOf(() => hashesAfter.all('', batchSize)); page.length > 0;) {
+      yield page
+      const last = page.at(-1) ?? ''
+      page = answerOf(() => hashesAfter.all(last, batchSize))
+      await breathe()
+    }
+  }
+
+  async add(keys: readonly Key[], progress?: (written: number) => void): Promise<Added> {
+    const added = await this.#add(keys, progress).catch((error: unknown) => {
+      throw unavailable(error)
+    })
+    if (added.clash === undefined) this.#tellWatches()
+    return added
+  }
+
+  async replace(key: Key, version: number): Promise<boolean> {
+    const replace = this.#database.transaction(() => this.#replace(key, version))
+    const replaced = answerOf(() => replace.immediate())
+    if (replaced) this.#tellWatches()
+    return Promise.resolve(replaced)
+  }
+
+  watch(listener: KeyListener): Watch {
+    const closed = (): void => void this.#watches.delete(watch)
+    const [database, clock] = [this.#database, this.#clock]
+    const watch = new FileWatch({ database, clock, listener, closed })
+    this.#watches.add(watch)
+    return watch
+  }
+
+  close(): Promise<void> {
+    this.#database.close()
+    return Promise.resolve()
+  }
+
+  #replace(key: Key, version: number): boolean {
+    const { get, update, ownSecret, insertSecret } = this.#statements
     const before = get.get(key.id)
     if (before?.version !== version) return false
-    const next = nextVersion()
-    lines.note(next)
-    lines.replace(lineOfRecord(key.id, before.record), lineOf(key))
+    const next = this.#nextVersion()
+    this.index.note(next)
+    this.index.replace(lineOfRecord(key.id, before.record), lineOf(key))
     update.run(next, recordOf(key), key.id)
     for (const { hash } of key.secrets) {
       if (ownSecret.get(hash, key.id)) continue
       if (insertSecret.run(hash, key.id).changes === 0) throw new Clash(0)
     }
     return true
-  })
+  }
 
   /** Tells this process's watches of its own change, which doesn't move the file's version. */
-  const tellWatches = (): void => watches.forEach((watch) => watch.readOwnChange())
+  #tellWatches(): void {
+    this.#watches.forEach((watch) => watch.readOwnChange())
+  }
+}
 
+function statementsOf(database: Database) {
   return {
-    find: (hash) => storedFrom(answerOf(() => find.get(hash))),
-    get: (id) => storedFrom(answerOf(() => get.get(id))),
-
-    async *list() {
-      for (let rows = answerOf(() => page.all('', batchSize)); rows.length > 0;) {
-        for (const { record } of rows) {
-          const key = intactKeyFrom(record)
-          if (key) yield key
-        }
-        const last = rows.at(-1)?.id ?? ''
-        rows = answerOf(() => page.all(last, batchSize))
-        await breathe()
-      }
-    },
-
-    page: (query) => pageBy(lines, query),
-
-    index: lines,
-
-    async *named(ids) {
-      for (let start = 0; start < ids.length; start += idsAtOnce) {
-        const some = ids.slice(start, start + idsAtOnce)
-        yield answerOf(() => some.flatMap((id) => namedFrom(nameOf.get(id))))
-        await breathe()
-      }
-    },
-
-    async *names() {
-      for (let page = answerOf(() => hashesAfter.all('', batchSize)); page.length > 0;) {
-        yield page
-        const last = page.at(-1) ?? ''
-        page = answerOf(() => hashesAfter.all(last, batchSize))
-        await breathe()
-      }
-    },
-
-    async add(keys, progress) {
-      const added = await add(keys, progress).catch((error: unknown) => {
-        throw unavailable(error)
-      })
-      if (added.clash === undefined) tellWatches()
-      return added
-    },
-
-    async replace(key, version) {
-      const replaced = answerOf(() => replaceOne.immediate(key, version))
-      if (replaced) tellWatches()
-      return Promise.resolve(replaced)
-    },
-
-    watch(listener) {
-      const closed = (): void => void watches.delete(watch)
-      const watch = new FileWatch({ database, clock, listener, closed })
-      watches.add(watch)
-      return watch
-    },
-
-    close() {
-      database.close()
-      return Promise.resolve()
-    },
+    find: database.prepare<string, Row>(
+      `SELECT keys.* FROM secrets JOIN keys ON keys.id = secrets.keyId
+       WHERE secrets.hash = ? AND ${isThere}`,
+    ),
+    get: database.prepare<string, Row>(`SELECT * FROM keys WHERE id = ? AND ${isThere}`),
+    nameOf: database.prepare<string, NameRow>(
+      `SELECT id, record ->> 'name' AS name, record ->> 'test' AS test FROM keys WHERE id = ? AND json_valid(record) AND ${isThere}`,
+    ),
+    page: database.prepare<[string, number], Row>(
+      `SELECT * FROM keys WHERE id > ? AND ${isThere} ORDER BY id LIMIT ?`,
+    ),
+    hashesAfter: database
+      .prepare<[string, number], string>(
+        'SELECT hash FROM secrets WHERE hash > ? ORDER BY hash LIMIT ?',
+      )
+      .pluck(),
+    insertSecret: database.prepare('INSERT OR IGNORE INTO secrets VALUES (?, ?)'),
+    ownSecret: database.prepare('SELECT 1 FROM secrets WHERE hash = ? AND keyId = ?').pluck(),
+    update: database.prepare('UPDATE keys SET version = ?, record = ? WHERE id = ?'),
   }
 }
 
@@ -139,7 +175,7 @@ function stored({ record, version }: Row): StoredKey {
   return { key: keyFrom(record), version }
 }
 
-function namedFrom(row: { id: string; name: string; test: 1 | 0 | null } | undefined): Named[] {
+function namedFrom(row: NameRow | undefined): Named[] {
   if (!row) return []
   const { id, name, test } = row
   return [test ? { id, name, test: true } : { id, name }]

@@ -14,6 +14,7 @@ import {
   type Outcome,
   type Queued,
   type QueueName,
+  type QueueState,
   type Turn,
 } from '../../records/notice-store.ts'
 import { answerOf } from './answer.ts'
@@ -32,11 +33,82 @@ type AddressRow = Readonly<{
 const nothing: Added = { isNew: false, dropped: [] }
 
 /** Notices in a SQLite file, which several processes may have open; `most` is the most of a queue. */
-export function embeddedNotices(database: Database, clock: Clock, most = mostQueued): NoticeStore {
-  const tables = tablesOf(database)
+export class EmbeddedNotices implements NoticeStore {
+  readonly #database: Database
+  readonly #clock: Clock
+  readonly #most: number
+  readonly #tables: ReturnType<typeof tablesOf>
 
-  function put(notice: NewNotice, queues: readonly QueueName[], nowMs: number): Added {
+  constructor(database: Database, clock: Clock, most = mostQueued) {
+    this.#database = database
+    this.#clock = clock
+    this.#most = most
+    this.#tables = tablesOf(database)
+  }
+
+  add(notice: NewNotice, queues: readonly QueueName[]): Promise<Added> {
+    return this.#inOneStep(() => this.#put(notice, queues))
+  }
+
+  turn(
+    { subject, state, by }: Turn,
+    notice: NewNotice | undefined,
+    queues: readonly QueueName[],
+  ): Promise<Added> {
+    return this.#inOneStep(() => {
+      if ((this.#tables.state.get(subject) ?? '') === state) return nothing
+      if (state === '') this.#tables.forgetState.run(subject)
+      else this.#tables.note.run(subject, state, by)
+      return notice ? this.#put(notice, queues) : nothing
+    })
+  }
+
+  turns(): Promise<readonly Turn[]> {
+    return promised(() => this.#tables.states.all())
+  }
+
+  async due({ id }: QueueName, limit: number): Promise<readonly Queued[]> {
+    // Looked at first, because a transaction takes the lock of the file.
+    const isDue = await promised(() => this.#tables.due.get(id, this.#clock(), 1) !== undefined)
+    return isDue ? this.#inOneStep(() => this.#handOut(id, limit)) : []
+  }
+
+  settle(queue: QueueName, id: string, outcome: Outcome): Promise<void> {
+    return this.#inOneStep(() => this.#settle(queue, id, outcome))
+  }
+
+  stateOf({ id, version }: QueueName): Promise<QueueState> {
+    return promised(() => {
+      const { queued = 0, dropped = 0, ended, endedAtMs } = this.#tables.address.get(id) ?? {}
+      const waiting = this.#tables.waiting.get(id) ?? 0
+      const isEnded = ended === version && typeof endedAtMs === 'number'
+      return {
+        waiting,
+        givenUp: queued - waiting,
+        dropped,
+        endedAtMs: isEnded ? endedAtMs : undefined,
+      }
+    })
+  }
+
+  async *list({ id }: QueueName): AsyncGenerator<Queued> {
+    for (let end = Number.MAX_SAFE_INTEGER; ;) {
+      const rows = answerOf(() => this.#tables.page.all(id, end, pageSize))
+      for (const { item } of rows) yield* queuedFrom(item)
+      if (rows.length < pageSize) return
+      end = rows.at(-1)?.seq ?? 0
+      await breathe()
+    }
+  }
+
+  #inOneStep<Result>(change: () => Result): Promise<Result> {
+    return promised(() => this.#database.transaction(change).immediate())
+  }
+
+  #put(notice: NewNotice, queues: readonly QueueName[]): Added {
     const { id, mark, yields, rememberMs } = notice
+    const tables = this.#tables
+    const nowMs = this.#clock()
     if (tables.told.get(id, nowMs)) return nothing
     if (yields && mark !== undefined && tables.told.get(mark, nowMs)) return nothing
     tables.forgetTold.run(nowMs)
@@ -47,14 +119,15 @@ export function embeddedNotices(database: Database, clock: Clock, most = mostQue
     const dropped = queues.flatMap((queue): readonly NoticeType[] => {
       if (tables.address.get(queue.id)?.ended === queue.version) return []
       tables.insert.run(queue.id, id, nowMs, nowMs, item)
-      return dropOldest(queue.id)
+      return this.#dropOldest(queue.id)
     })
     return { isNew: true, dropped }
   }
 
   /** Removes the oldest notice of a full queue; tells its type if it was still waiting. */
-  function dropOldest(queue: string): NoticeType[] {
-    if ((tables.address.get(queue)?.queued ?? 0) <= most) return []
+  #dropOldest(queue: string): NoticeType[] {
+    const tables = this.#tables
+    if ((tables.address.get(queue)?.queued ?? 0) <= this.#most) return []
     const oldest = tables.oldest.get(queue)
     if (!oldest) return []
     tables.remove.run(queue, oldest.id)
@@ -63,72 +136,28 @@ export function embeddedNotices(database: Database, clock: Clock, most = mostQue
     return queuedFrom(oldest.item).map(({ type }) => type)
   }
 
-  const add = database.transaction((notice: NewNotice, queues: readonly QueueName[]) =>
-    put(notice, queues, clock()),
-  )
-  const turn = database.transaction(
-    ({ subject, state, by }: Turn, notice: NewNotice | undefined, queues: readonly QueueName[]) => {
-      if ((tables.state.get(subject) ?? '') === state) return nothing
-      if (state === '') tables.forgetState.run(subject)
-      else tables.note.run(subject, state, by)
-      return notice ? put(notice, queues, clock()) : nothing
-    },
-  )
-  const due = database.transaction((queue: string, limit: number): Queued[] => {
-    const nowMs = clock()
-    tables.forget.run(nowMs - keptMs)
-    const rows = tables.due.all(queue, nowMs, limit)
-    for (const { id } of rows) tables.lease.run(nowMs + leaseMs, queue, id)
+  #handOut(queue: string, limit: number): Queued[] {
+    const nowMs = this.#clock()
+    this.#tables.forget.run(nowMs - keptMs)
+    const rows = this.#tables.due.all(queue, nowMs, limit)
+    for (const { id } of rows) this.#tables.lease.run(nowMs + leaseMs, queue, id)
     return rows.flatMap(({ item }) => queuedFrom(item))
-  })
-  const settle = database.transaction((queue: QueueName, id: string, outcome: Outcome) => {
+  }
+
+  #settle(queue: QueueName, id: string, outcome: Outcome): void {
+    const tables = this.#tables
     if (outcome.is === 'delivered') tables.remove.run(queue.id, id)
     else if (outcome.is === 'revived') tables.revive.run(queue.id)
     else if (outcome.is === 'again') {
-      const dueMs = clock() + outcome.delayMs
+      const dueMs = this.#clock() + outcome.delayMs
       tables.settle.run(dueMs, JSON.stringify(outcome.after), queue.id, id)
     } else if (outcome.is === 'given up') {
       tables.settle.run(null, JSON.stringify(outcome.after), queue.id, id)
     } else {
       tables.drop.run(queue.id, tables.waiting.get(queue.id) ?? 0)
       tables.removeAll.run(queue.id)
-      tables.end.run(queue.version, clock(), queue.id)
+      tables.end.run(queue.version, this.#clock(), queue.id)
     }
-  })
-
-  return {
-    add: (notice, queues) => promised(() => add.immediate(notice, queues)),
-    turn: (change, notice, queues) => promised(() => turn.immediate(change, notice, queues)),
-    turns: () => promised(() => tables.states.all()),
-    due: (queue, limit) =>
-      promised(() => {
-        // Looked at first, because a transaction takes the lock of the file.
-        const isDue = tables.due.get(queue.id, clock(), 1) !== undefined
-        return isDue ? due.immediate(queue.id, limit) : []
-      }),
-    settle: (queue, id, outcome) => promised(() => settle.immediate(queue, id, outcome)),
-    stateOf: ({ id, version }) =>
-      promised(() => {
-        const { queued = 0, dropped = 0, ended, endedAtMs } = tables.address.get(id) ?? {}
-        const waiting = tables.waiting.get(id) ?? 0
-        const isEnded = ended === version && typeof endedAtMs === 'number'
-        return {
-          waiting,
-          givenUp: queued - waiting,
-          dropped,
-          endedAtMs: isEnded ? endedAtMs : undefined,
-        }
-      }),
-
-    async *list({ id }) {
-      for (let end = Number.MAX_SAFE_INTEGER; ;) {
-        const rows = answerOf(() => tables.page.all(id, end, pageSize))
-        for (const { item } of rows) yield* queuedFrom(item)
-        if (rows.length < pageSize) return
-        end = rows.at(-1)?.seq ?? 0
-        await breathe()
-      }
-    },
   }
 }
 

@@ -6,13 +6,13 @@ import { fleetOfOne } from '../../fleet/single-member.ts'
 import type { OpenOptions, Stores } from '../stores.ts'
 import { embeddedAudit } from './audit.ts'
 import { openGatewayFile } from './database.ts'
-import { embeddedKeys } from './keys.ts'
+import { EmbeddedKeys } from './keys.ts'
 import { embeddedLastUses } from './last-uses.ts'
-import { embeddedNotices } from './notices.ts'
+import { EmbeddedNotices } from './notices.ts'
 import { embeddedLedger } from './ledger.ts'
 import { embeddedPeaks } from './peaks.ts'
 import { EmbeddedQuotas } from './quota.ts'
-import { embeddedSwaps } from './swaps.ts'
+import { EmbeddedSwaps } from './swaps.ts'
 import { embeddedTallies } from './tallies.ts'
 import { embeddedTimeline } from './timeline.ts'
 
@@ -20,7 +20,7 @@ import { embeddedTimeline } from './timeline.ts'
 export function openInFile({ file }: StoreSettings, options: OpenOptions): Stores {
   const { forCommandLine = false, clock = Date.now } = options
   const database = openGatewayFile(file)
-  const keys = embeddedKeys(database, clock)
+  const keys = new EmbeddedKeys(database, clock)
   // So that the first page doesn't wait for it. If it fails, the first page goes on with it.
   if (!forCommandLine) void keys.index.catchUp().catch(() => undefined)
   // A connection of its own, because counters need less of the disk than keys do.
@@ -39,8 +39,8 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
     timeline: embeddedTimeline(usage),
     peaks: embeddedPeaks(usage),
     ledger: embeddedLedger(database),
-    swaps: embeddedSwaps(usage, clock),
-    notices: embeddedNotices(usage, clock),
+    swaps: new EmbeddedSwaps(usage, clock),
+    notices: new EmbeddedNotices(usage, clock),
     questions: ownQuestions(),
     fleet: fleetOfOne(clock),
     get warnings() {

@@ -9,7 +9,7 @@ import { mergedAudit } from '../merge.ts'
 import { mostTokens } from '../../keys/last-use-store.ts'
 import { rememberedDays } from '../../counts/tally-store.ts'
 import type { QuotaPeaks } from '../../counts/peak-store.ts'
-import { redisKeys } from './keys.ts'
+import { RedisKeys } from './keys.ts'
 import type { RedisLocation } from './copy-source.ts'
 import { keepPeaksSeconds, peakHash, peaksText } from './peaks.ts'
 import { hashOfState } from './quota-hash.ts'
@@ -179,7 +179,7 @@ export function redisGoal({ name, connection, prefix, clock }: RedisLocation): C
       await replaceAudit(lines.at(-1)?.[0] ?? '0-0')
     },
 
-    finish: () => redisKeys({ connection, prefix, timeoutMs }).index.catchUp(),
+    finish: () => new RedisKeys({ connection, prefix, timeoutMs }).index.catchUp(),
 
     close() {
       connection.disconnect()

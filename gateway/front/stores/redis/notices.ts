@@ -1,3 +1,4 @@
+import type { Clock } from '../../../../shared/clock.ts'
 import { breathe } from '../../../../shared/breathe.ts'
 import type { NewNotice } from '../../records/notice.ts'
 import type { NoticeType } from '../../records/notice-types.ts'
@@ -10,11 +11,15 @@ import {
   queuedFrom,
   type Added,
   type NoticeStore,
+  type Outcome,
+  type Queued,
   type QueueName,
+  type QueueState,
   type Turn,
 } from '../../records/notice-store.ts'
 import { answerOf } from './answer.ts'
-import { keyedScript, type RedisOptions } from './script.ts'
+import type { Connection } from './connect.ts'
+import { keyedScript, type KeyedScript, type RedisOptions } from './script.ts'
 
 /** Notices that are read per call. */
 const pageSize = 500
@@ -29,21 +34,31 @@ export type RedisNoticeOptions = RedisOptions &
  * Notices in Redis, all in one slot of a Cluster: of each queue a hash of the notices, and two sorted sets of their ids, by
  * the time of the next try and by age.
  */
-export function redisNotices(options: RedisNoticeOptions): NoticeStore {
-  const { connection, prefix, timeoutMs, most = mostQueued, testClock } = options
-  const name = (what: string): string => `${prefix}{notices}:${what}`
-  const [states, addresses] = [name('states'), name('addresses')]
-  const put = keyedScript({ connection, timeoutMs, file: 'notices-add.lua' })
-  const handOut = keyedScript({ connection, timeoutMs, file: 'notices-due.lua' })
-  const end = keyedScript({ connection, timeoutMs, file: 'notices-settle.lua' })
-  const now = (): number | '' => testClock?.() ?? ''
-  const namesOf = ({ id }: QueueName) => ({
-    items: name(`items:${id}`),
-    due: name(`due:${id}`),
-    age: name(`age:${id}`),
-  })
+export class RedisNotices implements NoticeStore {
+  readonly #connection: Connection
+  readonly #prefix: string
+  readonly #most: number
+  readonly #testClock: Clock | undefined
+  readonly #put: KeyedScript
+  readonly #handOut: KeyedScript
+  readonly #end: KeyedScript
 
-  async function change(
+  constructor(options: RedisNoticeOptions) {
+    const { connection, prefix, timeoutMs, most = mostQueued, testClock } = options
+    this.#connection = connection
+    this.#prefix = prefix
+    this.#most = most
+    this.#testClock = testClock
+    this.#put = keyedScript({ connection, timeoutMs, file: 'notices-add.lua' })
+    this.#handOut = keyedScript({ connection, timeoutMs, file: 'notices-due.lua' })
+    this.#end = keyedScript({ connection, timeoutMs, file: 'notices-settle.lua' })
+  }
+
+  add(notice: NewNotice, queues: readonly QueueName[]): Promise<Added> {
+    return this.turn(undefined, notice, queues)
+  }
+
+  async turn(
     turn: Turn | undefined,
     notice: NewNotice | undefined,
     queues: readonly QueueName[],
@@ -51,9 +66,10 @@ export function redisNotices(options: RedisNoticeOptions): NoticeStore {
     const { subject = '', state = '', by = '' } = turn ?? {}
     const { id = '', mark = id, rememberMs = 0, yields = false } = notice ?? {}
     const item = notice ? JSON.stringify(queued(notice)) : ''
-    const toldNames = [id, mark].map((each) => name(`told:${each}`))
-    const [isNew, ...dropped] = (await put(
-      [states, addresses, ...toldNames, ...queues.flatMap((each) => Object.values(namesOf(each)))],
+    const toldNames = [id, mark].map((each) => this.#name(`told:${each}`))
+    const queueNames = queues.flatMap((each) => Object.values(this.#namesOf(each)))
+    const [isNew, ...dropped] = (await this.#put(
+      [this.#states, this.#addresses, ...toldNames, ...queueNames],
       subject,
       state,
       by,
@@ -61,65 +77,87 @@ export function redisNotices(options: RedisNoticeOptions): NoticeStore {
       item,
       rememberMs,
       yields ? '1' : '',
-      most,
+      this.#most,
       forgottenMs,
-      now(),
+      this.#now,
       ...queues.flatMap(({ id, version }) => [id, version]),
     )) as [unknown, ...NoticeType[]]
     return { isNew: Number(isNew) === 1, dropped }
   }
 
-  return {
-    add: (notice, queues) => change(undefined, notice, queues),
-    turn: change,
+  async turns(): Promise<readonly Turn[]> {
+    const states = await answerOf(this.#connection.hgetall(this.#states))
+    return Object.entries(states).map(([subject, text]) => {
+      const [state = '', by = ''] = text.split('\n')
+      return { subject, state, by }
+    })
+  }
 
-    async turns() {
-      return Object.entries(await answerOf(connection.hgetall(states))).map(([subject, text]) => {
-        const [state = '', by = ''] = text.split('\n')
-        return { subject, state, by }
-      })
-    },
+  async due(queue: QueueName, limit: number): Promise<readonly Queued[]> {
+    const { items, due, age } = this.#namesOf(queue)
+    const found = await this.#handOut([items, due, age], limit, leaseMs, keptMs, this.#now)
+    return (found as string[]).flatMap(queuedFrom)
+  }
 
-    async due(queue, limit) {
-      const { items, due, age } = namesOf(queue)
-      const found = await handOut([items, due, age], limit, leaseMs, keptMs, now())
-      return (found as string[]).flatMap(queuedFrom)
-    },
+  async settle(queue: QueueName, id: string, outcome: Outcome): Promise<void> {
+    const { items, due, age } = this.#namesOf(queue)
+    const item = 'after' in outcome ? JSON.stringify(outcome.after) : ''
+    const delayMs = outcome.is === 'again' ? outcome.delayMs : 0
+    const args = [queue.id, queue.version, id, outcome.is, item, delayMs, this.#now]
+    await this.#end([items, due, age, this.#addresses], ...args)
+  }
 
-    async settle(queue, id, outcome) {
-      const { items, due, age } = namesOf(queue)
-      const item = 'after' in outcome ? JSON.stringify(outcome.after) : ''
-      const delayMs = outcome.is === 'again' ? outcome.delayMs : 0
-      const args = [queue.id, queue.version, id, outcome.is, item, delayMs, now()]
-      await end([items, due, age, addresses], ...args)
-    },
+  async stateOf(queue: QueueName): Promise<QueueState> {
+    const connection = this.#connection
+    const { due, age } = this.#namesOf(queue)
+    const [waiting, all, [dropped, ended]] = await Promise.all([
+      answerOf(connection.zcard(due)),
+      answerOf(connection.zcard(age)),
+      answerOf(connection.hmget(this.#addresses, `dropped ${queue.id}`, `ended ${queue.id}`)),
+    ])
+    const [version, endedAtMs] = (ended ?? '').split(' ')
+    const isEnded = version === queue.version
+    return {
+      waiting,
+      givenUp: all - waiting,
+      dropped: Number(dropped ?? 0),
+      endedAtMs: isEnded ? Number(endedAtMs) : undefined,
+    }
+  }
 
-    async stateOf(queue) {
-      const { due, age } = namesOf(queue)
-      const [waiting, all, [dropped, ended]] = await Promise.all([
-        answerOf(connection.zcard(due)),
-        answerOf(connection.zcard(age)),
-        answerOf(connection.hmget(addresses, `dropped ${queue.id}`, `ended ${queue.id}`)),
-      ])
-      const [version, endedAtMs] = (ended ?? '').split(' ')
-      const isEnded = version === queue.version
-      return {
-        waiting,
-        givenUp: all - waiting,
-        dropped: Number(dropped ?? 0),
-        endedAtMs: isEnded ? Number(endedAtMs) : undefined,
-      }
-    },
+  async *list(queue: QueueName): AsyncGenerator<Queued> {
+    const connection = this.#connection
+    const { items, age } = this.#namesOf(queue)
+    for (let start = 0; ; start += pageSize) {
+      const ids = await answerOf(connection.zrevrange(age, start, start + pageSize - 1))
+      if (ids.length === 0) return
+      const found = await answerOf(connection.hmget(items, ...ids))
+      yield* found.flatMap(queuedFrom)
+      await breathe()
+    }
+  }
 
-    async *list(queue) {
-      const { items, age } = namesOf(queue)
-      for (let start = 0; ; start += pageSize) {
-        const ids = await answerOf(connection.zrevrange(age, start, start + pageSize - 1))
-        if (ids.length === 0) return
-        const found = await answerOf(connection.hmget(items, ...ids))
-        yield* found.flatMap(queuedFrom)
-        await breathe()
-      }
-    },
+  get #states(): string {
+    return this.#name('states')
+  }
+
+  get #addresses(): string {
+    return this.#name('addresses')
+  }
+
+  #namesOf({ id }: QueueName) {
+    return {
+      items: this.#name(`items:${id}`),
+      due: this.#name(`due:${id}`),
+      age: this.#name(`age:${id}`),
+    }
+  }
+
+  #name(what: string): string {
+    return `${this.#prefix}{notices}:${what}`
+  }
+
+  get #now(): number | '' {
+    return this.#testClock?.() ?? ''
   }
 }

@@ -7,12 +7,12 @@ import type { OpenOptions, Stores } from '../stores.ts'
 import { AnswerTimeouts } from './answer-timeouts.ts'
 import { redisAudit } from './audit.ts'
 import { RedisCondition } from './condition.ts'
-import { connect, whenReady } from './connect.ts'
+import { connect, whenReady, type Connection } from './connect.ts'
 import { redisFleet } from './fleet.ts'
-import { redisKeys } from './keys.ts'
+import { RedisKeys, type IndexedKeys } from './keys.ts'
 import { redisLastUses } from './last-uses.ts'
 import { plainCause, redisName } from './name.ts'
-import { redisNotices } from './notices.ts'
+import { RedisNotices } from './notices.ts'
 import { RedisQuestions } from './questions.ts'
 import { redisLedger } from './ledger.ts'
 import { redisPeaks } from './peaks.ts'
@@ -39,33 +39,22 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   if (!redis) throw new Error('no Redis is named')
   const timeoutMs = forCommandLine ? commandTimeoutMs : settings.timeoutMs
   const connection = connect(redis, { timeoutMs, patient: forCommandLine })
-  const timeouts = new AnswerTimeouts(timeoutMs)
-  // The smallest possible write: a full Redis and a replica still answer reads.
-  const breaker = forCommandLine
-    ? undefined
-    : new Breaker(() =>
-        within(timeouts, (answered, failed) => {
-          const written = connection.set(`${prefix}probe`, Date.now(), 'PX', probeKeptMs)
-          written.then(answered, failed)
-        }),
-      )
+  const breaker = forCommandLine ? undefined : breakerFor(connection, prefix, timeoutMs)
   let lastError: unknown
   connection.on('error', (error: unknown) => (lastError = error))
   connection.on('ready', () => (lastError = undefined))
   const parts = { connection, prefix, timeoutMs, breaker }
-  const keys = redisKeys({ ...parts, clock })
+  const keys = new RedisKeys({ ...parts, clock })
   const quota = redisQuotas(parts)
   const questions = new RedisQuestions(connection, prefix)
   const condition = new RedisCondition(connection, questions)
   if (!forCommandLine) condition.watch()
   const fleet = redisFleet({ connection, prefix, timeoutMs, clock })
-  const completeIndex = async (): Promise<void> => {
-    const task = `${prefix}{keys}:indexing`
-    if (!(await connection.set(task, 1, 'PX', indexingMs, 'NX'))) return
-    await keys.index.catchUp().finally(() => connection.del(task))
-  }
   // So that the first page doesn't wait for it. If it fails, the first page goes on with it.
-  if (!forCommandLine) connection.once('ready', () => void completeIndex().catch(() => undefined))
+  if (!forCommandLine) {
+    const complete = (): Promise<void> => completeIndex(keys, connection, prefix)
+    connection.once('ready', () => void complete().catch(() => undefined))
+  }
   return {
     keys,
     quota,
@@ -76,7 +65,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     peaks: redisPeaks(parts),
     ledger: redisLedger(parts),
     swaps: redisSwaps({ connection, prefix, timeoutMs }),
-    notices: redisNotices({ connection, prefix, timeoutMs }),
+    notices: new RedisNotices({ connection, prefix, timeoutMs }),
     strangers: forCommandLine ? undefined : redisStrangers(parts),
     questions,
     fleet,
@@ -96,6 +85,27 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
       connection.disconnect()
     },
   }
+}
+
+/** A breaker that asks by the smallest possible write: a full Redis and a replica still answer reads. */
+function breakerFor(connection: Connection, prefix: string, timeoutMs: number): Breaker {
+  const timeouts = new AnswerTimeouts(timeoutMs)
+  return new Breaker(() =>
+    within(timeouts, (answered, failed) => {
+      const written = connection.set(`${prefix}probe`, Date.now(), 'PX', probeKeptMs)
+      written.then(answered, failed)
+    }),
+  )
+}
+
+async function completeIndex(
+  { index }: IndexedKeys,
+  connection: Connection,
+  prefix: string,
+): Promise<void> {
+  const task = `${prefix}{keys}:indexing`
+  if (!(await connection.set(task, 1, 'PX', indexingMs, 'NX'))) return
+  await index.catchUp().finally(() => connection.del(task))
 }
 
 /** A warning if there are no keys in Redis while a gateway's file has some. */

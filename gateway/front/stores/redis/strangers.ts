@@ -22,11 +22,11 @@ export function redisStrangers(options: RedisOptions): StrangerStore {
   const { connection, prefix, timeoutMs, breaker } = options
   // Loaded here, because command lines count no strangers, and loading it takes 15 ms.
   const { RateLimiterRedis } = require('rate-limiter-flexible') as typeof Flexible
-  const keyPrefix = `${prefix}strangers`
   // Its limit and its length decide nothing: `penalty` adds points whatever they come to, for as long as it is told.
   const counts = new RateLimiterRedis({
     storeClient: connection,
-    keyPrefix,
+    // The names that it is given are whole.
+    keyPrefix: '',
     points: 1,
     duration: 60,
   })
@@ -34,7 +34,7 @@ export function redisStrangers(options: RedisOptions): StrangerStore {
 
   const addOne = async ({ address, window, number, leftMs, points }: StrangerPoints) => {
     const customDuration = Math.ceil(leftMs / 1_000) + graceSeconds
-    const name = `${window}:${number}:${nameOf(address)}`
+    const name = `${prefix}strangers:${window}:${number}:${nameOf(address)}`
     return (await counts.penalty(name, points, { customDuration })).consumedPoints
   }
 

@@ -8,8 +8,8 @@ export function redisSwaps({ connection, prefix, timeoutMs }: RedisOptions): Swa
   const changeAt = keyedScript({ connection, timeoutMs, file: 'swap-change.lua' })
   const namesOf = ({ upstream, id }: SwapName): string[] => {
     // A brace of the upstream's name would end the part that decides the slot.
-    const tag = `{swap:${encodeURIComponent(upstream)}:${id}}`
-    return [`${prefix}${tag}`, `${prefix}${tag}:counts`]
+    const swap = `${prefix}{swap:${encodeURIComponent(upstream)}:${id}}`
+    return [swap, `${swap}:counts`]
   }
 
   return {

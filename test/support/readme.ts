@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from './process.ts'
+
+/** The text of a file of the repository. */
+export function textOf(file: string): string {
+  return readFileSync(join(root, file), 'utf8')
+}
+
+/** The rows of a README's table whose first column has a name, without what Markdown needs. */
+export function table(file: string, name: string): string[][] {
+  const lines = textOf(file).split('\n')
+  const start = lines.findIndex((line) => new RegExp(`^\\| ${name} +\\|`).test(line))
+  if (start < 0) throw new Error(`${file} has no table of each ${name}`)
+  const rows = lines.slice(start + 2)
+  return rows
+    .slice(
+      0,
+      rows.findIndex((line) => !line.startsWith('|')),
+    )
+    .map((line) =>
+      line
+        .split(/(?<!\\)\|/)
+        .slice(1, -1)
+        .map((cell) =>
+          cell
+            .trim()
+            .replace(/^`(.*)`$/, '$1')
+            .replace(/\\([*|])/g, '$1'),
+        ),
+    )
+}
