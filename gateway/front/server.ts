@@ -269,9 +269,10 @@ function malformedRefuser(front: Front, config: Config, trustedProxies: Ranges):
     const record = Object.assign(new RequestRecord(noRouteAtAll), { refusal, standing })
     const { status } = refusal
     const atMs = standing.decision.nowMs
-    const origin = { upstream: '', config: config.hash }
+    const route = { upstream: '', config: config.hash }
+    const request = { id, method: '' }
     const endedAtMs = performance.now()
-    front.recentRefusals.keep({ id, method: '', path: '', status, atMs, endedAtMs }, record, origin)
+    front.recentRefusals.keep({ request, record, route, status, atMs, endedAtMs }, '')
     front.liveCounts.malformed(record, endedAtMs)
     return refusal.with({ ...rateHeaders(standing, config.ietfHeaders), 'x-request-id': id })
   }

@@ -167,14 +167,18 @@ export async function filled(t: Test, settings: StoreSettings) {
   })
   const today = Math.floor(now / dayMs)
   const tally = { day: today, key: plain, what: 'admitted 2xx', count: 7, lastMs: 0 }
-  await stores.tallies.add('1', [
-    tally,
-    { ...tally, day: today - 89, count: 1 },
-    { ...tally, what: deprecatedCall('GET /v1/pets/{petId}'), lastMs: now },
-  ])
+  await stores.tallies.add({
+    by: 'one',
+    number: 1,
+    lines: [
+      tally,
+      { ...tally, day: today - 89, count: 1 },
+      { ...tally, what: deprecatedCall('GET /v1/pets/{petId}'), lastMs: now },
+    ],
+  })
   await stores.peaks.add({
     ...{ by: 'one', number: 1 },
-    peaks: [
+    lines: [
       peak(`key:${plain}`, { day: today - 89, minute: 3, used: 30 }),
       peak(`key:${plain}`, { day: today, minute: 5, used: 50, refusedByMinute: 2 }),
       peak('account:acme', { day: today - 4, minute: 9, used: 90, refusedByDay: 1 }),

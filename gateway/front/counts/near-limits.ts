@@ -1,7 +1,7 @@
 import type { Caller } from '../keys/caller.ts'
-import { stateOf } from '../keys/caller.ts'
 import type { Standing } from '../limits/headers.ts'
-import type { NearSlot } from '../keys/slots.ts'
+import { countsOf } from './caller-counts.ts'
+import type { Used } from './ended.ts'
 
 /** The whole limit, as a percentage. */
 export const whole = 100
@@ -34,31 +34,27 @@ export class NearLimits {
     this.#first = percents[0] ?? Infinity
   }
 
-  /** Notes a decision; `refusedBy` is the window that refused the request. */
-  note(
-    caller: Caller,
-    { decision, limits }: Standing,
-    refusedBy: 'minute' | 'day' | undefined,
-  ): void {
+  count({ caller, standing, refusedBy }: Used): void {
+    const { decision, limits } = standing
     if (decision.dayUsed * whole < this.#first * limits.perDay && refusedBy !== 'day') return
-    this.#noteNear(caller, { decision, limits }, refusedBy === 'day')
+    this.#noteNear(caller, standing, refusedBy === 'day')
   }
 
   #noteNear(caller: Caller, { decision, limits }: Standing, isRefused: boolean): void {
     const { verdict, cost, dayUsed, seen, decidedBy } = decision
     if (decidedBy !== 'store') return
-    const slot: NearSlot = stateOf(caller)
-    if (slot.nearDay !== seen.day) {
-      slot.nearDay = seen.day
-      slot.nearLevel = 0
+    const counts = countsOf(caller)
+    if (counts.nearDay !== seen.day) {
+      counts.nearDay = seen.day
+      counts.nearLevel = 0
     }
     const before = verdict === 'admitted' ? dayUsed - cost : dayUsed
-    const knownLevel = slot.nearLevel
-    slot.nearLevel = 0
+    const knownLevel = counts.nearLevel
+    counts.nearLevel = 0
     for (const [i, percent] of this.#percents.entries()) {
       const bound = percent * limits.perDay
       if (dayUsed * whole < bound && !(isRefused && percent === whole)) return
-      slot.nearLevel = i + 1
+      counts.nearLevel = i + 1
       const crosses = before * whole < bound && dayUsed * whole >= bound
       if (crosses || i >= knownLevel) this.#reached({ caller, decision, limits, percent, crosses })
     }

@@ -1,16 +1,13 @@
 import { statusByCode, type Refusal, type RefusalCode } from '../../../shared/refusal.ts'
-import type { RequestRecord } from '../request-record.ts'
-import { classOfStatus, type StatusClass } from './status-class.ts'
+import type { Window } from '../limits/headers.ts'
+import { classOfStatus } from './status-class.ts'
 
 /** The name by which a refusal is counted: its code and, for a limit, the window that was used up. */
-export type RefusalName = RefusalCode | `rate_limit_exceeded ${'minute' | 'day'}`
-
-/** The name by which a request is tallied: its outcome, and the class of its status or the refusal. */
-export type Use = `admitted ${StatusClass}` | `refused ${RefusalName}`
+export type RefusalName = RefusalCode | `rate_limit_exceeded ${Window['name']}`
 
 const refused = new Map(
   [...Object.keys(statusByCode), 'rate_limit_exceeded minute', 'rate_limit_exceeded day'].map(
-    (name) => [name, `refused ${name as RefusalName}` as const],
+    (name) => [name, `refused ${name}`],
   ),
 )
 
@@ -43,22 +40,16 @@ export function refusalName({ code, reason }: Refusal): RefusalName {
 }
 
 /** The window that a refusal's limit has used up. */
-export function windowOf({ reason }: Refusal): 'minute' | 'day' | undefined {
+export function windowOf({ reason }: Refusal): Window['name'] | undefined {
   return reason === 'minute' || reason === 'day' ? reason : undefined
 }
 
-/** The name under which a caller's request is tallied; `undefined` for a request without a decision. */
-export function useOf(record: RequestRecord, status: number): Use | undefined {
-  const { standing, forbidden, refusal } = record
-  if (!standing) return undefined
-  if (forbidden || standing.decision.verdict !== 'admitted') {
-    return refusal && refused.get(refusalName(refusal))
-  }
+/** The name under which an admitted request is tallied. */
+export function admittedTally(status: number): string {
   return admitted[classOfStatus(status)]
 }
 
-/** How many points more than one an admitted request has cost; negative if it cost none, or its points were given back. */
-export function pointsBeyondOne({ standing, isGivenBack }: RequestRecord): number {
-  if (!standing) return 0
-  return (isGivenBack ? 0 : standing.decision.cost) - 1
+/** The name under which a refused request is tallied. */
+export function refusedTally(refusal: Refusal): string {
+  return refused.get(refusalName(refusal)) ?? `refused ${refusal.code}`
 }

@@ -21,6 +21,7 @@ import { newFile } from './new-file.ts'
 import { peakRows } from './peaks.ts'
 import { EmbeddedQuotas } from './quota.ts'
 import { stateFrom, textOf } from './quota-file.ts'
+import { tallyRows } from './tallies.ts'
 
 /** SQLite's cache in KiB. It is large because a million keys are written in random order. */
 const cacheKb = 256 * 1_024
@@ -165,10 +166,6 @@ function puttersOf(database: Database, mostRows: number): Puts {
     `INSERT INTO quotas VALUES (?, ?, ?)
      ON CONFLICT DO UPDATE SET keepUntilMs = max(keepUntilMs, excluded.keepUntilMs), state = excluded.state`,
   )
-  const insertTally = database.prepare(
-    `INSERT INTO tallies VALUES (@day, @key, @what, @count, @lastMs)
-     ON CONFLICT DO UPDATE SET count = max(count, @count), lastMs = max(lastMs, @lastMs)`,
-  )
 
   let rows = 0
   /** Puts items in the open transaction, and commits it when it is large enough. */
@@ -211,8 +208,9 @@ function puttersOf(database: Database, mostRows: number): Puts {
       insertQuota.run(quota, keepUntilMs, textOf(mergedQuota(stored, state)))
     }
   })
+  const { raise: raiseTally } = tallyRows(database)
   const putTallies = inSteps((tallies: readonly Tally[]) => {
-    for (const tally of tallies) insertTally.run(tally)
+    for (const tally of tallies) raiseTally(tally)
   })
   const peaks = peakRows(database)
   const putPeaks = inSteps(

@@ -1,10 +1,12 @@
 import { breathe } from '../../../../shared/breathe.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
-import type { PeakBatch, PeakStore, QuotaDay } from '../../counts/peak-store.ts'
+import type { PeakStore, QuotaDay } from '../../counts/peak-store.ts'
 import { rememberedDays } from '../../counts/tally-store.ts'
 import { answerOf } from './answer.ts'
+import { addsOnce } from './batches.ts'
+import { adding, raising, type Merging } from './merging.ts'
 
-/** Quotas that are written or read in one turn of the loop. */
+/** Quotas that are read in one turn of the loop. */
 const quotasAtOnce = 250
 
 type QuotaRow = Readonly<{ id: number; lastDay: number }>
@@ -19,7 +21,6 @@ export function embeddedPeaks(database: Database): PeakStore {
   const newestDay = database.prepare<[], number | null>('SELECT max(day) FROM peaks').pluck()
   const forget = database.prepare('DELETE FROM peaks WHERE day <= ?')
   const forgetQuotas = database.prepare('DELETE FROM peakQuotas WHERE lastDay <= ?')
-  const note = database.prepare('INSERT OR IGNORE INTO batches (id) VALUES (?)')
   const highestId = database.prepare<[], number | null>('SELECT max(id) FROM peakQuotas').pluck()
   const names = database.prepare<[number, number], { id: number; quota: string }>(
     'SELECT id, quota FROM peakQuotas WHERE id BETWEEN ? AND ?',
@@ -31,24 +32,17 @@ export function embeddedPeaks(database: Database): PeakStore {
     )
     .raw()
 
-  const addSome = database.transaction((name: string, peaks: PeakBatch['peaks']) => {
-    if (note.run(name).changes === 0) return
+  const addLines = (peaks: readonly QuotaDay[]): void => {
     const newest = Math.max(...peaks.map(({ day }) => day))
     if (newest > (newestDay.get() ?? 0)) {
       forget.run(newest - rememberedDays)
       forgetQuotas.run(newest - rememberedDays)
     }
     for (const peak of peaks) addRow(peak)
-  })
+  }
 
   return {
-    async add({ by, number, peaks }) {
-      for (let start = 0; start < peaks.length; start += quotasAtOnce) {
-        if (start > 0) await breathe()
-        const name = `peaks ${by} ${number} ${start}`
-        answerOf(() => addSome.immediate(name, peaks.slice(start, start + quotasAtOnce)))
-      }
-    },
+    add: addsOnce(database, 'peaks', addLines),
 
     async *list(fromDay, toDay) {
       const highest = answerOf(() => highestId.get()) ?? 0
@@ -74,6 +68,13 @@ export function embeddedPeaks(database: Database): PeakStore {
   }
 }
 
+const merging: Merging = {
+  minute: 'max',
+  used: 'max',
+  refusedByMinute: 'sum',
+  refusedByDay: 'sum',
+}
+
 /** Writes peaks: adds those of a gateway, or raises what is stored to those of another store. */
 export function peakRows(database: Database) {
   const find = database.prepare<string, QuotaRow>(
@@ -86,23 +87,16 @@ export function peakRows(database: Database) {
     if (!found) insert.run(quota, day)
     else if (found.lastDay < day) prolong.run(day, found.id)
   }
-  const merging = (refusals: (one: string) => string) =>
-    database.prepare(
-      `INSERT INTO peaks SELECT ?, id, ?, ?, ?, ? FROM peakQuotas WHERE quota = ? AND lastDay >= ?
-       ON CONFLICT DO UPDATE SET minute = max(minute, excluded.minute), used = max(used, excluded.used),
-         refusedByMinute = ${refusals('refusedByMinute')}, refusedByDay = ${refusals('refusedByDay')}`,
+  const put = (end: string): ((peak: QuotaDay) => void) => {
+    const merge = database.prepare(
+      `INSERT INTO peaks SELECT @day, id, @minute, @used, @refusedByMinute, @refusedByDay
+       FROM peakQuotas WHERE quota = @quota AND lastDay >= @day ${end}`,
     )
-  const putBy = (refusals: (one: string) => string) => {
-    const merge = merging(refusals)
-    return ({ quota, day, minute, used, refusedByMinute, refusedByDay }: QuotaDay): void => {
-      const put = () => merge.run(day, minute, used, refusedByMinute, refusedByDay, quota, day)
-      if (put().changes > 0) return
-      keepUntil(quota, day)
-      put()
+    return (peak) => {
+      if (merge.run(peak).changes > 0) return
+      keepUntil(peak.quota, peak.day)
+      merge.run(peak)
     }
   }
-  return {
-    add: putBy((name) => `${name} + excluded.${name}`),
-    raise: putBy((name) => `max(${name}, excluded.${name})`),
-  }
+  return { add: put(adding(merging)), raise: put(raising(merging)) }
 }

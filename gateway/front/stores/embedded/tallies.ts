@@ -2,18 +2,14 @@ import { breathe } from '../../../../shared/breathe.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import { rememberedDays, type Tally, type TallyStore } from '../../counts/tally-store.ts'
 import { answerOf } from './answer.ts'
+import { addsOnce } from './batches.ts'
+import { adding, raising, type Merging } from './merging.ts'
 
 const pageSize = 1_000
 
-/** The number of remembered batch ids. Each process adds one batch at a time, so it can be small. */
-const rememberedBatches = 1_000
-
 /** Tallies in a SQLite file, which several processes may have open. */
 export function embeddedTallies(database: Database): TallyStore {
-  const upsert = database.prepare(
-    `INSERT INTO tallies VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET count = count + excluded.count, lastMs = max(lastMs, excluded.lastMs)`,
-  )
+  const { add: addRow } = tallyRows(database)
   const forget = database.prepare('DELETE FROM tallies WHERE day <= ?')
   const page = database.prepare<[number, string, string, number], Tally>(
     `SELECT * FROM tallies WHERE (day, key, what) > (?, ?, ?) AND day <= ?
@@ -22,22 +18,13 @@ export function embeddedTallies(database: Database): TallyStore {
   const ofKey = database.prepare<[number, string], Tally>(
     'SELECT * FROM tallies WHERE day = ? AND key = ?',
   )
-  const note = database.prepare('INSERT OR IGNORE INTO batches (id) VALUES (?)')
-  const forgetBatches = database.prepare('DELETE FROM batches WHERE seq <= ?')
-  const addAll = database.transaction((batch: string, tallies: readonly Tally[]) => {
-    const { changes, lastInsertRowid } = note.run(batch)
-    if (changes === 0) return
-    forgetBatches.run(Number(lastInsertRowid) - rememberedBatches)
-    for (const { day, key, what, count, lastMs } of tallies)
-      upsert.run(day, key, what, count, lastMs)
+  const addLines = (tallies: readonly Tally[]): void => {
+    for (const tally of tallies) addRow(tally)
     forget.run(Math.max(...tallies.map(({ day }) => day)) - rememberedDays)
-  })
+  }
 
   return {
-    async add(batch, tallies) {
-      if (tallies.length > 0) answerOf(() => addAll.immediate(batch, tallies))
-      return Promise.resolve()
-    },
+    add: addsOnce(database, 'tallies', addLines),
 
     async *list(fromDay, toDay, key) {
       if (key !== undefined) {
@@ -60,4 +47,16 @@ export function embeddedTallies(database: Database): TallyStore {
       return Promise.resolve(tallies.filter(({ what, count }) => wanted.has(what) && count > 0))
     },
   }
+}
+
+const merging: Merging = { count: 'sum', lastMs: 'max' }
+
+/** Writes tallies: adds those of a gateway, or raises what is stored to those of another store. */
+export function tallyRows(database: Database) {
+  const put = (end: string): ((tally: Tally) => void) => {
+    const insert = `INSERT INTO tallies VALUES (@day, @key, @what, @count, @lastMs) ${end}`
+    const statement = database.prepare(insert)
+    return (tally) => void statement.run(tally)
+  }
+  return { add: put(adding(merging)), raise: put(raising(merging)) }
 }

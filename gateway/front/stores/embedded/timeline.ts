@@ -2,11 +2,13 @@ import type { Database } from '../../../../shared/sqlite.ts'
 import {
   keptMinutes,
   mostLines,
-  type RefusalBatch,
+  type RefusedKey,
   type RefusedMinute,
   type TimelineStore,
 } from '../../counts/timeline-store.ts'
 import { answerOf } from './answer.ts'
+import { addsOnce } from './batches.ts'
+import { adding } from './merging.ts'
 
 /** Lines that are too many are looked for in one minute of this many. */
 const trimEvery = 30
@@ -15,8 +17,7 @@ const trimEvery = 30
 export function embeddedTimeline(database: Database): TimelineStore {
   const upsert = database.prepare(
     `INSERT INTO refusals VALUES (@key, @minute, @code, @reason, @count, @limit, @used)
-     ON CONFLICT DO UPDATE SET
-       count = count + @count, "limit" = @limit, used = max(used, @used)`,
+     ${adding({ count: 'sum', limit: 'latest', used: 'max' })}`,
   )
   const forget = database.prepare('DELETE FROM refusals WHERE minute < ?')
   const trim = database.prepare(
@@ -27,21 +28,16 @@ export function embeddedTimeline(database: Database): TimelineStore {
     `SELECT minute, code, reason, count, "limit", used FROM refusals
      WHERE key = ? AND minute BETWEEN ? AND ? ORDER BY minute DESC, count LIMIT ${mostLines}`,
   )
-  const note = database.prepare('INSERT OR IGNORE INTO batches (id) VALUES (?)')
-  const addAll = database.transaction(({ by, number, refusals }: RefusalBatch) => {
-    if (note.run(`${by} ${number}`).changes === 0) return
+  const addLines = (refusals: readonly RefusedKey[]): void => {
     for (const refusal of refusals) {
       upsert.run(refusal)
       if (refusal.minute % trimEvery === 0) trim.run(refusal)
     }
     forget.run(Math.max(...refusals.map(({ minute }) => minute)) - keptMinutes)
-  })
+  }
 
   return {
-    async add(batch) {
-      if (batch.refusals.length > 0) answerOf(() => addAll.immediate(batch))
-      return Promise.resolve()
-    },
+    add: addsOnce(database, 'refusals', addLines),
 
     async list(key, fromMinute, toMinute) {
       return Promise.resolve(

@@ -1,14 +1,10 @@
--- Adds peaks of quotas: the highest count of each day stays, refusals are summed, each batch once.
--- KEYS: the hash of a group of quotas
--- ARGV: the gateway, the number of its batch; the number of days that are kept, seconds to keep the hash;
---       then for each peak: quota, day, minute, used, refused by minute, refused by day
+-- Adds peaks of quotas: the highest count of each day stays, refusals are summed; batches.lua stands before it.
+-- ARGV from the fourth on: the number of days that are kept; then for each peak: quota, day, minute, used, refused by
+--       minute, refused by day
 -- Fields: a quota: its newest day, and then for each day back from it ';minute used', with ' refused refused' behind
 --         if it was refused, and nothing if it wasn't used
---         @<gateway>: the number of its last batch, and the day of that
 --         @: the day on which quotas that aren't used any more were last forgotten
-local hash, by, number, kept = KEYS[1], '@' .. ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local last = redis.call('HGET', hash, by)
-if last and number <= tonumber(string.match(last, '^%d+')) then return 0 end
+local kept = tonumber(ARGV[4])
 
 local function merged(part, i)
   local minute, used, byMinute, byDay = tonumber(ARGV[i]), tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
@@ -64,12 +60,10 @@ if latest > swept then
     local field, value = all[i], all[i + 1]
     if string.sub(field, 1, 1) ~= '@' then
       if tonumber(string.match(value, '^%d+')) <= latest - kept then redis.call('HDEL', hash, field) end
-    elseif field ~= '@' and tonumber(string.match(value, ' (%d+)$')) < latest - 1 then
-      redis.call('HDEL', hash, field)
+    elseif field ~= '@' then
+      forgetOld(field, value, latest)
     end
   end
   redis.call('HSET', hash, '@', latest)
 end
-redis.call('HSET', hash, by, ARGV[2] .. ' ' .. math.max(latest, swept))
-redis.call('EXPIRE', hash, ARGV[4])
-return 1
+return added(math.max(latest, swept))

@@ -1,6 +1,7 @@
 import { breathe } from '../../../../shared/breathe.ts'
 import { daysOf, type PeakStore, type QuotaDay, type QuotaPeaks } from '../../counts/peak-store.ts'
 import { rememberedDays } from '../../counts/tally-store.ts'
+import { addsOnce } from './batches.ts'
 import { fieldsAtOnce, fieldsOf, readTimeoutMs } from './scan.ts'
 import { keyedScript, type RedisOptions } from './script.ts'
 
@@ -17,8 +18,8 @@ const groupsAtOnce = 2
  * Peaks in Redis: quotas in groups, a hash each, and all days of a quota in one text, because a name for each day would
  * take more memory than its numbers: 90 days of 100,000 quotas take 83 MB.
  */
-export function redisPeaks({ connection, prefix, timeoutMs, breaker }: RedisOptions): PeakStore {
-  const addTo = keyedScript({ connection, timeoutMs, breaker, file: 'peaks-add.lua' })
+export function redisPeaks(options: RedisOptions): PeakStore {
+  const { connection, prefix, timeoutMs } = options
   const read = keyedScript({
     connection,
     timeoutMs: Math.max(timeoutMs, readTimeoutMs),
@@ -27,27 +28,12 @@ export function redisPeaks({ connection, prefix, timeoutMs, breaker }: RedisOpti
   const hashOf = (group: number): string => hashOfGroup(prefix, group)
 
   return {
-    async add({ by, number, peaks }) {
-      const byGroup = new Map<number, QuotaDay[]>()
-      for (const peak of peaks) {
-        const group = groupOf(peak.quota)
-        const others = byGroup.get(group)
-        if (others) others.push(peak)
-        else byGroup.set(group, [peak])
-      }
-      await Promise.all(
-        [...byGroup].map(([group, some]) =>
-          addTo(
-            hashOf(group),
-            by,
-            number,
-            rememberedDays,
-            keepPeaksSeconds,
-            ...some.flatMap(numbersOf),
-          ),
-        ),
-      )
-    },
+    add: addsOnce<QuotaDay>(options, {
+      file: 'peaks-add.lua',
+      hashOf: ({ quota }) => peakHash(prefix, quota),
+      keepSeconds: keepPeaksSeconds,
+      argsOf: (peaks) => [rememberedDays, ...peaks.flatMap(numbersOf)],
+    }),
 
     async *list(fromDay, toDay) {
       const ask = (first: number): Promise<QuotaPeaks[][]> => {

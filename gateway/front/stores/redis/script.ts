@@ -7,7 +7,7 @@ import { unavailable } from './answer.ts'
 import type { Connection } from './connect.ts'
 import { AnswerTimeouts } from './answer-timeouts.ts'
 
-type Argument = string | number | Buffer
+export type Argument = string | number | Buffer
 
 /** A Lua script of this folder, run as one atomic step on the names that it is bound to. */
 export type Script = (...args: readonly Argument[]) => Promise<unknown>
@@ -30,7 +30,12 @@ export type RedisOptions = Readonly<{
   testClock?: Clock | undefined
 }>
 
-export type ScriptOptions = Omit<RedisOptions, 'prefix'> & Readonly<{ file: string }>
+export type ScriptOptions = Omit<RedisOptions, 'prefix'> &
+  Readonly<{
+    file: string
+    /** The file of the script's beginning, where several have the same. */
+    prelude?: string
+  }>
 
 /** Binds a script to its names, which must share one slot of a Cluster. */
 export function script(options: ScriptOptions, names: readonly string[]): Script {
@@ -48,8 +53,8 @@ export function keyedScript(options: ScriptOptions): KeyedScript {
  * Sends a script by its digest. A server that doesn't know it, after a restart, a fail-over or a flush,
  * gets the whole text.
  */
-function runner({ connection, timeoutMs, breaker, file }: ScriptOptions) {
-  const source = readFileSync(new URL(file, import.meta.url), 'utf8')
+function runner({ connection, timeoutMs, breaker, file, prelude }: ScriptOptions) {
+  const source = (prelude === undefined ? '' : textOf(prelude)) + textOf(file)
   const digest = hash('sha1', source)
   const timeouts = new AnswerTimeouts(timeoutMs)
   return (count: number, names: readonly string[], args: readonly Argument[]) =>
@@ -65,6 +70,10 @@ function runner({ connection, timeoutMs, breaker, file }: ScriptOptions) {
       },
       breaker,
     )
+}
+
+function textOf(file: string): string {
+  return readFileSync(new URL(file, import.meta.url), 'utf8')
 }
 
 type Send = (

@@ -1,23 +1,23 @@
 import { breathe } from '../../../../shared/breathe.ts'
-import { rememberedDays, type KeyCount, type TallyStore } from '../../counts/tally-store.ts'
+import {
+  rememberedDays,
+  type KeyCount,
+  type Tally,
+  type TallyStore,
+} from '../../counts/tally-store.ts'
 import { answerOf } from './answer.ts'
+import { addsOnce } from './batches.ts'
 import { fieldsAtOnce, fieldsOf, readTimeoutMs } from './scan.ts'
 import { keyedScript, type RedisOptions } from './script.ts'
 
-/** The most tallies per script call, so that a call never delays decisions for long. */
-const batchSize = 200
-
 const keepSeconds = (rememberedDays + 1) * 86_400
-
-/** How long the id of a batch is remembered, so that the batch isn't added twice. */
-const batchSeconds = 3_600
 
 /** Tallies that are given in one turn of the loop. */
 const givenAtOnce = 1_000
 
 /** Tallies in Redis, a hash a day. */
-export function redisTallies({ connection, prefix, timeoutMs, breaker }: RedisOptions): TallyStore {
-  const addSome = keyedScript({ connection, timeoutMs, breaker, file: 'tallies-add.lua' })
+export function redisTallies(options: RedisOptions): TallyStore {
+  const { connection, prefix, timeoutMs } = options
   const read = keyedScript({
     connection,
     timeoutMs: Math.max(timeoutMs, readTimeoutMs),
@@ -26,18 +26,12 @@ export function redisTallies({ connection, prefix, timeoutMs, breaker }: RedisOp
   const hashOf = (day: number): string => `${prefix}{tallies:${day}}`
 
   return {
-    async add(batch, tallies) {
-      for (const day of new Set(tallies.map((tally) => tally.day))) {
-        const ofDay = tallies.filter((tally) => tally.day === day)
-        for (let start = 0; start < ofDay.length; start += batchSize) {
-          const args = ofDay
-            .slice(start, start + batchSize)
-            .flatMap(({ key, what, count, lastMs }) => [`${key} ${what}`, count, lastMs])
-          const names = [hashOf(day), `${hashOf(day)}:${batch}:${start}`]
-          await addSome(names, keepSeconds, batchSeconds, ...args)
-        }
-      }
-    },
+    add: addsOnce<Tally>(options, {
+      file: 'tallies-add.lua',
+      hashOf: ({ day }) => hashOf(day),
+      keepSeconds,
+      argsOf: (tallies) => [tallies[0]?.day ?? 0, ...tallies.flatMap(tallyArgs)],
+    }),
 
     async *list(fromDay, toDay, key) {
       for (let day = fromDay; day <= toDay; day++) {
@@ -80,9 +74,14 @@ export function redisTallies({ connection, prefix, timeoutMs, breaker }: RedisOp
     for await (const fields of fieldsOf(readFrom)) {
       for (const [field, value] of fields) {
         if (field.startsWith('count ')) counts.set(field.slice('count '.length), Number(value))
-        else lasts.set(field.slice('last '.length), Number(value))
+        else if (field.startsWith('last ')) lasts.set(field.slice('last '.length), Number(value))
       }
     }
     return { counts, lasts }
   }
+}
+
+/** A tally as the arguments of a script. */
+export function tallyArgs({ key, what, count, lastMs }: Tally): (string | number)[] {
+  return [`${key} ${what}`, count, lastMs]
 }
