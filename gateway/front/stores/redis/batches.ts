@@ -18,15 +18,25 @@ export function addsOnce<Line>(
 ): (batch: Batch<Line>) => Promise<void> {
   const add = keyedScript({ connection, timeoutMs, breaker, prelude: 'batches.lua', file })
   return async ({ by, number, lines }) => {
-    const linesByHash = new Map<string, Line[]>()
-    for (const line of lines) {
-      const hash = hashOf(line)
-      const others = linesByHash.get(hash)
-      if (others) others.push(line)
-      else linesByHash.set(hash, [line])
-    }
     await Promise.all(
-      [...linesByHash].map(([hash, some]) => add(hash, by, number, keepSeconds, ...argsOf(some))),
+      [...grouped(lines, hashOf)].map(([hash, some]) =>
+        add(hash, by, number, keepSeconds, ...argsOf(some)),
+      ),
     )
   }
+}
+
+/** Items by a name of each. */
+export function grouped<Item>(
+  items: readonly Item[],
+  nameOf: (item: Item) => string,
+): Map<string, Item[]> {
+  const groups = new Map<string, Item[]>()
+  for (const item of items) {
+    const name = nameOf(item)
+    const others = groups.get(name)
+    if (others) others.push(item)
+    else groups.set(name, [item])
+  }
+  return groups
 }

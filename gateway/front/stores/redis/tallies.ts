@@ -5,8 +5,12 @@ import {
   type Tally,
   type TallyStore,
 } from '../../counts/tally-store.ts'
+import type { Clock } from '../../../../shared/clock.ts'
+import { dayMs } from '../../limits/step.ts'
+import type { Puts } from '../copy.ts'
 import { answerOf } from './answer.ts'
-import { addsOnce } from './batches.ts'
+import { addsOnce, grouped } from './batches.ts'
+import { batchSize, inBatches } from './in-batches.ts'
 import { fieldsAtOnce, fieldsOf, readTimeoutMs } from './scan.ts'
 import { keyedScript, type RedisOptions } from './script.ts'
 
@@ -23,7 +27,7 @@ export function redisTallies(options: RedisOptions): TallyStore {
     timeoutMs: Math.max(timeoutMs, readTimeoutMs),
     file: 'tallies-read.lua',
   })
-  const hashOf = (day: number): string => `${prefix}{tallies:${day}}`
+  const hashOf = (day: number): string => talliesName(prefix, day)
 
   return {
     add: addsOnce<Tally>(options, {
@@ -82,6 +86,25 @@ export function redisTallies(options: RedisOptions): TallyStore {
 }
 
 /** A tally as the arguments of a script. */
-export function tallyArgs({ key, what, count, lastMs }: Tally): (string | number)[] {
+function tallyArgs({ key, what, count, lastMs }: Tally): (string | number)[] {
   return [`${key} ${what}`, count, lastMs]
+}
+
+/** The name of the hash of a day. */
+export function talliesName(prefix: string, day: number): string {
+  return `${prefix}{tallies:${day}}`
+}
+
+/** Puts tallies of another store: the larger count wins. */
+export function putTallies(options: RedisOptions, clock: Clock): Puts['tallies'] {
+  const put = keyedScript({ ...options, file: 'copy-tallies.lua' })
+  return async (tallies) => {
+    const today = Math.floor(clock() / dayMs)
+    for (const [name, ofDay] of grouped(tallies, ({ day }) => talliesName(options.prefix, day))) {
+      const age = today - (ofDay[0]?.day ?? today)
+      await inBatches(ofDay, batchSize, async (batch) => {
+        await put(name, keepSeconds - age * 86_400, ...batch.flatMap(tallyArgs))
+      })
+    }
+  }
 }
