@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Refusal } from '../../shared/refusal.ts'
-import { isUsed, type Ended } from '../../gateway/front/counts/ended.ts'
-import { foldsOver } from '../../gateway/front/counts/folds.ts'
+import type { Ended } from '../../gateway/front/counts/ended.ts'
+import { countEnded } from '../../gateway/front/counts/folds.ts'
 import { Meters, RouteMeter } from '../../gateway/front/counts/meters.ts'
 import type { NearLimit } from '../../gateway/front/counts/near-limits.ts'
 import { openCounts } from '../../gateway/front/counts/request-counts.ts'
@@ -50,11 +50,7 @@ function counting() {
     closers: new Closers(),
   })
   counts.nearLimits.watch([2, 100])
-  const { ofAll, ofReal, ofUsed } = foldsOver(counts)
-  const end = (ended: Ended): void => {
-    for (const fold of [...ofAll, ...ofReal]) fold(ended)
-    if (isUsed(ended)) for (const fold of ofUsed) fold(ended)
-  }
+  const end = (ended: Ended): void => countEnded(ended, counts)
   return { ...counts, lines, near, end }
 }
 
@@ -133,7 +129,9 @@ t.test('every fold is in the list', (t) => {
   const folder = join(root, 'gateway', 'front', 'counts')
   const sources = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))
   const folds = sources.flatMap((source) =>
-    [...source.matchAll(/^export function (\w+)\([^)]*\): Fold\b/gm)].map(([, name = '']) => name),
+    [...source.matchAll(/^export function (\w+)\([^)]*: (?:Ended|Used)[,)]/gm)].map(
+      ([, name = '']) => name,
+    ),
   )
   t.ok(folds.length > 5)
   const list = readFileSync(join(folder, 'folds.ts'), 'utf8')

@@ -44,6 +44,3 @@ export type Used = Ended & Readonly<{ caller: Caller; standing: Standing }>
 export function isUsed(ended: Ended): ended is Used {
   return !ended.route.isFree && ended.caller !== undefined && ended.standing !== undefined
 }
-
-/** Counts one thing of a request. */
-export type Fold<Request = Ended> = (ended: Request) => void

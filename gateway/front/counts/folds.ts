@@ -1,40 +1,31 @@
 import { pathOf } from '../../../shared/service.ts'
-import { countAnswers, countNear, measure } from './answer-metrics.ts'
-import { firstFailure, type Fold, type Used } from './ended.ts'
+import { countAnswer, countNear, measure } from './answer-metrics.ts'
+import { firstFailure, isUsed, type Ended } from './ended.ts'
 import type { RequestCounts } from './request-counts.ts'
 import { countShadow } from './shadow-counts.ts'
 import { countRouteUse, countUse } from './usage-tallies.ts'
 
-export type Folds = Readonly<{
-  /** Of all requests. */
-  ofAll: readonly Fold[]
-  /** Of those that no test key wished to have acted. */
-  ofReal: readonly Fold[]
-  /** Of those that are usage of their caller. */
-  ofUsed: readonly Fold<Used>[]
-}>
+/**
+ * Counts everything of a request that has ended, one thing a line. V8 inlines calls that stand here one by one; a loop over a
+ * list of them took 50 ns more.
+ */
+export function countEnded(ended: Ended, counts: RequestCounts): void {
+  const { meters, tallies } = counts
+  countAnswer(ended, meters.refusals)
+  if (ended.record.act) return
 
-/** Everything that is counted when a request has ended. */
-export function foldsOver(counts: RequestCounts): Folds {
-  const { meters, tallies, recentRefusals, timeline, liveCounts, peaks, nearLimits } = counts
-  return {
-    ofAll: [countAnswers(meters.refusals)],
-    ofReal: [
-      measure(meters.own),
-      (ended) => liveCounts.count(ended),
-      (ended) => {
-        if (!ended.record.refusal && ended.status < firstFailure) return
-        recentRefusals.keep(ended, pathOf(ended.request))
-      },
-      (ended) => timeline.count(ended),
-    ],
-    ofUsed: [
-      countUse(tallies),
-      countRouteUse(tallies),
-      countNear(meters.near),
-      (used) => peaks.count(used),
-      (used) => nearLimits.count(used),
-      countShadow(meters.shadows, tallies),
-    ],
+  measure(ended, meters.own)
+  counts.liveCounts.count(ended)
+  counts.timeline.count(ended)
+  if (ended.record.refusal || ended.status >= firstFailure) {
+    counts.recentRefusals.keep(ended, pathOf(ended.request))
   }
+  if (!isUsed(ended)) return
+
+  countUse(ended, tallies)
+  countRouteUse(ended, tallies)
+  countNear(ended, meters.near)
+  counts.peaks.count(ended)
+  counts.nearLimits.count(ended)
+  countShadow(ended, meters.shadows, tallies)
 }

@@ -6,8 +6,8 @@ import type { Caller } from '../keys/caller.ts'
 import type { Terms } from '../keys/terms.ts'
 import { countsOf } from './caller-counts.ts'
 import { deprecatedCall } from './deprecated-calls.ts'
-import { isUsed, type CountedRoute, type Ended } from './ended.ts'
-import { foldsOver } from './folds.ts'
+import type { CountedRoute, Ended } from './ended.ts'
+import { countEnded } from './folds.ts'
 import { noPlan, testPlan } from './labels.ts'
 import type { RequestCounts } from './request-counts.ts'
 import { routeTallies } from './route-tallies.ts'
@@ -41,7 +41,6 @@ export type Recorder = Readonly<{
 export function recorder(options: RecorderOptions): Recorder {
   const { counts, earnedBan, hash, byRoute, clock, log } = options
   const { meters, tallies } = counts
-  const { ofAll, ofReal, ofUsed } = foldsOver(counts)
 
   return {
     answersOf({ path, upstream, isFree }) {
@@ -54,11 +53,7 @@ export function recorder(options: RecorderOptions): Recorder {
       }
       return (request, reply) => {
         const ended = endedOf(request, reply, route, clock)
-        if (!ended) return
-        for (const fold of ofAll) fold(ended)
-        if (ended.record.act) return
-        for (const fold of ofReal) fold(ended)
-        if (isUsed(ended)) for (const fold of ofUsed) fold(ended)
+        if (ended) countEnded(ended, counts)
       }
     },
 

@@ -1,36 +1,28 @@
 import { countsOf, type DayCounts } from './caller-counts.ts'
-import type { Fold, Used } from './ended.ts'
+import type { Used } from './ended.ts'
 import type { RouteTallies } from './route-tallies.ts'
 import type { Tallies } from './tallies.ts'
 import { admittedTally, pointTallies, refusedTally } from './use.ts'
 
 /** Tallies the use of a caller by outcome and status, and its points. */
-export function countUse(tallies: Tallies): Fold<Used> {
-  return (ended) => {
-    const { caller, record, status } = ended
-    const { usage } = countsOf(caller)
-    if (!isAdmitted(ended)) {
-      if (record.refusal) tallies.count(caller.id, usage, refusedTally(record.refusal))
-      return
-    }
+export function countUse(used: Used, tallies: Tallies): void {
+  const { caller, record, status } = used
+  const { usage } = countsOf(caller)
+  if (isAdmitted(used)) {
     tallies.count(caller.id, usage, admittedTally(status))
-    countPoints(tallies, ended, usage, pointTallies)
-  }
+    countPoints(used, tallies, usage, pointTallies)
+  } else if (record.refusal) tallies.count(caller.id, usage, refusedTally(record.refusal))
 }
 
 /** Tallies the same by route, where the configuration wishes it, and for no test key. */
-export function countRouteUse(tallies: Tallies): Fold<Used> {
-  return (ended) => {
-    const { caller, record, route } = ended
-    if (!route.tallies || caller.isTest) return
-    const routes = (countsOf(caller).routes ??= { latest: undefined })
-    if (!isAdmitted(ended)) {
-      if (record.refusal) tallies.count(caller.id, routes, route.tallies.refused)
-      return
-    }
+export function countRouteUse(used: Used, tallies: Tallies): void {
+  const { caller, record, route } = used
+  if (!route.tallies || caller.isTest) return
+  const routes = (countsOf(caller).routes ??= { latest: undefined })
+  if (isAdmitted(used)) {
     tallies.count(caller.id, routes, route.tallies.admitted)
-    countPoints(tallies, ended, routes, route.tallies)
-  }
+    countPoints(used, tallies, routes, route.tallies)
+  } else if (record.refusal) tallies.count(caller.id, routes, route.tallies.refused)
 }
 
 function isAdmitted({ record, standing }: Used): boolean {
@@ -39,8 +31,8 @@ function isAdmitted({ record, standing }: Used): boolean {
 
 /** Tallies how many points more or less than one it has cost; those that were given back are none. */
 function countPoints(
-  tallies: Tallies,
   { caller, record, standing }: Used,
+  tallies: Tallies,
   counts: DayCounts,
   { more, less }: Pick<RouteTallies, 'more' | 'less'>,
 ): void {

@@ -3,11 +3,10 @@ import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import { recordOf } from '../../keys/record.ts'
 import type { StoredKey } from '../../keys/key.ts'
-import { daysOf } from '../../counts/peak-store.ts'
 import { newQuota } from '../../limits/step.ts'
 import { auditText, rememberedEntries, type AuditEntry } from '../../records/audit-store.ts'
 import type { CopyGoal, Puts, StoredQuota } from '../copy.ts'
-import { putDays } from '../copy-remembered.ts'
+import { putsOfDays } from '../copy-days.ts'
 import { mergedAudit, mergedQuota } from '../merge.ts'
 import { claim } from './claim.ts'
 import { inUseSentence, keyLookups, inspectGoal } from './inspect-goal.ts'
@@ -16,10 +15,10 @@ import { embeddedLedger } from './ledger.ts'
 import { lastUseRows } from './last-uses.ts'
 import { linesIn } from './key-index.ts'
 import { newFile } from './new-file.ts'
-import { peakRows } from './peaks.ts'
+import { embeddedPeaks } from './peaks.ts'
 import { EmbeddedQuotas } from './quota.ts'
 import { stateFrom, textOf } from './quota-file.ts'
-import { tallyRows } from './tallies.ts'
+import { embeddedTallies } from './tallies.ts'
 
 /** SQLite's cache in KiB. It is large because a million keys are written in random order. */
 const cacheKb = 256 * 1_024
@@ -154,14 +153,18 @@ function putsInto(database: Database, mostRows: number, added: Added): Puts {
     }
   const each = <Item>(put: (item: Item) => void) =>
     inSteps((items: readonly Item[]) => items.forEach((item) => put(item)))
-  const { raise: raisePeak } = peakRows(database)
   const { put: putUses } = lastUseRows(database)
   const putKey = keyPutter(database)
+  const ofDays = putsOfDays({
+    tallies: embeddedTallies(database),
+    peaks: embeddedPeaks(database),
+    ledger: embeddedLedger(database),
+  })
   return {
     quotas: each(quotaPutter(database)),
-    tallies: each(tallyRows(database).raise),
-    peaks: each((peaks) => daysOf(peaks).forEach(raisePeak)),
-    ledger: inSteps(putDays(embeddedLedger(database))),
+    tallies: inSteps(ofDays.tallies),
+    peaks: inSteps(ofDays.peaks),
+    ledger: inSteps(ofDays.ledger),
     lastUses: each(({ key, uses }) => putUses(key, uses)),
     audit: inSteps((entries) => putAudit(database, entries)),
     keys: each((key) => {

@@ -1,15 +1,14 @@
 import { breathe } from '../../../../shared/breathe.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import { rememberedDays, type Tally, type TallyStore } from '../../counts/tally-store.ts'
+import type { CopiedCounts } from '../copy-days.ts'
 import { answerOf } from './answer.ts'
-import { addsOnce } from './batches.ts'
-import { adding, raising, type Merging } from './merging.ts'
+import { countSpace } from './count-space.ts'
 
 const pageSize = 1_000
 
 /** Tallies in a SQLite file, which several processes may have open. */
-export function embeddedTallies(database: Database): TallyStore {
-  const { add: addRow } = tallyRows(database)
+export function embeddedTallies(database: Database): TallyStore & CopiedCounts<Tally> {
   const forget = database.prepare('DELETE FROM tallies WHERE day <= ?')
   const page = database.prepare<[number, string, string, number], Tally>(
     `SELECT * FROM tallies WHERE (day, key, what) > (?, ?, ?) AND day <= ?
@@ -18,13 +17,20 @@ export function embeddedTallies(database: Database): TallyStore {
   const ofKey = database.prepare<[number, string], Tally>(
     'SELECT * FROM tallies WHERE day = ? AND key = ?',
   )
-  const addLines = (tallies: readonly Tally[]): void => {
-    for (const tally of tallies) addRow(tally)
-    forget.run(Math.max(...tallies.map(({ day }) => day)) - rememberedDays)
-  }
+  const counts = countSpace<Tally>(database, {
+    name: 'tallies',
+    merging: { count: 'sum', lastMs: 'max' },
+    writing: (merge) => {
+      const insert = database.prepare(
+        `INSERT INTO tallies VALUES (@day, @key, @what, @count, @lastMs) ${merge}`,
+      )
+      return (tally) => void insert.run(tally)
+    },
+    forget: (tallies) => forget.run(Math.max(...tallies.map(({ day }) => day)) - rememberedDays),
+  })
 
   return {
-    add: addsOnce(database, 'tallies', addLines),
+    ...counts,
 
     async *list(fromDay, toDay, key) {
       if (key !== undefined) {
@@ -47,16 +53,4 @@ export function embeddedTallies(database: Database): TallyStore {
       return Promise.resolve(tallies.filter(({ what, count }) => wanted.has(what) && count > 0))
     },
   }
-}
-
-const merging: Merging = { count: 'sum', lastMs: 'max' }
-
-/** Writes tallies: adds those of a gateway, or raises what is stored to those of another store. */
-export function tallyRows(database: Database) {
-  const put = (end: string): ((tally: Tally) => void) => {
-    const insert = `INSERT INTO tallies VALUES (@day, @key, @what, @count, @lastMs) ${end}`
-    const statement = database.prepare(insert)
-    return (tally) => void statement.run(tally)
-  }
-  return { add: put(adding(merging)), raise: put(raising(merging)) }
 }

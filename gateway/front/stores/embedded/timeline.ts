@@ -7,18 +7,13 @@ import {
   type TimelineStore,
 } from '../../counts/timeline-store.ts'
 import { answerOf } from './answer.ts'
-import { addsOnce } from './batches.ts'
-import { adding } from './merging.ts'
+import { countSpace } from './count-space.ts'
 
 /** Lines that are too many are looked for in one minute of this many. */
 const trimEvery = 30
 
 /** Timelines in a SQLite file, which several processes may have open. */
 export function embeddedTimeline(database: Database): TimelineStore {
-  const upsert = database.prepare(
-    `INSERT INTO refusals VALUES (@key, @minute, @code, @reason, @count, @limit, @used)
-     ${adding({ count: 'sum', limit: 'latest', used: 'max' })}`,
-  )
   const forget = database.prepare('DELETE FROM refusals WHERE minute < ?')
   const trim = database.prepare(
     `DELETE FROM refusals WHERE key = @key AND minute <
@@ -28,16 +23,23 @@ export function embeddedTimeline(database: Database): TimelineStore {
     `SELECT minute, code, reason, count, "limit", used FROM refusals
      WHERE key = ? AND minute BETWEEN ? AND ? ORDER BY minute DESC, count LIMIT ${mostLines}`,
   )
-  const addLines = (refusals: readonly RefusedKey[]): void => {
-    for (const refusal of refusals) {
-      upsert.run(refusal)
-      if (refusal.minute % trimEvery === 0) trim.run(refusal)
-    }
-    forget.run(Math.max(...refusals.map(({ minute }) => minute)) - keptMinutes)
-  }
+  const counts = countSpace<RefusedKey>(database, {
+    name: 'refusals',
+    merging: { count: 'sum', limit: 'latest', used: 'max' },
+    writing: (merge) => {
+      const insert = database.prepare(
+        `INSERT INTO refusals VALUES (@key, @minute, @code, @reason, @count, @limit, @used) ${merge}`,
+      )
+      return (refusal) => void insert.run(refusal)
+    },
+    forget: (refusals) => {
+      for (const refusal of refusals) if (refusal.minute % trimEvery === 0) trim.run(refusal)
+      forget.run(Math.max(...refusals.map(({ minute }) => minute)) - keptMinutes)
+    },
+  })
 
   return {
-    add: addsOnce(database, 'refusals', addLines),
+    ...counts,
 
     async list(key, fromMinute, toMinute) {
       return Promise.resolve(

@@ -4,7 +4,7 @@ import { rememberedDays } from '../../counts/tally-store.ts'
 import { dayMs } from '../../limits/step.ts'
 import { clashOf } from '../clash.ts'
 import { counted, type CopyGoal, type KeyClash, type Puts, type StoredQuota } from '../copy.ts'
-import { putDays } from '../copy-remembered.ts'
+import { putsOfDays } from '../copy-days.ts'
 import { answerOf } from './answer.ts'
 import { putAudit } from './copy-audit.ts'
 import type { RedisLocation } from './copy-source.ts'
@@ -13,25 +13,27 @@ import { redisKeys } from './keys.ts'
 import { putLastUses } from './last-uses.ts'
 import { redisLedger } from './ledger.ts'
 import { isCluster } from './library.ts'
-import { putPeaks } from './peaks.ts'
+import { redisPeaks } from './peaks.ts'
 import { hashOfState } from './quota-hash.ts'
 import { mastersOf, scanned } from './scan.ts'
 import { keyedScript, script, type RedisOptions } from './script.ts'
-import { putTallies, talliesName } from './tallies.ts'
+import { redisTallies, talliesName } from './tallies.ts'
 
 /** The time limit of a call. It is long, because only the copy waits. */
 const timeoutMs = 10_000
 
 /** Redis as the goal of a copy. Gateways may serve from it meanwhile. */
 export function redisGoal(location: RedisLocation): CopyGoal {
-  const { name, connection, prefix } = location
+  const { name, connection, prefix, clock } = location
   const added = { keys: 0 }
   const options = { connection, prefix, timeoutMs }
   const puts: Puts = {
     quotas: putQuotas(location),
-    tallies: putTallies(options, location.clock),
-    peaks: putPeaks(options),
-    ledger: putDays(redisLedger(options)),
+    ...putsOfDays({
+      tallies: redisTallies(options, clock),
+      peaks: redisPeaks(options),
+      ledger: redisLedger(options),
+    }),
     lastUses: putLastUses(options),
     audit: putAudit(options),
     keys: putKeys(options, added),

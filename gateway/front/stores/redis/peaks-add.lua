@@ -1,4 +1,4 @@
--- Adds peaks of quotas: the highest count of each day stays, refusals are summed; batches.lua stands before it.
+-- Adds peaks of quotas: the highest count of each day stays, refusals are summed; count-space.lua stands before it.
 -- ARGV from the fourth on: the number of days that are kept; then for each peak: quota, day, minute, used, refused by
 --       minute, refused by day
 -- Fields: a quota: its newest day, and then for each day back from it ';minute used', with ' refused refused' behind
@@ -11,7 +11,7 @@ local function merged(part, i)
   local m, u, bm, bd = string.match(part, '^(%d+) (%d+) ?(%d*) ?(%d*)$')
   if m then
     minute, used = math.max(minute, tonumber(m)), math.max(used, tonumber(u))
-    byMinute, byDay = byMinute + (tonumber(bm) or 0), byDay + (tonumber(bd) or 0)
+    byMinute, byDay = sum(byMinute, tonumber(bm) or 0), sum(byDay, tonumber(bd) or 0)
   end
   local text = string.format('%.0f %.0f', minute, used)
   if byMinute + byDay == 0 then return text end

@@ -1,9 +1,8 @@
 import { breathe } from '../../../../shared/breathe.ts'
-import { daysOf, type PeakStore, type QuotaDay, type QuotaPeaks } from '../../counts/peak-store.ts'
+import type { PeakStore, QuotaDay, QuotaPeaks } from '../../counts/peak-store.ts'
 import { rememberedDays } from '../../counts/tally-store.ts'
-import type { Puts } from '../copy.ts'
-import { addsOnce, grouped } from './batches.ts'
-import { inBatches } from './in-batches.ts'
+import type { CopiedCounts } from '../copy-days.ts'
+import { countSpace } from './count-space.ts'
 import { fieldsAtOnce, fieldsOf, readTimeoutMs } from './scan.ts'
 import { keyedScript, type RedisOptions } from './script.ts'
 
@@ -20,7 +19,7 @@ const groupsAtOnce = 2
  * Peaks in Redis: quotas in groups, a hash each, and all days of a quota in one text, because a name for each day would
  * take more memory than its numbers: 90 days of 100,000 quotas take 83 MB.
  */
-export function redisPeaks(options: RedisOptions): PeakStore {
+export function redisPeaks(options: RedisOptions): PeakStore & CopiedCounts<QuotaDay> {
   const { connection, prefix, timeoutMs } = options
   const read = keyedScript({
     connection,
@@ -30,10 +29,10 @@ export function redisPeaks(options: RedisOptions): PeakStore {
   const hashOf = (group: number): string => hashOfGroup(prefix, group)
 
   return {
-    add: addsOnce<QuotaDay>(options, {
+    ...countSpace<QuotaDay>(options, {
       file: 'peaks-add.lua',
       hashOf: ({ quota }) => peakHash(prefix, quota),
-      keepSeconds,
+      keepSeconds: () => keepSeconds,
       argsOf: (peaks) => [rememberedDays, ...peaks.flatMap(numbersOf)],
     }),
 
@@ -110,35 +109,6 @@ function numbersIn(text: string, fromDay: number, toDay: number): number[] {
     number = 0
   }
   return found
-}
-
-/** The most quotas with up to 90 days each per script call: merging one with what is stored takes some 0.1 ms. */
-const quotasAtOnce = 20
-
-/** Puts peaks of another store: of a day that is stored already, the larger numbers win. */
-export function putPeaks(options: RedisOptions): Puts['peaks'] {
-  const put = keyedScript({ ...options, file: 'copy-peaks.lua' })
-  return async (peaks) => {
-    for (const [name, some] of grouped(peaks, ({ quota }) => peakHash(options.prefix, quota))) {
-      await inBatches(some, quotasAtOnce, async (batch) => {
-        const args = batch.flatMap((each) => [each.quota, peaksText(each)])
-        await put(name, rememberedDays, keepSeconds, ...args)
-      })
-    }
-  }
-}
-
-/** The field of a quota, which peaks-add.lua describes. */
-function peaksText(peaks: QuotaPeaks): string {
-  const days = daysOf(peaks).sort((a, b) => b.day - a.day)
-  const newest = days[0]?.day ?? 0
-  const parts: string[] = []
-  for (const { day, minute, used, refusedByMinute, refusedByDay } of days) {
-    while (parts.length < newest - day) parts.push('')
-    const isRefused = refusedByMinute + refusedByDay > 0
-    parts.push(`${minute} ${used}${isRefused ? ` ${refusedByMinute} ${refusedByDay}` : ''}`)
-  }
-  return `${newest};${parts.join(';')}`
 }
 
 /** The name of the hash that a quota is in. */

@@ -1,10 +1,11 @@
--- Adds tallies of one day; batches.lua stands before it.
+-- Adds tallies of one day; count-space.lua stands before it.
 -- ARGV from the fourth on: the day; then for each tally: name, count and time
+local function merge(field, value, merged)
+  local before = tonumber(redis.call('HGET', hash, field) or 0)
+  redis.call('HSET', hash, field, string.format('%.0f', merged(before, value)))
+end
 for i = 5, #ARGV, 3 do
-  redis.call('HINCRBY', hash, 'count ' .. ARGV[i], ARGV[i + 1])
-  local at = tonumber(ARGV[i + 2])
-  if at > 0 and at > tonumber(redis.call('HGET', hash, 'last ' .. ARGV[i]) or 0) then
-    redis.call('HSET', hash, 'last ' .. ARGV[i], ARGV[i + 2])
-  end
+  merge('count ' .. ARGV[i], tonumber(ARGV[i + 1]), sum)
+  if ARGV[i + 2] ~= '0' then merge('last ' .. ARGV[i], tonumber(ARGV[i + 2]), math.max) end
 end
 return added(ARGV[4])

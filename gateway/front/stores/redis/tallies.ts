@@ -7,10 +7,9 @@ import {
 } from '../../counts/tally-store.ts'
 import type { Clock } from '../../../../shared/clock.ts'
 import { dayMs } from '../../limits/step.ts'
-import type { Puts } from '../copy.ts'
+import type { CopiedCounts } from '../copy-days.ts'
 import { answerOf } from './answer.ts'
-import { addsOnce, grouped } from './batches.ts'
-import { batchSize, inBatches } from './in-batches.ts'
+import { countSpace } from './count-space.ts'
 import { fieldsAtOnce, fieldsOf, readTimeoutMs } from './scan.ts'
 import { keyedScript, type RedisOptions } from './script.ts'
 
@@ -20,7 +19,10 @@ const keepSeconds = (rememberedDays + 1) * 86_400
 const givenAtOnce = 1_000
 
 /** Tallies in Redis, a hash a day. */
-export function redisTallies(options: RedisOptions): TallyStore {
+export function redisTallies(
+  options: RedisOptions,
+  clock: Clock = Date.now,
+): TallyStore & CopiedCounts<Tally> {
   const { connection, prefix, timeoutMs } = options
   const read = keyedScript({
     connection,
@@ -30,10 +32,11 @@ export function redisTallies(options: RedisOptions): TallyStore {
   const hashOf = (day: number): string => talliesName(prefix, day)
 
   return {
-    add: addsOnce<Tally>(options, {
+    ...countSpace<Tally>(options, {
       file: 'tallies-add.lua',
       hashOf: ({ day }) => hashOf(day),
-      keepSeconds,
+      keepSeconds: ([{ day = 0 } = {}], isCopy) =>
+        isCopy ? keepSeconds - (Math.floor(clock() / dayMs) - day) * (dayMs / 1_000) : keepSeconds,
       argsOf: (tallies) => [tallies[0]?.day ?? 0, ...tallies.flatMap(tallyArgs)],
     }),
 
@@ -93,18 +96,4 @@ function tallyArgs({ key, what, count, lastMs }: Tally): (string | number)[] {
 /** The name of the hash of a day. */
 export function talliesName(prefix: string, day: number): string {
   return `${prefix}{tallies:${day}}`
-}
-
-/** Puts tallies of another store: the larger count wins. */
-export function putTallies(options: RedisOptions, clock: Clock): Puts['tallies'] {
-  const put = keyedScript({ ...options, file: 'copy-tallies.lua' })
-  return async (tallies) => {
-    const today = Math.floor(clock() / dayMs)
-    for (const [name, ofDay] of grouped(tallies, ({ day }) => talliesName(options.prefix, day))) {
-      const age = today - (ofDay[0]?.day ?? today)
-      await inBatches(ofDay, batchSize, async (batch) => {
-        await put(name, keepSeconds - age * 86_400, ...batch.flatMap(tallyArgs))
-      })
-    }
-  }
 }

@@ -1,4 +1,4 @@
--- Adds refusals to the timeline of a key; batches.lua stands before it.
+-- Adds refusals to the timeline of a key; count-space.lua stands before it.
 -- ARGV from the fourth on: the first hour that is kept, the most lines; then for each line: hour, "minute code reason",
 --       count, limit, used
 -- Fields: an hour since 1970: its lines, each ";minute code reason count limit used"

@@ -6,7 +6,7 @@ import {
   type TimelineStore,
 } from '../../counts/timeline-store.ts'
 import { answerOf } from './answer.ts'
-import { addsOnce } from './batches.ts'
+import { countSpace } from './count-space.ts'
 import type { RedisOptions } from './script.ts'
 
 const hourMinutes = 60
@@ -19,10 +19,10 @@ export function redisTimeline(options: RedisOptions): TimelineStore {
   const hashOf = (key: string): string => `${prefix}{timeline:${key}}`
 
   return {
-    add: addsOnce<RefusedKey>(options, {
+    ...countSpace<RefusedKey>(options, {
       file: 'timeline-add.lua',
       hashOf: ({ key }) => hashOf(key),
-      keepSeconds,
+      keepSeconds: () => keepSeconds,
       argsOf: (refusals) => {
         const latest = Math.max(...refusals.map(({ minute }) => minute))
         const firstHour = Math.floor((latest - keptMinutes) / hourMinutes)

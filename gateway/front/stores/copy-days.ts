@@ -1,10 +1,17 @@
 import { rememberedDays, type Tally, type TallyStore } from '../counts/tally-store.ts'
-import type { PeakStore } from '../counts/peak-store.ts'
+import type { CountStore } from '../counts/batch.ts'
+import { daysOf, type PeakStore, type QuotaDay } from '../counts/peak-store.ts'
 import { ledgerDays, type LedgerStore } from '../records/ledger-store.ts'
 import { dayMs } from '../limits/step.ts'
 import type { Puts, Reads } from './copy.ts'
 
 const batchSize = 2_000
+
+/** A store of counts that may be the goal of a copy. */
+export interface CopiedCounts<Line> extends CountStore<Line> {
+  /** Puts lines of another store. Of a line that is stored already, the larger numbers stay. */
+  raise(lines: readonly Line[]): Promise<void>
+}
 
 /** The reads of spaces that any technology gives day by day. */
 export function readsOfDays(
@@ -35,12 +42,22 @@ export function readsOfDays(
   }
 }
 
-/** Puts closed days into a ledger, in which one that is closed already stays as it is. */
-export function putDays(ledger: LedgerStore): Puts['ledger'] {
-  return async (days) => {
-    for (const closed of days) {
-      await ledger.begin(closed.day)
-      await ledger.close(closed)
-    }
+/** Puts of the same spaces. A day of the ledger that is closed already stays as it is. */
+export function putsOfDays(
+  stores: Readonly<{
+    tallies: CopiedCounts<Tally>
+    peaks: CopiedCounts<QuotaDay>
+    ledger: LedgerStore
+  }>,
+): Pick<Puts, 'tallies' | 'peaks' | 'ledger'> {
+  return {
+    tallies: (tallies) => stores.tallies.raise(tallies),
+    peaks: (peaks) => stores.peaks.raise(peaks.flatMap(daysOf)),
+    async ledger(days) {
+      for (const closed of days) {
+        await stores.ledger.begin(closed.day)
+        await stores.ledger.close(closed)
+      }
+    },
   }
 }
