@@ -30,7 +30,7 @@ function counting(most = 100) {
   const counts = [...'gfedcba'].map((name) => ({ name, count: 0, isWaiting: false }))
   const count = (names: string): void => {
     for (const each of counts) {
-      if (names.includes(each.name) && waiting.add(each)) each.count++
+      if (names.includes(each.name) && waiting.wait(each)) each.count++
     }
   }
   const written = (): string[] => added.map(({ lines }) => lines.flat().join(''))

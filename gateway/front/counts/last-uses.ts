@@ -11,36 +11,35 @@ export type LastUsesOptions = Readonly<{ store: LastUseStore; clock: Clock }>
  * Notes when tokens were used last. It is no fold over requests that have ended, because one that is open for days has
  * used its token when it began.
  */
-export class LastUses {
+export class LastUses extends Waiting<LatestUse, TokenUse> {
   readonly #options: LastUsesOptions
-  readonly #waiting: Waiting<LatestUse, TokenUse>
   /** Whether the store knows since when uses are noted. */
   #hasBegun = false
 
   constructor(options: LastUsesOptions) {
-    this.#options = options
     const { store, clock } = options
-    this.#waiting = new Waiting<LatestUse, TokenUse>({
+    super({
       most: 100_000,
       batchSize: 250,
       take: useOf,
       add: ({ lines }) => store.note(lines, clock()),
       orderBy: ({ caller }) => caller.id,
     })
+    this.#options = options
   }
 
   /** Notes a request of a caller, whatever it will be answered. */
   add(caller: Caller, nowMs: number): void {
     const counts = countsOf(caller)
     const use = (counts.use ??= { isWaiting: false, caller, atMs: nowMs })
-    if (this.#waiting.add(use)) use.atMs = nowMs
+    if (this.wait(use)) use.atMs = nowMs
   }
 
-  async write(): Promise<void> {
+  override async write(): Promise<void> {
     const { store, clock } = this.#options
     if (!this.#hasBegun) await store.note([], clock())
     this.#hasBegun = true
-    await this.#waiting.write()
+    await super.write()
   }
 }
 

@@ -10,11 +10,9 @@ const none = 0
  * Notes the highest use of quotas. A request costs two comparisons and, if it is the caller's first since the last time,
  * an entry in a list: 10 ns.
  */
-export class Peaks {
-  readonly #waiting: Waiting<DayUse, QuotaDay>
-
+export class Peaks extends Waiting<DayUse, QuotaDay> {
   constructor(store: Pick<PeakStore, 'add'>) {
-    this.#waiting = new Waiting<DayUse, QuotaDay>({
+    super({
       most: 200_000,
       // Redis takes a batch in one call a group of quotas, so that large ones spare calls.
       batchSize: 5_000,
@@ -32,16 +30,12 @@ export class Peaks {
       peak = { isWaiting: false, quota: caller.quota, day, ...noUse }
       counts.peak = peak
     }
-    if (!this.#waiting.add(peak)) return
+    if (!this.wait(peak)) return
     const used = dayUsed - dayGivenBack
     if (minuteUsed > peak.minute) peak.minute = minuteUsed
     if (used > peak.used) peak.used = used
     if (refusedBy === 'minute') peak.refusedByMinute++
     else if (refusedBy === 'day') peak.refusedByDay++
-  }
-
-  write(): Promise<void> {
-    return this.#waiting.write()
   }
 }
 

@@ -5,19 +5,18 @@ import type { Tally, TallyStore } from './tally-store.ts'
 import { Waiting } from './waiting.ts'
 
 /** Counts by day what keys do. */
-export class Tallies {
+export class Tallies extends Waiting<DayCount, Tally> {
   readonly #clock: Clock
-  readonly #waiting: Waiting<DayCount, Tally>
 
   constructor(store: Pick<TallyStore, 'add'>, clock: Clock) {
-    this.#clock = clock
-    this.#waiting = new Waiting<DayCount, Tally>({
+    super({
       most: 200_000,
       batchSize: 200,
       take: taken,
       add: (batch) => store.add(batch),
       orderBy: ({ key }) => key,
     })
+    this.#clock = clock
   }
 
   /** Counts one thing that a key has done, or `amount` of it; `isDated` keeps the time of the last one, too. */
@@ -33,13 +32,9 @@ export class Tallies {
       counted = { isWaiting: false, key, what, day, count: 0, lastMs: 0, next }
       counts.latest = counted
     }
-    if (!this.#waiting.add(counted)) return
+    if (!this.wait(counted)) return
     counted.count += amount
     if (isDated) counted.lastMs = nowMs
-  }
-
-  write(): Promise<void> {
-    return this.#waiting.write()
   }
 }
 

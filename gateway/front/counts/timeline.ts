@@ -6,11 +6,9 @@ import type { RefusedKey, TimelineStore } from './timeline-store.ts'
 import { Waiting } from './waiting.ts'
 
 /** Counts by minute why keys were refused. */
-export class Timeline {
-  readonly #waiting: Waiting<MinuteCount, RefusedKey>
-
+export class Timeline extends Waiting<MinuteCount, RefusedKey> {
   constructor(store: Pick<TimelineStore, 'add'>) {
-    this.#waiting = new Waiting<MinuteCount, RefusedKey>({
+    super({
       most: 20_000,
       batchSize: 100,
       take: taken,
@@ -24,16 +22,12 @@ export class Timeline {
     if (!refusal || !caller) return
     const { code, reason = code } = refusal
     const counted = countOf(caller, Math.floor(atMs / minuteMs), code, reason)
-    if (!this.#waiting.add(counted)) return
+    if (!this.wait(counted)) return
     counted.count++
     if (!standing || !refusedBy) return
     const { decision, limits } = standing
     counted.limit = refusedBy === 'minute' ? limits.perMinute : limits.perDay
     counted.used = refusedBy === 'minute' ? decision.minuteUsed : decision.dayUsed
-  }
-
-  write(): Promise<void> {
-    return this.#waiting.write()
   }
 }
 

@@ -35,7 +35,7 @@ export class Waiting<Count extends Waits, Line> {
   }
 
   /** Lets a count wait, before something is added to it; `false` if too many do. */
-  add(count: Count): boolean {
+  wait(count: Count): boolean {
     if (count.isWaiting) return true
     if (this.#size >= this.#options.most) return false
     this.#size++
