@@ -16,10 +16,6 @@ type PeakRow = readonly [id: number, ...numbers: [number, number, number, number
  * writes touch the pages of one day only. Quotas have numbers there, because their names are longer than the row.
  */
 export function embeddedPeaks(database: Database): PeakStore & CopiedCounts<QuotaDay> {
-  /** The day by which the oldest ones were forgotten last. */
-  let forgottenUpTo = 0
-  const forget = database.prepare('DELETE FROM peaks WHERE day <= ?')
-  const forgetQuotas = database.prepare('DELETE FROM peakQuotas WHERE lastDay <= ?')
   const highestId = database.prepare<[], number | null>('SELECT max(id) FROM peakQuotas').pluck()
   const names = database.prepare<[number, number], { id: number; quota: string }>(
     'SELECT id, quota FROM peakQuotas WHERE id BETWEEN ? AND ?',
@@ -31,35 +27,8 @@ export function embeddedPeaks(database: Database): PeakStore & CopiedCounts<Quot
     )
     .raw()
 
-  const keep = database.prepare(
-    `INSERT INTO peakQuotas (quota, lastDay) VALUES (@quota, @day)
-     ON CONFLICT DO UPDATE SET lastDay = max(lastDay, excluded.lastDay)`,
-  )
-  const counts = countSpace<QuotaDay>(database, {
-    name: 'peaks',
-    merging: { minute: 'max', used: 'max', refusedByMinute: 'sum', refusedByDay: 'sum' },
-    writing: (merge) => {
-      const insert = database.prepare(
-        `INSERT INTO peaks SELECT @day, id, @minute, @used, @refusedByMinute, @refusedByDay
-         FROM peakQuotas WHERE quota = @quota AND lastDay >= @day ${merge}`,
-      )
-      return (peak) => {
-        if (insert.run(peak).changes > 0) return
-        keep.run(peak)
-        insert.run(peak)
-      }
-    },
-    forget: (peaks) => {
-      const newest = Math.max(...peaks.map(({ day }) => day))
-      if (newest <= forgottenUpTo) return
-      forgottenUpTo = newest
-      forget.run(newest - rememberedDays)
-      forgetQuotas.run(newest - rememberedDays)
-    },
-  })
-
   return {
-    ...counts,
+    ...peakSpace(database),
 
     async *list(fromDay, toDay) {
       const highest = answerOf(() => highestId.get()) ?? 0
@@ -83,4 +52,37 @@ export function embeddedPeaks(database: Database): PeakStore & CopiedCounts<Quot
       }
     },
   }
+}
+
+function peakSpace(database: Database): CopiedCounts<QuotaDay> {
+  const forget = database.prepare('DELETE FROM peaks WHERE day <= ?')
+  const forgetQuotas = database.prepare('DELETE FROM peakQuotas WHERE lastDay <= ?')
+  const keep = database.prepare(
+    `INSERT INTO peakQuotas (quota, lastDay) VALUES (@quota, @day)
+     ON CONFLICT DO UPDATE SET lastDay = max(lastDay, excluded.lastDay)`,
+  )
+  // Quotas are looked through once a day.
+  let newestDay = 0
+  return countSpace<QuotaDay>(database, {
+    name: 'peaks',
+    merging: { minute: 'max', used: 'max', refusedByMinute: 'sum', refusedByDay: 'sum' },
+    writing: (merge) => {
+      const insert = database.prepare(
+        `INSERT INTO peaks SELECT @day, id, @minute, @used, @refusedByMinute, @refusedByDay
+         FROM peakQuotas WHERE quota = @quota AND lastDay >= @day ${merge}`,
+      )
+      return (peak) => {
+        if (insert.run(peak).changes > 0) return
+        keep.run(peak)
+        insert.run(peak)
+      }
+    },
+    forget: (peaks) => {
+      const newest = Math.max(...peaks.map(({ day }) => day))
+      if (newest <= newestDay) return
+      newestDay = newest
+      forget.run(newest - rememberedDays)
+      forgetQuotas.run(newest - rememberedDays)
+    },
+  })
 }

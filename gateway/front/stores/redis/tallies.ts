@@ -23,12 +23,8 @@ export function redisTallies(
   options: RedisOptions,
   clock: Clock = Date.now,
 ): TallyStore & CopiedCounts<Tally> {
-  const { connection, prefix, timeoutMs } = options
-  const read = keyedScript({
-    connection,
-    timeoutMs: Math.max(timeoutMs, readTimeoutMs),
-    file: 'tallies-read.lua',
-  })
+  const { connection, prefix } = options
+  const readDay = dayReader(options)
   const hashOf = (day: number): string => talliesName(prefix, day)
 
   return {
@@ -42,7 +38,7 @@ export function redisTallies(
 
     async *list(fromDay, toDay, key) {
       for (let day = fromDay; day <= toDay; day++) {
-        const { counts, lasts } = await ofDay(day, key)
+        const { counts, lasts } = await readDay(hashOf(day), key)
         let given = 0
         for (const [name, count] of counts) {
           const end = name.indexOf(' ')
@@ -69,16 +65,23 @@ export function redisTallies(
       return found
     },
   }
+}
 
-  type Numbers = Map<string, number>
+type Numbers = Map<string, number>
 
-  async function ofDay(day: number, key?: string): Promise<{ counts: Numbers; lasts: Numbers }> {
+/** Makes the function that reads a day's counts and times of the last ones, by key and thing. */
+function dayReader({ connection, timeoutMs }: RedisOptions) {
+  const read = keyedScript({
+    connection,
+    timeoutMs: Math.max(timeoutMs, readTimeoutMs),
+    file: 'tallies-read.lua',
+  })
+  return async (hash: string, key?: string): Promise<{ counts: Numbers; lasts: Numbers }> => {
     const counts: Numbers = new Map()
     const lasts: Numbers = new Map()
     // Ids of keys have no characters that are special in a pattern.
     const match = key === undefined ? '*' : `* ${key} *`
-    const readFrom = (cursor: string) => read(hashOf(day), cursor, match, fieldsAtOnce)
-    for await (const fields of fieldsOf(readFrom)) {
+    for await (const fields of fieldsOf((cursor) => read(hash, cursor, match, fieldsAtOnce))) {
       for (const [field, value] of fields) {
         if (field.startsWith('count ')) counts.set(field.slice('count '.length), Number(value))
         else if (field.startsWith('last ')) lasts.set(field.slice('last '.length), Number(value))
