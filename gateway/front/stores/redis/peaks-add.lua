@@ -18,12 +18,20 @@ local function merged(part, i)
   return text .. string.format(' %.0f %.0f', byMinute, byDay)
 end
 
-local latest = 0
+local latest, quota, newest, parts = 0, nil, nil, nil
+local function keep()
+  if quota then redis.call('HSET', hash, quota, string.format('%.0f', newest) .. parts) end
+end
 for i = 5, #ARGV, 6 do
-  local quota, day = ARGV[i], tonumber(ARGV[i + 1])
+  local day = tonumber(ARGV[i + 1])
   latest = math.max(latest, day)
-  local newest, parts = string.match(redis.call('HGET', hash, quota) or '', '^(%d+)(.*)$')
-  if not newest then newest, parts = day, ';' end
+  -- In a copy, the days of one quota come together.
+  if ARGV[i] ~= quota then
+    keep()
+    quota = ARGV[i]
+    newest, parts = string.match(redis.call('HGET', hash, quota) or '', '^(%d+)(.*)$')
+    if not newest then newest, parts = day, ';' end
+  end
   local back = newest - day
   if back < 0 then
     -- Days without use lie between.
@@ -48,9 +56,9 @@ for i = 5, #ARGV, 6 do
     end
     local to = string.find(parts, ';', from + 1, true) or #parts + 1
     parts = string.sub(parts, 1, from) .. merged(string.sub(parts, from + 1, to - 1), i + 2) .. string.sub(parts, to)
-    redis.call('HSET', hash, quota, string.format('%.0f', newest) .. parts)
   end
 end
+keep()
 
 -- Once a day: forgets quotas that aren't used any more, and gateways that are gone.
 local swept = tonumber(redis.call('HGET', hash, '@') or 0)
