@@ -44,8 +44,9 @@ export type DayUse = Waits & {
 export type LatestUse = Waits & { readonly caller: Caller; atMs: number }
 
 /** The counts of one caller that its next request continues. */
-export class CallerCounts {
-  readonly usage: DayCounts = { latest: undefined }
+export class CallerCounts implements DayCounts {
+  /** The usage that was counted last. */
+  latest: DayCount | undefined
   /** Apart from the others, so that these aren't looked for among those of many routes. */
   routes: DayCounts | undefined
   refusals: MinuteCount | undefined

@@ -66,7 +66,7 @@ export function recorder(options: RecorderOptions): Recorder {
 
     deprecatedCall(caller, operation) {
       meters.deprecated.add(operation, planOf(caller))
-      tallies.count(caller.id, countsOf(caller).usage, deprecatedCall(operation), true)
+      tallies.count(caller.id, countsOf(caller), deprecatedCall(operation), true)
     },
   }
 }

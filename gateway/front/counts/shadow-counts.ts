@@ -11,13 +11,13 @@ export function countShadow(used: Used, shadows: Counts, tallies: Tallies): void
   const { caller, plan, record, standing } = used
   const shadow = record.terms?.shadow
   if (!shadow || !isJudged(standing.decision)) return
-  const { usage } = countsOf(caller)
-  tallies.count(caller.id, usage, shadow.tallies.all)
+  const counts = countsOf(caller)
+  tallies.count(caller.id, counts, shadow.tallies.all)
   const windows = wouldRefuse(shadow, standing.decision)
   if (!windows) return
   for (const window of windowNames) {
     if (!windows.includes(window)) continue
     shadows.add(plan, window)
-    tallies.count(caller.id, usage, shadow.tallies[window], true)
+    tallies.count(caller.id, counts, shadow.tallies[window], true)
   }
 }

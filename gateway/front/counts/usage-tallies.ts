@@ -7,11 +7,11 @@ import { admittedTally, pointTallies, refusedTally } from './use.ts'
 /** Tallies the use of a caller by outcome and status, and its points. */
 export function countUse(used: Used, tallies: Tallies): void {
   const { caller, record, status } = used
-  const { usage } = countsOf(caller)
+  const counts = countsOf(caller)
   if (isAdmitted(used)) {
-    tallies.count(caller.id, usage, admittedTally(status))
-    countPoints(used, tallies, usage, pointTallies)
-  } else if (record.refusal) tallies.count(caller.id, usage, refusedTally(record.refusal))
+    tallies.count(caller.id, counts, admittedTally(status))
+    countPoints(used, tallies, counts, pointTallies)
+  } else if (record.refusal) tallies.count(caller.id, counts, refusedTally(record.refusal))
 }
 
 /** Tallies the same by route, where the configuration wishes it, and for no test key. */
