@@ -127,8 +127,7 @@ export function statusOf({ raw, statusCode }: FastifyReply): number {
 }
 
 /** The path of a request, without its query. */
-export function pathOf(request: FastifyRequest): string {
-  const { url } = request
+export function pathOf({ url }: Pick<FastifyRequest, 'url'>): string {
   const query = url.indexOf('?')
   return query < 0 ? url : url.slice(0, query)
 }

@@ -23,7 +23,7 @@ import { noPlan, noRoute } from './counts/labels.ts'
 import { wouldRefuse } from './limits/shadow.ts'
 import { usedBy, type Decision } from './limits/step.ts'
 import { byLimit, shortest } from '../../shared/windows.ts'
-import { refusedBy } from './counts/use.ts'
+import { windowRefusing } from './counts/use.ts'
 import { addTimes, outcomeOf, RequestRecord } from './request-record.ts'
 import { LogThrottle } from './http/log-throttle.ts'
 import { stalledMs } from './forwarding/target-attempt.ts'
@@ -240,7 +240,7 @@ function describe(line: LogLine, request: FastifyRequest): void {
     return
   }
   if (refusal?.reason) line['reason'] = refusal.reason
-  const window = refusal && refusedBy(refusal)
+  const window = refusal && windowRefusing(refusal)
   if (window) line['window'] = window
   const shadow = record.terms?.shadow
   const windows = shadow && record.standing && wouldRefuse(shadow, record.standing.decision)
@@ -270,9 +270,10 @@ function malformedRefuser(front: Front, config: Config, trustedProxies: Ranges):
     const record = Object.assign(new RequestRecord(noRouteAtAll), { refusal, standing })
     const { status } = refusal
     const atMs = standing.decision.nowMs
-    const origin = { upstream: '', config: config.hash }
+    const route = { upstream: '', config: config.hash }
+    const request = { id, method: '' }
     const endedAtMs = performance.now()
-    front.recentRefusals.keep({ id, method: '', path: '', status, atMs, endedAtMs }, record, origin)
+    front.recentRefusals.keep({ request, record, route, status, atMs, endedAtMs }, '')
     front.liveCounts.malformed(record, endedAtMs)
     return refusal.with({ ...rateHeaders(standing, config.ietfHeaders), 'x-request-id': id })
   }

@@ -96,7 +96,7 @@ test('task 2: a limit is tried, saved and watched from its plan’s page', async
   const admin = await startWithRedis(t, { admin: saving })
   const { key, headers } = await admin.gateway.key({ name: 'Busy' })
   for (let i = 0; i < 6; i++) await admin.gateway.call('GET', '/v1/x', undefined, headers)
-  await admin.gateway.app.front.tallying.flush()
+  await admin.gateway.app.front.flushCounts()
   const page = await open(admin.url, { place: 'plans' })
   const began = performance.now()
   await page.getByRole('link', { name: 'free' }).press('Enter')

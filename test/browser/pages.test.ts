@@ -127,7 +127,7 @@ test('hostile names are texts on every page, and move nothing', async (t, open) 
     await admin.ask('PATCH', `/admin/keys/${key.id}`, { note: name })
     shownBy.push(`callers/${key.id}`, `requests/hostile-${i}`)
   }
-  await admin.gateway.app.front.tallying.flush()
+  await admin.gateway.app.front.flushCounts()
   const page = await open(admin.url, { viewport: { width: 320, height: 800 } })
   for (const place of [...places, 'plans/free', ...shownBy]) {
     await go(page, place)

@@ -120,7 +120,7 @@ test('the page shows how a key stands, and rotates it', async (t, open) => {
   for (const path of ['/v1/pets', '/v1/pets/1', '/v1/pets/2']) {
     await gateway.call('GET', path, undefined, headers)
   }
-  await gateway.app.front.tallying.flush()
+  await gateway.app.front.flushCounts()
   const page = await visit(open, gateway.url)
   await enterKey(page, token)
   const standing = page.getByRole('region', { name: 'How you stand' })
@@ -225,7 +225,7 @@ test('axe finds nothing on it, in light and dark, empty and full', async (t, ope
   const gateway = await startPages(t, { more: retiring })
   const { token, headers } = await gateway.key({ account: 'acme' })
   await gateway.call('GET', '/v1/pets/1', undefined, headers)
-  await gateway.app.front.tallying.flush()
+  await gateway.app.front.flushCounts()
   const page = await visit(open, gateway.url, { bypassCSP: true })
   await page.evaluate(axe)
   const inBoth = async (name: string): Promise<void> => {
@@ -257,7 +257,7 @@ test('nothing scrolls sideways at 320 px or at 200 %', async (t, open) => {
     // Each has a second of its own, in which it may ask for usage.
     const { token, headers } = await gateway.key({ name, account: name })
     await gateway.call('GET', '/v1/pets/1', undefined, headers)
-    await gateway.app.front.tallying.flush()
+    await gateway.app.front.flushCounts()
     const page = await visit(open, gateway.url, { ...size, reducedMotion: 'reduce' })
     t.ok(await isNarrow(page), name)
     await picture(page, `portal-${name.replaceAll(/\W+/g, '')}`)

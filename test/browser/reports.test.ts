@@ -134,7 +134,7 @@ test('Now shows what was sent, live', async (t, open) => {
   t.equal(await strip.getByText('25 in the last minute').count(), 1)
   await page.getByRole('button', { name: 'Go on' }).click()
   await strip.getByText('26 in the last minute').waitFor()
-  await gateway.app.front.tallying.flush()
+  await gateway.app.front.flushCounts()
   await page.getByLabel('a day').check()
   await page.getByText('In 24 hours').waitFor()
   await picture(page, 'now-live')

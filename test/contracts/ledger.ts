@@ -65,19 +65,31 @@ export function ledgerContract(
     await use('limiter:somebody', 9)
     // The use of a test key is on no bill.
     await use(`key:${trial}`, 50)
-    await first.tallies.add('1', [
-      ...[
-        tally(one, 'admitted 2xx', 1),
-        tally(one, 'points more', 4),
-        tally(trial, 'admitted 2xx', 1),
-        tally(two, 'admitted 5xx', 1),
+    await first.tallies.add({
+      by: 'g1',
+      number: 1,
+      lines: [
+        ...[
+          tally(one, 'admitted 2xx', 1),
+          tally(one, 'points more', 4),
+          tally(trial, 'admitted 2xx', 1),
+          tally(two, 'admitted 5xx', 1),
+        ],
+        ...[tally(two, 'points more', 4), tally(alone.id, 'refused expired', 7)],
+        // The two gateways of the account's keys, one of which was killed with what it had counted of a route.
+        ...[
+          tally(one, reads.admitted, 1),
+          tally(one, reads.more, 4),
+          tally(two, writes.admitted, 1),
+        ],
+        ...[
+          tally(two, writes.more, 5),
+          tally(two, writes.less, 1),
+          tally(trial, reads.admitted, 9),
+        ],
+        ...[tally(alone.id, reads.refused, 7), tally(two, 'route gone', 5)],
       ],
-      ...[tally(two, 'points more', 4), tally(alone.id, 'refused expired', 7)],
-      // The two gateways of the account's keys, one of which was killed with what it had counted of a route.
-      ...[tally(one, reads.admitted, 1), tally(one, reads.more, 4), tally(two, writes.admitted, 1)],
-      ...[tally(two, writes.more, 5), tally(two, writes.less, 1), tally(trial, reads.admitted, 9)],
-      ...[tally(alone.id, reads.refused, 7), tally(two, 'route gone', 5)],
-    ])
+    })
     const counted = (what: string) => [
       `account:acme 11 2 0 free,pro${what}`,
       `key:${two} 2 0 0 pro${what}`,
@@ -130,7 +142,7 @@ export function ledgerContract(
     const bytes = await everything()
     await first.quota.giveBack('account:acme', 1, seen)
     const late = [tally(one, 'admitted 2xx', 50), tally(one, reads.admitted, 50)]
-    await first.tallies.add('2', late)
+    await first.tallies.add({ by: 'g1', number: 2, lines: late })
     await first.quota.reset('account:acme')
     await second.ledger.close({ day, chunks: [] })
     t.equal(await everything(), bytes, 'and stays as it is, byte for byte')

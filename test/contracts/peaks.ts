@@ -26,12 +26,12 @@ export function peakStoreContract(t: Test, name: string, start: Start): Promise<
       return days.sort((a, b) => a.quota.localeCompare(b.quota) || a.day - b.day)
     }
 
-    const batch = { by: 'g1', number: 1, peaks: [peak({ refusedByMinute: 2 })] }
+    const batch = { by: 'g1', number: 1, lines: [peak({ refusedByMinute: 2 })] }
     await first.add(batch)
     await first.add(batch)
-    await second.add({ by: 'g2', number: 1, peaks: [peak({ minute: 9, used: 40 })] })
+    await second.add({ by: 'g2', number: 1, lines: [peak({ minute: 9, used: 40 })] })
     const more = { refusedByMinute: 1, refusedByDay: 4 }
-    await second.add({ by: 'g2', number: 2, peaks: [peak({ minute: 1, used: 1, ...more })] })
+    await second.add({ by: 'g2', number: 2, lines: [peak({ minute: 1, used: 1, ...more })] })
     t.strictSame(
       await listed(first, today, today),
       [peak({ minute: 9, used: 50, refusedByMinute: 3, refusedByDay: 4 })],
@@ -41,7 +41,7 @@ export function peakStoreContract(t: Test, name: string, start: Start): Promise<
     const account = 'account:Zoë & Söhne'
     await first.add({
       ...{ by: 'g1', number: 2 },
-      peaks: [
+      lines: [
         peak({ day: today - 2, minute: 60, used: 1_000_000_000_000 }),
         peak({ day: today + 3 }),
         peak({ quota: account, day: today - 1, minute: 7 }),
@@ -65,15 +65,15 @@ export function peakStoreContract(t: Test, name: string, start: Start): Promise<
 
     // Many quotas, and one that is used for longer than days are kept.
     const many = Array.from({ length: 900 }, (_, i) => peak({ quota: `key:${i}`, minute: i }))
-    await first.add({ by: 'g1', number: 3, peaks: many })
+    await first.add({ by: 'g1', number: 3, lines: many })
     const found = await listed(second, today, today)
     t.equal(found.length, 901)
     t.ok(found.every(({ quota, minute }) => quota === 'key:a' || quota === `key:${minute}`))
     for (let i = 1; i < rememberedDays + 5; i++) {
-      await first.add({ by: 'g1', number: 3 + i, peaks: [peak({ day: today + i, minute: i })] })
+      await first.add({ by: 'g1', number: 3 + i, lines: [peak({ day: today + i, minute: i })] })
     }
     const last = today + rememberedDays + 4
-    await first.add({ by: 'g1', number: 500, peaks: many.map((each) => ({ ...each, day: last })) })
+    await first.add({ by: 'g1', number: 500, lines: many.map((each) => ({ ...each, day: last })) })
     const kept = await listed(first, 0, last)
     const ofOne = kept.filter(({ quota }) => quota === 'key:a').map(({ day }) => day)
     t.equal(ofOne.length, rememberedDays)

@@ -18,14 +18,18 @@ export function tallyStoreContract(
       return { day: 20_000, key: 'a', what: 'GET /x y', count: 1, lastMs: 5, ...more }
     }
 
-    await first.add('0', [])
+    await first.add({ by: 'g0', number: 1, lines: [] })
     t.strictSame(await all(19_990, 20_010), [])
-    await first.add('1', [
-      tally(),
-      tally({ key: 'b', count: 2 }),
-      tally({ day: 20_001, lastMs: 7 }),
-    ])
-    await second.add('2', [tally({ count: 10, lastMs: 3 }), tally({ what: 'other', lastMs: 9 })])
+    await first.add({
+      by: 'g1',
+      number: 1,
+      lines: [tally(), tally({ key: 'b', count: 2 }), tally({ day: 20_001, lastMs: 7 })],
+    })
+    await second.add({
+      by: 'g2',
+      number: 1,
+      lines: [tally({ count: 10, lastMs: 3 }), tally({ what: 'other', lastMs: 9 })],
+    })
     t.strictSame(await all(20_000, 20_000), [
       tally({ count: 11 }),
       tally({ what: 'other', lastMs: 9 }),
@@ -34,7 +38,9 @@ export function tallyStoreContract(
     t.strictSame(await all(20_001, 20_005), [tally({ day: 20_001, lastMs: 7 })])
 
     const many = Array.from({ length: 3_000 }, (_, i) => tally({ day: 20_002, key: `k${i}` }))
-    await Promise.all([first.add('3', many), second.add('4', many)])
+    const [g1, g2] = ['g1', 'g2'].map((by) => ({ by, lines: many }))
+    if (!g1 || !g2) throw new Error('two were asked for')
+    await Promise.all([first.add({ ...g1, number: 2 }), second.add({ ...g2, number: 2 })])
     const found = await all(20_002, 20_002)
     t.equal(found.length, many.length)
     t.ok(found.every(({ count }) => count === 2))
@@ -53,7 +59,7 @@ export function tallyStoreContract(
     const keys = many.map(({ key }) => key)
     t.equal((await second.some(20_002, keys, ['other', 'GET /x y'])).length, many.length)
 
-    for (const store of [first, first, second]) await store.add('3', many)
+    for (const store of [first, first, second]) await store.add({ ...g1, number: 2 })
     t.strictSame(await all(20_002, 20_002), found, 'a batch that is handed in again adds nothing')
   })
 }

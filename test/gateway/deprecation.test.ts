@@ -1,12 +1,9 @@
 import t from 'tap'
 import { deprecatedCalls } from '../../gateway/front/counts/deprecated-calls.ts'
-import type { Tally } from '../../gateway/front/counts/tally-store.ts'
-import { Tallying } from '../../gateway/front/counts/tallying.ts'
 import { loadConfig } from '../../gateway/office/config/load.ts'
 import { startGateway, startUpstream } from '../support/gateway.ts'
 import { json } from '../support/http.ts'
 import { root } from '../support/process.ts'
-import type { CountSlot } from '../../gateway/front/keys/slots.ts'
 
 const sunset = Date.UTC(2030, 11, 5)
 const shipped = `deprecations:
@@ -152,79 +149,3 @@ t.test('who still calls what is deprecated is remembered', async (t) => {
   )
   t.equal(calls.length, 2)
 })
-
-t.test('what keys do is not lost while the store is out of reach', async (t) => {
-  const told: (string | undefined)[] = []
-  const added: Tally[] = []
-  let isDown = true
-  let now = Date.UTC(2026, 10, 20, 23, 59, 59)
-  const tallying = new Tallying({
-    store: {
-      add: (_batch, tallies) => {
-        if (isDown) return Promise.reject(new Error('down'))
-        added.push(...tallies)
-        return Promise.resolve()
-      },
-    },
-    clock: () => now,
-    trouble: (error) => void told.push(error?.message),
-  })
-  const a = doer('a')
-  tallying.count(a.id, a, 'x')
-  await tallying.flush()
-  tallying.count(a.id, a, 'x')
-  await tallying.flush()
-  now += 1_000
-  tallying.count(a.id, a, 'x')
-  isDown = false
-  await tallying.close()
-  t.strictSame(told, ['down', undefined], 'told once, and once when it is over')
-  t.match(
-    added.map(({ day, count }) => [day, count]),
-    [
-      [20_777, 1],
-      [20_777, 1],
-      [20_778, 1],
-    ],
-    'each day by itself',
-  )
-})
-
-t.test('keys that pause are forgotten, and not what they did', async (t) => {
-  const sums = new Map<string, number>()
-  const tallying = new Tallying({
-    store: {
-      add: (_batch, tallies) => {
-        for (const { key, what, count } of tallies) {
-          const name = `${key} ${what}`
-          sums.set(name, (sums.get(name) ?? 0) + count)
-        }
-        return Promise.resolve()
-      },
-    },
-    clock: () => 0,
-    trouble: () => undefined,
-  })
-  const all = Array.from({ length: 100_001 }, (_, i) => doer(`k${i}`))
-  const [, k1, k2, k3] = all
-  if (!k1 || !k2 || !k3) throw new Error('there are that many')
-  for (const key of all) tallying.count(key.id, key, 'x')
-  await tallying.flush()
-  for (const key of [k1, k2]) tallying.count(key.id, key, 'y')
-  const flushed = tallying.flush()
-  tallying.count(k3.id, k3, 'x')
-  await flushed
-  for (const key of all) tallying.count(key.id, key, 'x')
-  tallying.count(k2.id, k2, 'y')
-  await tallying.close()
-  t.equal(sums.get('k2 y'), 2)
-  t.equal(sums.get('k1 y'), 1)
-  t.equal(sums.get('k3 x'), 3)
-  t.ok(all.every(({ id }) => id === 'k3' || sums.get(`${id} x`) === 2))
-  t.equal(sums.size, 100_003)
-})
-
-/** A key whose doings are counted. */
-function doer(id: string): CountSlot & { id: string } {
-  return { id, dayCount: undefined }
-}

@@ -219,7 +219,7 @@ export async function furnish(
   // Three, so that one is refused even if a minute begins between them.
   for (let i = 0; i < 3; i++) await send('/v1/x', id)
   await until(async () => (await ask('GET', `/admin/requests/${id}`)).status === 200)
-  await gateway.app.front.tallying.flush()
+  await gateway.app.front.flushCounts()
   return { key, secret, id, headers }
 }
 

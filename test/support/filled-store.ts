@@ -47,7 +47,7 @@ export async function copy(
 ): Promise<Awaited<ReturnType<typeof copyStore>>> {
   const source = await openSource(from, Date.now)
   try {
-    const goal = await openGoal(to, Date.now, more.isDryRun ?? false)
+    const goal = await openGoal(to, Date.now)
     try {
       return await copyStore(source, goal, { nowMs: Date.now(), by: 'me', ...more })
     } finally {
@@ -70,24 +70,26 @@ export async function dump(settings: StoreSettings) {
     items.sort((a, b) => (text(a) < text(b) ? -1 : 1))
   try {
     return {
-      keys: await gathered(source.keys()),
+      keys: await gathered(source.reads.keys()),
       quotas: sorted(await quotasOf(source), ({ quota }) => quota),
-      tallies: sorted(await gathered(source.tallies()), (tally) => JSON.stringify(tally)),
-      peaks: sorted((await gathered(source.peaks())).flatMap(daysOf), ({ quota, day }) => {
+      tallies: sorted(await gathered(source.reads.tallies()), (tally) => JSON.stringify(tally)),
+      peaks: sorted((await gathered(source.reads.peaks())).flatMap(daysOf), ({ quota, day }) => {
         return `${quota} ${day}`
       }),
-      ledger: await inHex(source.ledger()),
-      audit: (await gathered(source.audit())).filter(({ what }) => what !== 'store.copy'),
+      ledger: await inHex(source.reads.ledger()),
+      audit: (await gathered(source.reads.audit())).filter(({ what }) => what !== 'store.copy'),
     }
   } finally {
     await source.close()
   }
 }
 
-async function inHex(days: ReturnType<CopySource['ledger']>) {
+async function inHex(days: ReturnType<CopySource['reads']['ledger']>) {
   const found = []
-  for await (const { day, chunks } of days) {
-    found.push([day, ...chunks.map((chunk) => chunk.toString('hex'))])
+  for await (const some of days) {
+    for (const { day, chunks } of some) {
+      found.push([day, ...chunks.map((chunk) => chunk.toString('hex'))])
+    }
   }
   return found
 }
@@ -95,7 +97,7 @@ async function inHex(days: ReturnType<CopySource['ledger']>) {
 /** Of lists of strikes and keys as plain values; until when they are kept may differ. */
 async function quotasOf(source: CopySource) {
   const found = []
-  for await (const batch of source.quotas()) {
+  for await (const batch of source.reads.quotas()) {
     for (const { quota, state, keepUntilMs } of batch) {
       const { grants, conducts } = state
       const counters = {
@@ -171,14 +173,18 @@ export async function filled(t: Test, settings: StoreSettings) {
   })
   const today = Math.floor(now / dayMs)
   const tally = { day: today, key: plain, what: 'admitted 2xx', count: 7, lastMs: 0 }
-  await stores.tallies.add('1', [
-    tally,
-    { ...tally, day: today - 89, count: 1 },
-    { ...tally, what: deprecatedCall('GET /v1/pets/{petId}'), lastMs: now },
-  ])
+  await stores.tallies.add({
+    by: 'one',
+    number: 1,
+    lines: [
+      tally,
+      { ...tally, day: today - 89, count: 1 },
+      { ...tally, what: deprecatedCall('GET /v1/pets/{petId}'), lastMs: now },
+    ],
+  })
   await stores.peaks.add({
     ...{ by: 'one', number: 1 },
-    peaks: [
+    lines: [
       peak(`key:${plain}`, { day: today - 89, minute: 3, used: 30 }),
       peak(`key:${plain}`, { day: today, minute: 5, used: 50, refusedByMinute: 2 }),
       peak('account:acme', { day: today - 4, minute: 9, used: 90, refusedByDay: 1 }),

@@ -35,9 +35,12 @@ export async function fillLargely(settings: StoreSettings, plan: string, count: 
         (what) => ({ day, key: id, what, count: 7, lastMs: nowMs - back * dayMs }),
       ),
     )
-    await stores.tallies.add(String(back), tallies)
+    for (let i = 0; i < tallies.length; i += 1_000) {
+      const lines = tallies.slice(i, i + 1_000)
+      await stores.tallies.add({ by: `day ${back}`, number: i + 1, lines })
+    }
     const peaks = keys.map((key) => peak(quotaOf(key), { day, minute: 3, used: 30 }))
-    await stores.peaks.add({ by: 'one', number: back + 1, peaks })
+    await stores.peaks.add({ by: 'one', number: back + 1, lines: peaks })
   }
   const change = { by: 'ops', what: 'keys.change', before: null, after: { note: 'a note' } }
   for (let i = 0; i < 1_000; i++) {

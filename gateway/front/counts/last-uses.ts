@@ -1,85 +1,49 @@
 import type { Clock } from '../../../shared/clock.ts'
-import { inOrder } from '../../../shared/in-order.ts'
-import { stateOf, unused, type Caller } from '../keys/caller.ts'
+import { stateOf, type Caller } from '../keys/caller.ts'
 import { hashOf } from '../keys/token.ts'
-import { markOf, type LastUseStore } from '../keys/last-use-store.ts'
-
-/** Uses per note: the gateway serves requests between two notes. */
-const batchSize = 250
-
-/** The most callers whose uses wait for the store during an outage. */
-const mostWaiting = 100_000
+import { markOf, type LastUseStore, type TokenUse } from '../keys/last-use-store.ts'
+import { countsOf, type LatestUse } from './caller-counts.ts'
+import { Waiting } from './waiting.ts'
 
 export type LastUsesOptions = Readonly<{ store: LastUseStore; clock: Clock }>
 
 /**
- * Notes when tokens were used last: in the state of their callers, and from time to time in the store. A request costs
- * a write to that state and, if it is the caller's first since the last note, an entry in a list.
+ * Notes when tokens were used last. It is no fold over requests that have ended, because one that is open for days has
+ * used its token when it began.
  */
-export class LastUses {
-  readonly #store: LastUseStore
-  readonly #clock: Clock
-  #used: Caller[] = []
+export class LastUses extends Waiting<LatestUse, TokenUse> {
+  readonly #options: LastUsesOptions
   /** Whether the store knows since when uses are noted. */
   #hasBegun = false
 
-  constructor({ store, clock }: LastUsesOptions) {
-    this.#store = store
-    this.#clock = clock
+  constructor(options: LastUsesOptions) {
+    const { store, clock } = options
+    super({
+      most: 100_000,
+      batchSize: 250,
+      take: useOf,
+      add: ({ lines }) => store.note(lines, clock()),
+      orderBy: ({ caller }) => caller.id,
+    })
+    this.#options = options
   }
 
   /** Notes a request of a caller, whatever it will be answered. */
   add(caller: Caller, nowMs: number): void {
-    const state = stateOf(caller)
-    if (state.usedAtMs === unused) {
-      if (this.#used.length >= mostWaiting) return
-      this.#used.push(caller)
-    }
-    state.usedAtMs = nowMs
+    const counts = countsOf(caller)
+    const use = (counts.use ??= { isWaiting: false, caller, atMs: nowMs })
+    if (this.wait(use)) use.atMs = nowMs
   }
 
-  /** Writes the uses since the last time to the store. If that fails, they are kept for the next time, and it rejects. */
-  async write(): Promise<void> {
-    const callers = this.#used
-    if (callers.length === 0 && this.#hasBegun) return
-    this.#used = []
-    let done = 0
-    try {
-      if (!this.#hasBegun) await this.#store.note([], this.#clock())
-      this.#hasBegun = true
-      for await (const [batch] of inOrder(callers, ({ id }) => id, batchSize)) {
-        await this.#note(batch)
-        done += batch.length
-      }
-    } finally {
-      if (done < callers.length) this.#keep(callers)
-    }
+  override async write(): Promise<void> {
+    const { store, clock } = this.#options
+    if (!this.#hasBegun) await store.note([], clock())
+    this.#hasBegun = true
+    await super.write()
   }
+}
 
-  async #note(callers: readonly Caller[]): Promise<void> {
-    const states = callers.map(stateOf)
-    const uses = callers.map(({ id: key }, i) => {
-      const { token = '', usedAtMs: atMs = 0 } = states[i] ?? {}
-      return { key, mark: markOf(hashOf(token)), atMs: Math.floor(atMs) }
-    })
-    // Requests that come meanwhile are uses of their own.
-    for (const state of states) state.usedAtMs = unused
-    try {
-      await this.#store.note(uses, this.#clock())
-    } catch (error) {
-      for (const [i, state] of states.entries()) {
-        if (state.usedAtMs === unused) state.usedAtMs = uses[i]?.atMs ?? unused
-      }
-      throw error
-    }
-  }
-
-  /** Puts callers whose uses weren't written back into the list. */
-  #keep(callers: readonly Caller[]): void {
-    const listed = new Set(this.#used)
-    for (const caller of callers) {
-      const isWaiting = stateOf(caller).usedAtMs !== unused && !listed.has(caller)
-      if (isWaiting && this.#used.length < mostWaiting) this.#used.push(caller)
-    }
-  }
+function useOf({ caller, atMs }: LatestUse): TokenUse {
+  const mark = markOf(hashOf(stateOf(caller).token))
+  return { key: caller.id, mark, atMs: Math.floor(atMs) }
 }

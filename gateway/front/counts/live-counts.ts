@@ -1,11 +1,9 @@
 import type { Clock } from '../../../shared/clock.ts'
 import type { RequestRecord } from '../request-record.ts'
+import { firstFailure, type Ended } from './ended.ts'
 import { LiveSums } from './live-sums.ts'
 import { outcomes, type LiveOutcome } from './sum-rows.ts'
 import { RefusedKeys, refusers } from './refused-keys.ts'
-
-/** Statuses from here on are failures, also those that a backend answers itself. */
-const firstFailure = 500
 
 const at = Object.fromEntries(outcomes.map((name, place) => [name, place])) as Readonly<
   Record<LiveOutcome, number>
@@ -21,10 +19,9 @@ export class LiveCounts {
     this.sums = new LiveSums(options)
   }
 
-  /** Counts a request at its end, which is at `nowMs` by `performance`. */
-  ended(record: RequestRecord, status: number, nowMs: number): void {
+  count({ record, status, endedAtMs }: Pick<Ended, 'record' | 'status' | 'endedAtMs'>): void {
     const outcome = placeOf(record)
-    this.sums.count(record, outcome, nowMs)
+    this.sums.count(record, outcome, endedAtMs)
     if (!record.refusal) {
       if (status >= firstFailure) this.sums.countBackendFailure()
       return

@@ -1,12 +1,12 @@
 import type { Caller } from '../keys/caller.ts'
-import { stateOf } from '../keys/caller.ts'
-import type { NearLevel } from '../keys/slots.ts'
 import { numberOf } from '../limits/counters.ts'
 import type { Standing } from '../limits/headers.ts'
 import { limitOf } from '../limits/limits.ts'
 import { toldOfEnd } from '../limits/near.ts'
 import { usedBy } from '../limits/step.ts'
-import type { Window, WindowName } from '../../../shared/windows.ts'
+import type { Window } from '../../../shared/windows.ts'
+import { countsOf, type NearLevel } from './caller-counts.ts'
+import type { Used } from './ended.ts'
 
 /** The whole limit, as a percentage. */
 export const whole = 100
@@ -41,8 +41,7 @@ export class NearLimits {
     this.#first = percents[0] ?? Infinity
   }
 
-  /** Notes a decision; `refusedBy` is the window that refused the request. */
-  note(caller: Caller, standing: Standing, refusedBy: WindowName | undefined): void {
+  count({ caller, standing, refusedBy }: Used): void {
     for (const window of toldOfEnd) {
       const isRefused = refusedBy === window.name
       const bound = this.#first * limitOf(standing.limits, window)
@@ -59,7 +58,7 @@ export class NearLimits {
   ): void {
     const { verdict, cost, seen, decidedBy } = decision
     if (decidedBy !== 'store') return
-    const levels = (stateOf(caller).nearLevels ??= new Map<Window, NearLevel>())
+    const levels = (countsOf(caller).nearLevels ??= new Map<Window, NearLevel>())
     const number = numberOf(seen, window)
     const last = levels.get(window)
     const knownLevel = last?.number === number ? last.level : 0

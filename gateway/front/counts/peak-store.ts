@@ -1,3 +1,5 @@
+import type { CountStore } from './batch.ts'
+
 /** The highest use of a quota on one day, as its decisions told it, and how often a limit refused it. */
 export type DayPeak = Readonly<{
   /** Days since 1970, in UTC. */
@@ -32,20 +34,10 @@ export function daysOf({ quota, numbers }: QuotaPeaks): QuotaDay[] {
   })
 }
 
-/** Peaks from one gateway. Its batches are numbered in their order, so that each batch's refusals are added once. */
-export type PeakBatch = Readonly<{ by: string; number: number; peaks: readonly QuotaDay[] }>
-
 /**
- * The peaks of quotas by day, of any number of gateways, for `rememberedDays`. No request waits for it: gateways add
- * theirs from time to time. Peaks are merged by their maximum, refusals are summed.
- *
- * A store that can't be asked at the moment rejects with `StoreUnavailable`. It may have added part of the batch, so
- * the gateway hands the same batch in again.
+ * The peaks of quotas by day, for `rememberedDays`. They are merged by their maximum, refusals are summed.
  */
-export interface PeakStore {
-  /** Adds a batch. One with a known number of `by` is ignored. Forgets days that are older than `rememberedDays`. */
-  add(batch: PeakBatch): Promise<void>
-
+export interface PeakStore extends CountStore<QuotaDay> {
   /** The peaks from the first day to the last, both included, some quotas at a time. A quota comes once. */
   list(fromDay: number, toDay: number): AsyncIterable<readonly QuotaPeaks[]>
 }

@@ -1,11 +1,9 @@
-import type { RequestRecord } from '../request-record.ts'
 import {
   blockSize,
   hashOf,
   RefusalBlock,
+  type EndedBadly,
   type KeptRefusal,
-  type Origin,
-  type Refused,
 } from './refusal-block.ts'
 
 /** The number of answers that are kept. */
@@ -51,14 +49,14 @@ export class RecentRefusals {
       : this.#blockOf(this.#next).timeAt(this.#next % blockSize)
   }
 
-  /** Keeps one answer, in place of the oldest if all slots are taken. */
-  keep(refused: Refused, record: RequestRecord, from: Origin): void {
+  /** Keeps one answer and its request's path without its query, in place of the oldest if all slots are taken. */
+  keep(ended: EndedBadly, path: string): void {
     const index = this.#next
     this.#next = (index + 1) % this.#size
     if (this.#count < this.#size) this.#count++
     this.#latest++
     const block = (this.#blocks[Math.floor(index / blockSize)] ??= new RefusalBlock())
-    block.write(index % blockSize, refused, record, from)
+    block.write(index % blockSize, ended, path)
   }
 
   /** The latest answers with an id, the newest first. */

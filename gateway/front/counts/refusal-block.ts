@@ -5,7 +5,7 @@ import { numberOf } from '../limits/counters.ts'
 import { limitOf } from '../limits/limits.ts'
 import { usedBy, type Decision } from '../limits/step.ts'
 import { endsAtMs, numberAt, windows, type WindowName } from '../../../shared/windows.ts'
-import type { RequestRecord } from '../request-record.ts'
+import type { Ended } from './ended.ts'
 
 /** The most characters of an id, as `requestIdFrom` takes them. */
 const idLength = 128
@@ -13,18 +13,12 @@ const idLength = 128
 /** The kept characters of a path. */
 const pathLength = 128
 
-/** A request and its answer, beside its record. */
-export type Refused = Readonly<{
-  id: string
-  method: string
-  /** Without its query. */
-  path: string
-  status: number
-  /** Milliseconds since 1970, where no decision gives the store's time. */
-  atMs: number
-  /** The end of its answer, by `performance`. */
-  endedAtMs: number
-}>
+/** The part of an ended request that is kept. */
+export type EndedBadly = Pick<Ended, 'record' | 'status' | 'atMs' | 'endedAtMs'> &
+  Readonly<{
+    request: Pick<Ended['request'], 'id' | 'method'>
+    route: Pick<Ended['route'], 'upstream' | 'config'>
+  }>
 
 /** One window of a kept answer; `used` is unknown if only a cached ban decided. */
 export type KeptWindow = Readonly<{ limit: number; used: number | undefined; resetMs: number }>
@@ -57,9 +51,6 @@ export type KeptRefusal = Readonly<{
   ownMs: number
   upstreamMs: number | undefined
 }>
-
-/** Where an answer came from: the upstream of its route, and the configuration in force. */
-export type Origin = Readonly<{ upstream: string; config: string }>
 
 /** The numbers of a slot, by their places in it. */
 const at = {
@@ -101,12 +92,9 @@ export class RefusalBlock {
   readonly #deciders = listOf<Decision['decidedBy'] | undefined>(undefined)
 
   /** Writes an answer into a slot, over the one before. */
-  write(
-    slot: number,
-    { id, method, path, status, atMs, endedAtMs }: Refused,
-    record: RequestRecord,
-    from: Origin,
-  ): void {
+  write(slot: number, ended: EndedBadly, path: string): void {
+    const { request, record, route, status, atMs, endedAtMs } = ended
+    const { id, method } = request
     const numbers = this.#numbers
     const text = slot * bytesOfSlot
     this.#hashes[slot] = write(this.#texts, text, id, idLength)
@@ -117,13 +105,13 @@ export class RefusalBlock {
     this.#reasons[slot] = refusal?.reason
     this.#callers[slot] = caller ?? turnedAway
     this.#routes[slot] = record.route.label
-    this.#upstreams[slot] = from.upstream
+    this.#upstreams[slot] = route.upstream
     this.#targets[slot] = record.target
-    this.#configs[slot] = from.config
+    this.#configs[slot] = route.config
     // Without a caller the decision is about its address, and none of a store.
     this.#deciders[slot] = caller && standing?.decision.decidedBy
     const first = slot * numbersOfSlot
-    numbers[first + at.timeMs] = standing?.decision.nowMs ?? atMs
+    numbers[first + at.timeMs] = atMs
     numbers[first + at.status] = status
     numbers[first + at.idLength] = Math.min(id.length, idLength)
     numbers[first + at.pathLength] = path.length
@@ -185,7 +173,6 @@ export class RefusalBlock {
       upstreamMs: upstreamMs < 0 ? undefined : upstreamMs,
     }
   }
-
   #windows(slot: number, atMs: number): KeptRefusal['windows'] {
     return Object.fromEntries(
       windows.flatMap((window, i) => {

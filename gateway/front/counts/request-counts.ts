@@ -1,6 +1,7 @@
 import type { Closers } from '../../../shared/closers.ts'
 import type { Clock } from '../../../shared/clock.ts'
 import type { LastUseStore } from '../keys/last-use-store.ts'
+import { CountWriter } from './count-writer.ts'
 import { LastUses } from './last-uses.ts'
 import { LiveCounts } from './live-counts.ts'
 import type { Meters } from './meters.ts'
@@ -8,15 +9,15 @@ import { NearLimits, type NearLimit } from './near-limits.ts'
 import type { PeakStore } from './peak-store.ts'
 import { Peaks } from './peaks.ts'
 import { RecentRefusals } from './recent-refusals.ts'
+import { Tallies } from './tallies.ts'
 import type { TallyStore } from './tally-store.ts'
-import { Tallying } from './tallying.ts'
 import type { TimelineStore } from './timeline-store.ts'
 import { Timeline } from './timeline.ts'
 
 /** All that is counted and remembered of requests. */
 export type RequestCounts = Readonly<{
   meters: Meters
-  tallying: Tallying
+  tallies: Tallies
   lastUses: LastUses
   timeline: Timeline
   peaks: Peaks
@@ -24,14 +25,16 @@ export type RequestCounts = Readonly<{
   recentRefusals: RecentRefusals
   /** The latest sums of this gateway. */
   liveCounts: LiveCounts
+  /** Adds all counts to the store; resolves when they are stored, or when that has failed for now. */
+  flushCounts: () => Promise<void>
 }>
 
 export type RequestCountsOptions = Readonly<{
   stores: Readonly<{
     tallies: Pick<TallyStore, 'add'>
     lastUses: LastUseStore
-    timeline: TimelineStore
-    peaks: PeakStore
+    timeline: Pick<TimelineStore, 'add'>
+    peaks: Pick<PeakStore, 'add'>
   }>
   meters: Meters
   /** Writes down what the quotas hold back. */
@@ -44,27 +47,24 @@ export type RequestCountsOptions = Readonly<{
 
 export function openCounts(options: RequestCountsOptions): RequestCounts {
   const { stores, meters, settle, nearLimit, trouble, clock, closers } = options
+  const tallies = new Tallies(stores.tallies, clock)
   const lastUses = new LastUses({ store: stores.lastUses, clock })
   const timeline = new Timeline(stores.timeline)
   const peaks = new Peaks(stores.peaks)
-  const tallying = new Tallying({
-    store: stores.tallies,
-    beside: [lastUses, timeline, peaks, { write: settle }],
-    clock,
-    trouble: trouble(
-      'usage can’t be written down; it is kept in memory',
-      'usage is written down again',
-    ),
-  })
-  closers.add(() => tallying.close())
+  const writer = new CountWriter(
+    [tallies, lastUses, timeline, peaks, { write: settle }],
+    trouble('usage can’t be written down; it is kept in memory', 'usage is written down again'),
+  )
+  closers.add(() => writer.close())
   return {
     meters,
-    tallying,
+    tallies,
     lastUses,
     timeline,
     peaks,
     nearLimits: new NearLimits(nearLimit),
     recentRefusals: new RecentRefusals(clock()),
     liveCounts: new LiveCounts({ clock }),
+    flushCounts: () => writer.flush(),
   }
 }

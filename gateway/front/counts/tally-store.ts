@@ -1,3 +1,5 @@
+import type { CountStore } from './batch.ts'
+
 /** The number of times that a key has done one thing on one day. */
 export type Tally = Readonly<{
   /** Days since 1970, in UTC. */
@@ -15,20 +17,8 @@ export type KeyCount = Pick<Tally, 'key' | 'what' | 'count'>
 /** The number of days that are kept. */
 export const rememberedDays = 90
 
-/**
- * Tallies of keys by day, summed up for any number of gateways. No request waits for it: gateways add their counts
- * from time to time.
- *
- * A store that can't be asked at the moment rejects with `StoreUnavailable`. It may have added part of
- * the batch, so the gateway hands the same batch in again.
- */
-export interface TallyStore {
-  /**
-   * Adds a batch to the sums. A batch with a known id is ignored, so a batch can be repeated. Deletes days older than
-   * `rememberedDays`.
-   */
-  add(batch: string, tallies: readonly Tally[]): Promise<void>
-
+/** Tallies of keys by day, which are summed up. Days older than `rememberedDays` are deleted. */
+export interface TallyStore extends CountStore<Tally> {
   /** The sums of all days from the first to the last, both included, in any order; of one key, or of all. */
   list(fromDay: number, toDay: number, key?: string): AsyncIterable<Tally>
 

@@ -1,3 +1,5 @@
+import type { CountStore } from './batch.ts'
+
 /** How often a key was refused for one reason in one minute. */
 export type RefusedMinute = Readonly<{
   /** Minutes since 1970. */
@@ -19,27 +21,11 @@ export const keptMinutes = 7 * 24 * 60
 /** The most lines of a key that are told; the oldest are left out. */
 export const mostLines = 2_000
 
-/**
- * The minutes in which keys were refused, summed up for any number of gateways. No request waits for it: gateways add
- * their counts from time to time.
- *
- * A store that can't be asked at the moment rejects with `StoreUnavailable`. It may have added part of the batch, so
- * the gateway hands the same batch in again.
- */
-export interface TimelineStore {
-  /** Adds counts: those of one minute, code and reason are summed. A batch with a known number of `by` is ignored. */
-  add(batch: RefusalBatch): Promise<void>
-
+/** The minutes in which keys were refused: counts of one minute, code and reason are summed up. */
+export interface TimelineStore extends CountStore<RefusedKey> {
   /**
    * The minutes of a key from the first to the last, both included, the oldest first and in a minute the most refusals; the
    * latest `mostLines`, and none older than `keptMinutes` before the last.
    */
   list(key: string, fromMinute: number, toMinute: number): Promise<readonly RefusedMinute[]>
 }
-
-/** Counts of one gateway. Its batches are numbered in their order, so that each is added once. */
-export type RefusalBatch = Readonly<{
-  by: string
-  number: number
-  refusals: readonly RefusedKey[]
-}>

@@ -1,13 +1,9 @@
-import { isWindowName, windowNames, type WindowName } from '../../../shared/windows.ts'
 import { statusByCode, type Refusal, type RefusalCode } from '../../../shared/refusal.ts'
-import type { RequestRecord } from '../request-record.ts'
-import { classOfStatus, type StatusClass } from './status-class.ts'
+import { isWindowName, windowNames, type WindowName } from '../../../shared/windows.ts'
+import { classOfStatus } from './status-class.ts'
 
 /** The name by which a refusal is counted: its code and, for a limit, the window that was used up. */
 export type RefusalName = RefusalCode | `rate_limit_exceeded ${WindowName}`
-
-/** The name by which a request is tallied: its outcome, and the class of its status or the refusal. */
-export type Use = `admitted ${StatusClass}` | `refused ${RefusalName}`
 
 const refusalsByWindow = new Map<string, RefusalName>(
   windowNames.map((name) => [name, `rate_limit_exceeded ${name}`]),
@@ -16,7 +12,7 @@ const refusalsByWindow = new Map<string, RefusalName>(
 const refused = new Map(
   [...Object.keys(statusByCode), ...refusalsByWindow.values()].map((name) => [
     name,
-    `refused ${name as RefusalName}` as const,
+    `refused ${name}`,
   ]),
 )
 
@@ -47,22 +43,16 @@ export function refusalName({ code, reason }: Refusal): RefusalName {
 }
 
 /** The window that a refusal's limit has used up. */
-export function refusedBy({ reason }: Refusal): WindowName | undefined {
+export function windowRefusing({ reason }: Refusal): WindowName | undefined {
   return isWindowName(reason) ? reason : undefined
 }
 
-/** The name under which a caller's request is tallied; `undefined` for a request without a decision. */
-export function useOf(record: RequestRecord, status: number): Use | undefined {
-  const { standing, forbidden, refusal } = record
-  if (!standing) return undefined
-  if (forbidden || standing.decision.verdict !== 'admitted') {
-    return refusal && refused.get(refusalName(refusal))
-  }
+/** The name under which an admitted request is tallied. */
+export function admittedTally(status: number): string {
   return admitted[classOfStatus(status)]
 }
 
-/** How many points more than one an admitted request has cost; negative if it cost none, or its points were given back. */
-export function pointsBeyondOne({ standing, isGivenBack }: RequestRecord): number {
-  if (!standing) return 0
-  return (isGivenBack ? 0 : standing.decision.cost) - 1
+/** The name under which a refused request is tallied. */
+export function refusedTally(refusal: Refusal): string {
+  return refused.get(refusalName(refusal)) ?? `refused ${refusal.code}`
 }

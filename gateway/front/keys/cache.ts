@@ -52,9 +52,7 @@ export class CallerCache {
     for (let old: Caller | undefined = first; old; old = stateOf(old).nextOfKey) {
       const before = stateOf(old)
       const caller = new Caller(before.token, stored, this.#now)
-      const state = stateOf(caller)
-      state.isRecent = before.isRecent
-      state.dayCount = before.dayCount
+      stateOf(caller).isRecent = before.isRecent
       this.#put(caller)
     }
   }

@@ -1,13 +1,8 @@
 import type { Clock } from '../../../shared/clock.ts'
 import type { CacheSlot } from '../limits/step.ts'
 import { endReason, quotaOf, validUntil, type EndReason, type Key, type StoredKey } from './key.ts'
-import type { CountSlot, DayCount, MinuteCount, NearSlot, PeakSlot } from './slots.ts'
 import { settingsAt } from './temporary.ts'
 import { hashOf } from './token.ts'
-
-/** In place of a time: not used since last uses were written. It isn't a small integer to V8, as no time is, so all states have
- * one form. */
-export const unused = -Infinity
 
 /** The private state of a caller. Apps that use the plugin can't reach it. */
 export let stateOf: (caller: Caller) => CallerState
@@ -74,7 +69,7 @@ export type KeyOverrides = Pick<Key, 'limits' | 'methods' | 'paths' | 'addresses
  * The state that a caller's next request needs, without further look-ups: waiting for memory costs a request more
  * than any computation.
  */
-export class CallerState implements CacheSlot, PeakSlot, NearSlot {
+export class CallerState implements CacheSlot {
   readonly token: string
   /** The version of the key, which rises with each change. */
   readonly version: number
@@ -89,22 +84,8 @@ export class CallerState implements CacheSlot, PeakSlot, NearSlot {
   nextOfKey: Caller | undefined
   /** The store's record of its quota. */
   record: object | undefined
-  /** The time of its last request, until it is noted in the store. */
-  usedAtMs = unused
-  /** The usage that was counted last. */
-  dayCount: DayCount | undefined
-  /** The same by route, where it is counted so. */
-  routeCounts: CountSlot | undefined
-  /** The refusals that were counted last. */
-  minuteCount: MinuteCount | undefined
-  /** The peaks of its quota that wait for the store; a day of 0 is none. */
-  peakDay = 0
-  peakMinute = 0
-  peakUsed = 0
-  refusedByMinute = 0
-  refusedByDay = 0
-  /** The parts of its quota's long windows that notices have told. */
-  nearLevels: NearSlot['nearLevels'] = undefined
+  /** The counts of its requests, which only `counts/` knows. */
+  counts: object | undefined
 
   constructor(
     token: string,

@@ -13,10 +13,41 @@ export type StoredQuota = Readonly<{ quota: string; state: QuotaState; keepUntil
 /** The value of a key in a store of last uses, or its beginning. */
 export type StoredUses = Readonly<{ key: string; uses: KeyUses }>
 
+/** The spaces of a store, in the order in which they are copied: no key works before its bans and counters are there. */
+const spaceNames = ['quotas', 'tallies', 'peaks', 'ledger', 'lastUses', 'audit', 'keys'] as const
+
+export type SpaceName = (typeof spaceNames)[number]
+
+/** The items of each space. */
+export type Spaces = {
+  /** The quotas that still matter. */
+  quotas: StoredQuota
+  /** The tallies of all remembered days. */
+  tallies: Tally
+  /** The peaks of all remembered days. */
+  peaks: QuotaPeaks
+  /** The closed days of the ledger, the oldest first. */
+  ledger: ClosedDay
+  /** The last uses of all keys, and since when they are noted. */
+  lastUses: StoredUses
+  /** The oldest first. */
+  audit: AuditEntry
+  /** By version, the lowest first. A key that changes during the copy may come again, in its new version. */
+  keys: StoredKey
+}
+
+/** Reads of spaces, in batches that are small enough to keep neither reader nor writer busy for long. An item may come twice. */
+export type Reads = { readonly [Name in SpaceName]: () => AsyncIterable<readonly Spaces[Name][]> }
+
 /**
- * Reads a store for a copy, while gateways may serve from it. Damaged entries are left out. Batches are
- * small enough to keep neither reader nor writer busy for long.
+ * Puts of spaces. Of an item that is stored already the later state is kept, or the larger counts; a closed day stays as it
+ * is. Keys come with their versions, in place of earlier ones.
  */
+export type Puts = {
+  readonly [Name in SpaceName]: (items: readonly Spaces[Name][]) => Promise<void>
+}
+
+/** Reads a store for a copy, while gateways may serve from it. Damaged entries are left out. */
 export interface CopySource {
   /** Its name in messages; never with a password. */
   readonly name: string
@@ -25,20 +56,7 @@ export interface CopySource {
   /** The gateways that serve from it now, by name; a file doesn't tell the name of its one. */
   gateways(): Promise<readonly string[]>
   keyCount(): Promise<number>
-  /** By version, the lowest first. A key that changes during the copy may come again, in its new version. */
-  keys(): AsyncIterable<readonly StoredKey[]>
-  /** The quotas that still matter. One may come twice. */
-  quotas(): AsyncIterable<readonly StoredQuota[]>
-  /** The tallies of all remembered days. One may come twice. */
-  tallies(): AsyncIterable<readonly Tally[]>
-  /** The peaks of all remembered days, some quotas at a time. */
-  peaks(): AsyncIterable<readonly QuotaPeaks[]>
-  /** The closed days of the ledger, the oldest first. */
-  ledger(): AsyncIterable<ClosedDay>
-  /** The last uses of all keys, and since when they are noted. One may come twice. */
-  lastUses(): AsyncIterable<readonly StoredUses[]>
-  /** The oldest first. */
-  audit(): AsyncIterable<readonly AuditEntry[]>
+  readonly reads: Reads
   close(): Promise<void>
 }
 
@@ -51,24 +69,14 @@ export type KeyClash = Readonly<{ key: string; why: string }>
  */
 export interface CopyGoal {
   readonly name: string
+  /** The number of keys so far that it didn't have. */
+  readonly newKeys: number
   /** A summary of its content, such as `5 keys`; empty for an empty store. */
   contents(): Promise<readonly string[]>
   /** The keys that can't be put. A key that is stored in the same version can. */
   clashes(keys: readonly StoredKey[]): Promise<readonly KeyClash[]>
-  /** Puts keys with their versions, in place of earlier versions; gives the number of new keys. */
-  putKeys(keys: readonly StoredKey[]): Promise<number>
-  /** Puts quotas. Of one that is stored already, the larger count of each window wins. */
-  putQuotas(quotas: readonly StoredQuota[]): Promise<void>
-  /** Puts tallies. Of one that is stored already, the larger count wins. */
-  putTallies(tallies: readonly Tally[]): Promise<void>
-  /** Puts peaks. Of a day that is stored already, the larger numbers win. */
-  putPeaks(peaks: readonly QuotaPeaks[]): Promise<void>
-  /** Puts closed days of the ledger. One that is closed already stays as it is. */
-  putLedger(day: ClosedDay): Promise<void>
-  /** Puts last uses. Of a token that is stored already, the later one wins. */
-  putLastUses(uses: readonly StoredUses[]): Promise<void>
-  /** Puts lines of the audit among the stored ones, by their time. */
-  putAudit(entries: readonly AuditEntry[]): Promise<void>
+  /** Puts items of a space, as `Puts` says. */
+  put<Name extends SpaceName>(name: Name, items: readonly Spaces[Name][]): Promise<void>
   /** Makes the copy permanent. Without it the goal may be incomplete. */
   finish(): Promise<void>
   close(): Promise<void>
@@ -83,7 +91,7 @@ export type CopyOptions = Readonly<{
   /** The operator, for the audit of the goal. */
   by: string
   /** Called with the number of copied entries, and with their total where it is known. */
-  progress?: (what: 'keys' | 'quotas' | 'usage' | 'peaks', done: number, total?: number) => void
+  progress?: (what: string, done: number, total?: number) => void
 }>
 
 /** The numbers of entries that were copied, or would be in a dry run. */
@@ -108,85 +116,99 @@ export type Copied = Readonly<{
 /** The most keys that a message about clashes names. */
 const mostClashes = 5
 
-/**
- * Copies all content of a store to another one. Keys come last, so that no key works before its bans and
- * counters are there. Throws before anything is written if the goal isn't empty and has to be, or if it
- * has clashing keys.
- */
+type Counts = { -readonly [Name in Exclude<keyof Copied, 'alreadyThere' | 'damaged'>]: number }
+
+/** How the items of each space are counted and shown. */
+const spaces: {
+  readonly [Name in SpaceName]: Readonly<{
+    count: (copied: Counts, items: readonly Spaces[Name][], nowMs: number) => void
+    /** Its name for operators who watch, for a space that takes long. */
+    shownAs?: string
+  }>
+} = {
+  quotas: {
+    count: (copied, quotas, nowMs) => {
+      copied.quotas += quotas.length
+      for (const { state } of quotas) copied.bans += bansIn(state, nowMs)
+    },
+    shownAs: 'quotas',
+  },
+  tallies: {
+    count: (copied, tallies) => {
+      const deprecated = tallies.filter(({ what }) => isDeprecatedCall(what)).length
+      copied.deprecatedCalls += deprecated
+      copied.usage += tallies.length - deprecated
+    },
+    shownAs: 'usage',
+  },
+  peaks: { count: (copied, { length }) => (copied.peaks += length), shownAs: 'peaks' },
+  ledger: { count: (copied, { length }) => (copied.ledgerDays += length) },
+  lastUses: {
+    count: (copied, uses) => {
+      copied.lastUses += uses.filter(({ key }) => key !== beginning.key).length
+    },
+  },
+  // The line about this copy isn't counted.
+  audit: { count: (copied, { length }) => (copied.audit += length - 1) },
+  keys: { count: (copied, { length }) => (copied.keys += length), shownAs: 'keys' },
+}
+
+/** Copies all content of a store to another one. Throws before anything is written if the goal can't take it. */
 export async function copyStore(
   source: CopySource,
   goal: CopyGoal,
-  { intoNonEmpty = false, isDryRun = false, nowMs, by, progress }: CopyOptions,
+  options: CopyOptions,
 ): Promise<Copied> {
-  const contents = await goal.contents()
-  if (contents.length > 0) {
-    if (!intoNonEmpty) {
-      throw new Error(
-        `${goal.name} isn't empty: it has ${contents.join(', ')}. Nothing was written. Name an empty ` +
-          'store, or use --into-non-empty to add to this one',
-      )
-    }
-    await requireNoClash(source, goal)
+  const { intoNonEmpty = false, isDryRun = false, nowMs, by, progress } = options
+  await requireRoom(source, goal, intoNonEmpty)
+  const copied: Counts = {
+    ...{ keys: 0, quotas: 0, bans: 0, usage: 0, deprecatedCalls: 0 },
+    ...{ peaks: 0, ledgerDays: 0, lastUses: 0, audit: 0 },
   }
-  const copied = {
-    keys: 0,
-    quotas: 0,
-    bans: 0,
-    usage: 0,
-    deprecatedCalls: 0,
-    peaks: 0,
-    ledgerDays: 0,
-    lastUses: 0,
-    audit: 0,
-  }
-  let newKeys = 0
-  for await (const batch of source.quotas()) {
-    if (!isDryRun) await goal.putQuotas(batch)
-    copied.quotas += batch.length
-    copied.bans += batch.reduce((sum, { state }) => sum + bansIn(state, nowMs), 0)
-    progress?.('quotas', copied.quotas)
-  }
-  for await (const batch of source.tallies()) {
-    if (!isDryRun) await goal.putTallies(batch)
-    const deprecated = batch.filter(({ what }) => isDeprecatedCall(what)).length
-    copied.deprecatedCalls += deprecated
-    copied.usage += batch.length - deprecated
-    progress?.('usage', copied.usage + copied.deprecatedCalls)
-  }
-  for await (const batch of source.peaks()) {
-    if (!isDryRun) await goal.putPeaks(batch)
-    copied.peaks += batch.length
-    progress?.('peaks', copied.peaks)
-  }
-  for await (const day of source.ledger()) {
-    if (!isDryRun) await goal.putLedger(day)
-    copied.ledgerDays++
-  }
-  for await (const batch of source.lastUses()) {
-    if (!isDryRun) await goal.putLastUses(batch)
-    copied.lastUses += batch.filter(({ key }) => key !== beginning.key).length
-  }
-  const audit: AuditEntry[] = []
-  for await (const batch of source.audit()) audit.push(...batch)
   const note = { atMs: nowMs, by, what: 'store.copy', subject: goal.name, before: null }
-  if (!isDryRun) await goal.putAudit([...audit, { ...note, after: { from: source.name } }])
-  copied.audit = audit.length
-  const total = await source.keyCount()
-  for await (const batch of source.keys()) {
-    newKeys += isDryRun ? batch.length : await goal.putKeys(batch)
-    copied.keys += batch.length
-    if (copied.keys < total) progress?.('keys', copied.keys, total)
+  const noted = { ...note, after: { from: source.name } }
+  const reads: Reads = { ...source.reads, audit: () => inOne(source.reads.audit(), noted) }
+  const copySpace = async <Name extends SpaceName>(name: Name): Promise<void> => {
+    const { count, shownAs = '' } = spaces[name]
+    const total = name === 'keys' ? await source.keyCount() : undefined
+    const show = (done: number) => shownAs !== '' && progress?.(shownAs, done, total)
+    let done = 0
+    for await (const batch of reads[name]()) {
+      if (!isDryRun) await goal.put(name, batch)
+      count(copied, batch, nowMs)
+      done += batch.length
+      // A store that is read while it serves may have more than it had.
+      if (total === undefined || done < total) show(done)
+    }
+    if (total !== undefined) show(total)
   }
-  progress?.('keys', total, total)
+  for (const name of spaceNames) await copySpace(name)
   if (!isDryRun) await goal.finish()
-  const alreadyThere = copied.keys - newKeys
-  return { ...copied, keys: newKeys, alreadyThere, damaged: source.damaged }
+  const keys = isDryRun ? copied.keys : goal.newKeys
+  return { ...copied, keys, alreadyThere: copied.keys - keys, damaged: source.damaged }
+}
+
+async function* inOne<Item>(batches: AsyncIterable<readonly Item[]>, last: Item) {
+  const all: Item[] = []
+  for await (const batch of batches) all.push(...batch)
+  yield [...all, last]
+}
+
+/** Throws if the goal isn't empty and has to be, or if it has clashing keys. */
+async function requireRoom(source: CopySource, goal: CopyGoal, intoNonEmpty: boolean) {
+  const contents = await goal.contents()
+  if (contents.length === 0) return
+  if (intoNonEmpty) return requireNoClash(source, goal)
+  throw new Error(
+    `${goal.name} isn't empty: it has ${contents.join(', ')}. Nothing was written. Name an empty ` +
+      'store, or use --into-non-empty to add to this one',
+  )
 }
 
 async function requireNoClash(source: CopySource, goal: CopyGoal): Promise<void> {
   const clashes: KeyClash[] = []
   let count = 0
-  for await (const batch of source.keys()) {
+  for await (const batch of source.reads.keys()) {
     const ofBatch = await goal.clashes(batch)
     count += ofBatch.length
     clashes.push(...ofBatch.slice(0, mostClashes - clashes.length))

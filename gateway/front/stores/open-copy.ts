@@ -22,15 +22,10 @@ export async function openSource(settings: StoreSettings, clock: Clock): Promise
   return redis ? redisSource(await connected(redis, prefix, clock)) : embeddedSource(file, clock)
 }
 
-/** Opens the goal of a copy. Creates a missing file, unless it is a dry run. */
-export async function openGoal(
-  settings: StoreSettings,
-  clock: Clock,
-  isDryRun: boolean,
-): Promise<CopyGoal> {
+/** Opens the goal of a copy. A missing file is made when something is put. */
+export async function openGoal(settings: StoreSettings, clock: Clock): Promise<CopyGoal> {
   const { redis, file, prefix } = settings
-  if (redis) return redisGoal(await connected(redis, prefix, clock))
-  return isDryRun && !existsSync(file) ? emptyGoal(file) : embeddedGoal(file, clock)
+  return redis ? redisGoal(await connected(redis, prefix, clock)) : embeddedGoal(file, clock)
 }
 
 async function connected(
@@ -48,25 +43,6 @@ async function connected(
   } catch (error) {
     connection.disconnect()
     throw new Error(`${name} can't be reached: ${plainCause(lastError ?? error)}`, { cause: error })
-  }
-}
-
-/** Stands for a missing file in a dry run. */
-function emptyGoal(file: string): CopyGoal {
-  const refuse = (): Promise<never> => Promise.reject(new Error(`a dry run writes no ${file}`))
-  return {
-    name: file,
-    contents: () => Promise.resolve([]),
-    clashes: () => Promise.resolve([]),
-    putKeys: refuse,
-    putQuotas: refuse,
-    putTallies: refuse,
-    putPeaks: refuse,
-    putLedger: refuse,
-    putLastUses: refuse,
-    putAudit: refuse,
-    finish: refuse,
-    close: () => Promise.resolve(),
   }
 }
 

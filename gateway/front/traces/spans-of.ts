@@ -10,7 +10,7 @@ import {
 } from '../../../shared/spans/http.ts'
 import type { Span, SpanAttributes, SpanEvent } from '../../../shared/spans/span.ts'
 import { noRoute } from '../counts/labels.ts'
-import { refusedBy } from '../counts/use.ts'
+import { windowRefusing } from '../counts/use.ts'
 import { outcomeOf, type RequestRecord } from '../request-record.ts'
 import type { Trace } from '../request-trace.ts'
 
@@ -63,7 +63,7 @@ function addDecision(attributes: SpanAttributes, { request, record, hash }: Ende
   if (!refusal) return
   if (refusal.status >= 500) attributes['error.type'] = refusal.code
   if (refusal.reason) attributes['tollgate.reason'] = refusal.reason
-  const window = refusedBy(refusal)
+  const window = windowRefusing(refusal)
   if (window) attributes['tollgate.window'] = window
 }
 

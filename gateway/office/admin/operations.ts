@@ -169,7 +169,7 @@ function contextOf(
 ): GatewayContext {
   const by = operator.name
   const { config, front } = gateway
-  const { stores, tallying, recentRefusals, self } = front
+  const { stores, flushCounts, recentRefusals, self } = front
   const own = { refusals: recentRefusals, gateway: self.name }
   let desks: Desks | undefined
   return {
@@ -189,7 +189,7 @@ function contextOf(
       return { shown, lineOf: (path) => lines[nameOf(path)] }
     },
     refusalsOf: (id) => refusalsOf(stores.questions, stores.fleet.size, id, own),
-    flush: () => tallying.flush(),
+    flush: flushCounts,
     progress: () => () => undefined,
   }
 }

@@ -30,15 +30,19 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
   expired: (refusal) => `The key ${nameOf(refusal)} has expired.`,
   disabled: (refusal) => `The key ${nameOf(refusal)} is disabled.`,
   revoked: (refusal) => `The key ${nameOf(refusal)} is revoked.`,
-  rotated_out: (refusal) => `The key ${nameOf(refusal)} has a newer token: this one was rotated out.`,
+  rotated_out: (refusal) =>
+    `The key ${nameOf(refusal)} has a newer token: this one was rotated out.`,
   strangers: (refusal) =>
     `Too many requests without a valid key came from the address. ${again(fullWindow(refusal)?.resetMs)}`,
   plan_gone: (refusal) => `The configuration has no plan ${refusal.caller?.plan} any more.`,
-  plan: (refusal) => `The plan ${refusal.caller?.plan} doesn’t include ${refusal.method} for this path.`,
-  method: (refusal) => `The key ${nameOf(refusal)} is restricted to other methods than ${refusal.method}.`,
+  plan: (refusal) =>
+    `The plan ${refusal.caller?.plan} doesn’t include ${refusal.method} for this path.`,
+  method: (refusal) =>
+    `The key ${nameOf(refusal)} is restricted to other methods than ${refusal.method}.`,
   path: (refusal) => `The key ${nameOf(refusal)} is restricted to other paths.`,
   address: (refusal) => `The key ${nameOf(refusal)} is restricted to other addresses.`,
-  cost: (refusal) => `A request of ${refusal.route} costs more points than the key has in a window.`,
+  cost: (refusal) =>
+    `A request of ${refusal.route} costs more points than the key has in a window.`,
   ...byWindow<Say>((window) => (refusal) => ofWindow(window, refusal)),
   ban: (refusal) =>
     `The key ${nameOf(refusal)} is banned: ${causeOf(refusal)}. ${again(refusal.bannedUntilMs)}`,

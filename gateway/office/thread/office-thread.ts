@@ -198,14 +198,14 @@ export class OfficeThread {
 /** The options of a gateway's thread that its stores decide. */
 export function officeOf({
   config,
-  front: { tallying, stores },
+  front: { flushCounts, stores },
 }: OperatedGateway): Pick<OfficeThreadOptions, 'flush' | 'readsStores'> {
   const { redis, file } = config.store
   return {
     readsStores: redis !== undefined || file !== ':memory:',
     async flush() {
       // A failure is in the log already: then what is stored counts.
-      await Promise.allSettled([tallying.flush(), stores.quota.flush?.()])
+      await Promise.allSettled([flushCounts(), stores.quota.flush?.()])
     },
   }
 }

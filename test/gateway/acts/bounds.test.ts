@@ -195,7 +195,7 @@ for (const kind of ['embedded', 'redis'] as const) {
     const { headers, key: one } = await key({ test: true, account: 'tests' })
     t.equal((await call('GET', '/v1/pets', undefined, headers)).status, 200)
     const state = async () => {
-      await app.front.tallying.flush()
+      await app.front.flushCounts()
       const day = Math.floor(noon / 86_400_000)
       const listed = async <Item>(items: AsyncIterable<Item>) => {
         const all: Item[] = []

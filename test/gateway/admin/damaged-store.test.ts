@@ -40,7 +40,7 @@ t.test('whatever is damaged in Redis, each list is shown or says what is', async
   const { ask, gateway } = await startAdmin(t, { store: `redis: "${url}"` })
   const { headers, key } = await gateway.key()
   await gateway.call('GET', '/v1/x', undefined, headers)
-  await gateway.app.front.tallying.flush()
+  await gateway.app.front.flushCounts()
   const paths = [
     ...['/admin/keys', '/admin/keys?standing=true', `/admin/keys/${key.id}`, '/admin/gateways'],
     ...[`/admin/quota/${key.id}`, '/admin/audit', '/admin/usage', '/admin/bans', '/admin/notices'],

@@ -146,7 +146,7 @@ bans: { strikes: 1, grace: 0s }
     t.match(json(await ask('/dear', restricted)), { message: /not for this operation: / })
     const elsewhere = await key({ plan: 'pro', addresses: ['192.0.2.1'] })
     t.match(json(await ask('/dear', elsewhere)), { message: /not for this address: / })
-    await app.front.tallying.flush()
+    await app.front.flushCounts()
     const { fromDay, toDay } = latestDays(2, Date.now())
     for (const { key: each } of [daily, restricted, elsewhere]) {
       const done: string[] = []

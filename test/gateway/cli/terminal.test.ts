@@ -75,10 +75,14 @@ t.test('a store that was written by somebody else does nothing to a terminal', a
     version,
   )
   const tally = { day, key: id, count: 1, lastMs: Date.now() }
-  await stores.tallies.add('b', [
-    { ...tally, what: `refused ${evil}` },
-    { ...tally, what: `deprecated ${evil}` },
-  ])
+  await stores.tallies.add({
+    by: 'b',
+    number: 1,
+    lines: [
+      { ...tally, what: `refused ${evil}` },
+      { ...tally, what: `deprecated ${evil}` },
+    ],
+  })
   const change = { what: evil, subject: id, before: { [evil]: evil }, after: null }
   await stores.audit.add({ ...change, atMs: Date.now(), by: evil })
   await stores.close()

@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { RedisSettings } from '../../../gateway/front/config/config.ts'
 import { RecentRefusals } from '../../../gateway/front/counts/recent-refusals.ts'
-import type { RefusalBatch } from '../../../gateway/front/counts/timeline-store.ts'
+import type { Batch } from '../../../gateway/front/counts/batch.ts'
+import type { RefusedKey } from '../../../gateway/front/counts/timeline-store.ts'
 import { Timeline } from '../../../gateway/front/counts/timeline.ts'
 import type { Caller } from '../../../gateway/front/keys/caller.ts'
 import { RequestRecord } from '../../../gateway/front/request-record.ts'
@@ -14,6 +15,7 @@ import { Refusal } from '../../../shared/refusal.ts'
 import { timelineStoreContract } from '../../contracts/timeline.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { runCommand } from '../../support/command.ts'
+import { endedFor } from '../../support/ended.ts'
 import { explanationOf, type Found } from '../../support/explained.ts'
 import { collectGarbage } from '../../support/garbage.ts'
 import type { Gateway } from '../../support/gateway.ts'
@@ -103,7 +105,7 @@ async function explainsTheFleet(t: Test, store: string): Promise<string> {
   t.notMatch(explained.out, secret.slice(20))
   t.match(JSON.parse((await explain('order.66_x-1', '--json')).stdout), { answers: [{}] })
 
-  await other.app.front.tallying.flush()
+  await other.app.front.flushCounts()
   const ofKey = await explain('One\u001b[2J')
   t.match(ofKey.stdout, /Last refused in the minute .*: \d+ refusals?, minute: 1 of 1 used\./)
   t.notMatch(ofKey.out, /\u001b/)
@@ -262,15 +264,9 @@ t.test('a million refusals leave nothing behind but their slots', (t) => {
   const keep = (i: number): void => {
     const record = new RequestRecord(someRoute)
     record.refusal = new Refusal('missing_api_key', 'No.').because('no_header')
-    const about = {
-      id: `request-${i}`,
-      method: 'GET',
-      path: `/v1/${i}`,
-      status: 401,
-      atMs: i,
-      endedAtMs: 0,
-    }
-    refusals.keep(about, record, { upstream: 'animals', config: 'c' })
+    const request = { id: `request-${i}`, method: 'GET' }
+    const route = { upstream: 'animals', config: 'c' }
+    refusals.keep({ request, record, route, status: 401, atMs: i, endedAtMs: 0 }, `/v1/${i}`)
   }
   for (let i = 0; i < 1_000_000; i++) keep(i)
   const grown = heap() - before
@@ -283,7 +279,7 @@ t.test('a million refusals leave nothing behind but their slots', (t) => {
 })
 
 t.test('a key that is refused without end keeps nothing else from being written', async (t) => {
-  const added: RefusalBatch[] = []
+  const added: Batch<RefusedKey>[] = []
   const { gateway } = await startAdmin(t)
   const one = await gateway.key()
   const callerOf = ({ token }: typeof one): Caller => {
@@ -291,10 +287,9 @@ t.test('a key that is refused without end keeps nothing else from being written'
     if (typeof found === 'string' || found instanceof Promise) throw new Error('it is there')
     return found
   }
-  const record = new RequestRecord(someRoute)
-  const refuse = (who: Caller, reason: 'method' | 'path'): void => {
-    record.refusal = new Refusal('forbidden', 'No.').because(reason)
-    timeline.count(who, record, 1_000)
+  const refuse = (caller: Caller, reason: 'method' | 'path'): void => {
+    const refusal = new Refusal('forbidden', 'No.').because(reason)
+    timeline.count(endedFor({ caller, refusal, atMs: 1_000 }))
   }
   const [busy, other] = [callerOf(one), callerOf(await gateway.key())]
   const timeline = new Timeline({
@@ -304,18 +299,17 @@ t.test('a key that is refused without end keeps nothing else from being written'
       refuse(busy, 'method')
       return Promise.resolve()
     },
-    list: () => Promise.resolve([]),
   })
   for (let i = 0; i < 30_000; i++) refuse(busy, i % 2 === 0 ? 'method' : 'path')
   for (let i = 0; i < 100; i++) refuse(other, 'path')
   await timeline.write()
   t.equal(added.length, 1, 'it ends')
-  const counts = added.flatMap(({ refusals }) => refusals.map(({ key, count }) => [key, count]))
+  const counts = added.flatMap(({ lines }) => lines.map(({ key, count }) => [key, count]))
   t.strictSame(counts, [
     [busy.id, 15_000],
     [busy.id, 15_000],
     [other.id, 100],
   ])
   await timeline.write()
-  t.match(added[1]?.refusals, [{ key: busy.id, count: 1 }], 'later ones come with the next')
+  t.match(added[1]?.lines, [{ key: busy.id, count: 1 }], 'later ones come with the next')
 })

@@ -98,7 +98,8 @@ t.test('a preview names the quotas and days that brute force names', async (t) =
       const decision = await quotas.decide(one.caller, limits, one.cost)
       const isRefused = decision.verdict === 'refused'
       const isMinute = withUsed(decision).minuteUsed + one.cost > plan.limits.perMinute
-      peaks.note(one.caller, decision, isRefused ? (isMinute ? 'minute' : 'day') : undefined)
+      const refusedBy = isRefused ? (isMinute ? 'minute' : 'day') : undefined
+      peaks.count({ caller: one.caller, standing: { decision, ...limits }, refusedBy })
       const date = `${one.caller.quota} ${new Date(now).toISOString().slice(0, 10)}`
       if (wouldRefuse(shadow, decision).length > 0) shadowDays.add(date)
       sent.push({ ...one, day: date, minute: `${date} ${Math.floor(now / minuteMs)}` })
@@ -193,7 +194,7 @@ t.test('config diff tells whom changed limits would have refused', async (t) => 
   for (let i = 0; i < 5; i++) await call('GET', '/v1/pets', undefined, acme.headers)
   await call('GET', '/v1/pets', undefined, quiet.headers)
   await until(async () => {
-    await app.front.tallying.flush()
+    await app.front.flushCounts()
     for await (const some of app.front.stores.peaks.list(0, 50_000))
       if (some.length > 1) return true
     return false

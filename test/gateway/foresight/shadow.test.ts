@@ -44,7 +44,7 @@ t.test('a shadow counts what lower limits would have refused, exactly', async (t
   await until(() => counted('minute') + counted('day') >= 15)
   t.equal(counted('minute'), 10)
   t.equal(counted('day'), 5)
-  const flushed = () => Promise.all(gateways.map(({ app }) => app.front.tallying.flush()))
+  const flushed = () => Promise.all(gateways.map(({ app }) => app.front.flushCounts()))
   const today = Math.floor(Date.now() / dayMs)
   const range = { fromDay: today - 1, toDay: today }
   const report = async () => {

@@ -127,7 +127,7 @@ deprecations:
   await notices.walks.walk()
   t.match(await told('key.expiring'), { key, days: 7 })
   t.notOk(types().includes('operation.sunset_near'), 'a far sunset is not told')
-  await front.tallying.flush()
+  await front.flushCounts()
   // A tick begins the walk of the hour.
   move(5.5 * day)
   t.match(await told('key.expiring', 1), { key, days: 1 })

@@ -38,7 +38,7 @@ for (const place of ['SQLite', 'Redis']) {
     time.nowMs -= 24 * hourMs
     await ask('/v1/old', headers)
     time.nowMs += 24 * hourMs
-    await gateway.app.front.tallying.flush()
+    await gateway.app.front.flushCounts()
 
     const { status, text, headers: told } = await ask('/v1/usage?days=90', headers)
     t.equal(status, 200)

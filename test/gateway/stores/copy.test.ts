@@ -96,7 +96,7 @@ t.test(
       t.match(await quota.decide('account:acme', { ...look, key: ofAccount }), { strikes })
       t.match(await store.find(keys[5]?.secrets[1]?.hash ?? ''), { key: { id: keys[5]?.id } })
       await store.add([newKey()])
-      await tallies.add('1', [])
+      await tallies.add({ by: 'g', number: 1, lines: [] })
     }
   },
 )
@@ -121,7 +121,7 @@ t.test('a copy adds to what is there only if it is told to, and takes nothing aw
     const [acme, ofPlain] = ['account:acme', `key:${plain}`]
     await used.peaks.add({
       ...{ by: 'two', number: 1 },
-      peaks: [
+      lines: [
         peak(acme, { day: today - 4, minute: 8, used: 95, refusedByDay: 1 }),
         peak(acme, { day: today - 2, minute: 1, used: 1 }),
       ],
@@ -138,7 +138,7 @@ t.test('a copy adds to what is there only if it is told to, and takes nothing aw
     await more.quota.decide(`key:${added.id}`, { key: added.id, cost: 1, limits })
     await more.peaks.add({
       ...{ by: 'one', number: 2 },
-      peaks: [
+      lines: [
         peak(acme, { day: today - 4, minute: 11, used: 91, refusedByMinute: 7 }),
         peak(acme, { day: today - 1, minute: 2, used: 2 }),
         peak('key:more', { day: today - 7, minute: 4, used: 4 }),

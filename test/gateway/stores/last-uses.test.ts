@@ -38,7 +38,7 @@ deprecations: [ { operation: GET /v1/old, since: 2020-01-01, sunset: 2020-02-01 
   const options = { store: `file: ${join(t.testdir(), 'used.db')}`, more, clock: () => now }
   const gateway = await startGateway(t, options)
   const lists = operationsOn(gateway, () => now)
-  const flush = () => gateway.app.front.tallying.flush()
+  const flush = () => gateway.app.front.flushCounts()
   const ask = async (headers: Readonly<Record<string, string>>, path = '/v1/x') =>
     (await gateway.call('GET', path, undefined, headers)).status
   await flush()
@@ -121,7 +121,7 @@ t.test('two gateways on one Redis note both tokens, by its clock', async (t) => 
   const two = await startGateway(t, { store, clock: () => Date.now() + hour })
   const lists = operationsOn(one, Date.now)
   const flush = async () => {
-    await Promise.all([one, two].map(({ app }) => app.front.tallying.flush()))
+    await Promise.all([one, two].map(({ app }) => app.front.flushCounts()))
   }
   const imported = 'imported-token-of-another-system'
   const text = `{"token":"${imported}","plan":"free","name":"Imported"}`

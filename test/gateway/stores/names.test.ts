@@ -107,7 +107,7 @@ t.test('every name that is left in Redis is told, with its lifetime, and no othe
     await gateway.app.office.notices.tick()
     return got.length > 0
   })
-  await gateway.app.front.tallying.flush()
+  await gateway.app.front.flushCounts()
   const names = await redis.client.keys(`${prefix}*`)
   t.ok(names.length > 20, `${names.length} of them`)
   const isLeft = new Set<string>()

@@ -200,15 +200,17 @@ t.test('days that are too old are forgotten', async (t) => {
   t.teardown(() => database.close())
   const store = embeddedTallies(database)
   const tally = { key: 'a', what: 'x', count: 1, lastMs: 1 }
-  for (const day of [100, 189, 190]) await store.add(String(day), [{ day, ...tally }])
+  for (const day of [100, 189, 190])
+    await store.add({ by: 'g', number: day, lines: [{ day, ...tally }] })
   const days: number[] = []
   for await (const { day } of store.list(0, 1_000)) days.push(day)
   t.strictSame(days, [189, 190])
 
   const inRedis = { connection: await connectionTo(t, { url }), prefix: 'days:', timeoutMs: 2_000 }
-  await redisTallies(inRedis).add('1', [{ day: 1, ...tally }])
+  const batch = { by: 'g', number: 1, lines: [{ day: 1, ...tally }] }
+  await redisTallies(inRedis).add(batch)
   const twice = redisTallies(inRedis)
-  await twice.add('1', [{ day: 1, ...tally }])
+  await twice.add(batch)
   t.equal(
     await client.hget('days:{tallies:1}', 'count a x'),
     '1',
@@ -216,6 +218,13 @@ t.test('days that are too old are forgotten', async (t) => {
   )
   const left = await client.ttl('days:{tallies:1}')
   t.ok(left > 90 * 86_400 && left <= 91 * 86_400, `Redis drops a day by itself, after ${left} s`)
+
+  const today = redisTallies(inRedis, () => 40 * 86_400_000)
+  for (let i = 0; i < 2; i++) await today.raise([{ day: 30, ...tally, count: 5 }])
+  await today.raise([{ day: 30, ...tally, count: 4 }])
+  t.equal(await client.hget('days:{tallies:30}', 'count a x'), '5', 'a copy takes the larger one')
+  const copied = await client.ttl('days:{tallies:30}')
+  t.ok(copied > 80 * 86_400 && copied <= 81 * 86_400, `a copied day no later, after ${copied} s`)
 })
 t.test('reports on 5,000 keys leave Redis to those who decide', async (t) => {
   const settings = { file: '', redis: { url }, prefix: 'many:', whenUnreachable: 'local' } as const
@@ -232,7 +241,7 @@ t.test('reports on 5,000 keys leave Redis to those who decide', async (t) => {
       { ...called, key },
       { ...called, key, what: 'admitted 2xx' },
     ])
-    await stores.tallies.add(key, some)
+    await stores.tallies.add({ by: key, number: 1, lines: some })
   }
   await Promise.all(
     keys.map(({ id }) =>

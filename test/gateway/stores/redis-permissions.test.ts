@@ -54,7 +54,7 @@ t.test('the permissions in the README are enough for a gateway', async (t) => {
   const status = async () => (await gateway.call('GET', '/v1/x', undefined, headers)).status
   t.equal(await status(), 200)
   const id = String(made['id'])
-  await gateway.app.front.tallying.flush()
+  await gateway.app.front.flushCounts()
   for (const path of [
     ...['keys', 'gateways', 'bans', 'audit', 'live', 'usage', 'ledger', 'notices'],
     ...[`keys/${id}`, `quota/${id}`, `requests/nothing`],

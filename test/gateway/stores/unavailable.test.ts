@@ -41,7 +41,11 @@ const writesOf = ({ keys, quota, tallies, audit }: Asked) => ({
   'keys.add many': () => keys.add(Array.from({ length: 501 }, () => newKey())),
   'quota.ban': () => quota.ban('q-ban', 'id', Date.now() + 60_000),
   'tallies.add': () =>
-    tallies.add('batch', [{ day: 20_000, key: 'id', what: 'GET /', count: 1, lastMs: 0 }]),
+    tallies.add({
+      by: 'g',
+      number: 1,
+      lines: [{ day: 20_000, key: 'id', what: 'GET /', count: 1, lastMs: 0 }],
+    }),
   'audit.add': () =>
     audit.add({ atMs: 1, by: 'me', what: 'keys.add', subject: 'id', before: null, after: null }),
 })

@@ -199,7 +199,7 @@ t.test('the ledger tells routes apart, and comes as CSV in pieces', async (t) =>
   const tallies = many.flatMap(({ id: key }) =>
     [what, 'admitted 2xx'].map((what) => ({ day, key, what, count: 3, lastMs: 0 })),
   )
-  await gateway.stores.tallies.add('many', tallies)
+  await gateway.stores.tallies.add({ by: 'many', number: 1, lines: tallies })
   const csv = await ask('GET', '/admin/ledger?by=route', undefined, { accept: 'text/csv' })
   t.equal(csv.headers['content-type'], 'text/csv; charset=utf-8')
   t.equal(csv.headers['content-length'], undefined, 'it is streamed')

@@ -3,24 +3,22 @@ import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import { recordOf } from '../../keys/record.ts'
 import type { StoredKey } from '../../keys/key.ts'
-import { daysOf, numbersPerDay, type QuotaPeaks } from '../../counts/peak-store.ts'
 import { newQuota } from '../../limits/step.ts'
-import type { ClosedDay } from '../../records/ledger-store.ts'
 import { auditText, rememberedEntries, type AuditEntry } from '../../records/audit-store.ts'
-import type { CopyGoal, StoredQuota, StoredUses } from '../copy.ts'
+import type { CopyGoal, Puts, StoredQuota } from '../copy.ts'
+import { putsOfDays } from '../copy-days.ts'
 import { mergedAudit, mergedQuota } from '../merge.ts'
-import type { Tally } from '../../counts/tally-store.ts'
-import { requireGatewayFile } from './gateway-file.ts'
 import { claim } from './claim.ts'
 import { inUseSentence, keyLookups, inspectGoal } from './inspect-goal.ts'
 import { openGatewayFile } from './database.ts'
-import { ledgerRows } from './ledger.ts'
+import { embeddedLedger } from './ledger.ts'
 import { lastUseRows } from './last-uses.ts'
 import { Lines } from './key-index.ts'
 import { newFile } from './new-file.ts'
-import { peakRows } from './peaks.ts'
+import { embeddedPeaks } from './peaks.ts'
 import { EmbeddedQuotas } from './quota.ts'
 import { stateFrom, textOf } from './quota-file.ts'
+import { embeddedTallies } from './tallies.ts'
 
 /** SQLite's cache in KiB. It is large because a million keys are written in random order. */
 const cacheKb = 256 * 1_024
@@ -33,60 +31,27 @@ const stepRows = 50_000
  * An existing file is only read until something is put, so it stays unchanged if the copy is refused. A
  * file in which a gateway counts is refused: the counters in the gateway's memory would overwrite the copy.
  */
-export async function embeddedGoal(file: string, clock: Clock): Promise<CopyGoal> {
+export function embeddedGoal(file: string, clock: Clock): CopyGoal {
   const isNew = !existsSync(file) || statSync(file).size === 0
-  return isNew ? newGoal(file, clock) : existingGoal(file, clock)
-}
-
-async function newGoal(file: string, clock: Clock): Promise<CopyGoal> {
-  const written = newFile(file)
-  const { finish, close, ...puts } = await writingIn(written.path, clock, true).catch(
-    (error: unknown) => {
-      written.discard()
-      throw error
-    },
-  )
-  return {
-    name: file,
-    ...puts,
-    contents: () => Promise.resolve([]),
-    clashes: () => Promise.resolve([]),
-
-    async finish() {
-      await finish()
-      written.putInPlace()
-    },
-
-    close() {
-      close()
-      written.discard()
-      return Promise.resolve()
-    },
-  }
-}
-
-function existingGoal(file: string, clock: Clock): CopyGoal {
-  requireGatewayFile(file)
-  const { close, ...looks } = inspectGoal(file, clock)
+  const looks = isNew ? undefined : inspectGoal(file, clock)
+  const added = { keys: 0 }
   let writing: Promise<Writing> | undefined
   const begun = (): Promise<Writing> => {
-    close()
-    return (writing ??= writingIn(file, clock, false))
+    looks?.close()
+    return (writing ??= isNew ? writingNew(file, clock, added) : writingIn(file, clock, added))
   }
   return {
     name: file,
-    ...looks,
-    putKeys: async (keys) => (await begun()).putKeys(keys),
-    putQuotas: async (quotas) => (await begun()).putQuotas(quotas),
-    putTallies: async (tallies) => (await begun()).putTallies(tallies),
-    putPeaks: async (peaks) => (await begun()).putPeaks(peaks),
-    putLedger: async (day) => (await begun()).putLedger(day),
-    putLastUses: async (uses) => (await begun()).putLastUses(uses),
-    putAudit: async (entries) => (await begun()).putAudit(entries),
+    get newKeys() {
+      return added.keys
+    },
+    contents: () => Promise.resolve(looks?.contents() ?? []),
+    clashes: (keys) => Promise.resolve(looks?.clashes(keys) ?? []),
+    put: async (name, items) => (await begun()).puts[name](items),
     finish: async () => (await begun()).finish(),
 
     async close() {
-      close()
+      looks?.close()
       // If opening failed, the caller of a put has got the error.
       await writing?.then(
         (each) => each.close(),
@@ -96,14 +61,37 @@ function existingGoal(file: string, clock: Clock): CopyGoal {
   }
 }
 
-type Puts = Pick<
-  CopyGoal,
-  'putKeys' | 'putQuotas' | 'putTallies' | 'putPeaks' | 'putLedger' | 'putLastUses' | 'putAudit'
->
-type Writing = Puts & Readonly<{ finish: () => Promise<void>; close: () => void }>
+type Writing = Readonly<{ puts: Puts; finish: () => Promise<void>; close: () => void }>
+type Added = { keys: number }
+
+async function writingNew(file: string, clock: Clock, added: Added): Promise<Writing> {
+  const written = newFile(file)
+  try {
+    const { puts, finish, close } = await writingIn(written.path, clock, added, true)
+    return {
+      puts,
+      async finish() {
+        await finish()
+        written.putInPlace()
+      },
+      close() {
+        close()
+        written.discard()
+      },
+    }
+  } catch (error) {
+    written.discard()
+    throw error
+  }
+}
 
 /** Opens a file for writing, when no gateway counts in it. */
-async function writingIn(path: string, clock: Clock, isNew: boolean): Promise<Writing> {
+async function writingIn(
+  path: string,
+  clock: Clock,
+  added: Added,
+  isNew = false,
+): Promise<Writing> {
   const claimed = await claimTidy(path, clock)
   const database = openGatewayFile(path)
   database.pragma(`cache_size = -${cacheKb}`)
@@ -118,7 +106,7 @@ async function writingIn(path: string, clock: Clock, isNew: boolean): Promise<Wr
     claimed.close()
   }
   return {
-    ...puttersOf(database, isNew ? Infinity : stepRows),
+    puts: putsInto(database, isNew ? Infinity : stepRows, added),
 
     async finish() {
       if (database.inTransaction) database.exec('COMMIT')
@@ -148,7 +136,45 @@ function claimIn(file: string): Database {
   throw new Error(inUseSentence(file))
 }
 
-function puttersOf(database: Database, mostRows: number): Puts {
+/** The puts of all spaces, in transactions of at least so many rows. */
+function putsInto(database: Database, mostRows: number, added: Added): Puts {
+  const changes = database.prepare<[], number>('SELECT total_changes()').pluck()
+  let committed = 0
+  /** Puts items in the open transaction, and commits it when it is large enough. */
+  const inSteps =
+    <Item>(put: (items: readonly Item[]) => Promise<void> | void) =>
+    async (items: readonly Item[]): Promise<void> => {
+      if (!database.inTransaction) database.exec('BEGIN IMMEDIATE')
+      await put(items)
+      const all = changes.get() ?? 0
+      if (all - committed < mostRows) return
+      committed = all
+      database.exec('COMMIT')
+    }
+  const each = <Item>(put: (item: Item) => void) =>
+    inSteps((items: readonly Item[]) => items.forEach((item) => put(item)))
+  const { put: putUses } = lastUseRows(database)
+  const putKey = keyPutter(database)
+  const ofDays = putsOfDays({
+    tallies: embeddedTallies(database),
+    peaks: embeddedPeaks(database),
+    ledger: embeddedLedger(database),
+  })
+  return {
+    quotas: each(quotaPutter(database)),
+    tallies: inSteps(ofDays.tallies),
+    peaks: inSteps(ofDays.peaks),
+    ledger: inSteps(ofDays.ledger),
+    lastUses: each(({ key, uses }) => putUses(key, uses)),
+    audit: inSteps((entries) => putAudit(database, entries)),
+    keys: each((key) => {
+      if (putKey(key)) added.keys++
+    }),
+  }
+}
+
+/** Makes the function that puts a key; it tells whether the key is new. */
+function keyPutter(database: Database): (stored: StoredKey) => boolean {
   const { versionOf, holderOf } = keyLookups(database)
   const idAt = database.prepare<number, string>('SELECT id FROM keys WHERE version = ?').pluck()
   const insertKey = database.prepare(
@@ -158,37 +184,7 @@ function puttersOf(database: Database, mostRows: number): Puts {
   const insertSecret = database.prepare('INSERT OR IGNORE INTO secrets VALUES (?, ?)')
   // The index makes the lines of these keys when it catches up.
   const lowerLinedUpTo = database.prepare('UPDATE lined SET version = ? - 1 WHERE version >= ?')
-  const quotaAt = database
-    .prepare<string, string>('SELECT state FROM quotas WHERE quota = ?')
-    .pluck()
-  const insertQuota = database.prepare(
-    `INSERT INTO quotas VALUES (?, ?, ?)
-     ON CONFLICT DO UPDATE SET keepUntilMs = max(keepUntilMs, excluded.keepUntilMs), state = excluded.state`,
-  )
-  const insertTally = database.prepare(
-    `INSERT INTO tallies VALUES (@day, @key, @what, @count, @lastMs)
-     ON CONFLICT DO UPDATE SET count = max(count, @count), lastMs = max(lastMs, @lastMs)`,
-  )
-
-  let rows = 0
-  /** Puts items in the open transaction, and commits it when it is large enough. */
-  function inSteps<Item, Result>(
-    put: (items: readonly Item[]) => Result,
-    rowsOf: (item: Item) => number = () => 1,
-  ) {
-    return (items: readonly Item[]): Promise<Result> => {
-      if (!database.inTransaction) database.exec('BEGIN IMMEDIATE')
-      const result = put(items)
-      for (const item of items) rows += rowsOf(item)
-      if (rows >= mostRows) {
-        database.exec('COMMIT')
-        rows = 0
-      }
-      return Promise.resolve(result)
-    }
-  }
-
-  const putKey = ({ key, version: given }: StoredKey): boolean => {
+  return ({ key, version: given }) => {
     const stored = versionOf.get(key.id)
     if (stored !== undefined && stored >= given) return false
     let version = given
@@ -202,44 +198,24 @@ function puttersOf(database: Database, mostRows: number): Puts {
     }
     return stored === undefined
   }
-  const putKeys = inSteps((keys: readonly StoredKey[]) => {
-    return keys.reduce((count, key) => count + (putKey(key) ? 1 : 0), 0)
-  })
-  const putQuotas = inSteps((quotas: readonly StoredQuota[]) => {
-    for (const { quota, state, keepUntilMs } of quotas) {
-      const stored = stateFrom(quotaAt.get(quota) ?? '') ?? newQuota()
-      insertQuota.run(quota, keepUntilMs, textOf(mergedQuota(stored, state)))
-    }
-  })
-  const putTallies = inSteps((tallies: readonly Tally[]) => {
-    for (const tally of tallies) insertTally.run(tally)
-  })
-  const peaks = peakRows(database)
-  const putPeaks = inSteps(
-    (all: readonly QuotaPeaks[]) => {
-      for (const each of all) for (const day of daysOf(each)) peaks.raise(day)
-    },
-    ({ numbers }) => numbers.length / numbersPerDay,
-  )
-  const ledger = ledgerRows(database)
-  const putDays = inSteps((days: readonly ClosedDay[]) => {
-    for (const day of days) {
-      ledger.begin(day.day)
-      ledger.put(day)
-    }
-  })
-  const putLedger = (day: ClosedDay): Promise<void> => putDays([day])
-  const lastUses = lastUseRows(database)
-  const putLastUses = inSteps((all: readonly StoredUses[]) => {
-    for (const { key, uses } of all) lastUses.put(key, uses)
-  })
-  const putAudit = inSteps((given: readonly AuditEntry[]) => {
-    const texts = database.prepare<[], string>('SELECT entry FROM audit ORDER BY seq').pluck().all()
-    const entries = mergedAudit(texts, given).slice(-rememberedEntries)
-    database.exec('DELETE FROM audit')
-    const insert = database.prepare('INSERT INTO audit (atMs, subject, entry) VALUES (?, ?, ?)')
-    for (const entry of entries) insert.run(entry.atMs, entry.subject, auditText(entry))
-  })
+}
 
-  return { putKeys, putQuotas, putTallies, putPeaks, putLedger, putLastUses, putAudit }
+function quotaPutter(database: Database): (quota: StoredQuota) => void {
+  const stateOf = database.prepare<string, string>('SELECT state FROM quotas WHERE quota = ?')
+  const insert = database.prepare(
+    `INSERT INTO quotas VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET keepUntilMs = max(keepUntilMs, excluded.keepUntilMs), state = excluded.state`,
+  )
+  return ({ quota, state, keepUntilMs }) => {
+    const stored = stateFrom(stateOf.pluck().get(quota) ?? '') ?? newQuota()
+    insert.run(quota, keepUntilMs, textOf(mergedQuota(stored, state)))
+  }
+}
+
+function putAudit(database: Database, given: readonly AuditEntry[]): void {
+  const texts = database.prepare<[], string>('SELECT entry FROM audit ORDER BY seq').pluck().all()
+  const entries = mergedAudit(texts, given).slice(-rememberedEntries)
+  database.exec('DELETE FROM audit')
+  const insert = database.prepare('INSERT INTO audit (atMs, subject, entry) VALUES (?, ?, ?)')
+  for (const entry of entries) insert.run(entry.atMs, entry.subject, auditText(entry))
 }

@@ -1,29 +1,29 @@
+import type { Grant } from '../../limits/grants.ts'
+import { breathe } from '../../../../shared/breathe.ts'
 import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
-import { intactKeyFrom } from '../../keys/record.ts'
-import type { Grant } from '../../limits/grants.ts'
-import { newQuota, type QuotaState } from '../../limits/step.ts'
-import { dayMs } from '../../../../shared/windows.ts'
-import { auditEntriesFrom } from '../../records/audit-store.ts'
 import { usesFrom } from '../../keys/last-use-store.ts'
-import type { CopySource, StoredQuota } from '../copy.ts'
+import type { StoredKey } from '../../keys/key.ts'
+import { intactKeyFrom } from '../../keys/record.ts'
+import { newQuota, type QuotaState } from '../../limits/step.ts'
+import { auditEntriesFrom, type AuditEntry } from '../../records/audit-store.ts'
+import type { CopySource, StoredQuota, StoredUses } from '../copy.ts'
+import { readsOfDays } from '../copy-days.ts'
 import { keepUntil } from '../keep-until.ts'
-import { closedDays } from '../closed-days.ts'
-import { rememberedDays, type Tally } from '../../counts/tally-store.ts'
-import { requireGatewayFile } from './gateway-file.ts'
-import { breathe } from '../../../../shared/breathe.ts'
+import { applyCommand } from './apply-command.ts'
 import { isClaimed } from './claim.ts'
 import { openGatewayFile } from './database.ts'
-import { applyCommand } from './apply-command.ts'
+import { requireGatewayFile } from './gateway-file.ts'
+import { isThere } from './is-there.ts'
 import { embeddedLedger } from './ledger.ts'
 import { embeddedPeaks } from './peaks.ts'
 import { quotaFile, stateFrom } from './quota-file.ts'
 import { embeddedTallies } from './tallies.ts'
-import { isThere } from './is-there.ts'
 
 const batchSize = 2_000
 
-type KeyRow = Readonly<{ version: number; record: string }>
+/** A file that is read for a copy, and the number of its damaged entries. */
+type Reading = { readonly database: Database; readonly nowMs: number; damaged: number }
 
 /**
  * A gateway's file as the source of a copy, at the moment of the call: one transaction reads everything, and
@@ -33,112 +33,126 @@ export function embeddedSource(file: string, clock: Clock): CopySource {
   requireGatewayFile(file)
   const database = openGatewayFile(file)
   database.exec('BEGIN')
-  let damaged = 0
-
+  const reading: Reading = { database, nowMs: clock(), damaged: 0 }
+  const stores = {
+    tallies: embeddedTallies(database),
+    peaks: embeddedPeaks(database),
+    ledger: embeddedLedger(database),
+  }
   return {
     name: file,
-
     get damaged() {
-      return damaged
+      return reading.damaged
     },
-
     gateways: () => Promise.resolve(isClaimed(database) ? ['a gateway'] : []),
-
     keyCount() {
       const count = database.prepare<[], number>(`SELECT count(*) FROM keys WHERE ${isThere}`)
       return Promise.resolve(count.pluck().get() ?? 0)
     },
-
-    async *keys() {
-      const page = database.prepare<number, KeyRow>(
-        `SELECT version, record FROM keys WHERE version > ? AND ${isThere}
-         ORDER BY version LIMIT ${batchSize}`,
-      )
-      for (let rows = page.all(0), last = rows.at(-1); last; last = rows.at(-1)) {
-        const keys = rows.flatMap(({ version, record }) => {
-          const key = intactKeyFrom(record)
-          return key ? [{ key, version }] : []
-        })
-        damaged += rows.length - keys.length
-        yield keys
-        rows = page.all(last.version)
-        await breathe()
-      }
+    reads: {
+      ...readsOfDays(stores, reading.nowMs),
+      quotas: () => quotasIn(reading),
+      lastUses: () => lastUsesIn(reading),
+      audit: () => auditIn(reading),
+      keys: () => keysIn(reading),
     },
-
-    async *quotas() {
-      const nowMs = clock()
-      const pending = new Map(pendingIn(database, nowMs))
-      const entries = [...pending].map(([quota, state]) => {
-        return { quota, state: withoutIds(state), keepUntilMs: keepUntil(quota, state) }
-      })
-      yield entries.filter(({ keepUntilMs }) => keepUntilMs > nowMs)
-      const { page } = quotaFile(database)
-      for (let rows = page(''), last = rows.at(-1); last; last = rows.at(-1)) {
-        const quotas: StoredQuota[] = []
-        for (const { quota, keepUntilMs, state: text } of rows) {
-          if (pending.has(quota) || keepUntilMs <= nowMs) continue
-          const state = stateFrom(text)
-          if (state) quotas.push({ quota, state: withoutIds(state), keepUntilMs })
-          else damaged++
-        }
-        yield quotas
-        rows = page(last.quota)
-        await breathe()
-      }
-    },
-
-    async *tallies() {
-      const today = Math.floor(clock() / dayMs)
-      let batch: Tally[] = []
-      for await (const tally of embeddedTallies(database).list(today - rememberedDays + 1, today)) {
-        if (batch.push(tally) < batchSize) continue
-        yield batch
-        batch = []
-      }
-      yield batch
-    },
-
-    async *peaks() {
-      const today = Math.floor(clock() / dayMs)
-      yield* embeddedPeaks(database).list(today - rememberedDays + 1, today)
-    },
-
-    ledger: () => closedDays(embeddedLedger(database), clock()),
-
-    async *lastUses() {
-      const page = database.prepare<string, { key: string; uses: string }>(
-        `SELECT key, uses FROM lastUses WHERE key >= ? ORDER BY key LIMIT ${batchSize}`,
-      )
-      for (let from = ''; ;) {
-        const rows = page.all(from)
-        yield rows.flatMap(({ key, uses: text }) => {
-          const uses = usesFrom(text)
-          return uses ? [{ key, uses }] : []
-        })
-        if (rows.length < batchSize) return
-        from = rows.at(-1)?.key ?? ''
-        await breathe()
-      }
-    },
-
-    async *audit() {
-      const page = database.prepare<number, { seq: number; entry: string }>(
-        `SELECT seq, entry FROM audit WHERE seq > ? ORDER BY seq LIMIT ${batchSize}`,
-      )
-      for (let rows = page.all(-Infinity), last = rows.at(-1); last; last = rows.at(-1)) {
-        const entries = rows.flatMap(({ entry }) => auditEntriesFrom(entry))
-        damaged += rows.length - entries.length
-        yield entries
-        rows = page.all(last.seq)
-        await breathe()
-      }
-    },
-
     close() {
       database.close()
       return Promise.resolve()
     },
+  }
+}
+
+/** The rows of a table, a page at a time. Each page begins behind the place of the last row before. */
+async function* pagesOf<Row, Place>(
+  page: (after: Place) => Row[],
+  first: Place,
+  placeOf: (row: Row) => Place,
+): AsyncGenerator<Row[]> {
+  for (let rows = page(first), last = rows.at(-1); last; last = rows.at(-1)) {
+    yield rows
+    rows = page(placeOf(last))
+    await breathe()
+  }
+}
+
+/** Reads rows of which some may be damaged. */
+function intact<Row, Item>(
+  reading: Reading,
+  rows: readonly Row[],
+  read: (row: Row) => readonly Item[],
+): Item[] {
+  return rows.flatMap((row) => {
+    const items = read(row)
+    if (items.length === 0) reading.damaged++
+    return items
+  })
+}
+
+async function* keysIn(reading: Reading): AsyncGenerator<StoredKey[]> {
+  type Row = Readonly<{ version: number; record: string }>
+  const page = reading.database.prepare<number, Row>(
+    `SELECT version, record FROM keys WHERE version > ? AND ${isThere}
+     ORDER BY version LIMIT ${batchSize}`,
+  )
+  const pages = pagesOf(
+    (after: number) => page.all(after),
+    0,
+    ({ version }) => version,
+  )
+  for await (const rows of pages) {
+    yield intact(reading, rows, ({ version, record }) => {
+      const key = intactKeyFrom(record)
+      return key ? [{ key, version }] : []
+    })
+  }
+}
+
+async function* quotasIn(reading: Reading): AsyncGenerator<StoredQuota[]> {
+  const { database, nowMs } = reading
+  const pending = pendingIn(database, nowMs)
+  const entries = [...pending].map(([quota, state]) => {
+    return { quota, state: withoutIds(state), keepUntilMs: keepUntil(quota, state) }
+  })
+  yield entries.filter(({ keepUntilMs }) => keepUntilMs > nowMs)
+  for await (const rows of pagesOf(quotaFile(database).page, '', ({ quota }) => quota)) {
+    const others = rows.filter(({ quota, keepUntilMs }) => {
+      return !pending.has(quota) && keepUntilMs > nowMs
+    })
+    yield intact(reading, others, ({ quota, keepUntilMs, state: text }) => {
+      const state = stateFrom(text)
+      return state ? [{ quota, state: withoutIds(state), keepUntilMs }] : []
+    })
+  }
+}
+
+async function* lastUsesIn({ database }: Reading): AsyncGenerator<StoredUses[]> {
+  const page = database.prepare<string, { key: string; uses: string }>(
+    `SELECT key, uses FROM lastUses WHERE key >= ? ORDER BY key LIMIT ${batchSize}`,
+  )
+  // The beginning has no name, and nothing lies between a name and the same with a zero behind it.
+  for await (const rows of pagesOf(
+    (from: string) => page.all(from),
+    '',
+    ({ key }) => `${key}\0`,
+  )) {
+    yield rows.flatMap(({ key, uses: text }) => {
+      const uses = usesFrom(text)
+      return uses ? [{ key, uses }] : []
+    })
+  }
+}
+
+async function* auditIn(reading: Reading): AsyncGenerator<AuditEntry[]> {
+  const page = reading.database.prepare<number, { seq: number; entry: string }>(
+    `SELECT seq, entry FROM audit WHERE seq > ? ORDER BY seq LIMIT ${batchSize}`,
+  )
+  for await (const rows of pagesOf(
+    (after: number) => page.all(after),
+    -Infinity,
+    ({ seq }) => seq,
+  )) {
+    yield intact(reading, rows, ({ entry }) => auditEntriesFrom(entry))
   }
 }
 

@@ -1,16 +1,22 @@
 import type { Clock } from '../../../../shared/clock.ts'
 import type { Database, Statement } from '../../../../shared/sqlite.ts'
 import { clashOf } from '../clash.ts'
-import { counted, type CopyGoal } from '../copy.ts'
-import { openToInspect } from './gateway-file.ts'
+import { counted, type KeyClash } from '../copy.ts'
+import type { StoredKey } from '../../keys/key.ts'
+import { openToInspect, requireGatewayFile } from './gateway-file.ts'
 import { isClaimed } from './claim.ts'
 import { pendingIn } from './copy-source.ts'
 
-/** Reads the file that a copy may be written to, without changing it. */
-export function inspectGoal(
-  file: string,
-  clock: Clock,
-): Pick<CopyGoal, 'contents' | 'clashes'> & Readonly<{ close: () => void }> {
+/** The looks at a file that a copy may be written to. */
+type Looks = Readonly<{
+  contents: () => string[]
+  clashes: (keys: readonly StoredKey[]) => KeyClash[]
+  close: () => void
+}>
+
+/** Opens the file that a copy may be written to, without changing it. */
+export function inspectGoal(file: string, clock: Clock): Looks {
+  requireGatewayFile(file)
   const database = openToInspect(file)
   try {
     if (isClaimed(database)) throw new Error(inUseSentence(file))
@@ -19,13 +25,12 @@ export function inspectGoal(
     throw error
   }
   return {
-    contents: () => Promise.resolve(contentsOf(database, clock())),
+    contents: () => contentsOf(database, clock()),
     clashes: (keys) => {
       const { versionOf, holderOf } = keyLookups(database)
-      const clashes = keys.flatMap((stored) => {
+      return keys.flatMap((stored) => {
         return clashOf(stored, versionOf.get(stored.key.id), (hash) => holderOf.get(hash)) ?? []
       })
-      return Promise.resolve(clashes)
     },
     close: () => void database.close(),
   }

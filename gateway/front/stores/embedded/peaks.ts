@@ -1,25 +1,21 @@
 import { breathe } from '../../../../shared/breathe.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
-import type { PeakBatch, PeakStore, QuotaDay } from '../../counts/peak-store.ts'
+import type { PeakStore, QuotaDay } from '../../counts/peak-store.ts'
 import { rememberedDays } from '../../counts/tally-store.ts'
+import type { CopiedCounts } from '../copy-days.ts'
 import { answerOf } from './answer.ts'
+import { countSpace } from './count-space.ts'
 
-/** Quotas that are written or read in one turn of the loop. */
+/** Quotas that are read in one turn of the loop. */
 const quotasAtOnce = 250
 
-type QuotaRow = Readonly<{ id: number; lastDay: number }>
 type PeakRow = readonly [id: number, ...numbers: [number, number, number, number, number]]
 
 /**
  * Peaks in a SQLite file, which several processes may have open: a row a day and quota, in the order of the days, so that
  * writes touch the pages of one day only. Quotas have numbers there, because their names are longer than the row.
  */
-export function embeddedPeaks(database: Database): PeakStore {
-  const { add: addRow } = peakRows(database)
-  const newestDay = database.prepare<[], number | null>('SELECT max(day) FROM peaks').pluck()
-  const forget = database.prepare('DELETE FROM peaks WHERE day <= ?')
-  const forgetQuotas = database.prepare('DELETE FROM peakQuotas WHERE lastDay <= ?')
-  const note = database.prepare('INSERT OR IGNORE INTO batches (id) VALUES (?)')
+export function embeddedPeaks(database: Database): PeakStore & CopiedCounts<QuotaDay> {
   const highestId = database.prepare<[], number | null>('SELECT max(id) FROM peakQuotas').pluck()
   const names = database.prepare<[number, number], { id: number; quota: string }>(
     'SELECT id, quota FROM peakQuotas WHERE id BETWEEN ? AND ?',
@@ -31,24 +27,8 @@ export function embeddedPeaks(database: Database): PeakStore {
     )
     .raw()
 
-  const addSome = database.transaction((name: string, peaks: PeakBatch['peaks']) => {
-    if (note.run(name).changes === 0) return
-    const newest = Math.max(...peaks.map(({ day }) => day))
-    if (newest > (newestDay.get() ?? 0)) {
-      forget.run(newest - rememberedDays)
-      forgetQuotas.run(newest - rememberedDays)
-    }
-    for (const peak of peaks) addRow(peak)
-  })
-
   return {
-    async add({ by, number, peaks }) {
-      for (let start = 0; start < peaks.length; start += quotasAtOnce) {
-        if (start > 0) await breathe()
-        const name = `peaks ${by} ${number} ${start}`
-        answerOf(() => addSome.immediate(name, peaks.slice(start, start + quotasAtOnce)))
-      }
-    },
+    ...peakSpace(database),
 
     async *list(fromDay, toDay) {
       const highest = answerOf(() => highestId.get()) ?? 0
@@ -74,35 +54,35 @@ export function embeddedPeaks(database: Database): PeakStore {
   }
 }
 
-/** Writes peaks: adds those of a gateway, or raises what is stored to those of another store. */
-export function peakRows(database: Database) {
-  const find = database.prepare<string, QuotaRow>(
-    'SELECT id, lastDay FROM peakQuotas WHERE quota = ?',
+function peakSpace(database: Database): CopiedCounts<QuotaDay> {
+  const forget = database.prepare('DELETE FROM peaks WHERE day <= ?')
+  const forgetQuotas = database.prepare('DELETE FROM peakQuotas WHERE lastDay <= ?')
+  const keep = database.prepare(
+    `INSERT INTO peakQuotas (quota, lastDay) VALUES (@quota, @day)
+     ON CONFLICT DO UPDATE SET lastDay = max(lastDay, excluded.lastDay)`,
   )
-  const insert = database.prepare('INSERT INTO peakQuotas (quota, lastDay) VALUES (?, ?)')
-  const prolong = database.prepare('UPDATE peakQuotas SET lastDay = ? WHERE id = ?')
-  const keepUntil = (quota: string, day: number): void => {
-    const found = find.get(quota)
-    if (!found) insert.run(quota, day)
-    else if (found.lastDay < day) prolong.run(day, found.id)
-  }
-  const merging = (refusals: (one: string) => string) =>
-    database.prepare(
-      `INSERT INTO peaks SELECT ?, id, ?, ?, ?, ? FROM peakQuotas WHERE quota = ? AND lastDay >= ?
-       ON CONFLICT DO UPDATE SET minute = max(minute, excluded.minute), used = max(used, excluded.used),
-         refusedByMinute = ${refusals('refusedByMinute')}, refusedByDay = ${refusals('refusedByDay')}`,
-    )
-  const putBy = (refusals: (one: string) => string) => {
-    const merge = merging(refusals)
-    return ({ quota, day, minute, used, refusedByMinute, refusedByDay }: QuotaDay): void => {
-      const put = () => merge.run(day, minute, used, refusedByMinute, refusedByDay, quota, day)
-      if (put().changes > 0) return
-      keepUntil(quota, day)
-      put()
-    }
-  }
-  return {
-    add: putBy((name) => `${name} + excluded.${name}`),
-    raise: putBy((name) => `max(${name}, excluded.${name})`),
-  }
+  // Quotas are looked through once a day.
+  let newestDay = 0
+  return countSpace<QuotaDay>(database, {
+    name: 'peaks',
+    merging: { minute: 'max', used: 'max', refusedByMinute: 'sum', refusedByDay: 'sum' },
+    writing: (merge) => {
+      const insert = database.prepare(
+        `INSERT INTO peaks SELECT @day, id, @minute, @used, @refusedByMinute, @refusedByDay
+         FROM peakQuotas WHERE quota = @quota AND lastDay >= @day ${merge}`,
+      )
+      return (peak) => {
+        if (insert.run(peak).changes > 0) return
+        keep.run(peak)
+        insert.run(peak)
+      }
+    },
+    forget: (peaks) => {
+      const newest = Math.max(...peaks.map(({ day }) => day))
+      if (newest <= newestDay) return
+      newestDay = newest
+      forget.run(newest - rememberedDays)
+      forgetQuotas.run(newest - rememberedDays)
+    },
+  })
 }

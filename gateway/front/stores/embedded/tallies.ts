@@ -1,19 +1,14 @@
 import { breathe } from '../../../../shared/breathe.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import { rememberedDays, type Tally, type TallyStore } from '../../counts/tally-store.ts'
+import type { CopiedCounts } from '../copy-days.ts'
 import { answerOf } from './answer.ts'
+import { countSpace } from './count-space.ts'
 
 const pageSize = 1_000
 
-/** The number of remembered batch ids. Each process adds one batch at a time, so it can be small. */
-const rememberedBatches = 1_000
-
 /** Tallies in a SQLite file, which several processes may have open. */
-export function embeddedTallies(database: Database): TallyStore {
-  const upsert = database.prepare(
-    `INSERT INTO tallies VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET count = count + excluded.count, lastMs = max(lastMs, excluded.lastMs)`,
-  )
+export function embeddedTallies(database: Database): TallyStore & CopiedCounts<Tally> {
   const forget = database.prepare('DELETE FROM tallies WHERE day <= ?')
   const page = database.prepare<[number, string, string, number], Tally>(
     `SELECT * FROM tallies WHERE (day, key, what) > (?, ?, ?) AND day <= ?
@@ -22,22 +17,20 @@ export function embeddedTallies(database: Database): TallyStore {
   const ofKey = database.prepare<[number, string], Tally>(
     'SELECT * FROM tallies WHERE day = ? AND key = ?',
   )
-  const note = database.prepare('INSERT OR IGNORE INTO batches (id) VALUES (?)')
-  const forgetBatches = database.prepare('DELETE FROM batches WHERE seq <= ?')
-  const addAll = database.transaction((batch: string, tallies: readonly Tally[]) => {
-    const { changes, lastInsertRowid } = note.run(batch)
-    if (changes === 0) return
-    forgetBatches.run(Number(lastInsertRowid) - rememberedBatches)
-    for (const { day, key, what, count, lastMs } of tallies)
-      upsert.run(day, key, what, count, lastMs)
-    forget.run(Math.max(...tallies.map(({ day }) => day)) - rememberedDays)
+  const counts = countSpace<Tally>(database, {
+    name: 'tallies',
+    merging: { count: 'sum', lastMs: 'max' },
+    writing: (merge) => {
+      const insert = database.prepare(
+        `INSERT INTO tallies VALUES (@day, @key, @what, @count, @lastMs) ${merge}`,
+      )
+      return (tally) => void insert.run(tally)
+    },
+    forget: (tallies) => forget.run(Math.max(...tallies.map(({ day }) => day)) - rememberedDays),
   })
 
   return {
-    async add(batch, tallies) {
-      if (tallies.length > 0) answerOf(() => addAll.immediate(batch, tallies))
-      return Promise.resolve()
-    },
+    ...counts,
 
     async *list(fromDay, toDay, key) {
       if (key !== undefined) {

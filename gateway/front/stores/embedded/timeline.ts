@@ -2,22 +2,18 @@ import type { Database } from '../../../../shared/sqlite.ts'
 import {
   keptMinutes,
   mostLines,
-  type RefusalBatch,
+  type RefusedKey,
   type RefusedMinute,
   type TimelineStore,
 } from '../../counts/timeline-store.ts'
 import { answerOf } from './answer.ts'
+import { countSpace } from './count-space.ts'
 
 /** Lines that are too many are looked for in one minute of this many. */
 const trimEvery = 30
 
 /** Timelines in a SQLite file, which several processes may have open. */
 export function embeddedTimeline(database: Database): TimelineStore {
-  const upsert = database.prepare(
-    `INSERT INTO refusals VALUES (@key, @minute, @code, @reason, @count, @limit, @used)
-     ON CONFLICT DO UPDATE SET
-       count = count + @count, "limit" = @limit, used = max(used, @used)`,
-  )
   const forget = database.prepare('DELETE FROM refusals WHERE minute < ?')
   const trim = database.prepare(
     `DELETE FROM refusals WHERE key = @key AND minute <
@@ -27,21 +23,23 @@ export function embeddedTimeline(database: Database): TimelineStore {
     `SELECT minute, code, reason, count, "limit", used FROM refusals
      WHERE key = ? AND minute BETWEEN ? AND ? ORDER BY minute DESC, count LIMIT ${mostLines}`,
   )
-  const note = database.prepare('INSERT OR IGNORE INTO batches (id) VALUES (?)')
-  const addAll = database.transaction(({ by, number, refusals }: RefusalBatch) => {
-    if (note.run(`${by} ${number}`).changes === 0) return
-    for (const refusal of refusals) {
-      upsert.run(refusal)
-      if (refusal.minute % trimEvery === 0) trim.run(refusal)
-    }
-    forget.run(Math.max(...refusals.map(({ minute }) => minute)) - keptMinutes)
+  const counts = countSpace<RefusedKey>(database, {
+    name: 'refusals',
+    merging: { count: 'sum', limit: 'latest', used: 'max' },
+    writing: (merge) => {
+      const insert = database.prepare(
+        `INSERT INTO refusals VALUES (@key, @minute, @code, @reason, @count, @limit, @used) ${merge}`,
+      )
+      return (refusal) => void insert.run(refusal)
+    },
+    forget: (refusals) => {
+      for (const refusal of refusals) if (refusal.minute % trimEvery === 0) trim.run(refusal)
+      forget.run(Math.max(...refusals.map(({ minute }) => minute)) - keptMinutes)
+    },
   })
 
   return {
-    async add(batch) {
-      if (batch.refusals.length > 0) answerOf(() => addAll.immediate(batch))
-      return Promise.resolve()
-    },
+    ...counts,
 
     async list(key, fromMinute, toMinute) {
       return Promise.resolve(

@@ -5,7 +5,9 @@ import {
   type KeyUses,
   type LastUseStore,
 } from '../../keys/last-use-store.ts'
+import type { Puts } from '../copy.ts'
 import { answerOf } from './answer.ts'
+import { batchSize, inBatches } from './in-batches.ts'
 import { script, type RedisOptions } from './script.ts'
 
 /** Keys that are read per command. */
@@ -40,5 +42,17 @@ export function redisLastUses(options: RedisOptions): LastUseStore {
     async since() {
       return usesFrom(await answerOf(connection.hget(hash, beginning.key)))?.get(beginning.mark)
     },
+  }
+}
+
+/** Puts last uses of another store: of a token, the later one wins. */
+export function putLastUses(options: RedisOptions): Puts['lastUses'] {
+  const note = script({ ...options, file: 'last-uses-note.lua' }, [lastUsesName(options.prefix)])
+  return async (all) => {
+    const triples = all.flatMap(({ key, uses }) => [...uses].map((use) => [key, ...use]))
+    await inBatches(triples, batchSize, async (batch) => {
+      // The same time for both clocks: those of the other store stay as they are.
+      await note(0, 0, mostTokens, '', ...batch.flat())
+    })
   }
 }

@@ -1,6 +1,8 @@
 import { breathe } from '../../../../shared/breathe.ts'
-import { daysOf, type PeakStore, type QuotaDay, type QuotaPeaks } from '../../counts/peak-store.ts'
+import type { PeakStore, QuotaDay, QuotaPeaks } from '../../counts/peak-store.ts'
 import { rememberedDays } from '../../counts/tally-store.ts'
+import type { CopiedCounts } from '../copy-days.ts'
+import { countSpace } from './count-space.ts'
 import { fieldsAtOnce, fieldsOf, readTimeoutMs } from './scan.ts'
 import { keyedScript, type RedisOptions } from './script.ts'
 
@@ -8,7 +10,7 @@ import { keyedScript, type RedisOptions } from './script.ts'
 const groups = 256
 
 /** How long a group is kept after its last change. */
-export const keepPeaksSeconds = (rememberedDays + 1) * 86_400
+const keepSeconds = (rememberedDays + 1) * 86_400
 
 /** Groups that are asked for at once: their answers may come in one turn of the loop, some 1.5 ms each. */
 const groupsAtOnce = 2
@@ -17,8 +19,8 @@ const groupsAtOnce = 2
  * Peaks in Redis: quotas in groups, a hash each, and all days of a quota in one text, because a name for each day would
  * take more memory than its numbers: 90 days of 100,000 quotas take 83 MB.
  */
-export function redisPeaks({ connection, prefix, timeoutMs, breaker }: RedisOptions): PeakStore {
-  const addTo = keyedScript({ connection, timeoutMs, breaker, file: 'peaks-add.lua' })
+export function redisPeaks(options: RedisOptions): PeakStore & CopiedCounts<QuotaDay> {
+  const { connection, prefix, timeoutMs } = options
   const read = keyedScript({
     connection,
     timeoutMs: Math.max(timeoutMs, readTimeoutMs),
@@ -27,27 +29,12 @@ export function redisPeaks({ connection, prefix, timeoutMs, breaker }: RedisOpti
   const hashOf = (group: number): string => hashOfGroup(prefix, group)
 
   return {
-    async add({ by, number, peaks }) {
-      const byGroup = new Map<number, QuotaDay[]>()
-      for (const peak of peaks) {
-        const group = groupOf(peak.quota)
-        const others = byGroup.get(group)
-        if (others) others.push(peak)
-        else byGroup.set(group, [peak])
-      }
-      await Promise.all(
-        [...byGroup].map(([group, some]) =>
-          addTo(
-            hashOf(group),
-            by,
-            number,
-            rememberedDays,
-            keepPeaksSeconds,
-            ...some.flatMap(numbersOf),
-          ),
-        ),
-      )
-    },
+    ...countSpace<QuotaDay>(options, {
+      file: 'peaks-add.lua',
+      hashOf: ({ quota }) => peakHash(prefix, quota),
+      keepSeconds: () => keepSeconds,
+      argsOf: (peaks) => [rememberedDays, ...peaks.flatMap(numbersOf)],
+    }),
 
     async *list(fromDay, toDay) {
       const ask = (first: number): Promise<QuotaPeaks[][]> => {
@@ -124,21 +111,8 @@ function numbersIn(text: string, fromDay: number, toDay: number): number[] {
   return found
 }
 
-/** The field of a quota, which peaks-add.lua describes. */
-export function peaksText(peaks: QuotaPeaks): string {
-  const days = daysOf(peaks).sort((a, b) => b.day - a.day)
-  const newest = days[0]?.day ?? 0
-  const parts: string[] = []
-  for (const { day, minute, used, refusedByMinute, refusedByDay } of days) {
-    while (parts.length < newest - day) parts.push('')
-    const isRefused = refusedByMinute + refusedByDay > 0
-    parts.push(`${minute} ${used}${isRefused ? ` ${refusedByMinute} ${refusedByDay}` : ''}`)
-  }
-  return `${newest};${parts.join(';')}`
-}
-
 /** The name of the hash that a quota is in. */
-export function peakHash(prefix: string, quota: string): string {
+function peakHash(prefix: string, quota: string): string {
   return hashOfGroup(prefix, groupOf(quota))
 }
 

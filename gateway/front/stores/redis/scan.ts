@@ -34,11 +34,15 @@ export async function* fieldsOf(
   let cursor = '0'
   do {
     const [next = '0', text = ''] = (await read(cursor)) as string[]
-    const flat = text === '' ? [] : text.split('\0')
-    yield Array.from({ length: flat.length >> 1 }, (_, i) => [
-      flat[2 * i] ?? '',
-      flat[2 * i + 1] ?? '',
-    ])
+    yield pairsOf(text === '' ? [] : text.split('\0'))
     cursor = next
   } while (cursor !== '0')
+}
+
+/** Names with their values, of a list in which they alternate. */
+export function pairsOf(flat: readonly string[]): (readonly [name: string, value: string])[] {
+  return Array.from({ length: flat.length >> 1 }, (_, i) => [
+    flat[2 * i] ?? '',
+    flat[2 * i + 1] ?? '',
+  ])
 }

@@ -8,7 +8,7 @@ import type { Connection } from './connect.ts'
 import { AnswerTimeouts } from './answer-timeouts.ts'
 import { windowsInLua } from './windows-in-lua.ts'
 
-type Argument = string | number | Buffer
+export type Argument = string | number | Buffer
 
 /** A Lua script of this folder, run as one atomic step on the names that it is bound to. */
 export type Script = (...args: readonly Argument[]) => Promise<unknown>

@@ -1,12 +1,12 @@
--- Adds tallies of one day, once. KEYS: the day, the batch
--- ARGV: seconds to keep the day, seconds to remember the batch, then name, count and time of each
-local day = KEYS[1]
-if not redis.call('SET', KEYS[2], 1, 'NX', 'EX', ARGV[2]) then return end
-for i = 3, #ARGV, 3 do
-  redis.call('HINCRBY', day, 'count ' .. ARGV[i], ARGV[i + 1])
-  local at = tonumber(ARGV[i + 2])
-  if at > 0 and at > tonumber(redis.call('HGET', day, 'last ' .. ARGV[i]) or 0) then
-    redis.call('HSET', day, 'last ' .. ARGV[i], ARGV[i + 2])
-  end
+-- Adds tallies of one day.
+-- ARGV from the fourth on: the day; then for each tally: name, count and time
+--include count-space.lua
+local function merge(field, value, merged)
+  local before = tonumber(redis.call('HGET', hash, field) or 0)
+  redis.call('HSET', hash, field, string.format('%.0f', merged(before, value)))
 end
-redis.call('EXPIRE', day, ARGV[1])
+for i = 5, #ARGV, 3 do
+  merge('count ' .. ARGV[i], tonumber(ARGV[i + 1]), sum)
+  if ARGV[i + 2] ~= '0' then merge('last ' .. ARGV[i], tonumber(ARGV[i + 2]), math.max) end
+end
+return added(ARGV[4])

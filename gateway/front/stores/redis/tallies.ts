@@ -1,47 +1,44 @@
 import { breathe } from '../../../../shared/breathe.ts'
-import { rememberedDays, type KeyCount, type TallyStore } from '../../counts/tally-store.ts'
+import {
+  rememberedDays,
+  type KeyCount,
+  type Tally,
+  type TallyStore,
+} from '../../counts/tally-store.ts'
+import type { Clock } from '../../../../shared/clock.ts'
+import { dayMs } from '../../../../shared/windows.ts'
+import type { CopiedCounts } from '../copy-days.ts'
 import { answerOf } from './answer.ts'
+import { countSpace } from './count-space.ts'
 import { fieldsAtOnce, fieldsOf, readTimeoutMs } from './scan.ts'
 import { keyedScript, type RedisOptions } from './script.ts'
 
-/** The most tallies per script call, so that a call never delays decisions for long. */
-const batchSize = 200
-
 const keepSeconds = (rememberedDays + 1) * 86_400
-
-/** How long the id of a batch is remembered, so that the batch isn't added twice. */
-const batchSeconds = 3_600
 
 /** Tallies that are given in one turn of the loop. */
 const givenAtOnce = 1_000
 
 /** Tallies in Redis, a hash a day. */
-export function redisTallies({ connection, prefix, timeoutMs, breaker }: RedisOptions): TallyStore {
-  const addSome = keyedScript({ connection, timeoutMs, breaker, file: 'tallies-add.lua' })
-  const read = keyedScript({
-    connection,
-    timeoutMs: Math.max(timeoutMs, readTimeoutMs),
-    file: 'tallies-read.lua',
-  })
-  const hashOf = (day: number): string => `${prefix}{tallies:${day}}`
+export function redisTallies(
+  options: RedisOptions,
+  clock: Clock = Date.now,
+): TallyStore & CopiedCounts<Tally> {
+  const { connection, prefix } = options
+  const readDay = dayReader(options)
+  const hashOf = (day: number): string => talliesName(prefix, day)
 
   return {
-    async add(batch, tallies) {
-      for (const day of new Set(tallies.map((tally) => tally.day))) {
-        const ofDay = tallies.filter((tally) => tally.day === day)
-        for (let start = 0; start < ofDay.length; start += batchSize) {
-          const args = ofDay
-            .slice(start, start + batchSize)
-            .flatMap(({ key, what, count, lastMs }) => [`${key} ${what}`, count, lastMs])
-          const names = [hashOf(day), `${hashOf(day)}:${batch}:${start}`]
-          await addSome(names, keepSeconds, batchSeconds, ...args)
-        }
-      }
-    },
+    ...countSpace<Tally>(options, {
+      file: 'tallies-add.lua',
+      hashOf: ({ day }) => hashOf(day),
+      keepSeconds: ([{ day = 0 } = {}], isCopy) =>
+        isCopy ? keepSeconds - (Math.floor(clock() / dayMs) - day) * (dayMs / 1_000) : keepSeconds,
+      argsOf: (tallies) => [tallies[0]?.day ?? 0, ...tallies.flatMap(tallyArgs)],
+    }),
 
     async *list(fromDay, toDay, key) {
       for (let day = fromDay; day <= toDay; day++) {
-        const { counts, lasts } = await ofDay(day, key)
+        const { counts, lasts } = await readDay(hashOf(day), key)
         let given = 0
         for (const [name, count] of counts) {
           const end = name.indexOf(' ')
@@ -68,21 +65,38 @@ export function redisTallies({ connection, prefix, timeoutMs, breaker }: RedisOp
       return found
     },
   }
+}
 
-  type Numbers = Map<string, number>
+type Numbers = Map<string, number>
 
-  async function ofDay(day: number, key?: string): Promise<{ counts: Numbers; lasts: Numbers }> {
+/** Makes the function that reads a day's counts and times of the last ones, by key and thing. */
+function dayReader({ connection, timeoutMs }: RedisOptions) {
+  const read = keyedScript({
+    connection,
+    timeoutMs: Math.max(timeoutMs, readTimeoutMs),
+    file: 'tallies-read.lua',
+  })
+  return async (hash: string, key?: string): Promise<{ counts: Numbers; lasts: Numbers }> => {
     const counts: Numbers = new Map()
     const lasts: Numbers = new Map()
     // Ids of keys have no characters that are special in a pattern.
     const match = key === undefined ? '*' : `* ${key} *`
-    const readFrom = (cursor: string) => read(hashOf(day), cursor, match, fieldsAtOnce)
-    for await (const fields of fieldsOf(readFrom)) {
+    for await (const fields of fieldsOf((cursor) => read(hash, cursor, match, fieldsAtOnce))) {
       for (const [field, value] of fields) {
         if (field.startsWith('count ')) counts.set(field.slice('count '.length), Number(value))
-        else lasts.set(field.slice('last '.length), Number(value))
+        else if (field.startsWith('last ')) lasts.set(field.slice('last '.length), Number(value))
       }
     }
     return { counts, lasts }
   }
+}
+
+/** A tally as the arguments of a script. */
+function tallyArgs({ key, what, count, lastMs }: Tally): (string | number)[] {
+  return [`${key} ${what}`, count, lastMs]
+}
+
+/** The name of the hash of a day. */
+export function talliesName(prefix: string, day: number): string {
+  return `${prefix}{tallies:${day}}`
 }

@@ -1,14 +1,9 @@
--- Adds refusals to the timeline of a key, once.
--- KEYS: the key's hash
--- ARGV: the gateway, the number of its batch; the first hour that is kept, seconds to keep the hash, the most lines;
---       then for each line: hour, "minute code reason", count, limit, used
+-- Adds refusals to the timeline of a key.
+-- ARGV from the fourth on: the first hour that is kept, the most lines; then for each line: hour, "minute code reason",
+--       count, limit, used
 -- Fields: an hour since 1970: its lines, each ";minute code reason count limit used"
---         @<gateway>: the number of its last batch, and the hour of that
-local hash, by, number = KEYS[1], '@' .. ARGV[1], tonumber(ARGV[2])
-local last = redis.call('HGET', hash, by)
-if last and number <= tonumber(string.match(last, '^%d+')) then return 0 end
-
 -- No gateway refuses a key for this many reasons within an hour; it bounds what a call reads and writes.
+--include count-space.lua
 local longest = 16384
 local isNewHour, latest = false, 0
 for i = 6, #ARGV, 5 do
@@ -36,10 +31,8 @@ if isNewHour then
   for i = 1, #all, 2 do
     local hour = tonumber(all[i])
     if not hour then
-      -- A batch that is repeated comes soon, so that others' numbers are needed for a while.
-      local ofBatch = tonumber(string.match(all[i + 1], ' (%d+)$') or 0)
-      if ofBatch < latest - 1 then redis.call('HDEL', hash, all[i]) end
-    elseif hour < tonumber(ARGV[3]) then
+      forgetOld(all[i], all[i + 1], latest)
+    elseif hour < tonumber(ARGV[4]) then
       redis.call('HDEL', hash, all[i])
     else
       hours[#hours + 1] = hour
@@ -55,6 +48,4 @@ if isNewHour then
     sum = sum + linesOf[hour]
   end
 end
-redis.call('HSET', hash, by, ARGV[2] .. ' ' .. string.format('%.0f', latest))
-redis.call('EXPIRE', hash, ARGV[4])
-return 1
+return added(latest)

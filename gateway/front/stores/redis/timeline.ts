@@ -6,37 +6,29 @@ import {
   type TimelineStore,
 } from '../../counts/timeline-store.ts'
 import { answerOf } from './answer.ts'
-import { keyedScript, type RedisOptions } from './script.ts'
+import { countSpace } from './count-space.ts'
+import type { RedisOptions } from './script.ts'
 
 const hourMinutes = 60
 
 const keepSeconds = (keptMinutes + hourMinutes) * 60
 
 /** Timelines in Redis: a hash a key, and in it a text an hour, because a field for each line takes twice the memory. */
-export function redisTimeline({
-  connection,
-  prefix,
-  timeoutMs,
-  breaker,
-}: RedisOptions): TimelineStore {
-  const addTo = keyedScript({ connection, timeoutMs, breaker, file: 'timeline-add.lua' })
+export function redisTimeline(options: RedisOptions): TimelineStore {
+  const { connection, prefix } = options
   const hashOf = (key: string): string => `${prefix}{timeline:${key}}`
 
   return {
-    async add({ by, number, refusals }) {
-      const byKey = new Map<string, RefusedKey[]>()
-      for (const refusal of refusals) {
-        byKey.set(refusal.key, [...(byKey.get(refusal.key) ?? []), refusal])
-      }
-      await Promise.all(
-        [...byKey].map(([key, some]) => {
-          const latest = Math.max(...some.map(({ minute }) => minute))
-          const firstHour = Math.floor((latest - keptMinutes) / hourMinutes)
-          const lines = some.flatMap(lineOf)
-          return addTo(hashOf(key), by, number, firstHour, keepSeconds, mostLines, ...lines)
-        }),
-      )
-    },
+    ...countSpace<RefusedKey>(options, {
+      file: 'timeline-add.lua',
+      hashOf: ({ key }) => hashOf(key),
+      keepSeconds: () => keepSeconds,
+      argsOf: (refusals) => {
+        const latest = Math.max(...refusals.map(({ minute }) => minute))
+        const firstHour = Math.floor((latest - keptMinutes) / hourMinutes)
+        return [firstHour, mostLines, ...refusals.flatMap(lineOf)]
+      },
+    }),
 
     async list(key, fromMinute, toMinute) {
       const first = Math.floor(Math.max(fromMinute, toMinute - keptMinutes) / hourMinutes)

@@ -27,7 +27,7 @@ export async function transfer(
   const source = await openSource(from, clock)
   try {
     if (!isLive) await requireQuiet(source)
-    const goal = await openGoal(to, clock, isDryRun)
+    const goal = await openGoal(to, clock)
     try {
       let current = ''
       let draw: (done: number) => void = () => undefined

@@ -1,0 +1,29 @@
+import { steadyWindows } from '../../../shared/windows.ts'
+import { limitOf } from '../limits/limits.ts'
+import { usedBy } from '../limits/step.ts'
+import { isNear } from '../limits/near.ts'
+import type { Ended, Used } from './ended.ts'
+import type { Histogram } from './histogram.ts'
+import type { Counts } from './meters.ts'
+import { refusalName } from './use.ts'
+
+/** Counts an answer by route, plan and status, and a refusal by plan and name. */
+export function countAnswer({ route, plan, status, record }: Ended, refusals: Counts): void {
+  route.meter.answers.add(plan, status)
+  if (record.refusal) refusals.add(plan, refusalName(record.refusal))
+}
+
+/** Measures a request by route, and the gateway's own part of it. */
+export function measure({ route, record, endedAtMs }: Ended, own: Histogram): void {
+  const { beganAtMs, sentAtMs } = record
+  route.meter.durations.add(endedAtMs - beganAtMs)
+  own.add((sentAtMs || endedAtMs) - beganAtMs)
+}
+
+/** Counts an admitted request near a limit by plan and window. */
+export function countNear({ plan, standing: { decision, limits } }: Used, near: Counts): void {
+  if (decision.verdict !== 'admitted') return
+  for (const window of steadyWindows) {
+    if (isNear(usedBy(decision, window), limitOf(limits, window))) near.add(plan, window.name)
+  }
+}

@@ -1,0 +1,70 @@
+import type { Window } from '../../../shared/windows.ts'
+import { stateOf, type Caller } from '../keys/caller.ts'
+import type { Waits } from './waiting.ts'
+
+/** The number of times that one key has done one thing on one day. */
+export type DayCount = Waits & {
+  readonly key: string
+  readonly what: string
+  readonly day: number
+  count: number
+  lastMs: number
+  /** Another count of the same key and day. */
+  readonly next: DayCount | undefined
+}
+
+/** The slot of the latest count of a key: mostly the next request continues it. */
+export type DayCounts = { latest: DayCount | undefined }
+
+/** The refusals of one key for one reason in one minute. */
+export type MinuteCount = Waits & {
+  readonly key: string
+  /** Minutes since 1970. */
+  readonly minute: number
+  readonly code: string
+  readonly reason: string
+  count: number
+  /** The limit and the points used, at the latest of them; 0 where no window was the reason. */
+  limit: number
+  used: number
+  /** Another count of the same key and minute. */
+  readonly next: MinuteCount | undefined
+}
+
+/** The highest use of a caller's quota on one day. */
+export type DayUse = Waits & {
+  readonly quota: string
+  readonly day: number
+  minute: number
+  used: number
+  refusedByMinute: number
+  refusedByDay: number
+}
+
+/** How many percentages of a window were told. */
+export type NearLevel = Readonly<{ number: number; level: number }>
+
+/** The last use of a token. */
+export type LatestUse = Waits & { readonly caller: Caller; atMs: number }
+
+/** The counts of one caller that its next request continues. */
+export class CallerCounts implements DayCounts {
+  /** The usage that was counted last. */
+  latest: DayCount | undefined
+  /** Apart from the others, so that these aren't looked for among those of many routes. */
+  routes: DayCounts | undefined
+  refusals: MinuteCount | undefined
+  peak: DayUse | undefined
+  use: LatestUse | undefined
+  /** The parts of its quota's long windows that notices have told. */
+  nearLevels: Map<Window, NearLevel> | undefined
+}
+
+/** The counts of a caller, which begin with its first request. */
+export function countsOf(caller: Caller): CallerCounts {
+  const state = stateOf(caller)
+  if (state.counts instanceof CallerCounts) return state.counts
+  const counts = new CallerCounts()
+  state.counts = counts
+  return counts
+}

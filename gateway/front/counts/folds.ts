@@ -1,0 +1,31 @@
+import { pathOf } from '../../../shared/service.ts'
+import { countAnswer, countNear, measure } from './answer-metrics.ts'
+import { firstFailure, isUsed, type Ended } from './ended.ts'
+import type { RequestCounts } from './request-counts.ts'
+import { countShadow } from './shadow-counts.ts'
+import { countRouteUse, countUse } from './usage-tallies.ts'
+
+/**
+ * Counts everything of a request that has ended, one thing a line. V8 inlines calls that stand here one by one; a loop over a
+ * list of them took 50 ns more.
+ */
+export function countEnded(ended: Ended, counts: RequestCounts): void {
+  const { meters, tallies } = counts
+  countAnswer(ended, meters.refusals)
+  if (ended.record.act) return
+
+  measure(ended, meters.own)
+  counts.liveCounts.count(ended)
+  counts.timeline.count(ended)
+  if (ended.record.refusal || ended.status >= firstFailure) {
+    counts.recentRefusals.keep(ended, pathOf(ended.request))
+  }
+  if (!isUsed(ended)) return
+
+  countUse(ended, tallies)
+  countRouteUse(ended, tallies)
+  countNear(ended, meters.near)
+  counts.peaks.count(ended)
+  counts.nearLimits.count(ended)
+  countShadow(ended, meters.shadows, tallies)
+}

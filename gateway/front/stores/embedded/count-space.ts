@@ -1,0 +1,60 @@
+import { breathe } from '../../../../shared/breathe.ts'
+import type { Database } from '../../../../shared/sqlite.ts'
+import type { CopiedCounts } from '../copy-days.ts'
+import { answerOf } from './answer.ts'
+
+/** Lines that are written in one turn of the loop. */
+const linesAtOnce = 250
+
+/** The number of remembered batches. Each process adds one at a time, so it can be small. */
+const rememberedBatches = 1_000
+
+/** A space of counts in a file. */
+export type CountSpace<Line> = Readonly<{
+  name: string
+  /** How the numbers of a line are merged with those of the stored one, by column; in a copy the larger one stays. */
+  merging: Readonly<Record<string, 'sum' | 'max' | 'latest'>>
+  /** Makes the function that writes a line, by the SQL at the end of its INSERT. */
+  writing: (merge: string) => (line: Line) => void
+  /** Deletes what is too old or too much, after lines were added. */
+  forget: (lines: readonly Line[]) => void
+}>
+
+/** Adds the lines of batches to a file, some at a time, each once; and raises lines to those of another store. */
+export function countSpace<Line>(
+  database: Database,
+  { name, merging, writing, forget }: CountSpace<Line>,
+): CopiedCounts<Line> {
+  const merge = (isCopy: boolean): string => {
+    const all = Object.entries(merging).map(([column, how]) => {
+      if (isCopy || how === 'max') return `"${column}" = max("${column}", excluded."${column}")`
+      const before = how === 'sum' ? `"${column}" + ` : ''
+      return `"${column}" = ${before}excluded."${column}"`
+    })
+    return `ON CONFLICT DO UPDATE SET ${all.join(', ')}`
+  }
+  const [addLine, raiseLine] = [writing(merge(false)), writing(merge(true))]
+  const note = database.prepare('INSERT OR IGNORE INTO batches (id) VALUES (?)')
+  const forgetBatches = database.prepare('DELETE FROM batches WHERE seq <= ?')
+  const addSome = database.transaction((id: string, lines: readonly Line[]) => {
+    const { changes, lastInsertRowid } = note.run(id)
+    if (changes === 0) return
+    forgetBatches.run(Number(lastInsertRowid) - rememberedBatches)
+    lines.forEach(addLine)
+    forget(lines)
+  })
+  return {
+    async add({ by, number, lines }) {
+      for (let start = 0; start < lines.length; start += linesAtOnce) {
+        if (start > 0) await breathe()
+        const some = lines.slice(start, start + linesAtOnce)
+        answerOf(() => addSome.immediate(`${name} ${by} ${number} ${start}`, some))
+      }
+    },
+
+    raise(lines) {
+      lines.forEach(raiseLine)
+      return Promise.resolve()
+    },
+  }
+}

@@ -1,0 +1,35 @@
+import type { Ended } from '../../gateway/front/counts/ended.ts'
+import { RouteMeter } from '../../gateway/front/counts/meters.ts'
+import { windowRefusing } from '../../gateway/front/counts/use.ts'
+import { RequestRecord, type GuardedRoute } from '../../gateway/front/request-record.ts'
+
+const guarded: GuardedRoute = {
+  ...{ label: '/v1/*', cost: 1, share: undefined, answer: undefined },
+  ended: () => undefined,
+}
+
+/** A request that has ended as told: by parts of its record, and of its end. */
+export function endedFor(
+  told: Partial<
+    Pick<
+      RequestRecord,
+      'caller' | 'standing' | 'terms' | 'refusal' | 'forbidden' | 'isGivenBack' | 'turnedAway'
+    >
+  > &
+    Partial<Pick<Ended, 'route' | 'status' | 'plan' | 'atMs'>>,
+): Ended {
+  const { route, status = 200, plan = 'free', atMs = 0, ...ofRecord } = told
+  const record = Object.assign(new RequestRecord(guarded), ofRecord)
+  const { caller, standing, refusal } = record
+  return {
+    request: { id: 'a', method: 'GET', url: '/v1/x?y' },
+    record,
+    route: route ?? {
+      ...{ upstream: 'animals', config: 'c', isFree: false },
+      ...{ meter: new RouteMeter(), tallies: undefined },
+    },
+    ...{ status, plan, caller, standing, atMs },
+    refusedBy: refusal && windowRefusing(refusal),
+    endedAtMs: performance.now(),
+  }
+}
