@@ -56,3 +56,9 @@ export function admittedTally(status: number): string {
 export function refusedTally(refusal: Refusal): string {
   return refused.get(refusalName(refusal)) ?? `refused ${refusal.code}`
 }
+
+/** Whose limit has refused a request, where it isn't the plan's: the operation, or the cap of its key. */
+export function holderOf(refusal: Refusal | undefined): { operation?: string; cap?: true } {
+  if (refusal?.of === undefined) return {}
+  return refusal.of === 'cap' ? { cap: true } : { operation: refusal.of.slice('operation '.length) }
+}

@@ -15,6 +15,8 @@ export type Key = Readonly<{
   /** Whether it may have refusals acted for it. It stays what it was made as. */
   test?: boolean | undefined
   limits?: LimitSettings | undefined
+  /** Limits that are counted for this key alone, beside those of its account. */
+  cap?: LimitSettings | undefined
   /** In place of `plan` and of members of `limits`, each until a time. */
   temporaryPlan?: Readonly<{ plan: string; untilMs: number }> | undefined
   temporaryLimits?: (LimitSettings & Readonly<{ untilMs: number }>) | undefined

@@ -1,6 +1,6 @@
-import { giveBack, newCounters, roll, setMonthFrom, type Counters } from './counters.ts'
+import { giveBack, newCounters, roll, setMonthFrom, usedIn, type Counters } from './counters.ts'
 import { countsBrief, type Limits } from './limits.ts'
-import type { LimitName } from '../../../shared/windows.ts'
+import type { LimitName, Window } from '../../../shared/windows.ts'
 import { addReport, mergedCounters, takeLarger } from './recount.ts'
 
 /** A part of a quota with limits of its own, which counts beside it: an operation of a plan, or the cap of a key. */
@@ -25,6 +25,11 @@ export type PartCounters = ReadonlyMap<string, Counters>
 
 /** The parts of a quota that were counted in the month that runs: with it, all their windows begin anew. */
 export type Parts = Map<string, Counters>
+
+/** The points of a window that a part counts as used. */
+export function usedByPart({ counters, elsewhere }: PartState, window: Window): number {
+  return usedIn(counters, window) + (elsewhere?.[window.limit] ?? 0)
+}
 
 export function operationPart(name: string, limits: Limits): Part {
   return Object.freeze({ name: `op:${name}`, operation: name, limits })
