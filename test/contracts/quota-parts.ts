@@ -46,7 +46,7 @@ export function partsContract(t: Test, tried: TriedStore, stories: number): void
   t.test('what comes back to a quota comes back to its parts', async (t) => {
     const quota = newName()
     setTime(start)
-    const more = { limits: wide, parts: [exportsPart, capPart('k', { ...unlimited, perDay: 9 })] }
+    const more = { limits: wide, parts: [exportsPart, capPart('k', start, { ...unlimited, perDay: 9 })] }
     const decision = await ask(quota, { ...more, cost: 2 })
     await tried.store.giveBack(quota, 1, decision.seen, countersByPart(decision.parts))
     t.strictSame(used(await ask(quota, { ...more, cost: 0 })), [

@@ -2,7 +2,8 @@ import { Ranges } from '../http/address.ts'
 import { stateOf, type Caller, type KeyOverrides } from './caller.ts'
 import { pathMatcher } from '../http/paths.ts'
 import { countsBrief, type Limits } from '../limits/limits.ts'
-import { effectiveLimits, type Plan, type PlanOperation } from '../limits/plan.ts'
+import { effectiveLimits, type Plan } from '../limits/plan.ts'
+import type { Key } from './key.ts'
 import { nearEnds, type NearEnds } from '../limits/near.ts'
 import { capPart, operationPart, type Part } from '../limits/parts.ts'
 import { limitsFrom } from '../limits/limit-settings.ts'
@@ -79,8 +80,7 @@ export class ConfiguredPlans {
     const near = nearEnds(this.#nearPercents, limits)
     const isBriefCounted =
       countsBrief(limits) || (shadow !== undefined && countsBrief(shadow.limits))
-    const cap = overrides.cap && capPart(id, limitsFrom(overrides.cap))
-    const { allParts, partsOf } = countedParts(plan.operations ?? [], cap)
+    const { allParts, partsOf } = countedParts(plan, { id, cap: overrides.cap })
     return Object.freeze({
       ...{ limits, countsBrief: isBriefCounted, allParts, partsOf },
       ...{ bans, forbids, near, shadow },
@@ -89,10 +89,11 @@ export class ConfiguredPlans {
 }
 
 /** The parts of a quota for one caller. A request is of the first operation that it fits. */
-function countedParts(
-  operations: readonly PlanOperation[],
-  cap: Part | undefined,
+export function countedParts(
+  { operations = [] }: Pick<Plan, 'operations'>,
+  { id, cap: own }: Pick<Key, 'id' | 'cap'>,
 ): Pick<Terms, 'allParts' | 'partsOf'> {
+  const cap = own && capPart(id, own.sinceMs, limitsFrom(own))
   if (operations.length === 0) {
     const ofCap = cap && [cap]
     return { allParts: ofCap, partsOf: ofCap && (() => ofCap) }

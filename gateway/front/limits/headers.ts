@@ -130,7 +130,10 @@ function ietfHeaders(
   const policies = [undefined, ...(parts ?? []).map((each) => each.part)].flatMap((each) =>
     windows
       .filter((window) => isLimited(each?.limits ?? limits, window))
-      .map((window) => `${policyName(window, each)};q=${limitOf(each?.limits ?? limits, window)}${widthOf(window)}`),
+      .map(
+        (window) =>
+          `${policyName(window, each)};q=${limitOf(each?.limits ?? limits, window)}${widthOf(window)}`,
+      ),
   )
   const seconds = secondsToWait(state.resetMs, nowMs)
   return {

@@ -235,7 +235,11 @@ function runs(seen: Counters, window: Window, nowMs: number): boolean {
 }
 
 /** The limits of one gateway during an outage: its part of what all gateways together had left. */
-function shareOf(limits: Limits, base: Counters | undefined, { nowMs, gateways }: LastKnown): Limits {
+function shareOf(
+  limits: Limits,
+  base: Counters | undefined,
+  { nowMs, gateways }: LastKnown,
+): Limits {
   if (gateways === 1) return limits
   return byLimit((window) => {
     const limit = limitOf(limits, window)

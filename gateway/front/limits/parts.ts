@@ -5,7 +5,7 @@ import { addReport, mergedCounters, takeLarger } from './recount.ts'
 
 /** A part of a quota with limits of its own, which counts beside it: an operation of a plan, or the cap of a key. */
 export type Part = Readonly<{
-  /** Its name among the parts of the quota: `op:exports`, or `cap:` and the id of a key. */
+  /** Its name among the parts of the quota: `op:exports`, or `cap:`, the id of a key and the time since which it has the cap. */
   name: string
   /** The name of the operation; `undefined` for a cap. */
   operation: string | undefined
@@ -35,8 +35,9 @@ export function operationPart(name: string, limits: Limits): Part {
   return Object.freeze({ name: `op:${name}`, operation: name, limits })
 }
 
-export function capPart(key: string, limits: Limits): Part {
-  return Object.freeze({ name: `cap:${key}`, operation: undefined, limits })
+/** A cap that was set anew, or in another account, counts from 0 on: it has another name. */
+export function capPart(key: string, sinceMs: number, limits: Limits): Part {
+  return Object.freeze({ name: `cap:${key}.${sinceMs}`, operation: undefined, limits })
 }
 
 /** The counters of a part as they are now: those of the quota's, or new ones, which the quota doesn't have yet. */

@@ -263,7 +263,8 @@ export class Quotas {
 }
 
 function rememberParts(last: LastSeen, states: readonly PartState[]): void {
-  const parts = last.parts && last.parts.size <= mostParts ? last.parts : new Map<string, Counters>()
+  const parts =
+    last.parts && last.parts.size <= mostParts ? last.parts : new Map<string, Counters>()
   last.parts = parts
   for (const { part, counters } of states) {
     const before = parts.get(part.name)

@@ -1,8 +1,13 @@
 import t, { type Test } from 'tap'
 import { startGateway, type Gateway, type GatewayOptions } from '../../support/gateway.ts'
+import { startAdmin } from '../../support/admin.ts'
+import type { Found } from '../../support/explained.ts'
+import { logged, said } from '../../support/logs.ts'
 import { json, type Answer } from '../../support/http.ts'
 import { rate } from '../../support/rates.ts'
 import { startCluster, startRedis } from '../../support/redis.ts'
+import { noLimits } from '../../../gateway/front/limits/limits.ts'
+import { until } from '../../support/until.ts'
 import { isOverLimit } from '../../support/refusals.ts'
 
 const noon = Date.UTC(2026, 5, 15, 12, 0, 10)
@@ -21,7 +26,12 @@ const costly = `[ { path: /v1/exports/large, upstream: animals, cost: 5 },
   { path: /v1/exports/free, upstream: animals, cost: 0 }, { path: /v1/*, upstream: animals } ]`
 
 async function start(t: Test, options: GatewayOptions = {}) {
-  const gateway = await startGateway(t, { clock: () => noon, more: free, routes: costly, ...options })
+  const gateway = await startGateway(t, {
+    clock: () => noon,
+    more: free,
+    routes: costly,
+    ...options,
+  })
   const { headers } = await gateway.key()
   const ask = (method: string, path: string) => gateway.call(method, path, undefined, headers)
   return { ...gateway, ask, headers, quota: async () => json(await ask('GET', '/v1/quota')) }
@@ -99,7 +109,8 @@ t.test('a custom plan may have operations, and a key keeps counts across plans',
   t.equal((await ask()).status, 429)
   await desk.edit(made.id, desk.changing({ plan: 'free' }))
   const seen: Answer[] = []
-  while (seen.at(-1)?.headers['x-ratelimit-limit'] !== '5' && seen.length < 5) seen.push(await ask())
+  while (seen.at(-1)?.headers['x-ratelimit-limit'] !== '5' && seen.length < 5)
+    seen.push(await ask())
   t.strictSame(rate(seen.at(-1) as Answer), [5, 3, oneOClock], 'an operation of that name goes on')
 })
 
@@ -114,6 +125,12 @@ for (const store of ['one Redis', 'a Cluster'] as const) {
     const upstream = first.upstream
     const others = [1, 2, 3].map(() => startGateway(t, { ...options, upstream }))
     const all: Gateway[] = [first, ...(await Promise.all(others))]
+    // Until it has answered each of them once, a gateway decides alone.
+    const look = { key: 'look', cost: 0, limits: noLimits }
+    for (const { stores } of all) {
+      const isAnswered = async () => stores.quota.decide('key:look', look)
+      await until(() => isAnswered().then(Boolean, () => false))
+    }
     const asked = Array.from({ length: 200 }, (_, i) =>
       all[i % 4]?.call(
         i % 8 < 4 ? 'POST' : 'GET',
@@ -125,7 +142,67 @@ for (const store of ['one Redis', 'a Cluster'] as const) {
     const answers = await Promise.all(asked)
     const admitted = (is: (i: number) => boolean) =>
       answers.filter((answer, i) => is(i) && answer?.status === 200).length
-    t.equal(admitted((i) => i % 8 < 4), 5, 'exports')
-    t.equal(admitted(() => true), 60, 'in all')
+    t.equal(
+      admitted((i) => i % 8 < 4),
+      5,
+      'exports',
+    )
+    t.equal(
+      admitted(() => true),
+      60,
+      'in all',
+    )
   })
 }
+
+t.test('explain, timeline, metrics and log name the operation, and the cap', async (t) => {
+  const { log, output } = logged()
+  const options = { clock: () => noon, more: free, routes: costly, log }
+  const { gateway, ask, metrics } = await startAdmin(t, options)
+  const { headers, key } = await gateway.key({ account: 'acme', cap: { perHour: 6 } })
+  const call = (path: string) => gateway.call('POST', path, undefined, headers)
+  const refused: string[] = []
+  for (const path of ['/v1/exports', '/v1/pets']) {
+    const answers = [await call(path), await call(path), await call(path)]
+    for (let i = 0; i < 3; i++) answers.push(await call(path))
+    refused.push(String(answers.at(-1)?.headers['x-request-id']))
+  }
+  const [ofExports, ofCap] = await Promise.all(
+    refused.map(async (id) => json(await ask('GET', `/admin/requests/${id}`)) as never as Found),
+  )
+  t.match(ofExports?.answers, [
+    {
+      ...{ reason: 'hour', operation: 'exports', cap: undefined },
+      sentence:
+        /^5 of 5 of exports in this hour were used \(plan free, account acme\)\. It would have/,
+    },
+  ])
+  t.match(ofCap?.answers, [
+    {
+      ...{ reason: 'hour', operation: undefined, cap: true },
+      sentence: /^6 of 6 of the key’s cap in this hour were used/,
+    },
+  ])
+  t.match(said(output(), '"status":429')[0], {
+    reason: 'hour',
+    window: 'hour',
+    operation: 'exports',
+  })
+  t.match(
+    await metrics(),
+    'tollgate_refusals_total{plan="free",reason="rate_limit_exceeded",window="hour",operation="exports"} 1',
+  )
+  await gateway.app.front.flushCounts()
+  const { lines } = json(await ask('GET', `/admin/keys/${key.id}/timeline`)) as never as {
+    lines: object[]
+  }
+  t.match(lines, [
+    { reason: 'hour', operation: undefined, cap: true, count: 5, limit: 6, used: 6 },
+    { reason: 'hour', operation: 'exports', count: 1, limit: 5, used: 5 },
+  ])
+  const standing = json(await ask('GET', `/admin/quota/${key.id}`))
+  t.match(standing, {
+    operations: { exports: { hour: { limit: 5, remaining: 0 } } },
+    cap: { hour: { limit: 6, remaining: 0 } },
+  })
+})

@@ -202,7 +202,12 @@ function entryFrom(quota: string, text: string): Entry[] {
 }
 
 /** What stands behind the numbers of a state. */
-type Behind = [conducts?: [string, Conduct][] | null, granted?: unknown, past?: unknown, parts?: unknown]
+type Behind = [
+  conducts?: [string, Conduct][] | null,
+  granted?: unknown,
+  past?: unknown,
+  parts?: unknown,
+]
 
 /** `undefined` for a damaged text: the quota then begins anew, and no other one suffers. */
 export function stateFrom(text: string): QuotaState | undefined {

@@ -1,6 +1,14 @@
 import { unavailable } from './answer.ts'
 import { isCluster } from './library.ts'
-import { copyOf, fits, newCounters, numberOf, roll, usedIn, type Counters } from '../../limits/counters.ts'
+import {
+  copyOf,
+  fits,
+  newCounters,
+  numberOf,
+  roll,
+  usedIn,
+  type Counters,
+} from '../../limits/counters.ts'
 import { countersFrom, textOf, textOfMarks } from '../../limits/counters-text.ts'
 import type { Granted } from '../../limits/grants.ts'
 import { countsBrief, limitOf, type Limits } from '../../limits/limits.ts'
@@ -173,9 +181,7 @@ function packed(
 ): string {
   const isBriefCounted = ask.countsBrief ?? countsBrief(limits)
   const question = `${cost},${packedLimits(limits)},${isBriefCounted ? 1 : 0},${bans ? packedRules(bans) : ''}`
-  const report = owed
-    ? `${textOf(owed)}${packedParts(owed.parts)},${owed.by},${owed.number}`
-    : ''
+  const report = owed ? `${textOf(owed)}${packedParts(owed.parts)},${owed.by},${owed.number}` : ''
   const parts = ask.parts ? ask.parts.map((part) => packedPart(part, seen)).join('&') : ''
   const banned = seen?.bannedUntilMs ?? 0
   return `${packedSeen(seen, predicted)};${question};${banned};${report};${parts};${key}`

@@ -17,7 +17,11 @@ export function* operationRemarks(file: Section): Generator<Remark> {
       const [at, operation] = [[...setting, name], section(value)]
       yield* emptyRemarks(at, operation)
       const first = operations.slice(0, i).find(([, other]) => covers(section(other), operation))
-      if (first) yield mistake(at, `never counts: ${first[0]}, which comes before it, takes all of its requests`)
+      if (first)
+        yield mistake(
+          at,
+          `never counts: ${first[0]}, which comes before it, takes all of its requests`,
+        )
     }
   }
 }
@@ -34,7 +38,9 @@ function* emptyRemarks(at: Path, operation: Section): Generator<Remark> {
 
 /** Whether an operation takes all requests of another one. */
 function covers(one: Section, other: Section): boolean {
-  return coversMethods(one['methods'], other['methods']) && coversPaths(one['paths'], other['paths'])
+  return (
+    coversMethods(one['methods'], other['methods']) && coversPaths(one['paths'], other['paths'])
+  )
 }
 
 function coversMethods(one: unknown, other: unknown): boolean {
