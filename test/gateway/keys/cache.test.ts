@@ -172,8 +172,8 @@ t.test(
     t.comment(
       `${Number(grownMb).toFixed()} MB here, ${redisMb.toFixed(1)} there: ${names.size} counts`,
     )
-    // Of 125,000 addresses; 250 bytes of each would be more.
-    t.ok(Number(grownMb) <= 30)
+    // Of 125,000 addresses; 280 bytes of each would be more.
+    t.ok(Number(grownMb) <= 35)
     const most = 100 * (Math.ceil(Number(lastedMs) / 100) + 2)
     t.ok(
       names.size > 100 && names.size <= most,
