@@ -95,7 +95,7 @@ async function isExact(t: Test, settings: RedisSettings): Promise<void> {
         for (const time of timesUntil(end)) {
           now = time
           const decisions = await Promise.all(
-            Array.from({ length: atOnce }, (_, i) =>
+            Array.from({ length: atOnce }, async (_, i) =>
               gateways[i % 4]?.decide(asker, { limits: terms, bans: undefined }, 1),
             ),
           )
