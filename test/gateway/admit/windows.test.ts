@@ -1,8 +1,10 @@
 import t from 'tap'
-import { startGateway, startUpstream } from '../../support/gateway.ts'
+import { parseConfig } from '../../../gateway/office/config/load.ts'
+import { configFor, startGateway, startUpstream } from '../../support/gateway.ts'
 import { json, type Answer } from '../../support/http.ts'
 import { rate } from '../../support/rates.ts'
 import { isOverLimit } from '../../support/refusals.ts'
+import { until } from '../../support/until.ts'
 import { dayMs, hourMs, minuteMs } from '../../../shared/windows.ts'
 
 const noon = Date.UTC(2026, 5, 15, 12)
@@ -121,4 +123,41 @@ t.test('points of unanswered requests come back to hour, day and month', async (
   t.strictSame(await used(), [1, 1, 1, 3, 3])
   await ask(502)
   t.strictSame(await used(), [0, 0, 0, 0, 3], 'and the day')
+})
+
+t.test('a reload and a move to another plan keep what each window has used', async (t) => {
+  const plansOf = (free: string) =>
+    `plans: { free: { ${free} }, pro: { perMinute: 20, perHour: 9, perDay: 20, perMonth: 7 } }`
+  let now = noon
+  const gateway = await startGateway(t, {
+    clock: () => now,
+    more: plansOf('perMinute: 20, perDay: 20'),
+  })
+  const { headers, key } = await gateway.key({ plan: 'free' })
+  const ask = async () => (await gateway.call('GET', '/v1/pets', undefined, headers)).status
+  const left = async () => {
+    const quota = json(await gateway.call('GET', '/v1/quota', undefined, headers))
+    return ['second', 'minute', 'hour', 'day', 'month'].map(
+      (name) => (quota[name] as { remaining: number } | undefined)?.remaining,
+    )
+  }
+  for (let i = 0; i < 4; i++) await ask()
+  t.strictSame(await left(), [undefined, 16, undefined, 16, undefined])
+  const more = plansOf('perSecond: 2, perMinute: 20, perDay: 20, perMonth: 6')
+  const text = configFor(gateway.upstream.url, 'file: unused.db', { more })
+  const config = parseConfig(text, {}, 'test.yaml')
+  await gateway.app.change({
+    ...config,
+    store: gateway.config.store,
+    listen: gateway.config.listen,
+  })
+  t.strictSame(await left(), [2, 16, undefined, 16, 2], 'a second is counted from now on')
+  t.strictSame([await ask(), await ask(), await ask()], [200, 200, 429])
+  t.strictSame(await left(), [0, 14, undefined, 14, 0])
+  await gateway.desk.edit(key.id, gateway.desk.changing({ plan: 'pro' }))
+  await until(async () => (await left())[2] !== undefined)
+  t.strictSame(await left(), [undefined, 14, 3, 14, 1])
+  t.strictSame([await ask(), await ask()], [200, 429])
+  now = july
+  t.strictSame([await ask(), await left()], [200, [undefined, 19, 8, 19, 6]])
 })
