@@ -5,6 +5,7 @@ import { counted, numbersOf } from '../support/counters.ts'
 import { bansContract } from './quota-bans.ts'
 import { limiterContract } from './quota-limiter.ts'
 import { modelContract } from './quota-model.ts'
+import { partsContract } from './quota-parts.ts'
 import { seenContract } from './quota-seen.ts'
 import { troublesContract } from './quota-troubles.ts'
 import { longWindowsContract } from './quota-windows.ts'
@@ -26,6 +27,7 @@ export function quotaStoreContract(
     limiterContract(t, tried)
     modelContract(t, tried, stories)
     troublesContract(t, tried, stories)
+    partsContract(t, tried, stories)
   })
 }
 
