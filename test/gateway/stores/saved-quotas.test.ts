@@ -279,3 +279,25 @@ t.test('embedded, an hour and a month come through a crash as the day does', asy
   now++
   t.match(look(open()), { monthUsed: 0 })
 })
+
+t.test('embedded, the day on which a quota’s months begin outlasts idle months', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  let now = Date.UTC(2026, 5, 20)
+  const open = () => new EmbeddedQuotas(openGatewayFile(file), { clock: () => now })
+  const limits = { perMinute: 10, perDay: 10, perMonth: 10 }
+  const first = open()
+  await first.setMonthFrom('key:moved', 15)
+  for (const quota of ['key:moved', 'key:usual']) first.decide(quota, { key: 'k', cost: 1, limits })
+  await first.close()
+  now += 90 * dayMs
+  const second = open()
+  second.decide('key:other', { key: 'k', cost: 1, limits })
+  await second.close()
+  const database = openGatewayFile(file)
+  t.teardown(() => database.close())
+  const left = database.prepare('SELECT quota FROM quotas ORDER BY quota').pluck().all()
+  t.strictSame(left, ['key:moved', 'key:other'], 'another is forgotten')
+  const third = open()
+  t.teardown(() => third.close())
+  t.match(third.decide('key:moved', { key: 'k', cost: 1, limits }), { seen: { monthFrom: 15 } })
+})
