@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import t from 'tap'
 import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
 import { startAdmin } from '../support/admin.ts'
 import {
   axe,
@@ -34,7 +34,7 @@ async function barsOf(page: Page): Promise<string[]> {
 }
 
 /** Looks at a page as it is, narrow and wide, light and dark. */
-async function looksWell(t: Tap, page: Page, name: string): Promise<void> {
+async function looksWell(t: Test, page: Page, name: string): Promise<void> {
   for (const width of [390, 1280]) {
     await page.setViewportSize({ width, height: 900 })
     for (const colorScheme of ['light', 'dark'] as const) {
@@ -45,8 +45,6 @@ async function looksWell(t: Tap, page: Page, name: string): Promise<void> {
     }
   }
 }
-
-type Tap = typeof t
 
 test('a key shows the windows that limit it, and gets more of each', async (t, open) => {
   const { url, gateway } = await startAdmin(t, { more: plans })
@@ -125,7 +123,10 @@ test('a key is made with limits of its own', async (t, open) => {
   await looksWell(t, page, 'make-key')
   await dialog.getByRole('button', { name: 'Make it' }).press('Enter')
   await dialog.getByText('Its token is shown this once').waitFor()
-  t.match((await ask('GET', '/admin/keys?search=Mine')).text, '{"perMinute":10,"perHour":70,"perDay":"unlimited"}')
+  t.match(
+    (await ask('GET', '/admin/keys?search=Mine')).text,
+    '{"perMinute":10,"perHour":70,"perDay":"unlimited"}',
+  )
 })
 
 test('a plan’s page tries a limit of any window', async (t, open) => {
@@ -166,14 +167,25 @@ test('a request that the hour refused tells of the hour', async (t, open) => {
 })
 
 test('callers are told of the windows of the plans in force, and of no others', async (t, open) => {
-  const words = (page: Page) => page.locator('main').innerText()
+  const words = async (page: Page): Promise<string> => {
+    const parts = ['Plans and limits', 'When you are refused']
+    const texts = parts.map((name) => page.getByRole('region', { name }).innerText())
+    return (await Promise.all(texts)).join('\n')
+  }
   const two = await startPages(t)
   const page = await visit(open, two.url)
   const plain = await words(page)
   t.match(plain, 'In UTC, a minute begins at second 0 and a day at midnight.')
   t.match(plain, 'The minute or the day is used up')
   t.match(plain, 'X-RateLimit-Notice: day; used=80')
-  t.notMatch(plain, /month|an hour\b(?!,)/)
+  t.notMatch(plain, /month|an hour/)
+  const { token: limited, headers: own } = await two.key({ limits: { perDay: 2 } })
+  for (let i = 0; i < 5; i++) await two.call('GET', '/v1/pets', undefined, own)
+  await two.app.front.flushCounts()
+  await enterKey(page, limited)
+  t.strictSame(await barsOf(page), ['This minute', 'Today'])
+  await page.getByText('This key by day, the newest first').click()
+  await page.getByText('3 rate_limit_exceeded (3 by the day)').waitFor()
   await page.evaluate(axe)
   await looksWell(t, page, 'portal-of-two')
 
