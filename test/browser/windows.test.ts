@@ -175,7 +175,7 @@ test('callers are told of the windows of the plans in force, and of no others', 
   const two = await startPages(t)
   const page = await visit(open, two.url)
   const plain = await words(page)
-  t.match(plain, 'In UTC, a minute begins at second 0 and a day at midnight.')
+  t.match(plain, 'says more. In UTC, a minute begins at second 0 and a day at midnight. Keys')
   t.match(plain, 'The minute or the day is used up')
   t.match(plain, 'X-RateLimit-Notice: day; used=80')
   t.notMatch(plain, /month|an hour/)

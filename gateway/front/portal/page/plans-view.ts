@@ -1,6 +1,6 @@
 import { count, duration } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
-import { capital, limitsText, limitText } from '../../http/page/windows.ts'
+import { capital, limitsText, limitText, type PageWindow } from '../../http/page/windows.ts'
 import { beginnings, oneOf, windowsIn } from './plan-windows.ts'
 import { line, prose } from './prose.ts'
 import type { Terms } from '../terms.ts'
@@ -38,13 +38,16 @@ export function plansView(terms: Terms): Child {
           </tbody>
         </table>
       </div>
-      <p>
-        Limits are in points; a request costs one, unless its operation says more.
-        ${`In UTC, ${beginnings(shown)}.`} Keys of one account share one quota. Asking how you stand
-        costs nothing.
-      </p>
+      <p>${aboutLimits(shown)}</p>
     </section>
   `
+}
+
+function aboutLimits(shown: readonly PageWindow[]): string {
+  return (
+    'Limits are in points; a request costs one, unless its operation says more. ' +
+    `In UTC, ${beginnings(shown)}. Keys of one account share one quota. Asking how you stand costs nothing.`
+  )
 }
 
 /** The advice for a refused caller. */
