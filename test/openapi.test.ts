@@ -6,6 +6,7 @@ import { openDatabase } from '../backend/database.ts'
 import { hashOf, newKeyId, newToken } from '../gateway/front/keys/token.ts'
 import { QuotaDesk } from '../gateway/office/operations/quota-desk.ts'
 import { statusByCode } from '../shared/refusal.ts'
+import { byLimit } from '../shared/windows.ts'
 import { newKey } from './contracts/keys.ts'
 import { startStore, type Store } from './support/backend.ts'
 import {
@@ -37,7 +38,7 @@ const deprecations = stringify({ deprecations: shipped.deprecations })
 const noon = Date.UTC(2026, 10, 20, 12)
 /** Each request is to find out by itself that a target fails. */
 const neverOut = 'health: { unhealthyAfter: 1000 }'
-const plenty = { perMinute: 1_000, perDay: 1_000 }
+const plenty = byLimit(() => 1_000)
 /** A request is a hundredth of its day, from which on answers say how much of it is used. */
 const hundred = { perMinute: 100, perDay: 100 }
 

@@ -7,6 +7,7 @@ import {
   edits,
   guarded,
   isSave,
+  manyOfOptional,
   nobody,
   ofApi,
   operations,
@@ -72,9 +73,17 @@ bans: { strikes: 1, grace: 1ms }`,
 async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<void> {
   const busy = await busyKey(gateway)
   await ask('PUT', `/admin/bans/${busy}`, { for: '1m' })
-  for (const points of [{ perDay: 5 }, { perMinute: 5, note: 'n' }]) {
+  for (const points of [
+    { perDay: 5, perHour: 5, perMonth: 5 },
+    { perMinute: 5, note: 'n' },
+  ]) {
     await ask('POST', `/admin/quota/${busy}/grant`, points)
   }
+  // The second may end before it is told.
+  await until(async () => {
+    const { text } = await ask('POST', `/admin/quota/${busy}/grant`, { perSecond: 5 })
+    return text.includes('"perSecond":5')
+  })
   await askOfPlans(t, ask, gateway)
   const earned = await bannedKey(gateway)
   // It takes seconds; from here on, only its own callers are let in.
@@ -207,14 +216,15 @@ async function askEvents(t: Test, url: string): Promise<Answer> {
 /** A key that has done what can be told of: it was let in, and refused. */
 async function busyKey({ call, key, desk }: Admin['gateway']): Promise<string> {
   const { key: one, headers } = await key({
-    ...{ limits: { perMinute: 1, perDay: 9 }, account: 'extended', test: true },
+    ...{ limits: { ...manyOfOptional, perMinute: 1, perDay: 9 }, account: 'extended', test: true },
   })
   await call('GET', '/v1/old', undefined, headers)
   await call('GET', '/v1/pets', undefined, { ...headers, 'x-request-id': one.id })
   await desk.rotate(one.id, 60_000)
   const untilMs = Date.now() + 3_600_000
   const ends = { plan: untilMs, limits: untilMs }
-  await desk.edit(one.id, desk.changing({ plan: 'pro', limits: { perMinute: 2, perDay: 8 } }, ends))
+  const limits = { ...manyOfOptional, perMinute: 2, perDay: 8 }
+  await desk.edit(one.id, desk.changing({ plan: 'pro', limits }, ends))
   return one.id
 }
 
@@ -259,7 +269,9 @@ async function askOddly(t: Test, { ask, fresh }: Admin): Promise<void> {
     .map((each) => (each.example === 'k3yVb0TQnW8d' ? { ...each, example: id } : each))
   for (const operation of guarded) {
     const { method, path, content } = operation
-    const asked = { ask, operation, target: targetOf(operation, id) }
+    // Others may have taken away what this one changes.
+    const own = single.includes(operation) ? await fresh() : id
+    const asked = { ask, operation, target: targetOf(operation, own) }
     if (!bodied.includes(operation)) {
       await holdQueries(t, asked, known)
       continue

@@ -173,7 +173,7 @@ deprecations: [ { operation: "GET /v1/old", since: 2025-12-05, sunset: 2099-01-0
   await until(async () => (await ask())['x-ratelimit-limit'] === '100')
 
   await button('Change plan or limits').press('Enter')
-  await dialog.getByLabel('A minute, if not').fill('600')
+  await dialog.getByLabel('A minute').fill('600')
   await dialog.getByLabel('Until this time').fill('2001-01-01T00:00')
   await dialog.getByRole('button', { name: 'Change plan or limits' }).press('Enter')
   await dialog.getByRole('alert').waitFor()

@@ -2,6 +2,7 @@ import type { Config, PortalSettings } from '../config/config.ts'
 import type { Deprecation } from '../config/deprecations.ts'
 import { keyPaths } from '../http/own-paths.ts'
 import { limitsView } from '../limits/limits.ts'
+import { toldOfEnd } from '../limits/near.ts'
 import type { Plan } from '../limits/plan.ts'
 
 /**
@@ -19,6 +20,7 @@ export function termsOf(config: Config, { path, canRotate }: PortalSettings) {
     plans: [...plans.values()].map(planView),
     strangers: limitsView(strangers),
     nearPercent: nearPercents[0] ?? null,
+    nearWindows: toldOfEnd.map(({ name }) => name),
     bans: {
       strikes: bans.strikes,
       withinMs: bans.withinMs,

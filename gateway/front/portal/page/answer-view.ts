@@ -1,6 +1,6 @@
 import { until, plural } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
-import { noticeOf, readingOf, type Answer } from './request.ts'
+import { noticeOf, noticeText, readingOf, type Answer } from './request.ts'
 
 /** An answer, or why none came: first in a sentence, which is read out, then all of it. */
 export function AnswerView({ answer }: Readonly<{ answer: Answer | string }>) {
@@ -34,10 +34,9 @@ function readingText(answer: Answer): Child {
   const reading = readingOf(answer)
   if (!reading) return null
   const { limit, remaining, resetMs } = reading
-  const used = noticeOf(answer)
-  const notice = used === undefined ? '' : `. ${used} % of the day is used.`
+  const notice = noticeOf(answer)
   return html`<p class="reading">
-    ${remaining} of ${limit} left, until ${until(resetMs)}${notice}
+    ${remaining} of ${limit} left, until ${until(resetMs)}${notice && `. ${noticeText(notice)}`}
   </p>`
 }
 

@@ -1,10 +1,13 @@
 import { count, duration } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
+import { capital, limitsText, limitText, type PageWindow } from '../../http/page/windows.ts'
+import { beginnings, oneOf, windowsIn } from './plan-windows.ts'
 import { line, prose } from './prose.ts'
 import type { Terms } from '../terms.ts'
 
 /** The plans in force. */
-export function plansView({ plans }: Terms): Child {
+export function plansView(terms: Terms): Child {
+  const shown = windowsIn(terms)
   return html`
     <section aria-labelledby="plans">
       <h2 id="plans" tabindex="-1">Plans and limits</h2>
@@ -13,18 +16,19 @@ export function plansView({ plans }: Terms): Child {
           <thead>
             <tr>
               <th scope="col">Plan</th>
-              <th scope="col" class="number">a minute</th>
-              <th scope="col" class="number">a day</th>
+              ${shown.map(({ each }) => html`<th scope="col" class="number">${each}</th>`)}
               <th scope="col">only</th>
             </tr>
           </thead>
           <tbody>
-            ${plans.map(
+            ${terms.plans.map(
               ({ name, limits, methods, paths }) => html`
                 <tr data-plan=${name}>
                   <th scope="row">${name}</th>
-                  <td class="number">${limits ? limitText(limits.perMinute) : 'agreed'}</td>
-                  <td class="number">${limits ? limitText(limits.perDay) : 'agreed'}</td>
+                  ${shown.map(
+                    ({ limit }) =>
+                      html`<td class="number">${limits ? limitText(limits[limit]) : 'agreed'}</td>`,
+                  )}
                   <td>
                     ${[methods?.join(', '), paths?.join(', ')].filter(Boolean).join(' at ') || 'everything'}
                   </td>
@@ -34,17 +38,16 @@ export function plansView({ plans }: Terms): Child {
           </tbody>
         </table>
       </div>
-      <p>
-        Limits are in points; a request costs one, unless its operation says more. A minute begins
-        at second 0, a day at midnight, both in UTC. Keys of one account share one quota. Asking how
-        you stand costs nothing.
-      </p>
+      <p>${aboutLimits(shown)}</p>
     </section>
   `
 }
 
-function limitText(limit: number | null): string {
-  return limit === null ? 'unlimited' : count(limit)
+function aboutLimits(shown: readonly PageWindow[]): string {
+  return (
+    'Limits are in points; a request costs one, unless its operation says more. ' +
+    `In UTC, ${beginnings(shown)}. Keys of one account share one quota. Asking how you stand costs nothing.`
+  )
 }
 
 /** The advice for a refused caller. */
@@ -52,7 +55,7 @@ export function refusedView(terms: Terms): Child {
   return html`
     <section aria-labelledby="refused">
       <h2 id="refused" tabindex="-1">When you are refused</h2>
-      ${prose(everyAnswer)} ${terms.nearPercent !== null && prose(notice(terms.nearPercent))}
+      ${prose(everyAnswer)} ${terms.nearPercent !== null && prose(notice(terms, terms.nearPercent))}
       <dl>
         ${refusals(terms).map(
           ([codes, advice]) =>
@@ -61,7 +64,7 @@ export function refusedView(terms: Terms): Child {
         )}
       </dl>
       <h3>Try each with a test key</h3>
-      ${prose(testKeys)}
+      ${prose(testKeys(terms))}
     </section>
   `
 }
@@ -71,30 +74,47 @@ const everyAnswer =
   'will stop you first, and `X-Request-Id`, which the API’s operator can look up. Every refusal has the body ' +
   '`{ "code", "message", "status" }`: decide by the code.'
 
-const testKeys =
-  'A test key, which the API’s operator makes, gets each of these at no cost: send `X-Gateway-Act: minute` with it, or `day`, `ban`, ' +
-  '`expired`, `forbidden`, `too_many_failed_attempts`, `too_many_at_once`, `sunset`, `brownout`, `bad_gateway`, `gateway_timeout`, ' +
-  '`unavailable`, and, for answers that aren’t refusals, `near_limit`, `deprecated` and `slow=3s`. The answer is the real one, with ' +
-  '`X-Gateway-Acted` beside it.'
-
-function notice(percent: number): string {
+function testKeys(terms: Terms): string {
+  const [first = '', ...others] = [...windowsIn(terms).map(({ name }) => name), ...otherActs]
   return (
-    `From ${percent} % of a day on, answers also have \`X-RateLimit-Notice: day; used=${percent}\`, with the percentage ` +
-    'that is used: time to slow down, or to ask for a larger plan.'
+    `A test key, which the API’s operator makes, gets each of these at no cost: send \`X-Gateway-Act: ${first}\` with it, or ` +
+    `${others.map((name) => `\`${name}\``).join(', ')}, and, for answers that aren’t refusals, \`near_limit\`, ` +
+    '`deprecated` and `slow=3s`. The answer is the real one, with `X-Gateway-Acted` beside it.'
+  )
+}
+
+const otherActs = [
+  'ban',
+  'expired',
+  'forbidden',
+  'too_many_failed_attempts',
+  'too_many_at_once',
+  'sunset',
+  'brownout',
+  'bad_gateway',
+  'gateway_timeout',
+  'unavailable',
+]
+
+function notice(terms: Terms, percent: number): string {
+  const near = windowsIn(terms).filter(({ name }) => terms.nearWindows.includes(name))
+  return (
+    `From ${percent} % of ${oneOf(near)} on, answers also have \`X-RateLimit-Notice: ${near.at(-1)?.name}; used=${percent}\`, with ` +
+    'the percentage that is used: time to slow down, or to ask for a larger plan.'
   )
 }
 
 /** Each refusal with what to do, in the Markdown of `prose`. */
-function refusals({ bans, strangers, plans }: Terms): readonly (readonly [string, string])[] {
+function refusals(terms: Terms): readonly (readonly [string, string])[] {
+  const { bans, strangers, plans } = terms
   const { strikes, withinMs, graceMs, forMs, atMostMs } = bans
   const areBanned = plans.some((plan) => plan.bans)
-  const [minute, day] = [strangers.perMinute, strangers.perDay].map(limitText)
   const strike = ` Don’t go on without waiting: later than ${duration(graceMs)} after the first refusal, each further one is a strike.`
   const ban = `${count(strikes)} strikes within ${duration(withinMs)} ban a key for ${duration(forMs)}, and further bans last longer, up to ${duration(atMostMs)}. Wait for \`Retry-After\`. Requests during a ban cost nothing and don’t make it longer.`
   return [
     [
       '`401 missing_api_key`, `invalid_api_key`',
-      `Send \`Authorization: Bearer YOUR_KEY\`. A key that has expired, was revoked or was mistyped gets the same answer. Such requests count against your address (${minute} a minute, ${day} a day); beyond that they are \`429 too_many_failed_attempts\`, and a valid key still works.`,
+      `Send \`Authorization: Bearer YOUR_KEY\`. A key that has expired, was revoked or was mistyped gets the same answer. Such requests count against your address (${limitsText(strangers)}); beyond that they are \`429 too_many_failed_attempts\`, and a valid key still works.`,
     ],
     [
       '`403 forbidden`',
@@ -102,7 +122,7 @@ function refusals({ bans, strangers, plans }: Terms): readonly (readonly [string
     ],
     [
       '`429 rate_limit_exceeded`',
-      `The minute or the day is used up. Wait as many seconds as \`Retry-After\` says: you are let in then. The refused request cost nothing.${areBanned ? strike : ''}`,
+      `${capital(oneOf(windowsIn(terms)))} is used up: the message says which. Wait as many seconds as \`Retry-After\` says: you are let in then. The refused request cost nothing.${areBanned ? strike : ''}`,
     ],
     [
       '`429 key_banned`',

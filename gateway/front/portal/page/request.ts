@@ -89,7 +89,16 @@ export function readingOf({ headers }: Answer): Reading | undefined {
   return Object.values(reading).every(Number.isFinite) ? reading : undefined
 }
 
-/** The percentage of the day that is used, where an answer says that the day is nearly used up. */
-export function noticeOf({ headers }: Answer): string | undefined {
-  return /^day; used=(\d+)$/.exec(new Map(headers).get('x-ratelimit-notice') ?? '')?.[1]
+/** Says that a window is nearly used up, and the percentage that is used. */
+type Notice = Readonly<{ window: string; used: number | string }>
+
+export function noticeText({ window, used }: Notice): string {
+  return `${used} % of the ${window} is used.`
+}
+
+/** The notice of an answer; `undefined` while nothing is nearly used up. */
+export function noticeOf({ headers }: Answer): Notice | undefined {
+  const header = new Map(headers).get('x-ratelimit-notice') ?? ''
+  const [, window, used] = /^([a-z]+); used=(\d+)$/.exec(header) ?? []
+  return window === undefined || used === undefined ? undefined : { window, used }
 }

@@ -2,7 +2,8 @@ import { useEffect, useState } from 'preact/hooks'
 import { bar } from '../../http/page/bar.ts'
 import { count, messageOf, plural, until } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
-import { ask } from './request.ts'
+import { windowsWhere } from '../../http/page/windows.ts'
+import { ask, noticeText } from './request.ts'
 import { RotateForm } from './rotate-form.ts'
 import type { Terms } from '../terms.ts'
 import type { OwnStanding } from '../../limits/views.ts'
@@ -25,7 +26,7 @@ export type StandingProps = Readonly<{
   replaceKey: (key: string) => void
 }>
 
-/** How the holder of the key stands: both windows, strikes, ban and usage. Asking costs nothing. */
+/** How the holder of the key stands: its windows, strikes, ban and usage. Asking costs nothing. */
 export function StandingView({ root, terms, apiKey, round, replaceKey }: StandingProps) {
   const [quota, setQuota] = useState<OwnStanding>()
   const [usage, setUsage] = useState<OwnUsage>()
@@ -65,15 +66,9 @@ export function StandingView({ root, terms, apiKey, round, replaceKey }: Standin
   `
 }
 
-function quotaView({
-  plan,
-  minute,
-  day,
-  strikes,
-  strikesToBan,
-  bannedUntil,
-  notice,
-}: OwnStanding): Child {
+function quotaView(standing: OwnStanding): Child {
+  const { plan, strikes, strikesToBan, bannedUntil, notice } = standing
+  const shown = windowsWhere(({ name }) => Boolean(standing[name]))
   return html`
     <p>Plan <b>${plan}</b></p>
     ${
@@ -83,8 +78,10 @@ function quotaView({
         <a href="#refused">Why, and what to do</a>
       </p>`
     }
-    <div class="bars">${bar('This minute', minute)} ${bar('Today', day)}</div>
-    ${notice && html`<p>${notice.used} % of the day is used.</p>`}
+    <div class="bars">
+      ${shown.map(({ name, present }) => bar(present, standing[name] ?? null))}
+    </div>
+    ${notice && html`<p>${noticeText(notice)}</p>`}
     ${
       strikesToBan !== null &&
       html`<p>

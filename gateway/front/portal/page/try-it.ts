@@ -109,7 +109,7 @@ function costSentence(
   }
   if (cost === undefined) return `Sending costs what the API's operator has set.${real}`
   if (cost === 0) return `Sending costs nothing.${real}`
-  return `Sending costs ${plural(cost, 'point')} of your key’s minute and day, as from anywhere else.${real}`
+  return `Sending costs ${plural(cost, 'point')} of your key’s quota, as from anywhere else.${real}`
 }
 
 function field(

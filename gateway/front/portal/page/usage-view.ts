@@ -1,5 +1,6 @@
 import { count, date, plural } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
+import { countIn, windows } from '../../http/page/windows.ts'
 import { line } from './prose.ts'
 import type { DayUsage } from '../account-usage.ts'
 import type { OwnUsage } from '../usage.ts'
@@ -51,11 +52,7 @@ function dayTable(caption: string, days: readonly DayUsage[]): Child {
                   <td class="number">${count(each.admitted)}</td>
                   <td class="number">${count(each.points)}</td>
                   <td class="number">${count(refusedOf(each))}</td>
-                  <td>
-                    ${Object.entries(each.refused)
-                      .map(([code, number]) => `${count(number)} ${code}`)
-                      .join(', ')}
-                  </td>
+                  <td>${reasonsOf(each)}</td>
                 </tr>
               `,
             )}
@@ -64,6 +61,15 @@ function dayTable(caption: string, days: readonly DayUsage[]): Child {
       </div>
     </details>
   `
+}
+
+/** Such as "12 rate_limit_exceeded (9 by the minute, 3 by the day)". */
+function reasonsOf({ refused, windows: byWindow }: DayUsage): string {
+  const codes = Object.entries(refused).map(([code, number]) => `${count(number)} ${code}`)
+  const limited = windows
+    .filter((window) => countIn(byWindow, window) > 0)
+    .map((window) => `${count(countIn(byWindow, window))} by the ${window.name}`)
+  return `${codes.join(', ')}${limited.length > 0 ? ` (${limited.join(', ')})` : ''}`
 }
 
 function deprecatedView(deprecated: OwnUsage['deprecated']): Child {

@@ -4,12 +4,10 @@ type Settings = RunningConfig['config']
 
 export type Plan = ReturnType<typeof plansIn>[number]
 
-/** The plans of a configuration, with their settings as texts. */
+/** The plans of a configuration; `custom`: each key brings its own limits. */
 export function plansIn({ plans }: Settings) {
   return Object.entries(plans).map(([name, plan]) => {
-    const ofKey = 'of each key'
-    const { perMinute, perDay } = 'limits' in plan ? { perMinute: ofKey, perDay: ofKey } : plan
-    return { name, perMinute: shown(perMinute), perDay: shown(perDay), bans: shown(plan.bans) }
+    return { name, limits: 'limits' in plan ? ('custom' as const) : plan, bans: shown(plan.bans) }
   })
 }
 

@@ -1,23 +1,39 @@
+import {
+  countIn,
+  sumOfWindows,
+  windowsWhere,
+  type PageWindow,
+} from '../../../../front/http/page/windows.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 
-/** The parts of the traffic, from the bottom of its chart to the top. Each has a colour of its own in `style.css`. */
-export const parts: readonly Readonly<{
-  name: string
-  label: string
-  countOf: (sums: SumsView) => number
-}>[] = [
-  { name: 'answered', label: 'answered', countOf: (sums) => sums.admitted - sums.backendFailed },
-  { name: 'minute', label: 'refused by the minute', countOf: ({ minute }) => minute },
-  { name: 'day', label: 'by the day', countOf: ({ day }) => day },
-  { name: 'ban', label: 'by a ban', countOf: ({ ban }) => ban },
-  { name: 'strangers', label: 'strangers', countOf: ({ strangers }) => strangers },
-  { name: 'other', label: 'other', countOf: ({ refused, others }) => refused + others },
-  { name: 'failed', label: 'failed', countOf: (sums) => sums.failed + sums.backendFailed },
-]
+/** A part of the traffic. Each has a colour of its own in `style.css`. */
+export type Part = Readonly<{ name: string; label: string; countOf: (sums: SumsView) => number }>
+
+/** The parts of the traffic in some rows, from the bottom of its chart to the top. */
+export function partsOf(rows: readonly SumsView[]): readonly Part[] {
+  const shown = windowsWhere((window) => rows.some((row) => countIn(row, window) > 0))
+  return [
+    { name: 'answered', label: 'answered', countOf: (sums) => sums.admitted - sums.backendFailed },
+    ...refusedBy(shown),
+    { name: 'ban', label: 'by a ban', countOf: ({ ban }) => ban },
+    { name: 'strangers', label: 'strangers', countOf: ({ strangers }) => strangers },
+    { name: 'other', label: 'other', countOf: ({ refused, others }) => refused + others },
+    { name: 'failed', label: 'failed', countOf: (sums) => sums.failed + sums.backendFailed },
+  ]
+}
+
+/** A part for what each window has refused. */
+export function refusedBy(shown: readonly PageWindow[]): readonly Part[] {
+  return shown.map((window, i) => ({
+    name: window.name,
+    label: `${i === 0 ? 'refused ' : ''}by the ${window.name}`,
+    countOf: (sums) => countIn(sums, window),
+  }))
+}
 
 /** All that the gateway refused, of what was asked. */
-export function refusedOf({ minute, day, ban, strangers, refused }: SumsView): number {
-  return minute + day + ban + strangers + refused
+export function refusedOf(sums: SumsView): number {
+  return sumOfWindows(sums) + sums.ban + sums.strangers + sums.refused
 }
 
 export function percent(part: number, whole: number): string {

@@ -3,17 +3,19 @@ import { html, type Child } from '../../../../front/http/page/html.ts'
 import { table } from '../page-parts.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 import type { LiveRange, LiveRow } from '../../../live/picture.ts'
-import { parts, percent, refusedOf } from './outcomes.ts'
+import { percent, refusedOf, type Part } from './outcomes.ts'
 
 /** Requests a second in one column of the chart, by part. */
 export type Stack = Readonly<{ at: number; values: readonly number[] }>
 
 /** The meaning of each colour, with the numbers of the moment that is pointed at, else of the whole range. */
 export function Legend({
+  parts,
   stack,
   sums,
   range,
 }: {
+  parts: readonly Part[]
   stack: Stack | undefined
   sums: SumsView
   range: LiveRange
@@ -40,6 +42,7 @@ export function Legend({
 /** The chart as a table; `line` is the seconds of a line, and `unit` its name. */
 export function numbersOf(
   rows: readonly LiveRow[],
+  parts: readonly Part[],
   { line, unit }: Readonly<{ line: number; unit: string }>,
   range: LiveRange,
 ): Child {

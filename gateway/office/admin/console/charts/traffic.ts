@@ -3,7 +3,7 @@ import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 import type { LiveRange, LiveRow } from '../../../live/picture.ts'
-import { parts } from './outcomes.ts'
+import { partsOf, type Part } from './outcomes.ts'
 import { roundSteps, useWidth } from './scale.ts'
 import { hourAt, Legend, numbersOf, summaryOf, type Stack } from './traffic-numbers.ts'
 
@@ -26,7 +26,8 @@ export function Traffic({ range, rows, sums, endAt }: Props) {
   const { ref, width } = useWidth<HTMLDivElement>()
   const [pointed, setPointed] = useState<number>()
   const shape = shapes[range]
-  const stacks = stacksOf(rows, shape, endAt, Math.max(1, width - left))
+  const parts = partsOf([sums, ...rows])
+  const stacks = stacksOf(rows, parts, shape, endAt, Math.max(1, width - left))
   const at = pointed === undefined ? undefined : stacks[pointed]
   const point = (event: PointerEvent): void => {
     const x = event.offsetX - left
@@ -46,14 +47,14 @@ export function Traffic({ range, rows, sums, endAt }: Props) {
             onPointerMove=${point}
             onPointerLeave=${() => setPointed(undefined)}
           >
-            ${drawing(stacks, shape, endAt, width, pointed)}
+            ${drawing(stacks, parts, shape, endAt, width, pointed)}
           </svg>`
         }
       </div>
       <figcaption>
-        <${Legend} stack=${at} sums=${sums} range=${range} />
+        <${Legend} parts=${parts} stack=${at} sums=${sums} range=${range} />
       </figcaption>
-      ${numbersOf(rows, shape, range)}
+      ${numbersOf(rows, parts, shape, range)}
     </figure>
   `
 }
@@ -61,7 +62,13 @@ export function Traffic({ range, rows, sums, endAt }: Props) {
 type Shape = (typeof shapes)[LiveRange]
 
 /** The columns: several rows share one where the chart is narrow. The second that runs isn't drawn. */
-function stacksOf(rows: readonly LiveRow[], shape: Shape, endAt: number, width: number): Stack[] {
+function stacksOf(
+  rows: readonly LiveRow[],
+  parts: readonly Part[],
+  shape: Shape,
+  endAt: number,
+  width: number,
+): Stack[] {
   const { span, step } = shape
   const per = step * Math.max(1, Math.ceil(span / step / width))
   const last = Math.floor(endAt / per) * per
@@ -78,6 +85,7 @@ function stacksOf(rows: readonly LiveRow[], shape: Shape, endAt: number, width: 
 
 function drawing(
   stacks: readonly Stack[],
+  parts: readonly Part[],
   { span, tick }: Shape,
   endAt: number,
   width: number,

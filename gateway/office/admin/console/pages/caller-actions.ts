@@ -32,7 +32,7 @@ export function Actions({ details, session, done }: ActionsProps) {
         ]),
     {
       label: 'Reset the quota',
-      consequence: `This empties ${whose}: the minute and the day begin anew.`,
+      consequence: `This empties ${whose}: all of its windows begin anew.`,
       act: act('POST', `/admin/quota/${id}/reset`),
     },
   ]

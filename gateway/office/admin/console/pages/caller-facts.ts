@@ -3,8 +3,8 @@ import { useData } from '../data.ts'
 import { ago } from '../times.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
+import { limitsText, windows } from '../../../../front/http/page/windows.ts'
 import { aged, table, time } from '../page-parts.ts'
-import { shown } from '../settings.ts'
 import type { CallsView } from '../../../../front/counts/deprecated-calls.ts'
 import type { KeyPage } from '../../../operations/keys/list.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
@@ -25,12 +25,12 @@ export function factsOf(details: KeyDetails): Child {
     [
       'Limits of its own',
       limits?.until === undefined
-        ? limitsText(limits)
+        ? limitsText(limits ?? {})
         : html`${limitsText(limits)} until ${time(limits.until)}`,
     ],
     [
       'Afterwards',
-      afterwards && `${afterwards.plan} ${limitsText(afterwards.limits ?? undefined)}`.trim(),
+      afterwards && `${afterwards.plan} ${limitsText(afterwards.limits ?? {})}`.trim(),
     ],
     [
       'Granted',
@@ -63,19 +63,12 @@ export function factsOf(details: KeyDetails): Child {
   `
 }
 
-function limitsText({ perMinute, perDay }: KeyDetails['limits'] = {}): string {
-  return [
-    ...(perMinute === undefined ? [] : [`${shown(perMinute)} a minute`]),
-    ...(perDay === undefined ? [] : [`${shown(perDay)} a day`]),
-  ].join(', ')
-}
-
 /** The points that an operator has added to the present windows, in words. */
-function grantText({ perDay, perMinute, by, note }: KeyDetails['standing']['grants'][number]) {
-  const more = [
-    ...(perDay === null ? [] : [`${count(perDay)} for the day`]),
-    ...(perMinute === null ? [] : [`${count(perMinute)} for the minute`]),
-  ]
+function grantText({ by, note, ...points }: KeyDetails['standing']['grants'][number]): string {
+  const more = windows.flatMap(({ name, limit }) => {
+    const granted = points[limit] ?? null
+    return granted === null ? [] : [`${count(granted)} for the ${name}`]
+  })
   return `${more.join(', ')}, by ${by}${note === null ? '' : `: ${note}`}`
 }
 

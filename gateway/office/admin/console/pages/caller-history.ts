@@ -2,6 +2,8 @@ import { useState } from 'preact/hooks'
 import { DayBars } from '../charts/days.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
+import { countIn, sumOfWindows, windowsWhere } from '../../../../front/http/page/windows.ts'
+import { refusedBy } from '../charts/outcomes.ts'
 import { table, time } from '../page-parts.ts'
 import type { Usage } from '../../../../front/counts/usage.ts'
 import type { TimelineLine } from '../../../operations/keys/timeline.ts'
@@ -41,29 +43,33 @@ const lineColumns = [
   },
 ]
 
-/** The parts of a day of usage, with their classes in `style.css`. */
-const usageParts = [
-  { name: 'answered', label: 'admitted' },
-  { name: 'minute', label: 'refused by the minute' },
-  { name: 'day', label: 'by the day' },
-  { name: 'ban', label: 'by a ban or another reason' },
-]
-
 /** The last 90 days of a key. */
 export function usageOf(days: readonly Usage[]): Child {
   if (days.length === 0) return html`<p class="quiet">It was not used in 90 days.</p>`
-  const counts = days.map(({ day = '', admitted, refused, windows: { minute, day: byDay } }) => {
-    const all = Object.values(refused).reduce((sum, each) => sum + each, 0)
-    return { day, counts: [admitted, minute, byDay, all - minute - byDay] }
+  const shown = windowsWhere((window) => days.some(({ windows }) => countIn(windows, window) > 0))
+  const counts = days.map((each) => {
+    const byWindow = shown.map((window) => countIn(each.windows, window))
+    const others = refusedOf(each) - sumOfWindows(each.windows)
+    return { day: each.day ?? '', counts: [each.admitted, ...byWindow, others] }
   })
-  const sum = (part: number): number =>
-    counts.reduce((all, each) => all + (each.counts[part] ?? 0), 0)
-  const refused = sum(1) + sum(2) + sum(3)
+  const [admitted, refused] = [sum(days.map((each) => each.admitted)), sum(days.map(refusedOf))]
   return html`<${DayBars}
     title="Usage by day, in UTC"
-    summary=${`In 90 days ${count(sum(0))} requests were admitted on ${count(days.length)} days, and ${count(refused)} refused.`}
-    parts=${usageParts}
+    summary=${`In 90 days ${count(admitted)} requests were admitted on ${count(days.length)} days, and ${count(refused)} refused.`}
+    parts=${[
+      { name: 'answered', label: 'admitted' },
+      ...refusedBy(shown),
+      { name: 'ban', label: 'by a ban or another reason' },
+    ]}
     days=${counts}
     span=${90}
   />`
+}
+
+function refusedOf({ refused }: Usage): number {
+  return sum(Object.values(refused))
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, each) => all + each, 0)
 }

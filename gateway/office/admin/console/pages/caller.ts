@@ -2,6 +2,7 @@ import { useData } from '../data.ts'
 import { bar } from '../../../../front/http/page/bar.ts'
 import { CopyButton } from '../../../../front/http/page/copy-button.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
+import { windowsWhere } from '../../../../front/http/page/windows.ts'
 import { query, type Session } from '../api.ts'
 import { aged, page } from '../page-parts.ts'
 import type { CallsView } from '../../../../front/counts/deprecated-calls.ts'
@@ -50,10 +51,13 @@ export function Caller({ id, session }: { id: string; session: Session }) {
   )
 }
 
-function windowsOf({ standing: { minute, day, offered } }: KeyDetails): Child {
-  if (!offered)
+function windowsOf({ standing }: KeyDetails): Child {
+  if (!standing.offered)
     return html`<p class="banner bad">
       The configuration has no limits for its plan: it gets 403.
     </p>`
-  return html`<div class="bars">${bar('This minute', minute)} ${bar('Today', day)}</div>`
+  const shown = windowsWhere(({ name }) => Boolean(standing[name]))
+  return html`<div class="bars">
+    ${shown.map(({ name, present }) => bar(present, standing[name] ?? null))}
+  </div>`
 }

@@ -5,6 +5,7 @@ import { ago, local } from '../times.ts'
 import { smallBar } from '../../../../front/http/page/bar.ts'
 import { clock, count } from '../../../../front/http/page/format.ts'
 import { html } from '../../../../front/http/page/html.ts'
+import { windowsWhere } from '../../../../front/http/page/windows.ts'
 import { aged, page, table, time, type Column } from '../page-parts.ts'
 import { plansIn } from '../settings.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
@@ -73,7 +74,7 @@ export function Callers({ session }: { session: Session }) {
       rows.length === 0
         ? html`<${Empty} isFiltered=${search + state + plan !== ''} />`
         : html`
-            ${table(search === '' ? 'Keys by name' : `Keys with “${search}”`, columns, rows, ({ id }) => id)}
+            ${table(search === '' ? 'Keys by name' : `Keys with “${search}”`, columnsOf(rows), rows, ({ id }) => id)}
             <p class="buttons">
               <button
                 type="button"
@@ -95,7 +96,7 @@ export function Callers({ session }: { session: Session }) {
   )
 }
 
-const columns: readonly Column<KeyOnPage>[] = [
+const firstColumns: readonly Column<KeyOnPage>[] = [
   {
     name: 'Name',
     cell: ({ id, name, account, test }) => html`
@@ -112,8 +113,9 @@ const columns: readonly Column<KeyOnPage>[] = [
         ? html`<span class=${`state ${state}`}>${state}</span>`
         : html`<span class="state banned">banned until ${clock(bannedUntil)}</span>`,
   },
-  { name: 'This minute', cell: ({ standing }) => use('This minute', standing?.minute) },
-  { name: 'Today', cell: ({ standing }) => use('Today', standing?.day) },
+]
+
+const lastColumns: readonly Column<KeyOnPage>[] = [
   {
     name: 'Refused today',
     isNumber: true,
@@ -128,6 +130,15 @@ const columns: readonly Column<KeyOnPage>[] = [
   },
   { name: 'Expires', cell: ({ expiresAt }) => time(expiresAt) },
 ]
+
+function columnsOf(rows: readonly KeyOnPage[]): readonly Column<KeyOnPage>[] {
+  const shown = windowsWhere(({ name }) => rows.some(({ standing }) => standing?.[name]))
+  const ofWindows = shown.map(({ name, present }) => ({
+    name: present,
+    cell: ({ standing }: KeyOnPage) => use(present, standing?.[name]),
+  }))
+  return [...firstColumns, ...ofWindows, ...lastColumns]
+}
 
 function use(name: string, window: KeyStanding['minute'] | undefined) {
   return window ? smallBar(name, window.used, window.limit) : html`<span class="quiet">–</span>`

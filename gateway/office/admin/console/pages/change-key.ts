@@ -2,6 +2,7 @@ import { ask } from '../api.ts'
 import { fieldText } from '../controls.ts'
 import { useData } from '../data.ts'
 import { FormDialog } from '../form-dialog.ts'
+import { limitFields, limitsIn } from '../limit-fields.ts'
 import { html } from '../../../../front/http/page/html.ts'
 import { plansIn } from '../settings.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
@@ -27,14 +28,7 @@ export function ChangeKey({ details, done }: { details: KeyDetails; done: () => 
           ${plans.map((each) => html`<option value=${each.name} selected=${each.name === plan}>${each.name}</option>`)}
         </select>
       </label>
-      <label
-        >A minute, if not as the plan says
-        <input name="perMinute" defaultValue=${limits.perMinute ?? ''} autocomplete="off" />
-      </label>
-      <label
-        >A day, if not as the plan says
-        <input name="perDay" defaultValue=${limits.perDay ?? ''} autocomplete="off" />
-      </label>
+      ${limitFields(limits)}
       <label
         >Until this time in UTC, then as before; empty for good
         <input name="until" type="datetime-local" />
@@ -48,11 +42,7 @@ export function ChangeKey({ details, done }: { details: KeyDetails; done: () => 
 function changeOf({ plan, limits = {}, note = '' }: KeyDetails, form: FormData): object {
   const untilText = fieldText(form, 'until')
   const until = untilText === '' ? {} : { until: `${untilText}Z` }
-  const before = { perMinute: limits.perMinute ?? null, perDay: limits.perDay ?? null }
-  const names = ['perMinute', 'perDay'] as const
-  const changed = names
-    .map((name) => [name, limitIn(form, name)] as const)
-    .filter(([name, value]) => value !== before[name])
+  const changed = limitsIn(form).filter(([name, value]) => value !== (limits[name] ?? null))
   const isOtherPlan = fieldText(form, 'plan') !== plan
   const change = {
     ...(isOtherPlan ? { plan: fieldText(form, 'plan'), ...until } : {}),
@@ -64,9 +54,4 @@ function changeOf({ plan, limits = {}, note = '' }: KeyDetails, form: FormData):
     throw new Error('A plan or a limit can end at a time: change one of them, too.')
   }
   return change
-}
-
-function limitIn(form: FormData, name: string): number | string | null {
-  const text = fieldText(form, name)
-  return text === '' ? null : /^\d+$/.test(text) ? Number(text) : text
 }

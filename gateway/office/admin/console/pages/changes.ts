@@ -3,6 +3,7 @@ import { query } from '../api.ts'
 import { fieldText } from '../controls.ts'
 import { useData } from '../data.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
+import { limitsText } from '../../../../front/http/page/windows.ts'
 import { aged, page, table, time } from '../page-parts.ts'
 import { membersOf, shown } from '../settings.ts'
 import type { AuditView } from '../../../../front/records/audit-store.ts'
@@ -58,16 +59,24 @@ function subjectOf({ what, subject }: AuditView): Child {
 export function differences(before: unknown, after: unknown): Child {
   const [old, now] = [membersOf(before), membersOf(after)]
   const names = [...new Set([...Object.keys(old), ...Object.keys(now)])]
-  const changed = names.filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]))
+  const changed = names.filter(
+    (name) => JSON.stringify(old[name] ?? null) !== JSON.stringify(now[name] ?? null),
+  )
   return html`
     <ul class="plain">
       ${changed.map(
         (name) => html`
           <li>
-            ${name}:${name in old ? html` <del>${shown(old[name])}</del>` : ''}${name in now ? html` <ins>${shown(now[name])}</ins>` : ''}
+            ${name}:${name in old ? html` <del>${valueText(name, old[name])}</del>` : ''}${name in now ? html` <ins>${valueText(name, now[name])}</ins>` : ''}
           </li>
         `,
       )}
     </ul>
   `
+}
+
+function valueText(name: string, value: unknown): string {
+  if (name !== 'limits') return shown(value)
+  const { until, ...limits } = membersOf(value)
+  return `${limitsText(limits)}${until === undefined ? '' : ` until ${shown(until)}`}`
 }

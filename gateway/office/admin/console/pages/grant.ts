@@ -2,11 +2,14 @@ import { ask } from '../api.ts'
 import { fieldText } from '../controls.ts'
 import { FormDialog } from '../form-dialog.ts'
 import { html } from '../../../../front/http/page/html.ts'
+import { windows } from '../../../../front/http/page/windows.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
 
-/** Adds points to this day or minute of a key's quota. */
+/** Adds points to the present windows of a key's quota: to those that have a limit. */
 export function Grant({ details, done }: { details: KeyDetails; done: () => void }) {
-  const { id, account, test } = details
+  const { id, account, test, standing } = details
+  const limited = windows.filter(({ name }) => standing[name]).reverse()
+  if (limited.length === 0) return null
   const whose =
     account === undefined || test ? 'It' : `The account ${account}, with all of its keys,`
   const submit = async (form: FormData): Promise<void> => {
@@ -15,28 +18,28 @@ export function Grant({ details, done }: { details: KeyDetails; done: () => void
   }
   return html`<${FormDialog}
     label="Grant more"
-    consequence=${`${whose} gets these requests on top of the limit, on every gateway within a second, until the day or the minute ends.`}
+    consequence=${`${whose} gets these requests on top of the limit, on every gateway within a second, until their window ends.`}
     submit=${submit}
     fields=${html`
-      <label
-        >More for today
-        <input name="perDay" inputmode="numeric" pattern="[0-9]*" autocomplete="off" />
-      </label>
-      <label
-        >More for this minute
-        <input name="perMinute" inputmode="numeric" pattern="[0-9]*" autocomplete="off" />
-      </label>
+      ${limited.map(
+        ({ limit, present }) => html`
+          <label
+            >More for ${present.toLowerCase()}
+            <input name=${limit} inputmode="numeric" pattern="[0-9]*" autocomplete="off" />
+          </label>
+        `,
+      )}
       <label>Why, for other operators <input name="note" autocomplete="off" /></label>
     `}
   />`
 }
 
 function grantIn(form: FormData): object {
-  const numbers = ['perDay', 'perMinute'].flatMap((name) => {
-    const text = fieldText(form, name)
-    return text === '' ? [] : [[name, Number(text)] as const]
+  const numbers = windows.flatMap(({ limit }) => {
+    const text = fieldText(form, limit)
+    return text === '' ? [] : [[limit, Number(text)] as const]
   })
-  if (numbers.length === 0) throw new Error('Say how much more: for today, this minute or both.')
+  if (numbers.length === 0) throw new Error('Say how much more, and for which window.')
   const note = fieldText(form, 'note')
   return { ...Object.fromEntries(numbers), ...(note === '' ? {} : { note }) }
 }

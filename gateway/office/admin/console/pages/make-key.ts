@@ -1,6 +1,8 @@
 import { useRef, useState } from 'preact/hooks'
 import { ask } from '../api.ts'
+import { fieldText } from '../controls.ts'
 import { useData } from '../data.ts'
+import { limitFields, limitsIn } from '../limit-fields.ts'
 import { CopyButton } from '../../../../front/http/page/copy-button.ts'
 import { html } from '../../../../front/http/page/html.ts'
 import { failure } from '../page-parts.ts'
@@ -20,11 +22,8 @@ export function MakeKey({ made }: { made: () => void }) {
   const create = async (event: Event): Promise<void> => {
     event.preventDefault()
     if (!form.current) return
-    const { test, ...settings } = Object.fromEntries(
-      [...new FormData(form.current)].filter(([, value]) => value !== ''),
-    )
-    const body = { ...settings, ...(test === undefined ? {} : { test: true }) }
-    await run(async () => setKey(await ask<MadeKey>('POST', '/admin/keys', body)))
+    const settings = settingsIn(new FormData(form.current))
+    await run(async () => setKey(await ask<MadeKey>('POST', '/admin/keys', settings)))
   }
   const close = (): void => {
     if (key) made()
@@ -51,6 +50,10 @@ export function MakeKey({ made }: { made: () => void }) {
                   >Account, if several keys share one quota
                   <input name="account" autocomplete="off"
                 /></label>
+                <details>
+                  <summary>Limits of its own</summary>
+                  ${limitFields()}
+                </details>
                 <label>Note <input name="note" autocomplete="off" /></label>
                 <label>
                   <input type="checkbox" name="test" /> Test key: lets its owner simulate refusals.
@@ -66,6 +69,18 @@ export function MakeKey({ made }: { made: () => void }) {
       }
     </dialog>
   `
+}
+
+function settingsIn(form: FormData): object {
+  const texts = ['name', 'plan', 'account', 'note'].map(
+    (name) => [name, fieldText(form, name)] as const,
+  )
+  const limits = limitsIn(form).filter(([, limit]) => limit !== null)
+  return {
+    ...Object.fromEntries(texts.filter(([, text]) => text !== '')),
+    ...(limits.length > 0 ? { limits: Object.fromEntries(limits) } : {}),
+    ...(form.has('test') ? { test: true } : {}),
+  }
 }
 
 /** A token, this once. */

@@ -3,6 +3,12 @@ import { ApiError, ask, type Session } from '../api.ts'
 import { Choice } from '../controls.ts'
 import { gatewayNowMs } from '../gateway-clock.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
+import {
+  windows,
+  type Limit,
+  type LimitsByName,
+  type PageWindow,
+} from '../../../../front/http/page/windows.ts'
 import { aged } from '../page-parts.ts'
 import { SaveCsv } from '../save-csv.ts'
 import type { Loaded } from '../data.ts'
@@ -14,11 +20,14 @@ import { previewOf } from './preview-tables.ts'
 /** How long to wait after the last change of a number. */
 const pauseMs = 250
 
+/** Thinks of another limit. */
+export type ChangeLimit = (window: PageWindow, value: number | 'unlimited') => void
+
 type Props = Readonly<{
   name: string
   now: ShownLimits
   draft: Partial<ShownLimits>
-  change: (news: Partial<ShownLimits>) => void
+  change: ChangeLimit
   reset: () => void
   session: Session
 }>
@@ -26,15 +35,14 @@ type Props = Readonly<{
 /** Other limits of a plan: who would have been refused, and the change of the file. */
 export function PlanPreview({ name, now, draft, change, reset, session }: Props) {
   const then = { ...now, ...draft }
-  const isChanged = then.perMinute !== now.perMinute || then.perDay !== now.perDay
+  const isChanged = changedIn(now, then).length > 0
   const [how, setHow] = useState<How>('limit')
   const preview = usePreview(name, isChanged ? then : undefined)
   return html`
     <section class="card">
       <h2>Other limits</h2>
       <form class="tools" onSubmit=${(event: Event) => event.preventDefault()}>
-        ${field('A minute', then.perMinute, (perMinute) => change({ perMinute }))}
-        ${field('A day', then.perDay, (perDay) => change({ perDay }))}
+        ${windows.map((window) => field(window, then, change))}
         ${isChanged && html`<button type="button" onClick=${reset}>As it is</button>`}
       </form>
       ${
@@ -68,21 +76,19 @@ export function PlanPreview({ name, now, draft, change, reset, session }: Props)
   `
 }
 
-type Limit = ShownLimits['perMinute']
-
-function field(label: string, value: Limit, set: (value: Limit) => void): Child {
+function field(window: PageWindow, then: ShownLimits, change: ChangeLimit): Child {
   return html`
     <label
-      >${label}
+      >${window.heading}
       <input
         class="short"
-        value=${value}
+        value=${limitOf(then, window)}
         inputmode="numeric"
         autocomplete="off"
         onInput=${(event: Event) => {
           const text = (event.target as HTMLInputElement).value.trim()
-          if (/^[1-9]\d{0,14}$/.test(text)) set(Number(text))
-          else if (text === 'unlimited') set(text)
+          if (/^[1-9]\d{0,14}$/.test(text)) change(window, Number(text))
+          else if (text === 'unlimited') change(window, text)
         }}
       />
     </label>
@@ -91,7 +97,14 @@ function field(label: string, value: Limit, set: (value: Limit) => void): Child 
 
 type How = 'limit' | 'shadow'
 
-const windows = ['perMinute', 'perDay'] as const
+function limitOf(limits: LimitsByName, { limit }: PageWindow): number | 'unlimited' {
+  return limits[limit] ?? 'unlimited'
+}
+
+/** The windows whose limits differ. */
+function changedIn(now: ShownLimits, then: ShownLimits): readonly PageWindow[] {
+  return windows.filter((window) => limitOf(now, window) !== limitOf(then, window))
+}
 
 /** The settings of the file that differ. */
 function settingsOf(
@@ -100,17 +113,17 @@ function settingsOf(
   then: ShownLimits,
   how: How,
 ): Record<string, unknown> {
-  const changed = windows.filter((limit) => now[limit] !== then[limit])
+  const changed = changedIn(now, then).map(({ limit }) => [limit, then[limit]] as const)
   if (how === 'limit') {
-    return Object.fromEntries(changed.map((limit) => [`plans.${name}.${limit}`, then[limit]]))
+    return Object.fromEntries(changed.map(([limit, value]) => [`plans.${name}.${limit}`, value]))
   }
-  const shadow = Object.fromEntries(changed.map((limit) => [limit, then[limit]]))
+  const shadow = Object.fromEntries(changed)
   return { [`plans.${name}.shadow`]: shadow }
 }
 
 /** Whether no limit is raised: a shadow can't be looser than its limit. */
 function isLower(now: ShownLimits, then: ShownLimits): boolean {
-  return windows.every((limit) => numberOf(then[limit]) <= numberOf(now[limit]))
+  return windows.every(({ limit }) => numberOf(then[limit]) <= numberOf(now[limit]))
 }
 
 function numberOf(limit: Limit): number {
@@ -137,7 +150,7 @@ function usePreview(name: string, then: ShownLimits | undefined): Loaded<Preview
       clearTimeout(timer)
       leaving.abort()
     }
-  }, [name, then?.perMinute, then?.perDay])
+  }, [name, JSON.stringify(then)])
   return { ...state, reload: () => undefined }
 }
 

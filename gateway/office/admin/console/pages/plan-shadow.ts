@@ -4,8 +4,13 @@ import { query } from '../api.ts'
 import { useData } from '../data.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
+import {
+  countIn,
+  isLimited,
+  limitsText,
+  windowsWhere,
+} from '../../../../front/http/page/windows.ts'
 import { aged, table, time } from '../page-parts.ts'
-import { shown } from '../settings.ts'
 import type { ShadowReport, ShadowedKey } from '../../../foresight/shadows.ts'
 import { Edit } from './edit.ts'
 
@@ -20,10 +25,10 @@ export function PlanShadow({ name, session }: { name: string; session: Session }
       <section class="card">
         <h2>Shadow limits</h2>
         <p>
-          ${`${shown(own.shadow.perMinute)} a minute, ${shown(own.shadow.perDay)} a day.`} Nobody is
-          refused by them: they count what they would have refused, of requests that were let in.
+          ${`${limitsText(own.shadow)}.`} Nobody is refused by them: they count what they would have
+          refused, of requests that were let in.
         </p>
-        ${keysOf(keys)}
+        ${keysOf(keys, own.shadow)}
         ${
           session.role === 'all' &&
           html`<p>
@@ -45,7 +50,10 @@ export function PlanShadow({ name, session }: { name: string; session: Session }
   })
 }
 
-function keysOf(keys: readonly ShadowedKey[]): Child {
+function keysOf(
+  keys: readonly ShadowedKey[],
+  shadow: ShadowReport['shadows'][number]['shadow'],
+): Child {
   if (keys.length === 0)
     return html`<p class="banner good">They would have refused nothing in 14 days.</p>`
   return table(
@@ -58,16 +66,11 @@ function keysOf(keys: readonly ShadowedKey[]): Child {
           ${account !== undefined && html`<div class="quiet">account ${account}</div>`}
         `,
       },
-      {
-        name: 'By the minute',
+      ...windowsWhere((window) => isLimited(shadow, window)).map((window) => ({
+        name: `By the ${window.name}`,
         isNumber: true,
-        cell: ({ refused }: ShadowedKey) => count(refused.minute),
-      },
-      {
-        name: 'By the day',
-        isNumber: true,
-        cell: ({ refused }: ShadowedKey) => count(refused.day),
-      },
+        cell: ({ refused }: ShadowedKey) => count(countIn(refused, window)),
+      })),
       { name: 'Of', isNumber: true, cell: ({ of }: ShadowedKey) => count(of) },
       { name: 'First', cell: ({ first }: ShadowedKey) => first },
       { name: 'Last', cell: ({ last }: ShadowedKey) => time(last) },

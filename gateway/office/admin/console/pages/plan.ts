@@ -5,11 +5,18 @@ import { useData } from '../data.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { gatewayNowMs } from '../gateway-clock.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
+import {
+  isLimited,
+  limitsText,
+  windows,
+  windowsWhere,
+  type ByWindow,
+  type PageWindow,
+} from '../../../../front/http/page/windows.ts'
 import { aged, page, table } from '../page-parts.ts'
-import { shown } from '../settings.ts'
-import type { DayOfPlan, PlanDemand } from '../../../foresight/demand.ts'
+import type { Curve, DayOfPlan, Distribution, PlanDemand } from '../../../foresight/demand.ts'
 import type { ShownLimits } from '../../../foresight/views.ts'
-import { PlanPreview } from './plan-preview.ts'
+import { PlanPreview, type ChangeLimit } from './plan-preview.ts'
 import { PlanShadow } from './plan-shadow.ts'
 
 /** One plan: what its quotas use of it, and what other limits would do. */
@@ -25,25 +32,27 @@ export function PlanPage({ name, session }: { name: string; session: Session }) 
         return html`<p>Each key of this plan brings limits of its own: change them on its page.</p>
           <p><a href="#/callers">Callers</a></p>`
       }
-      const change = (news: Partial<ShownLimits>): void =>
-        setDraft((before) => ({ ...before, ...news }))
+      const change: ChangeLimit = ({ limit }, value) =>
+        setDraft((before) => ({ ...before, [limit]: value }))
+      const shown = windowsWhere((window) => isLimited({ ...now, ...draft }, window))
       return html`
         <p class="sentence">${sentenceOf(now, quotas, byDay)}</p>
         <div class="columns">
-          <${Demand}
-            unit="a minute"
-            curve=${curves.quotas.minute}
-            limit=${numberOf(now.perMinute)}
-            draft=${numberOf(draft.perMinute)}
-            choose=${(perMinute: number) => change({ perMinute })}
-          />
-          <${Demand}
-            unit="a day"
-            curve=${curves.quotas.day}
-            limit=${numberOf(now.perDay)}
-            draft=${numberOf(draft.perDay)}
-            choose=${(perDay: number) => change({ perDay })}
-          />
+          ${shown.map((window) => {
+            const ofWindows: ByWindow<Curve> = curves.quotas
+            const curve = ofWindows[window.name]
+            return (
+              curve &&
+              html`<${Demand}
+                key=${window.name}
+                unit=${window.each}
+                curve=${curve}
+                limit=${numberOf(now, window)}
+                draft=${numberOf(draft, window)}
+                choose=${(limit: number) => change(window, limit)}
+              />`
+            )
+          })}
         </div>
         <${PlanPreview}
           name=${name}
@@ -54,26 +63,36 @@ export function PlanPage({ name, session }: { name: string; session: Session }) 
           session=${session}
         />
         <${PlanShadow} name=${name} session=${session} />
-        ${daysOf(byDay)}
+        ${daysOf(byDay, shown)}
       `
     }),
   )
 }
 
-function numberOf(limit: ShownLimits['perMinute'] | undefined): number | undefined {
-  return typeof limit === 'number' ? limit : undefined
+function numberOf(limits: Partial<ShownLimits>, { limit }: PageWindow): number | undefined {
+  const value = limits[limit]
+  return typeof value === 'number' ? value : undefined
 }
 
 function sentenceOf(now: ShownLimits, quotas: number, byDay: readonly DayOfPlan[]): string {
-  const limits = `${shown(now.perMinute)} a minute, ${shown(now.perDay)} a day.`
+  const limits = `${limitsText(now)}.`
   if (quotas === 0) return `${limits} No key of this plan was used in 14 days.`
   const today = byDay.find(({ on }) => on === new Date(gatewayNowMs()).toISOString().slice(0, 10))
-  const near = today ? Math.max(today.minute.near, today.day.near) : 0
+  const near = today ? most(windows.map((window) => peaksOf(today, window)?.near)) : 0
   const used = `${count(quotas)} ${quotas === 1 ? 'quota was' : 'quotas were'} used in 14 days`
   return `${limits} ${used}; today ${count(near)} came near a limit.`
 }
 
-function daysOf(byDay: readonly DayOfPlan[]): Child {
+function peaksOf(day: DayOfPlan, { name }: PageWindow): Distribution | undefined {
+  const ofWindows: ByWindow<Distribution> = day
+  return ofWindows[name]
+}
+
+function most(numbers: readonly (number | undefined)[]): number {
+  return Math.max(0, ...numbers.map((number = 0) => number))
+}
+
+function daysOf(byDay: readonly DayOfPlan[], shown: readonly PageWindow[]): Child {
   if (byDay.length === 0) return null
   return html`
     <details>
@@ -82,18 +101,28 @@ function daysOf(byDay: readonly DayOfPlan[]): Child {
         'Highest use of the quotas by day, in UTC: half of them, nine of ten, the most',
         [
           { name: 'Day', cell: ({ on }: DayOfPlan) => on },
-          { name: 'Quotas', isNumber: true, cell: ({ minute }: DayOfPlan) => count(minute.quotas) },
-          ...(['minute', 'day'] as const).flatMap((window) => [
+          {
+            name: 'Quotas',
+            isNumber: true,
+            cell: (row: DayOfPlan) =>
+              count(most(shown.map((window) => peaksOf(row, window)?.quotas))),
+          },
+          ...shown.flatMap((window) => [
             {
-              name: `A ${window}: half, 90 %, most`,
+              name: `${window.heading}: half, 90 %, most`,
               isNumber: true,
-              cell: (row: DayOfPlan) =>
-                [row[window].median, row[window].p90, row[window].highest].map(count).join(', '),
+              cell: (row: DayOfPlan) => {
+                const peaks = peaksOf(row, window)
+                return peaks ? [peaks.median, peaks.p90, peaks.highest].map(count).join(', ') : '–'
+              },
             },
             {
               name: 'near, refused',
               isNumber: true,
-              cell: (row: DayOfPlan) => `${count(row[window].near)}, ${count(row[window].refused)}`,
+              cell: (row: DayOfPlan) => {
+                const peaks = peaksOf(row, window)
+                return peaks ? `${count(peaks.near)}, ${count(peaks.refused)}` : '–'
+              },
             },
           ]),
         ],

@@ -1,6 +1,7 @@
 import { useData } from '../data.ts'
 import { html } from '../../../../front/http/page/html.ts'
-import { aged, page, table } from '../page-parts.ts'
+import { isLimited, limitText, windowsWhere } from '../../../../front/http/page/windows.ts'
+import { aged, page, table, type Column } from '../page-parts.ts'
 import { plansIn, type Plan } from '../settings.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
 
@@ -21,8 +22,7 @@ export function Plans() {
               cell: ({ name }: Plan) =>
                 html`<a href=${`#/plans/${encodeURIComponent(name)}`}>${name}</a>`,
             },
-            { name: 'A minute', isNumber: true, cell: ({ perMinute }: Plan) => perMinute },
-            { name: 'A day', isNumber: true, cell: ({ perDay }: Plan) => perDay },
+            ...limitColumns(plansIn(settings)),
             { name: 'Bans', cell: ({ bans }: Plan) => bans },
           ],
           plansIn(settings),
@@ -35,4 +35,15 @@ export function Plans() {
       `,
     ),
   )
+}
+
+function limitColumns(plans: readonly Plan[]): readonly Column<Plan>[] {
+  const shown = windowsWhere((window) =>
+    plans.some(({ limits }) => limits !== 'custom' && isLimited(limits, window)),
+  )
+  return shown.map(({ limit, heading }) => ({
+    name: heading,
+    isNumber: true,
+    cell: ({ limits }) => (limits === 'custom' ? 'of each key' : limitText(limits[limit])),
+  }))
 }

@@ -1,17 +1,25 @@
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { table } from '../page-parts.ts'
+import {
+  capital,
+  countIn,
+  isLimited,
+  windowsWhere,
+  type PageWindow,
+} from '../../../../front/http/page/windows.ts'
+import { table, type Column } from '../page-parts.ts'
 import type { HitQuota, PlanPreview, RefusedQuota } from '../../../foresight/preview.ts'
 
 /** The quotas that other limits would have refused, and those that were refused by limits that would be raised. */
 export function previewOf(preview: PlanPreview, saveHit: Child): Child {
   const { hit, hitQuotas, refused, refusedQuotas, unsaid } = preview
+  const shown = limitedIn(preview)
   return html`
     <p class=${`banner ${hitQuotas > 0 ? '' : 'good'}`} role="status">${summaryOf(preview)}</p>
     ${
       hit.length > 0 &&
       html`
-        ${table(listed('Quotas that would have been refused', hit.length, hitQuotas), hitColumns, hit, keyOf, true)}
+        ${table(listed('Quotas that would have been refused', hit.length, hitQuotas), hitColumns(shown), hit, keyOf, true)}
         ${saveHit}
       `
     }
@@ -23,7 +31,7 @@ export function previewOf(preview: PlanPreview, saveHit: Child): Child {
           refused.length,
           refusedQuotas,
         ),
-        refusedColumns,
+        refusedColumns(shown),
         refused,
         keyOf,
         true,
@@ -63,28 +71,43 @@ function keyOf({ quota }: HitQuota | RefusedQuota): string {
   return quota
 }
 
-const ofBoth = [
-  {
-    name: 'Key',
-    cell: ({ key, name, account }: HitQuota | RefusedQuota) => html`
-      <a href=${`#/callers/${key}`}>${name}</a>
-      ${account !== null && account !== undefined && html`<div class="quiet">account ${account}</div>`}
-    `,
-  },
-  {
-    name: 'Highest minute',
-    isNumber: true,
-    cell: ({ peakMinute }: HitQuota | RefusedQuota) => count(peakMinute),
-  },
-  {
-    name: 'Highest day',
-    isNumber: true,
-    cell: ({ peakDay }: HitQuota | RefusedQuota) => count(peakDay),
-  },
-]
+type Quota = HitQuota | RefusedQuota
 
-const hitColumns = [
-  ...ofBoth,
+/** The most that a quota has used of a window. */
+function peakOf(quota: Quota, { name }: PageWindow): number {
+  const peaks: Readonly<Record<string, unknown>> = quota
+  const peak = peaks[`peak${capital(name)}`]
+  return typeof peak === 'number' ? peak : 0
+}
+
+/** The windows that are limited now or then. */
+function limitedIn({ now, then }: PlanPreview): readonly PageWindow[] {
+  return windowsWhere((window) =>
+    [now, then].some((limits) => limits && limits !== 'custom' && isLimited(limits, window)),
+  )
+}
+
+function ofBoth(shown: readonly PageWindow[]): readonly Column<Quota>[] {
+  return [
+    key,
+    ...shown.map((window) => ({
+      name: `Highest ${window.name}`,
+      isNumber: true,
+      cell: (row: Quota) => count(peakOf(row, window)),
+    })),
+  ]
+}
+
+const key = {
+  name: 'Key',
+  cell: ({ key, name, account }: Quota) => html`
+    <a href=${`#/callers/${key}`}>${name}</a>
+    ${account !== null && account !== undefined && html`<div class="quiet">account ${account}</div>`}
+  `,
+}
+
+const hitColumns = (shown: readonly PageWindow[]): readonly Column<HitQuota>[] => [
+  ...ofBoth(shown),
   {
     name: 'Days',
     cell: ({ days, daysHit }: HitQuota) => html`
@@ -95,16 +118,16 @@ const hitColumns = [
   { name: 'Right now', cell: ({ refusedNow }: HitQuota) => (refusedNow ? 'refused' : '') },
 ]
 
-const refusedColumns = [
-  ...ofBoth,
+const refusedColumns = (shown: readonly PageWindow[]): readonly Column<RefusedQuota>[] => [
+  ...ofBoth(shown),
   {
     name: 'Refused on',
     isNumber: true,
     cell: ({ daysRefused }: RefusedQuota) => `${count(daysRefused.length)} days`,
   },
-  {
-    name: 'By minute, by day',
+  ...shown.map((window) => ({
+    name: `By the ${window.name}`,
     isNumber: true,
-    cell: ({ refused }: RefusedQuota) => `${count(refused.minute)}, ${count(refused.day)}`,
-  },
+    cell: ({ refused }: RefusedQuota) => count(countIn(refused, window)),
+  })),
 ]

@@ -46,8 +46,8 @@ export function refusedKeys({ refusedKeys: all }: Picture, plan: string | undefi
 }
 
 function byWindow(window: RefusedKeyFigures['window']): Child {
-  const label = { minute: 'the minute', day: 'the day', ban: 'a ban' }
-  return window === null ? 'other rules' : label[window]
+  if (window === null) return 'other rules'
+  return window === 'ban' ? 'a ban' : `the ${window}`
 }
 
 /** The latest refusals, the newest first; words of any column filter them. */

@@ -4,8 +4,9 @@ import { utc } from '../times.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { CopyButton } from '../../../../front/http/page/copy-button.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
+import { capital, windows } from '../../../../front/http/page/windows.ts'
 import { aged, page, table, time } from '../page-parts.ts'
-import type { Explained } from '../../../explain/explained.ts'
+import type { Explained, WindowView } from '../../../explain/explained.ts'
 import type { FoundRefusals } from '../../../explain/refusals-of.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
 import { Actions } from './caller-actions.ts'
@@ -41,18 +42,13 @@ export function Request({ id, session }: { id: string; session: Session }) {
 }
 
 function answerOf(answer: Explained, session: Session): Child {
-  const { status, code, sentence, method, path, route, minute, day, bannedUntil } = answer
-  const window = (each: Explained['minute']): string =>
-    each
-      ? `${each.used === null ? '?' : count(each.used)} of ${count(each.limit)}, until ${utc(new Date(each.reset * 1_000).toISOString())}`
-      : ''
+  const { status, code, sentence, method, path, route, bannedUntil } = answer
   const facts: readonly (readonly [string, Child])[] = [
     ['Request', html`<code>${method} ${path}</code> (route ${route})`],
     ['When', time(answer.time)],
     ['Key', answer.key === null ? 'none' : keyLink(answer)],
     ['Reason', answer.reason],
-    ['Minute', window(minute)],
-    ['Day', window(day)],
+    ...windows.map(({ name }) => [capital(name), windowText(answer[name])] as const),
     ['Strikes', answer.strikes > 0 ? answer.strikes : ''],
     ['Banned until', bannedUntil === null ? '' : time(bannedUntil)],
     ['Backend', [answer.upstream, answer.target].filter(Boolean).join(', ')],
@@ -76,6 +72,13 @@ function answerOf(answer: Explained, session: Session): Child {
         )}
     </dl>
   `
+}
+
+function windowText(window: WindowView | null | undefined): string {
+  if (!window) return ''
+  const { limit, used, reset } = window
+  const until = utc(new Date(reset * 1_000).toISOString())
+  return `${used === null ? '?' : count(used)} of ${count(limit)}, until ${until}`
 }
 
 /** The actions for the key as it is now. */

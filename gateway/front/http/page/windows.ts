@@ -1,0 +1,77 @@
+import type { LimitName, WindowName } from '../../../../shared/windows.ts'
+import { count } from './format.ts'
+
+/** A window in the words of pages. */
+export type PageWindow = Readonly<{
+  name: WindowName
+  limit: LimitName
+  /** Behind a number of points: "60 a minute". */
+  each: string
+  /** The same above a column, or beside a field. */
+  heading: string
+  /** The one that runs. */
+  present: string
+  /** The beginning of each in UTC; none where it is plain. */
+  begins?: string
+  /** Whether it is shown where it isn't limited, too. */
+  isRequired?: boolean
+}>
+
+/** The server's list isn't part of a page: the type holds this one to it, and a test its order. */
+const rows: Readonly<Record<WindowName, Partial<PageWindow> & Pick<PageWindow, 'limit'>>> = {
+  second: { limit: 'perSecond' },
+  minute: { limit: 'perMinute', begins: 'at second 0', isRequired: true },
+  hour: { limit: 'perHour', each: 'an hour', begins: 'at minute 0' },
+  day: { limit: 'perDay', present: 'Today', begins: 'at midnight', isRequired: true },
+  month: { limit: 'perMonth', begins: 'on the first, or on the day that was agreed' },
+}
+
+/** All windows, the shortest first. */
+export const windows: readonly PageWindow[] = Object.entries(rows).map(([name, row]) => {
+  const each = row.each ?? `a ${name}`
+  const usual = { each, heading: capital(each), present: `This ${name}` }
+  return { ...usual, ...row, name: name as WindowName }
+})
+
+/** The windows that take room: those that are shown always, and others where they are needed. */
+export function windowsWhere(isNeeded: (window: PageWindow) => boolean): readonly PageWindow[] {
+  return windows.filter((window) => window.isRequired || isNeeded(window))
+}
+
+/** A limit in an answer; `null` and one that is left out are unlimited. */
+export type Limit = number | 'unlimited' | null | undefined
+
+export type LimitsByName = Readonly<{ [Name in LimitName]?: Limit }>
+
+export function isLimited(limits: LimitsByName, { limit }: PageWindow): boolean {
+  return typeof limits[limit] === 'number'
+}
+
+export function limitText(limit: Limit): string {
+  return typeof limit === 'number' ? count(limit) : 'unlimited'
+}
+
+/** Limits in words, such as "60 a minute, 1,000 a day", without those that are left out. */
+export function limitsText(limits: LimitsByName): string {
+  return windows
+    .filter(({ limit }) => limits[limit] !== undefined)
+    .map(({ limit, each }) => `${limitText(limits[limit])} ${each}`)
+    .join(', ')
+}
+
+/** Values by the names of windows: an answer may tell of some only. */
+export type ByWindow<Value> = Readonly<{ [Name in WindowName]?: Value }>
+
+/** The number of a window; 0 if an answer doesn't tell of it. */
+export function countIn(counts: ByWindow<number>, { name }: PageWindow): number {
+  return counts[name] ?? 0
+}
+
+/** The sum of all windows. */
+export function sumOfWindows(counts: ByWindow<number>): number {
+  return windows.reduce((sum, window) => sum + countIn(counts, window), 0)
+}
+
+export function capital(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+}

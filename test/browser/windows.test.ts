@@ -1,0 +1,218 @@
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { startAdmin } from '../support/admin.ts'
+import {
+  axe,
+  go,
+  isNarrow,
+  picture,
+  saving,
+  settled,
+  startBrowser,
+  violations,
+} from '../support/browser.ts'
+import { enterKey, startPages, visit } from '../support/portal-page.ts'
+import { until } from '../support/until.ts'
+
+const { test } = await startBrowser(t)
+
+/** A plan of all windows beside one that says what each must. */
+const plans = `plans:
+  free: { perMinute: 60, perDay: 1000 }
+  wide: { perSecond: 20, perMinute: 300, perHour: 5000, perDay: 10000, perMonth: 200000 }
+  own: { limits: custom }
+`
+
+const allPresent = ['This second', 'This minute', 'This hour', 'Today', 'This month']
+
+/** The windows of the bars on a page. */
+async function barsOf(page: Page): Promise<string[]> {
+  const bars = page.locator('.bars .bar')
+  await bars.first().waitFor()
+  return (await bars.allInnerTexts()).map((text) => text.split(':')[0] ?? '')
+}
+
+/** Looks at a page as it is, narrow and wide, light and dark. */
+async function looksWell(t: Test, page: Page, name: string): Promise<void> {
+  for (const width of [390, 1280]) {
+    await page.setViewportSize({ width, height: 900 })
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      await until(() => isNarrow(page))
+      t.strictSame(await violations(page), [], `${name} ${width} ${colorScheme}`)
+      await picture(page, `windows-${name}-${width}-${colorScheme}`)
+    }
+  }
+}
+
+test('a key shows the windows that limit it, and gets more of each', async (t, open) => {
+  const { url, gateway } = await startAdmin(t, { more: plans })
+  const wide = await gateway.key({ name: 'Wide', plan: 'wide' })
+  const free = await gateway.key({ name: 'Free', plan: 'free' })
+  await gateway.call('GET', '/v1/x', undefined, wide.headers)
+  const page = await open(url, { place: `callers/${free.key.id}` })
+  const dialog = page.getByRole('dialog')
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const fields = async (name: string): Promise<string[]> => {
+    await button(name).press('Enter')
+    const labels = dialog.locator('label', { hasText: /^\s*(?:An? |More for )/ })
+    return (await labels.allInnerTexts()).map((text) => text.trim())
+  }
+  t.strictSame(await barsOf(page), ['This minute', 'Today'])
+  t.strictSame(await fields('Grant more'), ['More for today', 'More for this minute'])
+  await page.keyboard.press('Escape')
+  await page.evaluate(axe)
+  await looksWell(t, page, 'key-of-two')
+
+  await go(page, `callers/${wide.key.id}`)
+  t.strictSame(await barsOf(page), allPresent)
+  t.match(await page.locator('.bars').innerText(), /This month: 1 of 200,000 used/)
+  const granted = await fields('Grant more')
+  t.strictSame(granted, allPresent.map((each) => `More for ${each.toLowerCase()}`).reverse())
+  await dialog.getByLabel('More for this month').fill('40')
+  await dialog.getByLabel('More for this hour').fill('7')
+  await dialog.getByRole('button', { name: 'Grant more' }).press('Enter')
+  await page.getByText(/^7 for the hour, 40 for the month, by /).waitFor()
+  await page.getByText(/This month: 1 of 200,040 used/).waitFor()
+
+  const limits = await fields('Change plan or limits')
+  t.strictSame(limits, ['A second', 'A minute', 'An hour', 'A day', 'A month'])
+  await dialog.getByLabel('A month').fill('900')
+  await dialog.getByLabel('A second').fill('unlimited')
+  await looksWell(t, page, 'change-key')
+  await dialog.getByRole('button', { name: 'Change plan or limits' }).press('Enter')
+  await page.locator('.facts').getByText('unlimited a second, 900 a month').waitFor()
+  await until(async () => (await barsOf(page)).join() === allPresent.slice(1).join())
+  await looksWell(t, page, 'key-of-five')
+})
+
+test('lists have a column for a window where one of their keys or plans is limited', async (t, open) => {
+  const { url, gateway } = await startAdmin(t, { more: plans })
+  await gateway.key({ name: 'Wide', plan: 'wide' })
+  await gateway.key({ name: 'Free', plan: 'free' })
+  const page = await open(url, { place: 'callers' })
+  await settled(page)
+  const columns = async (): Promise<string> =>
+    (await page.getByRole('columnheader').allInnerTexts()).join(' | ')
+  t.match(await columns(), allPresent.join(' | '))
+  await page.evaluate(axe)
+  await looksWell(t, page, 'callers')
+  await page.getByRole('combobox', { name: /^Plan/ }).selectOption('free')
+  await until(async () => !(await columns()).includes('This month'))
+  t.match(await columns(), 'State | This minute | Today | Refused')
+  await go(page, 'plans')
+  t.equal(await columns(), 'Plan | A second | A minute | An hour | A day | A month | Bans')
+  const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) })
+  t.match(await row('free').innerText(), /unlimited\s+60\s+unlimited\s+1,000\s+unlimited/)
+  t.match(await row('own').innerText(), /(?:of each key\s+){5}/)
+})
+
+test('a key is made with limits of its own', async (t, open) => {
+  const { url, ask } = await startAdmin(t, { more: plans })
+  const page = await open(url, { place: 'callers' })
+  await page.getByRole('button', { name: 'Make a key' }).press('Enter')
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name').fill('Mine')
+  await dialog.getByRole('combobox', { name: /^Plan/ }).selectOption('own')
+  await dialog.getByText('Limits of its own').click()
+  await dialog.getByLabel('A minute').fill('10')
+  await dialog.getByLabel('An hour').fill('70')
+  await dialog.getByLabel('A day').fill('unlimited')
+  await page.evaluate(axe)
+  await looksWell(t, page, 'make-key')
+  await dialog.getByRole('button', { name: 'Make it' }).press('Enter')
+  await dialog.getByText('Its token is shown this once').waitFor()
+  t.match(
+    (await ask('GET', '/admin/keys?search=Mine')).text,
+    '{"perMinute":10,"perHour":70,"perDay":"unlimited"}',
+  )
+})
+
+test('a plan’s page tries a limit of any window', async (t, open) => {
+  const { url, gateway, file } = await startAdmin(t, { more: plans, admin: saving })
+  const { headers } = await gateway.key({ plan: 'wide' })
+  await gateway.call('GET', '/v1/x', undefined, headers)
+  await gateway.app.front.flushCounts()
+  const page = await open(url, { place: 'plans/free', expected: /^400 POST .*preview$/ })
+  const field = (name: string) => page.getByLabel(name, { exact: true })
+  t.equal(await field('A month').inputValue(), 'unlimited')
+  await field('A month').fill('500')
+  t.match(await page.locator('.diff .added').innerText(), /perMonth: 500\b/)
+  await page.evaluate(axe)
+  await looksWell(t, page, 'plan-with-draft')
+  await page.getByRole('button', { name: 'Save', exact: true }).press('Enter')
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).press('Enter')
+  await page.getByText('Every gateway goes by it.').waitFor()
+  t.match(readFileSync(file, 'utf8'), /free: \{ perMinute: 60, perDay: 1000, perMonth: 500 \}/)
+  await go(page, 'plans/wide')
+  await looksWell(t, page, 'plan-of-five')
+})
+
+test('a request that the hour refused tells of the hour', async (t, open) => {
+  const { url, ask, gateway } = await startAdmin(t, { more: plans })
+  const { headers } = await gateway.key({ name: 'Hourly', limits: { perHour: 1 } })
+  for (let i = 0; i < 3; i++) {
+    await gateway.call('GET', '/v1/x', undefined, { ...headers, 'x-request-id': 'one-too-many' })
+  }
+  await until(async () => (await ask('GET', '/admin/requests/one-too-many')).status === 200)
+  const page = await open(url, { place: 'requests/one-too-many' })
+  await page.locator('main .facts').waitFor()
+  const facts = await page.locator('main .facts').innerText()
+  t.match(
+    facts,
+    /Reason\s+hour\s+Minute\s+1 of 60, until .*\s+Hour\s+1 of 1, until .*\s+Day\s+1 of/,
+  )
+  t.notMatch(facts, /Month|Second/)
+})
+
+test('callers are told of the windows of the plans in force, and of no others', async (t, open) => {
+  const words = async (page: Page): Promise<string> => {
+    const parts = ['Plans and limits', 'When you are refused']
+    const texts = parts.map((name) => page.getByRole('region', { name }).innerText())
+    return (await Promise.all(texts)).join('\n')
+  }
+  const two = await startPages(t)
+  const page = await visit(open, two.url)
+  const plain = await words(page)
+  t.match(plain, 'says more. In UTC, a minute begins at second 0 and a day at midnight. Keys')
+  t.match(plain, 'The minute or the day is used up')
+  t.match(plain, 'X-RateLimit-Notice: day; used=80')
+  t.notMatch(plain, /month|an hour/)
+  const { token: limited, headers: own } = await two.key({ limits: { perDay: 2 } })
+  for (let i = 0; i < 5; i++) await two.call('GET', '/v1/pets', undefined, own)
+  await two.app.front.flushCounts()
+  await enterKey(page, limited)
+  t.strictSame(await barsOf(page), ['This minute', 'Today'])
+  await page.getByText('This key by day, the newest first').click()
+  await page.getByText('3 rate_limit_exceeded (3 by the day)').waitFor()
+  await page.evaluate(axe)
+  await looksWell(t, page, 'portal-of-two')
+
+  const five = await startPages(t, { more: plans })
+  const { token, headers } = await five.key({ plan: 'wide', limits: { perMonth: 6 } })
+  for (let i = 0; i < 5; i++) await five.call('GET', '/v1/pets', undefined, headers)
+  const other = await visit(open, five.url)
+  const told = await words(other)
+  t.match(told, /a month on the first, or on the day that was agreed/)
+  t.match(told, 'The second, the minute, the hour, the day, or the month is used up')
+  t.match(told, /From 80 % of the day or the month on, .*X-RateLimit-Notice: month; used=80/)
+  for (const act of ['second', 'minute', 'hour', 'day', 'month', 'ban']) {
+    t.match(told, new RegExp(`\\b${act}\\b`), act)
+  }
+  const table = other.getByRole('region', { name: 'Plans' })
+  t.strictSame(await table.getByRole('columnheader').allInnerTexts(), [
+    'Plan',
+    'a second',
+    'a minute',
+    'an hour',
+    'a day',
+    'a month',
+    'only',
+  ])
+  await enterKey(other, token)
+  t.strictSame(await barsOf(other), allPresent)
+  await other.getByText('83 % of the month is used.').waitFor()
+  await other.evaluate(axe)
+  await looksWell(t, other, 'portal-of-five')
+})
