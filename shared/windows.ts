@@ -82,6 +82,10 @@ export const steadyWindows = windows.filter(({ isBrief }) => !isBrief)
 /** The windows that are counted only where they are limited. */
 export const briefWindows = windows.filter(({ isBrief }) => isBrief)
 
+/** The windows whose limit each plan must say, and the others. */
+export const requiredWindows = windows.filter(({ isRequired }) => isRequired)
+export const optionalWindows = windows.filter(({ isRequired }) => !isRequired)
+
 /** The windows in the order in which callers are told of several: the longest first. */
 export const longestFirst = windows.toReversed()
 

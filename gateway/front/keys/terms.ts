@@ -1,9 +1,10 @@
 import { Ranges } from '../http/address.ts'
 import { stateOf, type Caller, type KeyOverrides } from './caller.ts'
 import { pathMatcher } from '../http/paths.ts'
-import { countsBrief, type Limits } from '../limits/limits.ts'
+import { countsBrief, recordedWith, type Limits } from '../limits/limits.ts'
 import { effectiveLimits, type Plan } from '../limits/plan.ts'
 import { nearEnds, type NearEnds } from '../limits/near.ts'
+import type { Window } from '../../../shared/windows.ts'
 import type { BanRules } from '../limits/step.ts'
 import { shadowBeside, type Shadow } from '../limits/shadow.ts'
 
@@ -12,6 +13,8 @@ export type Terms = Readonly<{
   limits: Limits
   /** Whether brief windows are counted: where they are limited, or a shadow limits them. */
   countsBrief: boolean
+  /** The windows of which the peaks are recorded: the required ones, and those that are limited or shadowed. */
+  recorded: readonly Window[]
   /** When strikes become a ban; `undefined` for a plan without bans. */
   bans: BanRules | undefined
   /** The restrictions of the caller's plan and key; `undefined` where neither has any. */
@@ -73,7 +76,9 @@ export class ConfiguredPlans {
     const near = nearEnds(this.#nearPercents, limits)
     const isBriefCounted =
       countsBrief(limits) || (shadow !== undefined && countsBrief(shadow.limits))
-    return Object.freeze({ limits, countsBrief: isBriefCounted, bans, forbids, near, shadow })
+    const recorded = recordedWith(limits, shadow?.limits)
+    const all = { limits, countsBrief: isBriefCounted, recorded, bans, forbids, near, shadow }
+    return Object.freeze(all)
   }
 }
 
