@@ -1,13 +1,7 @@
 import { breathe } from '../../../shared/breathe.ts'
 import { statusByCode } from '../../../shared/refusal.ts'
 import { namedKeys } from '../keys/names.ts'
-import {
-  dayMs,
-  isWindowName,
-  windows,
-  type RequiredName,
-  type WindowName,
-} from '../../../shared/windows.ts'
+import { dayMs, isWindowName, requiredWindows, type ByName } from '../../../shared/windows.ts'
 import { classOfStatus } from './status-class.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { TallyStore } from './tally-store.ts'
@@ -30,12 +24,10 @@ export type Usage = Readonly<{
    * The refusals by a limit, by the window that was used up; of an optional window only if there are any. Refusals of
    * earlier versions are in `refused` only.
    */
-  windows: Readonly<RefusedByWindow>
+  windows: Readonly<ByName<number>>
   /** By class of status, such as `2xx`, refusals included. */
   answers: Readonly<Record<string, number>>
 }>
-
-type RefusedByWindow = Partial<Record<WindowName, number>> & Record<RequiredName, number>
 
 type Summed = {
   key: string
@@ -43,7 +35,7 @@ type Summed = {
   admitted: number
   points: number
   refused: Record<string, number>
-  windows: RefusedByWindow
+  windows: ByName<number>
   answers: Record<string, number>
 }
 
@@ -65,9 +57,7 @@ export function usageKind(what: string): UsageKind | undefined {
   return kind === 'points' ? (which === 'less' ? 'less' : 'more') : undefined
 }
 
-const noRefusals = Object.fromEntries(
-  windows.filter(({ isRequired }) => isRequired).map(({ name }) => [name, 0]),
-) as RefusedByWindow
+const noRefusals = Object.fromEntries(requiredWindows.map(({ name }) => [name, 0])) as ByName<number>
 
 /** The usage in some days: of one key by day; otherwise of each key in all, the most used first. */
 export async function usage(

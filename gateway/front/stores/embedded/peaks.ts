@@ -2,11 +2,10 @@ import { breathe } from '../../../../shared/breathe.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import {
   isWindowName,
-  limitName,
+  memberName,
   optionalWindows,
   requiredWindows,
   windowOf,
-  type Window,
 } from '../../../../shared/windows.ts'
 import { blankDay, placeOf, type PeakStore, type QuotaDay } from '../../counts/peak-store.ts'
 import { rememberedDays } from '../../counts/tally-store.ts'
@@ -18,10 +17,8 @@ import { countSpace } from './count-space.ts'
 const quotasAtOnce = 250
 
 /** The columns of the windows that are recorded always: `mostMinute` and `refusedByMinute` of a minute. */
-const columnOf = (beginning: string, { name }: Window): string =>
-  beginning + limitName(name).slice('per'.length)
-const mostColumns = requiredWindows.map((window) => columnOf('most', window))
-const refusedColumns = requiredWindows.map((window) => columnOf('refusedBy', window))
+const mostColumns = requiredWindows.map(({ name }) => memberName('most', name))
+const refusedColumns = requiredWindows.map(({ name }) => memberName('refusedBy', name))
 const columns = [...mostColumns, ...refusedColumns]
 
 type PeakRow = readonly [id: number, ...numbers: number[]]
