@@ -24,10 +24,10 @@ const terms = {
     limits,
     countsBrief: false,
     recorded: requiredWindows,
-    bans: undefined,
-    forbids: undefined,
-    near: undefined,
+    allParts: undefined,
+    partsOf: undefined,
   },
+  ...{ bans: undefined, forbids: undefined, near: undefined },
   shadow: shadowOf('free', { perMinute: 1, perDay: 100 }),
 }
 

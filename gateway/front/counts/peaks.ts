@@ -41,7 +41,8 @@ export class Peaks extends Waiting<DayUse, QuotaDay> {
       const used = window ? usedIn(seen, window) : 0
       if (used > (most[i] ?? 0)) most[i] = used
     }
-    if (refusedBy === undefined) return
+    // The limit of an operation, or a cap, isn't that of the quota.
+    if (refusedBy === undefined || record.refusal?.of !== undefined) return
     const place = recorded.findIndex(({ name }) => name === refusedBy)
     const refused = (peak.refused ??= most.map(() => 0))
     if (place >= 0) refused[place] = (refused[place] ?? 0) + 1
@@ -49,7 +50,7 @@ export class Peaks extends Waiting<DayUse, QuotaDay> {
 }
 
 type PeakOf = Pick<Used, 'caller' | 'standing' | 'refusedBy'> & {
-  readonly record: Pick<Used['record'], 'terms'>
+  readonly record: Pick<Used['record'], 'terms' | 'refusal'>
 }
 
 function taken(peak: DayUse): QuotaDay {

@@ -3,8 +3,11 @@ import { stateOf, type Caller, type KeyOverrides } from './caller.ts'
 import { pathMatcher } from '../http/paths.ts'
 import { countsBrief, recordedWith, type Limits } from '../limits/limits.ts'
 import { effectiveLimits, type Plan } from '../limits/plan.ts'
+import type { Key } from './key.ts'
 import { nearEnds, type NearEnds } from '../limits/near.ts'
 import type { Window } from '../../../shared/windows.ts'
+import { capPart, operationPart, type Part } from '../limits/parts.ts'
+import { limitsFrom } from '../limits/limit-settings.ts'
 import type { BanRules } from '../limits/step.ts'
 import { shadowBeside, type Shadow } from '../limits/shadow.ts'
 
@@ -15,6 +18,10 @@ export type Terms = Readonly<{
   countsBrief: boolean
   /** The windows of which the peaks are recorded: the required ones, and those that are limited or shadowed. */
   recorded: readonly Window[]
+  /** All that its requests may be counted in beside its quota: operations of its plan, and its cap. */
+  allParts: readonly Part[] | undefined
+  /** Those that a request is counted in; `undefined` if there are none. */
+  partsOf: ((method: string, path: string) => readonly Part[] | undefined) | undefined
   /** When strikes become a ban; `undefined` for a plan without bans. */
   bans: BanRules | undefined
   /** The restrictions of the caller's plan and key; `undefined` where neither has any. */
@@ -60,13 +67,13 @@ export class ConfiguredPlans {
     const { overrides } = stateOf(caller)
     const cached = overrides ? this.#termsByCaller.get(caller) : this.#termsByPlan.get(caller.plan)
     if (cached) return cached
-    const terms = this.#terms(caller.plan, overrides)
+    const terms = this.#terms(caller, overrides)
     if (terms && overrides) this.#termsByCaller.set(caller, terms)
     else if (terms) this.#termsByPlan.set(caller.plan, terms)
     return terms
   }
 
-  #terms(name: string, overrides: KeyOverrides = {}): Terms | undefined {
+  #terms({ id, plan: name }: Caller, overrides: KeyOverrides = {}): Terms | undefined {
     const plan = this.#plans.get(name)
     const limits = plan && effectiveLimits(plan, overrides.limits)
     if (!limits) return undefined
@@ -76,11 +83,38 @@ export class ConfiguredPlans {
     const near = nearEnds(this.#nearPercents, limits)
     const isBriefCounted =
       countsBrief(limits) || (shadow !== undefined && countsBrief(shadow.limits))
+    const { allParts, partsOf } = countedParts(plan, { id, cap: overrides.cap })
     const recorded = recordedWith(limits, shadow?.limits)
-    const all = { limits, countsBrief: isBriefCounted, recorded, bans, forbids, near, shadow }
-    return Object.freeze(all)
+    return Object.freeze({
+      ...{ limits, countsBrief: isBriefCounted, recorded, allParts, partsOf },
+      ...{ bans, forbids, near, shadow },
+    })
   }
 }
+
+/** The parts of a quota for one caller. A request is of the first operation that it fits. */
+export function countedParts(
+  { operations = [] }: Pick<Plan, 'operations'>,
+  { id, cap: own }: Pick<Key, 'id' | 'cap'>,
+): Pick<Terms, 'allParts' | 'partsOf'> {
+  const cap = own && capPart(id, own.sinceMs, limitsFrom(own))
+  if (operations.length === 0) {
+    const ofCap = cap && [cap]
+    return { allParts: ofCap, partsOf: ofCap && (() => ofCap) }
+  }
+  const matched = operations.map(({ name, limits, ...requests }) => {
+    const part = operationPart(name, limits)
+    return { part, forbids: restriction(requests), parts: cap ? [part, cap] : [part] }
+  })
+  const ofCap = cap && [cap]
+  return {
+    allParts: [...matched.map(({ part }) => part), ...(ofCap ?? [])],
+    partsOf: (method, path) =>
+      matched.find(({ forbids }) => !forbids?.(method, path, noAddress))?.parts ?? ofCap,
+  }
+}
+
+const noAddress = (): string => ''
 
 /** The restrictions of a plan: all keys of the plan have them beside their own. */
 function ofPlan({ methods, paths }: Plan): Restriction | undefined {

@@ -1,10 +1,10 @@
 import { numberOf } from './counters.ts'
-import { isLimited, limitOf, type Limits } from './limits.ts'
+import { isLimited, limitedIn, limitOf, type Limits } from './limits.ts'
+import { usedByPart, type Part, type PartState } from './parts.ts'
 import { usedBy, type Decision } from './step.ts'
 import {
   endsAtMs,
   longestFirst,
-  steadyWindows,
   windows,
   type Window,
   type WindowName,
@@ -13,6 +13,8 @@ import {
 /** One window of a decision, as headers and bodies show it. */
 export type WindowState = Readonly<{
   window: Window
+  /** The operation or cap whose window it is; `undefined` for the quota's own. */
+  part: Part | undefined
   limit: number
   remaining: number
   resetMs: number
@@ -20,33 +22,62 @@ export type WindowState = Readonly<{
 
 /** The window that stops the caller first, which the headers show; `undefined` for an unlimited caller. */
 export function decisiveWindow(decision: Decision, limits: Limits): WindowState | undefined {
-  const window = decisive(decision, limits)
-  return window && stateOf(window, decision, limits)
+  if (decision.verdict === 'banned') return bannedWindow(decision, limits)
+  let first = firstOf(decision, limits, undefined)
+  for (const part of decision.parts ?? []) {
+    const other = firstOf(decision, limits, part)
+    if (other && (!first || stopsBefore(other, first, decision))) first = other
+  }
+  return first
 }
 
-function decisive(decision: Decision, limits: Limits): Window | undefined {
-  const { verdict, cost } = decision
-  if (verdict === 'banned') return steadyWindows.find((window) => isLimited(limits, window))
-  if (verdict === 'refused') {
-    const full = longestFirst.find((window) => remainingIn(window, decision, limits) < cost)
-    if (full) return full
+/** Of the windows of a quota, or of a part: the longest that refuses, else the one with the fewest remaining. */
+function firstOf(
+  decision: Decision,
+  limits: Limits,
+  part: PartState | undefined,
+): WindowState | undefined {
+  const isRefused = decision.verdict === 'refused'
+  let least: Window | undefined
+  let leastRemaining = Infinity
+  for (const { window, limit } of limitedIn(part?.part.limits ?? limits)) {
+    const used = part ? usedByPart(part, window) : usedBy(decision, window)
+    if (isRefused && limit - used < decision.cost) return stateOf(window, decision, limits, part)
+    if (window.isBrief || limit - used >= leastRemaining) continue
+    least = window
+    leastRemaining = limit - used
   }
-  let [least, leastRemaining]: [Window | undefined, number] = [undefined, Infinity]
-  for (const window of longestFirst) {
-    const remaining = window.isBrief ? Infinity : remainingIn(window, decision, limits)
-    if (remaining < leastRemaining) [least, leastRemaining] = [window, remaining]
-  }
-  return least
+  return least && stateOf(least, decision, limits, part)
 }
 
-/** The windows that have a limit. */
+/** Of two windows that refuse, the longer one stops a caller first; else that with fewer remaining, of equals the longer one. */
+function stopsBefore(one: WindowState, other: WindowState, { verdict, cost }: Decision): boolean {
+  const isLonger = longestFirst.indexOf(one.window) < longestFirst.indexOf(other.window)
+  const [refuses, otherRefuses] = [one, other].map(
+    ({ remaining }) => verdict === 'refused' && remaining < cost,
+  )
+  if (refuses !== otherRefuses) return refuses === true
+  if (refuses || one.remaining === other.remaining) return isLonger
+  return one.remaining < other.remaining
+}
+
+/** The shortest window that isn't brief, until the end of the ban. */
+function bannedWindow(decision: Decision, limits: Limits): WindowState | undefined {
+  const shown = limitedIn(limits).findLast(({ window }) => !window.isBrief)
+  if (!shown) return undefined
+  const state = stateOf(shown.window, decision, limits, undefined)
+  return { ...state, remaining: 0, resetMs: decision.bannedUntilMs }
+}
+
+/** The windows that have a limit; of a part, or of the quota itself. */
 export function limitedWindows(
   decision: Decision,
   limits: Limits,
+  part?: PartState,
 ): Partial<Record<WindowName, WindowState>> {
-  const limited = windows.filter((window) => isLimited(limits, window))
+  const limited = windows.filter((window) => isLimited(part?.part.limits ?? limits, window))
   return Object.fromEntries(
-    limited.map((window) => [window.name, presentState(window, decision, limits)]),
+    limited.map((window) => [window.name, stateOf(window, decision, limits, part)]),
   )
 }
 
@@ -82,39 +113,58 @@ export function secondsToWait(resetMs: number, nowMs: number): number {
   return Math.max(1, Math.ceil((Math.ceil(resetMs / 1000) * 1000 - nowMs) / 1000))
 }
 
-function stateOf(window: Window, decision: Decision, limits: Limits): WindowState {
-  const state = presentState(window, decision, limits)
-  const { verdict, bannedUntilMs } = decision
-  return verdict === 'banned' ? { ...state, remaining: 0, resetMs: bannedUntilMs } : state
+function stateOf(
+  window: Window,
+  decision: Decision,
+  limits: Limits,
+  part: PartState | undefined,
+): WindowState {
+  return {
+    window,
+    part: part?.part,
+    limit: limitOf(part?.part.limits ?? limits, window),
+    remaining: remainingIn(window, decision, limits, part),
+    resetMs: endsAtMs(window, numberOf(part?.counters ?? decision.seen, window)),
+  }
 }
 
-/** A window as it is, whether a ban runs or not. */
-function presentState(window: Window, decision: Decision, limits: Limits): WindowState {
-  const remaining = remainingIn(window, decision, limits)
-  const resetMs = endsAtMs(window, numberOf(decision.seen, window))
-  return { window, limit: limitOf(limits, window), remaining, resetMs }
-}
-
-function remainingIn(window: Window, decision: Decision, limits: Limits): number {
-  const limit = limitOf(limits, window)
+function remainingIn(
+  window: Window,
+  decision: Decision,
+  limits: Limits,
+  part: PartState | undefined,
+): number {
+  const limit = limitOf(part?.part.limits ?? limits, window)
+  if (limit === Infinity) return Infinity
+  const used = part ? usedByPart(part, window) : usedBy(decision, window)
   // A limit may have been lowered below the usage.
-  return limit === Infinity ? Infinity : Math.max(0, limit - usedBy(decision, window))
+  return Math.max(0, limit - used)
 }
 
 /** The fields of draft-ietf-httpapi-ratelimit-headers-11. */
 function ietfHeaders(
-  { window, remaining, resetMs }: WindowState,
-  decision: Decision,
+  state: WindowState,
+  { parts, nowMs }: Decision,
   limits: Limits,
 ): Record<string, string> {
-  const policies = windows
-    .filter((each) => isLimited(limits, each))
-    .map((each) => `"${each.name}";q=${limitOf(limits, each)}${widthOf(each)}`)
-  const seconds = secondsToWait(resetMs, decision.nowMs)
+  const policies = [undefined, ...(parts ?? []).map((each) => each.part)].flatMap((each) =>
+    windows
+      .filter((window) => isLimited(each?.limits ?? limits, window))
+      .map(
+        (window) =>
+          `${policyName(window, each)};q=${limitOf(each?.limits ?? limits, window)}${widthOf(window)}`,
+      ),
+  )
+  const seconds = secondsToWait(state.resetMs, nowMs)
   return {
     'ratelimit-policy': policies.join(', '),
-    ratelimit: `"${window.name}";r=${remaining};t=${seconds}`,
+    ratelimit: `${policyName(state.window, state.part)};r=${state.remaining};t=${seconds}`,
   }
+}
+
+/** The name of a window's policy, such as `"day"`, `"exports-hour"` or `"cap-day"`. */
+function policyName({ name }: Window, part: Part | undefined): string {
+  return part ? `"${part.operation ?? 'cap'}-${name}"` : `"${name}"`
 }
 
 /** The length of a window in seconds; a month has no fixed one. */

@@ -70,7 +70,7 @@ async function story(t: Tap, name: string, limits: Limits) {
       const decision = step(state, { key: caller.id, cost: 1, limits }, atMs)
       const standing = { decision, limits }
       const full = decision.verdict === 'refused' ? decisiveWindow(decision, limits) : undefined
-      const record = { terms: { recorded } as never }
+      const record = { terms: { recorded } as never, refusal: undefined }
       peaks.count({ caller, record, standing, refusedBy: full?.window.name })
       sent.push({ quota: caller.quota, atMs })
     }

@@ -100,7 +100,12 @@ t.test('a preview names the quotas and days that brute force names', async (t) =
       const isMinute = withUsed(decision).minuteUsed + one.cost > plan.limits.perMinute
       const refusedBy = isRefused ? (isMinute ? 'minute' : 'day') : undefined
       const standing = { decision, ...limits }
-      peaks.count({ caller: one.caller, record: { terms: undefined }, standing, refusedBy })
+      peaks.count({
+        caller: one.caller,
+        record: { terms: undefined, refusal: undefined },
+        standing,
+        refusedBy,
+      })
       const date = `${one.caller.quota} ${new Date(now).toISOString().slice(0, 10)}`
       if (wouldRefuse(shadow, decision).length > 0) shadowDays.add(date)
       sent.push({ ...one, day: date, minute: `${date} ${Math.floor(now / minuteMs)}` })

@@ -1,5 +1,5 @@
 import { operation, type AnswerOf } from '../operation.ts'
-import { sharing } from './consequences.ts'
+import { ofAccount, sharing } from './consequences.ts'
 import { uselessLimits } from './limit-texts.ts'
 import { newKey, settingsFrom } from './settings.ts'
 import { issuedText } from './texts.ts'
@@ -30,7 +30,11 @@ export const createKey = operation({
   text: async ({ key, token }, { desks }) => {
     const { keys, quotas } = desks()
     const { standing } = await quotas.describe(key)
-    const consequences = [...(await sharing(key, keys)), ...uselessLimits(standing)]
+    const consequences = [
+      ...(await sharing(key, keys)),
+      ...uselessLimits(standing),
+      ...ofAccount(key),
+    ]
     return issuedText('Made', key, token, consequences)
   },
 })
