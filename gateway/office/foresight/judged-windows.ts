@@ -13,10 +13,7 @@ export type JudgedWindow = Readonly<{
   numberOn: ((day: number) => number) | undefined
 }>
 
-/**
- * Tells the windows of quotas. Most have the same limits, and share a list: lists of their own would take a second for
- * 100,000.
- */
+/** Tells the windows of quotas. Most have the same limits, and share a list. */
 export function judging(): (quota: PlannedQuota) => readonly JudgedWindow[] {
   const judgedByLimits = new Map<Limits, readonly JudgedWindow[]>()
   const longOnes = new Map(
@@ -74,7 +71,7 @@ function sumOfDays(
   return sum
 }
 
-/** Tells the number of a window by its day: a calendar takes 0.3 µs, and 100,000 quotas ask for two weeks each. */
+/** Tells the number of a window by its day. A calendar takes 0.1 µs, and is asked 39 million times for two weeks of 100,000 quotas. */
 function numbersByDay(window: Window): (day: number) => number {
   const numbers = new Map<number, number>()
   return (day) => {
