@@ -173,10 +173,11 @@ function setDay(
   numbers: readonly number[],
   count: number,
 ): void {
-  for (const [i, place] of places.entries()) {
+  for (let i = 0; i < places.length; i++) {
+    const place = at + (places[i] ?? 0)
     const refusedAt = places.length + i
-    found[at + place] = numbers[i] ?? 0
-    found[at + place + 1] = refusedAt < count ? (numbers[refusedAt] ?? 0) : 0
+    found[place] = numbers[i] ?? 0
+    found[place + 1] = refusedAt < count ? (numbers[refusedAt] ?? 0) : 0
   }
 }
 
