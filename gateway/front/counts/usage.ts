@@ -57,7 +57,9 @@ export function usageKind(what: string): UsageKind | undefined {
   return kind === 'points' ? (which === 'less' ? 'less' : 'more') : undefined
 }
 
-const noRefusals = Object.fromEntries(requiredWindows.map(({ name }) => [name, 0])) as ByName<number>
+const noRefusals = Object.fromEntries(
+  requiredWindows.map(({ name }) => [name, 0]),
+) as ByName<number>
 
 /** The usage in some days: of one key by day; otherwise of each key in all, the most used first. */
 export async function usage(
