@@ -25,8 +25,16 @@ export type RequiredName = Extract<Row, { isRequired: true }>['name']
 
 export type OptionalName = Exclude<WindowName, RequiredName>
 
+/** A value for each window by its name: always of a required one, and of an optional one where it is limited. */
+export type ByName<Value> = Record<RequiredName, Value> & { [Name in OptionalName]?: Value }
+
+export type MemberName<
+  Beginning extends string,
+  Name extends WindowName,
+> = `${Beginning}${Capitalize<Name>}`
+
 /** The setting that limits a window: `perMinute` for a minute. */
-export type LimitNameOf<Name extends WindowName> = `per${Capitalize<Name>}`
+export type LimitNameOf<Name extends WindowName> = MemberName<'per', Name>
 export type LimitName = LimitNameOf<WindowName>
 
 export type Window = Readonly<{
@@ -82,6 +90,10 @@ export const steadyWindows = windows.filter(({ isBrief }) => !isBrief)
 /** The windows that are counted only where they are limited. */
 export const briefWindows = windows.filter(({ isBrief }) => isBrief)
 
+/** The windows whose limit each plan must say, and the others. */
+export const requiredWindows = windows.filter(({ isRequired }) => isRequired)
+export const optionalWindows = windows.filter(({ isRequired }) => !isRequired)
+
 /** The windows in the order in which callers are told of several: the longest first. */
 export const longestFirst = windows.toReversed()
 
@@ -129,7 +141,18 @@ export function byWindow<Value>(valueOf: (window: Window) => Value): Record<Wind
 
 /** `perMinute` for a minute. */
 export function limitName<Name extends WindowName>(name: Name): LimitNameOf<Name> {
-  return `per${name.charAt(0).toUpperCase()}${name.slice(1)}` as LimitNameOf<Name>
+  return memberName('per', name)
+}
+
+/** The name of a member that is about a window: `peakMinute` of `peak` and a minute. */
+export function memberName<Beginning extends string, Name extends WindowName>(
+  beginning: Beginning,
+  name: Name,
+): MemberName<Beginning, Name> {
+  return `${beginning}${name.charAt(0).toUpperCase()}${name.slice(1)}` as MemberName<
+    Beginning,
+    Name
+  >
 }
 
 /**

@@ -20,6 +20,7 @@ import { contractOf } from './support/openapi.ts'
 import { askAll, examplesOf, targetOf, writtenCall } from './support/openapi-asks.ts'
 import { lintFaults } from './support/openapi-document.ts'
 import { root } from './support/process.ts'
+import { optionalWindows } from '../shared/windows.ts'
 import { until } from './support/until.ts'
 
 const file = join(root, 'config/openapi/animal-store.yaml')
@@ -115,6 +116,12 @@ async function askWell(t: Test, call: Call, { key, app }: Gateway): Promise<void
       t.match(headers['link'], /rel="next"/, `${method} ${target} leads to the next page`)
     }
     t.equal((await call(method, '/v1/pets?status=pending')).status, 200)
+  }
+  for (const { name, limit } of optionalWindows) {
+    const { headers } = await key({ limits: { ...hundred, [limit]: 1 }, name })
+    for (let i = 0; i < 2; i++) await call('GET', '/v1/pets/1', undefined, headers)
+    await app.front.flushCounts()
+    t.match((await call('GET', '/v1/usage', undefined, headers)).text, `"${name}":1`)
   }
   const { headers: used } = await key({ limits: hundred, name: 'Used', account: 'used' })
   await call('GET', '/v1/pets/1', undefined, used)

@@ -32,6 +32,7 @@ import { caller, json, type Answer, type Call } from '../support/http.ts'
 import { askAll, examplesOf, targetOf } from '../support/openapi-asks.ts'
 import { holdBodies, holdQueries } from '../support/openapi-requests.ts'
 import { token } from '../support/operator.ts'
+import { optionalWindows } from '../../shared/windows.ts'
 import { pause } from '../support/traffic.ts'
 import { until } from '../support/until.ts'
 
@@ -42,9 +43,10 @@ t.test('the admin address answers all that is documented, and nothing else', asy
   const admin = await start(t, {
     more: `usage: { routes: true }
 plans:
-  free: { perMinute: 60, perDay: 1000, shadow: { perMinute: 1 } }
+  free: { perMinute: 60, perDay: 1000, shadow: { perSecond: 1, perMinute: 1, perHour: 1, perMonth: 1 } }
   pro: { perMinute: 300, perDay: 10000 }
   tiny: { perMinute: 1, perDay: 1 }
+${optionalWindows.map(({ name, limit }) => `  ${name}: { perMinute: 9, perDay: 9, ${limit}: 1 }`).join('\n')}
   enterprise: custom
 deprecations:
   - operation: GET /v1/old
@@ -179,7 +181,7 @@ async function askToCompare(t: Test, ask: Call, { call, key }: Admin['gateway'])
 
 /** Asks for previews of quotas that would be hit, and that were refused. */
 async function askOfPlans(t: Test, ask: Call, { call, key }: Admin['gateway']): Promise<void> {
-  for (const plan of ['free', 'tiny']) {
+  for (const plan of ['free', 'tiny', ...optionalWindows.map(({ name }) => name)]) {
     const { headers } = await key({ plan, account: `acme ${plan}` })
     for (let i = 0; i < 2; i++) await call('GET', '/v1/pets', undefined, headers)
   }
@@ -189,6 +191,15 @@ async function askOfPlans(t: Test, ask: Call, { call, key }: Admin['gateway']): 
   t.match((await ask('POST', '/admin/plans/free/preview', lower, json)).text, '"acme free"')
   t.match((await ask('POST', '/admin/plans/free/preview', lower, csv)).text, '"acme free"')
   t.match((await ask('POST', '/admin/plans/tiny/preview', { perDay: 2 })).text, '"acme tiny"')
+  const first = Object.fromEntries(optionalWindows.map(({ limit }) => [limit, 1]))
+  t.match((await ask('POST', '/admin/plans/free/preview', first, json)).text, '"acme free"')
+  for (const { name, limit } of optionalWindows) {
+    const { text } = await ask('POST', `/admin/plans/${name}/preview`, { [limit]: 2 }, json)
+    t.match(text, `"acme ${name}"`)
+    t.match((await ask('GET', `/admin/plans/${name}/demand`)).text, `"${name}":`)
+    t.match((await ask('GET', '/admin/usage')).text, `"${name}":1`)
+  }
+  t.match((await ask('GET', '/admin/shadow')).text, '"month":1')
   const changed = 'plans: { free: { perMinute: 1, perDay: 1 } }\nroutes: []'
   const yaml = { 'content-type': 'application/yaml' }
   const checked = await ask('POST', '/admin/config/check?impact=14', changed, yaml)

@@ -11,7 +11,7 @@ import { routeTallies } from '../../gateway/front/counts/route-tallies.ts'
 import { Caller } from '../../gateway/front/keys/caller.ts'
 import { shadowOf } from '../../gateway/front/limits/shadow.ts'
 import { newQuota, step } from '../../gateway/front/limits/step.ts'
-import { dayMs, minuteMs } from '../../shared/windows.ts'
+import { dayMs, minuteMs, requiredWindows } from '../../shared/windows.ts'
 import { Closers } from '../../shared/closers.ts'
 import { newKey } from '../contracts/keys.ts'
 import { endedFor } from '../support/ended.ts'
@@ -20,7 +20,14 @@ import { root } from '../support/process.ts'
 const nowMs = Date.UTC(2026, 10, 20, 12)
 const limits = { perMinute: 2, perDay: 100 }
 const terms = {
-  ...{ limits, countsBrief: false, allParts: undefined, partsOf: undefined, bans: undefined, forbids: undefined, near: undefined },
+  ...{
+    limits,
+    countsBrief: false,
+    recorded: requiredWindows,
+    allParts: undefined,
+    partsOf: undefined,
+  },
+  ...{ bans: undefined, forbids: undefined, near: undefined },
   shadow: shadowOf('free', { perMinute: 1, perDay: 100 }),
 }
 
@@ -104,8 +111,9 @@ t.test('each fold counts its part of requests that have ended', async (t) => {
     { ...counted, code: 'rate_limit_exceeded', reason: 'minute', limit: 2, used: 2 },
     { ...counted, code: 'forbidden', reason: 'path', limit: 0, used: 0 },
   ])
-  const refused = { refusedByMinute: 1, refusedByDay: 0 }
-  t.strictSame(lines['peaks'], [{ quota: caller.quota, day, minute: 2, used: 2, ...refused }])
+  t.strictSame(lines['peaks'], [
+    { quota: caller.quota, day, most: { minute: 2, day: 2 }, refused: { minute: 1 } },
+  ])
   t.strictSame(
     [...meters.refusals],
     [

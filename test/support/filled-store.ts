@@ -119,7 +119,7 @@ async function quotasOf(source: CopySource) {
 
 /** A day of a quota that hardly used it. */
 export function peak(quota: string, more: Partial<QuotaDay>): QuotaDay {
-  return { quota, day: 0, minute: 0, used: 0, refusedByMinute: 0, refusedByDay: 0, ...more }
+  return { quota, day: 0, most: { minute: 0, day: 0 }, refused: {}, ...more }
 }
 
 /** A store with something of everything, which a gateway has open and has not put in order. */
@@ -185,9 +185,13 @@ export async function filled(t: Test, settings: StoreSettings) {
   await stores.peaks.add({
     ...{ by: 'one', number: 1 },
     lines: [
-      peak(`key:${plain}`, { day: today - 89, minute: 3, used: 30 }),
-      peak(`key:${plain}`, { day: today, minute: 5, used: 50, refusedByMinute: 2 }),
-      peak('account:acme', { day: today - 4, minute: 9, used: 90, refusedByDay: 1 }),
+      peak(`key:${plain}`, { day: today - 89, most: { minute: 3, day: 30 } }),
+      peak(`key:${plain}`, {
+        day: today,
+        most: { minute: 5, day: 50, month: 70 },
+        refused: { month: 2 },
+      }),
+      peak('account:acme', { day: today - 4, most: { minute: 9, day: 90 }, refused: { day: 1 } }),
     ],
   })
   await stores.ledger.begin(today - 9)

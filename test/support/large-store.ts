@@ -39,7 +39,7 @@ export async function fillLargely(settings: StoreSettings, plan: string, count: 
       const lines = tallies.slice(i, i + 1_000)
       await stores.tallies.add({ by: `day ${back}`, number: i + 1, lines })
     }
-    const peaks = keys.map((key) => peak(quotaOf(key), { day, minute: 3, used: 30 }))
+    const peaks = keys.map((key) => peak(quotaOf(key), { day, most: { minute: 3, day: 30 } }))
     await stores.peaks.add({ by: 'one', number: back + 1, lines: peaks })
   }
   const change = { by: 'ops', what: 'keys.change', before: null, after: { note: 'a note' } }

@@ -31,14 +31,24 @@ export type MinuteCount = Waits & {
   readonly next: MinuteCount | undefined
 }
 
-/** The highest use of a caller's quota on one day. */
-export type DayUse = Waits & {
+/** The highest use of a caller's quota on one day. A class, because V8 gives its objects no room for more members. */
+export class DayUse implements Waits {
+  isWaiting = false
   readonly quota: string
   readonly day: number
-  minute: number
-  used: number
-  refusedByMinute: number
-  refusedByDay: number
+  /** The windows of `most`, in its order. */
+  readonly recorded: readonly Window[]
+  readonly most: number[]
+  /** By window; `undefined` without any. */
+  refused: number[] | undefined
+
+  constructor(quota: string, day: number, recorded: readonly Window[]) {
+    this.quota = quota
+    this.day = day
+    this.recorded = recorded
+    this.most = recorded.map(() => 0)
+    this.refused = undefined
+  }
 }
 
 /** How many percentages of a window were told. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../shared/clock.ts'
+import { isWindowName } from '../../../shared/windows.ts'
 import type { RequestRecord } from '../request-record.ts'
 import { firstFailure, type Ended } from './ended.ts'
 import { LiveSums } from './live-sums.ts'
@@ -8,7 +9,12 @@ import { RefusedKeys, refusers } from './refused-keys.ts'
 const at = Object.fromEntries(outcomes.map((name, place) => [name, place])) as Readonly<
   Record<LiveOutcome, number>
 >
-const other = refusers.indexOf('other')
+
+/** For each outcome the place in `refusers` of the cause of a refusal. */
+const refuserAt = outcomes.map((outcome) => {
+  const isNamed = isWindowName(outcome) || outcome === 'ban'
+  return refusers.indexOf(isNamed ? outcome : 'other')
+})
 
 /** The sums of this gateway's latest requests, and the keys that it refused most in the last minute. */
 export class LiveCounts {
@@ -29,8 +35,7 @@ export class LiveCounts {
     if (outcome === at.failed) return
     const known = record.caller ?? record.turnedAway
     if (!known) return
-    const by = outcome >= at.minute && outcome <= at.ban ? outcome - at.minute : other
-    this.refusedKeys.count(known, by, this.sums.second)
+    this.refusedKeys.count(known, refuserAt[outcome] ?? 0, this.sums.second)
   }
 
   /** Counts bytes that never became a request. */
@@ -44,8 +49,7 @@ function placeOf({ refusal, caller, standing }: RequestRecord): number {
   // Preflights, and callers that left before they were admitted.
   if (!refusal) return caller && standing ? at.admitted : at.others
   const { code, reason, status } = refusal
-  if (code === 'rate_limit_exceeded' && reason === 'minute') return at.minute
-  if (code === 'rate_limit_exceeded' && reason === 'day') return at.day
+  if (code === 'rate_limit_exceeded' && isWindowName(reason)) return at[reason]
   if (code === 'key_banned') return at.ban
   if (status === 401 || code === 'too_many_failed_attempts') return at.strangers
   return status >= firstFailure ? at.failed : at.refused

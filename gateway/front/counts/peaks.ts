@@ -1,6 +1,6 @@
-import { dayWindow, shortest } from '../../../shared/windows.ts'
+import { dayWindow, requiredWindows } from '../../../shared/windows.ts'
 import { numberOf, usedIn } from '../limits/counters.ts'
-import { countsOf, type DayUse } from './caller-counts.ts'
+import { countsOf, DayUse } from './caller-counts.ts'
 import type { Used } from './ended.ts'
 import type { PeakStore, QuotaDay } from './peak-store.ts'
 import { Waiting } from './waiting.ts'
@@ -9,8 +9,8 @@ import { Waiting } from './waiting.ts'
 const none = 0
 
 /**
- * Notes the highest use of quotas. A request costs two comparisons and, if it is the caller's first since the last time,
- * an entry in a list: 10 ns.
+ * Notes the highest use of quotas. A request costs a comparison for each recorded window and, if it is the caller's first
+ * since the last time, an entry in a list: 10 ns.
  */
 export class Peaks extends Waiting<DayUse, QuotaDay> {
   constructor(store: Pick<PeakStore, 'add'>) {
@@ -23,29 +23,48 @@ export class Peaks extends Waiting<DayUse, QuotaDay> {
     })
   }
 
-  count({ caller, standing, refusedBy }: Pick<Used, 'caller' | 'standing' | 'refusedBy'>): void {
+  count({ caller, record, standing, refusedBy }: PeakOf): void {
     const { seen } = standing.decision
     const day = numberOf(seen, dayWindow)
     if (day === none) return
+    const recorded = record.terms?.recorded ?? requiredWindows
     const counts = countsOf(caller)
     let peak = counts.peak
-    if (peak?.day !== day) {
-      peak = { isWaiting: false, quota: caller.quota, day, ...noUse }
+    if (peak?.day !== day || peak.recorded !== recorded) {
+      peak = new DayUse(caller.quota, day, recorded)
       counts.peak = peak
     }
     if (!this.wait(peak)) return
-    const [ofMinute, ofDay] = [usedIn(seen, shortest), usedIn(seen, dayWindow)]
-    if (ofMinute > peak.minute) peak.minute = ofMinute
-    if (ofDay > peak.used) peak.used = ofDay
-    if (refusedBy === 'minute') peak.refusedByMinute++
-    else if (refusedBy === 'day') peak.refusedByDay++
+    const { most } = peak
+    for (let i = 0; i < recorded.length; i++) {
+      const window = recorded[i]
+      const used = window ? usedIn(seen, window) : 0
+      if (used > (most[i] ?? 0)) most[i] = used
+    }
+    // The limit of an operation, or a cap, isn't that of the quota.
+    if (refusedBy === undefined || record.refusal?.of !== undefined) return
+    const place = recorded.findIndex(({ name }) => name === refusedBy)
+    const refused = (peak.refused ??= most.map(() => 0))
+    if (place >= 0) refused[place] = (refused[place] ?? 0) + 1
   }
 }
 
-const noUse = { minute: 0, used: 0, refusedByMinute: 0, refusedByDay: 0 }
+type PeakOf = Pick<Used, 'caller' | 'standing' | 'refusedBy'> & {
+  readonly record: Pick<Used['record'], 'terms' | 'refusal'>
+}
 
 function taken(peak: DayUse): QuotaDay {
-  const { quota, day, minute, used, refusedByMinute, refusedByDay } = peak
-  Object.assign(peak, noUse)
-  return { quota, day, minute, used, refusedByMinute, refusedByDay }
+  const { quota, day, recorded, most, refused } = peak
+  const named = (numbers: readonly number[]) =>
+    recorded.flatMap(({ name }, i): [string, number][] => [[name, numbers[i] ?? 0]])
+  const refusals = named(refused ?? []).filter(([, count]) => count > 0)
+  const line = {
+    quota,
+    day,
+    most: Object.fromEntries(named(most)),
+    refused: Object.fromEntries(refusals),
+  }
+  most.fill(0)
+  peak.refused = undefined
+  return line
 }

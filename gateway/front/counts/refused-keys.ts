@@ -1,7 +1,8 @@
+import { windowNames } from '../../../shared/windows.ts'
 import type { Caller } from '../keys/caller.ts'
 
 /** The cause of a refusal: a window of the limits, a ban, or anything else. */
-export const refusers = ['minute', 'day', 'ban', 'other'] as const
+export const refusers = [...windowNames, 'ban', 'other'] as const
 
 export type Refuser = (typeof refusers)[number]
 

@@ -1,10 +1,10 @@
+import { windowNames } from '../../../shared/windows.ts'
 import { latencyView, ownBounds, upstreamBounds } from './histogram.ts'
 
 /** The outcomes by which requests are counted: each request has one. */
 export const outcomes = [
   'admitted',
-  'minute',
-  'day',
+  ...windowNames,
   'ban',
   'strangers',
   'refused',

@@ -1,7 +1,7 @@
 import { breathe } from '../../../shared/breathe.ts'
 import { statusByCode } from '../../../shared/refusal.ts'
 import { namedKeys } from '../keys/names.ts'
-import { dayMs } from '../../../shared/windows.ts'
+import { dayMs, isWindowName, requiredWindows, type ByName } from '../../../shared/windows.ts'
 import { classOfStatus } from './status-class.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { TallyStore } from './tally-store.ts'
@@ -20,8 +20,11 @@ export type Usage = Readonly<{
   points: number
   /** By reason: the code of the refusal. */
   refused: Readonly<Record<string, number>>
-  /** The refusals by a limit, by the window that was used up; refusals of earlier versions are in `refused` only. */
-  windows: Readonly<{ minute: number; day: number }>
+  /**
+   * The refusals by a limit, by the window that was used up; of an optional window only if there are any. Refusals of
+   * earlier versions are in `refused` only.
+   */
+  windows: Readonly<ByName<number>>
   /** By class of status, such as `2xx`, refusals included. */
   answers: Readonly<Record<string, number>>
 }>
@@ -32,7 +35,7 @@ type Summed = {
   admitted: number
   points: number
   refused: Record<string, number>
-  windows: { minute: number; day: number }
+  windows: ByName<number>
   answers: Record<string, number>
 }
 
@@ -54,6 +57,10 @@ export function usageKind(what: string): UsageKind | undefined {
   return kind === 'points' ? (which === 'less' ? 'less' : 'more') : undefined
 }
 
+const noRefusals = Object.fromEntries(
+  requiredWindows.map(({ name }) => [name, 0]),
+) as ByName<number>
+
 /** The usage in some days: of one key by day; otherwise of each key in all, the most used first. */
 export async function usage(
   stores: Readonly<{ keys: KeyStore; tallies: Pick<TallyStore, 'list'> }>,
@@ -67,8 +74,14 @@ export async function usage(
     const name = key === undefined ? tally.key : String(day)
     let sum = sumsByName.get(name)
     if (!sum) {
-      const windows = { minute: 0, day: 0 }
-      sum = { key: tally.key, day, admitted: 0, points: 0, refused: {}, windows, answers: {} }
+      const counts = {
+        admitted: 0,
+        points: 0,
+        refused: {},
+        windows: { ...noRefusals },
+        answers: {},
+      }
+      sum = { key: tally.key, day, ...counts }
       sumsByName.set(name, sum)
     }
     if (kind === 'points') {
@@ -79,7 +92,7 @@ export async function usage(
       sum.admitted += tally.count
       sum.points += tally.count
     } else sum.refused[what] = (sum.refused[what] ?? 0) + tally.count
-    if (window === 'minute' || window === 'day') sum.windows[window] += tally.count
+    if (isWindowName(window)) sum.windows[window] = (sum.windows[window] ?? 0) + tally.count
     const answer = kind === 'admitted' ? what : classOf(what)
     sum.answers[answer] = (sum.answers[answer] ?? 0) + tally.count
   }

@@ -1,10 +1,11 @@
 import { Ranges } from '../http/address.ts'
 import { stateOf, type Caller, type KeyOverrides } from './caller.ts'
 import { pathMatcher } from '../http/paths.ts'
-import { countsBrief, type Limits } from '../limits/limits.ts'
+import { countsBrief, recordedWith, type Limits } from '../limits/limits.ts'
 import { effectiveLimits, type Plan } from '../limits/plan.ts'
 import type { Key } from './key.ts'
 import { nearEnds, type NearEnds } from '../limits/near.ts'
+import type { Window } from '../../../shared/windows.ts'
 import { capPart, operationPart, type Part } from '../limits/parts.ts'
 import { limitsFrom } from '../limits/limit-settings.ts'
 import type { BanRules } from '../limits/step.ts'
@@ -15,6 +16,8 @@ export type Terms = Readonly<{
   limits: Limits
   /** Whether brief windows are counted: where they are limited, or a shadow limits them. */
   countsBrief: boolean
+  /** The windows of which the peaks are recorded: the required ones, and those that are limited or shadowed. */
+  recorded: readonly Window[]
   /** All that its requests may be counted in beside its quota: operations of its plan, and its cap. */
   allParts: readonly Part[] | undefined
   /** Those that a request is counted in; `undefined` if there are none. */
@@ -81,8 +84,9 @@ export class ConfiguredPlans {
     const isBriefCounted =
       countsBrief(limits) || (shadow !== undefined && countsBrief(shadow.limits))
     const { allParts, partsOf } = countedParts(plan, { id, cap: overrides.cap })
+    const recorded = recordedWith(limits, shadow?.limits)
     return Object.freeze({
-      ...{ limits, countsBrief: isBriefCounted, allParts, partsOf },
+      ...{ limits, countsBrief: isBriefCounted, recorded, allParts, partsOf },
       ...{ bans, forbids, near, shadow },
     })
   }

@@ -2,6 +2,8 @@ import {
   briefWindows,
   byLimit,
   longestFirst,
+  optionalWindows,
+  requiredWindows,
   windows,
   type LimitName,
   type LimitNameOf,
@@ -44,6 +46,14 @@ export function limitedIn(limits: Limits): readonly LimitedWindow[] {
 /** Whether brief windows are limited, and so counted. */
 export function countsBrief(limits: Limits): boolean {
   return briefWindows.some((window) => isLimited(limits, window))
+}
+
+/** The windows whose peaks are recorded for callers with some limits, or none: the required ones, and those limited. */
+export function recordedWith(...all: readonly (Limits | undefined)[]): readonly Window[] {
+  const others = optionalWindows.filter((window) =>
+    all.some((limits) => limits && isLimited(limits, window)),
+  )
+  return others.length === 0 ? requiredWindows : [...requiredWindows, ...others]
 }
 
 /** Limits as pages and answers show them: `null` is unlimited, and of an optional window left out. */

@@ -1,8 +1,7 @@
-import { dayMs } from '../../../shared/windows.ts'
-import type { Limits } from '../../front/limits/limits.ts'
+import { dayMs, windows } from '../../../shared/windows.ts'
+import { limitOf, noLimits, type Limits } from '../../front/limits/limits.ts'
 import type { Plan } from '../../front/limits/plan.ts'
 import type { AuditStore } from '../../front/records/audit-store.ts'
-import { windows } from './planned-quotas.ts'
 
 /**
  * Whether a preview names exactly the quotas and days that would have been refused, or at least those: peaks tell all
@@ -19,13 +18,13 @@ type BoundAsk = Readonly<{ now: Plan; then: Plan | undefined; fromDay: number }>
 export async function boundOf(audit: AuditStore, { now, then, fromDay }: BoundAsk): Promise<Bound> {
   if (then === undefined) return 'exact'
   const [before, after] = [numbers(now), numbers(then)]
-  if (windows.some((window) => after[window] > before[window])) return 'lower'
+  if (windows.some((window) => limitOf(after, window) > limitOf(before, window))) return 'lower'
   const query = { fromMs: fromDay * dayMs, what: 'config.change', limit: mostChanges }
   for (const entry of await audit.list(query)) {
     for (const window of windows) {
-      const setting = `plans.${now.name}.${window}`
+      const setting = `plans.${now.name}.${window.limit}`
       const limits = [entry.before, entry.after].map((side) => limitIn(side, setting))
-      if (limits.some((limit) => limit < after[window])) return 'lower'
+      if (limits.some((limit) => limit < limitOf(after, window))) return 'lower'
     }
   }
   return 'exact'
@@ -33,7 +32,7 @@ export async function boundOf(audit: AuditStore, { now, then, fromDay }: BoundAs
 
 /** The limits of a plan; a custom one has none of its own. */
 function numbers({ limits }: Plan): Limits {
-  return limits === 'custom' ? { perMinute: Infinity, perDay: Infinity } : limits
+  return limits === 'custom' ? noLimits : limits
 }
 
 /** The limit that a line of the audit tells of; `Infinity` if it tells of none. */

@@ -1,10 +1,15 @@
+import type { Window } from '../../../shared/windows.ts'
 import { dayText } from '../../front/counts/usage.ts'
 import type { Bound } from './bound.ts'
+import { isLong } from './judged-windows.ts'
 import type { PlannedQuotas } from './planned-quotas.ts'
 
 export type UnsaidFacts = Readonly<{
   bound: Bound
   planned: PlannedQuotas
+  /** The windows that have another limit then, and those of them that weren't recorded, because nothing limited them. */
+  changed: readonly Window[]
+  unrecorded: readonly Window[]
   fromDay: number
   /** The first day of which anything is recorded; `Infinity` if there is none. */
   firstDay: number
@@ -18,7 +23,8 @@ export function variableText(plan: string): string {
 }
 
 /** Sentences about what a preview can't tell, and what it has left out. */
-export function unsaidOf({ bound, planned, fromDay, firstDay, grants }: UnsaidFacts): string[] {
+export function unsaidOf(facts: UnsaidFacts): string[] {
+  const { bound, planned, changed, unrecorded, fromDay, firstDay, grants } = facts
   const { ownLimits, mixedAccounts, temporary } = planned
   return [
     'Each key counts with the plan and the limits that it has today.',
@@ -28,6 +34,14 @@ export function unsaidOf({ bound, planned, fromDay, firstDay, grants }: UnsaidFa
           'This is a lower bound: callers that a lower limit refused on those days may have had more to send.',
         ]
       : []),
+    ...unrecorded.map(unrecordedText),
+    ...changed
+      .filter(isLong)
+      .map(
+        ({ name }) =>
+          `A ${name} counts all that was sent in it, also what the limits then would have refused: of its days after the ` +
+          'first one that is named, too many may be.',
+      ),
     ...(firstDay > fromDay
       ? [
           Number.isFinite(firstDay)
@@ -57,4 +71,16 @@ export function unsaidOf({ bound, planned, fromDay, firstDay, grants }: UnsaidFa
         ]
       : []),
   ]
+}
+
+/** Of a window that nothing limited, less is recorded. */
+function unrecordedText(window: Window): string {
+  const { name, limit } = window
+  const least = isLong(window)
+    ? `the sum of the days looked at, for ${name}s that begin as the calendar’s do`
+    : 'the highest use of a shorter window in it, so others may be hit'
+  return (
+    `The use of each ${name} is recorded only where it is limited. Where it wasn’t, it counts as ${least}. ` +
+    `A shadow with ${limit} has it recorded.`
+  )
 }

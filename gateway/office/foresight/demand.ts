@@ -1,8 +1,14 @@
 import type { KeyStore } from '../../front/keys/store.ts'
 import type { Plan } from '../../front/limits/plan.ts'
-import { dayMs } from '../../../shared/windows.ts'
+import { dayMs, type ByName, type Window } from '../../../shared/windows.ts'
+import { limitOf, recordedWith } from '../../front/limits/limits.ts'
 import { dayText } from '../../front/counts/usage.ts'
-import { numbersPerDay, type DayPeak, type PeakStore } from '../../front/counts/peak-store.ts'
+import {
+  numbersPerDay,
+  placeOf,
+  unrecorded,
+  type PeakStore,
+} from '../../front/counts/peak-store.ts'
 import { plannedQuotas, type PlannedQuota } from './planned-quotas.ts'
 import { limitsView } from './views.ts'
 
@@ -18,7 +24,7 @@ export type Step = readonly [peak: number, count: number]
 export type Curve = readonly Step[]
 
 /** The distributions of a day in UTC, such as `2030-12-05`. */
-export type DayOfPlan = Readonly<{ on: string; minute: Distribution; day: Distribution }>
+export type DayOfPlan = Readonly<{ on: string } & ByName<Distribution>>
 
 /** The distribution of the peaks of quotas in one window. */
 export type Distribution = Readonly<{
@@ -33,7 +39,10 @@ export type Distribution = Readonly<{
   refused: number
 }>
 
-/** The demand of a plan's quotas in some days. A quota counts in a window if the plan's limit holds for it there. */
+/**
+ * The demand of a plan's quotas in some days, in the required windows and in those that it limits. A quota counts in a window
+ * if the plan's limit holds for it there, and if its use of it was recorded.
+ */
 export type PlanDemand = Readonly<{
   plan: string
   now: ReturnType<typeof limitsView>
@@ -43,7 +52,7 @@ export type PlanDemand = Readonly<{
   /** The days on which one was used, the first one first. */
   byDay: readonly DayOfPlan[]
   /** The number of quotas whose highest peak in all days is at least so much, and of single days. */
-  curves: Readonly<Record<'quotas' | 'days', Readonly<{ minute: Curve; day: Curve }>>>
+  curves: Readonly<Record<'quotas' | 'days', Readonly<ByName<Curve>>>>
 }>
 
 export type DemandAsk = Readonly<{ plan: Plan; fromDay: number; toDay: number; nowMs: number }>
@@ -54,36 +63,32 @@ export async function planDemand(
 ): Promise<PlanDemand> {
   const lookedAt = { nowMs, fromMs: fromDay * dayMs }
   const { quotas: planned } = await plannedQuotas(stores.keys, plan, plan, lookedAt)
-  const days = new Map<number, Both>()
-  const [ofQuotas, ofDays] = [new Both(), new Both()]
+  const shown = plan.limits === 'custom' ? recordedWith() : recordedWith(plan.limits)
+  const days = new Map<number, PlanPeaks>()
+  const [ofQuotas, ofDays] = [new PlanPeaks(shown), new PlanPeaks(shown)]
   let quotas = 0
   for await (const some of stores.peaks.list(fromDay, toDay)) {
     for (const { quota, numbers } of some) {
       const group = planned.get(quota)
       if (!group) continue
       quotas++
-      const all: Peak = { minute: 0, used: 0, refusedByMinute: 0, refusedByDay: 0 }
+      const all = numbers.slice(0, numbersPerDay)
       for (let i = 0; i < numbers.length; i += numbersPerDay) {
         const day = numbers[i] ?? 0
-        const peak: Peak = {
-          minute: numbers[i + 1] ?? 0,
-          used: numbers[i + 2] ?? 0,
-          refusedByMinute: numbers[i + 3] ?? 0,
-          refusedByDay: numbers[i + 4] ?? 0,
-        }
-        ofDays.add(peak, group)
-        let both = days.get(day)
-        if (!both) days.set(day, (both = new Both()))
-        both.add(peak, group)
-        raise(all, peak)
+        ofDays.add(numbers, i, group)
+        let ofDay = days.get(day)
+        if (!ofDay) days.set(day, (ofDay = new PlanPeaks(shown)))
+        ofDay.add(numbers, i, group)
+        if (i > 0) raise(all, numbers, i, shown)
       }
-      ofQuotas.add(all, group)
+      ofQuotas.add(all, 0, group)
     }
   }
   const byDay = []
-  for (const [day, { minute, used }] of [...days].sort(([a], [b]) => a - b)) {
-    byDay.push({ on: dayText(day), minute: minute.distribution(), day: used.distribution() })
+  for (const [day, peaks] of [...days].sort(([a], [b]) => a - b)) {
+    byDay.push({ on: dayText(day), ...peaks.views((counts) => counts.distribution()) })
   }
+  const curve = (counts: PeakCounts): Curve => counts.curve()
   return {
     plan: plan.name,
     now: limitsView(plan),
@@ -91,22 +96,31 @@ export async function planDemand(
     to: dayText(toDay),
     quotas,
     byDay,
-    curves: {
-      quotas: { minute: ofQuotas.minute.curve(), day: ofQuotas.used.curve() },
-      days: { minute: ofDays.minute.curve(), day: ofDays.used.curve() },
-    },
+    curves: { quotas: ofQuotas.views(curve), days: ofDays.views(curve) },
   }
 }
 
-/** The peaks of both windows. */
-class Both {
-  readonly minute = new PeakCounts()
-  readonly used = new PeakCounts()
+/** The peaks of each window of a plan. */
+class PlanPeaks {
+  readonly #counts: readonly (readonly [window: Window, place: number, counts: PeakCounts])[]
 
-  add({ minute, used, refusedByMinute, refusedByDay }: Peak, { now, holds }: PlannedQuota): void {
-    // A preview doesn't judge a quota by the plan in a window in which it has a limit of its own.
-    if (holds.perMinute) this.minute.add(minute, now.perMinute, refusedByMinute)
-    if (holds.perDay) this.used.add(used, now.perDay, refusedByDay)
+  constructor(shown: readonly Window[]) {
+    this.#counts = shown.map((window) => [window, placeOf(window), new PeakCounts()])
+  }
+
+  /** Adds the day whose numbers begin at a place. */
+  add(numbers: readonly number[], at: number, { now, holds }: PlannedQuota): void {
+    for (const [window, place, counts] of this.#counts) {
+      const peak = numbers[at + place] ?? unrecorded
+      // A preview doesn't judge a quota by the plan in a window in which it has a limit of its own.
+      if (!holds[window.name] || peak === unrecorded) continue
+      counts.add(peak, limitOf(now, window), numbers[at + place + 1] ?? 0)
+    }
+  }
+
+  views<View>(viewOf: (counts: PeakCounts) => View): ByName<View> {
+    const views = this.#counts.map(([{ name }, , counts]) => [name, viewOf(counts)])
+    return Object.fromEntries(views) as ByName<View>
   }
 }
 
@@ -164,12 +178,11 @@ class PeakCounts {
   }
 }
 
-type Peak = { -readonly [Member in Exclude<keyof DayPeak, 'day'>]: DayPeak[Member] }
-
-/** Merges the peaks of a day into those of all days. */
-function raise(all: Peak, { minute, used, refusedByMinute, refusedByDay }: Peak): void {
-  all.minute = Math.max(all.minute, minute)
-  all.used = Math.max(all.used, used)
-  all.refusedByMinute += refusedByMinute
-  all.refusedByDay += refusedByDay
+/** Merges the numbers of a day into those of all days. */
+function raise(all: number[], numbers: readonly number[], at: number, shown: readonly Window[]) {
+  for (const window of shown) {
+    const place = placeOf(window)
+    all[place] = Math.max(all[place] ?? 0, numbers[at + place] ?? 0)
+    all[place + 1] = (all[place + 1] ?? 0) + (numbers[at + place + 1] ?? 0)
+  }
 }

@@ -1,4 +1,11 @@
-import { numbersPerDay, type PeakStore, type QuotaPeaks } from '../../front/counts/peak-store.ts'
+import { byWindow, type Window, type WindowName } from '../../../shared/windows.ts'
+import {
+  numbersPerDay,
+  unrecorded,
+  type PeakStore,
+  type QuotaPeaks,
+} from '../../front/counts/peak-store.ts'
+import { judging, mostOf, type JudgedWindow } from './judged-windows.ts'
 import type { PlannedQuota, PlannedQuotas } from './planned-quotas.ts'
 
 /** A quota that was seen, and the days on which limits would refuse it, or have refused it. */
@@ -8,11 +15,10 @@ export type HeldQuota = {
   days: number
   /** The days that it is told for, from 1970. */
   dates: number[]
-  peakMinute: number
-  peakDay: number
+  /** The highest use of each window. */
+  most: Record<WindowName, number>
   /** Refusals by limits that would be raised. */
-  byMinute: number
-  byDay: number
+  readonly refused: Record<WindowName, number>
 }
 
 /** Sums over all quotas, and the quotas that a preview tells of. */
@@ -29,6 +35,8 @@ export type Held = {
   refused: HeldQuota[]
   /** The quotas of `hit` that may be at their limits now. */
   near: PlannedQuota[]
+  /** The changed windows that weren't recorded on days of quotas, because nothing limited them. */
+  readonly unrecorded: Set<Window>
 }
 
 export type Range = Readonly<{ fromDay: number; toDay: number }>
@@ -39,12 +47,13 @@ export async function heldAgainst(
   planned: PlannedQuotas,
   { fromDay, toDay }: Range,
 ): Promise<Held> {
-  const lists = { hit: [], refused: [], near: [] }
+  const lists = { hit: [], refused: [], near: [], unrecorded: new Set<Window>() }
+  const judgedOf = judging()
   const held: Held = { quotas: 0, days: 0, firstDay: Infinity, hitDays: 0, ...lists }
   for await (const some of store.list(fromDay, toDay)) {
     for (const peaks of some) {
       const quota = planned.quotas.get(peaks.quota)
-      if (quota) hold(held, quota, peaks, toDay)
+      if (quota) hold(held, { quota, judged: judgedOf(quota), peaks, today: toDay })
       else for (let i = 0; i < peaks.numbers.length; i += numbersPerDay) begin(held, peaks, i)
     }
   }
@@ -57,43 +66,49 @@ function begin(held: Held, { numbers }: QuotaPeaks, i: number): number {
   return day
 }
 
+type HeldPeaks = Readonly<{
+  quota: PlannedQuota
+  judged: readonly JudgedWindow[]
+  peaks: QuotaPeaks
+  today: number
+}>
+
 /** Holds the days of one quota against its limits then. */
-function hold(held: Held, quota: PlannedQuota, peaks: QuotaPeaks, today: number): void {
-  const { now, then, isShutOut } = quota
+function hold(held: Held, { quota, judged, peaks, today }: HeldPeaks): void {
   const { numbers } = peaks
+  const highest = byWindow(() => 0)
   let hit: HeldQuota | undefined
   let refused: HeldQuota | undefined
-  let [peakMinute, peakDay, isNear] = [0, 0, isShutOut]
-  for (let i = 0; i < numbers.length; i += numbersPerDay) {
-    const day = begin(held, peaks, i)
-    const [minute = 0, used = 0] = [numbers[i + 1], numbers[i + 2]]
-    const [byMinute = 0, byDay = 0] = [numbers[i + 3], numbers[i + 4]]
-    if (minute > peakMinute) peakMinute = minute
-    if (used > peakDay) peakDay = used
-    const isHit =
-      isShutOut ||
-      isOver(minute, byMinute, now.perMinute, then.perMinute) ||
-      isOver(used, byDay, now.perDay, then.perDay)
-    if (isHit) (hit ??= heldQuota(quota)).dates.push(day)
-    const raisedMinute = then.perMinute > now.perMinute ? byMinute : 0
-    const raisedDay = then.perDay > now.perDay ? byDay : 0
-    if (raisedMinute + raisedDay > 0) {
+  let isNear = quota.isShutOut
+  for (let at = 0; at < numbers.length; at += numbersPerDay) {
+    const day = begin(held, peaks, at)
+    const most = mostOf(judged, numbers, at)
+    let [isHit, isRefused] = [quota.isShutOut, false]
+    judged.forEach(({ window, place, now, then, numberOn }, i) => {
+      const peak = most[i] ?? 0
+      if (peak > highest[window.name]) highest[window.name] = peak
+      if (peak >= then && (numberOn || day === today)) isNear = true
+      if (then === now) return
+      if (numbers[at + place] === unrecorded) held.unrecorded.add(window)
+      const refusals = numbers[at + place + 1] ?? 0
+      if (isOver(peak, refusals, now, then)) isHit = true
+      if (then < now || refusals === 0) return
+      isRefused = true
       refused ??= heldQuota(quota)
-      refused.dates.push(day)
-      refused.byMinute += raisedMinute
-      refused.byDay += raisedDay
-    }
-    isNear ||= day === today && (minute >= then.perMinute || used >= then.perDay)
+      refused.refused[window.name] += refusals
+    })
+    if (isHit) (hit ??= heldQuota(quota)).dates.push(day)
+    if (isRefused) refused?.dates.push(day)
   }
-  const days = numbers.length / numbersPerDay
+  const sums = { days: numbers.length / numbersPerDay, most: highest }
   held.quotas++
-  held.days += days
+  held.days += sums.days
   if (hit) {
-    held.hit.push(Object.assign(hit, { days, peakMinute, peakDay }))
+    held.hit.push(Object.assign(hit, sums))
     held.hitDays += hit.dates.length
     if (isNear) held.near.push(quota)
   }
-  if (refused) held.refused.push(Object.assign(refused, { days, peakMinute, peakDay }))
+  if (refused) held.refused.push(Object.assign(refused, sums))
 }
 
 /**
@@ -101,9 +116,10 @@ function hold(held: Held, quota: PlannedQuota, peaks: QuotaPeaks, today: number)
  * whatever the limit of that day has refused: a request of several points may have left room.
  */
 function isOver(peak: number, refusals: number, now: number, then: number): boolean {
-  return then !== now && (peak > then || (then < now && refusals > 0))
+  return peak > then || (then < now && refusals > 0)
 }
 
 function heldQuota(planned: PlannedQuota): HeldQuota {
-  return { planned, days: 0, dates: [], peakMinute: 0, peakDay: 0, byMinute: 0, byDay: 0 }
+  const none = byWindow(() => 0)
+  return { planned, days: 0, dates: [], most: none, refused: { ...none } }
 }

@@ -1,3 +1,5 @@
+import { windows } from '../../../shared/windows.ts'
+import { limitOf } from '../../front/limits/limits.ts'
 import type { Plan } from '../../front/limits/plan.ts'
 import { previewPlan, type PlanPreview, type PreviewAsk, type PreviewStores } from './preview.ts'
 
@@ -26,5 +28,5 @@ function isSame(one: Plan | 'variable', other: Plan | 'variable'): boolean {
   if (one === 'variable' || other === 'variable') return false
   const [a, b] = [one.limits, other.limits]
   if (a === 'custom' || b === 'custom') return a === b
-  return a.perMinute === b.perMinute && a.perDay === b.perDay
+  return windows.every((window) => limitOf(a, window) === limitOf(b, window))
 }

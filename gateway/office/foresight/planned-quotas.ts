@@ -1,12 +1,9 @@
 import { accountOf, quotaOf, type Key } from '../../front/keys/key.ts'
 import type { KeyStore } from '../../front/keys/store.ts'
 import { stateOf } from '../../front/keys/view.ts'
-import type { Limits } from '../../front/limits/limits.ts'
+import { limitOf, recordedWith, type Limits } from '../../front/limits/limits.ts'
 import { effectiveLimits, type Plan } from '../../front/limits/plan.ts'
-
-/** A window of a limit. */
-export type Window = 'perMinute' | 'perDay'
-export const windows: readonly Window[] = ['perMinute', 'perDay']
+import { byLimit, byWindow, type Window, type WindowName } from '../../../shared/windows.ts'
 
 /** A quota whose keys have a plan that would change. */
 export type PlannedQuota = {
@@ -21,7 +18,7 @@ export type PlannedQuota = {
   now: Limits
   then: Limits
   /** Whether the plan's limit holds in each window for any of its keys. */
-  holds: Readonly<Record<Window, boolean>>
+  holds: Readonly<Record<WindowName, boolean>>
   /** Whether its keys would have no limits, and get 403. */
   isShutOut: boolean
 }
@@ -29,7 +26,7 @@ export type PlannedQuota = {
 /** The quotas of the keys with some plan, and what is left out of it. */
 export type PlannedQuotas = Readonly<{
   quotas: ReadonlyMap<string, PlannedQuota>
-  /** Keys with limits of their own in both windows, for which the plan's don't matter. */
+  /** Keys with limits of their own in all windows that the plan limits, so that the plan's don't matter. */
   ownLimits: number
   /** Accounts that also have keys to which other limits apply. */
   mixedAccounts: number
@@ -92,7 +89,7 @@ function wasTemporary(
 
 type Change = Pick<PlannedQuota, 'now' | 'then' | 'holds' | 'isShutOut'>
 
-const both: PlannedQuota['holds'] = { perMinute: true, perDay: true }
+const everywhere: PlannedQuota['holds'] = byWindow(() => true)
 
 /** The limits of a key's plan now and then; `undefined` if the key's own take their place, or if it has none now. */
 function changeFor(
@@ -103,30 +100,23 @@ function changeFor(
   const limits = effectiveLimits(now, key.limits)
   if (!limits) return undefined
   const later = then && effectiveLimits(then, key.limits)
-  if (!later) return { now: limits, then: limits, holds: both, isShutOut: true }
-  const isOwn = (window: Window): boolean => key.limits?.[window] !== undefined
-  if (windows.every(isOwn)) return undefined
-  const ofPlan = (planLimits: Limits): Limits => ({
-    perMinute: isOwn('perMinute') ? Infinity : planLimits.perMinute,
-    perDay: isOwn('perDay') ? Infinity : planLimits.perDay,
-  })
-  const holds = { perMinute: !isOwn('perMinute'), perDay: !isOwn('perDay') }
+  if (!later) return { now: limits, then: limits, holds: everywhere, isShutOut: true }
+  const isOwn = ({ limit }: Window): boolean => key.limits?.[limit] !== undefined
+  if (recordedWith(limits, later).every(isOwn)) return undefined
+  const ofPlan = (planLimits: Limits): Limits =>
+    byLimit((window) => (isOwn(window) ? Infinity : limitOf(planLimits, window)))
+  const holds = byWindow((window) => !isOwn(window))
   return { now: ofPlan(limits), then: ofPlan(later), holds, isShutOut: false }
 }
 
 /** The lower limits of two keys of one account. */
 function strictest(one: Change, other: Change): Change {
-  const least = (a: Limits, b: Limits): Limits => ({
-    perMinute: Math.min(a.perMinute, b.perMinute),
-    perDay: Math.min(a.perDay, b.perDay),
-  })
+  const least = (a: Limits, b: Limits): Limits =>
+    byLimit((window) => Math.min(limitOf(a, window), limitOf(b, window)))
   return {
     now: least(one.now, other.now),
     then: least(one.then, other.then),
-    holds: {
-      perMinute: one.holds.perMinute || other.holds.perMinute,
-      perDay: one.holds.perDay || other.holds.perDay,
-    },
+    holds: byWindow(({ name }) => one.holds[name] || other.holds[name]),
     isShutOut: one.isShutOut || other.isShutOut,
   }
 }

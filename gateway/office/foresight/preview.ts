@@ -1,6 +1,14 @@
 import type { KeyStore } from '../../front/keys/store.ts'
 import type { Plan } from '../../front/limits/plan.ts'
-import { dayMs } from '../../../shared/windows.ts'
+import {
+  dayMs,
+  memberName,
+  type ByName,
+  type OptionalName,
+  type RequiredName,
+  type Window,
+  type MemberName,
+} from '../../../shared/windows.ts'
 import type { QuotaStore } from '../../front/limits/store.ts'
 import type { AuditStore } from '../../front/records/audit-store.ts'
 import { dayText } from '../../front/counts/usage.ts'
@@ -10,32 +18,38 @@ import type { PeakStore } from '../../front/counts/peak-store.ts'
 import { plannedQuotas, type PlannedQuota } from './planned-quotas.ts'
 import { refusedNow } from './refused-now.ts'
 import { unsaidOf, variableText } from './caveats.ts'
-import { limitsView, type LimitsView } from './views.ts'
+import { limitIn, limitsView, windowsOf, type LimitsView } from './views.ts'
 
 /** The most grants that are counted. */
 const mostGrants = 1_000
 
+/** The highest use of each window, such as `peakMinute`: of the required ones, and of those that are limited now or then. */
+export type Peaks = Readonly<
+  Record<MemberName<'peak', RequiredName>, number> & {
+    [Name in MemberName<'peak', OptionalName>]?: number
+  }
+>
+
 /** A quota that the change would have refused. */
-export type HitQuota = Readonly<{
-  quota: string
-  /** Its key with the lowest id, and that key's name; `keys` is the number of its keys with this plan. */
-  key: string
-  name: string
-  account: string | undefined
-  keys: number
-  plan: string
-  /** The number of days on which it was used. */
-  days: number
-  daysHit: readonly string[]
-  peakMinute: number
-  peakDay: number
-  /** Whether its next request would be refused, if the change were in force now. */
-  refusedNow: boolean
-}>
+export type HitQuota = Peaks &
+  Readonly<{
+    quota: string
+    /** Its key with the lowest id, and that key's name; `keys` is the number of its keys with this plan. */
+    key: string
+    name: string
+    account: string | undefined
+    keys: number
+    plan: string
+    /** The number of days on which it was used. */
+    days: number
+    daysHit: readonly string[]
+    /** Whether its next request would be refused, if the change were in force now. */
+    refusedNow: boolean
+  }>
 
 /** A quota that a raised limit has refused. */
 export type RefusedQuota = Omit<HitQuota, 'daysHit' | 'refusedNow'> &
-  Readonly<{ daysRefused: readonly string[]; refused: Readonly<{ minute: number; day: number }> }>
+  Readonly<{ daysRefused: readonly string[]; refused: Readonly<ByName<number>> }>
 
 /** The effect that a change of a plan would have had in some days. */
 export type PlanPreview = Readonly<{
@@ -100,9 +114,11 @@ export async function previewPlan(stores: PreviewStores, ask: PreviewAsk): Promi
   const fromMs = fromDay * dayMs
   const planned = await plannedQuotas(stores.keys, now, then, { nowMs: ask.nowMs, fromMs })
   const outcome = await heldAgainst(stores.peaks, planned, ask)
-  const bound = await boundOf(stores.audit, { now, then, fromDay })
+  const ofLimits = await boundOf(stores.audit, { now, then, fromDay })
+  const bound = outcome.unrecorded.size > 0 ? 'lower' : ofLimits
   const grants = await stores.audit.list({ fromMs, what: 'quota.grant', limit: mostGrants })
   const without = await refusedNow(stores.quota, outcome.near)
+  const shown = windowsOf([about.now, about.then])
   const hit = outcome.hit.toSorted(byDays).slice(0, limit)
   const refused = outcome.refused.toSorted(byRefusals).slice(0, limit)
   return {
@@ -113,12 +129,16 @@ export async function previewPlan(stores: PreviewStores, ask: PreviewAsk): Promi
     hitQuotas: outcome.hit.length,
     hitDays: outcome.hitDays,
     hitNow: without.size,
-    hit: hit.map((each) => hitView(each, name, without)),
+    hit: hit.map((each) => hitView(each, { plan: name, shown }, without)),
     refusedQuotas: outcome.refused.length,
-    refused: refused.map((each) => refusedView(each, name)),
+    refused: refused.map((each) => refusedView(each, { plan: name, shown })),
     unsaid: unsaidOf({
-      bound,
+      bound: ofLimits,
       planned,
+      changed: shown.filter(
+        ({ limit }) => limitIn(about.now, limit) !== limitIn(about.then, limit),
+      ),
+      unrecorded: [...outcome.unrecorded],
       fromDay,
       firstDay: outcome.firstDay,
       grants: grants.length,
@@ -130,20 +150,26 @@ function viewOf(plan: Plan | 'variable' | undefined): LimitsView | null {
   return plan === undefined || plan === 'variable' ? null : limitsView(plan)
 }
 
-function hitView(seen: HeldQuota, plan: string, without: ReadonlySet<string>): HitQuota {
+/** The plan of a preview, and the windows that it shows. */
+type Shown = Readonly<{ plan: string; shown: readonly Window[] }>
+
+function hitView(seen: HeldQuota, about: Shown, without: ReadonlySet<string>): HitQuota {
   const daysHit = seen.dates.map(dayText).sort()
-  return { ...quotaView(seen, plan), daysHit, refusedNow: without.has(seen.planned.quota) }
+  return { ...quotaView(seen, about), daysHit, refusedNow: without.has(seen.planned.quota) }
 }
 
-function refusedView(seen: HeldQuota, plan: string): RefusedQuota {
-  const { dates, byMinute, byDay } = seen
-  const refused = { minute: byMinute, day: byDay }
-  return { ...quotaView(seen, plan), daysRefused: dates.map(dayText).sort(), refused }
+function refusedView(seen: HeldQuota, about: Shown): RefusedQuota {
+  const numbers = about.shown.map(({ name }) => [name, seen.refused[name]])
+  const refused = Object.fromEntries(numbers) as ByName<number>
+  return { ...quotaView(seen, about), daysRefused: seen.dates.map(dayText).sort(), refused }
 }
 
-function quotaView({ planned, days, peakMinute, peakDay }: HeldQuota, plan: string) {
+function quotaView({ planned, days, most }: HeldQuota, { plan, shown }: Shown) {
   const { quota, key, name, account, keys } = planned
-  return { quota, key, name, account, keys, plan, days, peakMinute, peakDay }
+  const peaks = Object.fromEntries(
+    shown.map((window) => [memberName('peak', window.name), most[window.name]]),
+  ) as Peaks
+  return { quota, key, name, account, keys, plan, days, ...peaks }
 }
 
 function byDays(a: HeldQuota, b: HeldQuota): number {
@@ -151,7 +177,11 @@ function byDays(a: HeldQuota, b: HeldQuota): number {
 }
 
 function byRefusals(a: HeldQuota, b: HeldQuota): number {
-  return b.byMinute + b.byDay - a.byMinute - a.byDay || byName(a.planned, b.planned)
+  return sumOf(b.refused) - sumOf(a.refused) || byName(a.planned, b.planned)
+}
+
+function sumOf(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0)
 }
 
 /** In an order that is the same everywhere, so that a script can compare two outputs. */

@@ -1,10 +1,18 @@
 import { csvText } from '../../../shared/csv-text.ts'
+import {
+  byWindow,
+  requiredWindows,
+  windowNames,
+  type ByName,
+  type Window,
+  type WindowName,
+} from '../../../shared/windows.ts'
 import type { KeyStore } from '../../front/keys/store.ts'
 import type { Plan } from '../../front/limits/plan.ts'
 import type { Shadow } from '../../front/limits/shadow.ts'
 import type { TallyStore } from '../../front/counts/tally-store.ts'
 import { dayText } from '../../front/counts/usage.ts'
-import { limitView, limitsView, type ShownLimits } from './views.ts'
+import { limitsView, shownLimits, windowsOf, type ShownLimits } from './views.ts'
 
 /** The requests of one key that were let in and that the shadow of its plan would have refused. */
 export type ShadowedKey = Readonly<{
@@ -12,8 +20,8 @@ export type ShadowedKey = Readonly<{
   name: string
   account: string | undefined
   plan: string
-  /** By the window that would have refused them; one that both would have refused is in both. */
-  refused: Readonly<{ minute: number; day: number }>
+  /** By the window that would have refused them; one that several would have refused is in each. */
+  refused: Readonly<ByName<number>>
   /** The requests that were let in and judged. */
   of: number
   /** The day of the first of them, and the time of the last. */
@@ -36,11 +44,8 @@ export type ShadowReport = Readonly<{
 
 export type ShadowStores = Readonly<{ keys: KeyStore; tallies: TallyStore }>
 
-type Sum = {
+type Sum = Record<WindowName | 'all', number> & {
   plan: string
-  minute: number
-  day: number
-  all: number
   firstDay: number
   lastMs: number
 }
@@ -53,9 +58,9 @@ export async function shadowReport(
   { fromDay, toDay }: Readonly<{ fromDay: number; toDay: number }>,
 ): Promise<ShadowReport> {
   const shadowed = plans.filter((plan): plan is ShadowedPlan => plan.shadow !== undefined)
-  const counters = new Map<string, readonly [plan: string, what: 'minute' | 'day' | 'all']>()
+  const counters = new Map<string, readonly [plan: string, what: WindowName | 'all']>()
   for (const { name, shadow } of shadowed) {
-    for (const what of ['minute', 'day', 'all'] as const) {
+    for (const what of [...windowNames, 'all'] as const) {
       counters.set(shadow.tallies[what], [name, what])
     }
   }
@@ -64,18 +69,23 @@ export async function shadowReport(
     const [plan, member] = counters.get(what) ?? []
     if (plan === undefined || member === undefined) continue
     const name = `${key} ${plan}`
-    const sum = sums.get(name) ?? { plan, minute: 0, day: 0, all: 0, firstDay: Infinity, lastMs: 0 }
+    const sum = sums.get(name) ?? { plan, ...noRequests, firstDay: Infinity, lastMs: 0 }
     sums.set(name, sum)
     sum[member] += count
     if (member === 'all') continue
     sum.firstDay = Math.min(sum.firstDay, day)
     sum.lastMs = Math.max(sum.lastMs, lastMs)
   }
+  const shownByPlan = new Map(
+    shadowed.map(({ name, shadow }) => [name, windowsOf([shownLimits(shadow.limits)])]),
+  )
   const shadowedKeys: ShadowedKey[] = []
   for (const [name, sum] of sums) {
-    if (sum.minute + sum.day === 0) continue
+    if (windowNames.every((window) => sum[window] === 0)) continue
     const [id = ''] = name.split(' ', 1)
-    shadowedKeys.push(await shadowedKey(keys, id, sum))
+    shadowedKeys.push(
+      await shadowedKey(keys, id, sum, shownByPlan.get(sum.plan) ?? requiredWindows),
+    )
   }
   return {
     from: dayText(fromDay),
@@ -85,15 +95,23 @@ export async function shadowReport(
   }
 }
 
-async function shadowedKey(keys: KeyStore, id: string, sum: Sum): Promise<ShadowedKey> {
-  const { plan, minute, day, all, firstDay, lastMs } = sum
+const noRequests = { ...byWindow(() => 0), all: 0 }
+
+async function shadowedKey(
+  keys: KeyStore,
+  id: string,
+  sum: Sum,
+  shown: readonly Window[],
+): Promise<ShadowedKey> {
+  const { plan, all, firstDay, lastMs } = sum
+  const refused = Object.fromEntries(shown.map(({ name }) => [name, sum[name]])) as ByName<number>
   const { name = '', account } = (await keys.get(id))?.key ?? {}
   return {
     key: id,
     name,
     account,
     plan,
-    refused: { minute, day },
+    refused,
     of: all,
     first: dayText(firstDay),
     last: new Date(lastMs).toISOString(),
@@ -102,28 +120,28 @@ async function shadowedKey(keys: KeyStore, id: string, sum: Sum): Promise<Shadow
 
 function shadowView(plan: ShadowedPlan): ShadowReport['shadows'][number] {
   const { hash, limits } = plan.shadow
-  const shadow = { perMinute: limitView(limits.perMinute), perDay: limitView(limits.perDay) }
-  return { plan: plan.name, hash, now: limitsView(plan), shadow }
+  return { plan: plan.name, hash, now: limitsView(plan), shadow: shownLimits(limits) }
 }
 
 function byRefusals(a: ShadowedKey, b: ShadowedKey): number {
-  const sum = ({ refused }: ShadowedKey): number => refused.minute + refused.day
+  const sum = ({ refused }: ShadowedKey): number =>
+    Object.values(refused).reduce((all, count) => all + count, 0)
   return sum(b) - sum(a) || (a.key < b.key ? -1 : 1)
 }
 
+/** The windows that a report is about. */
+export function shadowedWindows({ shadows }: ShadowReport): readonly WindowName[] {
+  return windowsOf(shadows.map(({ shadow }) => shadow)).map(({ name }) => name)
+}
+
 /** The keys of a report, for letters. */
-export function shadowCsv({ keys }: ShadowReport): string {
-  const names = ['key', 'name', 'account', 'plan', 'minute', 'day', 'of', 'first', 'last']
-  const rows = keys.map(({ key, name, account = '', plan, refused, of, first, last }) => [
-    key,
-    name,
-    account,
-    plan,
-    refused.minute,
-    refused.day,
-    of,
-    first,
-    last,
+export function shadowCsv(report: ShadowReport): string {
+  const shown = shadowedWindows(report)
+  const names = ['key', 'name', 'account', 'plan', ...shown, 'of', 'first', 'last']
+  const rows = report.keys.map(({ key, name, account = '', plan, refused, of, first, last }) => [
+    ...[key, name, account, plan],
+    ...shown.map((window) => refused[window] ?? 0),
+    ...[of, first, last],
   ])
   return csvText(names, rows)
 }

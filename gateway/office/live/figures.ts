@@ -1,4 +1,5 @@
 import { checkerOf, readerOf, Type } from '../../../shared/schema.ts'
+import { isWindowName } from '../../../shared/windows.ts'
 import { whyOf, type Why } from '../explain/sentences.ts'
 import type { RecentRefusals } from '../../front/counts/recent-refusals.ts'
 import type { KeptRefusal } from '../../front/counts/refusal-block.ts'
@@ -120,7 +121,7 @@ function refusalView(refusal: KeptRefusal, gateway: string) {
     status,
     code: code ?? null,
     reason: why,
-    window: reason === 'minute' || reason === 'day' ? reason : null,
+    window: isWindowName(reason) ? reason : null,
   }
 }
 

@@ -1,5 +1,6 @@
 import { printable } from '../../../shared/printable.ts'
 import { timeText } from '../../../shared/times.ts'
+import { windows } from '../../../shared/windows.ts'
 import type { LatencyView } from '../../front/counts/histogram.ts'
 import type { Picture } from '../live/picture.ts'
 import type { SumsView } from '../../front/counts/sum-rows.ts'
@@ -41,11 +42,12 @@ function heading({ time, gateways: { asked, told } }: Picture): string {
   return `${who}, ${timeText(Date.parse(time))}.`
 }
 
-const counts: readonly (readonly [label: string, count: (sums: SumsView) => number])[] = [
+type Count = readonly [label: string, count: (sums: SumsView) => number]
+
+const counts: readonly Count[] = [
   ['requests', ({ requests }) => requests],
   ['admitted', ({ admitted }) => admitted],
-  ['refused: minute', ({ minute }) => minute],
-  ['refused: day', ({ day }) => day],
+  ...windows.map(({ name }): Count => [`refused: ${name}`, (sums) => sums[name]]),
   ['refused: ban', ({ ban }) => ban],
   ['refused: strangers', ({ strangers }) => strangers],
   ['refused: other', ({ refused }) => refused],

@@ -219,5 +219,5 @@ export function requireOneOf(
   nameOf: (name: string) => string,
 ): void {
   if (!needsOneOf || needsOneOf.some((name) => values[name] !== undefined)) return
-  throw new WrongInput(`give ${needsOneOf.map(nameOf).join(', ')} or both`)
+  throw new WrongInput(`give at least one of ${needsOneOf.map(nameOf).join(', ')}`)
 }

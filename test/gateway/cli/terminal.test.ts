@@ -224,7 +224,7 @@ t.test('the commands on keys', async (t) => {
       [run('explain'), 2, /"explain" needs WHAT \(the id of a request, or a key\)\n$/],
       [run('config', 'set'), 2, /"config set" needs PLACE \([^)]+\) and VALUE \(/],
       [run('simulate'), 2, /"simulate" needs LOG \(the logs to replay\)/],
-      [run('plans', 'preview', 'free'), 2, /^tollgate: give --per-minute, --per-day or both\n$/],
+      [run('plans', 'preview', 'free'), 2, /^tollgate: give at least one of --per-second, .*\n$/],
       [
         create('--plan', 'free', '--adress', 'x'),
         2,

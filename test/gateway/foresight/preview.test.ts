@@ -99,7 +99,13 @@ t.test('a preview names the quotas and days that brute force names', async (t) =
       const isRefused = decision.verdict === 'refused'
       const isMinute = withUsed(decision).minuteUsed + one.cost > plan.limits.perMinute
       const refusedBy = isRefused ? (isMinute ? 'minute' : 'day') : undefined
-      peaks.count({ caller: one.caller, standing: { decision, ...limits }, refusedBy })
+      const standing = { decision, ...limits }
+      peaks.count({
+        caller: one.caller,
+        record: { terms: undefined, refusal: undefined },
+        standing,
+        refusedBy,
+      })
       const date = `${one.caller.quota} ${new Date(now).toISOString().slice(0, 10)}`
       if (wouldRefuse(shadow, decision).length > 0) shadowDays.add(date)
       sent.push({ ...one, day: date, minute: `${date} ${Math.floor(now / minuteMs)}` })
@@ -251,7 +257,10 @@ t.test('config diff tells whom changed limits would have refused', async (t) => 
   t.match((await preview('free', '--per-minute', '4')).stdout, '60 → 4 a minute: 1 of 2 quotas')
   t.match((await preview('free', '--per-day', 'unlimited')).stdout, /at least 0 of 2 quotas/)
   t.match((await preview('free', '--per-day', '4', '--csv')).stdout, /"free","account:acme",/)
-  t.match((await preview('free')).out, /give --per-minute, --per-day or both/)
+  t.match(
+    (await preview('free')).out,
+    /give at least one of --per-second, --per-minute, --per-hour, --per-day, --per-month/,
+  )
   t.match((await preview('pro', '--per-day', '4')).out, 'has no limits')
   t.match(
     (await preview('fre', '--per-day', '4')).out,

@@ -122,8 +122,8 @@ t.test('a copy adds to what is there only if it is told to, and takes nothing aw
     await used.peaks.add({
       ...{ by: 'two', number: 1 },
       lines: [
-        peak(acme, { day: today - 4, minute: 8, used: 95, refusedByDay: 1 }),
-        peak(acme, { day: today - 2, minute: 1, used: 1 }),
+        peak(acme, { day: today - 4, most: { minute: 8, day: 95 }, refused: { day: 1 } }),
+        peak(acme, { day: today - 2, most: { minute: 1, day: 1 } }),
       ],
     })
     await used.close()
@@ -139,9 +139,9 @@ t.test('a copy adds to what is there only if it is told to, and takes nothing aw
     await more.peaks.add({
       ...{ by: 'one', number: 2 },
       lines: [
-        peak(acme, { day: today - 4, minute: 11, used: 91, refusedByMinute: 7 }),
-        peak(acme, { day: today - 1, minute: 2, used: 2 }),
-        peak('key:more', { day: today - 7, minute: 4, used: 4 }),
+        peak(acme, { day: today - 4, most: { minute: 11, day: 91 }, refused: { minute: 7 } }),
+        peak(acme, { day: today - 1, most: { minute: 2, day: 2 } }),
+        peak('key:more', { day: today - 7, most: { minute: 4, day: 4 } }),
       ],
     })
     await more.quota.grant(`key:${expiring}`, { perMinute: 0, perDay: 7, by: 'ops' })
@@ -152,12 +152,12 @@ t.test('a copy adds to what is there only if it is told to, and takes nothing aw
       raised.filter(({ quota }) => quota !== ofPlain),
       [
         peak(acme, {
-          ...{ day: today - 4, minute: 11, used: 95 },
-          ...{ refusedByMinute: 7, refusedByDay: 2 },
+          ...{ day: today - 4, most: { minute: 11, day: 95 } },
+          ...{ refused: { minute: 7, day: 2 } },
         }),
-        peak(acme, { day: today - 2, minute: 1, used: 1 }),
-        peak(acme, { day: today - 1, minute: 2, used: 2 }),
-        peak('key:more', { day: today - 7, minute: 4, used: 4 }),
+        peak(acme, { day: today - 2, most: { minute: 1, day: 1 } }),
+        peak(acme, { day: today - 1, most: { minute: 2, day: 2 } }),
+        peak('key:more', { day: today - 7, most: { minute: 4, day: 4 } }),
       ],
       'of each day the larger numbers',
     )

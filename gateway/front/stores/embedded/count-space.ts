@@ -9,13 +9,17 @@ const linesAtOnce = 250
 /** The number of remembered batches. Each process adds one at a time, so it can be small. */
 const rememberedBatches = 1_000
 
+/** How the numbers of a line are merged with those of the stored one, by column; in a copy the larger one stays. */
+export type Merging = Readonly<Record<string, 'sum' | 'max' | 'latest'>>
+
+/** The SQL at the end of an INSERT that merges a line so. */
+export type Merge = (merging: Merging) => string
+
 /** A space of counts in a file. */
 export type CountSpace<Line> = Readonly<{
   name: string
-  /** How the numbers of a line are merged with those of the stored one, by column; in a copy the larger one stays. */
-  merging: Readonly<Record<string, 'sum' | 'max' | 'latest'>>
-  /** Makes the function that writes a line, by the SQL at the end of its INSERT. */
-  writing: (merge: string) => (line: Line) => void
+  /** Makes the function that writes a line. */
+  writing: (merge: Merge) => (line: Line) => void
   /** Deletes what is too old or too much, after lines were added. */
   forget: (lines: readonly Line[]) => void
 }>
@@ -23,9 +27,9 @@ export type CountSpace<Line> = Readonly<{
 /** Adds the lines of batches to a file, some at a time, each once; and raises lines to those of another store. */
 export function countSpace<Line>(
   database: Database,
-  { name, merging, writing, forget }: CountSpace<Line>,
+  { name, writing, forget }: CountSpace<Line>,
 ): CopiedCounts<Line> {
-  const merge = (isCopy: boolean): string => {
+  const merge = (isCopy: boolean, merging: Merging): string => {
     const all = Object.entries(merging).map(([column, how]) => {
       if (isCopy || how === 'max') return `"${column}" = max("${column}", excluded."${column}")`
       const before = how === 'sum' ? `"${column}" + ` : ''
@@ -33,7 +37,8 @@ export function countSpace<Line>(
     })
     return `ON CONFLICT DO UPDATE SET ${all.join(', ')}`
   }
-  const [addLine, raiseLine] = [writing(merge(false)), writing(merge(true))]
+  const addLine = writing((merging) => merge(false, merging))
+  const raiseLine = writing((merging) => merge(true, merging))
   const note = database.prepare('INSERT OR IGNORE INTO batches (id) VALUES (?)')
   const forgetBatches = database.prepare('DELETE FROM batches WHERE seq <= ?')
   const addSome = database.transaction((id: string, lines: readonly Line[]) => {

@@ -158,6 +158,16 @@ export const migrations: readonly string[] = [
   `ALTER TABLE orders RENAME TO commands;
    ALTER TABLE commands RENAME COLUMN leftAtMs TO atMs;
    ALTER TABLE ordersDone RENAME TO commandsDone;`,
+  `ALTER TABLE peaks RENAME COLUMN minute TO mostMinute;
+   ALTER TABLE peaks RENAME COLUMN used TO mostDay;
+   CREATE TABLE optionalPeaks (
+     day INTEGER NOT NULL,
+     id INTEGER NOT NULL,
+     name TEXT NOT NULL,
+     most INTEGER NOT NULL,
+     refused INTEGER NOT NULL,
+     PRIMARY KEY (day, id, name)
+   ) STRICT, WITHOUT ROWID;`,
 ]
 
 /** How long a change may wait for the lock of another process. */

@@ -1,6 +1,13 @@
 import { breathe } from '../../../../shared/breathe.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
-import type { PeakStore, QuotaDay } from '../../counts/peak-store.ts'
+import {
+  isWindowName,
+  memberName,
+  optionalWindows,
+  requiredWindows,
+  windowOf,
+} from '../../../../shared/windows.ts'
+import { blankDay, placeOf, type PeakStore, type QuotaDay } from '../../counts/peak-store.ts'
 import { rememberedDays } from '../../counts/tally-store.ts'
 import type { CopiedCounts } from '../copy-days.ts'
 import { answerOf } from './answer.ts'
@@ -9,11 +16,18 @@ import { countSpace } from './count-space.ts'
 /** Quotas that are read in one turn of the loop. */
 const quotasAtOnce = 250
 
-type PeakRow = readonly [id: number, ...numbers: [number, number, number, number, number]]
+/** The columns of the windows that are recorded always: `mostMinute` and `refusedByMinute` of a minute. */
+const mostColumns = requiredWindows.map(({ name }) => memberName('most', name))
+const refusedColumns = requiredWindows.map(({ name }) => memberName('refusedBy', name))
+const columns = [...mostColumns, ...refusedColumns]
+
+type PeakRow = readonly [id: number, ...numbers: number[]]
+type OptionalRow = readonly [id: number, name: string, most: number, refused: number]
 
 /**
  * Peaks in a SQLite file, which several processes may have open: a row a day and quota, in the order of the days, so that
- * writes touch the pages of one day only. Quotas have numbers there, because their names are longer than the row.
+ * writes touch the pages of one day only. Quotas have numbers there, because their names are longer than the row. Windows
+ * that few quotas have limited are in rows of their own, so that the others take no space for them.
  */
 export function embeddedPeaks(database: Database): PeakStore & CopiedCounts<QuotaDay> {
   const highestId = database.prepare<[], number | null>('SELECT max(id) FROM peakQuotas').pluck()
@@ -22,8 +36,12 @@ export function embeddedPeaks(database: Database): PeakStore & CopiedCounts<Quot
   )
   const some = database
     .prepare<[number, number, number], PeakRow>(
-      `SELECT id, day, minute, used, refusedByMinute, refusedByDay FROM peaks
-       WHERE day = ? AND id BETWEEN ? AND ?`,
+      `SELECT id, ${columns.join(', ')} FROM peaks WHERE day = ? AND id BETWEEN ? AND ?`,
+    )
+    .raw()
+  const optional = database
+    .prepare<[number, number, number], OptionalRow>(
+      'SELECT id, name, most, refused FROM optionalPeaks WHERE day = ? AND id BETWEEN ? AND ?',
     )
     .raw()
 
@@ -36,7 +54,7 @@ export function embeddedPeaks(database: Database): PeakStore & CopiedCounts<Quot
         const last = first + quotasAtOnce - 1
         const found = new Map<number, number[]>()
         for (let day = fromDay; day <= toDay; day++) {
-          for (const [id, ...numbers] of answerOf(() => some.all(day, first, last))) {
+          for (const [id, numbers] of daysAt(day, first, last)) {
             const others = found.get(id)
             if (others) others.push(...numbers)
             else found.set(id, numbers)
@@ -52,36 +70,77 @@ export function embeddedPeaks(database: Database): PeakStore & CopiedCounts<Quot
       }
     },
   }
+
+  function daysAt(day: number, first: number, last: number): Map<number, number[]> {
+    const found = new Map<number, number[]>()
+    for (const [id, ...stored] of answerOf(() => some.all(day, first, last))) {
+      const numbers = blankDay(day)
+      requiredWindows.forEach((window, i) => {
+        const place = placeOf(window)
+        numbers[place] = stored[i] ?? 0
+        numbers[place + 1] = stored[i + mostColumns.length] ?? 0
+      })
+      found.set(id, numbers)
+    }
+    for (const [id, name, most, refused] of answerOf(() => optional.all(day, first, last))) {
+      const numbers = found.get(id)
+      if (!numbers || !isWindowName(name)) continue
+      const place = placeOf(windowOf(name))
+      numbers[place] = most
+      numbers[place + 1] = refused
+    }
+    return found
+  }
 }
 
 function peakSpace(database: Database): CopiedCounts<QuotaDay> {
-  const forget = database.prepare('DELETE FROM peaks WHERE day <= ?')
+  const tables = ['peaks', 'optionalPeaks']
+  const forget = tables.map((table) => database.prepare(`DELETE FROM ${table} WHERE day <= ?`))
   const forgetQuotas = database.prepare('DELETE FROM peakQuotas WHERE lastDay <= ?')
   const keep = database.prepare(
-    `INSERT INTO peakQuotas (quota, lastDay) VALUES (@quota, @day)
+    `INSERT INTO peakQuotas (quota, lastDay) VALUES (?, ?)
      ON CONFLICT DO UPDATE SET lastDay = max(lastDay, excluded.lastDay)`,
   )
   // Quotas are looked through once a day.
   let newestDay = 0
   return countSpace<QuotaDay>(database, {
     name: 'peaks',
-    merging: { minute: 'max', used: 'max', refusedByMinute: 'sum', refusedByDay: 'sum' },
     writing: (merge) => {
-      const insert = database.prepare(
-        `INSERT INTO peaks SELECT @day, id, @minute, @used, @refusedByMinute, @refusedByDay
-         FROM peakQuotas WHERE quota = @quota AND lastDay >= @day ${merge}`,
+      const merged = merge(
+        Object.fromEntries([
+          ...mostColumns.map((column) => [column, 'max'] as const),
+          ...refusedColumns.map((column) => [column, 'sum'] as const),
+        ]),
       )
-      return (peak) => {
-        if (insert.run(peak).changes > 0) return
-        keep.run(peak)
-        insert.run(peak)
+      const insert = database.prepare(
+        `INSERT INTO peaks (day, id, ${columns.join(', ')})
+         SELECT ?, id, ${columns.map(() => '?').join(', ')}
+         FROM peakQuotas WHERE quota = ? AND lastDay >= ? ${merged}`,
+      )
+      const insertOptional = database.prepare(
+        `INSERT INTO optionalPeaks SELECT ?, id, ?, ?, ? FROM peakQuotas WHERE quota = ?
+         ${merge({ most: 'max', refused: 'sum' })}`,
+      )
+      return ({ quota, day, most, refused }) => {
+        const numbers = [most, refused].flatMap((by) =>
+          requiredWindows.map(({ name }) => by[name] ?? 0),
+        )
+        const write = (): number => insert.run(day, ...numbers, quota, day).changes
+        if (write() === 0) {
+          keep.run(quota, day)
+          write()
+        }
+        for (const { name } of optionalWindows) {
+          if (most[name] === undefined) continue
+          insertOptional.run(day, name, most[name], refused[name] ?? 0, quota)
+        }
       }
     },
     forget: (peaks) => {
       const newest = Math.max(...peaks.map(({ day }) => day))
       if (newest <= newestDay) return
       newestDay = newest
-      forget.run(newest - rememberedDays)
+      for (const each of forget) each.run(newest - rememberedDays)
       forgetQuotas.run(newest - rememberedDays)
     },
   })

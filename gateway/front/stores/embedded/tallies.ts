@@ -19,10 +19,10 @@ export function embeddedTallies(database: Database): TallyStore & CopiedCounts<T
   )
   const counts = countSpace<Tally>(database, {
     name: 'tallies',
-    merging: { count: 'sum', lastMs: 'max' },
     writing: (merge) => {
+      const merged = merge({ count: 'sum', lastMs: 'max' })
       const insert = database.prepare(
-        `INSERT INTO tallies VALUES (@day, @key, @what, @count, @lastMs) ${merge}`,
+        `INSERT INTO tallies VALUES (@day, @key, @what, @count, @lastMs) ${merged}`,
       )
       return (tally) => void insert.run(tally)
     },

@@ -25,10 +25,10 @@ export function embeddedTimeline(database: Database): TimelineStore {
   )
   const counts = countSpace<RefusedKey>(database, {
     name: 'refusals',
-    merging: { count: 'sum', limit: 'latest', used: 'max' },
     writing: (merge) => {
+      const merged = merge({ count: 'sum', limit: 'latest', used: 'max' })
       const insert = database.prepare(
-        `INSERT INTO refusals VALUES (@key, @minute, @code, @reason, @count, @limit, @used) ${merge}`,
+        `INSERT INTO refusals VALUES (@key, @minute, @code, @reason, @count, @limit, @used) ${merged}`,
       )
       return (refusal) => void insert.run(refusal)
     },

@@ -1,36 +1,42 @@
 -- Adds peaks of quotas: the highest count of each day stays, refusals are summed.
--- ARGV from the fourth on: the number of days that are kept; then for each peak: quota, day, minute, used, refused by
---       minute, refused by day
--- Fields: a quota: its newest day, and then for each day back from it ';minute used', with ' refused refused' behind
---         if it was refused, and nothing if it wasn't used
+-- ARGV from the fourth on: the number of days that are kept; then for each peak: field, day, the number of its windows;
+--       the most points used in each window; the refusals by each window
+-- Fields: a quota: its newest day, and then for each day back from it ';' and the most points of its required windows, with
+--         the refusals by each behind them if it was refused, and nothing if it wasn't used
+--         a window and a quota: the same of an optional window
 --         @: the day on which quotas that aren't used any more were last forgotten
 --include count-space.lua
 local kept = tonumber(ARGV[4])
 
-local function merged(part, i)
-  local minute, used, byMinute, byDay = tonumber(ARGV[i]), tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
-  local m, u, bm, bd = string.match(part, '^(%d+) (%d+) ?(%d*) ?(%d*)$')
-  if m then
-    minute, used = math.max(minute, tonumber(m)), math.max(used, tonumber(u))
-    byMinute, byDay = sum(byMinute, tonumber(bm) or 0), sum(byDay, tonumber(bd) or 0)
+local function merged(part, i, count)
+  local stored, numbers, refused = {}, {}, 0
+  for number in string.gmatch(part, '%d+') do stored[#stored + 1] = tonumber(number) end
+  for j = 1, 2 * count do
+    local number = tonumber(ARGV[i + j])
+    if j <= count then
+      number = math.max(number, stored[j] or 0)
+    else
+      number = sum(number, stored[j] or 0)
+      refused = refused + number
+    end
+    numbers[j] = string.format('%.0f', number)
   end
-  local text = string.format('%.0f %.0f', minute, used)
-  if byMinute + byDay == 0 then return text end
-  return text .. string.format(' %.0f %.0f', byMinute, byDay)
+  return table.concat(numbers, ' ', 1, refused > 0 and 2 * count or count)
 end
 
-local latest, quota, newest, parts = 0, nil, nil, nil
+local latest, field, newest, parts = 0, nil, nil, nil
 local function keep()
-  if quota then redis.call('HSET', hash, quota, string.format('%.0f', newest) .. parts) end
+  if field then redis.call('HSET', hash, field, string.format('%.0f', newest) .. parts) end
 end
-for i = 5, #ARGV, 6 do
-  local day = tonumber(ARGV[i + 1])
+local i = 5
+while i <= #ARGV do
+  local day, count = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
   latest = math.max(latest, day)
   -- In a copy, the days of one quota come together.
-  if ARGV[i] ~= quota then
+  if ARGV[i] ~= field then
     keep()
-    quota = ARGV[i]
-    newest, parts = string.match(redis.call('HGET', hash, quota) or '', '^(%d+)(.*)$')
+    field = ARGV[i]
+    newest, parts = string.match(redis.call('HGET', hash, field) or '', '^(%d+)(.*)$')
     if not newest then newest, parts = day, ';' end
   end
   local back = newest - day
@@ -38,10 +44,10 @@ for i = 5, #ARGV, 6 do
     -- Days without use lie between.
     parts = string.rep(';', math.min(-back, kept)) .. parts
     newest, back = day, 0
-    local from, count = 0, 0
-    while from and count <= kept do
+    local from, days = 0, 0
+    while from and days <= kept do
       from = string.find(parts, ';', from + 1, true)
-      count = count + 1
+      days = days + 1
     end
     if from then parts = string.sub(parts, 1, from - 1) end
   end
@@ -56,8 +62,9 @@ for i = 5, #ARGV, 6 do
       from = following
     end
     local to = string.find(parts, ';', from + 1, true) or #parts + 1
-    parts = string.sub(parts, 1, from) .. merged(string.sub(parts, from + 1, to - 1), i + 2) .. string.sub(parts, to)
+    parts = string.sub(parts, 1, from) .. merged(string.sub(parts, from + 1, to - 1), i + 2, count) .. string.sub(parts, to)
   end
+  i = i + 3 + 2 * count
 end
 keep()
 

@@ -1,5 +1,18 @@
 import { breathe } from '../../../../shared/breathe.ts'
-import type { PeakStore, QuotaDay, QuotaPeaks } from '../../counts/peak-store.ts'
+import {
+  optionalWindows,
+  requiredWindows,
+  windows,
+  type Window,
+} from '../../../../shared/windows.ts'
+import {
+  blankDay,
+  numbersPerDay,
+  placeOf,
+  type PeakStore,
+  type QuotaDay,
+  type QuotaPeaks,
+} from '../../counts/peak-store.ts'
 import { rememberedDays } from '../../counts/tally-store.ts'
 import type { CopiedCounts } from '../copy-days.ts'
 import { countSpace } from './count-space.ts'
@@ -14,6 +27,13 @@ const keepSeconds = (rememberedDays + 1) * 86_400
 
 /** Groups that are asked for at once: their answers may come in one turn of the loop, some 1.5 ms each. */
 const groupsAtOnce = 2
+
+/** The windows of a field, and the beginning of its name before the quota. */
+type Part = Readonly<{ prefix: string; windows: readonly Window[]; places: readonly number[] }>
+
+/** The parts of a quota: the required windows in one field, and each optional one in a field of its own where it was limited. */
+const ofRequired = partOf('', requiredWindows)
+const ofOptional = optionalWindows.map((window) => partOf(`${window.name} `, [window]))
 
 /**
  * Peaks in Redis: quotas in groups, a hash each, and all days of a quota in one text, because a name for each day would
@@ -33,7 +53,12 @@ export function redisPeaks(options: RedisOptions): PeakStore & CopiedCounts<Quot
       file: 'peaks-add.lua',
       hashOf: ({ quota }) => peakHash(prefix, quota),
       keepSeconds: () => keepSeconds,
-      argsOf: (peaks) => [rememberedDays, ...peaks.flatMap(numbersOf)],
+      argsOf: (peaks) => [
+        rememberedDays,
+        ...[ofRequired, ...ofOptional].flatMap((part) =>
+          peaks.flatMap((peak) => lineOf(part, peak)),
+        ),
+      ],
     }),
 
     async *list(fromDay, toDay) {
@@ -57,58 +82,103 @@ export function redisPeaks(options: RedisOptions): PeakStore & CopiedCounts<Quot
   }
 
   async function quotasIn(group: number, fromDay: number, toDay: number): Promise<QuotaPeaks[]> {
-    // A scan may give a quota twice, while its hash grows.
-    const found = new Map<string, QuotaPeaks>()
+    // A scan may give a quota twice, while its hash grows, and an optional window before the others.
+    const found = new Map<string, number[]>()
+    const optional: (readonly [part: Part, field: string, value: string])[] = []
     const readFrom = (cursor: string) => read(hashOf(group), fromDay, cursor, fieldsAtOnce)
     for await (const fields of fieldsOf(readFrom)) {
-      for (const [quota, value] of fields) {
-        const numbers = numbersIn(value, fromDay, toDay)
-        if (numbers.length > 0) found.set(quota, { quota, numbers })
+      for (const [field, value] of fields) {
+        const part = ofOptional.find(({ prefix }) => field.startsWith(prefix))
+        if (part) optional.push([part, field, value])
+        else found.set(field, requiredIn(value, fromDay, toDay))
       }
       await breathe()
     }
-    return [...found.values()]
+    for (const [part, field, value] of optional) {
+      const numbers = found.get(field.slice(part.prefix.length))
+      if (numbers) addOptional(numbers, part, value)
+    }
+    return [...found].flatMap(([quota, numbers]) =>
+      numbers.length > 0 ? [{ quota, numbers }] : [],
+    )
   }
 }
 
-function numbersOf({ quota, day, minute, used, refusedByMinute, refusedByDay }: QuotaDay) {
-  return [quota, day, minute, used, refusedByMinute, refusedByDay]
+function partOf(prefix: string, some: readonly Window[]): Part {
+  return { prefix, windows: some, places: some.map(placeOf) }
+}
+
+/** The arguments for a part of a peak; none for a window that wasn't recorded. */
+function lineOf({ windows, prefix }: Part, { quota, day, most, refused }: QuotaDay) {
+  const isRecorded = windows.some(({ name, isRequired }) => isRequired || most[name] !== undefined)
+  if (!isRecorded) return []
+  const numbers = [most, refused].flatMap((by) => windows.map(({ name }) => by[name] ?? 0))
+  return [`${prefix}${quota}`, day, windows.length, ...numbers]
 }
 
 /** The characters between days, and between the numbers of a day. */
 const [semicolon, space, zero] = [59, 32, 48]
 
+/** Takes the numbers of a day, of which the first `count` count. */
+type TakeDay = (day: number, numbers: readonly number[], count: number) => void
+
 /**
- * The numbers of a stored text, which peaks-add.lua describes. Read digit by digit: splitting takes 30 times as long, 3 s
- * for two weeks of 100,000 quotas.
+ * Reads a stored text, which peaks-add.lua describes, digit by digit: splitting takes 30 times as long, 3 s for two weeks of
+ * 100,000 quotas.
  */
-function numbersIn(text: string, fromDay: number, toDay: number): number[] {
-  const found: number[] = []
+function readDays(text: string, take: TakeDay): void {
+  const numbers: number[] = windows.flatMap(() => [0, 0])
   const end = text.indexOf(';')
   let day = Number(text.slice(0, end))
-  let [count, number, minute, used, byMinute] = [0, 0, 0, 0, 0]
+  let [count, number] = [0, 0]
   for (let i = end + 1; i <= text.length; i++) {
     const code = i < text.length ? text.charCodeAt(i) : semicolon
     if (code !== semicolon && code !== space) {
       number = number * 10 + code - zero
       continue
     }
-    if (code === space) {
-      if (count === 0) minute = number
-      else if (count === 1) used = number
-      else byMinute = number
-      count++
-    } else {
-      const isAsked = day >= fromDay && day <= toDay
-      // A day that was refused has two more numbers.
-      if (isAsked && count === 1) found.push(day, minute, number, 0, 0)
-      else if (isAsked && count > 1) found.push(day, minute, used, byMinute, number)
-      count = 0
-      day--
-    }
+    numbers[count++] = number
     number = 0
+    if (code === space) continue
+    if (count > 1 || text.charCodeAt(i - 1) !== semicolon) take(day, numbers, count)
+    count = 0
+    day--
   }
+}
+
+function requiredIn(text: string, fromDay: number, toDay: number): number[] {
+  const found: number[] = []
+  readDays(text, (day, numbers, count) => {
+    if (day < fromDay || day > toDay) return
+    found.push(...blankDay(day))
+    setDay(found, found.length - numbersPerDay, ofRequired, numbers, count)
+  })
   return found
+}
+
+/** Adds an optional window to the days of its quota. */
+function addOptional(found: number[], part: Part, text: string): void {
+  readDays(text, (day, numbers, count) => {
+    for (let at = 0; at < found.length; at += numbersPerDay) {
+      if (found[at] === day) setDay(found, at, part, numbers, count)
+    }
+  })
+}
+
+/** A day that was refused has the refusals behind the points. */
+function setDay(
+  found: number[],
+  at: number,
+  { places }: Part,
+  numbers: readonly number[],
+  count: number,
+): void {
+  for (let i = 0; i < places.length; i++) {
+    const place = at + (places[i] ?? 0)
+    const refusedAt = places.length + i
+    found[place] = numbers[i] ?? 0
+    found[place + 1] = refusedAt < count ? (numbers[refusedAt] ?? 0) : 0
+  }
 }
 
 /** The name of the hash that a quota is in. */

@@ -53,7 +53,7 @@ function countUntil(sorted: readonly LoggedRequest[], untilMs: number): number {
  * in the order of their lines.
  */
 function inOrder(a: LoggedRequest, b: LoggedRequest): number {
-  return a.orderMs - b.orderMs || a.minuteUsed - b.minuteUsed || rank(a) - rank(b)
+  return a.orderMs - b.orderMs || a.usedInShortest - b.usedInShortest || rank(a) - rank(b)
 }
 
 function rank({ verdict, cost }: LoggedRequest): number {

@@ -2,7 +2,7 @@ import { instantFrom } from '../../../../shared/units.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
 import { csvFields, noObject, objectFrom } from '../../../front/keys/rows.ts'
 import type { Decision } from '../../../front/limits/step.ts'
-import { minuteMs } from '../../../../shared/windows.ts'
+import { endsAtMs, numberAt, shortest } from '../../../../shared/windows.ts'
 
 /** A request as a log tells of it. */
 export type LoggedRequest = Readonly<{
@@ -10,8 +10,8 @@ export type LoggedRequest = Readonly<{
   atMs: number
   /** Its place among others: later than `atMs` if a gateway refused it from memory, by its estimate of the store's time. */
   orderMs: number
-  /** The points that its minute had used then: the order of decisions in one millisecond. */
-  minuteUsed: number
+  /** The points that its shortest steady window had used then: the order of decisions in one millisecond. */
+  usedInShortest: number
   /** When its answer ended: the order of the lines in a log of ours. */
   endMs: number
   key: string
@@ -99,9 +99,9 @@ function ownRequest(value: Members): LoggedRequest | LeftOut {
   const atMs = typeof decidedAt === 'number' ? decidedAt : Math.floor(time - ms)
   const ofPlan = typeof plan === 'string' ? plan : undefined
   const orderMs = value['decidedBy'] === 'memory' ? orderFrom(atMs, verdict) : atMs
-  const minuteUsed = Number(value['minuteUsed'] ?? 0)
+  const usedInShortest = Number(value[`${shortest.name}Used`] ?? 0)
   const isGivenBack = Boolean(givenBack)
-  const about = { key, plan: ofPlan, minuteUsed, cost, asked, verdict, isGivenBack }
+  const about = { key, plan: ofPlan, usedInShortest, cost, asked, verdict, isGivenBack }
   return { atMs, orderMs, endMs: time, ...about }
 }
 
@@ -115,11 +115,11 @@ function askedBy({ method, path }: Members): LoggedRequest['asked'] {
 /** A gateway's estimate of the store's time is behind by at most this. */
 const mostBehindMs = 250
 
-/** A refusal from memory comes after the decision that it repeats; for a limit, in the same minute. */
+/** A refusal from memory comes after the decision that it repeats; for a limit, in the same window. */
 function orderFrom(atMs: number, verdict: LoggedRequest['verdict']): number {
   const latestMs = atMs + mostBehindMs
   if (verdict === 'banned') return latestMs
-  return Math.min(latestMs, (Math.floor(atMs / minuteMs) + 1) * minuteMs - 1)
+  return Math.min(latestMs, endsAtMs(shortest, numberAt(shortest, atMs)) - 1)
 }
 
 /** The verdicts behind the codes of a log. Any other code of a decided request came after it was admitted. */
@@ -164,7 +164,7 @@ function foreignRequest(
   const points = cost === undefined || cost === null || cost === '' ? 1 : Number(cost)
   if (!isCost(points)) throw new KeyMistake(`"${columns.cost}" must be a whole number from 0 up`)
   if (points === 0) return 'free'
-  const plain = { plan: undefined, minuteUsed: 0, asked: undefined, verdict: undefined }
+  const plain = { plan: undefined, usedInShortest: 0, asked: undefined, verdict: undefined }
   return {
     atMs,
     orderMs: atMs,

@@ -2,8 +2,8 @@ import type { Config, OwnPaths } from '../../../front/config/config.ts'
 import type { Key } from '../../../front/keys/key.ts'
 import { settingsAt } from '../../../front/keys/temporary.ts'
 import type { Counters } from '../../../front/limits/counters.ts'
-import { limitOf } from '../../../front/limits/limits.ts'
-import { byWindow, windows, type WindowName } from '../../../../shared/windows.ts'
+import { limitOf, recordedWith } from '../../../front/limits/limits.ts'
+import { byWindow, windows, type Window, type WindowName } from '../../../../shared/windows.ts'
 import { decisiveWindow } from '../../../front/limits/headers.ts'
 import { effectiveLimits } from '../../../front/limits/plan.ts'
 import {
@@ -64,6 +64,8 @@ type ReplayedQuota = {
 export class Replay {
   readonly keys = new Map<string, Outcomes>()
   readonly plans = new Map<string, Outcomes>()
+  /** The windows that any plan limits, and the required ones. */
+  readonly limited: readonly Window[]
   readonly agreement: Agreement = { of: 0, same: 0, first: undefined }
   readonly #rules: ReplayRules
   readonly #costByRoute: CostOf
@@ -71,6 +73,9 @@ export class Replay {
 
   constructor(rules: ReplayRules) {
     this.#rules = rules
+    this.limited = recordedWith(
+      ...[...rules.plans.values()].map(({ limits }) => (limits === 'custom' ? undefined : limits)),
+    )
     this.#costByRoute = costsBy(rules)
   }
 

@@ -1,3 +1,4 @@
+import { windows, type ByName, type Window } from '../../../../shared/windows.ts'
 import type { LeftOut } from './logged-request.ts'
 import { noOutcomes, type Outcomes, type Replay } from './replay.ts'
 import type { Simulation } from './simulation.ts'
@@ -6,7 +7,8 @@ import { windowMs } from './by-time.ts'
 /** The outcomes of a plan's or a key's requests. */
 export type OutcomesView = Readonly<{
   admitted: number
-  refused: Readonly<{ minute: number; day: number; ban: number; forbidden: number }>
+  /** By window: the required ones, and those that are limited. */
+  refused: Readonly<ByName<number> & { ban: number; forbidden: number }>
   bans: number
   firstRefusal: string | null
 }>
@@ -42,13 +44,14 @@ export type SimulationView = Readonly<{
 export function simulationView(simulation: Simulation, limit: number): SimulationView {
   const { counts, requests, planless, fromMs, toMs, keys, replay, against } = simulation
   const { lines, ...leftOut } = counts
+  const shown = shownWindows(against ? [replay, against] : [replay])
   const refused = [...keys.keys()]
     .map((id) => ({ id, count: refusalsOf(replay, id) + (against ? refusalsOf(against, id) : 0) }))
     .filter(({ count }) => count > 0)
     .sort((a, b) => b.count - a.count || (a.id < b.id ? -1 : 1))
   const sides = (outcomesOf: (replay: Replay) => Outcomes | undefined): Sides => ({
-    config: outcomesView(outcomesOf(replay)),
-    against: against ? outcomesView(outcomesOf(against)) : null,
+    config: outcomesView(shown, outcomesOf(replay)),
+    against: against ? outcomesView(shown, outcomesOf(against)) : null,
   })
   const plans = new Set([...replay.plans.keys(), ...(against?.plans.keys() ?? [])])
   return {
@@ -73,14 +76,26 @@ export function simulationView(simulation: Simulation, limit: number): Simulatio
 }
 
 function refusalsOf({ keys }: Replay, id: string): number {
-  const { minute, day, ban, forbidden } = keys.get(id) ?? noOutcomes()
-  return minute + day + ban + forbidden
+  const { ban, forbidden, ...byWindow } = keys.get(id) ?? noOutcomes()
+  return windows.reduce((sum, { name }) => sum + byWindow[name], ban + forbidden)
 }
 
-function outcomesView(outcomes = noOutcomes()): OutcomesView {
-  const { admitted, minute, day, ban, forbidden, bans, firstRefusalMs } = outcomes
+/** Keys may have limits of their own in windows that no plan limits. */
+function shownWindows(replays: readonly Replay[]): readonly Window[] {
+  return windows.filter((window) =>
+    replays.some(
+      ({ limited, plans }) =>
+        limited.includes(window) || [...plans.values()].some((plan) => plan[window.name] > 0),
+    ),
+  )
+}
+
+function outcomesView(shown: readonly Window[], outcomes = noOutcomes()): OutcomesView {
+  const { admitted, ban, forbidden, bans, firstRefusalMs } = outcomes
   const firstRefusal = firstRefusalMs === undefined ? null : iso(firstRefusalMs)
-  return { admitted, refused: { minute, day, ban, forbidden }, bans, firstRefusal }
+  const ofWindows = Object.fromEntries(shown.map(({ name }) => [name, outcomes[name]]))
+  const refused = { ...(ofWindows as ByName<number>), ban, forbidden }
+  return { admitted, refused, bans, firstRefusal }
 }
 
 function agreementView({ agreement: { of, same, first } }: Replay): AgreementView {

@@ -1,6 +1,8 @@
 import { previewPlan } from '../../foresight/preview.ts'
 import type { Plan } from '../../../front/limits/plan.ts'
+import { limitOf } from '../../../front/limits/limits.ts'
 import { limitFrom, type LimitSettings } from '../../../front/limits/limit-settings.ts'
+import { byLimit, limitNames, type Window } from '../../../../shared/windows.ts'
 import { limit, quotaCount } from '../kinds.ts'
 import { operation, WrongInput } from '../operation.ts'
 import { dayRange } from '../parameters.ts'
@@ -14,6 +16,10 @@ const listLength = {
   defaultText: String(listedQuotas),
 } as const
 
+function limitThen({ each }: Window) {
+  return { kind: limit, value: 'N', help: `the points ${each} then, or unlimited` } as const
+}
+
 export const previewLimits = operation({
   name: 'plans preview',
   at: ['POST /admin/plans/{name}/preview'],
@@ -21,17 +27,16 @@ export const previewLimits = operation({
   details: 'A limit that is left out stays as it is. Nothing changes.',
   parameters: {
     name: planName,
-    perMinute: { kind: limit, value: 'N', help: 'the points a minute then, or unlimited' },
-    perDay: { kind: limit, value: 'N', help: 'the points a day then, or unlimited' },
+    ...byLimit(limitThen),
     days: recentDays,
     limit: listLength,
   },
-  needsOneOf: ['perMinute', 'perDay'],
+  needsOneOf: limitNames,
   role: 'read',
   readsMuch: () => true,
-  run: async ({ config, stores, clock, flush }, { name, perMinute, perDay, days, limit }) => {
+  run: async ({ config, stores, clock, flush }, { name, days, limit, ...limits }) => {
     const now = planOf(config, name)
-    const then = changedPlan(now, { perMinute, perDay })
+    const then = changedPlan(now, limits)
     await flush()
     const range = dayRange(days, clock)
     return previewPlan(stores(), { name, now, then, ...range, nowMs: clock(), limit })
@@ -40,16 +45,11 @@ export const previewLimits = operation({
   text: previewText,
 })
 
-function changedPlan(plan: Plan, { perMinute, perDay }: LimitSettings): Plan {
+function changedPlan(plan: Plan, changed: LimitSettings): Plan {
   const { limits } = plan
   if (limits === 'custom') {
     throw new WrongInput(`the plan ${plan.name} has no limits: each of its keys brings its own`)
   }
-  return {
-    ...plan,
-    limits: {
-      perMinute: limitFrom(perMinute) ?? limits.perMinute,
-      perDay: limitFrom(perDay) ?? limits.perDay,
-    },
-  }
+  const then = byLimit((window) => limitFrom(changed[window.limit]) ?? limitOf(limits, window))
+  return { ...plan, limits: then }
 }

@@ -1,18 +1,20 @@
-import type { HitQuota, PlanPreview, RefusedQuota } from '../../foresight/preview.ts'
-import type { LimitsView } from '../../foresight/views.ts'
+import type { HitQuota, Peaks, PlanPreview, RefusedQuota } from '../../foresight/preview.ts'
+import { limitIn, windowsOf, type LimitsView } from '../../foresight/views.ts'
 import { csvText } from '../../../../shared/csv-text.ts'
+import { memberName, type Window } from '../../../../shared/windows.ts'
 import { aligned } from '../table.ts'
 
 /** A preview for people: a summary, who is hit, who was refused, and what it can't tell. */
 export function previewText(preview: PlanPreview): string {
   const { hit, hitQuotas, refused, refusedQuotas, unsaid } = preview
+  const shown = windowsOf([preview.now, preview.then])
   const parts = [
     summary(preview),
-    ...(hit.length > 0 ? [hitTable(hit) + leftOut(hitQuotas - hit.length)] : []),
+    ...(hit.length > 0 ? [hitTable(hit, shown) + leftOut(hitQuotas - hit.length)] : []),
     ...(refused.length > 0
       ? [
           'Refused by the limits that would be raised:\n' +
-            refusedTable(refused) +
+            refusedTable(refused, shown) +
             leftOut(refusedQuotas - refused.length),
         ]
       : []),
@@ -39,20 +41,19 @@ export function changeText({
   if (typeof now === 'string' || typeof then === 'string') {
     return `${plan} ${limitsText(now)} → ${limitsText(then)}`
   }
-  const changes = [
-    ...(now.perMinute === then.perMinute
-      ? []
-      : [`${counted(now.perMinute)} → ${counted(then.perMinute)} a minute`]),
-    ...(now.perDay === then.perDay
-      ? []
-      : [`${counted(now.perDay)} → ${counted(then.perDay)} a day`]),
-  ]
+  const changes = windowsOf([now, then]).flatMap(({ limit, each }) => {
+    const [before, after] = [limitIn(now, limit), limitIn(then, limit)]
+    return before === after ? [] : [`${counted(before)} → ${counted(after)} ${each}`]
+  })
   return `${plan} ${changes.length > 0 ? changes.join(', ') : 'as it is'}`
 }
 
-function limitsText(limits: LimitsView): string {
+/** Limits in words, such as `60 a minute, 1,000 a day`. */
+export function limitsText(limits: LimitsView): string {
   if (typeof limits === 'string') return limits
-  return `${counted(limits.perMinute)} a minute, ${counted(limits.perDay)} a day`
+  return windowsOf([limits])
+    .map(({ limit, each }) => `${counted(limitIn(limits, limit))} ${each}`)
+    .join(', ')
 }
 
 function counted(number: number | 'unlimited'): string {
@@ -63,41 +64,41 @@ function leftOut(count: number): string {
   return count > 0 ? `\n… and ${counted(count)} more (--limit lists more)` : ''
 }
 
-const heads = ['NAME', 'PLAN', 'QUOTA', 'DAYS', 'HIT', 'HIGHEST MINUTE', 'HIGHEST DAY']
+function headsFor(shown: readonly Window[], days: string): string[] {
+  const highest = shown.map(({ name }) => `HIGHEST ${name.toUpperCase()}`)
+  return ['NAME', 'PLAN', 'QUOTA', 'DAYS', days, ...highest]
+}
 
-function hitTable(hit: readonly HitQuota[]): string {
+function hitTable(hit: readonly HitQuota[], shown: readonly Window[]): string {
   const rows = hit.map((each) => [
-    ...cells(each, each.daysHit.length),
+    ...cells(each, each.daysHit.length, shown),
     each.refusedNow ? 'refused now' : '',
   ])
-  return aligned([[...heads, 'NOW'], ...rows])
+  return aligned([[...headsFor(shown, 'HIT'), 'NOW'], ...rows])
 }
 
-function refusedTable(refused: readonly RefusedQuota[]): string {
+function refusedTable(refused: readonly RefusedQuota[], shown: readonly Window[]): string {
   const rows = refused.map((each) => [
-    ...cells(each, each.daysRefused.length),
-    counted(each.refused.minute),
-    counted(each.refused.day),
+    ...cells(each, each.daysRefused.length, shown),
+    ...shown.map(({ name }) => counted(each.refused[name] ?? 0)),
   ])
-  const named = heads.map((head) => (head === 'HIT' ? 'REFUSED ON' : head))
-  return aligned([[...named, 'BY MINUTE', 'BY DAY'], ...rows])
+  const by = shown.map(({ name }) => `BY ${name.toUpperCase()}`)
+  return aligned([[...headsFor(shown, 'REFUSED ON'), ...by], ...rows])
 }
 
-function cells(held: HitQuota | RefusedQuota, days: number): string[] {
-  const { name, plan, quota, peakMinute, peakDay } = held
-  return [
-    name,
-    plan,
-    quota,
-    counted(held.days),
-    counted(days),
-    counted(peakMinute),
-    counted(peakDay),
-  ]
+function cells(held: HitQuota | RefusedQuota, days: number, shown: readonly Window[]): string[] {
+  const { name, plan, quota } = held
+  const highest = shown.map((window) => counted(peakOf(held, window)))
+  return [name, plan, quota, counted(held.days), counted(days), ...highest]
+}
+
+function peakOf(held: Peaks, { name }: Window): number {
+  return held[memberName('peak', name)] ?? 0
 }
 
 /** The quotas that are hit, for letters. */
 export function previewCsv(previews: readonly PlanPreview[]): string {
+  const shown = windowsOf(previews.flatMap(({ now, then }) => [now, then]))
   const rows = previews.flatMap(({ hit }) =>
     hit.map((each) => [
       each.plan,
@@ -108,12 +109,11 @@ export function previewCsv(previews: readonly PlanPreview[]): string {
       each.days,
       each.daysHit.length,
       each.daysHit.join(' '),
-      each.peakMinute,
-      each.peakDay,
+      ...shown.map((window) => peakOf(each, window)),
       each.refusedNow,
     ]),
   )
-  const names =
-    'plan,quota,key,name,account,days,days_hit,dates_hit,peak_minute,peak_day,refused_now'
-  return csvText(names.split(','), rows)
+  const about = ['plan', 'quota', 'key', 'name', 'account', 'days', 'days_hit', 'dates_hit']
+  const peaks = shown.map(({ name }) => `peak_${name}`)
+  return csvText([...about, ...peaks, 'refused_now'], rows)
 }

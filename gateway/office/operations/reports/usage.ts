@@ -1,3 +1,4 @@
+import { windowNames } from '../../../../shared/windows.ts'
 import { usage, type Usage } from '../../../front/counts/usage.ts'
 import { Listed } from '../listed.ts'
 import { operation } from '../operation.ts'
@@ -59,8 +60,8 @@ function table(usages: readonly Usage[]): string {
 }
 
 /** Which windows were used up, beside the number of refusals by a limit. */
-function windowsText(code: string, { minute, day }: Usage['windows']): string {
-  if (code !== 'rate_limit_exceeded' || minute + day === 0) return ''
-  const parts = [...(minute > 0 ? [`${minute} minute`] : []), ...(day > 0 ? [`${day} day`] : [])]
-  return ` (${parts.join(', ')})`
+function windowsText(code: string, windows: Usage['windows']): string {
+  if (code !== 'rate_limit_exceeded') return ''
+  const parts = windowNames.flatMap((name) => (windows[name] ? [`${windows[name]} ${name}`] : []))
+  return parts.length > 0 ? ` (${parts.join(', ')})` : ''
 }

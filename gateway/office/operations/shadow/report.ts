@@ -1,8 +1,14 @@
 import { timeText } from '../../../../shared/times.ts'
-import { shadowCsv, shadowReport, type ShadowReport } from '../../foresight/shadows.ts'
+import {
+  shadowCsv,
+  shadowedWindows,
+  shadowReport,
+  type ShadowReport,
+} from '../../foresight/shadows.ts'
 import { operation } from '../operation.ts'
 import { dayRange, textOf } from '../parameters.ts'
 import { planOf, recentDays } from '../plans/parameters.ts'
+import { limitsText } from '../plans/texts.ts'
 import { aligned } from '../table.ts'
 
 export const reportShadow = operation({
@@ -25,28 +31,29 @@ export const reportShadow = operation({
 })
 
 const legend =
-  'BY MINUTE, BY DAY: requests that were let in, and that this window of the shadow would have refused. OF: all that were ' +
-  'let in. FIRST, LAST: the first and the last of those that it would have refused.'
+  'requests that were let in, and that this window of the shadow would have refused. OF: all that were let in. ' +
+  'FIRST, LAST: the first and the last of those that it would have refused.'
 
 /** The report for people, with the meaning of its columns. */
-export function reportText({ shadows, keys }: ShadowReport): string {
+export function reportText(report: ShadowReport): string {
+  const { shadows, keys } = report
   if (shadows.length === 0) return 'No plan has shadow limits.'
-  const summaries = shadows.map(({ plan, shadow, hash }) => {
-    const limits = `${shadow.perMinute} a minute, ${shadow.perDay} a day`
-    return `${plan}: shadow of ${limits} (${hash})`
-  })
+  const summaries = shadows.map(
+    ({ plan, shadow, hash }) => `${plan}: shadow of ${limitsText(shadow)} (${hash})`,
+  )
   if (keys.length === 0) return `${summaries.join('\n')}\n\nThey would have refused nothing.`
+  const shown = shadowedWindows(report)
   const rows = keys.map(({ key, name, account = '', plan, refused, of, first, last }) => [
     key,
     name,
     account,
     plan,
-    String(refused.minute),
-    String(refused.day),
+    ...shown.map((window) => String(refused[window] ?? 0)),
     String(of),
     first,
     timeText(Date.parse(last)),
   ])
-  const heads = ['ID', 'NAME', 'ACCOUNT', 'PLAN', 'BY MINUTE', 'BY DAY', 'OF', 'FIRST', 'LAST']
-  return `${summaries.join('\n')}\n\n${aligned([heads, ...rows])}\n\n${legend}`
+  const by = shown.map((window) => `BY ${window.toUpperCase()}`)
+  const heads = ['ID', 'NAME', 'ACCOUNT', 'PLAN', ...by, 'OF', 'FIRST', 'LAST']
+  return `${summaries.join('\n')}\n\n${aligned([heads, ...rows])}\n\n${by.join(', ')}: ${legend}`
 }

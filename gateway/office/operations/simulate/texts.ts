@@ -1,4 +1,5 @@
 import { timeText } from '../../../../shared/times.ts'
+import { windowNames, type WindowName } from '../../../../shared/windows.ts'
 import type {
   AgreementView,
   OutcomesView,
@@ -14,13 +15,15 @@ export function simulationText(simulated: Simulated): string {
   const { config, against, agrees, plans, keys, refusedKeys, unsaid } = simulated
   if (plans.length === 0) return `${summary(simulated)}\n\n${unsaid.join('\n')}`
   const names = against === null ? [] : [`Numbers are of ${against} → ${config}.`]
-  const planRows = plans.map(({ plan, ...sides }) => [plan, ...cells(sides)])
+  const shown = windowNames.filter((name) => plans[0]?.config.refused[name] !== undefined)
+  const heads = headsOf(shown)
+  const planRows = plans.map(({ plan, ...sides }) => [plan, ...cells(sides, shown)])
   const keyRows = keys.map(({ key, name, account, plan, ...sides }) => [
     key,
     name ?? '',
     account ?? '',
     plan,
-    ...cells(sides),
+    ...cells(sides, shown),
   ])
   const more = refusedKeys - keys.length
   return [
@@ -39,7 +42,10 @@ export function simulationText(simulated: Simulated): string {
   ].join('\n\n')
 }
 
-const heads = ['ADMITTED', 'BY MINUTE', 'BY DAY', 'BY BAN', '403', 'BANS', 'FIRST REFUSAL']
+function headsOf(shown: readonly WindowName[]): string[] {
+  const refused = [...shown, 'ban'].map((name) => `BY ${name.toUpperCase()}`)
+  return ['ADMITTED', ...refused, '403', 'BANS', 'FIRST REFUSAL']
+}
 
 function summary({ lines, requests, allKeys, leftOut, from, to }: Simulated): string {
   const time = from && to ? `, ${when(from)} to ${when(to)}` : ''
@@ -64,21 +70,25 @@ function agreementText(file: string, agreement: AgreementView): string[] {
 }
 
 /** The outcomes in both files, such as `900 → 800` where they differ. */
-function cells({
-  config,
-  against,
-}: Readonly<{ config: OutcomesView; against: OutcomesView | null }>): string[] {
-  const after = outcomeCells(config)
-  const before = against && outcomeCells(against)
+function cells(
+  { config, against }: Readonly<{ config: OutcomesView; against: OutcomesView | null }>,
+  shown: readonly WindowName[],
+): string[] {
+  const after = outcomeCells(config, shown)
+  const before = against && outcomeCells(against, shown)
   return after.map((cell, i) => {
     const former = before?.[i] ?? cell
     return former === cell ? cell : `${former || '-'} → ${cell || '-'}`
   })
 }
 
-function outcomeCells({ admitted, refused, bans, firstRefusal }: OutcomesView): string[] {
-  const { minute, day, ban, forbidden } = refused
-  const numbers = [admitted, minute, day, ban, forbidden, bans].map(counted)
+function outcomeCells(
+  { admitted, refused, bans, firstRefusal }: OutcomesView,
+  shown: readonly WindowName[],
+): string[] {
+  const { ban, forbidden } = refused
+  const byWindow = shown.map((name) => refused[name] ?? 0)
+  const numbers = [admitted, ...byWindow, ban, forbidden, bans].map(counted)
   return [...numbers, firstRefusal === null ? '' : when(firstRefusal)]
 }
 
