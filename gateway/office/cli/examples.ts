@@ -42,6 +42,10 @@ export const examples: Readonly<Record<string, readonly [string, string]>> = {
     'tollgate quota grant Acme --day 5000 --note "runaway job"',
     'tollgate quota grant Acme --minute 100',
   ],
+  'quota month': [
+    'tollgate quota month Acme --from 15',
+    'tollgate quota month k3yVb0TQnW8d --from 1 --by alice',
+  ],
   'usage export': [
     'tollgate usage export --from 2026-11-01 --to 2026-11-30 --csv',
     'tollgate usage export --by route',

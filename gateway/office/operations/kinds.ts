@@ -46,6 +46,9 @@ export const lineCount = wholeNumber(1, 10_000)
 /** The points of a grant. */
 export const points = wholeNumber(1, 999_999_999)
 
+/** The day on which the months of a quota begin: one that every month has. */
+export const dayOfMonth = wholeNumber(1, 28)
+
 /** The number of keys on a page. */
 export const pageSize = wholeNumber(1, 1_000)
 

@@ -8,11 +8,12 @@ local function withPoints(past, day, points, today)
   return sum > 0 and others .. format('%.0f,%.0f;', day, sum) or others
 end
 
--- How long a quota lasts: until its steady windows end, and a caller's until the ledger has its day.
+-- How long a quota lasts: until its steady windows end, and a caller's until the ledger has its day, or for years.
 local function lifetime(counters, isOfCaller)
   local lasts = (counters.day + 1) * dayMs - now
   if not isOfCaller then return lasts end
-  lasts = lasts + 3 * dayMs
+  -- Nothing else knows that months begin on another day. The numbers are those of keep-until.ts.
+  lasts = lasts + (counters.from + 0 == 1 and 3 or 3650) * dayMs
   for _, window in ipairs(steady) do
     local _, following = numberAt(window, now, counters.from)
     lasts = math.max(lasts, following * (window.lengthMs > 0 and window.lengthMs or dayMs) - now)

@@ -2,7 +2,7 @@ import { byLimit, windows, type LimitName } from '../../../../shared/windows.ts'
 import type { KeyChanges } from '../../../front/keys/settings.ts'
 import type { Ends } from '../../../front/keys/temporary.ts'
 import { WrongInput } from '../operation.ts'
-import { anyText, end, limit, ofText, yesOrNo, type TimeAt } from '../kinds.ts'
+import { anyText, dayOfMonth, end, limit, ofText, yesOrNo, type TimeAt } from '../kinds.ts'
 import type { Given } from '../parameter.ts'
 import { textOf } from '../parameters.ts'
 
@@ -55,6 +55,13 @@ const note = textOf('TEXT', 'anything worth knowing')
 const test = {
   kind: yesOrNo,
   help: 'a test key: lets its owner simulate refusals, by X-Gateway-Act; this can’t be changed later',
+} as const
+
+/** The day on which the months of a key's quota begin. */
+export const monthFrom = {
+  kind: dayOfMonth,
+  value: 'DAY',
+  help: 'the day, 1 to 28, on which the months of its quota begin',
 } as const
 
 /** A parameter for the limit of each window: `limits.perMinute`, and `--per-minute`. */
