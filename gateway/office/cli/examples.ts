@@ -107,14 +107,14 @@ export const examples: Readonly<Record<string, readonly [string, string]>> = {
     'tollgate config diff new.yaml --against gateway.yaml',
   ],
   'config set': [
-    'tollgate config set plans.free.perMinute 40 --diff',
-    'tollgate config set plans.free.perMinute 40 gateway.yaml > new.yaml',
+    'tollgate config set plans.free.perMonth 9000 --diff',
+    'tollgate config set plans.free.perMonth 9000 gateway.yaml > new.yaml',
   ],
   'config running': ['tollgate config running', 'tollgate config running --json'],
   'config reload': ['tollgate config reload', 'tollgate config reload --json'],
   'config edit': [
-    `tollgate config edit --set '{ "plans.free.perMinute": 40 }'`,
-    `tollgate config edit --set '{ "plans.free.perMinute": 40 }' --json`,
+    `tollgate config edit --set '{ "plans.free.perMonth": 9000 }'`,
+    `tollgate config edit --set '{ "plans.free.perMonth": 9000 }' --json`,
   ],
   'config file': ['tollgate config file', 'tollgate config file > gateway.yaml'],
   'config save': [

@@ -136,13 +136,13 @@ export const settingValue: Kind<unknown> = {
 
 /** New values of settings, by their places. */
 export const newSettings: Kind<Settings> = {
-  expected: 'an object of new values by places, such as { "plans.free.perMinute": 40 }',
+  expected: 'an object of new values by places, such as { "plans.free.perHour": 400 }',
   read: (text) => settingsIn(valueOfYaml(text)),
   schema: Type.Record(
     Type.String(),
     {},
     {
-      expected: 'an object of new values by places, such as { "plans.free.perMinute": 40 }',
+      expected: 'an object of new values by places, such as { "plans.free.perHour": 400 }',
       minProperties: 1,
     },
   ),

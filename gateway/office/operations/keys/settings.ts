@@ -64,7 +64,7 @@ export const monthFrom = {
   help: 'the day, 1 to 28, on which the months of its quota begin',
 } as const
 
-/** A parameter for the limit of each window: `limits.perMinute`, and `--per-minute`. */
+/** A parameter for the limit of each window: `limits.perHour`, and `--per-hour`. */
 function ownLimits<More extends object>(more: More) {
   const entries = windows.map(({ name, limit: setting }) => {
     return [`limits.${setting}`, { ...ownLimit, option: `per-${name}`, ...more }] as const
