@@ -75,6 +75,8 @@ export class Refusal extends Error {
   readonly headers: Readonly<Record<string, string>>
   /** Left out where the code says all. */
   reason: Reason | undefined
+  /** The operation of a plan, or the cap of a key, whose limit is used up. */
+  of: 'cap' | `operation ${string}` | undefined
   #body: string | undefined
 
   constructor(
@@ -92,18 +94,20 @@ export class Refusal extends Error {
     this.status = statusByCode[code]
     this.headers = headers
     this.reason = undefined
+    this.of = undefined
   }
 
   /** The same refusal, with its reason. */
-  because(reason: Reason | undefined): this {
+  because(reason: Reason | undefined, of?: Refusal['of']): this {
     this.reason = reason
+    this.of = of
     return this
   }
 
   /** A copy with more headers. */
   with(headers: Readonly<Record<string, string>>): Refusal {
     const all = { ...this.headers, ...headers }
-    return new Refusal(this.code, this.message, all, this.cause).because(this.reason)
+    return new Refusal(this.code, this.message, all, this.cause).because(this.reason, this.of)
   }
 
   /** The JSON body, `Error` in the OpenAPI documents. */

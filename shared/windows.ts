@@ -88,6 +88,9 @@ export const longestFirst = windows.toReversed()
 /** While the shortest steady window runs, all longer ones do. */
 export const shortest = steadyWindows[0] ?? windowOf('minute')
 
+/** When the longest steady window begins, all do. */
+export const longest = steadyWindows.at(-1) ?? shortest
+
 /** The window of the ledger and of usage. */
 export const dayWindow = windowOf('day')
 

@@ -4,6 +4,7 @@ import { answer, type LogLine } from '../../shared/service.ts'
 import type { Act } from './acts/act.ts'
 import type { Caller } from './keys/caller.ts'
 import type { Standing } from './limits/headers.ts'
+import type { PartState } from './limits/parts.ts'
 import type { Terms } from './keys/terms.ts'
 import type { Trace } from './request-trace.ts'
 import type { FairShare, ShareTaken } from './http/fair-share.ts'
@@ -43,6 +44,8 @@ export class RequestRecord {
   forbidden: Forbidden | undefined = undefined
   /** The decision and its limits, for the headers. For a stranger, those of its address. */
   standing: Standing | undefined = undefined
+  /** The operations and the cap of a caller that asks how it stands. */
+  parts: readonly PartState[] | undefined = undefined
   refusal: Refusal | undefined = undefined
   /** The wish of a test key. A request with one counts nowhere. */
   act: Act | undefined = undefined

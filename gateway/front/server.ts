@@ -23,7 +23,7 @@ import { noPlan, noRoute } from './counts/labels.ts'
 import { wouldRefuse } from './limits/shadow.ts'
 import { usedBy, type Decision } from './limits/step.ts'
 import { byLimit, shortest } from '../../shared/windows.ts'
-import { windowRefusing } from './counts/use.ts'
+import { holderOf, windowRefusing } from './counts/use.ts'
 import { addTimes, outcomeOf, RequestRecord } from './request-record.ts'
 import { LogThrottle } from './http/log-throttle.ts'
 import { stalledMs } from './forwarding/target-attempt.ts'
@@ -242,6 +242,7 @@ function describe(line: LogLine, request: FastifyRequest): void {
   if (refusal?.reason) line['reason'] = refusal.reason
   const window = refusal && windowRefusing(refusal)
   if (window) line['window'] = window
+  Object.assign(line, holderOf(refusal))
   const shadow = record.terms?.shadow
   const windows = shadow && record.standing && wouldRefuse(shadow, record.standing.decision)
   if (windows && windows.length > 0) line['shadow'] = windows.join(' ')

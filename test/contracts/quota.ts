@@ -5,6 +5,7 @@ import { counted, numbersOf } from '../support/counters.ts'
 import { bansContract } from './quota-bans.ts'
 import { limiterContract } from './quota-limiter.ts'
 import { modelContract } from './quota-model.ts'
+import { partsContract } from './quota-parts.ts'
 import { seenContract } from './quota-seen.ts'
 import { rules, start, TriedStore, type MovableStore } from './tried-quotas.ts'
 
@@ -22,6 +23,7 @@ export function quotaStoreContract(
     bansContract(t, tried)
     limiterContract(t, tried)
     modelContract(t, tried, stories)
+    partsContract(t, tried, stories)
   })
 }
 

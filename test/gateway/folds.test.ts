@@ -20,7 +20,7 @@ import { root } from '../support/process.ts'
 const nowMs = Date.UTC(2026, 10, 20, 12)
 const limits = { perMinute: 2, perDay: 100 }
 const terms = {
-  ...{ limits, countsBrief: false, bans: undefined, forbids: undefined, near: undefined },
+  ...{ limits, countsBrief: false, allParts: undefined, partsOf: undefined, bans: undefined, forbids: undefined, near: undefined },
   shadow: shadowOf('free', { perMinute: 1, perDay: 100 }),
 }
 

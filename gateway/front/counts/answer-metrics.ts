@@ -5,12 +5,12 @@ import { isNear } from '../limits/near.ts'
 import type { Ended, Used } from './ended.ts'
 import type { Histogram } from './histogram.ts'
 import type { Counts } from './meters.ts'
-import { refusalName } from './use.ts'
+import { refusalLabels } from './use.ts'
 
 /** Counts an answer by route, plan and status, and a refusal by plan and name. */
 export function countAnswer({ route, plan, status, record }: Ended, refusals: Counts): void {
   route.meter.answers.add(plan, status)
-  if (record.refusal) refusals.add(plan, refusalName(record.refusal))
+  if (record.refusal) refusals.add(plan, refusalLabels(record.refusal))
 }
 
 /** Measures a request by route, and the gateway's own part of it. */

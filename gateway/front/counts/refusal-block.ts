@@ -1,7 +1,8 @@
-import type { Reason, RefusalCode } from '../../../shared/refusal.ts'
+import type { Reason, Refusal, RefusalCode } from '../../../shared/refusal.ts'
 import type { Caller } from '../keys/caller.ts'
 import type { ShareTaken } from '../http/fair-share.ts'
 import { numberOf } from '../limits/counters.ts'
+import { decisiveWindow } from '../limits/headers.ts'
 import { limitOf } from '../limits/limits.ts'
 import { usedBy, type Decision } from '../limits/step.ts'
 import { endsAtMs, numberAt, windows, type WindowName } from '../../../shared/windows.ts'
@@ -34,6 +35,8 @@ export type KeptRefusal = Readonly<{
   status: number
   code: RefusalCode | undefined
   reason: Reason | undefined
+  /** The operation or the cap whose limit is used up. */
+  of: Refusal['of']
   caller: Caller | undefined
   route: string
   upstream: string
@@ -42,6 +45,8 @@ export type KeptRefusal = Readonly<{
   /** `undefined` without a caller: the windows are those of its address then. */
   decidedBy: Decision['decidedBy'] | undefined
   cost: number
+  /** The window of that operation or cap. */
+  ofWindow: KeptWindow | undefined
   /** The windows that have a limit. */
   windows: Partial<Record<WindowName, KeptWindow>>
   strikes: number
@@ -65,8 +70,12 @@ const at = {
   upstreamMs: 8,
   underWay: 9,
   share: 10,
+  /** Of the operation or cap whose limit is used up. */
+  ofLimit: 11,
+  ofUsed: 12,
+  ofResetMs: 13,
   /** The limit, the use and the number of each window. */
-  windows: 11,
+  windows: 14,
 } as const
 
 const numbersOfWindow = 3
@@ -84,6 +93,7 @@ export class RefusalBlock {
   readonly #methods = listOf('')
   readonly #codes = listOf<RefusalCode | undefined>(undefined)
   readonly #reasons = listOf<Reason | undefined>(undefined)
+  readonly #ofs = listOf<Refusal['of']>(undefined)
   readonly #callers = listOf<Caller | undefined>(undefined)
   readonly #routes = listOf('')
   readonly #upstreams = listOf('')
@@ -103,6 +113,7 @@ export class RefusalBlock {
     this.#methods[slot] = method
     this.#codes[slot] = refusal?.code
     this.#reasons[slot] = refusal?.reason
+    this.#ofs[slot] = refusal?.of
     this.#callers[slot] = caller ?? turnedAway
     this.#routes[slot] = record.route.label
     this.#upstreams[slot] = route.upstream
@@ -116,6 +127,12 @@ export class RefusalBlock {
     numbers[first + at.idLength] = Math.min(id.length, idLength)
     numbers[first + at.pathLength] = path.length
     numbers[first + at.cost] = standing?.decision.cost ?? 0
+    const full = refusal?.of && standing && decisiveWindow(standing.decision, standing.limits)
+    if (full) {
+      numbers[first + at.ofLimit] = full.limit
+      numbers[first + at.ofUsed] = full.limit - full.remaining
+      numbers[first + at.ofResetMs] = full.resetMs
+    }
     for (const [i, window] of windows.entries()) {
       const place = first + at.windows + i * numbersOfWindow
       numbers[place] = standing ? limitOf(standing.limits, window) : Infinity
@@ -158,6 +175,7 @@ export class RefusalBlock {
       status: number(at.status),
       code: this.#codes[slot],
       reason: this.#reasons[slot],
+      of: this.#ofs[slot],
       caller: this.#callers[slot],
       route: this.#routes[slot] ?? '',
       upstream: this.#upstreams[slot] ?? '',
@@ -165,6 +183,11 @@ export class RefusalBlock {
       config: this.#configs[slot] ?? '',
       decidedBy: this.#deciders[slot],
       cost: number(at.cost),
+      ofWindow: this.#ofs[slot] && {
+        limit: number(at.ofLimit),
+        used: number(at.ofUsed),
+        resetMs: number(at.ofResetMs),
+      },
       windows: this.#windows(slot, atMs),
       strikes: number(at.strikes),
       bannedUntilMs,

@@ -1,6 +1,8 @@
 import type { Caller } from '../keys/caller.ts'
 import { minuteMs, windowOf } from '../../../shared/windows.ts'
 import { limitOf } from '../limits/limits.ts'
+import { decisiveWindow } from '../limits/headers.ts'
+import { usedByPart } from '../limits/parts.ts'
 import { usedBy } from '../limits/step.ts'
 import { countsOf, type MinuteCount } from './caller-counts.ts'
 import type { Ended } from './ended.ts'
@@ -22,14 +24,19 @@ export class Timeline extends Waiting<MinuteCount, RefusedKey> {
   count({ record, standing, refusedBy, atMs }: Ended): void {
     const { refusal, caller = record.turnedAway } = record
     if (!refusal || !caller) return
-    const { code, reason = code } = refusal
-    const counted = countOf(caller, Math.floor(atMs / minuteMs), code, reason)
+    const { code, reason = code, of } = refusal
+    // One text, which stores keep between spaces.
+    const why = of === undefined ? reason : `${reason}/${of.replace(' ', ':')}`
+    const counted = countOf(caller, Math.floor(atMs / minuteMs), code, why)
     if (!this.wait(counted)) return
     counted.count++
     if (!standing || !refusedBy) return
+    const { decision, limits } = standing
     const window = windowOf(refusedBy)
-    counted.limit = limitOf(standing.limits, window)
-    counted.used = usedBy(standing.decision, window)
+    const part = of && decisiveWindow(decision, limits)?.part
+    const state = part && decision.parts?.find((each) => each.part === part)
+    counted.limit = limitOf(part ? part.limits : limits, window)
+    counted.used = state ? usedByPart(state, window) : usedBy(decision, window)
   }
 }
 

@@ -56,3 +56,18 @@ export function admittedTally(status: number): string {
 export function refusedTally(refusal: Refusal): string {
   return refused.get(refusalName(refusal)) ?? `refused ${refusal.code}`
 }
+
+/** The labels of a refusal in metrics, with spaces between them: its name, and the operation whose limit is used up. */
+export function refusalLabels(refusal: Refusal): string {
+  const { operation } = holderOf(refusal)
+  return operation === undefined ? refusalName(refusal) : `${refusalName(refusal)} ${operation}`
+}
+
+/** Whose limit has refused a request, where it isn't the plan's: the operation, or the cap of its key. */
+export function holderOf(refusal: Pick<Refusal, 'of'> | undefined): {
+  operation?: string
+  cap?: true
+} {
+  if (refusal?.of === undefined) return {}
+  return refusal.of === 'cap' ? { cap: true } : { operation: refusal.of.slice('operation '.length) }
+}

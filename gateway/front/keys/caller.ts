@@ -63,7 +63,7 @@ export class Caller {
 }
 
 /** The settings of a key that its plan doesn't have. */
-export type KeyOverrides = Pick<Key, 'limits' | 'methods' | 'paths' | 'addresses'>
+export type KeyOverrides = Pick<Key, 'limits' | 'cap' | 'methods' | 'paths' | 'addresses'>
 
 /**
  * The state that a caller's next request needs, without further look-ups: waiting for memory costs a request more
@@ -104,10 +104,11 @@ export class CallerState implements CacheSlot {
 
 function overridesOf({
   limits,
+  cap,
   methods,
   paths,
   addresses,
 }: KeyOverrides): KeyOverrides | undefined {
-  if (!limits && !methods && !paths && !addresses) return undefined
-  return { limits, methods, paths, addresses }
+  if (!limits && !cap && !methods && !paths && !addresses) return undefined
+  return { limits, cap, methods, paths, addresses }
 }

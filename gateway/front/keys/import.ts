@@ -92,6 +92,7 @@ function importedKey(row: Row, plans: ReadonlyMap<string, Plan>, now: number): K
   const settings = settingsOf(row)
   const key = {
     ...settings,
+    cap: undefined,
     id: newKeyId(),
     name: settings.name ?? `imported, line ${row.line}`,
     plan: settings.plan ?? '',

@@ -17,6 +17,7 @@ import { secretsAfterRotation } from './rotation.ts'
 import { RowMistakes } from './row-mistakes.ts'
 import { settingColumns, type Row } from './rows.ts'
 import {
+  changedCap,
   filled,
   requireSound,
   type GivenSettings,
@@ -97,7 +98,9 @@ export class KeyDesk {
     requireFuture(settings.expiresAtMs, this.#clock())
     const id = newKeyId()
     const token = newToken(id)
-    const key = { ...settings, id, createdAtMs: this.#clock(), secrets: [{ hash: hashOf(token) }] }
+    const createdAtMs = this.#clock()
+    const cap = changedCap({}, settings, createdAtMs)
+    const key = { ...settings, cap, id, createdAtMs, secrets: [{ hash: hashOf(token) }] }
     return { key, token }
   }
 

@@ -15,6 +15,8 @@ export type Key = Readonly<{
   /** Whether it may have refusals acted for it. It stays what it was made as. */
   test?: boolean | undefined
   limits?: LimitSettings | undefined
+  /** Limits that are counted for this key alone, beside those of its account, from the time at which it was set. */
+  cap?: Cap | undefined
   /** In place of `plan` and of members of `limits`, each until a time. */
   temporaryPlan?: Readonly<{ plan: string; untilMs: number }> | undefined
   temporaryLimits?: (LimitSettings & Readonly<{ untilMs: number }>) | undefined
@@ -30,6 +32,8 @@ export type Key = Readonly<{
   /** The newest first. Ended ones stay for some time, so that every gateway learns of their end. */
   secrets: readonly Secret[]
 }>
+
+export type Cap = LimitSettings & Readonly<{ sinceMs: number }>
 
 /** A key and its version. Each change gives it a higher one. */
 export type StoredKey = Readonly<{ key: Key; version: number }>

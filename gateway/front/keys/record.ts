@@ -16,6 +16,7 @@ export const intactKeyFrom: (text: string) => Key | undefined = readerOf(
     account: Type.Optional(Type.String()),
     test: Type.Optional(Type.Boolean()),
     limits: Type.Optional(Type.Object(limits)),
+    cap: Type.Optional(Type.Object({ ...limits, sinceMs: Type.Integer() })),
     temporaryPlan: Type.Optional(Type.Object({ plan: Type.String(), untilMs: Type.Integer() })),
     temporaryLimits: Type.Optional(Type.Object({ ...limits, untilMs: Type.Integer() })),
     createdAtMs: Type.Integer(),

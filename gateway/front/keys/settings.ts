@@ -1,9 +1,9 @@
 import { METHODS } from 'node:http'
 import { Ranges } from '../http/address.ts'
 import { effectiveLimits, type Plan } from '../limits/plan.ts'
-import type { LimitSettings } from '../limits/limit-settings.ts'
+import { hasLimits, type LimitSettings } from '../limits/limit-settings.ts'
 import { byLimit, limitNames, windows } from '../../../shared/windows.ts'
-import type { Key } from './key.ts'
+import type { Cap, Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'
 
 /** The parts of a key that operators decide. */
@@ -16,7 +16,9 @@ export type KeySettings = Omit<
   | 'secrets'
   | 'temporaryPlan'
   | 'temporaryLimits'
->
+  | 'cap'
+> &
+  Readonly<{ cap?: LimitSettings | undefined }>
 
 /** The settings that somebody gave for a new key. */
 export type GivenSettings = {
@@ -51,6 +53,7 @@ export function requireSound(settings: KeySettings, plans: ReadonlyMap<string, P
     )
   }
   requireLimits(settings.plan, limits, plans)
+  requireCap(settings)
   for (const method of settings.methods ?? []) {
     if (!METHODS.includes(method)) throw new KeyMistake(`"${method}" isn’t a valid HTTP method`)
   }
@@ -73,17 +76,45 @@ function requireLimits(
   if (!plan) {
     throw new KeyMistake(`there is no plan "${name}"; there are ${[...plans.keys()].join(', ')}`)
   }
+  requireNumbers(own)
+  if (!effectiveLimits(plan, own)) {
+    throw new KeyMistake(
+      `the plan "${name}" is custom: its keys need both ${requiredWindows.join(' and ')}`,
+    )
+  }
+}
+
+function requireNumbers(own: LimitSettings | undefined): void {
   for (const limit of limitNames.map((each) => own?.[each])) {
     if (limit === undefined || limit === 'unlimited') continue
     if (!Number.isSafeInteger(limit) || limit < 1) {
       throw new KeyMistake(`a limit must be a whole number above 0 or "unlimited", got ${limit}`)
     }
   }
-  if (!effectiveLimits(plan, own)) {
+}
+
+function requireCap({ cap, account, test }: Pick<KeySettings, 'cap' | 'account' | 'test'>): void {
+  if (!cap || !hasLimits(cap)) return
+  requireNumbers(cap)
+  if (test)
+    throw new KeyMistake('a test key has a quota of its own: give it limits in place of a cap')
+  if (account === undefined) {
     throw new KeyMistake(
-      `the plan "${name}" is custom: its keys need both ${requiredWindows.join(' and ')}`,
+      'a cap is a part of an account’s quota: a key without an account has limits',
     )
   }
+}
+
+/** The cap of a key after a change: it begins at 0 when it is set, and in another account. */
+export function changedCap(
+  before: Pick<Key, 'cap' | 'account'>,
+  { cap, account }: Pick<KeySettings, 'cap' | 'account'>,
+  nowMs: number,
+): Cap | undefined {
+  const limits = byLimit(({ limit }) => cap?.[limit])
+  if (!hasLimits(limits)) return undefined
+  const goesOn = before.cap && before.account === account
+  return { ...limits, sinceMs: goesOn ? before.cap.sinceMs : nowMs }
 }
 
 /**

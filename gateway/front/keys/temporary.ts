@@ -2,7 +2,7 @@ import { timeText } from '../../../shared/times.ts'
 import type { LimitSettings } from '../limits/limit-settings.ts'
 import type { Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'
-import type { KeySettings } from './settings.ts'
+import { changedCap, type KeySettings } from './settings.ts'
 
 /** The plan and the own limits of a key at a time, and the time at which one of them ends by itself. */
 export type InForce = Readonly<{
@@ -76,8 +76,11 @@ export function changedKey(
       ? undefined
       : without(now.temporaryLimits, limits)
     : { ...limits, untilMs: ends.limits }
+  const account = 'account' in others ? others.account : key.account
+  const cap = changedCap(key, { cap: { ...key.cap, ...others.cap }, account }, nowMs)
   return {
     ...keeps,
+    cap,
     plan: typeof ends.plan === 'number' ? key.plan : (plan ?? key.plan),
     limits: isForGood ? { ...key.limits, ...limits } : key.limits,
     temporaryPlan,

@@ -3,7 +3,10 @@ import { stateOf, type Caller, type KeyOverrides } from './caller.ts'
 import { pathMatcher } from '../http/paths.ts'
 import { countsBrief, type Limits } from '../limits/limits.ts'
 import { effectiveLimits, type Plan } from '../limits/plan.ts'
+import type { Key } from './key.ts'
 import { nearEnds, type NearEnds } from '../limits/near.ts'
+import { capPart, operationPart, type Part } from '../limits/parts.ts'
+import { limitsFrom } from '../limits/limit-settings.ts'
 import type { BanRules } from '../limits/step.ts'
 import { shadowBeside, type Shadow } from '../limits/shadow.ts'
 
@@ -12,6 +15,10 @@ export type Terms = Readonly<{
   limits: Limits
   /** Whether brief windows are counted: where they are limited, or a shadow limits them. */
   countsBrief: boolean
+  /** All that its requests may be counted in beside its quota: operations of its plan, and its cap. */
+  allParts: readonly Part[] | undefined
+  /** Those that a request is counted in; `undefined` if there are none. */
+  partsOf: ((method: string, path: string) => readonly Part[] | undefined) | undefined
   /** When strikes become a ban; `undefined` for a plan without bans. */
   bans: BanRules | undefined
   /** The restrictions of the caller's plan and key; `undefined` where neither has any. */
@@ -57,13 +64,13 @@ export class ConfiguredPlans {
     const { overrides } = stateOf(caller)
     const cached = overrides ? this.#termsByCaller.get(caller) : this.#termsByPlan.get(caller.plan)
     if (cached) return cached
-    const terms = this.#terms(caller.plan, overrides)
+    const terms = this.#terms(caller, overrides)
     if (terms && overrides) this.#termsByCaller.set(caller, terms)
     else if (terms) this.#termsByPlan.set(caller.plan, terms)
     return terms
   }
 
-  #terms(name: string, overrides: KeyOverrides = {}): Terms | undefined {
+  #terms({ id, plan: name }: Caller, overrides: KeyOverrides = {}): Terms | undefined {
     const plan = this.#plans.get(name)
     const limits = plan && effectiveLimits(plan, overrides.limits)
     if (!limits) return undefined
@@ -73,9 +80,37 @@ export class ConfiguredPlans {
     const near = nearEnds(this.#nearPercents, limits)
     const isBriefCounted =
       countsBrief(limits) || (shadow !== undefined && countsBrief(shadow.limits))
-    return Object.freeze({ limits, countsBrief: isBriefCounted, bans, forbids, near, shadow })
+    const { allParts, partsOf } = countedParts(plan, { id, cap: overrides.cap })
+    return Object.freeze({
+      ...{ limits, countsBrief: isBriefCounted, allParts, partsOf },
+      ...{ bans, forbids, near, shadow },
+    })
   }
 }
+
+/** The parts of a quota for one caller. A request is of the first operation that it fits. */
+export function countedParts(
+  { operations = [] }: Pick<Plan, 'operations'>,
+  { id, cap: own }: Pick<Key, 'id' | 'cap'>,
+): Pick<Terms, 'allParts' | 'partsOf'> {
+  const cap = own && capPart(id, own.sinceMs, limitsFrom(own))
+  if (operations.length === 0) {
+    const ofCap = cap && [cap]
+    return { allParts: ofCap, partsOf: ofCap && (() => ofCap) }
+  }
+  const matched = operations.map(({ name, limits, ...requests }) => {
+    const part = operationPart(name, limits)
+    return { part, forbids: restriction(requests), parts: cap ? [part, cap] : [part] }
+  })
+  const ofCap = cap && [cap]
+  return {
+    allParts: [...matched.map(({ part }) => part), ...(ofCap ?? [])],
+    partsOf: (method, path) =>
+      matched.find(({ forbids }) => !forbids?.(method, path, noAddress))?.parts ?? ofCap,
+  }
+}
+
+const noAddress = (): string => ''
 
 /** The restrictions of a plan: all keys of the plan have them beside their own. */
 function ofPlan({ methods, paths }: Plan): Restriction | undefined {

@@ -17,7 +17,7 @@ export type Beside = Readonly<{
 
 /** A key without its secrets, with times as texts. */
 export function keyView(key: Key, nowMs: number, { bannedUntilMs, inUse }: Beside = {}) {
-  const { id, name, account, test, methods, paths, addresses, note } = key
+  const { id, name, account, test, cap, methods, paths, addresses, note } = key
   const { plan, limits } = settingsAt(key, nowMs)
   const { temporaryPlan, temporaryLimits } = running(key, nowMs)
   const until = time(temporaryLimits?.untilMs)
@@ -30,6 +30,7 @@ export function keyView(key: Key, nowMs: number, { bannedUntilMs, inUse }: Besid
     account,
     test: test || undefined,
     limits: hasLimits(limits) ? { ...limits, ...(until && { until }) } : undefined,
+    cap: cap && { ...cap, sinceMs: undefined },
     afterwards:
       temporaryPlan || temporaryLimits
         ? { plan: key.plan, limits: hasLimits(key.limits) ? key.limits : null }

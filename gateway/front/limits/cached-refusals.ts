@@ -1,6 +1,7 @@
 import { BoundedMap } from '../../../shared/bounded-map.ts'
 import { newCounters, numberOf, usedIn } from './counters.ts'
 import { limitOf, type Limits } from './limits.ts'
+import type { Part } from './parts.ts'
 import type { BanRules, Decision, Seen } from './step.ts'
 import { endsAtMs, steadyWindows, type Window } from '../../../shared/windows.ts'
 
@@ -14,6 +15,8 @@ export type Asker = Readonly<{ id: string; quota: string }>
 export type DecisiveTerms = Readonly<{
   limits: Limits
   bans: BanRules | undefined
+  /** The operation and the cap that a request is counted in, too. */
+  parts?: readonly Part[] | undefined
   /** Whether brief windows are counted; by default, where they are limited. */
   countsBrief?: boolean | undefined
 }>

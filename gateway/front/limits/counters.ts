@@ -4,6 +4,7 @@ import {
   briefWindows,
   lengthOfAllMarks,
   lengthOfSteadyMarks,
+  longest,
   nextNumber,
   numberAt,
   shortest,
@@ -131,8 +132,6 @@ export function giveBack(counters: Counters, cost: number, admission: Counters):
     counters.marks[at + 2] = givenBackIn(counters, window) + Math.min(cost, left)
   }
 }
-
-const [longest = shortest] = steadyWindows.toReversed()
 
 /** Whether counters are later ones of the same quota. Windows only go forward, and their use only grows. */
 export function areLater(counters: Counters, last: Counters): boolean {

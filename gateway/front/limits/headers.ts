@@ -1,5 +1,6 @@
 import { numberOf } from './counters.ts'
 import { isLimited, limitOf, type Limits } from './limits.ts'
+import { usedByPart, type Part, type PartState } from './parts.ts'
 import { usedBy, type Decision } from './step.ts'
 import {
   endsAtMs,
@@ -13,6 +14,8 @@ import {
 /** One window of a decision, as headers and bodies show it. */
 export type WindowState = Readonly<{
   window: Window
+  /** The operation or cap whose window it is; `undefined` for the quota's own. */
+  part: Part | undefined
   limit: number
   remaining: number
   resetMs: number
@@ -20,33 +23,41 @@ export type WindowState = Readonly<{
 
 /** The window that stops the caller first, which the headers show; `undefined` for an unlimited caller. */
 export function decisiveWindow(decision: Decision, limits: Limits): WindowState | undefined {
-  const window = decisive(decision, limits)
-  return window && stateOf(window, decision, limits)
+  const state = decisive(decision, limits)
+  if (!state || decision.verdict !== 'banned') return state
+  return { ...state, remaining: 0, resetMs: decision.bannedUntilMs }
 }
 
-function decisive(decision: Decision, limits: Limits): Window | undefined {
-  const { verdict, cost } = decision
-  if (verdict === 'banned') return steadyWindows.find((window) => isLimited(limits, window))
-  if (verdict === 'refused') {
-    const full = longestFirst.find((window) => remainingIn(window, decision, limits) < cost)
-    if (full) return full
+/** Of several windows the longest, and of its kind the quota's own. */
+function decisive(decision: Decision, limits: Limits): WindowState | undefined {
+  const { verdict, cost, parts } = decision
+  const isBanned = verdict === 'banned'
+  let [least, leastPart]: [Window | undefined, PartState | undefined] = [undefined, undefined]
+  let leastRemaining = Infinity
+  for (const window of isBanned ? steadyWindows : longestFirst) {
+    for (let i = -1; i < (parts?.length ?? 0); i++) {
+      const part = parts?.[i]
+      const remaining = remainingIn(window, decision, limits, part)
+      if (remaining === Infinity) continue
+      if (isBanned || (verdict === 'refused' && remaining < cost)) {
+        return stateOf(window, decision, limits, part)
+      }
+      if (window.isBrief || remaining >= leastRemaining) continue
+      ;[least, leastPart, leastRemaining] = [window, part, remaining]
+    }
   }
-  let [least, leastRemaining]: [Window | undefined, number] = [undefined, Infinity]
-  for (const window of longestFirst) {
-    const remaining = window.isBrief ? Infinity : remainingIn(window, decision, limits)
-    if (remaining < leastRemaining) [least, leastRemaining] = [window, remaining]
-  }
-  return least
+  return least && stateOf(least, decision, limits, leastPart)
 }
 
-/** The windows that have a limit. */
+/** The windows that have a limit; of a part, or of the quota itself. */
 export function limitedWindows(
   decision: Decision,
   limits: Limits,
+  part?: PartState,
 ): Partial<Record<WindowName, WindowState>> {
-  const limited = windows.filter((window) => isLimited(limits, window))
+  const limited = windows.filter((window) => isLimited(part?.part.limits ?? limits, window))
   return Object.fromEntries(
-    limited.map((window) => [window.name, presentState(window, decision, limits)]),
+    limited.map((window) => [window.name, stateOf(window, decision, limits, part)]),
   )
 }
 
@@ -82,39 +93,58 @@ export function secondsToWait(resetMs: number, nowMs: number): number {
   return Math.max(1, Math.ceil((Math.ceil(resetMs / 1000) * 1000 - nowMs) / 1000))
 }
 
-function stateOf(window: Window, decision: Decision, limits: Limits): WindowState {
-  const state = presentState(window, decision, limits)
-  const { verdict, bannedUntilMs } = decision
-  return verdict === 'banned' ? { ...state, remaining: 0, resetMs: bannedUntilMs } : state
+function stateOf(
+  window: Window,
+  decision: Decision,
+  limits: Limits,
+  part: PartState | undefined,
+): WindowState {
+  return {
+    window,
+    part: part?.part,
+    limit: limitOf(part?.part.limits ?? limits, window),
+    remaining: remainingIn(window, decision, limits, part),
+    resetMs: endsAtMs(window, numberOf(part?.counters ?? decision.seen, window)),
+  }
 }
 
-/** A window as it is, whether a ban runs or not. */
-function presentState(window: Window, decision: Decision, limits: Limits): WindowState {
-  const remaining = remainingIn(window, decision, limits)
-  const resetMs = endsAtMs(window, numberOf(decision.seen, window))
-  return { window, limit: limitOf(limits, window), remaining, resetMs }
-}
-
-function remainingIn(window: Window, decision: Decision, limits: Limits): number {
-  const limit = limitOf(limits, window)
+function remainingIn(
+  window: Window,
+  decision: Decision,
+  limits: Limits,
+  part: PartState | undefined,
+): number {
+  const limit = limitOf(part?.part.limits ?? limits, window)
+  if (limit === Infinity) return Infinity
+  const used = part ? usedByPart(part, window) : usedBy(decision, window)
   // A limit may have been lowered below the usage.
-  return limit === Infinity ? Infinity : Math.max(0, limit - usedBy(decision, window))
+  return Math.max(0, limit - used)
 }
 
 /** The fields of draft-ietf-httpapi-ratelimit-headers-11. */
 function ietfHeaders(
-  { window, remaining, resetMs }: WindowState,
-  decision: Decision,
+  state: WindowState,
+  { parts, nowMs }: Decision,
   limits: Limits,
 ): Record<string, string> {
-  const policies = windows
-    .filter((each) => isLimited(limits, each))
-    .map((each) => `"${each.name}";q=${limitOf(limits, each)}${widthOf(each)}`)
-  const seconds = secondsToWait(resetMs, decision.nowMs)
+  const policies = [undefined, ...(parts ?? []).map((each) => each.part)].flatMap((each) =>
+    windows
+      .filter((window) => isLimited(each?.limits ?? limits, window))
+      .map(
+        (window) =>
+          `${policyName(window, each)};q=${limitOf(each?.limits ?? limits, window)}${widthOf(window)}`,
+      ),
+  )
+  const seconds = secondsToWait(state.resetMs, nowMs)
   return {
     'ratelimit-policy': policies.join(', '),
-    ratelimit: `"${window.name}";r=${remaining};t=${seconds}`,
+    ratelimit: `${policyName(state.window, state.part)};r=${state.remaining};t=${seconds}`,
   }
+}
+
+/** The name of a window's policy, such as `"day"`, `"exports-hour"` or `"cap-day"`. */
+function policyName({ name }: Window, part: Part | undefined): string {
+  return part ? `"${part.operation ?? 'cap'}-${name}"` : `"${name}"`
 }
 
 /** The length of a window in seconds; a month has no fixed one. */

@@ -3,6 +3,7 @@ import { BoundedMap } from '../../../shared/bounded-map.ts'
 import { copyOf, newCounters, numberOf, setMark, usedIn, type Counters } from './counters.ts'
 import { raised, type Granted } from './grants.ts'
 import { limitOf, type Limits } from './limits.ts'
+import { countersByPart, type Part, type PartCounters, type PartState } from './parts.ts'
 import { sumOfReports } from './recount.ts'
 import { giveBack, newQuota, step, type Ask, type Decision, type Owed, type Seen } from './step.ts'
 import { byLimit, dayWindow, numberAt, windows, type Window } from '../../../shared/windows.ts'
@@ -55,19 +56,27 @@ export class OfflineLimiter {
     const granted = grantedNow(last)
     const whole = granted ? raised(limits, granted) : limits
     const share = this.#mode === 'local' ? shareOf(whole, usage.base, last) : whole
+    const parts = this.#mode === 'local' ? partShares(asked.parts, usage.base, last) : asked.parts
     const ask = {
       ...asked,
       cost: denied ? 0 : cost,
       limits: share,
+      parts,
       seen: usage.base,
       owed: undefined,
     }
     const counted = step(usage.state, ask, last.nowMs)
     // The headers tell what this gateway would admit, so the shares of the others count as used.
     const elsewhere = share === whole ? undefined : gaps(whole, share)
-    const decision: Decision = { ...counted, elsewhere, granted, decidedBy: 'alone' }
+    const decision: Decision = {
+      ...counted,
+      parts: counted.parts?.map((state, i) => wholePart(state, asked.parts?.[i])),
+      elsewhere,
+      granted,
+      decidedBy: 'alone',
+    }
     if (denied) return { ...decision, verdict: 'unavailable' }
-    if (counted.verdict === 'admitted' && cost > 0) usage.add(counted.seen, cost)
+    if (counted.verdict === 'admitted' && cost > 0) usage.add(counted, cost)
     return this.#mode === 'allow' ? { ...decision, verdict: 'admitted', bans: false } : decision
   }
 
@@ -113,14 +122,18 @@ export class UnsettledUsage {
   readonly base: Seen | undefined
   readonly #reporter: Reporter
   /** Admitted or given back, and in no report yet: one entry for each day, the oldest first. */
-  readonly #unreported: Counters[] = []
+  readonly #unreported: Report[] = []
   /** The report that the store hasn't acknowledged. */
   #report: Owed | undefined
   #isReporting = false
 
   constructor(base: Seen | undefined, reporter: Reporter) {
     // A copy: `Quotas` writes later answers into the same object.
-    this.base = base && { ...copyOf(base), bannedUntilMs: base.bannedUntilMs }
+    this.base = base && {
+      ...copyOf(base),
+      bannedUntilMs: base.bannedUntilMs,
+      parts: copiesOf(base.parts),
+    }
     this.#reporter = reporter
   }
 
@@ -128,20 +141,21 @@ export class UnsettledUsage {
     return !this.#report && this.#unreported.length === 0
   }
 
-  add(seen: Seen, cost: number): void {
-    this.#note(pointsOf(seen, cost, 0))
+  add(decision: Decision, cost: number): void {
+    this.#note(reportOf(decision, cost, 0))
   }
 
-  giveBack({ seen, cost }: Decision): void {
-    giveBack(this.state, cost, seen)
-    this.#note(pointsOf(seen, 0, cost))
+  giveBack(decision: Decision): void {
+    const { seen, cost, parts } = decision
+    giveBack(this.state, cost, seen, countersByPart(parts))
+    this.#note(reportOf(decision, 0, cost))
   }
 
-  #note(more: Counters): void {
+  #note(more: Report): void {
     const day = numberOf(more, dayWindow)
     const same = this.#unreported.findIndex((each) => numberOf(each, dayWindow) === day)
     const before = this.#unreported[same]
-    if (before) this.#unreported[same] = sumOfReports(more, before)
+    if (before) this.#unreported[same] = sumOf(more, before)
     else this.#unreported.push(more)
   }
 
@@ -167,6 +181,47 @@ export class UnsettledUsage {
   }
 }
 
+/** Points of a day that the store hasn't heard of. */
+type Report = Counters & { parts?: PartCounters | undefined }
+
+function reportOf({ seen, parts }: Decision, counted: number, givenBack: number): Report {
+  const ofParts = parts?.map(({ part, counters }) => {
+    return [part.name, pointsOf(counters, counted, givenBack)] as const
+  })
+  return { ...pointsOf(seen, counted, givenBack), parts: ofParts && new Map(ofParts) }
+}
+
+function sumOf(one: Report, other: Report): Report {
+  const parts = new Map(one.parts)
+  for (const [name, counters] of other.parts ?? []) {
+    const present = parts.get(name)
+    parts.set(name, present ? sumOfReports(counters, present) : counters)
+  }
+  return { ...sumOfReports(one, other), parts: parts.size > 0 ? parts : undefined }
+}
+
+function copiesOf(parts: PartCounters | undefined): PartCounters | undefined {
+  return parts && new Map([...parts].map(([name, counters]) => [name, copyOf(counters)]))
+}
+
+/** The parts of a question with this gateway's shares of their limits. */
+function partShares(
+  parts: readonly Part[] | undefined,
+  base: Seen | undefined,
+  last: LastKnown,
+): readonly Part[] | undefined {
+  return parts?.map((part) => {
+    const limits = shareOf(part.limits, base?.parts?.get(part.name), last)
+    return { ...part, limits }
+  })
+}
+
+/** A part as the question has it; the shares of other gateways count as used. */
+function wholePart(state: PartState, part: Part | undefined): PartState {
+  if (!part || part.limits === state.part.limits) return state
+  return { ...state, part, elsewhere: gaps(part.limits, state.part.limits) }
+}
+
 /** The grants of the last known windows that still run. */
 function grantedNow({ seen, granted, nowMs }: LastKnown): Granted | undefined {
   if (!seen || !granted) return undefined
@@ -175,12 +230,16 @@ function grantedNow({ seen, granted, nowMs }: LastKnown): Granted | undefined {
   return Object.fromEntries(running.map(({ limit }) => [limit, granted[limit]]))
 }
 
-function runs(seen: Seen, window: Window, nowMs: number): boolean {
+function runs(seen: Counters, window: Window, nowMs: number): boolean {
   return numberOf(seen, window) === numberAt(window, nowMs, seen.monthFrom)
 }
 
 /** The limits of one gateway during an outage: its part of what all gateways together had left. */
-function shareOf(limits: Limits, base: Seen | undefined, { nowMs, gateways }: LastKnown): Limits {
+function shareOf(
+  limits: Limits,
+  base: Counters | undefined,
+  { nowMs, gateways }: LastKnown,
+): Limits {
   if (gateways === 1) return limits
   return byLimit((window) => {
     const limit = limitOf(limits, window)

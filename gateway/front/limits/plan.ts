@@ -3,6 +3,15 @@ import type { Shadow } from './shadow.ts'
 import { byLimit, windows } from '../../../shared/windows.ts'
 import { hasLimits, limitFrom, type LimitSettings } from './limit-settings.ts'
 
+/** Requests of a plan that have limits of their own beside those of the plan. */
+export type PlanOperation = Readonly<{
+  name: string
+  limits: Limits
+  /** The methods and the path patterns of its requests; without them, all. */
+  methods?: readonly string[] | undefined
+  paths?: readonly string[] | undefined
+}>
+
 /** A plan of the configuration. For a custom plan, each key brings its own limits. */
 export type Plan = Readonly<{
   name: string
@@ -11,6 +20,8 @@ export type Plan = Readonly<{
   bans: boolean
   /** Lower limits that only count. */
   shadow?: Shadow | undefined
+  /** In the order of the file: a request is of the first one that it fits. */
+  operations?: readonly PlanOperation[] | undefined
   /** The methods and the path patterns that its keys may use; without them, all. */
   methods?: readonly string[] | undefined
   paths?: readonly string[] | undefined

@@ -6,6 +6,7 @@ import type { Granted } from './grants.ts'
 import { areLater, copyOf, overwrite, type Counters } from './counters.ts'
 import { noLimits } from './limits.ts'
 import { OfflineLimiter, type LastKnown, type WhenUnreachable } from './offline-limiter.ts'
+import { countersByPart, type Parts, type PartState } from './parts.ts'
 import type { CacheSlot, Decision } from './step.ts'
 
 /** The least number of quotas, and of refusals, that a gateway remembers beside a remote store. */
@@ -15,7 +16,14 @@ const capacity = 100_000
 const anyTerms: DecisiveTerms = { limits: noLimits, bans: undefined }
 
 /** The last counters of a quota. Bans are left out: they belong to keys, and a quota may be an account's. */
-type LastSeen = Counters & { bannedUntilMs: 0; granted: Granted | undefined }
+type LastSeen = Counters & {
+  bannedUntilMs: 0
+  granted: Granted | undefined
+  parts: Parts | undefined
+}
+
+/** The most parts of a quota that are remembered: an account may have many keys with caps. */
+const mostParts = 1_000
 
 export type QuotasOptions = Readonly<{
   store: QuotaStore
@@ -129,12 +137,12 @@ export class Quotas {
 
   /** Gives the points of a request back to its windows, because the request could not be answered. */
   async giveBack(quota: string, decision: Decision): Promise<void> {
-    const { cost, seen, decidedBy } = decision
+    const { cost, seen, parts, decidedBy } = decision
     if (cost === 0) return
     const usage = decidedBy === 'alone' ? this.#offline.usageOf(quota) : undefined
     if (usage) return usage.giveBack(decision)
     try {
-      await this.#store.giveBack(quota, cost, seen)
+      await this.#store.giveBack(quota, cost, seen, countersByPart(parts))
     } catch {
       // If only the answer was lost, the points are given back twice: to the caller's advantage.
       if (!this.#store.isLocal) this.#offline.giveBack(quota, this.#seen.get(quota), decision)
@@ -172,9 +180,9 @@ export class Quotas {
     slot?: CacheSlot,
   ): Decision | Promise<Decision> {
     const { id, quota } = asker
-    const { limits, bans, countsBrief } = terms
+    const { limits, bans, countsBrief, parts } = terms
     try {
-      const ask = { key: id, cost, limits, countsBrief, bans, slot }
+      const ask = { key: id, cost, limits, parts, countsBrief, bans, slot }
       const decision = this.#store.decide(quota, ask)
       this.#setFailing('decision', undefined)
       return decision
@@ -186,14 +194,14 @@ export class Quotas {
 
   async #decideElsewhere(asker: Asker, terms: DecisiveTerms, cost: number): Promise<Decision> {
     const { id, quota } = asker
-    const { limits, bans, countsBrief } = terms
+    const { limits, bans, countsBrief, parts } = terms
     const seen = this.#seen.get(quota)
     const usage = this.#offline.usageOf(quota)
     const owed = usage?.nextReport()
     const askedAtTicks = this.#ticks()
     try {
       const atMs = Math.floor(askedAtTicks + this.#offsetMs)
-      const ask = { key: id, cost, limits, countsBrief, bans, seen, atMs, owed }
+      const ask = { key: id, cost, limits, parts, countsBrief, bans, seen, atMs, owed }
       const decision = await this.#store.decide(quota, ask)
       const ticks = this.#ticks()
       this.#lagMs = ticks - askedAtTicks
@@ -233,12 +241,17 @@ export class Quotas {
    * within a generation. They are written into the same object: a new one for each request would outlive
    * the request, and be left to the full collections.
    */
-  #remember(quota: string, last: LastSeen | undefined, { seen, granted }: Decision): void {
-    if (!last) this.#seen.set(quota, { ...copyOf(seen), bannedUntilMs: 0, granted })
-    else if (areLater(seen, last)) {
+  #remember(quota: string, last: LastSeen | undefined, decision: Decision): void {
+    const { seen, granted, parts } = decision
+    if (!last) {
+      last = { ...copyOf(seen), bannedUntilMs: 0, granted, parts: undefined }
+      this.#seen.set(quota, last)
+    } else if (areLater(seen, last)) {
+      if (seen.generation > last.generation) last.parts = undefined
       overwrite(last, seen)
       last.granted = granted
     }
+    if (parts && seen.generation === last.generation) rememberParts(last, parts)
   }
 
   #setFailing(what: 'store' | 'decision', error: Error | undefined): void {
@@ -246,6 +259,17 @@ export class Quotas {
     if (error) this.#failing.add(what)
     else this.#failing.delete(what)
     if (this.isReachable !== wasReachable) this.#trouble?.(error)
+  }
+}
+
+function rememberParts(last: LastSeen, states: readonly PartState[]): void {
+  const parts =
+    last.parts && last.parts.size <= mostParts ? last.parts : new Map<string, Counters>()
+  last.parts = parts
+  for (const { part, counters } of states) {
+    const before = parts.get(part.name)
+    if (!before) parts.set(part.name, copyOf(counters))
+    else if (areLater(counters, before)) overwrite(before, counters)
   }
 }
 

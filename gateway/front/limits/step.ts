@@ -13,8 +13,18 @@ import {
 import { grantedIn, raised, type Granted, type QuotaGrants } from './grants.ts'
 import { countsBrief, type Limits } from './limits.ts'
 import { withPoints, type PastPoints } from './past-points.ts'
+import {
+  giveBackToParts,
+  healParts,
+  partAt,
+  settleParts,
+  type Part,
+  type PartCounters,
+  type Parts,
+  type PartState,
+} from './parts.ts'
 import { addReport, empty, takeLarger } from './recount.ts'
-import { dayWindow, type Window } from '../../../shared/windows.ts'
+import { dayWindow, longest, type Window } from '../../../shared/windows.ts'
 
 /** When strikes become a ban, and how long it lasts. */
 export type BanRules = Readonly<{
@@ -44,6 +54,8 @@ export type QuotaState = Counters & {
   conducts: Map<string, Conduct> | undefined
   /** The points that operators have added to the limits of present windows. */
   grants?: QuotaGrants | undefined
+  /** The operations and caps that were counted this month. */
+  parts?: Parts | undefined
   /** The points of days that the counters have left: what the ledger tells doesn't end with them. */
   past?: PastPoints | undefined
   /** The number of each gateway's last settled report, by gateway. */
@@ -51,7 +63,7 @@ export type QuotaState = Counters & {
 }
 
 /** The last counters that a gateway has seen. If the store has less, it has lost writes. */
-export type Seen = Readonly<Counters & { bannedUntilMs: number }>
+export type Seen = Readonly<Counters & { bannedUntilMs: number; parts?: PartCounters | undefined }>
 
 /**
  * A gateway's report of the points that it admitted without the store, in the windows that ran, with those that couldn't
@@ -62,6 +74,7 @@ export type Owed = Readonly<
     /** The gateway, and the number of its report: a repeated report isn't counted again. */
     by: string
     number: number
+    parts?: PartCounters | undefined
   }
 >
 
@@ -70,6 +83,8 @@ export type Ask = Readonly<{
   key: string
   cost: number
   limits: Limits
+  /** The operation and the cap that a request is counted in, too. All have room, or nothing is counted. */
+  parts?: readonly Part[] | undefined
   /** Whether brief windows are counted as well: where they are limited, and where a shadow limits them. */
   countsBrief?: boolean | undefined
   bans?: BanRules | undefined
@@ -100,6 +115,8 @@ export type Decision = Readonly<{
   /** Whether this request is the one that banned the key. */
   bans: boolean
   seen: Seen
+  /** The parts of the question, and their counters. */
+  parts?: readonly PartState[] | undefined
   /** Points that count as used beside the counters, by window: the shares of other gateways during an outage. */
   elsewhere?: Elsewhere | undefined
   /** The points that operators have added to the limits of the question. */
@@ -122,21 +139,42 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
   roll(state, nowMs, ask.countsBrief ?? countsBrief(limits))
   const conduct = state.conducts?.get(key) ?? newConduct()
   if (ask.seen) heal(state, conduct, ask.seen, nowMs)
-  if (ask.owed) settle(state, ask.owed)
+  if (ask.owed) settle(state, ask.owed, nowMs)
+  const parts = ask.parts?.map((part) => ({ part, counters: partAt(state, part, nowMs) }))
+  if (parts && ask.seen?.generation === state.generation) healParts(parts, ask.seen.parts)
   const granted = state.grants && grantedIn(state.grants, state)
   let verdict: Decision['verdict'] = 'admitted'
   let banned = false
   if (conduct.bannedUntilMs > nowMs) {
     verdict = 'banned'
-  } else if (cost > 0 && !fits(state, cost, granted ? raised(limits, granted) : limits)) {
+  } else if (cost > 0 && !fitsAll(state, parts, cost, granted ? raised(limits, granted) : limits)) {
     banned = bans !== undefined && refuse(conduct, bans, nowMs)
     verdict = banned ? 'banned' : 'refused'
   } else if (cost > 0) {
     state.total += cost
+    if (parts) countIn(state, parts, cost)
     conduct.refusedAtMs = 0
   }
   if (!isBlank(conduct)) (state.conducts ??= new Map()).set(key, conduct)
-  return decision(state, conduct, { verdict, bans: banned, cost, nowMs, granted })
+  return decision(state, conduct, { verdict, bans: banned, cost, nowMs, granted, parts })
+}
+
+function fitsAll(
+  state: QuotaState,
+  parts: readonly PartState[] | undefined,
+  cost: number,
+  limits: Limits,
+): boolean {
+  if (!fits(state, cost, limits)) return false
+  return !parts || parts.every(({ part, counters }) => fits(counters, cost, part.limits))
+}
+
+function countIn(state: QuotaState, parts: readonly PartState[], cost: number): void {
+  const all = (state.parts ??= new Map<string, Counters>())
+  for (const { part, counters } of parts) {
+    counters.total += cost
+    all.set(part.name, counters)
+  }
 }
 
 /** A quota without any usage. */
@@ -157,7 +195,13 @@ export function standing(
 }
 
 /** Gives the points of a request back to its windows that still run; of an ended day, to what it has left behind. */
-export function giveBack(state: QuotaState, cost: number, admission: Counters): void {
+export function giveBack(
+  state: QuotaState,
+  cost: number,
+  admission: Counters,
+  parts?: PartCounters,
+): void {
+  giveBackToParts(state, cost, parts)
   const before = usedIn(state, dayWindow)
   giveBackTo(state, cost, admission)
   const given = before - usedIn(state, dayWindow)
@@ -170,6 +214,7 @@ export function giveBack(state: QuotaState, cost: number, admission: Counters): 
 export function reset(state: QuotaState): void {
   leaveDay(state, numberOf(state, dayWindow), usedIn(state, dayWindow))
   empty(state)
+  state.parts = undefined
 }
 
 /** Adds points to what a day has left behind. */
@@ -184,8 +229,11 @@ export function newConduct(): Conduct {
 /** Begins new windows where the old ones have ended. */
 export function roll(state: QuotaState, nowMs: number, countsBrief = false): void {
   const [day, points] = [numberOf(state, dayWindow), usedIn(state, dayWindow)]
+  const month = numberOf(state, longest)
   rollCounters(state, nowMs, countsBrief)
   if (numberOf(state, dayWindow) !== day) leaveDay(state, day, points)
+  // All windows of parts have ended with it.
+  if (state.parts && numberOf(state, longest) !== month) state.parts = undefined
 }
 
 /** Takes the larger of the stored counters and those that a gateway has seen: a store may have lost writes. */
@@ -194,6 +242,7 @@ function heal(state: QuotaState, conduct: Conduct, seen: Seen, nowMs: number): v
   if (seen.generation > state.generation) {
     state.generation = seen.generation
     empty(state)
+    state.parts = undefined
     setMonthFrom(state, seen.monthFrom, nowMs)
     conduct.bannedUntilMs = 0
   }
@@ -202,12 +251,15 @@ function heal(state: QuotaState, conduct: Conduct, seen: Seen, nowMs: number): v
 }
 
 /** Adds the points that a gateway admitted without the store: to windows that still run, else to what is past. */
-function settle(state: QuotaState, owed: Owed): void {
+function settle(state: QuotaState, owed: Owed, nowMs: number): void {
   const settled = (state.settled ??= new Map())
   if (owed.number <= (settled.get(owed.by) ?? 0)) return
   settled.set(owed.by, owed.number)
   const before = usedIn(state, dayWindow)
-  if (owed.generation >= state.generation) addReport(state, owed)
+  if (owed.generation >= state.generation) {
+    addReport(state, owed)
+    settleParts(state, owed.parts, nowMs)
+  }
   const left = usedIn(owed, dayWindow) - (usedIn(state, dayWindow) - before)
   if (left === 0) return
   const today = numberOf(state, dayWindow)
@@ -234,12 +286,12 @@ function isBlank({ refusedAtMs, strikesMs, bannedUntilMs }: Conduct): boolean {
   return refusedAtMs === 0 && strikesMs.length === 0 && bannedUntilMs === 0
 }
 
-type Outcome = Pick<Decision, 'verdict' | 'bans' | 'cost' | 'nowMs' | 'granted'>
+type Outcome = Pick<Decision, 'verdict' | 'bans' | 'cost' | 'nowMs' | 'granted' | 'parts'>
 
 function decision(
   state: QuotaState,
   conduct: Conduct,
-  { verdict, bans, cost, nowMs, granted }: Outcome,
+  { verdict, bans, cost, nowMs, granted, parts }: Outcome,
 ): Decision {
   const bannedUntilMs = conduct.bannedUntilMs > nowMs ? conduct.bannedUntilMs : 0
   return {
@@ -250,6 +302,7 @@ function decision(
     bannedUntilMs,
     bans,
     seen: { ...copyOf(state), bannedUntilMs },
+    parts: parts?.map(({ part, counters }) => ({ part, counters: copyOf(counters) })),
     elsewhere: undefined,
     granted,
     decidedBy: 'store',

@@ -1,5 +1,6 @@
 import type { Counters } from './counters.ts'
 import type { Grant, NewGrant } from './grants.ts'
+import type { PartCounters } from './parts.ts'
 import type { Ask, Decision } from './step.ts'
 
 /** A ban that runs. */
@@ -33,7 +34,12 @@ export interface QuotaStore {
   /** Decides a request and counts it. With cost 0 it counts nothing, and gives the state of the limits. */
   decide(quota: string, ask: Ask): Decision | Promise<Decision>
   /** Gives the points of a request back: to the windows of its admission that still run; of an ended day, for the ledger. */
-  giveBack(quota: string, cost: number, admission: Counters): void | Promise<void>
+  giveBack(
+    quota: string,
+    cost: number,
+    admission: Counters,
+    parts?: PartCounters,
+  ): void | Promise<void>
   /** Empties all windows of a quota. For the ledger its points stay. */
   reset(quota: string): Promise<void>
   /** Has the months of a quota begin on another day, 1 to 28. The running one begins anew, other windows go on. */

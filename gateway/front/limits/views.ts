@@ -2,6 +2,7 @@ import { endIso } from '../../../shared/times.ts'
 import type { Ban } from './store.ts'
 import { limitedWindows, type Standing, type WindowState } from './headers.ts'
 import { noticeOf, type NearEnds } from './near.ts'
+import type { PartState } from './parts.ts'
 import type { BanRules } from './step.ts'
 import { windows, type RequiredName, type WindowName } from '../../../shared/windows.ts'
 
@@ -26,17 +27,48 @@ export function standingView(plan: string, standing: Standing) {
 /** How a caller stands, as the quota path tells it: also where strikes become a ban, and whether a long window is nearly used up. */
 export function ownStandingView(
   plan: string,
-  standing: Standing,
+  standing: Standing & Readonly<{ parts?: readonly PartState[] | undefined }>,
   { bans, near }: Readonly<{ bans?: BanRules | undefined; near?: NearEnds | undefined }> = {},
 ) {
   return {
     ...standingView(plan, standing),
+    ...partViews(standing),
     strikesToBan: bans?.strikes ?? null,
     notice: noticeOf(standing, near) ?? null,
   }
 }
 
 export type OwnStanding = ReturnType<typeof ownStandingView>
+
+/** The windows of operations and of the cap that have a limit. */
+export function partViews({
+  decision,
+  limits,
+  parts = decision.parts,
+}: Standing & Readonly<{ parts?: readonly PartState[] | undefined }>): PartViews {
+  const views = (parts ?? []).map((state) => {
+    const view = limitedViews(limitedWindows(decision, limits, state))
+    return [state.part.operation, view] as const
+  })
+  const operations = views.filter(([name]) => name !== undefined)
+  const cap = views.find(([name]) => name === undefined)?.[1]
+  return {
+    ...(operations.length > 0 && { operations: Object.fromEntries(operations) }),
+    ...(cap && { cap }),
+  }
+}
+
+export type PartViews = Readonly<{ operations?: Record<string, LimitedViews>; cap?: LimitedViews }>
+
+export type LimitedViews = Readonly<Partial<Record<WindowName, WindowView>>>
+
+function limitedViews(states: Partial<Record<WindowName, WindowState>>): LimitedViews {
+  const limited = windows.flatMap(({ name }) => {
+    const state = states[name]
+    return state ? [[name, windowView(state)] as const] : []
+  })
+  return Object.fromEntries(limited)
+}
 
 export type WindowView = Readonly<{ limit: number; remaining: number; reset: number }>
 

@@ -3,8 +3,9 @@ import { BoundedMap } from '../../../shared/bounded-map.ts'
 import { waitText } from '../../../shared/times.ts'
 import { earnedText, isEarned } from './ban-ends.ts'
 import { retryAfter, decisiveWindow, endOfWait, type Standing } from './headers.ts'
+import type { Part } from './parts.ts'
 import type { BanRules } from './step.ts'
-import type { WindowName } from '../../../shared/windows.ts'
+import type { Window, WindowName } from '../../../shared/windows.ts'
 
 type Code = 'rate_limit_exceeded' | 'key_banned' | 'too_many_failed_attempts'
 
@@ -13,11 +14,11 @@ const refusalsByContent = new BoundedMap<Refusal>(1_000)
 
 /** A 429 that says why, until when to wait, and what happens to a caller that doesn't wait. */
 export function waitRefusal(code: Code, standing: Standing, bans?: BanRules): Refusal {
-  const { limit = 0, window } = decisiveWindow(standing.decision, standing.limits) ?? {}
+  const { limit = 0, window, part } = decisiveWindow(standing.decision, standing.limits) ?? {}
   const name = window?.name
   const { strikes, nowMs } = standing.decision
   const [seconds, endMs] = [retryAfter(standing), endOfWait(standing)]
-  const content = `${code} ${limit} ${name} ${seconds} ${endMs} ${strikes} ${bans?.strikes}`
+  const content = `${code} ${part?.name} ${limit} ${name} ${seconds} ${endMs} ${strikes} ${bans?.strikes}`
   const cached = refusalsByContent.get(content)
   if (cached) return cached
   const when = waitText(endMs, nowMs)
@@ -28,14 +29,28 @@ export function waitRefusal(code: Code, standing: Standing, bans?: BanRules): Re
     code === 'key_banned'
       ? `Your key is banned until ${when}: ${why}`
       : code === 'rate_limit_exceeded'
-        ? `${limit.toLocaleString('en')} requests ${window?.each} are used up. Try again at ${when}.${strikeWarning(strikes, bans)}`
+        ? `${usedUpText(limit, window, part)} Try again at ${when}.${strikeWarning(strikes, bans)}`
         : `Too many requests without a valid key came from your address. Try again at ${when}.`
   const refusal = new Refusal(code, sentence, {
     'retry-after': String(seconds),
     'cache-control': 'no-store',
-  }).because(reasonFor(code, name))
+  }).because(reasonFor(code, name), code === 'rate_limit_exceeded' ? holderOf(part) : undefined)
   refusalsByContent.set(content, refusal)
   return refusal
+}
+
+/** Whose limit it is, for operators. */
+function holderOf(part: Part | undefined): Refusal['of'] {
+  if (!part) return undefined
+  return part.operation === undefined ? 'cap' : `operation ${part.operation}`
+}
+
+function usedUpText(limit: number, window: Window | undefined, part: Part | undefined): string {
+  const many = limit.toLocaleString('en')
+  if (!part) return `${many} requests ${window?.each} are used up.`
+  return part.operation === undefined
+    ? `Your key’s cap of ${many} requests ${window?.each} is used up.`
+    : `${many} ${part.operation} ${window?.each} are used up.`
 }
 
 function reasonFor(code: Code, window: WindowName | undefined): Reason | undefined {

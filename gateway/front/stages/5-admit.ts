@@ -13,7 +13,9 @@ import { bodied, tooManyAtOnce } from '../forwarding/refusals.ts'
 import { waitRefusal } from '../limits/wait-refusal.ts'
 import type { Standing } from '../limits/headers.ts'
 import { limitsIn } from '../limits/grants.ts'
-import { limitOf, type Limits } from '../limits/limits.ts'
+import { limitOf, noLimits, type Limits } from '../limits/limits.ts'
+import type { Part } from '../limits/parts.ts'
+import { pathOf } from '../../../shared/service.ts'
 import { shortest, windows, type Window } from '../../../shared/windows.ts'
 import type { Quotas } from '../limits/quotas.ts'
 import type { Decision } from '../limits/step.ts'
@@ -38,7 +40,8 @@ export type AdmitOptions = Readonly<{
 export function admit(options: AdmitOptions): onRequestHookHandler {
   const { quotas, asksOnly, banned } = options
 
-  return function admit({ tollgate: record }, reply, done): void {
+  return function admit(request, reply, done): void {
+    const { tollgate: record } = request
     const { caller, terms } = record ?? {}
     if (!record || !caller || !terms) throw new Error('admit comes after follow and authenticate')
     // Its caller left while the key was looked up. Nothing would count it down in the share.
@@ -54,17 +57,20 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
       record.share = share
     }
     const { limits } = terms
-    if (tooSmall(cost, limits)) record.forbidden ??= 'cost'
+    const parts = asksOnly ? terms.allParts : terms.partsOf?.(request.method, pathOf(request))
+    const tooDear = tooSmall(cost, limits, parts)
+    if (tooDear) record.forbidden ??= 'cost'
     if (act?.name === 'forbidden') {
       act.isActed = record.forbidden === undefined
       record.forbidden ??= 'method'
     }
-    const refusal = record.forbidden && forbidden(record.forbidden, cost, limits)
+    const refusal = record.forbidden && forbidden(record.forbidden, cost, tooDear)
     if (record.trace) record.trace.askedAtMs = performance.now()
+    const asked = parts ? { ...terms, parts } : terms
     const decided =
       asksOnly || act
-        ? quotas.stand(caller, terms)
-        : quotas.decide(caller, terms, refusal ? 0 : cost, stateOf(caller))
+        ? quotas.stand(caller, asked)
+        : quotas.decide(caller, asked, refusal ? 0 : cost, stateOf(caller))
     if (decided instanceof Promise) waitFor(decided, refusal, record, reply, done)
     else proceed(decided, refusal, record, reply, done)
   }
@@ -114,7 +120,11 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
     const { caller, terms } = record
     if (!caller || !terms) throw new Error('a decision is made for a caller')
     if (record.trace) record.trace.decidedAtMs = performance.now()
-    const real = (record.standing = { decision, limits: limitsIn(decision, terms.limits) })
+    record.parts = decision.parts
+    const real = (record.standing = {
+      decision: asksOnly ? withoutOperations(decision) : decision,
+      limits: limitsIn(decision, terms.limits),
+    })
     const acted =
       record.act && isHeard(record.act, real, refusal)
         ? actedStanding(record.act, real, terms, record.route.cost)
@@ -139,9 +149,9 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
 /** Answers `GET /v1/quota` with the state of the caller's limits. It costs nothing and is never counted. */
 export function quotaView(request: FastifyRequest, reply: FastifyReply): object {
   if (hasBody(request.raw)) return refuse(reply, bodied(request.method))
-  const { caller, terms, standing } = request.tollgate ?? {}
+  const { caller, terms, standing, parts } = request.tollgate ?? {}
   if (!caller || !standing) throw new Error('a standing comes after admit')
-  return ownStandingView(caller.plan, standing, terms)
+  return ownStandingView(caller.plan, { ...standing, parts }, terms)
 }
 
 /** Whether a wish is heard: a real ban comes before it, and another real refusal before all but a ban. */
@@ -151,8 +161,15 @@ function isHeard(act: Act, { decision }: Standing, refusal: Refusal | undefined)
   return false
 }
 
-function forbidden(why: Forbidden, cost: number, limits: Limits): Refusal {
-  if (why === 'cost') return tooExpensive(cost, limits)
+/** A decision whose headers tell no operation: the request fits none. */
+function withoutOperations(decision: Decision): Decision {
+  const { parts } = decision
+  if (!parts) return decision
+  return { ...decision, parts: parts.filter(({ part }) => part.operation === undefined) }
+}
+
+function forbidden(why: Forbidden, cost: number, tooDear: TooSmall | undefined): Refusal {
+  if (why === 'cost') return tooExpensive(cost, tooDear)
   return new Refusal('forbidden', forbiddenSentences[why]).because(why)
 }
 
@@ -165,13 +182,24 @@ const forbiddenSentences = {
   address: 'Your key is not for this address: it is restricted to others.',
 }
 
+type TooSmall = Readonly<{ window: Window; limits: Limits }>
+
 /** The shortest window that never has room for so many points. */
-function tooSmall(cost: number, limits: Limits): Window | undefined {
-  return cost > 1 ? windows.find((window) => cost > limitOf(limits, window)) : undefined
+function tooSmall(
+  cost: number,
+  ofQuota: Limits,
+  parts: readonly Part[] | undefined,
+): TooSmall | undefined {
+  if (cost <= 1) return undefined
+  for (const limits of [ofQuota, ...(parts ?? []).map((part) => part.limits)]) {
+    const window = windows.find((each) => cost > limitOf(limits, each))
+    if (window) return { window, limits }
+  }
+  return undefined
 }
 
-function tooExpensive(cost: number, limits: Limits): Refusal {
-  const window = tooSmall(cost, limits) ?? shortest
+function tooExpensive(cost: number, tooDear: TooSmall | undefined): Refusal {
+  const { window = shortest, limits = noLimits } = tooDear ?? {}
   const [points, allowed] = [cost, limitOf(limits, window)].map((each) => each.toLocaleString('en'))
   return new Refusal(
     'forbidden',

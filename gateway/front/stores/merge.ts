@@ -1,4 +1,5 @@
 import { laterGrants } from '../limits/grants.ts'
+import { mergedParts } from '../limits/parts.ts'
 import { mergedCounters } from '../limits/recount.ts'
 import { mergedPast } from '../limits/past-points.ts'
 import type { Conduct, QuotaState } from '../limits/step.ts'
@@ -19,7 +20,8 @@ function withLargerCounts(one: QuotaState, other: QuotaState): QuotaState {
     return { ...(one.generation > other.generation ? one : other), grants }
   }
   const conducts = worseConducts(one.conducts, other.conducts)
-  return { ...mergedCounters(one, other), conducts, grants }
+  const parts = mergedParts(one.parts, other.parts)
+  return { ...mergedCounters(one, other), conducts, grants, parts }
 }
 
 type Conducts = QuotaState['conducts']

@@ -10,7 +10,7 @@ import {
 } from '../../../shared/spans/http.ts'
 import type { Span, SpanAttributes, SpanEvent } from '../../../shared/spans/span.ts'
 import { noRoute } from '../counts/labels.ts'
-import { windowRefusing } from '../counts/use.ts'
+import { holderOf, windowRefusing } from '../counts/use.ts'
 import { outcomeOf, type RequestRecord } from '../request-record.ts'
 import type { Trace } from '../request-trace.ts'
 
@@ -65,6 +65,9 @@ function addDecision(attributes: SpanAttributes, { request, record, hash }: Ende
   if (refusal.reason) attributes['tollgate.reason'] = refusal.reason
   const window = windowRefusing(refusal)
   if (window) attributes['tollgate.window'] = window
+  const { operation, cap } = holderOf(refusal)
+  if (operation !== undefined) attributes['tollgate.operation'] = operation
+  if (cap) attributes['tollgate.cap'] = 'true'
 }
 
 /** The decision of the store, at the time when it came; `undefined` if the store wasn't asked. */

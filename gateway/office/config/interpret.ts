@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { Deprecation } from '../../front/config/deprecations.ts'
 import { limitOf } from '../../front/limits/limits.ts'
-import type { Plan } from '../../front/limits/plan.ts'
+import type { Plan, PlanOperation } from '../../front/limits/plan.ts'
 import { limitFrom, limitsFrom } from '../../front/limits/limit-settings.ts'
 import { shadowOf } from '../../front/limits/shadow.ts'
 import type { BanRules } from '../../front/limits/step.ts'
@@ -91,13 +91,23 @@ export function plansFrom(plans: CompleteFile['plans']): ReadonlyMap<string, Pla
 
 function planFrom(name: string, plan: CompleteFile['plans'][string]): Plan {
   const limits = 'limits' in plan ? plan.limits : limitsFrom(plan)
-  const { bans, methods, paths } = plan
-  const all = { name, limits, bans: bans === 'on', methods: methods && withHead(methods), paths }
+  const { bans, methods, paths, operations } = plan
+  const all = {
+    ...{ name, limits, bans: bans === 'on', methods: methods && withHead(methods), paths },
+    operations: operations && Object.entries(operations).map(operationFrom),
+  }
   if (limits === 'custom' || !('shadow' in plan) || !plan.shadow) return all
   const { shadow } = plan
   const lower = byLimit((window) => limitFrom(shadow[window.limit]) ?? limitOf(limits, window))
   return { ...all, shadow: shadowOf(name, lower) }
 }
+
+function operationFrom([name, operation]: [string, OperationOfFile]): PlanOperation {
+  const { methods, paths, ...limits } = operation
+  return { name, limits: limitsFrom(limits), methods: methods && withHead(methods), paths }
+}
+
+type OperationOfFile = NonNullable<CompleteFile['plans'][string]['operations']>[string]
 
 function bansFrom(bans: CompleteFile['bans']): BanRules {
   return {

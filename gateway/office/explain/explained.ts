@@ -2,6 +2,7 @@ import { loggable } from '../../../shared/log.ts'
 import { endIso } from '../../../shared/times.ts'
 import type { KeptRefusal, KeptWindow } from '../../front/counts/refusal-block.ts'
 import { windows, type OptionalName, type RequiredName } from '../../../shared/windows.ts'
+import { holderOf } from '../../front/counts/use.ts'
 import { sentenceOf, whyOf } from './sentences.ts'
 
 /** A refused or failed answer as operators are told of it; `gateway` is the name of the one that gave it. */
@@ -24,6 +25,7 @@ export function explained(refusal: KeptRefusal, gateway: string) {
     status: refusal.status,
     code: refusal.code ?? null,
     reason: whyOf(refusal),
+    ...holderOf(refusal),
     cost: refusal.cost,
     ...windowViews(refusal.windows),
     strikes: refusal.strikes,

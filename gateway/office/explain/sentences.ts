@@ -1,5 +1,6 @@
 import type { Reason, RefusalCode } from '../../../shared/refusal.ts'
 import { endText } from '../../../shared/times.ts'
+import { holderOf } from '../../front/counts/use.ts'
 import { byWindow, longestFirst, type Window } from '../../../shared/windows.ts'
 import { earnedText, isEarned } from '../../front/limits/ban-ends.ts'
 import type { KeptRefusal, KeptWindow } from '../../front/counts/refusal-block.ts'
@@ -80,13 +81,15 @@ function bySide({ status, code }: KeptRefusal): string {
 }
 
 function ofWindow({ name }: Window, refusal: KeptRefusal): string {
-  const window = refusal.windows[name]
+  const window = refusal.ofWindow ?? refusal.windows[name]
   if (!window) return bySide(refusal)
   const { limit, used = limit, resetMs } = window
   const inWindow = `${name === 'day' ? 'on' : 'in'} this ${name}`
+  const { operation, cap } = holderOf(refusal)
   const points = refusal.cost === 1 ? '' : ' points'
+  const ofWhat = operation !== undefined ? ` of ${operation}` : cap ? ' of the key’s cap' : ''
   const needs = refusal.cost === 1 ? '' : `, and it costs ${count(refusal.cost)}`
-  const sentence = `${count(used)} of ${count(limit)}${points} ${inWindow} were used${needs} (${whoseText(refusal.caller ?? {})}).`
+  const sentence = `${count(used)} of ${count(limit)}${points}${ofWhat} ${inWindow} were used${needs} (${whoseText(refusal.caller ?? {})}).`
   return `${sentence} ${again(resetMs)}`
 }
 

@@ -1,6 +1,11 @@
 import { quotaOf, type Key } from '../../front/keys/key.ts'
 import { numberOf } from '../../front/limits/counters.ts'
-import { standingView, type WindowView, type WindowViews } from '../../front/limits/views.ts'
+import {
+  partViews,
+  standingView,
+  type WindowView,
+  type WindowViews,
+} from '../../front/limits/views.ts'
 import type { BanCause } from './ban-cause.ts'
 import { numberAt, windows, type OptionalName, type RequiredName } from '../../../shared/windows.ts'
 import type { Grant } from '../../front/limits/grants.ts'
@@ -31,6 +36,7 @@ export function keyStanding(key: Key, facts: StandingFacts) {
     offered: isOffered,
     ...usedViews(views, decision),
     ...(decision.seen.monthFrom !== 1 && { monthFrom: decision.seen.monthFrom }),
+    ...partViews({ decision, limits }),
     strikes,
     bannedUntil,
     ban: cause,

@@ -4,6 +4,7 @@ import { quotaOf, type Key } from '../../front/keys/key.ts'
 import { KeyMistake } from '../../front/keys/mistake.ts'
 import { keyNames } from '../../front/keys/names.ts'
 import { settingsAt } from '../../front/keys/temporary.ts'
+import { countedParts, type Terms } from '../../front/keys/terms.ts'
 import { keyView, type KeyView } from '../../front/keys/view.ts'
 import type { AuditStore } from '../../front/records/audit-store.ts'
 import type { LastUseStore } from '../../front/keys/last-use-store.ts'
@@ -210,14 +211,19 @@ export class QuotaDesk {
 
   async #facts(key: Key): Promise<Omit<StandingFacts, 'cause'>> {
     // The store's time may have ended a plan for a time, of which the question doesn't depend.
-    const offerAt = (nowMs: number): Limits | undefined => {
+    const offerAt = (nowMs: number): { limits?: Limits | undefined; parts?: Terms['allParts'] } => {
       const inForce = settingsAt(key, nowMs)
       const plan = this.#plans.get(inForce.plan)
-      return plan && effectiveLimits(plan, inForce.limits)
+      if (!plan) return {}
+      return {
+        limits: effectiveLimits(plan, inForce.limits),
+        parts: countedParts(plan, key).allParts,
+      }
     }
-    const ask = { key: key.id, cost: 0, limits: offerAt(this.#clock()) ?? noLimits }
+    const { limits: asked = noLimits, parts } = offerAt(this.#clock())
+    const ask = { key: key.id, cost: 0, limits: asked, parts }
     const decision = await this.#quota.decide(quotaOf(key), ask)
-    const offer = offerAt(decision.nowMs)
+    const { limits: offer } = offerAt(decision.nowMs)
     const limits = limitsIn(decision, offer ?? noLimits)
     const grants = decision.granted ? await this.#quota.grants(quotaOf(key)) : []
     return { decision, limits, grants, isOffered: offer !== undefined }

@@ -1,5 +1,6 @@
 import { sortedBy } from '../../../../shared/in-order.ts'
 import type { QuotaGrants } from '../../limits/grants.ts'
+import type { Parts } from '../../limits/parts.ts'
 import type { PastPoints } from '../../limits/past-points.ts'
 import { newQuota, type CacheSlot, type Conduct, type QuotaState } from '../../limits/step.ts'
 import { numberOf } from '../../limits/counters.ts'
@@ -18,6 +19,7 @@ export class CachedQuota implements QuotaState {
   conducts: Map<string, Conduct> | undefined
   grants: QuotaGrants | undefined
   past: PastPoints | undefined
+  parts: Parts | undefined
   /** Whether the file lacks the latest counters. */
   isUnsaved = false
   /** Whether the file has counters in its journal that its table lacks. */
@@ -34,6 +36,7 @@ export class CachedQuota implements QuotaState {
     this.conducts = state.conducts
     this.grants = state.grants
     this.past = state.past
+    this.parts = state.parts
   }
 }
 

@@ -3,6 +3,7 @@ import type { Conduct, QuotaState } from '../../limits/step.ts'
 import { dayMs } from '../../../../shared/windows.ts'
 import { countersFrom, textOf as countersText } from '../../limits/counters-text.ts'
 import { grantedIn, grantsFrom } from '../../limits/grants.ts'
+import type { Parts } from '../../limits/parts.ts'
 import { keepUntil } from '../keep-until.ts'
 
 /** How long an operator's command is kept for a gateway that isn't running. */
@@ -164,15 +165,35 @@ function nameFromJournal(text: string): string {
  * conduct has a bracket, or what comes with a grant.
  */
 export function textOf(state: QuotaState): string {
-  const { conducts, past } = state
+  const { conducts, past, parts } = state
   const numbers = countersText(state)
   // Grants end with their windows.
   const grants = state.grants && grantedIn(state.grants, state) ? state.grants : undefined
-  if (!conducts && !grants && !past) return numbers
-  const ofKeys = conducts || grants ? JSON.stringify([...(conducts ?? [])]) : 'null'
-  if (!grants && !past) return `${numbers},${ofKeys}`
-  const granted = grants ? JSON.stringify(grants) : 'null'
-  return `${numbers},${ofKeys},${granted}${past ? `,"${past}"` : ''}`
+  if (!conducts && !grants && !past && !parts) return numbers
+  const behind = [
+    conducts || grants ? JSON.stringify([...(conducts ?? [])]) : 'null',
+    grants ? JSON.stringify(grants) : 'null',
+    past ? `"${past}"` : 'null',
+    parts ? JSON.stringify(partTexts(parts)) : 'null',
+  ]
+  while (behind.at(-1) === 'null') behind.pop()
+  return `${numbers},${behind.join()}`
+}
+
+/** The counters of parts as texts, by their names. */
+function partTexts(parts: Parts): Record<string, string> {
+  return Object.fromEntries([...parts].map(([name, counters]) => [name, countersText(counters)]))
+}
+
+/** The parts of a stored value; damaged ones begin anew. */
+function partsFrom(value: unknown): Parts | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const parts: Parts = new Map()
+  for (const [name, text] of Object.entries(value)) {
+    const counters = countersFrom(String(text).split(',').map(Number))
+    if (counters) parts.set(name, counters)
+  }
+  return parts.size > 0 ? parts : undefined
 }
 
 function entryFrom(quota: string, text: string): Entry[] {
@@ -181,23 +202,31 @@ function entryFrom(quota: string, text: string): Entry[] {
 }
 
 /** What stands behind the numbers of a state. */
-type Behind = [conducts?: [string, Conduct][] | null, granted?: unknown, past?: unknown]
+type Behind = [
+  conducts?: [string, Conduct][] | null,
+  granted?: unknown,
+  past?: unknown,
+  parts?: unknown,
+]
 
 /** `undefined` for a damaged text: the quota then begins anew, and no other one suffers. */
 export function stateFrom(text: string): QuotaState | undefined {
   try {
-    const parts = JSON.parse(`[${text}]`) as unknown[]
-    const end = parts.findIndex((part) => typeof part !== 'number')
-    const numbers = (end === -1 ? parts : parts.slice(0, end)) as number[]
-    const [conducts, granted, past] = parts.slice(numbers.length) as Behind
+    const members = JSON.parse(`[${text}]`) as unknown[]
+    const end = members.findIndex((member) => typeof member !== 'number')
+    const numbers = (end === -1 ? members : members.slice(0, end)) as number[]
+
+    const [conducts, granted, past, ofParts] = members.slice(numbers.length) as Behind
     const counters = countersFrom(numbers)
     if (!counters) return undefined
     const grants = grantsFrom(granted, counters.monthFrom)
+    const parts = partsFrom(ofParts)
     return {
       ...counters,
       conducts: conducts && conducts.length > 0 ? new Map(conducts) : undefined,
       ...(grants ? { grants } : {}),
       ...(typeof past === 'string' ? { past } : {}),
+      ...(parts ? { parts } : {}),
     }
   } catch {
     return undefined

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import type { Counters } from '../../limits/counters.ts'
+import type { PartCounters } from '../../limits/parts.ts'
 import { mostGrants, runsAt, type Grant, type NewGrant } from '../../limits/grants.ts'
 import { giveBack, step, type Ask, type Decision, type QuotaState } from '../../limits/step.ts'
 import { pollMs } from '../../keys/store.ts'
@@ -87,9 +88,9 @@ export class EmbeddedQuotas implements QuotaStore {
     return decision
   }
 
-  giveBack(quota: string, cost: number, admission: Counters): void {
+  giveBack(quota: string, cost: number, admission: Counters, parts?: PartCounters): void {
     const cached = this.#cache.get(quota)
-    giveBack(cached, cost, admission)
+    giveBack(cached, cost, admission, parts)
     this.#writer.mark(cached)
   }
 

@@ -47,6 +47,14 @@ local function merged(given, stored, window)
   return larger(given, stored, window)
 end
 
+-- The counters of two stores that are of one generation. Both have what the other one's brief windows have counted.
+local function mergedText(givenText, storedText)
+  local given, stored = countersFrom(givenText), countersFrom(storedText)
+  local counters = countersFrom(#givenText > #textOf(stored) and givenText or textOf(stored))
+  recount(counters, function(window) return merged(given, stored, window) end)
+  return textOf(counters)
+end
+
 local at = 2
 for _, hash in ipairs(KEYS) do
   local counters = countersFrom(ARGV[at])
@@ -66,13 +74,10 @@ for _, hash in ipairs(KEYS) do
       isOlder, counters = true, stored
     elseif newer > 0 then
       for _, field in ipairs(call('HKEYS', hash)) do
-        if sub(field, 1, 2) == 'k:' then call('HDEL', hash, field) end
+        if match(field, '^k:') or match(field, '^op:') or match(field, '^cap:') then call('HDEL', hash, field) end
       end
     else
-      local given = counters
-      -- Both have what the other one's brief windows have counted.
-      counters = countersFrom(#ARGV[at] > #textOf(stored) and ARGV[at] or textOf(stored))
-      recount(counters, function(window) return merged(given, stored, window) end)
+      counters = countersFrom(mergedText(ARGV[at], textOf(stored)))
       if storedDay == givenDay then
         storedPoints = usedIn(counters, dayWindow)
         givenPoints = storedPoints
@@ -90,8 +95,10 @@ for _, hash in ipairs(KEYS) do
     elseif field == 'p' then givenPast = value
     elseif not isOlder then
       local present = call('HGET', hash, field)
-      if not present or isWorse(field, value, present) then call('HSET', hash, field, value) end
-      if sub(field, 1, 2) ~= 's:' then mark = ',k' end
+      if present and (match(field, '^op:') or match(field, '^cap:')) then
+        call('HSET', hash, field, mergedText(value, present))
+      elseif not present or isWorse(field, value, present) then call('HSET', hash, field, value) end
+      if sub(field, 1, 2) == 'k:' then mark = ',k' end
     end
   end
   if grants and areMore(grants, call('HGET', hash, 'n')) then

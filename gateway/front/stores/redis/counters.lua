@@ -86,9 +86,9 @@ local function runs(counters, window)
   return counted == number or counted == following, number
 end
 
--- Begins new windows where the old ones have ended. Returns the day that has ended, and its points.
+-- Begins new windows where the old ones have ended. Returns the day that has ended, its points, and whether a month has.
 local function roll(counters, countsBrief)
-  local day, points
+  local day, points, isNewMonth
   if not runs(counters, shortest) then
     local before, ofDay = numberOf(counters, dayWindow), usedIn(counters, dayWindow)
     counters.rest = nil
@@ -100,6 +100,7 @@ local function roll(counters, countsBrief)
       if not isRunning then
         counters[window.at + 1] = counters.total
         if window.comesBack then counters[window.at + 2] = 0 end
+        if window == steady[#steady] then isNewMonth = true end
       end
     end
     counters.day = numbers[dayWindow]
@@ -118,5 +119,5 @@ local function roll(counters, countsBrief)
       end
     end
   end
-  return day, points
+  return day, points, isNewMonth
 end

@@ -6,8 +6,8 @@
 decide = function(hash, ask, seen, stored, endOfExpected)
   local question = { match(ask, asked, find(ask, ';', endOfExpected + 1, true) + 1) }
   local cost, at = question[1] + 0, #windows + 2
-  local countsBrief, rules, seenBan, owed, key =
-    question[at] == '1', question[at + 1], question[at + 2] + 0, question[at + 3], question[at + 4]
+  local countsBrief, rules, seenBan, owed, partTexts, key =
+    question[at] == '1', question[at + 1], question[at + 2] + 0, question[at + 3], question[at + 4], question[at + 5]
   local conductField = 'k:' .. key
 
   local counters = stored and countersFrom(stored) or newCounters()
@@ -15,7 +15,7 @@ decide = function(hash, ask, seen, stored, endOfExpected)
     --include former-grants.lua
     upgradeGrants(hash)
   end
-  local endedDay, endedPoints = roll(counters, countsBrief)
+  local endedDay, endedPoints, isNewMonth = roll(counters, countsBrief)
   local refusedAt, bannedUntil, bans, strikes = 0, 0, 0, ''
   local conduct, grants
   if counters.mark == ',k' then
@@ -45,6 +45,8 @@ decide = function(hash, ask, seen, stored, endOfExpected)
         counters.generation, bannedUntil = other.generation, 0
         empty(counters)
         setMonthFrom(counters, other.from)
+        --include parts.lua
+        forgetParts(hash)
       end
       healed = takeLarger(counters, other) or healed
       if seenBan > bannedUntil then bannedUntil, conductChanged = seenBan, true end
@@ -54,18 +56,38 @@ decide = function(hash, ask, seen, stored, endOfExpected)
   -- Settle: add the points that were admitted without the store, once for each report.
   local past
   if owed ~= '' then
-    --include recount.lua
+    --include parts.lua
     --include past.lua
-    local report, by, number = match(owed, '^(.*),([^,]+),(%d+)$')
+    local report, ofParts, by, number = match(owed, '^([^&]*)(.*),([^,]+),(%d+)$')
     if number - (call('HGET', hash, 's:' .. by) or 0) > 0 then
       call('HSET', hash, 's:' .. by, number)
       report, healed = countersFrom(report), true
       local before = usedIn(counters, dayWindow)
-      if report.generation - counters.generation >= 0 then addReport(counters, report) end
+      if report.generation - counters.generation >= 0 then
+        addReport(counters, report)
+        for name, text in string.gmatch(ofParts, '&([^=]+)=([^&]*)') do
+          local part, points = partOf(hash, name, counters, false), countersFrom(text)
+          roll(part, points[brief[1] and brief[1].at] ~= nil)
+          addReport(part, points)
+          call('HSET', hash, name, textOf(part))
+        end
+      end
       local left = usedIn(report, dayWindow) - (usedIn(counters, dayWindow) - before)
       if left ~= 0 then
         past = withPoints(call('HGET', hash, 'p'), numberOf(report, dayWindow), left, counters.day)
       end
+    end
+  end
+
+  -- Parts: an operation and a cap, which must have room, too.
+  local parts = {}
+  if partTexts ~= '' then
+    --include parts.lua
+    for name, limits, partBrief, partSeen in string.gmatch(partTexts, '([^|&]+)|([^|]*)|(%d)|([^&]*)') do
+      local part = { name = name, counters = partOf(hash, name, counters, partBrief == '1') }
+      part.limits = { match(limits, '^([^,]+)' .. string.rep(',([^,]+)', #windows - 1)) }
+      if partSeen ~= '' then part.isHealed = takeLarger(part.counters, countersFrom(partSeen)) end
+      parts[#parts + 1] = part
     end
   end
 
@@ -77,6 +99,10 @@ decide = function(hash, ask, seen, stored, endOfExpected)
       local window, limit = windows[i], question[i + 1]
       if limit ~= '-1' and usedIn(counters, window) + cost > limit + (granted[window.name] or 0) then
         fits = false
+      end
+      for _, part in ipairs(parts) do
+        local most = part.limits[i]
+        if most ~= '-1' and usedIn(part.counters, window) + cost > most + 0 then fits = false end
       end
     end
   end
@@ -105,6 +131,7 @@ decide = function(hash, ask, seen, stored, endOfExpected)
     end
   elseif cost > 0 then
     counters.total = counters.total + cost
+    for _, part in ipairs(parts) do part.counters.total = part.counters.total + cost end
     if refusedAt ~= 0 then refusedAt, conductChanged = 0, true end
   end
 
@@ -115,6 +142,10 @@ decide = function(hash, ask, seen, stored, endOfExpected)
   if marked then counters.mark = ',k' end
   local changed = counted or healed or marked
   if changed then
+    if isNewMonth then
+      --include parts.lua
+      forgetParts(hash)
+    end
     call('HSET', hash, 'c', text .. counters.mark)
     -- A day that had points ends: they are kept for the ledger.
     if endedDay and endedPoints ~= 0 then
@@ -122,6 +153,9 @@ decide = function(hash, ask, seen, stored, endOfExpected)
       past = withPoints(past or call('HGET', hash, 'p'), endedDay, endedPoints, counters.day)
     end
     if past then call('HSET', hash, 'p', past) end
+  end
+  for _, part in ipairs(parts) do
+    if counted or part.isHealed then call('HSET', hash, part.name, textOf(part.counters)) end
   end
   if conductChanged then
     call('HSET', hash, conductField,
@@ -136,8 +170,9 @@ decide = function(hash, ask, seen, stored, endOfExpected)
     -- Never shorten the lifetime: it may be for another key of the same account.
     if call('PTTL', hash) < lasts then call('PEXPIRE', hash, lasts) end
   end
-  if verdict == 0 and strikes == '' and not isGranted then return text end
+  if verdict == 0 and strikes == '' and not isGranted and #parts == 0 then return text end
   local answer = text .. format(';%d,%.0f,%d,%d;', verdict, bannedUntil, #strikes / 13, bansNow)
   for name, points in pairs(granted) do answer = answer .. name .. ':' .. points .. ',' end
+  for i, part in ipairs(parts) do answer = answer .. (i == 1 and ';' or '|') .. textOf(part.counters) end
   return answer
 end

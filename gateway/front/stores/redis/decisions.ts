@@ -1,6 +1,14 @@
 import { unavailable } from './answer.ts'
 import { isCluster } from './library.ts'
-import { copyOf, fits, numberOf, roll, usedIn, type Counters } from '../../limits/counters.ts'
+import {
+  copyOf,
+  fits,
+  newCounters,
+  numberOf,
+  roll,
+  usedIn,
+  type Counters,
+} from '../../limits/counters.ts'
 import { countersFrom, textOf, textOfMarks } from '../../limits/counters-text.ts'
 import type { Granted } from '../../limits/grants.ts'
 import { countsBrief, limitOf, type Limits } from '../../limits/limits.ts'
@@ -12,7 +20,8 @@ import {
   steadyWindows,
   windows,
 } from '../../../../shared/windows.ts'
-import { grantedFrom } from './quota-hash.ts'
+import type { Part, PartState } from '../../limits/parts.ts'
+import { grantedFrom, packedParts } from './quota-hash.ts'
 import { keyedScript, type ScriptOptions } from './script.ts'
 
 /** The most decisions per call, so that a call never delays other gateways for long. */
@@ -116,16 +125,24 @@ function settleOne(
   if (typeof answer === 'string' && next && !answer.includes(',')) {
     return resolve(decisionOf({ ...next, total: Number(answer) }, ask.cost, nowMs))
   }
-  const [numbers = '', outcome = '', points = ''] =
+  const [numbers = '', outcome = '', points = '', ofParts = ''] =
     typeof answer === 'string' ? answer.split(';') : []
   const counters = countersFrom(numbers.split(',').map(Number))
   if (!counters) return reject(new Error('Redis gave no decision'))
   const [verdict, until = 0, strikes, bans] = outcome === '' ? [] : outcome.split(',').map(Number)
   const seen = { ...counters, bannedUntilMs: until > nowMs ? until : 0 }
   const granted = points === '' ? undefined : grantedFrom(points)
-  const decision = decisionOf(seen, ask.cost, nowMs, { verdict, strikes, bans, granted })
+  const parts = ask.parts && partStates(ask.parts, ofParts.split('|'))
+  const decision = decisionOf(seen, ask.cost, nowMs, { verdict, strikes, bans, granted, parts })
   if (decision.bans) banned(quota, ask.key, decision.bannedUntilMs)
   resolve(decision)
+}
+
+function partStates(parts: readonly Part[], texts: readonly string[]): readonly PartState[] {
+  return parts.map((part, i) => {
+    const counters = countersFrom((texts[i] ?? '').split(',').map(Number))
+    return { part, counters: counters ?? newCounters() }
+  })
 }
 
 type Outcome = Readonly<{
@@ -133,13 +150,14 @@ type Outcome = Readonly<{
   strikes?: number | undefined
   bans?: number | undefined
   granted?: Granted | undefined
+  parts?: readonly PartState[] | undefined
 }>
 
 function decisionOf(
   seen: Seen,
   cost: number,
   nowMs: number,
-  { verdict = 0, strikes = 0, bans = 0, granted }: Outcome = {},
+  { verdict = 0, strikes = 0, bans = 0, granted, parts }: Outcome = {},
 ): Decision {
   return {
     verdict: verdicts[verdict] ?? 'refused',
@@ -149,6 +167,7 @@ function decisionOf(
     bannedUntilMs: seen.bannedUntilMs,
     bans: bans === 1,
     seen,
+    parts,
     elsewhere: undefined,
     granted,
     decidedBy: 'store',
@@ -162,8 +181,15 @@ function packed(
 ): string {
   const isBriefCounted = ask.countsBrief ?? countsBrief(limits)
   const question = `${cost},${packedLimits(limits)},${isBriefCounted ? 1 : 0},${bans ? packedRules(bans) : ''}`
-  const report = owed ? `${textOf(owed)},${owed.by},${owed.number}` : ''
-  return `${packedSeen(seen, predicted)};${question};${seen?.bannedUntilMs ?? 0};${report};${key}`
+  const report = owed ? `${textOf(owed)}${packedParts(owed.parts)},${owed.by},${owed.number}` : ''
+  const parts = ask.parts ? ask.parts.map((part) => packedPart(part, seen)).join('&') : ''
+  const banned = seen?.bannedUntilMs ?? 0
+  return `${packedSeen(seen, predicted)};${question};${banned};${report};${parts};${key}`
+}
+
+function packedPart({ name, limits }: Part, seen: Seen | undefined): string {
+  const counters = seen?.parts?.get(name)
+  return `${name}|${packedLimits(limits)}|${countsBrief(limits) ? 1 : 0}|${counters ? textOf(counters) : ''}`
 }
 
 const packedLimitsCache = new WeakMap<Limits, string>()
@@ -205,8 +231,8 @@ function packedSeen(seen: Seen | undefined, predicted: Predicted | undefined): s
 /** Predicts an admission by the rules that the script has, too; `undefined` where it can't be predicted. */
 function predictedOf({ seen, cost, limits, owed, ...ask }: Ask): Predicted | undefined {
   if (!seen || owed || cost === 0 || seen.bannedUntilMs > 0) return undefined
-  // A brief window has mostly ended by the next question.
-  if (ask.countsBrief ?? countsBrief(limits)) return undefined
+  // A brief window has mostly ended by the next question; parts have texts of their own.
+  if (ask.parts || (ask.countsBrief ?? countsBrief(limits))) return undefined
   const next = { ...copyOf(seen), bannedUntilMs: 0 }
   if (ask.atMs !== undefined) roll(next, ask.atMs, false)
   // Points of a day that ends are kept for the ledger, and its quota is kept for longer.

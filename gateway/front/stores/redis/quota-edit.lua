@@ -1,10 +1,10 @@
 -- Changes a quota for an operator, or gives points of an unanswered request back, in one step. For the fields see quota.lua.
 -- KEYS: the quota's hash   ARGV: the time, see time.lua; the change, then for
---   giveBack: cost, the counters of its admission      reset: -      ban: key, until      lift: key
+--   giveBack: cost, the counters of its admission, those of its parts      reset: -      ban: key, until      lift: key
 --   grant: "window:points,", the most grants, author and note as JSON      month: the day on which months begin
 --include time.lua
 --include counters.lua
---include recount.lua
+--include parts.lua
 --include past.lua
 --include former-grants.lua
 local hash, change = KEYS[1], ARGV[2]
@@ -25,18 +25,29 @@ local function keepFor(milliseconds)
   if call('PTTL', hash) < milliseconds then call('PEXPIRE', hash, milliseconds) end
 end
 
-if change == 'giveBack' then
-  local cost, admission = ARGV[3] + 0, countersFrom(ARGV[4])
-  local ofDay, isChanged = usedIn(counters, dayWindow), false
+-- Gives points back to the windows of an admission that still run; true if there were any.
+local function giveBack(present, cost, admission)
+  local isChanged = false
   for _, window in ipairs(steady) do
-    if window.comesBack and numberOf(counters, window) == numberOf(admission, window) then
-      local counted = min(cost, usedIn(counters, window))
+    if window.comesBack and numberOf(present, window) == numberOf(admission, window) then
+      local counted = min(cost, usedIn(present, window))
       if counted > 0 then
-        counters[window.at + 2], counters.rest, isChanged = counters[window.at + 2] + counted, nil, true
+        present[window.at + 2], present.rest, isChanged = present[window.at + 2] + counted, nil, true
       end
     end
   end
-  if isChanged then keep() end
+  return isChanged
+end
+
+if change == 'giveBack' then
+  local cost, admission = ARGV[3] + 0, countersFrom(ARGV[4])
+  local ofDay = usedIn(counters, dayWindow)
+  if giveBack(counters, cost, admission) then keep() end
+  for name, text in string.gmatch(ARGV[5], '&([^=]+)=([^&]*)') do
+    local stored = call('HGET', hash, name)
+    local part = stored and countersFrom(stored)
+    if part and giveBack(part, cost, countersFrom(text)) then call('HSET', hash, name, textOf(part)) end
+  end
   local given = ofDay - usedIn(counters, dayWindow)
   if cost > given then keepPast(numberOf(admission, dayWindow), given - cost) end
   return given
@@ -92,6 +103,7 @@ end
 if change == 'reset' then
   keepPast(numberOf(counters, dayWindow), usedIn(counters, dayWindow))
   empty(counters)
+  forgetParts(hash)
   counters.generation = nextGeneration
   keep()
   keepFor(2 * dayMs)

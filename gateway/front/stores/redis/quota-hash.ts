@@ -1,6 +1,7 @@
 import { countersFrom, textOf } from '../../limits/counters-text.ts'
 import { grantsOf, type Grant, type Granted } from '../../limits/grants.ts'
 import { limitName, minuteMs, windows, type WindowName } from '../../../../shared/windows.ts'
+import type { PartCounters, Parts } from '../../limits/parts.ts'
 import type { Conduct, QuotaState } from '../../limits/step.ts'
 
 /** The number of digits of a strike's time. */
@@ -15,10 +16,13 @@ export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaStat
   if (!counters) return undefined
   const conducts = new Map<string, Conduct>()
   const settled = new Map<string, number>()
+  const parts: Parts = new Map()
   for (const [field, value] of Object.entries(fields)) {
     if (field.startsWith('s:')) settled.set(field.slice(2), Number(value))
     const conduct = field.startsWith('k:') ? conductFrom(value) : undefined
     if (conduct) conducts.set(field.slice(2), conduct)
+    const part = /^(op|cap):/.test(field) ? countersFrom(value.split(',').map(Number)) : undefined
+    if (part) parts.set(field, part)
   }
   const grants = grantsOf(grantLines(fields['n'] ?? ''), counters.monthFrom)
   return {
@@ -27,6 +31,7 @@ export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaStat
     ...(grants ? { grants } : {}),
     ...(fields['p'] ? { past: fields['p'] } : {}),
     ...(settled.size > 0 ? { settled } : {}),
+    ...(parts.size > 0 ? { parts } : {}),
   }
 }
 
@@ -45,6 +50,7 @@ export function hashOfState(state: QuotaState): { counters: string; fields: [str
     fields.push(['n', each.map((grant) => `${grantLine(grant)}\n`).join('')])
   }
   if (state.past) fields.push(['p', state.past])
+  for (const [name, counters] of state.parts ?? []) fields.push([name, textOf(counters)])
   return { counters: textOf(state), fields }
 }
 
@@ -100,4 +106,9 @@ function conductFrom(text: string): Conduct | undefined {
   const strikesMs = (strikes.match(/\d{13}/g) ?? []).map(Number)
   const [refusedAtMs, bannedUntilMs] = [Number(refusedAt), Number(bannedUntil)]
   return { refusedAtMs, bannedUntilMs, bans: Number(bans), strikesMs }
+}
+
+/** The counters of parts as scripts take them: "&op:exports=counters". */
+export function packedParts(parts: PartCounters | undefined): string {
+  return [...(parts ?? [])].map(([name, counters]) => `&${name}=${textOf(counters)}`).join('')
 }

@@ -3,7 +3,7 @@
 --
 -- KEYS: the quotas' hashes
 -- ARGV: the time, see time.lua; then for each hash
---       "seen;till;expected;top;cost,limits,brief,ban rules;banned;owed;key":
+--       "seen;till;expected;top;cost,limits,brief,ban rules;banned;owed;parts;key":
 --       seen: the counters that the gateway saw last, in the form of the field c, or nothing
 --       till: the second at which the shortest of the expected windows ends
 --       expected: the counters after admitting the request, or nothing
@@ -12,17 +12,19 @@
 --       brief: 1 if brief windows are counted
 --       ban rules: "strikes,within,grace,for,factor,atMost,memory" or nothing
 --       banned: the end of the ban that the gateway has seen, or 0
---       owed: the points that it admitted without the store, or nothing: "counters,gateway,number"
+--       owed: the points that it admitted without the store, or nothing: "counters&part=counters,gateway,number"
+--       parts: of each operation and cap "part|limits|brief|seen", with & between them
 -- Fields: c: the counters;
 --         k:<key>: "refusedAt,bannedUntil,bans,strikes" of a key;
 --         s:<gateway>: the number of its last settled report
 --         g: "window:number:points," that operators have granted, n: each grant; with them c has ",k"
+--         op:<operation>, cap:<key>: the counters of a part
 --         p: "day,points;" for each day that the counters have left, for the ledger
 -- Returns: "seconds,micros", and for each hash one of
 --          '': the counters are now the expected ones
 --          "total": those with another total
 --          "counters": admitted, and the key has no strikes
---          "counters;verdict,bannedUntil,strikes,bansNow;window:points,": all other decisions, with grants
+--          "counters;verdict,bannedUntil,strikes,bansNow;window:points,;counters of parts, with | between them": all others
 --          an error: this hash is damaged
 
 --include time.lua

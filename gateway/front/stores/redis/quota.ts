@@ -5,7 +5,7 @@ import { textOf } from '../../limits/counters-text.ts'
 import { mostGrants } from '../../limits/grants.ts'
 import { pointsOn } from '../../limits/past-points.ts'
 import { mastersOf, scanned } from './scan.ts'
-import { grantLines, grantPoints, grantWords, stateOfHash } from './quota-hash.ts'
+import { grantLines, grantPoints, grantWords, packedParts, stateOfHash } from './quota-hash.ts'
 import { scriptTime } from './script-time.ts'
 import { keyedScript, type RedisOptions } from './script.ts'
 import { banMessage, watchBans } from './watch-bans.ts'
@@ -46,8 +46,9 @@ export function redisQuotas(options: RedisOptions): QuotaStore {
 
     decide,
 
-    async giveBack(quota, cost, admission) {
-      await edit(hashOf(quota), time(), 'giveBack', cost, textOf(admission))
+    async giveBack(quota, cost, admission, parts) {
+      const args = [cost, textOf(admission), packedParts(parts)]
+      await edit(hashOf(quota), time(), 'giveBack', ...args)
     },
 
     async reset(quota) {

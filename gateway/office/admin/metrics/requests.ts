@@ -24,8 +24,8 @@ export function addRequests(registry: Registry, gateway: OperatedGateway): void 
     },
   })
   counter(registry, 'tollgate_refusals_total', {
-    help: 'Requests that the gateway refused, by the code of its answer, and the window of a limit',
-    labels: ['plan', 'reason', 'window'],
+    help: 'Requests that the gateway refused, by the code of its answer, the window of a limit, and the operation of a plan whose limit it is',
+    labels: ['plan', 'reason', 'window', 'operation'],
     begins: () => beginnings.refusals(gateway.config),
     *read() {
       for (const [plan, name, count] of meters.refusals) {

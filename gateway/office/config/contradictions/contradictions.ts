@@ -14,6 +14,7 @@ import { portalRemarks } from './portal.ts'
 import { routeRemarks } from './routes.ts'
 import { section, type Quote, type Remark, type Section } from './remarks.ts'
 import { banRemarks, stopRemarks, workerRemarks } from './times.ts'
+import { operationRemarks } from './operations.ts'
 import { restrictionRemarks } from './restrictions.ts'
 import { probeRemarks, swapRemarks, unusedRemarks } from './upstreams.ts'
 
@@ -51,6 +52,7 @@ export function contradictionsIn(
     ...workerRemarks(file),
     ...planRemarks(file, Object.keys(fileSchema.properties)),
     ...limitRemarks(file, quote),
+    ...operationRemarks(file),
     ...shadowRemarks(file, quote),
     ...banRemarks(file, quote),
     ...stopRemarks(file, quote),

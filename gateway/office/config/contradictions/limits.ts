@@ -17,6 +17,12 @@ export function* limitRemarks(file: Section, quote: Quote): Generator<Remark> {
     section(plan),
   ])
   settings.push([['strangers'], section(file['strangers'])])
+  for (const [plan, settingsOfPlan] of Object.entries(section(file['plans']))) {
+    const operations = Object.entries(section(section(settingsOfPlan)['operations']))
+    for (const [name, limits] of operations) {
+      settings.push([['plans', plan, 'operations', name], section(limits)])
+    }
+  }
   for (const [setting, limits] of settings) {
     for (const [i, window] of windows.entries()) {
       const longer = windows.slice(i + 1).find((each) => isNeverReached(limits, window, each))

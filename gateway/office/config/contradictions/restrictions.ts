@@ -22,17 +22,31 @@ export function* restrictionRemarks(
 ): Generator<Remark> {
   const routed = entries && coveredPaths(file, entries)
   for (const [name, plan] of Object.entries(section(file['plans']))) {
-    const setting = ['plans', name] as const
-    yield* methodRemarks([...setting, 'methods'], list(section(plan)['methods']), quote)
-    for (const [i, path] of list(section(plan)['paths']).entries()) {
-      const written = text(path)
-      if (written === undefined || !paths.test(written)) continue
-      const at = [...setting, 'paths', i]
-      const fault = pathFault(written, () => quote(at))
-      if (fault !== undefined) yield mistake(at, fault)
-      else if (routed && !routed.some((each) => canMeet(each, written))) {
-        yield warning(at, `is covered by no route: ${quote(at)}`)
-      }
+    const setting = ['plans', name]
+    yield* requestRemarks(setting, section(plan), quote, routed)
+    for (const [operation, requests] of Object.entries(section(section(plan)['operations']))) {
+      const at = [...setting, 'operations', operation]
+      yield* requestRemarks(at, section(requests), quote, routed)
+    }
+  }
+}
+
+/** The methods and paths of a plan, or of one of its operations. */
+function* requestRemarks(
+  setting: Path,
+  requests: Section,
+  quote: Quote,
+  routed: readonly string[] | undefined,
+): Generator<Remark> {
+  yield* methodRemarks([...setting, 'methods'], list(requests['methods']), quote)
+  for (const [i, path] of list(requests['paths']).entries()) {
+    const written = text(path)
+    if (written === undefined || !paths.test(written)) continue
+    const at = [...setting, 'paths', i]
+    const fault = pathFault(written, () => quote(at))
+    if (fault !== undefined) yield mistake(at, fault)
+    else if (routed && !routed.some((each) => canMeet(each, written))) {
+      yield warning(at, `is covered by no route: ${quote(at)}`)
     }
   }
 }

@@ -9,6 +9,27 @@ import {
 import { optional, required, section, shortened } from './setting.ts'
 import { duration, limit, methods, onOrOff, path, time, whole } from './values.ts'
 
+/** The names of plans and of operations. */
+const name = '^[a-z][a-z0-9-]{0,31}$'
+
+const optionalLimit = (sentence: string) => optional(limit, sentence)
+const requiredLimit = (sentence: string) => required(limit, sentence)
+
+const operation = section({
+  methods: optional(methods, 'The methods of its requests; GET includes HEAD. Without it: all.'),
+  paths: optional(
+    Type.Array(path, { minItems: 1, expected: 'a list of paths' }),
+    'The paths of its requests, written like those of routes. Without it: all.',
+  ),
+  ...byLimit(({ each }) =>
+    optionalLimit(`The points ${each} of these requests; without it: unlimited.`),
+  ),
+})
+
+const operations = Type.Record(Type.String({ pattern: name }), operation, {
+  expected: 'a section of operations with names in lower case',
+})
+
 const ofEveryPlan = {
   bans: optional(
     onOrOff,
@@ -23,10 +44,11 @@ const ofEveryPlan = {
     Type.Array(path, { minItems: 1, expected: 'a list of paths' }),
     'The paths that keys of this plan may ask for, written like those of routes. Without it: all.',
   ),
+  operations: optional(
+    operations,
+    'Requests with limits of their own, counted beside those of the plan; at most four. A request is of the first one that it fits.',
+  ),
 }
-
-const optionalLimit = (sentence: string) => optional(limit, sentence)
-const requiredLimit = (sentence: string) => required(limit, sentence)
 
 type LimitsOfPlan = Readonly<
   Record<LimitNameOf<RequiredName>, ReturnType<typeof requiredLimit>> &
@@ -59,7 +81,7 @@ const customPlan = section({
 })
 
 export const plans = Type.Record(
-  Type.String({ pattern: '^[a-z][a-z0-9-]{0,31}$' }),
+  Type.String({ pattern: name }),
   shortened(
     'limits',
     Type.Union([plan, Type.Literal('custom'), customPlan], {

@@ -2,6 +2,7 @@ import { endText } from '../../../../shared/times.ts'
 import { windows } from '../../../../shared/windows.ts'
 import type { KeyDesk } from '../../../front/keys/key-desk.ts'
 import type { Key } from '../../../front/keys/key.ts'
+import { hasLimits, type LimitSettings } from '../../../front/limits/limit-settings.ts'
 import type { KeyDetails } from '../quota-desk.ts'
 import { ownLimitsText, standingLimitsText, uselessLimits } from './limit-texts.ts'
 import { temporaryText } from './texts.ts'
@@ -23,6 +24,24 @@ function sharesQuota({ test, revokedAtMs }: Key): boolean {
   return !test && revokedAtMs === undefined
 }
 
+/** A warning of limits beside others': they are held against what all keys of the account have used. */
+export function ofAccount({
+  account,
+  test,
+  limits,
+}: Readonly<{
+  account?: string | undefined
+  test?: boolean | undefined
+  limits?: LimitSettings | undefined
+}>): string[] {
+  if (account === undefined || test || !limits || !hasLimits(limits)) return []
+  const options = windows.filter(({ limit }) => limits[limit] !== undefined)
+  const caps = options.map(({ name }) => `--cap-per-${name}`).join(', ')
+  return [
+    `Its own limits are held against what all keys of the account ${account} have used together; ${caps} would count for this key alone.`,
+  ]
+}
+
 /** Sentences about the consequences of a change that its author didn't ask for. */
 export function consequencesOf(before: KeyDetails, after: KeyDetails, nowMs: number): string[] {
   const { id, state, plan, account, bannedUntil, standing } = after
@@ -39,6 +58,9 @@ export function consequencesOf(before: KeyDetails, after: KeyDetails, nowMs: num
   const { monthFrom = 1 } = standing
   if (before.standing.quota === standing.quota && monthFrom !== (before.standing.monthFrom ?? 1)) {
     sentences.push(...movedMonths(monthFrom))
+  }
+  if (ownLimitsText(before.limits) !== ownLimitsText(after.limits)) {
+    sentences.push(...ofAccount(after))
   }
   const temporary = temporaryText(after, nowMs)
   if (temporary !== undefined && temporary !== temporaryText(before, nowMs)) {

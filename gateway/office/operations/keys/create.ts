@@ -1,5 +1,5 @@
 import { operation, type AnswerOf } from '../operation.ts'
-import { monthsText, sharing } from './consequences.ts'
+import { monthsText, ofAccount, sharing } from './consequences.ts'
 import { uselessLimits } from './limit-texts.ts'
 import { monthFrom, newKey, settingsFrom } from './settings.ts'
 import { issuedText } from './texts.ts'
@@ -47,6 +47,7 @@ export const createKey = operation({
       ...(await sharing(key, keys)),
       ...(monthFrom === undefined ? [] : [monthsText(monthFrom)]),
       ...uselessLimits(standing),
+      ...ofAccount(key),
     ]
     return issuedText('Made', key, token, consequences)
   },

@@ -74,12 +74,29 @@ function ownLimits<More extends object>(more: More) {
   >
 }
 
+const capLimit = {
+  kind: limit,
+  value: 'N',
+  help: 'the most that this key may use of its account',
+} as const
+
+/** A parameter for each window of a cap: `cap.perHour`, and `--cap-per-hour`. */
+function capLimits<More extends object>(more: More) {
+  const entries = windows.map(({ name, limit: setting }) => {
+    return [`cap.${setting}`, { ...capLimit, option: `cap-per-${name}`, ...more }] as const
+  })
+  return Object.fromEntries(entries) as Readonly<
+    Record<`cap.${LimitName}`, typeof capLimit & Readonly<{ option: string }> & More>
+  >
+}
+
 /** The parameters of a new key. A dot leads into a member of an object. */
 export const newKey = {
   plan: { ...plan, isRequired: true },
   name: { ...name, isRequired: true },
   account,
   ...ownLimits({}),
+  ...capLimits({}),
   expiresAt,
   methods,
   paths,
@@ -103,6 +120,7 @@ export const keyChange = {
   name,
   account: { ...account, takeAway: 'take it out of its account: it has a quota of its own again' },
   ...ownLimits({ takeAway: "the plan's limit again" }),
+  ...capLimits({ takeAway: 'the account’s limit alone again' }),
   expiresAt: { ...expiresAt, takeAway: 'it has no end again' },
   methods: { ...methods, takeAway: 'all methods again' },
   paths: { ...paths, takeAway: 'all paths again' },
@@ -120,7 +138,9 @@ export function endsFrom(values: Given<typeof keyChange>, nowMs: number): Ends {
   const hasLimits = limits.some(Boolean)
   const isPartly = limits.includes(null)
   if (typeof until === 'number' && plan === undefined && !hasLimits) {
-    throw new WrongInput('an end needs a plan or a limit that ends then')
+    const hasCap = Object.values(capIn(values)).some(Boolean)
+    const ofCap = hasCap ? ': a cap has no end' : ''
+    throw new WrongInput(`an end needs a plan or a limit that ends then${ofCap}`)
   }
   if (typeof limitsUntil === 'number' && limitsUntil !== until && !hasLimits) {
     throw new WrongInput('an end of limits needs a limit that ends then')
@@ -142,15 +162,21 @@ export function settingsFrom(values: GivenSettings, nowMs: number): KeyChanges {
   const { expiresAt, plan, name, account, methods, paths, addresses, note } = values
   const others = { plan, name, account, methods, paths, addresses, note }
   const limits = givenMembers(limitsIn(values))
+  const cap = givenMembers(capIn(values))
   return {
     ...givenMembers({ ...others, expiresAtMs: timeOf(expiresAt, nowMs) }),
     ...(Object.keys(limits).length > 0 ? { limits } : {}),
+    ...(Object.keys(cap).length > 0 ? { cap } : {}),
   }
 }
 
 /** The limits among given parameters, by their names. */
 function limitsIn(given: Pick<GivenSettings, `limits.${LimitName}`>) {
   return byLimit((window) => given[`limits.${window.limit}`])
+}
+
+function capIn(given: Pick<GivenSettings, `cap.${LimitName}`>) {
+  return byLimit((window) => given[`cap.${window.limit}`])
 }
 
 function timeOf(time: TimeAt | null | undefined, nowMs: number): number | null | undefined {

@@ -45,7 +45,14 @@ export const keyTimeline = operation({
 /** A line about refusals, or about a change as the audit has it. */
 export type TimelineLine =
   | (Omit<RefusedMinute, 'minute' | 'limit' | 'used'> &
-      Readonly<{ at: string; what: 'refused'; limit: number | null; used: number | null }>)
+      Readonly<{
+        at: string
+        what: 'refused'
+        operation?: string
+        cap?: true
+        limit: number | null
+        used: number | null
+      }>)
   | Readonly<{ at: string; what: string; by: string; before: unknown; after: unknown }>
 
 export type KeyTimeline = Awaited<ReturnType<typeof timelineOf>>
@@ -90,11 +97,14 @@ export async function timelineOf(
 
 function refusedLine({ minute, code, reason, count, limit, used }: RefusedMinute): TimelineLine {
   const isOfWindow = limit > 0
+  const [why = reason, of] = reason.split('/')
   return {
     at: iso(minute * minuteMs),
     what: 'refused',
     code,
-    reason,
+    reason: why,
+    ...(of === 'cap' && { cap: true as const }),
+    ...(of?.startsWith('operation:') && { operation: of.slice('operation:'.length) }),
     count,
     limit: isOfWindow ? limit : null,
     used: isOfWindow ? used : null,
@@ -145,13 +155,15 @@ function changeText(
 }
 
 /** The number and the reason of refusals, such as `140 refusals, minute: 60 of 60 used`. */
-function whyText({ count, reason, limit, used }: Extract<TimelineLine, { count: number }>): string {
+function whyText(line: Extract<TimelineLine, { count: number }>): string {
+  const { count, reason, operation, cap, limit, used } = line
+  const of = operation === undefined ? (cap ? ' of the cap' : '') : ` of ${operation}`
   const times = `${count.toLocaleString('en')} ${count === 1 ? 'refusal' : 'refusals'}`
   const window =
     limit === null
       ? ''
       : `: ${(used ?? 0).toLocaleString('en')} of ${limit.toLocaleString('en')} used`
-  return `${times}, ${reason}${window}`
+  return `${times}, ${reason}${of}${window}`
 }
 
 function iso(ms: number): string {

@@ -1,0 +1,103 @@
+import { giveBack, newCounters, roll, setMonthFrom, usedIn, type Counters } from './counters.ts'
+import { countsBrief, type Limits } from './limits.ts'
+import type { LimitName, Window } from '../../../shared/windows.ts'
+import { addReport, mergedCounters, takeLarger } from './recount.ts'
+
+/** A part of a quota with limits of its own, which counts beside it: an operation of a plan, or the cap of a key. */
+export type Part = Readonly<{
+  /** Its name among the parts of the quota: `op:exports`, or `cap:`, the id of a key and the time since which it has the cap. */
+  name: string
+  /** The name of the operation; `undefined` for a cap. */
+  operation: string | undefined
+  limits: Limits
+}>
+
+/** A part, and its counters after a decision. */
+export type PartState = Readonly<{
+  part: Part
+  counters: Counters
+  /** Points that count as used beside the counters, by the names of limits: the shares of other gateways during an outage. */
+  elsewhere?: Readonly<Partial<Record<LimitName, number>>> | undefined
+}>
+
+/** Counters of parts, by their names. */
+export type PartCounters = ReadonlyMap<string, Counters>
+
+/** The parts of a quota that were counted in the month that runs: with it, all their windows begin anew. */
+export type Parts = Map<string, Counters>
+
+/** The points of a window that a part counts as used. */
+export function usedByPart({ counters, elsewhere }: PartState, window: Window): number {
+  return usedIn(counters, window) + (elsewhere?.[window.limit] ?? 0)
+}
+
+export function operationPart(name: string, limits: Limits): Part {
+  return Object.freeze({ name: `op:${name}`, operation: name, limits })
+}
+
+/** A cap that was set anew, or in another account, counts from 0 on: it has another name. */
+export function capPart(key: string, sinceMs: number, limits: Limits): Part {
+  return Object.freeze({ name: `cap:${key}.${sinceMs}`, operation: undefined, limits })
+}
+
+/** The counters of a part as they are now: those of the quota's, or new ones, which the quota doesn't have yet. */
+export function partAt(
+  { parts, monthFrom }: Readonly<{ parts?: Parts | undefined; monthFrom: number }>,
+  { name, limits }: Part,
+  nowMs: number,
+): Counters {
+  const counters = parts?.get(name) ?? { ...newCounters(), monthFrom }
+  setMonthFrom(counters, monthFrom, nowMs)
+  roll(counters, nowMs, countsBrief(limits))
+  return counters
+}
+
+/** Takes the larger counts that a gateway has seen; a store may have lost writes. */
+export function healParts(states: readonly PartState[], seen: PartCounters | undefined): void {
+  for (const { part, counters } of states) {
+    const other = seen?.get(part.name)
+    if (other) takeLarger(counters, other)
+  }
+}
+
+/** Adds the points of a report to the parts of a quota. */
+export function settleParts(
+  state: { parts?: Parts | undefined; monthFrom: number },
+  reports: PartCounters | undefined,
+  nowMs: number,
+): void {
+  for (const [name, report] of reports ?? []) {
+    const counters = state.parts?.get(name) ?? { ...newCounters(), monthFrom: state.monthFrom }
+    roll(counters, nowMs, counters.marks.length < report.marks.length)
+    addReport(counters, report)
+    ;(state.parts ??= new Map()).set(name, counters)
+  }
+}
+
+/** Gives points of an admission back to the parts that it was counted in. */
+export function giveBackToParts(
+  { parts }: Readonly<{ parts?: Parts | undefined }>,
+  cost: number,
+  admitted: PartCounters | undefined,
+): void {
+  for (const [name, admission] of admitted ?? []) {
+    const counters = parts?.get(name)
+    if (counters) giveBack(counters, cost, admission)
+  }
+}
+
+/** The parts of two copies of a quota of one generation. */
+export function mergedParts(one: Parts | undefined, other: Parts | undefined): Parts | undefined {
+  if (!one || !other) return one ?? other
+  const merged = new Map(one)
+  for (const [name, counters] of other) {
+    const present = merged.get(name)
+    merged.set(name, present ? mergedCounters(present, counters) : counters)
+  }
+  return merged
+}
+
+/** The counters of parts after a decision, by their names. */
+export function countersByPart(states: readonly PartState[] | undefined): PartCounters | undefined {
+  return states && new Map(states.map(({ part, counters }) => [part.name, counters]))
+}

@@ -1,0 +1,196 @@
+import fc from 'fast-check'
+import type { Test } from 'tap'
+import type { Limits } from '../../gateway/front/limits/limits.ts'
+import { capPart, countersByPart, operationPart } from '../../gateway/front/limits/parts.ts'
+import type { Decision } from '../../gateway/front/limits/step.ts'
+import { usedIn } from '../../gateway/front/limits/counters.ts'
+import { byWindow, dayMs, hourMs, windows, type WindowName } from '../../shared/windows.ts'
+import { start, type TriedStore } from './tried-quotas.ts'
+
+const unlimited = { perMinute: Infinity, perDay: Infinity }
+const wide: Limits = { perMinute: 100, perDay: 1_000 }
+
+/** The part of the contract of `QuotaStore` about operations and caps: counters of the same step. */
+export function partsContract(t: Test, tried: TriedStore, stories: number): void {
+  const { setTime, newName, ask } = tried
+  const exportsPart = operationPart('exports', { ...unlimited, perHour: 2, perDay: 3 })
+  const used = (decision: Decision) =>
+    decision.parts?.map(({ counters }) => {
+      const { hour, day } = byWindow((window) => usedIn(counters, window))
+      return [hour, day]
+    })
+
+  t.test('a part has limits of its own, and nothing is counted unless all have room', async (t) => {
+    const quota = newName()
+    setTime(start)
+    const more = { limits: wide, parts: [exportsPart] }
+    t.strictSame(used(await ask(quota, { ...more, cost: 0 })), [[0, 0]])
+    t.strictSame(used(await ask(quota, more)), [[1, 1]])
+    await ask(quota, more)
+    const refused = await ask(quota, more)
+    t.match(refused, { verdict: 'refused', dayUsed: 2 }, 'and the plan is charged nothing')
+    t.match(await ask(quota, { limits: wide }), { verdict: 'admitted', dayUsed: 3 })
+    t.match(await ask(quota, { ...more, limits: { perMinute: 3, perDay: 9 } }), {
+      verdict: 'refused',
+    })
+    t.strictSame(used(await ask(quota, { ...more, cost: 0 })), [[2, 2]], 'nor is the part')
+    setTime(start + hourMs)
+    t.match(await ask(quota, more), { verdict: 'admitted' })
+    t.match(await ask(quota, more), { verdict: 'refused' }, 'its day is full')
+    await tried.reopen()
+    t.strictSame(used(await ask(quota, { ...more, cost: 0 })), [[1, 3]], 'a restart keeps it')
+    await tried.store.reset(quota)
+    t.strictSame(used(await ask(quota, { ...more, cost: 0 })), [[0, 0]], 'a reset empties it')
+  })
+
+  t.test('what comes back to a quota comes back to its parts', async (t) => {
+    const quota = newName()
+    setTime(start)
+    const more = { limits: wide, parts: [exportsPart, capPart('k', start, { ...unlimited, perDay: 9 })] }
+    const decision = await ask(quota, { ...more, cost: 2 })
+    await tried.store.giveBack(quota, 1, decision.seen, countersByPart(decision.parts))
+    t.strictSame(used(await ask(quota, { ...more, cost: 0 })), [
+      [1, 1],
+      [1, 1],
+    ])
+  })
+
+  t.test('what a gateway has seen of parts, and admitted without the store, is counted', async (t) => {
+    const quota = newName()
+    setTime(start)
+    const more = { limits: wide, parts: [exportsPart] }
+    const decision = await ask(quota, { ...more, cost: 2 })
+    const parts = countersByPart(decision.parts)
+    const seen = { ...decision.seen, parts }
+    const lost = newName()
+    t.match(await ask(lost, { ...more, seen }), { verdict: 'refused', dayUsed: 2 })
+    const late = newName()
+    await ask(late, { ...more, cost: 1 })
+    const owed = { ...decision.seen, parts, by: 'one', number: 1 }
+    for (const _ of [1, 2]) await ask(late, { limits: wide, cost: 0, owed })
+    const after = await ask(late, { ...more, cost: 0 })
+    t.match(after, { dayUsed: 3 })
+    t.strictSame(used(after), [[3, 3]], 'once')
+  })
+
+  t.test('parts do what a model does', async (t) => {
+    let runs = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(event, { minLength: 1, maxLength: 50 }), async (events) => {
+        const quota = newName()
+        let now = start + ++runs * dayMs * 3
+        const model = new Model()
+        let known: Decision | undefined
+        for (const { afterMs, what, names, cost, monthFrom, knows } of events) {
+          now += afterMs
+          setTime(now)
+          model.roll(now)
+          if (what === 'reopen') await tried.reopen()
+          else if (what === 'reset') {
+            await tried.store.reset(quota)
+            model.reset()
+          } else if (what === 'month') {
+            await tried.store.setMonthFrom(quota, monthFrom)
+            model.setMonthFrom(monthFrom, now)
+          } else {
+            const parts = names.map((name) => ({ name, operation: name, limits: limitsOf[name] }))
+            const seen = knows && known ? { ...known.seen, bannedUntilMs: 0 } : undefined
+            const decision = await ask(quota, { cost, limits: limitsOf.quota, parts, seen })
+            model.same(decision, names, cost)
+            known = decision
+          }
+        }
+      }),
+      { numRuns: stories },
+    )
+    t.pass(`${runs} stories`)
+  })
+}
+
+const limitsOf = {
+  quota: { perMinute: 12, perHour: 20, perDay: 30, perMonth: 60 },
+  'op:a': { ...unlimited, perHour: 4, perDay: 6 },
+  'op:b': { ...unlimited, perMinute: 2, perMonth: 9 },
+  'cap:k': { perMinute: 5, perDay: 12 },
+} satisfies Record<string, Limits>
+
+type Name = keyof typeof limitsOf
+
+/** The rules of a quota with parts, as short as they can be written. */
+class Model {
+  #monthFrom = 1
+  #ids = byWindow(() => 0)
+  #used = new Map<Name, Record<WindowName, number>>()
+
+  roll(now: number): void {
+    for (const { name } of windows) {
+      const id = this.#idAt(name, now)
+      if (this.#ids[name] !== id) for (const used of this.#used.values()) used[name] = 0
+      this.#ids[name] = id
+    }
+  }
+
+  reset(): void {
+    this.#used.clear()
+  }
+
+  setMonthFrom(monthFrom: number, now: number): void {
+    if (monthFrom === this.#monthFrom) return
+    this.#monthFrom = monthFrom
+    this.#ids.month = this.#idAt('month', now)
+    for (const used of this.#used.values()) used.month = 0
+  }
+
+  same({ verdict, parts = [] }: Decision, names: readonly Name[], cost: number): void {
+    const all = (['quota', ...names] as const).map((name) => {
+      const used = this.#used.get(name) ?? byWindow(() => 0)
+      this.#used.set(name, used)
+      return { used, limits: limitsOf[name] as Limits }
+    })
+    const fits = all.every(({ used, limits }) =>
+      windows.every(({ name, limit }) => used[name] + cost <= (limits[limit] ?? Infinity)),
+    )
+    const isCounted = cost > 0 && fits
+    if (isCounted) for (const { used } of all) for (const { name } of windows) used[name] += cost
+    const expected = [
+      cost === 0 || fits ? 'admitted' : 'refused',
+      ...all.slice(1).map(({ used: { minute, hour, day, month } }) => [minute, hour, day, month]),
+    ]
+    const seen = [
+      verdict,
+      ...parts.map(({ counters }) => {
+        const { minute, hour, day, month } = byWindow((window) => usedIn(counters, window))
+        return [minute, hour, day, month]
+      }),
+    ]
+    if (String(seen) !== String(expected)) throw new Error(`${seen.join()} is not ${expected.join()}`)
+  }
+
+  #idAt(name: WindowName, ms: number): number {
+    if (name !== 'month') return Math.floor(ms / lengths[name])
+    let day = Math.floor(ms / dayMs)
+    while (new Date(day * dayMs).getUTCDate() !== this.#monthFrom) day--
+    return day
+  }
+}
+
+const lengths = { second: 1_000, minute: 60_000, hour: hourMs, day: dayMs }
+
+const event = fc.record({
+  afterMs: fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom(0, 1, 400) },
+    { weight: 4, arbitrary: fc.integer({ min: 0, max: 30_000 }) },
+    { weight: 1, arbitrary: fc.constantFrom(60_000, hourMs, dayMs, 17 * dayMs, 31 * dayMs - 1) },
+  ),
+  what: fc.oneof(
+    { weight: 30, arbitrary: fc.constant('ask') },
+    { weight: 1, arbitrary: fc.constantFrom('reset', 'reopen', 'month') },
+  ),
+  names: fc.constantFrom<readonly Name[]>([], ['op:a'], ['op:b'], ['cap:k'], ['op:a', 'cap:k']),
+  cost: fc.oneof(
+    { weight: 5, arbitrary: fc.constant(1) },
+    { weight: 1, arbitrary: fc.integer({ min: 0, max: 4 }) },
+  ),
+  monthFrom: fc.integer({ min: 1, max: 28 }),
+  knows: fc.boolean(),
+})
