@@ -8,7 +8,7 @@ export const examples: Readonly<Record<string, readonly [string, string]>> = {
   now: ['tollgate now', 'tollgate now --range 15m --json'],
   'keys create': [
     'tollgate keys create --plan free --name Acme',
-    'tollgate keys create --plan pro --name "Acme, CI" --account acme --method GET',
+    'tollgate keys create --plan pro --name "Acme, CI" --month-from 15',
   ],
   'keys create --from': [
     'tollgate keys create --from people.csv > tokens.csv',
@@ -40,7 +40,7 @@ export const examples: Readonly<Record<string, readonly [string, string]>> = {
   'quota reset': ['tollgate quota reset Acme', 'tollgate quota reset Acme --by alice'],
   'quota grant': [
     'tollgate quota grant Acme --day 5000 --note "runaway job"',
-    'tollgate quota grant Acme --minute 100',
+    'tollgate quota grant Acme --month 50000 --by alice',
   ],
   'quota month': [
     'tollgate quota month Acme --from 15',

@@ -71,6 +71,10 @@ for (const kind of ['embedded', 'redis'] as const) {
     t.match(statusAndRate(await get(gateway)), { status: 200, remaining: 4 })
     t.match(await month(gateway), { reset: seconds(2026, 7, 15) })
 
+    const unused = await ask('POST', '/admin/keys', { name: 'New', plan: 'free', monthFrom: 9 })
+    const ofUnused = `/admin/keys/${String(json(unused)['id'])}`
+    t.match(json(await ask('GET', ofUnused)), { standing: { monthFrom: 9 } }, 'without a use')
+
     if (redis) {
       const ttl = await redis.client.pttl('tollgate:quota:account:acme')
       t.ok(ttl > 3_000 * day, 'a quota that nobody uses for months doesn’t forget its day')
@@ -169,4 +173,18 @@ t.test('keys are made and changed with the day of their months', async (t) => {
   ]) {
     t.match(await run(...args), { code: 2, out: /the months belong to one quota: name a KEY/ })
   }
+})
+
+t.test('a key whose month can’t be set is made all the same, and its token shown', async (t) => {
+  const { ask, gateway } = await startOnOneStore(t, 'embedded', () => start)
+  gateway.stores.quota.setMonthFrom = () => Promise.reject(new Error('the disk is full'))
+  const made = json(await ask('POST', '/admin/keys', { name: 'A', plan: 'free', monthFrom: 9 }))
+  t.match(made, {
+    key: /^tg_/,
+    warnings: [
+      /could not be set \(the disk is full\): tollgate quota month \w{12} --from 9 does it/,
+    ],
+  })
+  const headers = { authorization: `Bearer ${String(made['key'])}` }
+  t.equal((await gateway.call('GET', '/v1/pets', undefined, headers)).status, 200)
 })
