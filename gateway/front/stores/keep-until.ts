@@ -6,17 +6,19 @@ import { dayMs, dayWindow, endsAtMs, steadyWindows } from '../../../shared/windo
 /** How long an ended ban is kept, so that the next one can continue the row. */
 const rememberedMs = 2 * dayMs
 
-/** How long a quota whose months begin on another day is kept unused, in days: nothing else knows that day. */
-const agreedDays = 3_650
+/** A hundred years. */
+const foreverMs = 36_500 * dayMs
 
 /**
  * The time after which a quota no longer matters: the end of its windows and of the memory of its bans. A caller's quota
- * waits `pastDays` longer than its day for the ledger, and `agreedDays` if its months begin on another day; one that an app counts lasts for its day.
+ * waits `pastDays` longer than its day for the ledger; one that an app counts lasts for its day. Only the counters have the
+ * day on which months begin, so that another than the first keeps them.
  */
 export function keepUntil(quota: string, state: QuotaState): number {
   let until = endsAtMs(dayWindow, numberOf(state, dayWindow))
   if (isOfCallers(quota)) {
-    until += (state.monthFrom === 1 ? pastDays : agreedDays) * dayMs
+    if (state.monthFrom !== 1) return until + foreverMs
+    until += pastDays * dayMs
     for (const window of steadyWindows) {
       until = Math.max(until, endsAtMs(window, numberOf(state, window)))
     }
