@@ -153,10 +153,13 @@ export function nextNumber({ lengthMs }: Window, number: number): number {
   return lengthMs === undefined ? sameDayNextMonth(number) : number + 1
 }
 
-/** The first days of the calendar's months around a time, from the month before on, as days since 1970. */
+/**
+ * The first days of the calendar's months around a time, as days since 1970. They begin two months before it: a quota's
+ * running month may have begun in the calendar's last one, and a grant may be of the month before.
+ */
 export function firstDaysAround(nowMs: number): number[] {
   const now = new Date(nowMs)
-  return [-1, 0, 1, 2].map((more) => dayOf(now.getUTCFullYear(), now.getUTCMonth() + more, 1))
+  return [-2, -1, 0, 1, 2].map((more) => dayOf(now.getUTCFullYear(), now.getUTCMonth() + more, 1))
 }
 
 function firstDayOfMonth(nowMs: number, from: number): number {

@@ -9,7 +9,7 @@ import {
 } from 'rate-limiter-flexible'
 import type { Test } from 'tap'
 import { QuotaLimiter } from '../../gateway/front/limits/limiter.ts'
-import { dayMs, minuteMs } from '../../shared/windows.ts'
+import { dayMs, hourMs, minuteMs } from '../../shared/windows.ts'
 import { until } from '../support/until.ts'
 import { limits, rules, start, type TriedStore } from './tried-quotas.ts'
 
@@ -131,6 +131,36 @@ export function limiterContract(t: Test, tried: TriedStore): void {
       }
     }
     t.strictSame(await free.get('a'), before, 'and nothing was counted')
+  })
+
+  t.test('a limiter takes each window up to a day', async (t) => {
+    const unlimited = { perMinute: Infinity, perDay: Infinity }
+    setTime(start)
+    for (const [name, lengthMs] of [
+      ['perSecond', 1_000],
+      ['perMinute', minuteMs],
+      ['perHour', hourMs],
+      ['perDay', dayMs],
+    ] as const) {
+      const limiter = new QuotaLimiter(tried.store, {
+        keyPrefix: `${newName()}:`,
+        limits: { ...unlimited, [name]: 2 },
+      })
+      t.match(limiter, { points: 2, duration: lengthMs / 1_000 }, name)
+      await limiter.consume('a', 2)
+      const refused: unknown = await limiter.consume('a').catch((rejected: unknown) => rejected)
+      t.match(refused, { remainingPoints: 0, msBeforeNext: lengthMs - (start % lengthMs) }, name)
+      const rewarded = await limiter.reward('a')
+      const isLong = lengthMs > minuteMs
+      t.equal(rewarded.remainingPoints, isLong ? 1 : 0, `${name}: a reward is for long windows`)
+      await limiter.delete('a')
+      t.match(await limiter.set('a', 2), { remainingPoints: 0 }, name)
+      await t.rejects(limiter.consume('a'), name)
+    }
+    t.throws(
+      () => new QuotaLimiter(tried.store, { limits: { ...unlimited, perMonth: 9 } }),
+      new TypeError('QuotaLimiter keeps its counts for a day: it takes no perMonth'),
+    )
   })
 
   t.test('what a limiter counts is no key’s and no account’s, whatever it is called', async (t) => {

@@ -105,10 +105,14 @@ function newModel(): Model {
   return { monthFrom: 1, windows: counts, ...conduct, points: new Map(), grants: [] }
 }
 
-const lengths = { second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 }
+export const lengths = { second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 }
 
 /** The number of a window at a time; of a month, the day on which it began. */
-function idAt({ monthFrom }: Pick<Model, 'monthFrom'>, name: WindowName, ms: number): number {
+export function idAt(
+  { monthFrom }: Pick<Model, 'monthFrom'>,
+  name: WindowName,
+  ms: number,
+): number {
   if (name !== 'month') return Math.floor(ms / lengths[name])
   let day = Math.floor(ms / dayMs)
   while (new Date(day * dayMs).getUTCDate() !== monthFrom) day--

@@ -64,6 +64,8 @@ export function partsContract(t: Test, tried: TriedStore, stories: number): void
     const seen = { ...decision.seen, parts }
     const lost = newName()
     t.match(await ask(lost, { ...more, seen }), { verdict: 'refused', dayUsed: 2 })
+    await tried.store.reset(quota)
+    t.match(await ask(quota, { ...more, seen }), { verdict: 'admitted' }, 'not of before a reset')
     const late = newName()
     await ask(late, { ...more, cost: 1 })
     const owed = { ...decision.seen, parts, by: 'one', number: 1 }

@@ -7,6 +7,8 @@ import { limiterContract } from './quota-limiter.ts'
 import { modelContract } from './quota-model.ts'
 import { partsContract } from './quota-parts.ts'
 import { seenContract } from './quota-seen.ts'
+import { troublesContract } from './quota-troubles.ts'
+import { longWindowsContract } from './quota-windows.ts'
 import { rules, start, TriedStore, type MovableStore } from './tried-quotas.ts'
 
 /** The contract of `QuotaStore`. Each adapter runs it, with a number of stories that are held against a model. */
@@ -19,10 +21,12 @@ export function quotaStoreContract(
   return t.test(`a quota store: ${name}`, async (t) => {
     const tried = new TriedStore(await open(t))
     windowsContract(t, tried)
+    longWindowsContract(t, tried)
     seenContract(t, tried)
     bansContract(t, tried)
     limiterContract(t, tried)
     modelContract(t, tried, stories)
+    troublesContract(t, tried, stories)
     partsContract(t, tried, stories)
   })
 }

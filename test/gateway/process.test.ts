@@ -11,13 +11,22 @@ t.test('an embedded gateway that is killed has lost a second of counting at most
   const { runJson, gateway, gatewayProcess } = await commandLine(
     t,
     'file: $DIR/gateway.db',
-    'drain: 0s',
+    `drain: 0s
+plans: { pro: { perMinute: 300, perHour: 10000, perDay: 10000, perMonth: 10000 } }`,
   )
   const { key } = await runJson('keys', 'create', '--plan', 'pro', '--name', 'Acme')
   const headers = { authorization: `Bearer ${String(key)}` }
   const left = async (call: Call) => {
-    const { day } = json(await call('GET', '/v1/quota', undefined, headers))
-    return (day as { remaining: number }).remaining
+    const quota = json(await call('GET', '/v1/quota', undefined, headers))
+    const remaining = ['hour', 'day', 'month'].map(
+      (window) => (quota[window] as { remaining: number }).remaining,
+    )
+    t.equal(
+      new Set(remaining).size,
+      1,
+      `an hour and a month have what the day has: ${remaining.join()}`,
+    )
+    return remaining[1]
   }
   let used = 0
   for (const signal of ['SIGKILL', 'SIGTERM'] as const) {

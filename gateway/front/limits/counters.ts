@@ -1,4 +1,4 @@
-import { limitOf, type Limits } from './limits.ts'
+import { limitedIn, type Limits } from './limits.ts'
 import {
   beginsAtMs,
   briefWindows,
@@ -9,7 +9,6 @@ import {
   numberAt,
   shortest,
   steadyWindows,
-  windows,
   type Window,
 } from '../../../shared/windows.ts'
 
@@ -64,13 +63,18 @@ export function usedIn(counters: Counters, window: Window): number {
 
 /** Begins new windows where the old ones have ended. Brief ones are begun if they are counted. */
 export function roll(counters: Counters, nowMs: number, countsBrief: boolean): void {
-  if (!runs(counters, shortest, nowMs))
+  if (!areRunning(counters, nowMs))
     for (const window of steadyWindows) begin(counters, window, nowMs)
   if (!countsBrief) return
   if (counters.marks.length < lengthOfAllMarks) {
     counters.marks = [...counters.marks, ...wholeBlank.slice(counters.marks.length)]
   }
   for (const window of briefWindows) begin(counters, window, nowMs)
+}
+
+/** Whether all steady windows run still, as they mostly do. */
+export function areRunning(counters: Counters, nowMs: number): boolean {
+  return runs(counters, shortest, nowMs)
 }
 
 /** Whether a window runs still. A clock that is set back by less than a window doesn't begin the earlier one again. */
@@ -116,9 +120,8 @@ export function beginningOf(counters: Counters): number {
 
 /** Whether points fit into all windows. */
 export function fits(counters: Counters, cost: number, limits: Limits): boolean {
-  for (const window of windows) {
-    const limit = limitOf(limits, window)
-    if (limit !== Infinity && usedIn(counters, window) + cost > limit) return false
+  for (const { window, limit } of limitedIn(limits)) {
+    if (usedIn(counters, window) + cost > limit) return false
   }
   return true
 }

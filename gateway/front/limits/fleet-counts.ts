@@ -26,8 +26,8 @@ type Unsent = { number: number; points: number; isKnown: boolean }
 export type StrangerAddress = {
   readonly name: string
   readonly quota: QuotaState
-  /** By window. */
-  unsent?: Map<Window, Unsent>
+  /** In the order of the windows; of those that are limited. A map would take three times the memory. */
+  unsent?: (Unsent | undefined)[]
   isWaiting?: boolean
 }
 
@@ -65,11 +65,11 @@ export class FleetCounts {
 
   /** Notes a request that was counted in the quota of an address. */
   note(address: StrangerAddress): void {
-    const unsent = (address.unsent ??= new Map<Window, Unsent>())
-    for (const window of windows) {
-      if (!isLimited(this.#limits(), window)) continue
-      const ofWindow = unsent.get(window) ?? { number: 0, points: 0, isKnown: false }
-      unsent.set(window, ofWindow)
+    const limits = this.#limits()
+    const unsent = (address.unsent ??= windows.map(() => undefined))
+    for (const [i, window] of windows.entries()) {
+      if (!isLimited(limits, window)) continue
+      const ofWindow = (unsent[i] ??= { number: 0, points: 0, isKnown: false })
       addPoint(ofWindow, numberOf(address.quota, window))
     }
     this.#wait(address)
@@ -83,7 +83,7 @@ export class FleetCounts {
   #wait(address: StrangerAddress): void {
     const { unsent, isWaiting } = address
     if (!unsent || isWaiting || this.#waiting.length >= mostWaiting) return
-    if (!windows.some((window) => this.#isDue(unsent.get(window), window))) return
+    if (!windows.some((window, i) => this.#isDue(unsent[i], window))) return
     address.isWaiting = true
     this.#waiting.push(address)
     if (!this.#isUnderWay) this.#begin()
@@ -119,8 +119,8 @@ export class FleetCounts {
     const { name, unsent } = address
     address.isWaiting = false
     const nowMs = this.#clock()
-    return windows.flatMap((window) => {
-      const from = unsent?.get(window)
+    return windows.flatMap((window, i) => {
+      const from = unsent?.[i]
       if (!from) return []
       const { number, points } = from
       const leftMs = endsAtMs(window, number) - nowMs

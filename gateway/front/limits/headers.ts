@@ -1,11 +1,10 @@
 import { numberOf } from './counters.ts'
-import { isLimited, limitOf, type Limits } from './limits.ts'
+import { isLimited, limitedIn, limitOf, type Limits } from './limits.ts'
 import { usedByPart, type Part, type PartState } from './parts.ts'
 import { usedBy, type Decision } from './step.ts'
 import {
   endsAtMs,
   longestFirst,
-  steadyWindows,
   windows,
   type Window,
   type WindowName,
@@ -23,30 +22,51 @@ export type WindowState = Readonly<{
 
 /** The window that stops the caller first, which the headers show; `undefined` for an unlimited caller. */
 export function decisiveWindow(decision: Decision, limits: Limits): WindowState | undefined {
-  const state = decisive(decision, limits)
-  if (!state || decision.verdict !== 'banned') return state
-  return { ...state, remaining: 0, resetMs: decision.bannedUntilMs }
+  if (decision.verdict === 'banned') return bannedWindow(decision, limits)
+  let first = firstOf(decision, limits, undefined)
+  for (const part of decision.parts ?? []) {
+    const other = firstOf(decision, limits, part)
+    if (other && (!first || stopsBefore(other, first, decision))) first = other
+  }
+  return first
 }
 
-/** Of several windows the longest, and of its kind the quota's own. */
-function decisive(decision: Decision, limits: Limits): WindowState | undefined {
-  const { verdict, cost, parts } = decision
-  const isBanned = verdict === 'banned'
-  let [least, leastPart]: [Window | undefined, PartState | undefined] = [undefined, undefined]
+/** Of the windows of a quota, or of a part: the longest that refuses, else the one with the fewest remaining. */
+function firstOf(
+  decision: Decision,
+  limits: Limits,
+  part: PartState | undefined,
+): WindowState | undefined {
+  const isRefused = decision.verdict === 'refused'
+  let least: Window | undefined
   let leastRemaining = Infinity
-  for (const window of isBanned ? steadyWindows : longestFirst) {
-    for (let i = -1; i < (parts?.length ?? 0); i++) {
-      const part = parts?.[i]
-      const remaining = remainingIn(window, decision, limits, part)
-      if (remaining === Infinity) continue
-      if (isBanned || (verdict === 'refused' && remaining < cost)) {
-        return stateOf(window, decision, limits, part)
-      }
-      if (window.isBrief || remaining >= leastRemaining) continue
-      ;[least, leastPart, leastRemaining] = [window, part, remaining]
-    }
+  for (const { window, limit } of limitedIn(part?.part.limits ?? limits)) {
+    const used = part ? usedByPart(part, window) : usedBy(decision, window)
+    if (isRefused && limit - used < decision.cost) return stateOf(window, decision, limits, part)
+    if (window.isBrief || limit - used >= leastRemaining) continue
+    least = window
+    leastRemaining = limit - used
   }
-  return least && stateOf(least, decision, limits, leastPart)
+  return least && stateOf(least, decision, limits, part)
+}
+
+/** Of two windows that refuse, the longer one stops a caller first; else that with fewer remaining, of equals the longer one. */
+function stopsBefore(one: WindowState, other: WindowState, { verdict, cost }: Decision): boolean {
+  const isLonger = longestFirst.indexOf(one.window) < longestFirst.indexOf(other.window)
+  const [refuses, otherRefuses] = [one, other].map(
+    ({ remaining }) => verdict === 'refused' && remaining < cost,
+  )
+  if (refuses !== otherRefuses) return refuses === true
+  if (refuses || one.remaining === other.remaining) return isLonger
+  return one.remaining < other.remaining
+}
+
+/** The shortest window that isn't brief, until the end of the ban. */
+function bannedWindow(decision: Decision, limits: Limits): WindowState | undefined {
+  const shown = limitedIn(limits).findLast(({ window }) => !window.isBrief)
+  if (!shown) return undefined
+  const state = stateOf(shown.window, decision, limits, undefined)
+  return { ...state, remaining: 0, resetMs: decision.bannedUntilMs }
 }
 
 /** The windows that have a limit; of a part, or of the quota itself. */

@@ -1,7 +1,7 @@
 import { RateLimiterCompatibleAbstract, RateLimiterRes } from 'rate-limiter-flexible'
 import type { QuotaStore } from './store.ts'
-import { decisiveWindow } from './headers.ts'
-import { isLimited, limitOf, noLimits, type Limits } from './limits.ts'
+import { decisiveWindow, limitedWindows, type WindowState } from './headers.ts'
+import { countsBrief, isLimited, limitOf, noLimits, type Limits } from './limits.ts'
 import { usedBy, type BanRules, type Decision } from './step.ts'
 import { dayMs, shortest, windows, type Window } from '../../../shared/windows.ts'
 
@@ -123,12 +123,19 @@ export class QuotaLimiter extends RateLimiterCompatibleAbstract {
 
   async #ask(key: string | number, cost: number, limits = this.#limits): Promise<Decision> {
     const name = this.getKey(key)
-    return this.#store.decide(name, { key: name, cost, limits, bans: this.#bans })
+    const ask = {
+      key: name,
+      cost,
+      limits,
+      countsBrief: countsBrief(this.#limits),
+      bans: this.#bans,
+    }
+    return this.#store.decide(name, ask)
   }
 
   #result(decision: Decision): RateLimiterRes {
     const { nowMs, cost, verdict, bannedUntilMs } = decision
-    const state = decisiveWindow(decision, this.#limits)
+    const state = leastWindow(decision, this.#limits)
     const used = usedBy(decision, state?.window ?? shortest)
     // Their limiters answer a block with one point more than the limit, too.
     if (verdict === 'banned')
@@ -151,6 +158,15 @@ function requireShortWindows(limits: Limits): void {
   )
   if (long)
     throw new TypeError(`QuotaLimiter keeps its counts for a day: it takes no ${long.limit}`)
+}
+
+/** The window that stops an app first: unlike callers, apps are told of seconds as well. */
+function leastWindow(decision: Decision, limits: Limits): WindowState | undefined {
+  if (decision.verdict !== 'admitted') return decisiveWindow(decision, limits)
+  return Object.values(limitedWindows(decision, limits)).reduceRight<WindowState | undefined>(
+    (least, state) => (state.remaining < (least?.remaining ?? Infinity) ? state : least),
+    undefined,
+  )
 }
 
 /** The window with the smallest limit; of equals the shortest. */

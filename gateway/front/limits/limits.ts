@@ -1,6 +1,7 @@
 import {
   briefWindows,
   byLimit,
+  longestFirst,
   windows,
   type LimitName,
   type LimitNameOf,
@@ -22,6 +23,22 @@ export function limitOf(limits: Limits, { limit }: Window): number {
 
 export function isLimited(limits: Limits, window: Window): boolean {
   return limitOf(limits, window) !== Infinity
+}
+
+/** A window with its limit. */
+export type LimitedWindow = Readonly<{ window: Window; limit: number }>
+
+const limitedByLimits = new WeakMap<Limits, readonly LimitedWindow[]>()
+
+/** The windows that have a limit, the longest first. Listed once: each decision goes through them twice. */
+export function limitedIn(limits: Limits): readonly LimitedWindow[] {
+  const listed = limitedByLimits.get(limits)
+  if (listed) return listed
+  const limited = longestFirst
+    .map((window) => ({ window, limit: limitOf(limits, window) }))
+    .filter(({ limit }) => limit !== Infinity)
+  limitedByLimits.set(limits, limited)
+  return limited
 }
 
 /** Whether brief windows are limited, and so counted. */

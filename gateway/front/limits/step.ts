@@ -1,5 +1,6 @@
 import { earnedEnd } from './ban-ends.ts'
 import {
+  areRunning,
   copyOf,
   fits,
   giveBack as giveBackTo,
@@ -228,6 +229,7 @@ export function newConduct(): Conduct {
 
 /** Begins new windows where the old ones have ended. */
 export function roll(state: QuotaState, nowMs: number, countsBrief = false): void {
+  if (!countsBrief && areRunning(state, nowMs)) return
   const [day, points] = [numberOf(state, dayWindow), usedIn(state, dayWindow)]
   const month = numberOf(state, longest)
   rollCounters(state, nowMs, countsBrief)

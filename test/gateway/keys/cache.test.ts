@@ -145,8 +145,8 @@ t.test('invented tokens, from one address and from many, fill no memory', async 
   t.equal((await flood.ended).code, 0, flood.output())
   const { grownMb, recalled, keys } = json(flood.stdout())
   t.comment(`memory grew by ${Number(grownMb).toFixed()} MB`)
-  // Of a quarter of a million; 60 bytes of each would be more.
-  t.ok(Number(grownMb) <= 15)
+  // Of a quarter of a million; 80 bytes of each would be more.
+  t.ok(Number(grownMb) <= 20)
   t.equal(recalled, true, 'the good key is still there')
   t.equal(keys, 1, 'and nothing was written')
 })
@@ -172,8 +172,8 @@ t.test(
     t.comment(
       `${Number(grownMb).toFixed()} MB here, ${redisMb.toFixed(1)} there: ${names.size} counts`,
     )
-    // Of 125,000 addresses; 250 bytes of each would be more.
-    t.ok(Number(grownMb) <= 30)
+    // Of 125,000 addresses; 280 bytes of each would be more.
+    t.ok(Number(grownMb) <= 35)
     const most = 100 * (Math.ceil(Number(lastedMs) / 100) + 2)
     t.ok(
       names.size > 100 && names.size <= most,
@@ -194,13 +194,15 @@ async function memoryOf(client: Redis): Promise<number> {
 t.test('limits of a key are its own, else its plan’s', (t) => {
   const [free, enterprise] = [...plans.values()]
   if (!free || !enterprise) throw new Error('two plans')
+  const none = { perSecond: Infinity, perHour: Infinity, perMonth: Infinity }
   t.strictSame(effectiveLimits(free), { perMinute: 60, perDay: 1_000 })
-  t.strictSame(effectiveLimits(free, { perMinute: 5 }), { perMinute: 5, perDay: 1_000 })
-  t.strictSame(effectiveLimits(free, { perDay: 'unlimited' }), { perMinute: 60, perDay: Infinity })
+  const own = { ...none, perMinute: 5, perDay: 1_000 }
+  t.strictSame(effectiveLimits(free, { perMinute: 5 }), own)
+  t.strictSame(effectiveLimits(free, { perHour: 7 }), { ...own, perMinute: 60, perHour: 7 })
+  const unlimited = { ...none, perMinute: 60, perDay: Infinity }
+  t.strictSame(effectiveLimits(free, { perDay: 'unlimited' }), unlimited)
   t.equal(effectiveLimits(enterprise, { perMinute: 5 }), undefined)
-  t.strictSame(effectiveLimits(enterprise, { perMinute: 5, perDay: 6 }), {
-    perMinute: 5,
-    perDay: 6,
-  })
+  const both = { perMinute: 5, perDay: 6 }
+  t.strictSame(effectiveLimits(enterprise, both), { ...none, ...both })
   t.end()
 })

@@ -45,6 +45,17 @@ async function quotasAt(t: Test, prefix: string, { at = url, limit = 10 } = {}) 
   return { store, ask }
 }
 
+t.test('redis, a quota lasts as long as its month, and for good if that was moved', async (t) => {
+  const { store, ask } = await quotasAt(t, 'lasts:')
+  await ask('key:usual')
+  const now = new Date()
+  const month = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1) - now.getTime()
+  const daysLeft = async (quota: string) => (await client.pttl(`lasts:quota:${quota}`)) / dayMs
+  t.ok(Math.abs((await daysLeft('key:usual')) - Math.max(month / dayMs, 3)) <= 1.1)
+  await store.setMonthFrom('key:usual', 15)
+  t.ok((await daysLeft('key:usual')) > 36_000)
+})
+
 t.test('redis, what was given up is not done after all', async (t) => {
   const connection = new Redis(url)
   t.teardown(() => connection.disconnect())

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { QuotaLimiter } from '../../../gateway/front/limits/limiter.ts'
 import { newQuota } from '../../../gateway/front/limits/step.ts'
-import { dayMs, minuteMs } from '../../../shared/windows.ts'
+import { dayMs, hourMs, minuteMs } from '../../../shared/windows.ts'
 import { CachedQuotas } from '../../../gateway/front/stores/embedded/cached-quotas.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
 import { EmbeddedQuotas } from '../../../gateway/front/stores/embedded/quota.ts'
@@ -232,4 +232,72 @@ t.test('embedded, bans among very many quotas are found bit by bit', async (t) =
   t.equal((await store.bans()).length, 4, 'a ban that is lifted in memory is none of the table')
   clearInterval(timer)
   timer.unref()
+})
+
+t.test(
+  'embedded, an order to a gateway that doesn’t run waits until its windows end',
+  async (t) => {
+    const file = join(t.testdir(), 'gateway.db')
+    let now = Date.UTC(2026, 5, 15, 23)
+    const options = { clock: () => now }
+    const line = new EmbeddedQuotas(openGatewayFile(file), { ...options, forCommandLine: true })
+    await line.grant('q', { perHour: 1, perDay: 2, perMonth: 3, by: 'a' })
+    await line.close()
+    now += 5 * hourMs
+    const gateway = new EmbeddedQuotas(openGatewayFile(file), options)
+    t.teardown(() => gateway.close())
+    const limits = { perMinute: 1, perDay: 1 }
+    const { granted } = gateway.decide('q', { key: 'k', cost: 0, limits })
+    t.strictSame(granted, { perMonth: 3 }, 'the month runs on the next day')
+  },
+)
+
+t.test('embedded, an hour and a month come through a crash as the day does', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  const start = Date.UTC(2026, 5, 15, 12)
+  let now = start
+  const open = () => {
+    const store = new EmbeddedQuotas(openGatewayFile(file), { clock: () => now })
+    t.teardown(() => store.close())
+    return store
+  }
+  const limits = { perSecond: 9, perMinute: 9, perHour: 9, perDay: 9, perMonth: 9 }
+  const killed = open()
+  await killed.setMonthFrom('q', 15)
+  const { seen } = killed.decide('q', { key: 'k', cost: 5, limits })
+  killed.giveBack('q', 2, seen)
+  await killed.flush()
+  // The running one counts as killed.
+  const look = (store: EmbeddedQuotas) => withUsed(store.decide('q', { key: 'k', cost: 0, limits }))
+  t.match(look(open()), {
+    ...{ secondUsed: 5, minuteUsed: 5, hourUsed: 3, dayUsed: 3, monthUsed: 3 },
+  })
+  now = start + hourMs
+  t.match(look(open()), { secondUsed: 0, minuteUsed: 0, hourUsed: 0, dayUsed: 3, monthUsed: 3 })
+  now = Date.UTC(2026, 6, 15) - 1
+  t.match(look(open()), { dayUsed: 0, monthUsed: 3 }, 'the month is on until its last millisecond')
+  now++
+  t.match(look(open()), { monthUsed: 0 })
+})
+
+t.test('embedded, the day on which a quota’s months begin outlasts idle months', async (t) => {
+  const file = join(t.testdir(), 'gateway.db')
+  let now = Date.UTC(2026, 5, 20)
+  const open = () => new EmbeddedQuotas(openGatewayFile(file), { clock: () => now })
+  const limits = { perMinute: 10, perDay: 10, perMonth: 10 }
+  const first = open()
+  await first.setMonthFrom('key:moved', 15)
+  for (const quota of ['key:moved', 'key:usual']) first.decide(quota, { key: 'k', cost: 1, limits })
+  await first.close()
+  now += 90 * dayMs
+  const second = open()
+  second.decide('key:other', { key: 'k', cost: 1, limits })
+  await second.close()
+  const database = openGatewayFile(file)
+  t.teardown(() => database.close())
+  const left = database.prepare('SELECT quota FROM quotas ORDER BY quota').pluck().all()
+  t.strictSame(left, ['key:moved', 'key:other'], 'another is forgotten')
+  const third = open()
+  t.teardown(() => third.close())
+  t.match(third.decide('key:moved', { key: 'k', cost: 1, limits }), { seen: { monthFrom: 15 } })
 })

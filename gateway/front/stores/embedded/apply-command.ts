@@ -1,7 +1,6 @@
-import { beginningOf, numberOf, setMonthFrom } from '../../limits/counters.ts'
-import { grantsOf, withGrant, type NewGrant } from '../../limits/grants.ts'
+import { beginningOf, setMonthFrom } from '../../limits/counters.ts'
+import { grantsOf, runsAt, withGrant, type NewGrant } from '../../limits/grants.ts'
 import { newConduct, reset, roll, type Conduct, type QuotaState } from '../../limits/step.ts'
-import { dayWindow, numberAt } from '../../../../shared/windows.ts'
 import type { OperatorCommand } from './quota-file.ts'
 
 /** Applies an operator's command to a quota. Several processes may apply the same one, with the same result. */
@@ -38,8 +37,11 @@ function applyGrant(
 ): void {
   // A quota that nobody used would be forgotten with its earlier day.
   roll(state, nowMs)
-  const isOver = numberAt(dayWindow, atMs) < numberOf(state, dayWindow)
-  if (isOver || state.grants?.each.some((grant) => grant.id === id)) return
-  const grant = { ...(JSON.parse(text) as NewGrant), atMs: Math.max(atMs, beginningOf(state)), id }
+  const begunMs = beginningOf(state)
+  // A clock that is set back by less than a window is still in it.
+  const givenAtMs = nowMs < begunMs ? begunMs : atMs
+  const grant = { ...(JSON.parse(text) as NewGrant), atMs: givenAtMs, id }
+  const isOver = !runsAt(grant, begunMs, state.monthFrom)
+  if (isOver || state.grants?.each.some((other) => other.id === id)) return
   state.grants = withGrant(state.grants, grant, state.monthFrom)
 }

@@ -22,23 +22,18 @@ decide = function(hash, ask, seen, stored, endOfExpected)
     local stores = call('HMGET', hash, conductField, 'g')
     conduct, grants = stores[1], stores[2]
   end
-  local granted, isGranted = {}, false
-  if grants then
-    for name, number, points in string.gmatch(grants, '(%a+):(%d+):(%d+)') do
-      if numberOf(counters, windowNamed[name]) == number + 0 then granted[name], isGranted = points, true end
-    end
-  end
   if conduct then
     local a, b, c, s = match(conduct, '^(%d+),(%d+),(%d+),(%d*)$')
     refusedAt, bannedUntil, bans, strikes = a + 0, b + 0, c + 0, s
   end
 
   -- Heal: take the larger of the stored counters and those seen. Mostly both are the same text.
-  local healed, conductChanged = false, false
+  local healed, conductChanged, isSeenOld = false, false, false
   if seen ~= '' and (seen ~= stored or seenBan > 0) then
     --include recount.lua
     local other = countersFrom(seen)
     local newer = other.generation - counters.generation
+    isSeenOld = newer < 0
     if newer >= 0 then
       if newer > 0 then
         conductChanged, healed = bannedUntil > 0, true
@@ -79,6 +74,13 @@ decide = function(hash, ask, seen, stored, endOfExpected)
     end
   end
 
+  local granted, isGranted = {}, false
+  if grants then
+    for name, number, points in string.gmatch(grants, '(%a+):(%d+):(%d+)') do
+      if numberOf(counters, windowNamed[name]) == number + 0 then granted[name], isGranted = points, true end
+    end
+  end
+
   -- Parts: an operation and a cap, which must have room, too.
   local parts = {}
   if partTexts ~= '' then
@@ -86,7 +88,7 @@ decide = function(hash, ask, seen, stored, endOfExpected)
     for name, limits, partBrief, partSeen in string.gmatch(partTexts, '([^|&]+)|([^|]*)|(%d)|([^&]*)') do
       local part = { name = name, counters = partOf(hash, name, counters, partBrief == '1') }
       part.limits = { match(limits, '^([^,]+)' .. string.rep(',([^,]+)', #windows - 1)) }
-      if partSeen ~= '' then part.isHealed = takeLarger(part.counters, countersFrom(partSeen)) end
+      if partSeen ~= '' and not isSeenOld then part.isHealed = takeLarger(part.counters, countersFrom(partSeen)) end
       parts[#parts + 1] = part
     end
   end

@@ -1,0 +1,136 @@
+import type { Test } from 'tap'
+import { byWindow, dayMs, hourMs, minuteMs, windows } from '../../shared/windows.ts'
+import { numbersOf } from '../support/counters.ts'
+import { start, type TriedStore } from './tried-quotas.ts'
+
+const unlimited = { perMinute: Infinity, perDay: Infinity }
+
+/** The part of the contract of `QuotaStore` about long windows: what limits, grants and commands find in them. */
+export function longWindowsContract(t: Test, tried: TriedStore): void {
+  const { setTime, newName, ask } = tried
+
+  t.test('a limit that is added later counts what its window has used', async (t) => {
+    const quota = newName()
+    const first = Date.UTC(2026, 5, 1)
+    for (const afterMs of [0, 3 * dayMs, 14 * dayMs, 14 * dayMs + hourMs]) {
+      setTime(first + afterMs)
+      await ask(quota, { cost: 2, limits: unlimited })
+    }
+    const limited = { ...unlimited, perHour: 3, perMonth: 10 }
+    t.match(await ask(quota, { limits: limited, cost: 0 }), { hourUsed: 2, monthUsed: 8 })
+    t.match(await ask(quota, { limits: limited, cost: 2 }), { verdict: 'refused' }, 'of the hour')
+    t.match(await ask(quota, { limits: limited }), { verdict: 'admitted', hourUsed: 3 })
+    setTime(first + 15 * dayMs)
+    t.match(await ask(quota, { limits: limited }), { verdict: 'admitted', monthUsed: 10 })
+    t.match(await ask(quota, { limits: limited }), { verdict: 'refused' }, 'of the month')
+    // Another plan.
+    t.match(await ask(quota, { limits: { perMinute: 1, perDay: 9 } }), { verdict: 'refused' })
+    t.match(await ask(quota, { limits: { ...unlimited, perMonth: 11 } }), { monthUsed: 11 })
+    // A second is counted from the first question that limits it on.
+    const brief = { ...unlimited, perSecond: 2 }
+    t.match(await ask(quota, { limits: brief, cost: 2 }), { verdict: 'admitted', secondUsed: 2 })
+    t.match(await ask(quota, { limits: brief }), { verdict: 'refused', secondUsed: 2 })
+    await tried.reopen()
+    t.match(await ask(quota, { limits: limited, cost: 0 }), { hourUsed: 4, monthUsed: 13 })
+  })
+
+  t.test('points come back to those long windows of an admission that still run', async (t) => {
+    for (const [afterMs, hourUsed, dayUsed, monthUsed] of [
+      [minuteMs, 1, 1, 1],
+      [hourMs, 0, 1, 1],
+      [dayMs, 0, 0, 1],
+      [31 * dayMs, 0, 0, 0],
+    ] as const) {
+      const quota = newName()
+      setTime(start)
+      const { seen } = await ask(quota, { cost: 3, limits: unlimited })
+      setTime(start + afterMs)
+      await ask(quota, { cost: 0, limits: unlimited })
+      await tried.store.giveBack(quota, 2, seen)
+      const back = await ask(quota, { cost: 0, limits: unlimited })
+      t.match(back, { hourUsed, dayUsed, monthUsed }, `${afterMs} ms later`)
+      t.equal(back.minuteUsed, 0)
+    }
+  })
+
+  t.test('what was granted to a month doesn’t come again in a later one', async (t) => {
+    const quota = newName()
+    setTime(Date.UTC(2027, 0, 10))
+    await tried.store.setMonthFrom(quota, 15)
+    t.equal(await tried.store.grant(quota, { perMonth: 5, by: 'a' }), true)
+    t.match(await ask(quota), { granted: { perMonth: 5 } })
+    setTime(Date.UTC(2027, 0, 14, 23, 59, 59, 999))
+    t.match(await ask(quota), { granted: { perMonth: 5 } })
+    setTime(Date.UTC(2027, 1, 10))
+    t.equal((await ask(quota)).granted, undefined)
+    t.equal(await tried.store.grant(quota, { perHour: 1, by: 'a' }), true)
+    t.strictSame((await ask(quota)).granted, { perHour: 1 })
+  })
+
+  t.test('a reset, a lost write and a report are the same for each window', async (t) => {
+    const quota = newName()
+    setTime(start)
+    const { seen } = await ask(quota, { cost: 4, limits: unlimited })
+    const lost = newName()
+    const all = { hourUsed: 5, dayUsed: 5, monthUsed: 5, minuteUsed: 5 }
+    t.match(await ask(lost, { limits: unlimited, seen }), all)
+    const owed = { ...seen, by: 'gateway', number: 1 }
+    setTime(start + hourMs)
+    const later = { minuteUsed: 1, hourUsed: 1, dayUsed: 9, monthUsed: 9 }
+    t.match(await ask(quota, { limits: unlimited, owed }), later, 'the hour is over')
+    setTime(start + dayMs)
+    const report = { limits: unlimited, owed: { ...owed, number: 2 } }
+    t.match(await ask(quota, report), { hourUsed: 1, dayUsed: 1, monthUsed: 14 }, 'and the day')
+    await tried.store.reset(quota)
+    const none = { minuteUsed: 0, hourUsed: 0, dayUsed: 0, monthUsed: 0 }
+    t.match(await ask(quota, { limits: unlimited, cost: 0, seen }), none)
+    const late = { ...report, owed: { ...owed, number: 3 } }
+    t.match(await ask(quota, { ...late, cost: 0 }), none, 'a report of before a reset is void')
+  })
+
+  t.test('each window ends at its edge, and none before', async (t) => {
+    const limits = { ...unlimited, perSecond: 99, perHour: 99, perMonth: 99 }
+    const edges = {
+      second: [Date.UTC(2028, 1, 28, 3, 4, 6)],
+      minute: [Date.UTC(2028, 1, 28, 3, 5)],
+      hour: [Date.UTC(2028, 1, 28, 4)],
+      day: [Date.UTC(2028, 1, 29), Date.UTC(2027, 1, 28)],
+      month: [Date.UTC(2028, 2, 1), Date.UTC(2027, 2, 1), Date.UTC(2028, 0, 1)],
+    }
+    for (const { name } of windows) {
+      for (const edge of edges[name]) {
+        const quota = newName()
+        setTime(edge - 1)
+        const before = await ask(quota, { limits })
+        setTime(edge)
+        const after = await ask(quota, { limits })
+        // Shorter windows end with a longer one.
+        const lasts = windows.findIndex((window) => window.name === name)
+        const expected = windows.map((_, i) => (i <= lasts ? 1 : 2))
+        const used = byWindow((window) => after[`${window.name}Used`])
+        t.strictSame(Object.values(used), expected, `${name} at ${new Date(edge).toISOString()}`)
+        t.not(numbersOf(before.seen)[name], numbersOf(after.seen)[name])
+      }
+    }
+  })
+
+  t.test('a month begins on the day of the quota’s choice', async (t) => {
+    const limits = { ...unlimited, perMonth: 3 }
+    for (const [from, edges] of [
+      [28, ['2027-02-28', '2027-03-28', '2028-02-28', '2028-03-28']],
+      [15, ['2027-12-15', '2028-01-15', '2028-02-15']],
+    ] as const) {
+      const quota = newName()
+      setTime(Date.parse(edges[0]) - 20 * dayMs)
+      await tried.store.setMonthFrom(quota, from)
+      for (const edge of edges) {
+        setTime(Date.parse(edge) - 1)
+        await ask(quota, { limits })
+        t.match(await ask(quota, { limits, cost: 3 }), { verdict: 'refused' }, edge)
+        setTime(Date.parse(edge))
+        t.match(await ask(quota, { limits, cost: 3 }), { verdict: 'admitted', monthUsed: 3 }, edge)
+        t.match(await ask(quota, { limits }), { verdict: 'refused', monthUsed: 3 }, edge)
+      }
+    }
+  })
+}

@@ -1,0 +1,177 @@
+import type { Counters } from '../../gateway/front/limits/counters.ts'
+import type { Granted } from '../../gateway/front/limits/grants.ts'
+import { limitOf, type Limits } from '../../gateway/front/limits/limits.ts'
+import { countIn } from '../../gateway/front/limits/recount.ts'
+import type { Owed, Seen } from '../../gateway/front/limits/step.ts'
+import {
+  byWindow,
+  dayMs,
+  dayWindow,
+  windowOf,
+  windows,
+  type WindowName,
+} from '../../shared/windows.ts'
+import { idAt, lengths } from './quota-model.ts'
+
+/** What a window has counted, and what came back to it. */
+type Count = { number: number; counted: number; back: number }
+
+type ModelGrant = Readonly<{ atMs: number; points: Granted }>
+
+const steady = ['minute', 'hour', 'day', 'month'] as const
+
+/** The rules of counters in trouble: a clock set back, lost writes, and points that were admitted without the store. */
+export class TroublesModel {
+  monthFrom = 1
+  generation = 0
+  readonly windows: Record<WindowName, Count> = byWindow(() => ({ number: 0, counted: 0, back: 0 }))
+  /** The points of days that aren't in the counters. */
+  readonly past = new Map<number, number>()
+  #grants: ModelGrant[] = []
+  #granted: { name: WindowName; number: number; points: number }[] = []
+  readonly #settled = new Map<string, number>()
+
+  used(name: WindowName): number {
+    return this.windows[name].counted - this.windows[name].back
+  }
+
+  pointsOn(day: number): number {
+    return (this.past.get(day) ?? 0) + (this.windows.day.number === day ? this.used('day') : 0)
+  }
+
+  granted(name: WindowName): number {
+    const { number } = this.windows[name]
+    return this.#granted.find((sum) => sum.name === name && sum.number === number)?.points ?? 0
+  }
+
+  ask(now: number, cost: number, limits: Limits, more: { seen?: Seen; owed?: Owed }): string {
+    this.#roll(now, limits.perSecond !== undefined)
+    if (more.seen) this.#heal(more.seen, now)
+    if (more.owed) this.#settle(more.owed)
+    const fits = windows.every((window) => {
+      const most = limitOf(limits, window) + this.granted(window.name)
+      return this.used(window.name) + cost <= most
+    })
+    if (cost > 0 && !fits) return 'refused'
+    for (const { name } of windows) this.windows[name].counted += cost
+    return 'admitted'
+  }
+
+  giveBack(cost: number, admission: Counters): void {
+    const before = this.used('day')
+    for (const window of windows.filter(({ comesBack }) => comesBack)) {
+      const count = this.windows[window.name]
+      if (count.number === countIn(admission, window).number)
+        count.back += Math.min(cost, this.used(window.name))
+    }
+    this.#leave(dayOf(admission), before - this.used('day') - cost)
+  }
+
+  reset(now: number): void {
+    this.#leave(this.windows.day.number, this.used('day'))
+    this.#empty()
+    this.generation = Math.max(this.generation + 1, now)
+  }
+
+  setMonthFrom(from: number, now: number): void {
+    this.#roll(now)
+    this.#beginMonthOn(from, now)
+    this.generation = Math.max(this.generation + 1, now)
+    this.#sumGrants()
+  }
+
+  grant(points: Granted, now: number): void {
+    this.#roll(now)
+    const begins = steady.map(
+      (name) => this.windows[name].number * (name === 'month' ? dayMs : lengths[name]),
+    )
+    this.#grants.push({ atMs: Math.max(now, ...begins), points })
+    this.#sumGrants()
+  }
+
+  /** The windows that run go on, also where the clock was set back by less than a window. */
+  #roll(now: number, isSecondCounted = false): void {
+    const { number: day } = this.windows.day
+    const left = this.used('day')
+    if (!this.#runs('minute', now)) for (const name of steady) this.#begin(name, now)
+    if (isSecondCounted) this.#begin('second', now)
+    if (this.windows.day.number !== day) this.#leave(day, left)
+  }
+
+  #runs(name: WindowName, now: number): boolean {
+    const { number } = this.windows[name]
+    const present = idAt(this, name, now)
+    const following = name === 'month' ? idAt(this, name, (present + 31) * dayMs) : present + 1
+    return number === present || number === following
+  }
+
+  #begin(name: WindowName, now: number): void {
+    if (this.#runs(name, now)) return
+    this.windows[name] = { number: idAt(this, name, now), counted: 0, back: 0 }
+  }
+
+  #beginMonthOn(from: number, now: number): void {
+    if (from === this.monthFrom) return
+    this.monthFrom = from
+    this.windows.month = { number: idAt(this, 'month', now), counted: 0, back: 0 }
+  }
+
+  #empty(): void {
+    for (const { name } of windows) Object.assign(this.windows[name], { counted: 0, back: 0 })
+  }
+
+  #heal(seen: Seen, now: number): void {
+    if (seen.generation < this.generation) return
+    if (seen.generation > this.generation) {
+      this.generation = seen.generation
+      this.#empty()
+      this.#beginMonthOn(seen.monthFrom, now)
+    }
+    for (const window of windows) {
+      const [count, other] = [this.windows[window.name], countIn(seen, window)]
+      if (count.number !== other.number) continue
+      count.counted = Math.max(count.counted, other.counted)
+      count.back = Math.max(count.back, other.givenBack)
+    }
+  }
+
+  #settle(owed: Owed): void {
+    if (owed.number <= (this.#settled.get(owed.by) ?? 0)) return
+    this.#settled.set(owed.by, owed.number)
+    const before = this.used('day')
+    for (const window of windows) {
+      const [count, more] = [this.windows[window.name], countIn(owed, window)]
+      if (owed.generation < this.generation || count.number !== more.number) continue
+      count.counted += more.counted
+      count.back = Math.min(count.counted, count.back + more.givenBack)
+    }
+    const { counted, givenBack } = countIn(owed, dayWindow)
+    this.#leave(dayOf(owed), counted - givenBack - (this.used('day') - before))
+  }
+
+  #leave(day: number, points: number): void {
+    this.past.set(day, Math.max(0, (this.past.get(day) ?? 0) + points))
+  }
+
+  /** A grant is gone with its windows. */
+  #sumGrants(): void {
+    const number = (name: WindowName, { atMs }: ModelGrant) => idAt(this, name, atMs)
+    this.#grants = this.#grants.filter((grant) =>
+      windows.some(
+        ({ name, limit }) =>
+          (grant.points[limit] ?? 0) > 0 && number(name, grant) >= this.windows[name].number,
+      ),
+    )
+    this.#granted = steady.map((name) => {
+      const { limit } = windowOf(name)
+      const present = this.windows[name].number
+      const running = this.#grants.filter((grant) => number(name, grant) === present)
+      const points = running.reduce((sum, grant) => sum + (grant.points[limit] ?? 0), 0)
+      return { name, number: present, points }
+    })
+  }
+}
+
+function dayOf(counters: Counters): number {
+  return countIn(counters, dayWindow).number
+}
