@@ -1,11 +1,13 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import t, { type Test } from 'tap'
-import { parse } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { configOf } from '../gateway/office/config/load.ts'
 import type { ConfigFile } from '../gateway/office/config/file.ts'
 import { fileSchema } from '../gateway/office/config/schema.ts'
+import { windows } from '../shared/windows.ts'
 import { statusByCode } from '../shared/refusal.ts'
+import { messagesOf } from './support/configuration.ts'
 import { root, startProcess } from './support/process.ts'
 import { table, textOf } from './support/readme.ts'
 import { defaultsOf, settingsOf } from './support/settings.ts'
@@ -20,6 +22,9 @@ const readmes = [
   ),
 ]
 
+/** The page for operators about limits. */
+const pageOfPlans = 'config/plans.md'
+
 async function helpOf(t: Test, file: string): Promise<string> {
   const { ended, output } = startProcess(t, file, { args: ['--help'] })
   t.equal((await ended).code, 0)
@@ -32,6 +37,26 @@ t.test('every setting is told, with what may be there', (t) => {
     expected,
   ])
   t.strictSame(told.sort(), [...settingsOf(fileSchema)].sort())
+  t.end()
+})
+
+t.test('the page of plans tells every window, by examples that hold', (t) => {
+  const told = table(pageOfPlans, 'setting').map(([setting = '', name = '']) => [setting, name])
+  t.strictSame(
+    told,
+    windows.map(({ limit, name }) => [limit, name]),
+  )
+  const examples = [...textOf(pageOfPlans).matchAll(/^```yaml\n(.*?)^```/gms)]
+  t.ok(examples.length > 2)
+  for (const [, yaml = ''] of examples) {
+    const base = {
+      plans: { free: { perMinute: 1, perDay: 1 } },
+      upstreams: { api: { targets: ['http://127.0.0.1:1'] } },
+      routes: [{ path: '/x', upstream: 'api' }],
+    }
+    const text = stringify({ ...base, ...(parse(yaml) as object) })
+    t.strictSame(messagesOf(text), [], yaml)
+  }
   t.end()
 })
 
@@ -135,7 +160,7 @@ t.test('every dependency has a line that says what it does, and nothing else has
 
 t.test('every place that a link of a README leads to is there', (t) => {
   let links = 0
-  for (const readme of readmes) {
+  for (const readme of [...readmes, pageOfPlans]) {
     for (const [, link = ''] of textOf(readme).matchAll(/\]\(((?!https?:)[^)]*)\)/g)) {
       links++
       const [path = '', place] = link.split('#')

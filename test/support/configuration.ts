@@ -2,10 +2,16 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError } from '../../gateway/office/config/config-error.ts'
 import { parseConfig } from '../../gateway/office/config/load.ts'
+import { limitNames } from '../../shared/windows.ts'
 import { root } from './process.ts'
 
 /** The text of the configuration that comes with the gateway. */
 export const shipped = readFileSync(join(root, 'config/gateway.yaml'), 'utf8')
+
+/** The same limit in each window. */
+function limitsOf(limit: number | 'unlimited'): string {
+  return limitNames.map((name) => `${name}: ${limit}`).join(', ')
+}
 
 /** The mistakes in the text of a configuration, a line for each. */
 export function messagesOf(text: string, name = 'x.yaml', environment = {}): string[] {
@@ -65,9 +71,9 @@ store:
   timeout: 70ms
   whenUnreachable: deny
 plans:
-  free: { perMinute: 7, perDay: unlimited, shadow: { perMinute: 5, perDay: 900 }, bans: off, methods: [ GET, M-SEARCH ] }
+  free: { ${limitsOf(7)}, shadow: { ${limitsOf(5)} }, bans: off, methods: [ GET, M-SEARCH ] }
   dear: { limits: custom, bans: off, paths: [ /v1/*, '/v1/{a}' ] }
-strangers: { perMinute: unlimited, perDay: unlimited }
+strangers: { ${limitsOf('unlimited')} }
 bans: { strikes: 7, within: 2m, grace: 0s, for: 7m, factor: 1.5, atMost: 2h, memory: 7d }
 keys: { cache: 7 }
 quota: { path: /me }

@@ -34,7 +34,10 @@ const tries = 10
 /** A key and its token. Stores keep only the token's hash, so this is the one moment to show it. */
 export type Issued = Readonly<{ key: Key; token: string }>
 
-/** A change of a key, by its name in the audit. It throws a `KeyMistake` for a key that can't have it. */
+/**
+ * A change of a key, by its name in the audit. It throws a `KeyMistake` for a key that can't have it. If it gives the same
+ * object back, nothing is written.
+ */
 export type KeyEdit = Readonly<{ what: string; change: (key: Key) => Key }>
 
 export type DeskOptions = Readonly<{
@@ -182,8 +185,10 @@ export class KeyDesk {
 
   /** The change to some settings; a plan and limits may end by themselves. */
   changing(changes: KeyChanges, ends: Ends = {}): KeyEdit {
+    const changesNothing = Object.keys(changes).length === 0 && !Object.values(ends).includes(null)
     const change = (key: Key): Key => {
       requireAlive(key)
+      if (changesNothing) return key
       const nowMs = this.#clock()
       const changed = changedKey(key, changes, ends, nowMs)
       for (const { plan, limits } of settingsFrom(changed, nowMs)) {
@@ -258,6 +263,7 @@ export class KeyDesk {
     for (let attempt = 0; attempt < tries; attempt++) {
       const { key, version } = await this.#read(id)
       const changed = change(key)
+      if (changed === key) return key
       if (await this.#store.replace(changed, version)) {
         await this.#note(what, key, changed)
         return changed

@@ -33,7 +33,7 @@ export function fromHeaders(parameters: Parameters): (headers: IncomingHttpHeade
 export function parametersAt(endpoint: Endpoint, parameters: Parameters): Parameters {
   const hasKey = endpoint.includes('{id}')
   const isThere = ([, each]: [string, Parameters[string]]): boolean =>
-    !('kind' in each && hasKey && each.isOfMany)
+    !('kind' in each && (hasKey ? each.isOfMany : each.isOfOne))
   const all = Object.entries(parameters).filter(isThere)
   return Object.fromEntries(
     all.map(([name, parameter]) => {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../shared/clock.ts'
 import type { Log } from '../../../shared/log.ts'
+import { byLimit, shortest } from '../../../shared/windows.ts'
 import { noterFor } from '../../front/records/audit.ts'
 import type { StrangerStore } from '../../front/limits/stranger-store.ts'
 import type { AuditStore, Change } from '../../front/records/audit-store.ts'
@@ -9,7 +10,7 @@ import { placeOf, type AdminTokens } from './token.ts'
 import { Guesses } from './guesses.ts'
 
 /** Wrong tokens of one address: 5 a minute. */
-const guessLimits = { perMinute: 5, perDay: Infinity }
+const guessLimits = byLimit((window) => (window === shortest ? 5 : Infinity))
 
 /** The most lines about wrong tokens in an hour, from all addresses together: guessing can't push out the audit. */
 const mostLines = 100

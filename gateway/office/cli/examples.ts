@@ -8,7 +8,7 @@ export const examples: Readonly<Record<string, readonly [string, string]>> = {
   now: ['tollgate now', 'tollgate now --range 15m --json'],
   'keys create': [
     'tollgate keys create --plan free --name Acme',
-    'tollgate keys create --plan pro --name "Acme, CI" --account acme --method GET',
+    'tollgate keys create --plan pro --name "Acme, CI" --month-from 15',
   ],
   'keys create --from': [
     'tollgate keys create --from people.csv > tokens.csv',
@@ -40,7 +40,11 @@ export const examples: Readonly<Record<string, readonly [string, string]>> = {
   'quota reset': ['tollgate quota reset Acme', 'tollgate quota reset Acme --by alice'],
   'quota grant': [
     'tollgate quota grant Acme --day 5000 --note "runaway job"',
-    'tollgate quota grant Acme --minute 100',
+    'tollgate quota grant Acme --month 50000 --by alice',
+  ],
+  'quota month': [
+    'tollgate quota month Acme --from 15',
+    'tollgate quota month k3yVb0TQnW8d --from 1 --by alice',
   ],
   'usage export': [
     'tollgate usage export --from 2026-11-01 --to 2026-11-30 --csv',
@@ -103,14 +107,14 @@ export const examples: Readonly<Record<string, readonly [string, string]>> = {
     'tollgate config diff new.yaml --against gateway.yaml',
   ],
   'config set': [
-    'tollgate config set plans.free.perMinute 40 --diff',
-    'tollgate config set plans.free.perMinute 40 gateway.yaml > new.yaml',
+    'tollgate config set plans.free.perMonth 9000 --diff',
+    'tollgate config set plans.free.perMonth 9000 gateway.yaml > new.yaml',
   ],
   'config running': ['tollgate config running', 'tollgate config running --json'],
   'config reload': ['tollgate config reload', 'tollgate config reload --json'],
   'config edit': [
-    `tollgate config edit --set '{ "plans.free.perMinute": 40 }'`,
-    `tollgate config edit --set '{ "plans.free.perMinute": 40 }' --json`,
+    `tollgate config edit --set '{ "plans.free.perMonth": 9000 }'`,
+    `tollgate config edit --set '{ "plans.free.perMonth": 9000 }' --json`,
   ],
   'config file': ['tollgate config file', 'tollgate config file > gateway.yaml'],
   'config save': [

@@ -131,7 +131,7 @@ function* sectionFaults(
   }
 }
 
-/** YAML reads `{ perDay: 10,000 }` as two settings, `perDay: 10` and `000`. This joins them again. */
+/** YAML reads `{ perHour: 10,000 }` as two settings, `perHour: 10` and `000`. This joins them again. */
 function withoutCutNumbers(pairs: readonly Pair[]): (Pair & { digits?: string })[] {
   const whole: (Pair & { digits?: string })[] = []
   for (const pair of pairs) {
@@ -197,7 +197,7 @@ function expectation({ expected, anyOf }: Rule): string {
   return anyOf?.map((each) => expectation(each)).join(' or ') ?? 'something else'
 }
 
-/** A path as messages write it, such as `plans.free.perMinute` or `routes[0].path`. */
+/** A path as messages write it, such as `plans.free.perHour` or `routes[0].path`. */
 export function nameOf(path: Path): string {
   if (path.length === 0) return 'the file'
   return path

@@ -7,7 +7,7 @@ export const fixedSections = ['name', 'listen', 'admin', 'store', 'keys', 'worke
 
 /** A setting with different values in two configurations; `null` where it is absent. */
 export type Difference = Readonly<{
-  /** The path of the setting, such as `plans.free.perMinute`. */
+  /** The path of the setting, such as `plans.free.perHour`. */
   place: string
   before: unknown
   after: unknown

@@ -54,7 +54,7 @@ const inLine = /\$\{\w+(?::-[^}"'\r\n]*)?\}/g
 const upToBrace = /[^}"'\r\n]+\}?/g
 
 /**
- * A text whose variables YAML reads as parts of values: unguarded, `{ perMinute: ${FREE:-60} }` would be a section in a
+ * A text whose variables YAML reads as parts of values: unguarded, `{ perHour: ${FREE:-60} }` would be a section in a
  * section. Each character keeps its offset.
  */
 export function guardedText(text: string): string {

@@ -31,6 +31,7 @@ import type { Operation } from './operation.ts'
 import { showDemand } from './plans/demand.ts'
 import { previewLimits } from './plans/preview.ts'
 import { grantQuota } from './quota/grant.ts'
+import { setQuotaMonth } from './quota/month.ts'
 import { resetQuota } from './quota/reset.ts'
 import { showQuota } from './quota/show.ts'
 import { listAudit } from './reports/audit.ts'
@@ -72,6 +73,7 @@ export const operations: readonly Operation[] = [
   showQuota,
   resetQuota,
   grantQuota,
+  setQuotaMonth,
   exportUsage,
   showUsage,
   listAudit,

@@ -46,6 +46,8 @@ const sentences: Readonly<Record<string, (facts: Facts) => string>> = {
   'bans.lift': ({ key }) => `lifted the ban of ${key}`,
   'quota.reset': ({ key, old }) => `emptied the counters of ${key}: ${usedText(old)}`,
   'quota.grant': ({ key, now }) => `granted ${key} ${granted(now)}${noteText(now)}`,
+  'quota.month': ({ key, old, now }) =>
+    `moved the beginning of the months of ${key} from day ${text(old['monthFrom'])} to day ${text(now['monthFrom'])}`,
   'config.change': ({ subject, old, now }) => `changed ${subject}${list(old, now)}`,
   'swap.begin': ({ subject }) => `began the swap of ${subject}`,
   'swap.step': ({ subject, now }) => `took the swap of ${subject} to ${stepText(now)}`,

@@ -46,6 +46,9 @@ export const lineCount = wholeNumber(1, 10_000)
 /** The points of a grant. */
 export const points = wholeNumber(1, 999_999_999)
 
+/** The day on which the months of a quota begin: one that every month has. */
+export const dayOfMonth = wholeNumber(1, 28)
+
 /** The number of keys on a page. */
 export const pageSize = wholeNumber(1, 1_000)
 
@@ -133,13 +136,13 @@ export const settingValue: Kind<unknown> = {
 
 /** New values of settings, by their places. */
 export const newSettings: Kind<Settings> = {
-  expected: 'an object of new values by places, such as { "plans.free.perMinute": 40 }',
+  expected: 'an object of new values by places, such as { "plans.free.perHour": 400 }',
   read: (text) => settingsIn(valueOfYaml(text)),
   schema: Type.Record(
     Type.String(),
     {},
     {
-      expected: 'an object of new values by places, such as { "plans.free.perMinute": 40 }',
+      expected: 'an object of new values by places, such as { "plans.free.perHour": 400 }',
       minProperties: 1,
     },
   ),

@@ -27,6 +27,8 @@ export type Parameter = Readonly<{
   header?: string
   /** It is given only where no key is named, because it is about several keys. */
   isOfMany?: boolean
+  /** It is given only where one key is named. */
+  isOfOne?: boolean
   /** Where no key is named, it names several, and is needed. */
   namesMany?: boolean
   /** Only the admin API has it: the command line has another way to say it. */

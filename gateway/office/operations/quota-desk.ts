@@ -143,6 +143,30 @@ export class QuotaDesk {
     return quota
   }
 
+  /**
+   * Has the months of a key's quota, which may be an account's, begin on another day. A quota whose months begin then
+   * already stays as it is: its month would begin anew.
+   */
+  async setMonthFrom(
+    id: string,
+    monthFrom: number,
+  ): Promise<Readonly<{ isChanged: boolean; view: QuotaView }>> {
+    const key = await this.#key(id)
+    const quota = quotaOf(key)
+    const before = (await this.#facts(key)).decision.seen.monthFrom
+    const isChanged = monthFrom !== before
+    if (isChanged) {
+      await this.#quota.setMonthFrom(quota, monthFrom)
+      await this.#noted?.({
+        what: 'quota.month',
+        subject: id,
+        before: { quota, monthFrom: before },
+        after: { quota, monthFrom },
+      })
+    }
+    return { isChanged, view: await this.#view(key) }
+  }
+
   /** Adds points to the present windows of a key's quota, which may be an account's. */
   async grant(id: string, points: Omit<NewGrant, 'by'>): Promise<QuotaView> {
     const key = await this.#key(id)

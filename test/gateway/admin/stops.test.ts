@@ -85,6 +85,7 @@ function asksOf(ask: Call, { ids, refused, next, file }: About): Asks {
     'quota show': () => ask('GET', `/admin/quota/${other}`),
     'quota reset': () => ask('POST', `/admin/quota/${other}/reset`, {}),
     'quota grant': () => ask('POST', `/admin/quota/${other}/grant`, { perDay: 9 }),
+    'quota month': () => ask('POST', `/admin/quota/${other}/month`, { monthFrom: 15 }),
     'usage export': () => ask('GET', '/admin/ledger?by=route&from=2020-01-01'),
     usage: () => ask('GET', '/admin/usage?days=90'),
     'usage, a key': () => ask('GET', `/admin/usage/${other}?days=90`),

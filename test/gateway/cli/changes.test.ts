@@ -57,6 +57,12 @@ const sentences: readonly (readonly [
     'granted “Mike” 30 points for this day: runaway job',
   ],
   [
+    'quota.month',
+    { quota: 'key:VICTIM', monthFrom: 1 },
+    { quota: 'key:VICTIM', monthFrom: 15 },
+    'moved the beginning of the months of “Mike” from day 1 to day 15',
+  ],
+  [
     'config.change',
     { 'plans.free.perMinute': 60, 'cors.origins': [] },
     { 'plans.free.perMinute': 40, 'cors.origins': ['https://a', 'https://b'] },

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { keyChange } from '../../../gateway/office/operations/keys/settings.ts'
+import { windows } from '../../../shared/windows.ts'
 import { commandLine } from '../../support/command-line.ts'
 
 t.test('the commands on keys', async (t) => {
@@ -140,14 +141,20 @@ t.test('the commands on keys', async (t) => {
   t.test('take away whatever can be given, as the admin API does', async (t) => {
     const all = {
       ...{ name: 'Full', plan: 'pro', account: 'full', expires: '2099-01-01', note: 'n' },
-      ...{ 'per-minute': '5', 'per-day': '6', method: 'get', path: '/v1/*', address: '10.0.0.0/8' },
+      ...{ method: 'get', path: '/v1/*', address: '10.0.0.0/8' },
+      ...Object.fromEntries(
+        windows.flatMap(({ name }, i) => [
+          [`per-${name}`, `${i + 5}`],
+          [`cap-per-${name}`, `${i + 1}`],
+        ]),
+      ),
     }
     const taken = Object.keys(all).filter((name) => name !== 'name' && name !== 'plan')
     const options = (some: Record<string, string>) =>
       Object.entries(some).flatMap(([name, value]) => [`--${name}`, value])
     const { id } = await runJson('keys', 'create', ...options(all))
     const full = await runJson('keys', 'show', String(id))
-    t.match(full, { account: 'full', methods: ['GET'], limits: { perMinute: 5, perDay: 6 } })
+    t.match(full, { account: 'full', methods: ['GET'], limits: { perSecond: 5, perMonth: 9 } })
     // An end is no setting of its own.
     const names = Object.keys(keyChange).filter((name) => !name.endsWith('until'))
     t.equal(names.length, Object.keys(all).length, 'all that can be changed is given')

@@ -93,7 +93,10 @@ t.test(
       t.match(await quota.decide(`key:${expiring}`, { ...look, key: expiring }), {
         verdict: 'banned',
       })
-      t.match(await quota.decide('account:acme', { ...look, key: ofAccount }), { strikes })
+      t.match(await quota.decide('account:acme', { ...look, key: ofAccount }), {
+        strikes,
+        seen: { monthFrom: 15 },
+      })
       t.match(await store.find(keys[5]?.secrets[1]?.hash ?? ''), { key: { id: keys[5]?.id } })
       await store.add([newKey()])
       await tallies.add({ by: 'g', number: 1, lines: [] })

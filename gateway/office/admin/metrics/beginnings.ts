@@ -1,6 +1,7 @@
+import { steadyWindows, windows, type Window } from '../../../../shared/windows.ts'
 import type { RefusalCode } from '../../../../shared/refusal.ts'
-import type { RefusalName } from '../../../front/counts/use.ts'
 import type { Config } from '../../../front/config/config.ts'
+import { isLimited, type Limits } from '../../../front/limits/limits.ts'
 import { noPlan } from '../../../front/counts/labels.ts'
 
 /** The most series of a metric that begin at 0. Where there would be more, each begins with its first event. */
@@ -10,16 +11,8 @@ type Codes = readonly RefusalCode[]
 
 const toAnybody: Codes = ['invalid_request', 'internal_error', 'service_unavailable']
 const toStrangers: Codes = ['missing_api_key', 'invalid_api_key', 'too_many_failed_attempts']
-const ofLimits: readonly RefusalName[] = [
-  'rate_limit_exceeded minute',
-  'rate_limit_exceeded day',
-  'key_banned',
-  'too_many_at_once',
-  'forbidden',
-]
+const ofLimits: Codes = ['key_banned', 'too_many_at_once', 'forbidden']
 const ofBackends: Codes = ['gone', 'bad_gateway', 'gateway_timeout']
-
-const windows = ['minute', 'day'] as const
 
 /** The values of a metric's labels, in their order. */
 type Labels = readonly (string | number)[]
@@ -41,28 +34,41 @@ export const beginnings = {
   refusals: ({ plans }: Config) =>
     bounded([
       ...[...toStrangers, ...toAnybody].map((code): Labels => [noPlan, code]),
-      ...[...plans.keys()].flatMap((plan) =>
-        [...ofLimits, ...ofBackends, ...toAnybody].map((name): Labels => [
-          plan,
-          ...name.split(' '),
-        ]),
-      ),
+      ...[...plans.values()].flatMap(({ name: plan, limits }) => [
+        ...windows
+          .filter((window) => mayLimit(limits, window))
+          .map(({ name }): Labels => [plan, 'rate_limit_exceeded', name]),
+        ...[...ofLimits, ...ofBackends, ...toAnybody].map((code): Labels => [plan, code]),
+      ]),
     ]),
   bans: ({ plans }: Config) =>
     bounded([...plans.values()].filter(({ bans }) => bans).map(({ name }) => [name])),
   near: ({ plans }: Config) =>
-    bounded([...plans.keys()].flatMap((plan) => windows.map((window): Labels => [plan, window]))),
+    bounded(
+      [...plans.values()].flatMap(({ name: plan, limits }) =>
+        steadyWindows
+          .filter((window) => mayLimit(limits, window))
+          .map(({ name }): Labels => [plan, name]),
+      ),
+    ),
   shadows: ({ plans }: Config) =>
     bounded(
-      [...plans.values()]
-        .filter(({ shadow }) => shadow !== undefined)
-        .flatMap(({ name }) => windows.map((window): Labels => [name, window])),
+      [...plans.values()].flatMap(({ name: plan, shadow }) =>
+        windows
+          .filter((window) => shadow && mayLimit(shadow.limits, window))
+          .map(({ name }): Labels => [plan, name]),
+      ),
     ),
   strangers: () => toStrangers.map((code): Labels => [code]),
   deprecated: ({ deprecations, plans }: Config) =>
     bounded(
       deprecations.flatMap(({ operation }) => [...plans.keys()].map((plan) => [operation, plan])),
     ),
+}
+
+/** Whether a plan limits a window, as far as the configuration tells: those of a custom plan are its keys' own. */
+function mayLimit(limits: Limits | 'custom', window: Window): boolean {
+  return window.isRequired || (limits !== 'custom' && isLimited(limits, window))
 }
 
 function bounded(all: readonly Labels[]): readonly Labels[] {

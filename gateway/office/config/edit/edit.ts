@@ -7,7 +7,7 @@ import { insertion, removal, replacement, type Splice, type Spot } from './splic
 import { isNothing, spotOf } from './spot.ts'
 import { WrongInput } from '../../wrong-input.ts'
 
-/** New values of settings by their places, such as `plans.free.perMinute`; `null` takes a setting away. */
+/** New values of settings by their places, such as `plans.free.perHour`; `null` takes a setting away. */
 export type Settings = Readonly<Record<string, unknown>>
 
 /** The most settings that are changed at once: the text is read again after each. */

@@ -8,7 +8,7 @@ import { WrongInput } from '../../wrong-input.ts'
 export function spotOf(document: Document.Parsed, text: string, setting: string): Spot {
   if (!/^[^.[\]\s][^.[\]]*(?:\.[^.[\]]+|\[\d{1,6}\])*$/.test(setting)) {
     throw new WrongInput(
-      `${JSON.stringify(setting)} isn't the place of a setting, such as plans.free.perMinute or routes[0].cost`,
+      `${JSON.stringify(setting)} isn't the place of a setting, such as plans.free.perHour or routes[0].cost`,
     )
   }
   const used = aliasesIn(document)

@@ -9,8 +9,8 @@ export const setConfig = ofCommandLine({
   because: 'it reads a file of this machine; POST /admin/config/edit changes the text in force',
   summary: 'Print a configuration with another value of one setting; the rest stays as it is',
   details:
-    'PLACE is the place of the setting, such as plans.free.perMinute or routes[0].cost. VALUE is YAML, such as 40, ' +
-    'unlimited or "{ perMinute: 40, perDay: 1000 }"; null takes the setting away. Nothing is written.',
+    'PLACE is the place of the setting, such as plans.free.perHour or routes[0].cost. VALUE is YAML, such as 40, ' +
+    'unlimited or "{ strikes: 10, within: 2m }"; null takes the setting away. Nothing is written.',
   parameters: {
     place: { ...textOf('PLACE', 'the place of the setting'), isArgument: true, isRequired: true },
     value: {

@@ -5,12 +5,13 @@ import type { KeyEdit } from '../../../front/keys/key-desk.ts'
 import type { Given } from '../parameter.ts'
 import { edit, editedOutput } from './edited.ts'
 import { questionAboutMany, type Target } from './many.ts'
-import { endsFrom, keyChange, settingsFrom } from './settings.ts'
+import { endsFrom, keyChange, monthFrom, settingsFrom } from './settings.ts'
 
 const parameters = {
   key: { isKey: true },
   ...keyChange,
   account: { ...keyChange.account, namesMany: true },
+  monthFrom: { ...monthFrom, isOfOne: true },
   dryRun,
 } as const
 
@@ -30,20 +31,23 @@ export const changeKey = operation({
   },
   run: (context, values) => {
     const { target, change } = changeFrom(values, context)
-    return edit(context, target, change)
+    return edit(context, target, change, values.monthFrom)
   },
   ...editedOutput,
 })
 
 /** The settings to change, and whose they are: those of one key, or of all keys of an account. */
 function changeFrom(
-  { key, dryRun, account, ...others }: Given<typeof parameters>,
+  { key, dryRun, account, monthFrom, ...others }: Given<typeof parameters>,
   { desks, clock }: Context,
 ): { target: Target; change: KeyEdit } {
   const settings = { ...others, account: key ? account : undefined }
   const [changes, ends] = [settingsFrom(settings, clock()), endsFrom(settings, clock())]
   const endsSomething = Object.values(ends).includes(null)
-  if (Object.keys(changes).length === 0 && !endsSomething) {
+  if (monthFrom !== undefined && (!key || dryRun)) {
+    throw new WrongInput('the months belong to one quota: name a KEY, and not with --dry-run')
+  }
+  if (Object.keys(changes).length === 0 && !endsSomething && monthFrom === undefined) {
     throw new WrongInput('no change was given; name at least one setting')
   }
   const target = key ? { key, dryRun } : { account, dryRun }

@@ -55,6 +55,10 @@ export function consequencesOf(before: KeyDetails, after: KeyDetails, nowMs: num
   if (limits !== standingLimitsText(before.standing)) {
     sentences.push(`Its limits are now ${limits}.`, ...uselessLimits(standing))
   }
+  const { monthFrom = 1 } = standing
+  if (before.standing.quota === standing.quota && monthFrom !== (before.standing.monthFrom ?? 1)) {
+    sentences.push(...movedMonths(monthFrom))
+  }
   if (ownLimitsText(before.limits) !== ownLimitsText(after.limits)) {
     sentences.push(...ofAccount(after))
   }
@@ -84,6 +88,15 @@ export function consequencesOf(before: KeyDetails, after: KeyDetails, nowMs: num
     )
   }
   return sentences
+}
+
+export function monthsText(monthFrom: number): string {
+  return `Its months begin on day ${monthFrom}, at midnight (UTC).`
+}
+
+/** Sentences about another day on which the months of a quota begin. */
+export function movedMonths(monthFrom: number): string[] {
+  return [monthsText(monthFrom), 'Of the present one nothing is used yet.']
 }
 
 /** The options that take a key's own limits away. */

@@ -1,23 +1,35 @@
 import { operation, type AnswerOf } from '../operation.ts'
-import { ofAccount, sharing } from './consequences.ts'
+import { monthsText, ofAccount, sharing } from './consequences.ts'
 import { uselessLimits } from './limit-texts.ts'
-import { newKey, settingsFrom } from './settings.ts'
+import { monthFrom, newKey, settingsFrom } from './settings.ts'
 import { issuedText } from './texts.ts'
 
 export const createKey = operation({
   name: 'keys create',
   at: ['POST /admin/keys'],
   summary: 'Make a key and show its token, once',
-  parameters: newKey,
+  parameters: { ...newKey, monthFrom },
   changes: true,
   role: 'all',
   run: async ({ desks, clock }, values) => {
-    const { name, plan, test } = values
-    const { keys } = desks()
+    const { name, plan, test, monthFrom } = values
+    const { keys, quotas } = desks()
     // Before the change: after it, a store that fails would take the new token along.
     const warnings = await keys.sameNameWarnings(name)
     const settings = { ...settingsFrom(values, clock()), name, plan, test: test || undefined }
-    return { ...(await keys.create(settings)), warnings }
+    const issued = await keys.create(settings)
+    if (monthFrom === undefined) return { ...issued, warnings }
+    const { id } = issued.key
+    try {
+      await quotas.setMonthFrom(id, monthFrom)
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      const again = `tollgate quota month ${id} --from ${monthFrom} does it`
+      const warning = `the day on which its months begin could not be set (${why}): ${again}`
+      // The token is shown this once.
+      return { ...issued, warnings: [...warnings, warning] }
+    }
+    return { ...issued, warnings }
   },
   location: ({ key }) => `/admin/keys/${key.id}`,
   json: ({ key, token, warnings }) => ({
@@ -30,8 +42,10 @@ export const createKey = operation({
   text: async ({ key, token }, { desks }) => {
     const { keys, quotas } = desks()
     const { standing } = await quotas.describe(key)
+    const { monthFrom } = standing
     const consequences = [
       ...(await sharing(key, keys)),
+      ...(monthFrom === undefined ? [] : [monthsText(monthFrom)]),
       ...uselessLimits(standing),
       ...ofAccount(key),
     ]

@@ -12,13 +12,20 @@ export type Edited = Readonly<{ key: Key; before: KeyDetails; changed: Key; afte
 /** The outcome for one key, or for all keys of an account. */
 type Outcome = Readonly<{ one: Edited } | { many: ManyEdited }>
 
-/** Changes a key, and looks at it before and after; or all keys of an account. */
-export async function edit(context: Context, target: Target, change: KeyEdit): Promise<Outcome> {
+/** Changes a key and the months of its quota, and looks at it before and after; or changes all keys of an account. */
+export async function edit(
+  context: Context,
+  target: Target,
+  change: KeyEdit,
+  monthFrom?: number,
+): Promise<Outcome> {
   const key = oneKeyOf(target)
   if (!key) return { many: await editMany(context, target, change) }
   const { keys, quotas } = context.desks()
   const before = await quotas.describe(key)
   const changed = await keys.edit(key.id, change)
+  // After the change: it may have given the key the quota of another account.
+  if (monthFrom !== undefined) await quotas.setMonthFrom(key.id, monthFrom)
   return { one: { key, before, changed, after: await quotas.describe(changed) } }
 }
 
@@ -28,7 +35,9 @@ export const editedOutput = {
   text: async (outcome: Outcome, { desks, clock }: Context): Promise<string> => {
     if ('many' in outcome) return manyText(outcome.many)
     const { key, before, changed, after } = outcome.one
-    const shared = changed.account === key.account ? [] : await sharing(changed, desks().keys)
+    const isOfQuota =
+      changed.account !== key.account || before.standing.monthFrom !== after.standing.monthFrom
+    const shared = isOfQuota ? await sharing(changed, desks().keys) : []
     return keyText(after, clock(), [...shared, ...consequencesOf(before, after, clock())])
   },
   isRefused: (outcome: Outcome) => 'many' in outcome && outcome.many.left.length > 0,

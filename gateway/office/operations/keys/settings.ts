@@ -2,7 +2,7 @@ import { byLimit, windows, type LimitName } from '../../../../shared/windows.ts'
 import type { KeyChanges } from '../../../front/keys/settings.ts'
 import type { Ends } from '../../../front/keys/temporary.ts'
 import { WrongInput } from '../operation.ts'
-import { anyText, end, limit, ofText, yesOrNo, type TimeAt } from '../kinds.ts'
+import { anyText, dayOfMonth, end, limit, ofText, yesOrNo, type TimeAt } from '../kinds.ts'
 import type { Given } from '../parameter.ts'
 import { textOf } from '../parameters.ts'
 
@@ -57,7 +57,14 @@ const test = {
   help: 'a test key: lets its owner simulate refusals, by X-Gateway-Act; this can’t be changed later',
 } as const
 
-/** A parameter for the limit of each window: `limits.perMinute`, and `--per-minute`. */
+/** The day on which the months of a key's quota begin. */
+export const monthFrom = {
+  kind: dayOfMonth,
+  value: 'DAY',
+  help: 'the day, 1 to 28, on which the months of its quota begin',
+} as const
+
+/** A parameter for the limit of each window: `limits.perHour`, and `--per-hour`. */
 function ownLimits<More extends object>(more: More) {
   const entries = windows.map(({ name, limit: setting }) => {
     return [`limits.${setting}`, { ...ownLimit, option: `per-${name}`, ...more }] as const
@@ -73,7 +80,7 @@ const capLimit = {
   help: 'the most that this key may use of its account',
 } as const
 
-/** A parameter for each window of a cap: `cap.perDay`, and `--cap-per-day`. */
+/** A parameter for each window of a cap: `cap.perHour`, and `--cap-per-hour`. */
 function capLimits<More extends object>(more: More) {
   const entries = windows.map(({ name, limit: setting }) => {
     return [`cap.${setting}`, { ...capLimit, option: `cap-per-${name}`, ...more }] as const

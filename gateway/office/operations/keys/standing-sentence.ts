@@ -1,23 +1,25 @@
 import { endText } from '../../../../shared/times.ts'
+import { dayWindow, longestFirst, windows } from '../../../../shared/windows.ts'
 import type { KeyDetails } from '../quota-desk.ts'
 import { causeText, stateText } from './texts.ts'
 
 /** How a key stands now, in a sentence or two: whether its next request would be let in, and why not. */
 export function standingSentence(details: KeyDetails, nowMs: number): string {
   const { name, state, standing, bannedUntil } = details
-  const { minute, day, ban, offered } = standing
+  const { ban, offered } = standing
   const whose = `“${name}”`
   if (bannedUntil !== undefined) {
     const until = endText(Date.parse(bannedUntil), nowMs)
     return `${whose} is banned until ${until}${ban ? `: ${causeText(ban)}` : ''}.`
   }
   if (state !== 'active' || !offered) return `${whose} is refused: ${stateText(details, nowMs)}.`
-  const used = [
-    ...(minute ? [`${count(minute.used)} of ${count(minute.limit)} this minute`] : []),
-    ...(day ? [`${count(day.used)} of ${count(day.limit)} today`] : []),
-  ]
+  const used = windows.flatMap((window) => {
+    const state = standing[window.name]
+    const when = window === dayWindow ? 'today' : `this ${window.name}`
+    return state ? [`${count(state.used)} of ${count(state.limit)} ${when}`] : []
+  })
   const usage = used.length > 0 ? ` ${used.join(', ')}.` : ' It has no limits.'
-  const full = [day, minute].find((window) => window?.remaining === 0)
+  const full = longestFirst.map(({ name }) => standing[name]).find((each) => each?.remaining === 0)
   return full
     ? `${whose} is refused until ${endText(full.reset * 1_000, nowMs)}.${usage}`
     : `${whose} is let in.${usage}`

@@ -39,7 +39,7 @@ export function keyText(
 ): string {
   const { plan, account, test, limits, standing, bannedUntil, lastUsedAt, oldToken } = details
   const { expiresAt, revokedAt, oldTokenUntil } = details
-  const { quota, strikes } = standing
+  const { quota, strikes, monthFrom } = standing
   const windowRow = ({ name, limit }: Window): string | undefined => {
     const window = standing[name]
     if (!standing.offered || window === undefined) return undefined
@@ -54,6 +54,7 @@ export function keyText(
     test: test && 'lets its owner simulate refusals, by X-Gateway-Act; its quota is its own',
     strikes: strikes > 0 ? strikes : undefined,
     ...byWindow(windowRow),
+    months: monthFrom && `begin on day ${monthFrom}`,
     createdAt: timeText(Date.parse(details.createdAt)),
     expiresAt: expiresAt && endText(Date.parse(expiresAt), nowMs),
     revokedAt: revokedAt && timeText(Date.parse(revokedAt)),

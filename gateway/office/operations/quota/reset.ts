@@ -6,7 +6,7 @@ import { oneKey } from '../parameters.ts'
 export const resetQuota = operation({
   name: 'quota reset',
   at: ['POST /admin/quota/{id}/reset'],
-  summary: 'Empty the minute and the day of a key, or of its account',
+  summary: 'Empty all windows of a key, or of its account',
   parameters: { key: oneKey },
   changes: true,
   role: 'support',

@@ -17,12 +17,13 @@ export const showQuota = operation({
   json: ({ view }) => view,
   text: async ({ key, view }, { desks, clock }) => {
     const details = await desks().quotas.describe(key)
-    const { id, name, plan, quota } = view
+    const { id, name, plan, quota, monthFrom } = view
     const shared = quota.startsWith('account:') ? `, shared by all keys of ${key.account}` : ''
     const lines = [
       `${id} (${printable(name)}, plan ${plan}): ${stateText(details, clock())}${printable(shared)}`,
       ...(view.bannedUntil === null ? [] : [`Why: ${printable(banText(view))}.`]),
       ...(view.strikes > 0 ? [`Strikes lately: ${view.strikes}.`] : []),
+      ...(monthFrom === undefined ? [] : [`Its months begin on day ${monthFrom}.`]),
     ]
     return `${lines.join('\n')}\n\n${windowsText(view, clock())}${grantsText(view)}`
   },
