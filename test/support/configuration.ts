@@ -72,7 +72,11 @@ store:
   whenUnreachable: deny
 plans:
   free: { ${limitsOf(7)}, shadow: { ${limitsOf(5)} }, bans: off, methods: [ GET, M-SEARCH ] }
-  dear: { limits: custom, bans: off, paths: [ /v1/*, '/v1/{a}' ] }
+  dear:
+    limits: custom
+    bans: off
+    paths: [ /v1/*, '/v1/{a}' ]
+    operations: { exports: { methods: [ GET ], paths: [ /v1/x ], ${limitsOf(3)} } }
 strangers: { ${limitsOf('unlimited')} }
 bans: { strikes: 7, within: 2m, grace: 0s, for: 7m, factor: 1.5, atMost: 2h, memory: 7d }
 keys: { cache: 7 }

@@ -50,10 +50,14 @@ export function partViews({
     const view = limitedViews(limitedWindows(decision, limits, state))
     return [state.part.operation, view] as const
   })
-  const operations = views.filter(([name]) => name !== undefined)
+  const operations = views.flatMap(([name, view]) =>
+    name === undefined ? [] : [[name, view] as const],
+  )
   const cap = views.find(([name]) => name === undefined)?.[1]
   return {
-    ...(operations.length > 0 && { operations: Object.fromEntries(operations) }),
+    ...(operations.length > 0 && {
+      operations: Object.fromEntries(operations) as Record<string, LimitedViews>,
+    }),
     ...(cap && { cap }),
   }
 }

@@ -98,7 +98,7 @@ t.test('four gateways on one Redis let a capped key in exactly as often', async 
   const asked = Array.from({ length: 200 }, (_, i) =>
     all[i % 4]?.call('GET', '/v1/pets', undefined, i % 8 < 4 ? a.headers : b.headers),
   )
-  const answers = await Promise.all(asked)
+  const answers: (Answer | undefined)[] = await Promise.all(asked.map(async (each) => each))
   const ofB = answers.filter((answer, i) => i % 8 >= 4 && answer?.status === 200)
   t.equal(ofB.length, 3)
   t.equal(answers.filter((answer) => answer?.status === 200).length, 100)

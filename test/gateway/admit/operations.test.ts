@@ -139,7 +139,7 @@ for (const store of ['one Redis', 'a Cluster'] as const) {
         first.headers,
       ),
     )
-    const answers = await Promise.all(asked)
+    const answers: (Answer | undefined)[] = await Promise.all(asked.map(async (each) => each))
     const admitted = (is: (i: number) => boolean) =>
       answers.filter((answer, i) => is(i) && answer?.status === 200).length
     t.equal(
