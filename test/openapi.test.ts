@@ -6,7 +6,7 @@ import { openDatabase } from '../backend/database.ts'
 import { hashOf, newKeyId, newToken } from '../gateway/front/keys/token.ts'
 import { QuotaDesk } from '../gateway/office/operations/quota-desk.ts'
 import { statusByCode } from '../shared/refusal.ts'
-import { byLimit } from '../shared/windows.ts'
+import { byLimit, windows } from '../shared/windows.ts'
 import { newKey } from './contracts/keys.ts'
 import { startStore, type Store } from './support/backend.ts'
 import {
@@ -71,6 +71,7 @@ t.test('the services answer all that is documented, and nothing else', async (t)
   for (let i = 0; i < 10; i++) await call('GET', '/v1/pets')
 
   await t.test('to what is asked well', (t) => askWell(t, call, gateway))
+  await t.test('to whoever has operations and a cap', askParts)
   await t.test('to what is asked badly', (t) => askBadly(t, call, gateway))
   await t.test('to whoever may not ask', (t) => askUnallowed(t, gateway))
   await t.test('to what cannot be read', (t) => askUnreadably(t, gateway))
@@ -86,6 +87,16 @@ async function start(t: Test, options: GatewayOptions = {}): Promise<Gateway> {
   const more = `${deprecations}headers: { near: [1] }\nstrangers: { perMinute: 1000, perDay: 1000 }`
   const gateway = await startGateway(t, { clock: () => noon, more, ...options })
   return { ...gateway, call: contract.held(t, gateway.call) }
+}
+
+/** The quota of a key with a cap, of a plan with operations; both with all windows. */
+async function askParts(t: Test): Promise<void> {
+  const limits = windows.map(({ limit }) => `${limit}: 9`).join(', ')
+  const { call, key } = await start(t, {
+    more: `plans: { free: { ${limits}, operations: { reads: { methods: [GET], ${limits} } } } }`,
+  })
+  const { headers } = await key({ account: 'parts', cap: byLimit(() => 5) })
+  t.equal((await call('GET', '/v1/quota', undefined, headers)).status, 200)
 }
 
 async function askWell(t: Test, call: Call, { key, app }: Gateway): Promise<void> {

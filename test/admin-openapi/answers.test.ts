@@ -32,7 +32,7 @@ import { caller, json, type Answer, type Call } from '../support/http.ts'
 import { askAll, examplesOf, targetOf } from '../support/openapi-asks.ts'
 import { holdBodies, holdQueries } from '../support/openapi-requests.ts'
 import { token } from '../support/operator.ts'
-import { optionalWindows } from '../../shared/windows.ts'
+import { byLimit, optionalWindows, windows } from '../../shared/windows.ts'
 import { pause } from '../support/traffic.ts'
 import { until } from '../support/until.ts'
 
@@ -48,6 +48,12 @@ plans:
   tiny: { perMinute: 1, perDay: 1 }
 ${optionalWindows.map(({ name, limit }) => `  ${name}: { perMinute: 9, perDay: 9, ${limit}: 1 }`).join('\n')}
   enterprise: custom
+  parts:
+    perMinute: 90
+    perDay: 900
+    operations:
+      reads: { paths: [/v1/*], ${windows.map(({ limit }) => `${limit}: 5`).join(', ')} }
+      one: { methods: [GET], perMinute: 1 }
 deprecations:
   - operation: GET /v1/old
     since: 2025-12-05
@@ -74,6 +80,15 @@ bans: { strikes: 1, grace: 1ms }`,
 
 async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<void> {
   const busy = await busyKey(gateway)
+  for (const id of await partedKeys(gateway)) {
+    for (const path of [
+      `/admin/keys/${id}`,
+      `/admin/requests/${id}`,
+      `/admin/keys/${id}/timeline`,
+    ]) {
+      t.equal((await ask('GET', path)).status, 200, path)
+    }
+  }
   await ask('PUT', `/admin/bans/${busy}`, { for: '1m' })
   for (const points of [
     { perDay: 5, perHour: 5, perMonth: 5 },
@@ -237,6 +252,21 @@ async function busyKey({ call, key, desk }: Admin['gateway']): Promise<string> {
   const limits = { ...manyOfOptional, perMinute: 2, perDay: 8 }
   await desk.edit(one.id, desk.changing({ plan: 'pro', limits }, ends))
   return one.id
+}
+
+/** Keys that were refused by an operation of their plan, and by their cap. */
+async function partedKeys({ call, key, app }: Admin['gateway']): Promise<string[]> {
+  const made = [
+    await key({ plan: 'parts', account: 'parted', cap: byLimit(() => 9), name: 'Operation' }),
+    await key({ plan: 'parts', account: 'capped', cap: byLimit(() => 1), name: 'Cap' }),
+  ]
+  for (const { headers, key: one } of made) {
+    for (let i = 0; i < 6; i++) {
+      await call('GET', '/v1/pets', undefined, { ...headers, 'x-request-id': one.id })
+    }
+  }
+  await app.front.flushCounts()
+  return made.map(({ key: one }) => one.id)
 }
 
 /** A key that went on after it was refused. */

@@ -117,14 +117,14 @@ export function partsContract(t: Test, tried: TriedStore, stories: number): void
   })
 }
 
-const limitsOf = {
+const limitsOf: Readonly<Record<Name, Limits>> = {
   quota: { perMinute: 12, perHour: 20, perDay: 30, perMonth: 60 },
   'op:a': { ...unlimited, perHour: 4, perDay: 6 },
   'op:b': { ...unlimited, perMinute: 2, perMonth: 9 },
   'cap:k': { perMinute: 5, perDay: 12 },
-} satisfies Record<string, Limits>
+}
 
-type Name = keyof typeof limitsOf
+type Name = 'quota' | 'op:a' | 'op:b' | 'cap:k'
 
 /** The rules of a quota with parts, as short as they can be written. */
 class Model {

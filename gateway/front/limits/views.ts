@@ -56,7 +56,7 @@ export function partViews({
   const cap = views.find(([name]) => name === undefined)?.[1]
   return {
     ...(operations.length > 0 && {
-      operations: Object.fromEntries(operations) as Record<string, LimitedViews>,
+      operations: Object.fromEntries(operations),
     }),
     ...(cap && { cap }),
   }

@@ -227,7 +227,10 @@ t.test('files have new paths when one of them changes, and a folder may be missi
   const [one = '', ...others] = paths('1')
   t.match(one, /^[0-9a-f]{16}\/pages\/a\.js$/)
   const digest = one.slice(0, 17)
-  const shared = ['bar.js', 'common.css', 'copy-button.js', 'format.js', 'html.js', 'icon.svg']
+  const shared = [
+    ...['bar.js', 'common.css', 'copy-button.js', 'format.js', 'html.js', 'icon.svg'],
+    'windows.js',
+  ]
   const packages = ['preact.js', 'preact-hooks.js', 'htm.js'].map((name) => `vendor/${name}`)
   t.strictSame(
     others,

@@ -48,9 +48,9 @@ t.test('the metrics tell what has happened', async (t) => {
     'tollgate_requests_total{route="/v1/quota",plan="free",status="200"} 1',
     'tollgate_requests_total{route="none",plan="free",status="404"} 1',
     'tollgate_requests_total{route="/v1/*",plan="none",status="400"} 1',
-    'tollgate_refusals_total{plan="none",reason="missing_api_key",window=""} 1',
-    'tollgate_refusals_total{plan="none",reason="invalid_api_key",window=""} 1',
-    'tollgate_refusals_total{plan="none",reason="invalid_request",window=""} 1',
+    'tollgate_refusals_total{plan="none",reason="missing_api_key",window="",operation=""} 1',
+    'tollgate_refusals_total{plan="none",reason="invalid_api_key",window="",operation=""} 1',
+    'tollgate_refusals_total{plan="none",reason="invalid_request",window="",operation=""} 1',
     'tollgate_strangers_total{outcome="missing_api_key"} 1',
     'tollgate_deprecated_requests_total{operation="GET /v1/pets/{petId}",plan="free"} 1',
     'tollgate_request_duration_seconds_count{route="/v1/*"} 5',
@@ -76,7 +76,9 @@ t.test('the metrics tell what has happened', async (t) => {
   await runCommand(['bans', 'set', key.id, '--for', '1m', '--config', file], {})
   await until(async () => (await call('GET', '/v1/x', undefined, headers)).status === 429)
   await until(async () =>
-    (await read()).includes('tollgate_refusals_total{plan="free",reason="key_banned",window=""} 1'),
+    (await read()).includes(
+      'tollgate_refusals_total{plan="free",reason="key_banned",window="",operation=""} 1',
+    ),
   )
   t.strictSame(happened(await read(), 'tollgate_bans_total{'), [], 'an operator’s ban is no fault')
 })
@@ -89,8 +91,8 @@ t.test(
     for (const line of [
       'tollgate_requests_total{route="/v1/*",plan="free",status="502"} 0',
       'tollgate_requests_total{route="/v1/*",plan="none",status="401"} 0',
-      'tollgate_refusals_total{plan="pro",reason="rate_limit_exceeded",window="minute"} 0',
-      'tollgate_refusals_total{plan="pro",reason="rate_limit_exceeded",window="day"} 0',
+      'tollgate_refusals_total{plan="pro",reason="rate_limit_exceeded",window="minute",operation=""} 0',
+      'tollgate_refusals_total{plan="pro",reason="rate_limit_exceeded",window="day",operation=""} 0',
       'tollgate_bans_total{plan="free"} 0',
       'tollgate_strangers_total{outcome="too_many_failed_attempts"} 0',
       'tollgate_deprecated_requests_total{operation="GET /v1/pets/{petId}",plan="pro"} 0',
@@ -264,7 +266,7 @@ t.test('the window that refused is told by metrics, usage and log, with the poin
     ['minute', 3],
     ['day', 2],
   ]) {
-    const series = `tollgate_refusals_total{plan="p",reason="rate_limit_exceeded",window="${window}"}`
+    const series = `tollgate_refusals_total{plan="p",reason="rate_limit_exceeded",window="${window}",operation=""}`
     t.ok(text.includes(`${series} ${count}\n`), series)
   }
   await until(() => said(output(), '"window":"day"').length === 2)

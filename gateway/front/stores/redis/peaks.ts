@@ -29,7 +29,7 @@ const keepSeconds = (rememberedDays + 1) * 86_400
 const groupsAtOnce = 2
 
 /** The windows of a field, and the beginning of its name before the quota. */
-type Part = Readonly<{ prefix: string; windows: readonly Window[]; places: readonly number[] }>
+type Part = Readonly<{ fieldPrefix: string; windows: readonly Window[]; places: readonly number[] }>
 
 /** The parts of a quota: the required windows in one field, and each optional one in a field of its own where it was limited. */
 const ofRequired = partOf('', requiredWindows)
@@ -88,14 +88,14 @@ export function redisPeaks(options: RedisOptions): PeakStore & CopiedCounts<Quot
     const readFrom = (cursor: string) => read(hashOf(group), fromDay, cursor, fieldsAtOnce)
     for await (const fields of fieldsOf(readFrom)) {
       for (const [field, value] of fields) {
-        const part = ofOptional.find(({ prefix }) => field.startsWith(prefix))
+        const part = ofOptional.find(({ fieldPrefix }) => field.startsWith(fieldPrefix))
         if (part) optional.push([part, field, value])
         else found.set(field, requiredIn(value, fromDay, toDay))
       }
       await breathe()
     }
     for (const [part, field, value] of optional) {
-      const numbers = found.get(field.slice(part.prefix.length))
+      const numbers = found.get(field.slice(part.fieldPrefix.length))
       if (numbers) addOptional(numbers, part, value)
     }
     return [...found].flatMap(([quota, numbers]) =>
@@ -104,16 +104,16 @@ export function redisPeaks(options: RedisOptions): PeakStore & CopiedCounts<Quot
   }
 }
 
-function partOf(prefix: string, some: readonly Window[]): Part {
-  return { prefix, windows: some, places: some.map(placeOf) }
+function partOf(fieldPrefix: string, some: readonly Window[]): Part {
+  return { fieldPrefix, windows: some, places: some.map(placeOf) }
 }
 
 /** The arguments for a part of a peak; none for a window that wasn't recorded. */
-function lineOf({ windows, prefix }: Part, { quota, day, most, refused }: QuotaDay) {
+function lineOf({ windows, fieldPrefix }: Part, { quota, day, most, refused }: QuotaDay) {
   const isRecorded = windows.some(({ name, isRequired }) => isRequired || most[name] !== undefined)
   if (!isRecorded) return []
   const numbers = [most, refused].flatMap((by) => windows.map(({ name }) => by[name] ?? 0))
-  return [`${prefix}${quota}`, day, windows.length, ...numbers]
+  return [`${fieldPrefix}${quota}`, day, windows.length, ...numbers]
 }
 
 /** The characters between days, and between the numbers of a day. */
