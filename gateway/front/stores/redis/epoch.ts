@@ -1,20 +1,23 @@
 import { randomUUID } from 'node:crypto'
 import type { Connection } from './connect.ts'
-
-/** The format of what gateways of this version keep in Redis. */
-const format = 1
+import { format } from './format.ts'
 
 /**
  * The epoch in the record of a Redis. Where there is none, it writes one: of gateways that do so at once, the first one is
  * heard. `undefined` if there is no telling: an outage, or a value of another type, doesn't empty a store.
  */
-export async function epochIn(connection: Connection, record: string): Promise<string | undefined> {
+export async function epochIn(
+  connection: Connection,
+  { store: record, records }: Readonly<{ store: string; records: string }>,
+): Promise<string | undefined> {
   try {
     const epoch = await connection.hget(record, 'epoch')
     if (epoch !== null) return epochFrom(epoch)
     // A replica that has no data yet refuses it.
     await connection.hsetnx(record, 'epoch', randomUUID())
-    await connection.hsetnx(record, 'format', format)
+    // Keys without a record of the store were written before there was one.
+    const isFormer = (await connection.exists(records)) === 1
+    await connection.hsetnx(record, 'format', isFormer ? 1 : format)
     return epochFrom(await connection.hget(record, 'epoch'))
   } catch {
     return undefined

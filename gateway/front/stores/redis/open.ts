@@ -9,6 +9,7 @@ import { redisAudit } from './audit.ts'
 import { RedisCondition } from './condition.ts'
 import { connect, whenReady, type Connection } from './connect.ts'
 import { redisFleet } from './fleet.ts'
+import { requireFormat } from './format.ts'
 import { RedisKeys, type IndexedKeys } from './keys.ts'
 import { redisLastUses } from './last-uses.ts'
 import { plainCause, redisName } from './name.ts'
@@ -41,6 +42,8 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   const connection = connect(redis, { timeoutMs, patient: forCommandLine })
   const breaker = forCommandLine ? undefined : breakerFor(connection, prefix, timeoutMs)
   let lastError: unknown
+  let former: readonly string[] = []
+  let isClosed = false
   connection.on('error', (error: unknown) => (lastError = error))
   connection.on('ready', () => (lastError = undefined))
   const parts = { connection, prefix, timeoutMs, breaker }
@@ -73,11 +76,18 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
       return condition.warnings
     },
     async ready() {
-      if (await whenReady(connection)) await condition.look()
+      if (!(await whenReady(connection))) return
+      await condition.look()
+      const waits = (names: readonly string[]): void => void (former = names)
+      await requireFormat({ connection, prefix, waits, isClosed: () => isClosed })
     },
-    waitsFor: (error?: Error) => `${redisName(redis)}: ${plainCause(lastError ?? error)}`,
+    waitsFor: (error?: Error) =>
+      former.length > 0
+        ? `gateways of a former version to leave, whose counters this one can't share: ${former.join(', ')}`
+        : `${redisName(redis)}: ${plainCause(lastError ?? error)}`,
     leftBehind: () => leftBehind(keys, redis, file),
     async close() {
+      isClosed = true
       await Promise.all([keys.close(), quota.close(), fleet.close()])
       condition.close()
       questions.close()

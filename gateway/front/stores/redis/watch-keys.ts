@@ -94,7 +94,7 @@ export class RedisWatch implements Watch {
   async #read(): Promise<void> {
     const [latest, present = this.#epoch] = await Promise.all([
       this.#readVersion(),
-      epochIn(this.#connection, this.#names.store),
+      epochIn(this.#connection, this.#names),
     ])
     if (this.#epoch !== undefined && present !== undefined && present !== this.#epoch) {
       // Keys that are restored have versions below the count before.
