@@ -61,7 +61,7 @@ type RouteStages = Readonly<
   }
 >
 
-/** What the routes of one configuration share, open until the app closes. */
+/** The parts that the routes of one configuration share, open until the app closes. */
 type Opened = Readonly<{
   upstreams: ReadonlyMap<string, Upstream>
   tracer: Tracer | undefined

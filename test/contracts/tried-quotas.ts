@@ -1,5 +1,6 @@
 import type { Limits } from '../../gateway/front/limits/limits.ts'
-import type { Ask, BanRules, Decision } from '../../gateway/front/limits/step.ts'
+import type { BanRules } from '../../gateway/front/limits/conduct.ts'
+import type { Ask, Decision } from '../../gateway/front/limits/step.ts'
 import { withUsed, type Used } from '../support/counters.ts'
 import type { QuotaStore } from '../../gateway/front/limits/store.ts'
 

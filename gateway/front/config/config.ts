@@ -3,7 +3,7 @@ import type { Deprecation } from './deprecations.ts'
 import type { WhenUnreachable } from '../limits/offline-limiter.ts'
 import type { Limits } from '../limits/limits.ts'
 import type { Plan } from '../limits/plan.ts'
-import type { BanRules } from '../limits/step.ts'
+import type { BanRules } from '../limits/conduct.ts'
 
 /** Credentials and encryption of a Cluster's nodes, or of the master that Sentinels name. An empty text means none. */
 export type RedisAccess = Readonly<{

@@ -38,7 +38,7 @@ export const uses: readonly string[] = [
   ...Object.values(pointTallies),
 ]
 
-export function refusalName({ code, reason }: Refusal): RefusalName {
+function refusalName({ code, reason }: Refusal): RefusalName {
   return (code === 'rate_limit_exceeded' && reason && refusalsByWindow.get(reason)) || code
 }
 

@@ -2,7 +2,7 @@ import type { FleetStore } from './store.ts'
 
 export type LeaseOptions = Readonly<{
   fleet: Pick<FleetStore, 'take' | 'leave'>
-  /** What one holder in the fleet does for all. */
+  /** The task that one holder in the fleet does for all. */
   name: string
   /** The id of the holder. */
   holder: string

@@ -61,7 +61,7 @@ function fault(
 }
 
 /** Whether a header occurs more than once. For some headers Node shows only the first. */
-export function isTwice(name: string, rawHeaders: readonly string[]): boolean {
+function isTwice(name: string, rawHeaders: readonly string[]): boolean {
   let count = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const header = rawHeaders[i]

@@ -7,7 +7,7 @@ import { isLastDecided, takeNoMore } from '../../../shared/node/last-answer.ts'
 const mostUnderWay = 16
 
 /** The most unanswered requests of one connection. The connection ends with the last of them. */
-export const mostPipelined = 100
+const mostPipelined = 100
 
 /** The most such requests that begin in one turn of the event loop, of all connections together. */
 const mostInTurn = 16

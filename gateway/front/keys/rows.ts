@@ -90,7 +90,7 @@ function requireColumns(names: readonly string[], columns: readonly string[]): v
 /** The object of a line of JSON; `undefined` if it isn't one. */
 export const objectFrom: (text: string) => object | undefined = readerOf(Type.Object({}))
 
-/** What is wrong with a line that isn't one. */
+/** The mistake of a line that is no object. */
 export const noObject = 'this isn’t a valid JSON object'
 
 function jsonFields(text: string, columns: readonly string[]): Row['fields'] {

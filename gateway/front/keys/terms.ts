@@ -8,7 +8,7 @@ import { nearEnds, type NearEnds } from '../limits/near.ts'
 import type { Window } from '../../../shared/windows.ts'
 import { capPart, operationPart, type Part } from '../limits/parts.ts'
 import { limitsFrom } from '../limits/limit-settings.ts'
-import type { BanRules } from '../limits/step.ts'
+import type { BanRules } from '../limits/conduct.ts'
 import { shadowBeside, type Shadow } from '../limits/shadow.ts'
 
 /** The limits, bans and restrictions of one caller in one configuration. */

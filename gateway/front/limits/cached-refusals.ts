@@ -2,7 +2,8 @@ import { BoundedMap } from '../../../shared/bounded-map.ts'
 import { newCounters, numberOf, usedIn } from './counters.ts'
 import { limitOf, type Limits } from './limits.ts'
 import type { Part } from './parts.ts'
-import type { BanRules, Decision, Seen } from './step.ts'
+import type { BanRules } from './conduct.ts'
+import type { Decision, Seen } from './step.ts'
 import { endsAtMs, steadyWindows, type Window } from '../../../shared/windows.ts'
 
 /** The windows whose refusals hold until they end, because no points come back to them. */

@@ -2,7 +2,8 @@ import { RateLimiterCompatibleAbstract, RateLimiterRes } from 'rate-limiter-flex
 import type { QuotaStore } from './store.ts'
 import { decisiveWindow, limitedWindows, type WindowState } from './headers.ts'
 import { countsBrief, isLimited, limitOf, noLimits, type Limits } from './limits.ts'
-import { usedBy, type BanRules, type Decision } from './step.ts'
+import type { BanRules } from './conduct.ts'
+import { usedBy, type Decision } from './step.ts'
 import { dayMs, shortest, windows, type Window } from '../../../shared/windows.ts'
 
 /** The options of a `QuotaLimiter`. */

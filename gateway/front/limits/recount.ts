@@ -1,7 +1,7 @@
 import { copyOf, countedIn, givenBackIn, numberOf, setMark, type Counters } from './counters.ts'
 import { lengthOfAllMarks, steadyWindows, windows, type Window } from '../../../shared/windows.ts'
 
-/** What a window has counted, and what came back to it. */
+/** The points that a window has counted, and those that came back to it. */
 type Count = Readonly<{ number: number; counted: number; givenBack: number }>
 
 export function countIn(counters: Counters, window: Window): Count {

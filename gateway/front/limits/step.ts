@@ -1,4 +1,4 @@
-import { earnedEnd } from './ban-ends.ts'
+import { isBlank, newConduct, refuse, type BanRules, type Conduct } from './conduct.ts'
 import {
   areRunning,
   copyOf,
@@ -26,29 +26,6 @@ import {
 } from './parts.ts'
 import { addReport, empty, takeLarger } from './recount.ts'
 import { dayWindow, longest, type Window } from '../../../shared/windows.ts'
-
-/** When strikes become a ban, and how long it lasts. */
-export type BanRules = Readonly<{
-  strikes: number
-  withinMs: number
-  graceMs: number
-  forMs: number
-  factor: number
-  atMostMs: number
-  memoryMs: number
-}>
-
-/** The recent refusals, strikes and bans of a key. */
-export type Conduct = {
-  /** When the running episode of refusals began; 0 if none runs. */
-  refusedAtMs: number
-  /** Times of the latest strikes, oldest first. */
-  strikesMs: number[]
-  /** It also says whether the ban was earned: ban-ends.ts. */
-  bannedUntilMs: number
-  /** The number of bans in a row that the next one continues. */
-  bans: number
-}
 
 /** All state of one quota, which belongs to a key or to an account with several keys. */
 export type QuotaState = Counters & {
@@ -153,7 +130,7 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
     verdict = banned ? 'banned' : 'refused'
   } else if (cost > 0) {
     state.total += cost
-    if (parts) countIn(state, parts, cost)
+    if (parts) countInParts(state, parts, cost)
     conduct.refusedAtMs = 0
   }
   if (!isBlank(conduct)) (state.conducts ??= new Map()).set(key, conduct)
@@ -170,7 +147,7 @@ function fitsAll(
   return !parts || parts.every(({ part, counters }) => fits(counters, cost, part.limits))
 }
 
-function countIn(state: QuotaState, parts: readonly PartState[], cost: number): void {
+function countInParts(state: QuotaState, parts: readonly PartState[], cost: number): void {
   const all = (state.parts ??= new Map<string, Counters>())
   for (const { part, counters } of parts) {
     counters.total += cost
@@ -223,10 +200,6 @@ function leaveDay(state: QuotaState, day: number, points: number): void {
   if (points > 0) state.past = withPoints(state.past, day, points, numberOf(state, dayWindow))
 }
 
-export function newConduct(): Conduct {
-  return { refusedAtMs: 0, strikesMs: [], bannedUntilMs: 0, bans: 0 }
-}
-
 /** Begins new windows where the old ones have ended. */
 export function roll(state: QuotaState, nowMs: number, countsBrief = false): void {
   if (!countsBrief && areRunning(state, nowMs)) return
@@ -266,26 +239,6 @@ function settle(state: QuotaState, owed: Owed, nowMs: number): void {
   if (left === 0) return
   const today = numberOf(state, dayWindow)
   state.past = withPoints(state.past, numberOf(owed, dayWindow), left, today)
-}
-
-/** Notes a refusal; `true` if it bans the key. */
-function refuse(conduct: Conduct, rules: BanRules, nowMs: number): boolean {
-  if (conduct.refusedAtMs === 0) conduct.refusedAtMs = nowMs
-  if (nowMs - conduct.refusedAtMs <= rules.graceMs) return false
-  conduct.strikesMs = [...conduct.strikesMs, nowMs].slice(-rules.strikes)
-  const [first = nowMs] = conduct.strikesMs
-  if (conduct.strikesMs.length < rules.strikes || nowMs - first >= rules.withinMs) return false
-  const follows = conduct.bannedUntilMs > 0 && nowMs - conduct.bannedUntilMs <= rules.memoryMs
-  conduct.bans = follows ? conduct.bans + 1 : 0
-  const lasts = Math.min(rules.forMs * rules.factor ** conduct.bans, rules.atMostMs)
-  conduct.bannedUntilMs = earnedEnd(nowMs + Math.floor(lasts))
-  conduct.strikesMs = []
-  conduct.refusedAtMs = 0
-  return true
-}
-
-function isBlank({ refusedAtMs, strikesMs, bannedUntilMs }: Conduct): boolean {
-  return refusedAtMs === 0 && strikesMs.length === 0 && bannedUntilMs === 0
 }
 
 type Outcome = Pick<Decision, 'verdict' | 'bans' | 'cost' | 'nowMs' | 'granted' | 'parts'>

@@ -3,7 +3,7 @@ import type { Ban } from './store.ts'
 import { limitedWindows, type Standing, type WindowState } from './headers.ts'
 import { noticeOf, type NearEnds } from './near.ts'
 import type { PartState } from './parts.ts'
-import type { BanRules } from './step.ts'
+import type { BanRules } from './conduct.ts'
 import { windows, type RequiredName, type WindowName } from '../../../shared/windows.ts'
 
 /** A ban as operators are told of it. */

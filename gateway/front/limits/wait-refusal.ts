@@ -4,7 +4,7 @@ import { waitText } from '../../../shared/times.ts'
 import { earnedText, isEarned } from './ban-ends.ts'
 import { retryAfter, decisiveWindow, endOfWait, type Standing } from './headers.ts'
 import type { Part } from './parts.ts'
-import type { BanRules } from './step.ts'
+import type { BanRules } from './conduct.ts'
 import type { Window, WindowName } from '../../../shared/windows.ts'
 
 type Code = 'rate_limit_exceeded' | 'key_banned' | 'too_many_failed_attempts'

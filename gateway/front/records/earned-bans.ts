@@ -1,6 +1,6 @@
 import { breathe } from '../../../shared/breathe.ts'
 import type { Clock } from '../../../shared/clock.ts'
-import type { BanRules } from '../limits/step.ts'
+import type { BanRules } from '../limits/conduct.ts'
 import type { AuditStore } from './audit-store.ts'
 import { banView } from '../limits/views.ts'
 

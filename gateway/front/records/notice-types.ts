@@ -1,5 +1,5 @@
 /** The events that notices tell of. */
-export const noticeTypes = [
+const noticeTypes = [
   'key.near_limit',
   'key.limit_reached',
   'key.banned',

@@ -2,7 +2,8 @@ import { laterGrants } from '../limits/grants.ts'
 import { mergedParts } from '../limits/parts.ts'
 import { mergedCounters } from '../limits/recount.ts'
 import { mergedPast } from '../limits/past-points.ts'
-import type { Conduct, QuotaState } from '../limits/step.ts'
+import type { Conduct } from '../limits/conduct.ts'
+import type { QuotaState } from '../limits/step.ts'
 import { auditEntriesFrom, auditText, type AuditEntry } from '../records/audit-store.ts'
 
 /**

@@ -4,7 +4,7 @@ import { limitOf } from '../../front/limits/limits.ts'
 import type { Plan, PlanOperation } from '../../front/limits/plan.ts'
 import { limitFrom, limitsFrom } from '../../front/limits/limit-settings.ts'
 import { shadowOf } from '../../front/limits/shadow.ts'
-import type { BanRules } from '../../front/limits/step.ts'
+import type { BanRules } from '../../front/limits/conduct.ts'
 import type {
   Config,
   PortalSettings,

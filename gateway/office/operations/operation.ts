@@ -36,7 +36,7 @@ type Formats<Result, Json, Where> = Readonly<{
   file?: (result: Result) => FileAnswer
   /** Whether the result is a failure: the command then exits with 1. */
   isRefused?: (result: Result) => boolean
-  /** What people should know besides: the command prints it on standard error. */
+  /** Sentences that people should know besides: the command prints it on standard error. */
   warnings?: (result: Result) => readonly string[]
 }>
 

@@ -84,7 +84,7 @@ function choices(
 }
 
 /** The type of a schema in words. */
-export function typeText({
+function typeText({
   type,
   format,
   nullable,

@@ -27,7 +27,7 @@ export function embeddedLedger(database: Database): LedgerStore {
 }
 
 /** Writes rows of the ledger; a day that is there stays as it is. */
-export function ledgerRows(database: Database) {
+function ledgerRows(database: Database) {
   const began = database.prepare<[], number>('SELECT day FROM ledgerBegan').pluck()
   const noteBegan = database.prepare('INSERT INTO ledgerBegan VALUES (?)')
   const putDay = database.prepare('INSERT OR IGNORE INTO ledgerDays VALUES (?, ?)')

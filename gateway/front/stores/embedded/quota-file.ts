@@ -1,5 +1,6 @@
 import type { Database } from '../../../../shared/sqlite.ts'
-import type { Conduct, QuotaState } from '../../limits/step.ts'
+import type { Conduct } from '../../limits/conduct.ts'
+import type { QuotaState } from '../../limits/step.ts'
 import { dayMs } from '../../../../shared/windows.ts'
 import { countersFrom, textOf as countersText } from '../../limits/counters-text.ts'
 import { grantedIn, grantsFrom } from '../../limits/grants.ts'
@@ -201,7 +202,7 @@ function entryFrom(quota: string, text: string): Entry[] {
   return state ? [[quota, state]] : []
 }
 
-/** What stands behind the numbers of a state. */
+/** The values behind the numbers of a state. */
 type Behind = [
   conducts?: [string, Conduct][] | null,
   granted?: unknown,

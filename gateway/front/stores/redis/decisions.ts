@@ -12,7 +12,8 @@ import {
 import { countersFrom, textOf, textOfMarks } from '../../limits/counters-text.ts'
 import type { Granted } from '../../limits/grants.ts'
 import { countsBrief, limitOf, type Limits } from '../../limits/limits.ts'
-import type { Ask, BanRules, Decision, Seen } from '../../limits/step.ts'
+import type { BanRules } from '../../limits/conduct.ts'
+import type { Ask, Decision, Seen } from '../../limits/step.ts'
 import {
   dayWindow,
   endsAtMs,

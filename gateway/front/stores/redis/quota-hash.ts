@@ -2,7 +2,8 @@ import { countersFrom, textOf } from '../../limits/counters-text.ts'
 import { grantsOf, type Grant, type Granted } from '../../limits/grants.ts'
 import { limitName, minuteMs, windows, type WindowName } from '../../../../shared/windows.ts'
 import type { PartCounters, Parts } from '../../limits/parts.ts'
-import type { Conduct, QuotaState } from '../../limits/step.ts'
+import type { Conduct } from '../../limits/conduct.ts'
+import type { QuotaState } from '../../limits/step.ts'
 
 /** The number of digits of a strike's time. */
 const strikeDigits = 13

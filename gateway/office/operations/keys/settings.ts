@@ -64,29 +64,20 @@ export const monthFrom = {
   help: 'the day, 1 to 28, on which the months of its quota begin',
 } as const
 
-/** A parameter for the limit of each window: `limits.perHour`, and `--per-hour`. */
-function ownLimits<More extends object>(more: More) {
-  const entries = windows.map(({ name, limit: setting }) => {
-    return [`limits.${setting}`, { ...ownLimit, option: `per-${name}`, ...more }] as const
-  })
-  return Object.fromEntries(entries) as Readonly<
-    Record<`limits.${LimitName}`, typeof ownLimit & Readonly<{ option: string }> & More>
-  >
-}
-
 const capLimit = {
   kind: limit,
   value: 'N',
   help: 'the most that this key may use of its account',
 } as const
 
-/** A parameter for each window of a cap: `cap.perHour`, and `--cap-per-hour`. */
-function capLimits<More extends object>(more: More) {
+/** A parameter for each window: `limits.perHour` with `--per-hour`, or `cap.perHour` with `--cap-per-hour`. */
+function byWindow<Of extends 'limits' | 'cap', Rest extends object>(of: Of, rest: Rest) {
+  const prefix = of === 'cap' ? 'cap-' : ''
   const entries = windows.map(({ name, limit: setting }) => {
-    return [`cap.${setting}`, { ...capLimit, option: `cap-per-${name}`, ...more }] as const
+    return [`${of}.${setting}`, { ...rest, option: `${prefix}per-${name}` }] as const
   })
   return Object.fromEntries(entries) as Readonly<
-    Record<`cap.${LimitName}`, typeof capLimit & Readonly<{ option: string }> & More>
+    Record<`${Of}.${LimitName}`, Rest & Readonly<{ option: string }>>
   >
 }
 
@@ -95,8 +86,8 @@ export const newKey = {
   plan: { ...plan, isRequired: true },
   name: { ...name, isRequired: true },
   account,
-  ...ownLimits({}),
-  ...capLimits({}),
+  ...byWindow('limits', ownLimit),
+  ...byWindow('cap', capLimit),
   expiresAt,
   methods,
   paths,
@@ -119,8 +110,8 @@ export const keyChange = {
   'limits.until': { ...until, isOfApi: true },
   name,
   account: { ...account, takeAway: 'take it out of its account: it has a quota of its own again' },
-  ...ownLimits({ takeAway: "the plan's limit again" }),
-  ...capLimits({ takeAway: 'the account’s limit alone again' }),
+  ...byWindow('limits', { ...ownLimit, takeAway: "the plan's limit again" }),
+  ...byWindow('cap', { ...capLimit, takeAway: 'the account’s limit alone again' }),
   expiresAt: { ...expiresAt, takeAway: 'it has no end again' },
   methods: { ...methods, takeAway: 'all methods again' },
   paths: { ...paths, takeAway: 'all paths again' },
