@@ -59,7 +59,8 @@ t.test('whatever is damaged in Redis, each list is shown or says what is', async
       if (answer.status !== 200) told++
     }
     await client.del(name)
-    await client.restore(name, 0, whole ?? '')
+    // A gateway writes the record of the store anew when it misses it.
+    await client.restore(name, 0, whole ?? '', 'REPLACE')
   }
   t.ok(told > 10, `${told} are told`)
 })
