@@ -5,7 +5,7 @@ import { connect, type Connection } from '../../gateway/front/stores/redis/conne
 import { redisFleet, type RedisFleet } from '../../gateway/front/stores/redis/fleet.ts'
 import { RedisKeys } from '../../gateway/front/stores/redis/keys.ts'
 import { redisLastUses } from '../../gateway/front/stores/redis/last-uses.ts'
-import { redisQuotas } from '../../gateway/front/stores/redis/quota.ts'
+import { redisQuotas, type RedisQuotaOptions } from '../../gateway/front/stores/redis/quota.ts'
 import type { TwoViews } from '../contracts/keys.ts'
 import type { LastUseViews } from '../contracts/last-uses.ts'
 import type { LedgerViews } from '../contracts/ledger.ts'
@@ -50,12 +50,16 @@ export async function keyViews(
 }
 
 /** Quotas by a clock that a test moves. */
-export async function movableQuotas(t: Test, settings: RedisSettings): Promise<MovableStore> {
+export async function movableQuotas(
+  t: Test,
+  settings: RedisSettings,
+  { prefix = 'quotas:', format }: Partial<Pick<RedisQuotaOptions, 'prefix' | 'format'>> = {},
+): Promise<MovableStore> {
   let now = 0
   const open = async () => {
     const connection = await connectionTo(t, settings)
     const store = redisQuotas({
-      ...{ connection, prefix: 'quotas:', timeoutMs },
+      ...{ connection, prefix, timeoutMs, format },
       testClock: () => now,
     })
     t.teardown(() => store.close())

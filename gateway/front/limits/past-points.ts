@@ -31,7 +31,7 @@ export function withPoints(
 }
 
 /** The points of each day. */
-function pointsByDay(past: PastPoints | undefined): [day: number, points: number][] {
+export function pointsByDay(past: PastPoints | undefined): [day: number, points: number][] {
   if (!past) return []
   return [...past.matchAll(/(\d+),(\d+);/g)].map(([, day, points]) => [Number(day), Number(points)])
 }

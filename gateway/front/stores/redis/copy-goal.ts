@@ -9,6 +9,7 @@ import { putsOfDays } from '../copy-days.ts'
 import { answerOf } from './answer.ts'
 import { putAudit } from './copy-audit.ts'
 import type { RedisLocation } from './copy-source.ts'
+import { RedisFormat } from './format.ts'
 import { batchSize, inBatches } from './in-batches.ts'
 import { RedisKeys } from './keys.ts'
 import { putLastUses } from './last-uses.ts'
@@ -28,8 +29,9 @@ export function redisGoal(location: RedisLocation): CopyGoal {
   const { name, connection, prefix, clock } = location
   const added = { keys: 0 }
   const options = { connection, prefix, timeoutMs }
+  const format = new RedisFormat(connection, prefix)
   const puts: Puts = {
-    quotas: putQuotas(location),
+    quotas: putQuotas(location, format),
     ...putsOfDays({
       tallies: redisTallies(options, clock),
       peaks: redisPeaks(options),
@@ -49,6 +51,7 @@ export function redisGoal(location: RedisLocation): CopyGoal {
     put: (name, items) => puts[name](items),
     finish: () => new RedisKeys(options).index.catchUp(),
     close() {
+      format.close()
       connection.disconnect()
       return Promise.resolve()
     },
@@ -121,16 +124,20 @@ function putKeys(options: RedisOptions, added: { keys: number }): Puts['keys'] {
     })
 }
 
-function putQuotas({ connection, prefix, clock }: RedisLocation): Puts['quotas'] {
+function putQuotas(
+  { connection, prefix, clock }: RedisLocation,
+  format: RedisFormat,
+): Puts['quotas'] {
   const put = keyedScript({ connection, timeoutMs, file: 'copy-quotas.lua' })
   return async (quotas) => {
+    await format.requireOwn()
     await inBatches(quotas, isCluster(connection) ? 1 : batchSize, async (batch) => {
       const args = batch.flatMap(({ state, keepUntilMs }) => {
         const { counters, fields } = hashOfState(state)
         return [counters, Math.ceil(keepUntilMs), fields.length, ...fields.flat()]
       })
       const hashes = batch.map(({ quota }) => `${prefix}quota:${quota}`)
-      await put(hashes, scriptTime(undefined), ...args)
+      await put(hashes, scriptTime({}), ...args)
     })
     const running = bansOf(quotas, clock())
     if (running.length > 0) await answerOf(connection.zadd(`${prefix}bans`, ...running))

@@ -2,10 +2,9 @@
 -- KEYS: the quotas' hashes   ARGV: the time, see time.lua; then for each: counters, the time until which it is kept, in
 -- milliseconds, n, n fields and values
 --include time.lua
---include counters.lua
+--include stored.lua
 --include recount.lua
 --include past.lua
---include former-grants.lua
 
 local function isWorse(field, given, stored)
   if sub(field, 1, 2) == 's:' then return tonumber(given) > tonumber(stored) end
@@ -60,13 +59,12 @@ for _, hash in ipairs(KEYS) do
   local counters = countersFrom(ARGV[at])
   local keepUntil, n = ARGV[at + 1], tonumber(ARGV[at + 2])
   local text = call('HGET', hash, 'c')
-  local isRead, stored = pcall(countersFrom, text)
+  local isRead, stored = pcall(countersIn, hash, text)
   local isOlder = false
   local most, givenPast = {}, nil
   local givenDay, givenPoints = numberOf(counters, dayWindow), usedIn(counters, dayWindow)
   local mark = ''
   if text and isRead then
-    if stored.isFormer then upgradeGrants(hash) end
     mark = stored.mark
     local storedDay, storedPoints = numberOf(stored, dayWindow), usedIn(stored, dayWindow)
     local newer = counters.generation - stored.generation
@@ -115,7 +113,8 @@ for _, hash in ipairs(KEYS) do
   table.sort(days)
   for _, d in ipairs(days) do past = past .. format('%.0f,%.0f;', d, most[d]) end
   if past ~= '' then call('HSET', hash, 'p', past) else call('HDEL', hash, 'p') end
-  call('HSET', hash, 'c', textOf(counters) .. mark)
+  counters.mark, counters.isFormer = mark, isRead and stored.isFormer
+  keepCounters(hash, counters, textOf(counters))
   local left = keepUntil - now
   if call('PTTL', hash) < left then call('PEXPIRE', hash, math.ceil(left)) end
   at = at + 3 + 2 * n

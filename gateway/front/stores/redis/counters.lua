@@ -46,12 +46,12 @@ local function newCounters()
   return counters
 end
 
-local function countersFrom(text)
+local function countersFrom(text, monthFrom)
   local counters = { match(text, fields) }
   if not counters[1] then counters = { match(text, briefFields) } end
   if not counters[1] then
     --include former.lua
-    return formerCounters(text)
+    return formerCounters(text, monthFrom or 1)
   end
   local last = #counters
   local behind = counters[last - 1]
@@ -86,9 +86,10 @@ local function runs(counters, window)
   return counted == number or counted == following, number
 end
 
--- Begins new windows where the old ones have ended. Returns the day that has ended, its points, and whether a month has.
+-- Begins new windows where the old ones have ended. Returns the day that has ended, its points, whether a month has, and
+-- whether a brief window has begun.
 local function roll(counters, countsBrief)
-  local day, points, isNewMonth
+  local day, points, isNewMonth, isNewBrief
   if not runs(counters, shortest) then
     local before, ofDay = numberOf(counters, dayWindow), usedIn(counters, dayWindow)
     counters.rest = nil
@@ -113,11 +114,11 @@ local function roll(counters, countsBrief)
     for _, window in ipairs(brief) do
       local isRunning, number = runs(counters, window)
       if not isRunning then
-        counters.rest = nil
+        counters.rest, isNewBrief = nil, true
         counters[window.at] = number - counters.day * window.inADay
         counters[window.at + 1] = counters.total
       end
     end
   end
-  return day, points, isNewMonth
+  return day, points, isNewMonth, isNewBrief
 end

@@ -1,7 +1,7 @@
 -- The rules by which a request is decided and counted: ban, windows and strike. gateway/front/limits/step.ts has them, too,
 -- line by line, and says why. Stands where a script needs them: making these functions costs as much as two predicted
 -- decisions.
---include counters.lua
+--include stored.lua
 
 decide = function(hash, ask, seen, stored, endOfExpected)
   local question = { match(ask, asked, find(ask, ';', endOfExpected + 1, true) + 1) }
@@ -10,17 +10,17 @@ decide = function(hash, ask, seen, stored, endOfExpected)
     question[at] == '1', question[at + 1], question[at + 2] + 0, question[at + 3], question[at + 4], question[at + 5]
   local conductField = 'k:' .. key
 
-  local counters = stored and countersFrom(stored) or newCounters()
-  if counters.isFormer then
-    --include former-grants.lua
-    upgradeGrants(hash)
-  end
-  local endedDay, endedPoints, isNewMonth = roll(counters, countsBrief)
+  local counters = countersIn(hash, stored)
+  local endedDay, endedPoints, isNewMonth, isNewBrief = roll(counters, countsBrief)
   local refusedAt, bannedUntil, bans, strikes = 0, 0, 0, ''
   local conduct, grants
   if counters.mark == ',k' then
     local stores = call('HMGET', hash, conductField, 'g')
     conduct, grants = stores[1], stores[2]
+    if grants and isBesideFormer then
+      --include former-grants.lua
+      grants = upgradedSums(grants) or grants
+    end
   end
   if conduct then
     local a, b, c, s = match(conduct, '^(%d+),(%d+),(%d+),(%d*)$')
@@ -142,13 +142,14 @@ decide = function(hash, ask, seen, stored, endOfExpected)
   local text = textOf(counters)
   local marked = conductChanged and counters.mark == ''
   if marked then counters.mark = ',k' end
-  local changed = counted or healed or marked
+  -- A brief window counts from the first request on that it limits, admitted or not.
+  local changed = counted or healed or marked or isNewBrief
   if changed then
     if isNewMonth then
       --include parts.lua
       forgetParts(hash)
     end
-    call('HSET', hash, 'c', text .. counters.mark)
+    keepCounters(hash, counters, text)
     -- A day that had points ends: they are kept for the ledger.
     if endedDay and endedPoints ~= 0 then
       --include past.lua

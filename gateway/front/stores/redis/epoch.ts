@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Connection } from './connect.ts'
-import { format } from './format.ts'
+
+/** The format of what gateways of this version keep in Redis. Format 1 counted a minute and a day. */
+export const format = 2
 
 /**
  * The epoch in the record of a Redis. Where there is none, it writes one: of gateways that do so at once, the first one is

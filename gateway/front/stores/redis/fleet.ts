@@ -11,7 +11,7 @@ import {
 } from '../../fleet/store.ts'
 import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
-import { format } from './format.ts'
+import { format } from './epoch.ts'
 import { keyedScript, script, type RedisOptions, type Script } from './script.ts'
 
 /** The time between two beats of a gateway. */

@@ -9,7 +9,7 @@ import { redisAudit } from './audit.ts'
 import { RedisCondition } from './condition.ts'
 import { connect, whenReady, type Connection } from './connect.ts'
 import { redisFleet } from './fleet.ts'
-import { requireFormat } from './format.ts'
+import { RedisFormat } from './format.ts'
 import { RedisKeys, type IndexedKeys } from './keys.ts'
 import { redisLastUses } from './last-uses.ts'
 import { plainCause, redisName } from './name.ts'
@@ -42,17 +42,18 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   const connection = connect(redis, { timeoutMs, patient: forCommandLine })
   const breaker = forCommandLine ? undefined : breakerFor(connection, prefix, timeoutMs)
   let lastError: unknown
-  let former: readonly string[] = []
-  let isClosed = false
   connection.on('error', (error: unknown) => (lastError = error))
   connection.on('ready', () => (lastError = undefined))
   const parts = { connection, prefix, timeoutMs, breaker }
   const keys = new RedisKeys({ ...parts, clock })
-  const quota = redisQuotas(parts)
+  const format = new RedisFormat(connection, prefix)
+  const quota = redisQuotas({ ...parts, format })
   const questions = new RedisQuestions(connection, prefix)
   const condition = new RedisCondition(connection, questions)
   if (!forCommandLine) condition.watch()
   const fleet = redisFleet({ connection, prefix, timeoutMs, clock })
+  // Commands don't wait for it, and gateways start without Redis.
+  connection.once('ready', () => void format.look().catch(() => undefined))
   // So that the first page doesn't wait for it. If it fails, the first page goes on with it.
   if (!forCommandLine) {
     const complete = (): Promise<void> => completeIndex(keys, connection, prefix)
@@ -73,21 +74,17 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     questions,
     fleet,
     get warnings() {
-      return condition.warnings
+      return [...format.warnings, ...condition.warnings]
     },
     async ready() {
       if (!(await whenReady(connection))) return
       await condition.look()
-      const waits = (names: readonly string[]): void => void (former = names)
-      await requireFormat({ connection, prefix, waits, isClosed: () => isClosed })
+      await format.look()
     },
-    waitsFor: (error?: Error) =>
-      former.length > 0
-        ? `gateways of a former version to leave, whose counters this one can't share: ${former.join(', ')}`
-        : `${redisName(redis)}: ${plainCause(lastError ?? error)}`,
+    waitsFor: (error?: Error) => `${redisName(redis)}: ${plainCause(lastError ?? error)}`,
     leftBehind: () => leftBehind(keys, redis, file),
     async close() {
-      isClosed = true
+      format.close()
       await Promise.all([keys.close(), quota.close(), fleet.close()])
       condition.close()
       questions.close()

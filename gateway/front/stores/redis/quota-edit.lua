@@ -3,17 +3,15 @@
 --   giveBack: cost, the counters of its admission, those of its parts      reset: -      ban: key, until      lift: key
 --   grant: "window:points,", the most grants, author and note as JSON      month: the day on which months begin
 --include time.lua
---include counters.lua
+--include stored.lua
 --include parts.lua
 --include past.lua
---include former-grants.lua
 local hash, change = KEYS[1], ARGV[2]
 local stored = call('HGET', hash, 'c')
-local counters = stored and countersFrom(stored) or newCounters()
-if counters.isFormer then upgradeGrants(hash) end
+local counters = countersIn(hash, stored)
 
 local function keep()
-  call('HSET', hash, 'c', textOf(counters) .. counters.mark)
+  keepCounters(hash, counters, textOf(counters))
 end
 
 local function keepPast(day, points)

@@ -1,19 +1,18 @@
-import { countersFrom, textOf } from '../../limits/counters-text.ts'
+import { areFormer, countersFrom, textOf } from '../../limits/counters-text.ts'
+import type { Counters } from '../../limits/counters.ts'
 import { grantsOf, type Grant, type Granted } from '../../limits/grants.ts'
 import { limitName, minuteMs, windows, type WindowName } from '../../../../shared/windows.ts'
 import type { PartCounters, Parts } from '../../limits/parts.ts'
 import type { Conduct } from '../../limits/conduct.ts'
 import type { QuotaState } from '../../limits/step.ts'
+import { withLonger } from './beside.ts'
 
 /** The number of digits of a strike's time. */
 const strikeDigits = 13
 
 /** A quota from the fields of its hash, which quota.lua describes; `undefined` if it is damaged. */
 export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaState | undefined {
-  const numbers = (fields['c'] ?? '').replace(/,k$/, '')
-  const counters = /^[\d,-]+$/.test(numbers)
-    ? countersFrom(numbers.split(',').map(Number))
-    : undefined
+  const counters = countersOf(fields)
   if (!counters) return undefined
   const conducts = new Map<string, Conduct>()
   const settled = new Map<string, number>()
@@ -34,6 +33,16 @@ export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaStat
     ...(settled.size > 0 ? { settled } : {}),
     ...(parts.size > 0 ? { parts } : {}),
   }
+}
+
+function countersOf({ c, w, p }: Readonly<Record<string, string>>): Counters | undefined {
+  const numbers = numbersOf((c ?? '').replace(/,k$/, ''))
+  const beside = w !== undefined && areFormer(numbers) ? countersFrom(numbersOf(w)) : undefined
+  return beside ? withLonger(numbers, beside, p) : countersFrom(numbers)
+}
+
+function numbersOf(text: string): readonly number[] {
+  return /^[\d,-]+$/.test(text) ? text.split(',').map(Number) : []
 }
 
 /** The fields of a quota's hash: the counters, and the others as pairs. */

@@ -7,16 +7,23 @@ import { pointsOn } from '../../limits/past-points.ts'
 import { mastersOf, scanned } from './scan.ts'
 import { grantLines, grantPoints, grantWords, packedParts, stateOfHash } from './quota-hash.ts'
 import { scriptTime } from './script-time.ts'
+import type { RedisFormat } from './format.ts'
 import { keyedScript, type RedisOptions } from './script.ts'
 import { banMessage, watchBans } from './watch-bans.ts'
 
+export type RedisQuotaOptions = RedisOptions &
+  Readonly<{
+    /** Tells whether gateways of a former version count here, too; without it there are none. */
+    format?: Pick<RedisFormat, 'isBesideFormer' | 'requireOwn'> | undefined
+  }>
+
 /** Counts in Redis, by Redis' clock. The opener of the connection closes it. */
-export function redisQuotas(options: RedisOptions): QuotaStore {
-  const { connection, prefix, timeoutMs, breaker, testClock } = options
+export function redisQuotas(options: RedisQuotaOptions): QuotaStore {
+  const { connection, prefix, timeoutMs, breaker, testClock, format } = options
   const edit = keyedScript({ connection, timeoutMs, breaker, file: 'quota-edit.lua' })
   const hashOf = (quota: string): string => `${prefix}quota:${quota}`
   const [list, lifts, channel] = [`${prefix}bans`, `${prefix}lifts`, `${prefix}bans:told`]
-  const time = (): string => scriptTime(testClock)
+  const time = (): string => scriptTime({ testClock, isBesideFormer: format?.isBesideFormer })
   const decide = decisionsIn({
     connection,
     timeoutMs,
@@ -57,11 +64,13 @@ export function redisQuotas(options: RedisOptions): QuotaStore {
     },
 
     async setMonthFrom(quota, monthFrom) {
+      await format?.requireOwn()
       await edit(hashOf(quota), time(), 'month', monthFrom)
       await publishLift()
     },
 
     async grant(quota, grant) {
+      await format?.requireOwn()
       const args = [grantPoints(grant), mostGrants, grantWords(grant)]
       if (Number(await edit(hashOf(quota), time(), 'grant', ...args)) === 0) return false
       await publishLift()
