@@ -9,6 +9,7 @@ import type {
   RouteOptions,
 } from 'fastify'
 import { Refusal } from '../../shared/refusal.ts'
+import { logOf } from '../../shared/request-log.ts'
 import { answer } from '../../shared/service.ts'
 import { noRoute } from './counts/labels.ts'
 
@@ -100,7 +101,7 @@ const lastBarrier: preParsingHookHandler = (request, reply, payload, done) => {
 function close(request: FastifyRequest, reply: FastifyReply): void {
   const { method } = request
   const { url = noRoute } = request.routeOptions
-  request.log.error(
+  logOf(request).error(
     { method, route: url },
     `${method} ${url} asks to be guarded (config.tollgate), but Tollgate doesn't reach it: ` +
       'import Tollgate before the app is made, register it in the same scope or around it, ' +

@@ -1,9 +1,11 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { createServer as createHttpServer, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { connect, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { InOne } from '../../shared/node/in-one.ts'
 import { drain } from '../../shared/serve.ts'
 import { startAdmin } from '../support/admin.ts'
 import { selfSigned } from '../support/certificate.ts'
@@ -146,4 +148,52 @@ t.test('a certificate that is renewed is believed from the next reload on', asyn
     writeFileSync(ca, cert)
     t.match(await reload(), { result: 'unchanged', mistakes: [] })
   })
+})
+
+t.test('an answer that leaves in one piece is byte for byte what Node sends', async (t) => {
+  const everyByte = Buffer.from(Array.from({ length: 256 }, (_, i) => i))
+  const large = 'x'.repeat(100_000)
+  const answers: Record<string, (response: ServerResponse) => void> = {
+    '/text': (response) => response.writeHead(200, { 'content-length': 5 }).end('hello'),
+    '/beyond-ascii': (response) => response.writeHead(200, { 'content-length': 6 }).end('grüß'),
+    '/every-byte': (response) => response.writeHead(200, { 'content-length': 256 }).end(everyByte),
+    '/empty': (response) => response.writeHead(200, { 'content-length': 0 }).end(''),
+    '/nothing': (response) => response.writeHead(200, { 'content-length': 0 }).end(),
+    '/large': (response) => response.writeHead(200, { 'content-length': 100_000 }).end(large),
+    '/no-head': (response) => response.end('hello'),
+    '/chunked': (response) => response.writeHead(200).end('hello'),
+    '/written': (response) => {
+      response.writeHead(200, { 'content-length': 10 }).write('hello')
+      response.end('hello')
+    },
+    '/base64': (response) =>
+      response.writeHead(200, { 'content-length': 5 }).end('aGVsbG8=', 'base64'),
+    '/no-content': (response) => response.writeHead(204).end(),
+    '/latin1-head': (response) =>
+      response.writeHead(200, { 'content-length': 2, 'x-y': 'ü' }).end(Buffer.from('ok')),
+  }
+  const said = async (Response: typeof ServerResponse): Promise<string[]> => {
+    const ended: string[] = []
+    const server = createHttpServer({ ServerResponse: Response }, (request, response) => {
+      response.sendDate = false
+      response.once('finish', () => ended.push(request.url ?? ''))
+      answers[request.url ?? '']?.(response)
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const rest = 'HTTP/1.1\r\nHost: x\r\n'
+    const asked = Object.keys(answers).flatMap((path) => [
+      `GET ${path} ${rest}Connection: close\r\n\r\n`,
+      `HEAD ${path} ${rest}Connection: close\r\n\r\n`,
+      `GET ${path} ${rest}\r\nGET ${path} ${rest}Connection: close\r\n\r\n`,
+    ])
+    const all = await Promise.all(asked.map((bytes) => raw(url, bytes, 5_000, 'latin1')))
+    return [...all, ended.sort().join(' ')]
+  }
+
+  const [own, nodes] = [await said(InOne), await said(ServerResponse)]
+  t.strictSame(own, nodes)
+  t.equal(nodes.length, Object.keys(answers).length * 3 + 1)
+  t.match(own[6], `\r\n\r\n${everyByte.toString('latin1')}`, 'the body is there')
 })

@@ -1,4 +1,4 @@
-import { dayWindow, requiredWindows } from '../../../shared/windows.ts'
+import { dayWindow, requiredWindows, type WindowName } from '../../../shared/windows.ts'
 import { numberOf, usedIn } from '../limits/counters.ts'
 import { countsOf, DayUse } from './caller-counts.ts'
 import type { Used } from './ended.ts'
@@ -54,17 +54,15 @@ type PeakOf = Pick<Used, 'caller' | 'standing' | 'refusedBy'> & {
 }
 
 function taken(peak: DayUse): QuotaDay {
-  const { quota, day, recorded, most, refused } = peak
-  const named = (numbers: readonly number[]) =>
-    recorded.flatMap(({ name }, i): [string, number][] => [[name, numbers[i] ?? 0]])
-  const refusals = named(refused ?? []).filter(([, count]) => count > 0)
-  const line = {
-    quota,
-    day,
-    most: Object.fromEntries(named(most)),
-    refused: Object.fromEntries(refusals),
-  }
-  most.fill(0)
+  const { quota, day, recorded } = peak
+  const most: Partial<Record<WindowName, number>> = {}
+  const refused: Partial<Record<WindowName, number>> = {}
+  recorded.forEach(({ name }, i) => {
+    most[name] = peak.most[i] ?? 0
+    const refusals = peak.refused?.[i] ?? 0
+    if (refusals > 0) refused[name] = refusals
+  })
+  peak.most.fill(0)
   peak.refused = undefined
-  return line
+  return { quota, day, most, refused }
 }

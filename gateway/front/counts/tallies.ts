@@ -11,7 +11,7 @@ export class Tallies extends Waiting<DayCount, Tally> {
   constructor(store: Pick<TallyStore, 'add'>, clock: Clock) {
     super({
       most: 200_000,
-      batchSize: 200,
+      batchSize: 250,
       take: taken,
       add: (batch) => store.add(batch),
       orderBy: ({ key }) => key,

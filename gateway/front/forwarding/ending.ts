@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { logOf } from '../../../shared/request-log.ts'
 import type { Refusal } from '../../../shared/refusal.ts'
 import { refuse, type RequestRecord } from '../request-record.ts'
 import { isOfCaller, type Failure } from './attempt.ts'
@@ -45,7 +46,7 @@ export function end({ forwarding, request, record, reply }: OnItsWay, ending: En
   if (cause !== undefined) {
     const { name: upstream } = forwarding.upstream.settings
     const why = typeof cause === 'string' ? { cause } : { err: cause }
-    request.log.error({ upstream, ...why }, refusal.message)
+    logOf(request).error({ upstream, ...why }, refusal.message)
   }
   void refuse(reply, refusal)
 }

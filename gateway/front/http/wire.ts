@@ -2,7 +2,8 @@ import { ServerResponse, type IncomingMessage, type Server, type ServerOptions }
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { boundChunks } from '../../../shared/node/chunks.ts'
-import { StoppingResponse, takeNoMore } from '../../../shared/node/last-answer.ts'
+import { InOne } from '../../../shared/node/in-one.ts'
+import { takeNoMore } from '../../../shared/node/last-answer.ts'
 import { afterAnswers, hangUp } from '../../../shared/node/linger.ts'
 import { ignoresUpgrade, Incoming } from '../../../shared/node/upgrade.ts'
 import { rawRefusal, Refusal } from '../../../shared/refusal.ts'
@@ -15,7 +16,7 @@ export const idleMs = 60_000
 /** Options for Node's server. They turn off checks that Node would answer without our body and headers. */
 export const wire: ServerOptions = {
   IncomingMessage: Incoming,
-  ServerResponse: StoppingResponse,
+  ServerResponse: InOne,
   requireHostHeader: false,
   headersTimeout: headersMs,
   connectionsCheckingInterval: 1_000,

@@ -2,6 +2,7 @@ import { limitedIn, type Limits } from './limits.ts'
 import {
   beginsAtMs,
   briefWindows,
+  dayWindow,
   lengthOfAllMarks,
   lengthOfSteadyMarks,
   longest,
@@ -63,8 +64,13 @@ export function usedIn(counters: Counters, window: Window): number {
 
 /** Begins new windows where the old ones have ended. Brief ones are begun if they are counted. */
 export function roll(counters: Counters, nowMs: number, countsBrief: boolean): void {
-  if (!areRunning(counters, nowMs))
-    for (const window of steadyWindows) begin(counters, window, nowMs)
+  if (!areRunning(counters, nowMs)) {
+    // While a day runs, its month does: that spares a look at the calendar with each new minute.
+    const isSameDay = runs(counters, dayWindow, nowMs)
+    for (const window of steadyWindows) {
+      if (!isSameDay || window.lengthMs !== undefined) begin(counters, window, nowMs)
+    }
+  }
   if (!countsBrief) return
   if (counters.marks.length < lengthOfAllMarks) {
     counters.marks = [...counters.marks, ...wholeBlank.slice(counters.marks.length)]

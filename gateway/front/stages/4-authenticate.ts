@@ -6,6 +6,7 @@ import type {
 } from 'fastify'
 import type { Clock } from '../../../shared/clock.ts'
 import { Refusal, type Reason } from '../../../shared/refusal.ts'
+import { logOf } from '../../../shared/request-log.ts'
 import { pathOf } from '../../../shared/service.ts'
 import { actFrom } from '../acts/act.ts'
 import { bearerToken } from '../http/bearer.ts'
@@ -128,7 +129,7 @@ class Authentication {
   #refuseUnplanned({ id, plan }: Caller, request: FastifyRequest, reply: FastifyReply): void {
     const droppedLines = this.#unplannedKeys.take(id)
     if (droppedLines !== undefined) {
-      request.log.error(
+      logOf(request).error(
         { key: id, plan, droppedLines },
         'the plan of a key is not in the configuration',
       )

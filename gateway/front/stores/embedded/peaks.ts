@@ -122,13 +122,13 @@ function peakSpace(database: Database): CopiedCounts<QuotaDay> {
          ${merge({ most: 'max', refused: 'sum' })}`,
       )
       return ({ quota, day, most, refused }) => {
-        const numbers = [most, refused].flatMap((by) =>
-          requiredWindows.map(({ name }) => by[name] ?? 0),
-        )
-        const write = (): number => insert.run(day, ...numbers, quota, day).changes
-        if (write() === 0) {
+        const row: (number | string)[] = [day]
+        for (const { name } of requiredWindows) row.push(most[name] ?? 0)
+        for (const { name } of requiredWindows) row.push(refused[name] ?? 0)
+        row.push(quota, day)
+        if (insert.run(row).changes === 0) {
           keep.run(quota, day)
-          write()
+          insert.run(row)
         }
         for (const { name } of optionalWindows) {
           if (most[name] === undefined) continue

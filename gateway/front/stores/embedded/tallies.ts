@@ -21,10 +21,8 @@ export function embeddedTallies(database: Database): TallyStore & CopiedCounts<T
     name: 'tallies',
     writing: (merge) => {
       const merged = merge({ count: 'sum', lastMs: 'max' })
-      const insert = database.prepare(
-        `INSERT INTO tallies VALUES (@day, @key, @what, @count, @lastMs) ${merged}`,
-      )
-      return (tally) => void insert.run(tally)
+      const insert = database.prepare(`INSERT INTO tallies VALUES (?, ?, ?, ?, ?) ${merged}`)
+      return ({ day, key, what, count, lastMs }) => void insert.run(day, key, what, count, lastMs)
     },
     forget: (tallies) => forget.run(Math.max(...tallies.map(({ day }) => day)) - rememberedDays),
   })
