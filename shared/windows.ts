@@ -46,7 +46,7 @@ export type Window = Readonly<{
   limit: LimitName
   /** Its length; `undefined` for a month, whose length differs. */
   lengthMs: number | undefined
-  /** Whether the points of a request that couldn't be answered come back to it. */
+  /** Whether the points of a request that couldn't be answered come back to it; those of an adjusted cost always do. */
   comesBack: boolean
   /** Whether plans must say its limit, and callers are always told of it. */
   isRequired: boolean
@@ -63,13 +63,7 @@ const inOrderOfMarks = [
 ]
 
 /** The numbers of a mark: the window's number, the total when it began, and the points that came back to it. */
-function lengthOfMark(row: Row): number {
-  return 'comesBack' in row ? 3 : 2
-}
-
-function lengthOfMarks(some: readonly Row[]): number {
-  return some.reduce((sum, row) => sum + lengthOfMark(row), 0)
-}
+const lengthOfMark = 3
 
 /** All windows, the shortest first. */
 export const windows: readonly Window[] = rows.map((row) => ({
@@ -81,7 +75,7 @@ export const windows: readonly Window[] = rows.map((row) => ({
   comesBack: 'comesBack' in row,
   isRequired: 'isRequired' in row,
   isBrief: 'isBrief' in row,
-  at: lengthOfMarks(inOrderOfMarks.slice(0, inOrderOfMarks.indexOf(row))),
+  at: lengthOfMark * inOrderOfMarks.indexOf(row),
 }))
 
 /** The windows that are counted always, the shortest first. */
@@ -110,8 +104,8 @@ export const windowNames = rows.map(({ name }) => name)
 export const limitNames = windows.map(({ limit }) => limit)
 
 /** The length of the marks of counters: of the steady windows alone, and of all. */
-export const lengthOfSteadyMarks = lengthOfMarks(rows.filter((row) => !('isBrief' in row)))
-export const lengthOfAllMarks = lengthOfMarks(rows)
+export const lengthOfSteadyMarks = lengthOfMark * steadyWindows.length
+export const lengthOfAllMarks = lengthOfMark * rows.length
 
 export function windowOf(name: WindowName): Window {
   const found = windows.find((window) => window.name === name)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import { newCounters } from '../../gateway/front/limits/counters.ts'
+import { newCounters, unanswered } from '../../gateway/front/limits/counters.ts'
 import type { Limits } from '../../gateway/front/limits/limits.ts'
 import { usedBy, type Decision } from '../../gateway/front/limits/step.ts'
 import {
@@ -41,7 +41,7 @@ export function modelContract(t: Test, tried: TriedStore, stories: number): void
             }
           } else if (happens.what === 'giveBack') {
             const seen = known?.seen ?? newCounters()
-            await tried.store.giveBack(quota, happens.cost, { ...newCounters(), ...seen })
+            await tried.store.adjust(quota, unanswered(happens.cost), { ...newCounters(), ...seen })
             const numbers = numbersOf(seen)
             for (const name of ['hour', 'day', 'month'] as const) {
               const window = model.windows[name]

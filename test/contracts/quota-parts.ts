@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import type { Limits } from '../../gateway/front/limits/limits.ts'
 import { capPart, countersByPart, operationPart } from '../../gateway/front/limits/parts.ts'
 import type { Decision } from '../../gateway/front/limits/step.ts'
-import { usedIn } from '../../gateway/front/limits/counters.ts'
+import { usedIn, unanswered } from '../../gateway/front/limits/counters.ts'
 import { byWindow, dayMs, hourMs, windows, type WindowName } from '../../shared/windows.ts'
 import { start, type TriedStore } from './tried-quotas.ts'
 
@@ -51,7 +51,7 @@ export function partsContract(t: Test, tried: TriedStore, stories: number): void
       parts: [exportsPart, capPart('k', start, { ...unlimited, perDay: 9 })],
     }
     const decision = await ask(quota, { ...more, cost: 2 })
-    await tried.store.giveBack(quota, 1, decision.seen, countersByPart(decision.parts))
+    await tried.store.adjust(quota, unanswered(1), decision.seen, countersByPart(decision.parts))
     t.strictSame(used(await ask(quota, { ...more, cost: 0 })), [
       [1, 1],
       [1, 1],

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import type { Test } from 'tap'
 import type { Decision, Owed } from '../../gateway/front/limits/step.ts'
-import { numberOf } from '../../gateway/front/limits/counters.ts'
+import { numberOf, unanswered, usedIn } from '../../gateway/front/limits/counters.ts'
 import type { Limits } from '../../gateway/front/limits/limits.ts'
 import { usedBy } from '../../gateway/front/limits/step.ts'
-import { dayMs, hourMs, windows } from '../../shared/windows.ts'
+import { dayMs, dayWindow, hourMs, windows } from '../../shared/windows.ts'
 import { counted } from '../support/counters.ts'
 import { TroublesModel } from './troubles-model.ts'
 import { start, type TriedStore } from './tried-quotas.ts'
@@ -63,9 +63,10 @@ export function troublesContract(t: Test, tried: TriedStore, stories: number): v
             } else if (happens.what === 'grant') {
               await tried.store.grant(name, { ...happens.points, by: 'a' })
               model.grant(happens.points, now)
-            } else if (happens.what === 'giveBack' && known) {
-              await tried.store.giveBack(name, happens.cost, known.seen)
-              model.giveBack(happens.cost, known.seen)
+            } else if (happens.what === 'adjust' && known) {
+              const counters = await tried.store.adjust(name, happens.adjustment, known.seen)
+              model.adjust(happens.adjustment, known.seen, now)
+              t.equal(usedIn(counters, dayWindow) - model.used('day'), 0)
             } else {
               const { cost, limits, tells, earlyMs } = happens
               const seen = happens.knows && known ? { ...known.seen, bannedUntilMs: 0 } : undefined
@@ -152,8 +153,12 @@ const event = fc.record({
   what: fc.oneof(
     { weight: 60, arbitrary: fc.constant('ask') },
     { weight: 4, arbitrary: fc.constantFrom('reset', 'month', 'back') },
-    { weight: 6, arbitrary: fc.constantFrom('grant', 'giveBack') },
+    { weight: 6, arbitrary: fc.constantFrom('grant', 'adjust') },
     { weight: 1, arbitrary: fc.constant('reopen') },
+  ),
+  adjustment: fc.oneof(
+    fc.record({ points: fc.integer({ min: -4, max: 6 }), isAnswered: fc.constant(true) }),
+    fc.integer({ min: 0, max: 4 }).map(unanswered),
   ),
   backMs: fc.constantFrom(1, 50, 3_000, 90_000, hourMs - 1_000),
   points: fc.constantFrom({ perDay: 3 }, { perHour: 4 }, { perHour: 1, perDay: 2 }),

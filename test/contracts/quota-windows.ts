@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { unanswered } from '../../gateway/front/limits/counters.ts'
 import { byWindow, dayMs, hourMs, minuteMs, windows } from '../../shared/windows.ts'
 import { numbersOf } from '../support/counters.ts'
 import { start, type TriedStore } from './tried-quotas.ts'
@@ -46,7 +47,7 @@ export function longWindowsContract(t: Test, tried: TriedStore): void {
       const { seen } = await ask(quota, { cost: 3, limits: unlimited })
       setTime(start + afterMs)
       await ask(quota, { cost: 0, limits: unlimited })
-      await tried.store.giveBack(quota, 2, seen)
+      await tried.store.adjust(quota, unanswered(2), seen)
       const back = await ask(quota, { cost: 0, limits: unlimited })
       t.match(back, { hourUsed, dayUsed, monthUsed }, `${afterMs} ms later`)
       t.equal(back.minuteUsed, 0)

@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { unanswered } from '../../gateway/front/limits/counters.ts'
 import { mostGrants } from '../../gateway/front/limits/grants.ts'
 import { dayMs, minuteMs } from '../../shared/windows.ts'
 import { counted, numbersOf } from '../support/counters.ts'
@@ -147,11 +148,11 @@ function windowsContract(t: Test, tried: TriedStore): void {
     const quota = newName()
     setTime(start)
     const { seen } = await ask(quota)
-    await tried.store.giveBack(quota, 1, seen)
+    await tried.store.adjust(quota, unanswered(1), seen)
     t.match(await ask(quota, { cost: 0 }), { minuteUsed: 1, dayUsed: 0 })
-    await tried.store.giveBack(quota, 1, seen)
+    await tried.store.adjust(quota, unanswered(1), seen)
     const { day } = numbersOf(seen)
-    await tried.store.giveBack(quota, 1, counted(seen, {}, { numbers: { day: day - 1 } }))
+    await tried.store.adjust(quota, unanswered(1), counted(seen, {}, { numbers: { day: day - 1 } }))
     t.match(await ask(quota, { cost: 0 }), { dayUsed: 0 }, 'never less than nothing')
     t.match(await ask(quota), { dayUsed: 1 })
   })
@@ -164,20 +165,20 @@ function windowsContract(t: Test, tried: TriedStore): void {
     const { seen } = await ask(quota, { ...wide, cost: 5 })
     const { day } = numbersOf(seen)
     await ask(idle, { ...wide, cost: 7 })
-    await tried.store.giveBack(quota, 1, seen)
+    await tried.store.adjust(quota, unanswered(1), seen)
     await tried.store.reset(quota)
     await ask(quota, { ...wide, cost: 2 })
     t.equal(await pointsOf(quota, day), 6, 'before a reset and after it')
-    // Of a request before the reset: the counters have two points of others only.
-    await tried.store.giveBack(quota, 3, seen)
+    // Of a request before the reset: the counters have points of others only.
+    await tried.store.adjust(quota, unanswered(3), seen)
     t.equal(await pointsOf(quota, day), 3)
-    t.match(await ask(quota, { ...wide, cost: 0 }), { dayUsed: 0 })
+    t.match(await ask(quota, { ...wide, cost: 0 }), { dayUsed: 2 })
     await ask(quota, { ...wide, cost: 4 })
     setTime(midnight)
     t.equal(await pointsOf(quota, day), 7, 'nobody has asked since')
     t.match(await ask(quota, { ...wide, cost: 1 }), { dayUsed: 1 })
     t.strictSame([await pointsOf(quota, day), await pointsOf(quota, day + 1)], [7, 1])
-    await tried.store.giveBack(quota, 2, seen)
+    await tried.store.adjust(quota, unanswered(2), seen)
     const report = counted(seen, { day: 10 }, { back: { day: 1 } })
     const owed = { ...report, by: 'late', number: 1 }
     await ask(quota, { ...wide, owed })

@@ -1,4 +1,4 @@
-import type { Counters } from '../../gateway/front/limits/counters.ts'
+import type { Adjustment, Counters } from '../../gateway/front/limits/counters.ts'
 import type { Granted } from '../../gateway/front/limits/grants.ts'
 import { limitOf, type Limits } from '../../gateway/front/limits/limits.ts'
 import { countIn } from '../../gateway/front/limits/recount.ts'
@@ -57,14 +57,23 @@ export class TroublesModel {
     return 'admitted'
   }
 
-  giveBack(cost: number, admission: Counters): void {
+  adjust({ points, isAnswered }: Adjustment, admission: Counters, now: number): void {
+    this.#roll(now)
     const before = this.used('day')
-    for (const window of windows.filter(({ comesBack }) => comesBack)) {
+    const { day } = this.windows
+    const ofDay = countIn(admission, dayWindow)
+    const isReset =
+      admission.generation !== this.generation &&
+      day.number === ofDay.number &&
+      day.counted < ofDay.counted
+    for (const window of windows) {
       const count = this.windows[window.name]
-      if (count.number === countIn(admission, window).number)
-        count.back += Math.min(cost, this.used(window.name))
+      if (isReset || count.number !== countIn(admission, window).number) continue
+      if (points > 0) count.counted += points
+      else if (isAnswered || window.comesBack)
+        count.back += Math.min(-points, this.used(window.name))
     }
-    this.#leave(dayOf(admission), before - this.used('day') - cost)
+    this.#leave(dayOf(admission), points - (this.used('day') - before))
   }
 
   reset(now: number): void {

@@ -118,6 +118,7 @@ t.test('Redis is slow: 20 ms are waited for, 200 ms are an outage', async (t) =>
   wire.delay(100)
   const slowed = performance.now()
   await pause(isLong ? 2_500 : 1_600)
+  await until(() => traffic.between(slowed + 1_000).length > 0)
   heldQuick(t, 'Redis 200 ms late: taken for an outage', traffic.between(slowed + 1_000), {
     usual,
     most: 15,

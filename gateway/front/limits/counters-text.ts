@@ -29,9 +29,8 @@ export function textOfMarks(counters: Counters): string {
   const day = numberOf(counters, dayWindow)
   let text = `${generation},${monthFrom},${day}`
   for (const window of marks.length > lengthOfSteadyMarks ? inOrderOfMarks : steadyWindows) {
-    const { at, comesBack } = window
-    text += `,${(marks[at] ?? 0) - day * inADay(window)},${marks[at + 1]}`
-    if (comesBack) text += `,${marks[at + 2]}`
+    const { at } = window
+    text += `,${(marks[at] ?? 0) - day * inADay(window)},${marks[at + 1]},${marks[at + 2]}`
   }
   return text
 }

@@ -10,6 +10,7 @@ import {
   numberAt,
   shortest,
   steadyWindows,
+  windows,
   type Window,
 } from '../../../shared/windows.ts'
 
@@ -53,8 +54,8 @@ export function countedIn({ total, marks }: Counters, { at }: Window): number {
 }
 
 /** The points that came back to a window. */
-export function givenBackIn({ marks }: Counters, { at, comesBack }: Window): number {
-  return comesBack ? (marks[at + 2] ?? 0) : 0
+export function givenBackIn({ marks }: Counters, { at }: Window): number {
+  return marks[at + 2] ?? 0
 }
 
 /** The points that a window has used, without those that came back. */
@@ -98,14 +99,14 @@ function begin(counters: Counters, window: Window, nowMs: number): void {
 /** Begins a window with what it has counted so far. */
 export function setMark(
   { total, marks }: Counters,
-  { at, comesBack }: Window,
+  { at }: Window,
   number: number,
   counted: number,
   givenBack: number,
 ): void {
   marks[at] = number
   marks[at + 1] = total - counted
-  if (comesBack) marks[at + 2] = givenBack
+  marks[at + 2] = givenBack
 }
 
 /** Has months begin on another day: the running one begins anew, and other windows go on. */
@@ -132,14 +133,44 @@ export function fits(counters: Counters, cost: number, limits: Limits): boolean 
   return true
 }
 
-/** Gives points back to those windows of an admission that still run, and in which they are counted. */
-export function giveBack(counters: Counters, cost: number, admission: Counters): void {
-  for (const window of steadyWindows) {
+/** What a request has cost more than it was counted, or less if it is below 0. */
+export type Adjustment = Readonly<{
+  points: number
+  /** Whether it was answered. The points of one that wasn't don't come back to brief windows and minutes. */
+  isAnswered: boolean
+}>
+
+/** Gives the points of a request back that couldn't be answered. */
+export function unanswered(cost: number): Adjustment {
+  return { points: -cost, isAnswered: false }
+}
+
+/** Adjusts those windows of an admission that still run; none gets below 0. */
+export function adjust(
+  counters: Counters,
+  { points, isAnswered }: Adjustment,
+  admission: Counters,
+): void {
+  if (isResetSince(counters, admission)) return
+  const present = counters.marks.length < lengthOfAllMarks ? steadyWindows : windows
+  if (points > 0) counters.total += points
+  for (const window of present) {
     const { at, comesBack } = window
-    if (!comesBack || numberOf(counters, window) !== numberOf(admission, window)) continue
-    const left = usedIn(counters, window)
-    counters.marks[at + 2] = givenBackIn(counters, window) + Math.min(cost, left)
+    const isRunning = numberOf(counters, window) === numberOf(admission, window)
+    // The total has grown for all windows, also for those that began later.
+    if (points > 0 && !isRunning) counters.marks[at + 1] = (counters.marks[at + 1] ?? 0) + points
+    if (points < 0 && isRunning && (isAnswered || comesBack)) {
+      const left = usedIn(counters, window)
+      counters.marks[at + 2] = givenBackIn(counters, window) + Math.min(-points, left)
+    }
   }
+}
+
+/** Whether an operator has reset counters since: bans and lifts begin a generation, too, but leave the counts. */
+function isResetSince(counters: Counters, admission: Counters): boolean {
+  if (counters.generation === admission.generation) return false
+  const isSameDay = numberOf(counters, dayWindow) === numberOf(admission, dayWindow)
+  return isSameDay && countedIn(counters, dayWindow) < countedIn(admission, dayWindow)
 }
 
 /** Whether counters are later ones of the same quota. Windows only go forward, and their use only grows. */

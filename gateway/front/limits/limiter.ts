@@ -3,6 +3,7 @@ import type { QuotaStore } from './store.ts'
 import { decisiveWindow, limitedWindows, type WindowState } from './headers.ts'
 import { countsBrief, isLimited, limitOf, noLimits, type Limits } from './limits.ts'
 import type { BanRules } from './conduct.ts'
+import { unanswered } from './counters.ts'
 import { usedBy, type Decision } from './step.ts'
 import { dayMs, shortest, windows, type Window } from '../../../shared/windows.ts'
 
@@ -94,7 +95,7 @@ export class QuotaLimiter extends RateLimiterCompatibleAbstract {
   override async reward(key: string | number, points = 1): Promise<RateLimiterRes> {
     requirePoints(points)
     const { seen } = await this.#ask(key, 0)
-    await this.#store.giveBack(this.getKey(key), points, seen)
+    await this.#store.adjust(this.getKey(key), unanswered(points), seen)
     return this.#result(await this.#ask(key, 0))
   }
 

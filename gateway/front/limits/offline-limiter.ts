@@ -1,11 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { BoundedMap } from '../../../shared/bounded-map.ts'
-import { copyOf, newCounters, numberOf, setMark, usedIn, type Counters } from './counters.ts'
+import {
+  copyOf,
+  newCounters,
+  numberOf,
+  setMark,
+  usedIn,
+  type Adjustment,
+  type Counters,
+} from './counters.ts'
 import { raised, type Granted } from './grants.ts'
 import { limitOf, type Limits } from './limits.ts'
 import { countersByPart, type Part, type PartCounters, type PartState } from './parts.ts'
 import { sumOfReports } from './recount.ts'
-import { giveBack, newQuota, step, type Ask, type Decision, type Owed, type Seen } from './step.ts'
+import { adjust, newQuota, step, type Ask, type Decision, type Owed, type Seen } from './step.ts'
 import { byLimit, dayWindow, numberAt, windows, type Window } from '../../../shared/windows.ts'
 
 /** A gateway's conduct during an outage: it decides for its own share, admits everything, or admits nothing. */
@@ -80,10 +88,10 @@ export class OfflineLimiter {
     return this.#mode === 'allow' ? { ...decision, verdict: 'admitted', bans: false } : decision
   }
 
-  /** Notes points that the store couldn't be asked to give back. */
-  giveBack(quota: string, base: Seen | undefined, decision: Decision): void {
+  /** Notes an adjustment that the store couldn't be asked for. */
+  adjust(quota: string, base: Seen | undefined, decision: Decision, adjustment: Adjustment): void {
     const usage = this.#usageByQuota.get(quota) ?? new UnsettledUsage(base, this.#reporter)
-    usage.giveBack(decision)
+    usage.adjust(decision, adjustment)
     this.#usageByQuota.set(quota, usage)
   }
 
@@ -101,14 +109,15 @@ export class OfflineLimiter {
 /** The id by which a store knows this gateway's reports, and the number of reports so far. */
 type Reporter = { readonly id: string; reports: number }
 
-/** The points of one request, in all windows of its time. */
-function pointsOf(seen: Counters, counted: number, givenBack: number): Counters {
+/** Points of one request, in all windows of its time; those below 0 are given back. */
+function pointsOf(seen: Counters, { points: more, isAnswered }: Adjustment): Counters {
+  const counted = Math.max(0, more)
   const points = { ...newCounters(), monthFrom: seen.monthFrom, generation: seen.generation }
   points.marks = seen.marks.slice()
   points.total = counted
   for (const window of windows) {
     if (window.at < points.marks.length) {
-      const back = window.comesBack ? givenBack : 0
+      const back = isAnswered || window.comesBack ? counted - more : 0
       setMark(points, window, numberOf(seen, window), counted, back)
     }
   }
@@ -142,13 +151,13 @@ export class UnsettledUsage {
   }
 
   add(decision: Decision, cost: number): void {
-    this.#note(reportOf(decision, cost, 0))
+    this.#note(reportOf(decision, { points: cost, isAnswered: true }))
   }
 
-  giveBack(decision: Decision): void {
-    const { seen, cost, parts } = decision
-    giveBack(this.state, cost, seen, countersByPart(parts))
-    this.#note(reportOf(decision, 0, cost))
+  adjust(decision: Decision, adjustment: Adjustment): void {
+    const { seen: admission, parts, nowMs } = decision
+    adjust(this.state, adjustment, { admission, parts: countersByPart(parts), nowMs })
+    this.#note(reportOf(decision, adjustment))
   }
 
   #note(more: Report): void {
@@ -184,11 +193,11 @@ export class UnsettledUsage {
 /** Points of a day that the store hasn't heard of. */
 type Report = Counters & { parts?: PartCounters | undefined }
 
-function reportOf({ seen, parts }: Decision, counted: number, givenBack: number): Report {
+function reportOf({ seen, parts }: Decision, adjustment: Adjustment): Report {
   const ofParts = parts?.map(({ part, counters }) => {
-    return [part.name, pointsOf(counters, counted, givenBack)] as const
+    return [part.name, pointsOf(counters, adjustment)] as const
   })
-  return { ...pointsOf(seen, counted, givenBack), parts: ofParts && new Map(ofParts) }
+  return { ...pointsOf(seen, adjustment), parts: ofParts && new Map(ofParts) }
 }
 
 function sumOf(one: Report, other: Report): Report {

@@ -1,4 +1,12 @@
-import { giveBack, newCounters, roll, setMonthFrom, usedIn, type Counters } from './counters.ts'
+import {
+  adjust,
+  newCounters,
+  roll,
+  setMonthFrom,
+  usedIn,
+  type Adjustment,
+  type Counters,
+} from './counters.ts'
 import { countsBrief, type Limits } from './limits.ts'
 import type { LimitName, Window } from '../../../shared/windows.ts'
 import { addReport, mergedCounters, takeLarger } from './recount.ts'
@@ -67,23 +75,34 @@ export function settleParts(
   nowMs: number,
 ): void {
   for (const [name, report] of reports ?? []) {
-    const counters = state.parts?.get(name) ?? { ...newCounters(), monthFrom: state.monthFrom }
-    roll(counters, nowMs, counters.marks.length < report.marks.length)
-    addReport(counters, report)
-    ;(state.parts ??= new Map()).set(name, counters)
+    addReport(runningPart(state, name, report, nowMs), report)
   }
 }
 
-/** Gives points of an admission back to the parts that it was counted in. */
-export function giveBackToParts(
-  { parts }: Readonly<{ parts?: Parts | undefined }>,
-  cost: number,
+/** Adjusts the parts that an admission was counted in. */
+export function adjustParts(
+  state: { parts?: Parts | undefined; monthFrom: number },
+  adjustment: Adjustment,
   admitted: PartCounters | undefined,
+  nowMs: number,
 ): void {
   for (const [name, admission] of admitted ?? []) {
-    const counters = parts?.get(name)
-    if (counters) giveBack(counters, cost, admission)
+    adjust(runningPart(state, name, admission, nowMs), adjustment, admission)
   }
+}
+
+/** The counters of a part, which begin if it has none, with the brief windows of others. */
+function runningPart(
+  state: { parts?: Parts | undefined; monthFrom: number },
+  name: string,
+  others: Counters,
+  nowMs: number,
+): Counters {
+  const parts = (state.parts ??= new Map<string, Counters>())
+  const counters = parts.get(name) ?? { ...newCounters(), monthFrom: state.monthFrom }
+  roll(counters, nowMs, counters.marks.length < others.marks.length)
+  parts.set(name, counters)
+  return counters
 }
 
 /** The parts of two copies of a quota of one generation. */

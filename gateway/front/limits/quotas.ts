@@ -3,7 +3,14 @@ import { BoundedMap } from '../../../shared/bounded-map.ts'
 import type { QuotaStore } from './store.ts'
 import { CachedRefusals, type Asker, type DecisiveTerms, type Now } from './cached-refusals.ts'
 import type { Granted } from './grants.ts'
-import { areLater, copyOf, overwrite, type Counters } from './counters.ts'
+import {
+  areLater,
+  copyOf,
+  overwrite,
+  unanswered,
+  type Adjustment,
+  type Counters,
+} from './counters.ts'
 import { noLimits } from './limits.ts'
 import { OfflineLimiter, type LastKnown, type WhenUnreachable } from './offline-limiter.ts'
 import { countersByPart, type Parts, type PartState } from './parts.ts'
@@ -136,16 +143,24 @@ export class Quotas {
   }
 
   /** Gives the points of a request back to its windows, because the request could not be answered. */
-  async giveBack(quota: string, decision: Decision): Promise<void> {
-    const { cost, seen, parts, decidedBy } = decision
-    if (cost === 0) return
+  giveBack(quota: string, decision: Decision): Promise<void> {
+    return this.adjust(quota, decision, unanswered(decision.cost))
+  }
+
+  /** Adjusts what a request has cost beside what it was admitted with. Never throws. */
+  async adjust(quota: string, decision: Decision, adjustment: Adjustment): Promise<void> {
+    if (adjustment.points === 0) return
+    const { seen, parts, decidedBy } = decision
     const usage = decidedBy === 'alone' ? this.#offline.usageOf(quota) : undefined
-    if (usage) return usage.giveBack(decision)
+    if (usage) return usage.adjust(decision, adjustment)
     try {
-      await this.#store.giveBack(quota, cost, seen, countersByPart(parts))
+      const counters = await this.#store.adjust(quota, adjustment, seen, countersByPart(parts))
+      const last = this.#seen.get(quota)
+      if (last && areLater(counters, last)) overwrite(last, counters)
     } catch {
-      // If only the answer was lost, the points are given back twice: to the caller's advantage.
-      if (!this.#store.isLocal) this.#offline.giveBack(quota, this.#seen.get(quota), decision)
+      // If only the answer was lost, the points are adjusted twice.
+      if (this.#store.isLocal) return
+      this.#offline.adjust(quota, this.#seen.get(quota), decision, adjustment)
     }
   }
 

@@ -1,21 +1,22 @@
 import { isBlank, newConduct, refuse, type BanRules, type Conduct } from './conduct.ts'
 import {
+  adjust as adjustCounters,
   areRunning,
   copyOf,
   fits,
-  giveBack as giveBackTo,
   newCounters,
   numberOf,
   roll as rollCounters,
   setMonthFrom,
   usedIn,
+  type Adjustment,
   type Counters,
 } from './counters.ts'
 import { grantedIn, raised, type Granted, type QuotaGrants } from './grants.ts'
 import { countsBrief, type Limits } from './limits.ts'
 import { withPoints, type PastPoints } from './past-points.ts'
 import {
-  giveBackToParts,
+  adjustParts,
   healParts,
   partAt,
   settleParts,
@@ -172,20 +173,29 @@ export function standing(
   return decision(state, conduct, { verdict: 'admitted', bans: false, cost: 0, nowMs, granted })
 }
 
-/** Gives the points of a request back to its windows that still run; of an ended day, to what it has left behind. */
-export function giveBack(
+/** Adjusts the windows of an admission that still run; of an ended day, what it has left behind. */
+export function adjust(
   state: QuotaState,
-  cost: number,
-  admission: Counters,
-  parts?: PartCounters,
+  adjustment: Adjustment,
+  {
+    admission,
+    parts,
+    nowMs,
+  }: Readonly<{
+    admission: Counters
+    parts?: PartCounters | undefined
+    nowMs: number
+  }>,
 ): void {
-  giveBackToParts(state, cost, parts)
+  // An admission of cost 0 may have begun windows that weren't kept.
+  roll(state, nowMs)
+  adjustParts(state, adjustment, parts, nowMs)
   const before = usedIn(state, dayWindow)
-  giveBackTo(state, cost, admission)
-  const given = before - usedIn(state, dayWindow)
-  if (!state.past || cost <= given) return
+  adjustCounters(state, adjustment, admission)
+  const left = adjustment.points - (usedIn(state, dayWindow) - before)
+  if (left === 0 || (left < 0 && !state.past)) return
   const today = numberOf(state, dayWindow)
-  state.past = withPoints(state.past, numberOf(admission, dayWindow), given - cost, today)
+  state.past = withPoints(state.past, numberOf(admission, dayWindow), left, today)
 }
 
 /** Empties all windows, because an operator resets the quota. For the ledger its points stay. */

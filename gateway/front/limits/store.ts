@@ -1,4 +1,4 @@
-import type { Counters } from './counters.ts'
+import type { Adjustment, Counters } from './counters.ts'
 import type { Grant, NewGrant } from './grants.ts'
 import type { PartCounters } from './parts.ts'
 import type { Ask, Decision } from './step.ts'
@@ -33,13 +33,16 @@ export interface QuotaStore {
   readonly isLocal: boolean
   /** Decides a request and counts it. With cost 0 it counts nothing, and gives the state of the limits. */
   decide(quota: string, ask: Ask): Decision | Promise<Decision>
-  /** Gives the points of a request back: to the windows of its admission that still run; of an ended day, for the ledger. */
-  giveBack(
+  /**
+   * Adjusts what a request has cost: in the windows of its admission that still run; of an ended day, or after a reset, for
+   * the ledger alone. Gives the counters since.
+   */
+  adjust(
     quota: string,
-    cost: number,
+    adjustment: Adjustment,
     admission: Counters,
     parts?: PartCounters,
-  ): void | Promise<void>
+  ): Counters | Promise<Counters>
   /** Empties all windows of a quota. For the ledger its points stay. */
   reset(quota: string): Promise<void>
   /** Has the months of a quota begin on another day, 1 to 28. The running one begins anew, other windows go on. */

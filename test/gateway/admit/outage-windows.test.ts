@@ -38,7 +38,7 @@ async function fleetWith(
   const cuttable: QuotaStore = {
     ...own,
     decide: (...asked) => cut(() => own.decide(...asked)),
-    giveBack: (...asked) => cut(() => own.giveBack(...asked)),
+    adjust: (...asked) => cut(() => own.adjust(...asked)),
   }
   const clock = () => now
   const gateway = new Quotas({

@@ -1,4 +1,4 @@
-import { newCounters } from '../../../gateway/front/limits/counters.ts'
+import { newCounters, unanswered } from '../../../gateway/front/limits/counters.ts'
 import { textOf } from '../../../gateway/front/limits/counters-text.ts'
 import { counted, withUsed } from '../../support/counters.ts'
 import { roll } from '../../../gateway/front/limits/counters.ts'
@@ -265,7 +265,7 @@ t.test('embedded, an hour and a month come through a crash as the day does', asy
   const killed = open()
   await killed.setMonthFrom('q', 15)
   const { seen } = killed.decide('q', { key: 'k', cost: 5, limits })
-  killed.giveBack('q', 2, seen)
+  killed.adjust('q', unanswered(2), seen)
   await killed.flush()
   // The running one counts as killed.
   const look = (store: EmbeddedQuotas) => withUsed(store.decide('q', { key: 'k', cost: 0, limits }))

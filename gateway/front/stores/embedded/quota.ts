@@ -1,9 +1,9 @@
 import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
-import type { Counters } from '../../limits/counters.ts'
+import type { Adjustment, Counters } from '../../limits/counters.ts'
 import type { PartCounters } from '../../limits/parts.ts'
 import { mostGrants, runsAt, type Grant, type NewGrant } from '../../limits/grants.ts'
-import { giveBack, step, type Ask, type Decision, type QuotaState } from '../../limits/step.ts'
+import { adjust, step, type Ask, type Decision, type QuotaState } from '../../limits/step.ts'
 import { pollMs } from '../../keys/store.ts'
 import type { Ban, BanListener, QuotaPoints, QuotaStore } from '../../limits/store.ts'
 import { answerOf, unavailable } from './answer.ts'
@@ -88,10 +88,16 @@ export class EmbeddedQuotas implements QuotaStore {
     return decision
   }
 
-  giveBack(quota: string, cost: number, admission: Counters, parts?: PartCounters): void {
+  adjust(
+    quota: string,
+    adjustment: Adjustment,
+    admission: Counters,
+    parts?: PartCounters,
+  ): Counters {
     const cached = this.#cache.get(quota)
-    giveBack(cached, cost, admission, parts)
+    adjust(cached, adjustment, { admission, parts, nowMs: this.#clock() })
     this.#writer.mark(cached)
+    return cached
   }
 
   async reset(quota: string): Promise<void> {

@@ -33,8 +33,13 @@ local function withLonger(hash, stored)
   end
   recount(counters, function(window)
     local number, ofWindow, backInWindow = unpack(before[window])
+    backInWindow = backInWindow + 0
     -- Nobody knows in which second former gateways have counted.
     if not former[window.at] then return number, ofWindow, backInWindow end
+    -- The former text has a minute's points without those that came back.
+    if window == shortest and number == numberOf(former, window) then
+      return number, countedIn(former, window) + backInWindow, backInWindow
+    end
     -- If the clock was set back, the minute is the earlier one.
     local goesOn = number >= numberOf(former, window)
     if goesOn and not isOfFormer(window) then return number, ofWindow + counted, backInWindow + back end

@@ -40,6 +40,9 @@ export function withLonger(
   recount(joined, (window) => {
     const [own, theirs] = [countIn(counters, window), countIn(former, window)]
     if (window.isBrief) return own
+    if (window === shortest && own.number === theirs.number) {
+      return { ...own, counted: theirs.counted + own.givenBack }
+    }
     if (window === shortest || window === dayWindow || own.number < theirs.number) return theirs
     return {
       number: own.number,

@@ -1,6 +1,6 @@
 -- The counters of a quota and their rules, as in gateway/front/limits/{counters,recount,past-points}.ts.
 --
--- The field c: "total,generation,monthFrom,day", then for each window ",number within the day,base[,back]", brief windows
+-- The field c: "total,generation,monthFrom,day", then for each window ",number within the day,base,back", brief windows
 --              last and only if they are counted, then ",k" if there are fields of keys
 --
 -- Its parts stay texts until arithmetic needs a number. By callgrind, in instructions: a text to a number by tonumber
@@ -33,15 +33,13 @@ end
 local function usedIn(counters, window)
   local at = window.at
   if not counters[at] then return 0 end
-  local used = counters.total - counters[at + 1]
-  return window.comesBack and used - counters[at + 2] or used
+  return counters.total - counters[at + 1] - counters[at + 2]
 end
 
 local function newCounters()
   local counters = { total = 0, generation = 0, from = 1, day = 0, mark = '' }
   for _, window in ipairs(steady) do
-    counters[window.at], counters[window.at + 1] = 0, 0
-    if window.comesBack then counters[window.at + 2] = 0 end
+    counters[window.at], counters[window.at + 1], counters[window.at + 2] = 0, 0, 0
   end
   return counters
 end
@@ -71,8 +69,7 @@ local function textOf(counters)
     for _, window in ipairs(some) do
       local at = window.at
       if counters[at] then
-        text = text .. format(',%.0f,%.0f', counters[at], counters[at + 1])
-        if window.comesBack then text = text .. format(',%.0f', counters[at + 2]) end
+        text = text .. format(',%.0f,%.0f,%.0f', counters[at], counters[at + 1], counters[at + 2])
       end
     end
   end
@@ -99,8 +96,7 @@ local function roll(counters, countsBrief)
       local isRunning, number = runs(counters, window)
       numbers[window] = isRunning and numberOf(counters, window) or number
       if not isRunning then
-        counters[window.at + 1] = counters.total
-        if window.comesBack then counters[window.at + 2] = 0 end
+        counters[window.at + 1], counters[window.at + 2] = counters.total, 0
         if window == steady[#steady] then isNewMonth = true end
       end
     end
@@ -116,7 +112,7 @@ local function roll(counters, countsBrief)
       if not isRunning then
         counters.rest, isNewBrief = nil, true
         counters[window.at] = number - counters.day * window.inADay
-        counters[window.at + 1] = counters.total
+        counters[window.at + 1], counters[window.at + 2] = counters.total, 0
       end
     end
   end

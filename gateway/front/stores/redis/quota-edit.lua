@@ -1,6 +1,6 @@
--- Changes a quota for an operator, or gives points of an unanswered request back, in one step. For the fields see quota.lua.
+-- Changes a quota for an operator, or adjusts what a request has cost, in one step. For the fields see quota.lua.
 -- KEYS: the quota's hash   ARGV: the time, see time.lua; the change, then for
---   giveBack: cost, the counters of its admission, those of its parts      reset: -      ban: key, until      lift: key
+--   adjust: points, 1 if answered, the counters of its admission, those of its parts      reset: -      ban: key, until      lift: key
 --   grant: "window:points,", the most grants, author and note as JSON      month: the day on which months begin
 --include time.lua
 --include stored.lua
@@ -23,32 +23,25 @@ local function keepFor(milliseconds)
   if call('PTTL', hash) < milliseconds then call('PEXPIRE', hash, milliseconds) end
 end
 
--- Gives points back to the windows of an admission that still run; true if there were any.
-local function giveBack(present, cost, admission)
-  local isChanged = false
-  for _, window in ipairs(steady) do
-    if window.comesBack and numberOf(present, window) == numberOf(admission, window) then
-      local counted = min(cost, usedIn(present, window))
-      if counted > 0 then
-        present[window.at + 2], present.rest, isChanged = present[window.at + 2] + counted, nil, true
+-- Adjusts the windows of an admission that still run, as in gateway/front/limits/counters.ts.
+local function adjust(present, points, isAnswered, admission)
+  if present.generation - admission.generation ~= 0 then
+    local isSameDay = numberOf(present, dayWindow) == numberOf(admission, dayWindow)
+    -- An operator has reset them since.
+    if isSameDay and countedIn(present, dayWindow) < countedIn(admission, dayWindow) then return end
+  end
+  if points > 0 then present.total = present.total + points end
+  for _, window in ipairs(windows) do
+    local at = window.at
+    if present[at] then
+      local isRunning = numberOf(present, window) == numberOf(admission, window)
+      if points > 0 and not isRunning then present[at + 1] = present[at + 1] + points end
+      if points < 0 and isRunning and (isAnswered or window.comesBack) then
+        present[at + 2] = present[at + 2] + min(-points, usedIn(present, window))
       end
     end
   end
-  return isChanged
-end
-
-if change == 'giveBack' then
-  local cost, admission = ARGV[3] + 0, countersFrom(ARGV[4])
-  local ofDay = usedIn(counters, dayWindow)
-  if giveBack(counters, cost, admission) then keep() end
-  for name, text in string.gmatch(ARGV[5], '&([^=]+)=([^&]*)') do
-    local stored = call('HGET', hash, name)
-    local part = stored and countersFrom(stored)
-    if part and giveBack(part, cost, countersFrom(text)) then call('HSET', hash, name, textOf(part)) end
-  end
-  local given = ofDay - usedIn(counters, dayWindow)
-  if cost > given then keepPast(numberOf(admission, dayWindow), given - cost) end
-  return given
+  present.rest = nil
 end
 
 -- A generation that no gateway can have seen: counters seen before don't count any more.
@@ -57,6 +50,26 @@ local nextGeneration = max(counters.generation + 1, now)
 local function begin()
   local day, points = roll(counters, false)
   if day and points ~= 0 then keepPast(day, points) end
+end
+
+if change == 'adjust' then
+  local points, isAnswered, admission = ARGV[3] + 0, ARGV[4] == '1', countersFrom(ARGV[5])
+  -- An admission of cost 0 may have begun windows that weren't kept.
+  begin()
+  local ofDay = usedIn(counters, dayWindow)
+  adjust(counters, points, isAnswered, admission)
+  local text = textOf(counters)
+  keepCounters(hash, counters, text)
+  for name, ofPart in string.gmatch(ARGV[6], '&([^=]+)=([^&]*)') do
+    local admitted = countersFrom(ofPart)
+    local part = partOf(hash, name, counters, admitted[brief[1] and brief[1].at] ~= nil)
+    adjust(part, points, isAnswered, admitted)
+    call('HSET', hash, name, textOf(part))
+  end
+  local left = points - (usedIn(counters, dayWindow) - ofDay)
+  if left ~= 0 then keepPast(numberOf(admission, dayWindow), left) end
+  if not stored then keepFor(lifetime(counters, true)) end
+  return text
 end
 
 -- Writes the grants whose windows run; false if they are more than `most`.

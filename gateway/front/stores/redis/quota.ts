@@ -1,7 +1,7 @@
 import type { Ban, QuotaStore } from '../../limits/store.ts'
 import { answerOf } from './answer.ts'
 import { decisionsIn } from './decisions.ts'
-import { textOf } from '../../limits/counters-text.ts'
+import { countersFrom, textOf } from '../../limits/counters-text.ts'
 import { mostGrants } from '../../limits/grants.ts'
 import { pointsOn } from '../../limits/past-points.ts'
 import { mastersOf, scanned } from './scan.ts'
@@ -53,9 +53,12 @@ export function redisQuotas(options: RedisQuotaOptions): QuotaStore {
 
     decide,
 
-    async giveBack(quota, cost, admission, parts) {
-      const args = [cost, textOf(admission), packedParts(parts)]
-      await edit(hashOf(quota), time(), 'giveBack', ...args)
+    async adjust(quota, { points, isAnswered }, admission, parts) {
+      const args = [points, isAnswered ? 1 : 0, textOf(admission), packedParts(parts)]
+      const text = String(await edit(hashOf(quota), time(), 'adjust', ...args))
+      const counters = countersFrom(text.split(',').map(Number))
+      if (!counters) throw new Error('Redis gave no counters')
+      return counters
     },
 
     async reset(quota) {

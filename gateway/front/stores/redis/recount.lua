@@ -6,13 +6,13 @@ local function countedIn(counters, window)
 end
 
 local function backIn(counters, window)
-  return window.comesBack and counters[window.at + 2] or 0
+  return counters[window.at + 2] or 0
 end
 
 local function setMark(counters, window, number, counted, back)
   counters[window.at] = number - counters.day * window.inADay
   counters[window.at + 1] = counters.total - counted
-  if window.comesBack then counters[window.at + 2] = back end
+  counters[window.at + 2] = back
 end
 
 -- Writes other counts into the windows: `count` returns a window's number, what it counted, and what came back.

@@ -14,7 +14,8 @@ end
 local function keepCounters(hash, counters, text)
   if isBesideFormer then
     local former = format('%.0f,%.0f,%.0f,%.0f,%.0f,%.0f',
-      numberOf(counters, shortest), counters.total - counters[shortest.at + 1],
+      -- To a minute of format 1 no points come back.
+      numberOf(counters, shortest), usedIn(counters, shortest),
       numberOf(counters, dayWindow), counters.total - counters[dayWindow.at + 1],
       counters[dayWindow.at + 2], counters.generation)
     call('HSET', hash, 'c', former .. counters.mark, 'w', text)

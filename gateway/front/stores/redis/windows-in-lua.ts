@@ -28,6 +28,6 @@ function listOf(some: readonly Window[]): string {
 }
 
 function patternOf(some: readonly Window[]): string {
-  const marks = some.map(({ comesBack }) => `,(%-?%d+),(%-?%d+)${comesBack ? ',(%d+)' : ''}`)
+  const marks = some.map(() => ',(%-?%d+),(%-?%d+),(%d+)')
   return `^(%d+)(),(%d+),(%d+),(%d+)${marks.join('')}()(,?k?)$`
 }

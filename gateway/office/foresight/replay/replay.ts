@@ -1,13 +1,13 @@
 import type { Config, OwnPaths } from '../../../front/config/config.ts'
 import type { Key } from '../../../front/keys/key.ts'
 import { settingsAt } from '../../../front/keys/temporary.ts'
-import type { Counters } from '../../../front/limits/counters.ts'
+import { unanswered, type Counters } from '../../../front/limits/counters.ts'
 import { limitOf, recordedWith } from '../../../front/limits/limits.ts'
 import { byWindow, windows, type Window, type WindowName } from '../../../../shared/windows.ts'
 import { decisiveWindow } from '../../../front/limits/headers.ts'
 import { effectiveLimits } from '../../../front/limits/plan.ts'
 import {
-  giveBack,
+  adjust,
   newQuota,
   step,
   type Decision,
@@ -129,7 +129,7 @@ export class Replay {
     if (quota.back.length > 0) {
       const { state, back } = quota
       for (const { cost, admission } of back.filter(({ atMs }) => atMs <= nowMs))
-        giveBack(state, cost, admission)
+        adjust(state, unanswered(cost), { admission, nowMs })
       quota.back = back.filter(({ atMs }) => atMs > nowMs)
     }
     return quota
