@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import type { KeyView } from '../../gateway/front/keys/view.ts'
 import { startAdmin } from '../support/admin.ts'
 import { barsOf, go, looksWell, settled, startBrowser } from '../support/browser.ts'
+import { enterKey, startPages, visit } from '../support/portal-page.ts'
 import { until } from '../support/until.ts'
 
 const { test } = await startBrowser(t)
@@ -159,4 +160,52 @@ test('a key of an account is made with a cap, and keeps, changes and loses it', 
   await send.press('Enter')
   await until(async () => !(await factsOf(page)).includes('Cap'))
   t.equal((await batch())?.cap, undefined)
+})
+
+test('callers read which operations a plan limits, and how they stand in them and in their cap', async (t, open) => {
+  const nowMs = Date.now()
+  const { url, key, call } = await startPages(t, { more: plans, clock: () => nowMs })
+  const settings = { plan: 'busy', account: 'acme', cap: { perMonth: 9 } }
+  const { token, headers } = await key(settings)
+  await call('POST', '/v1/exports', undefined, headers)
+  const page = await visit(open, url)
+  const region = page.getByRole('region', { name: 'Plans', exact: true })
+  t.equal(
+    (await region.getByRole('columnheader').allInnerTexts()).join(' | '),
+    'Plan | a minute | a day | operations | only',
+  )
+  const row = region.getByRole('row', { name: /^busy / })
+  t.match(
+    await row.innerText(),
+    'exports (POST at /v1/exports, /v1/exports/*): 5 an hour, 20 a day\nwrites (POST, PUT): 30 a minute',
+  )
+  const about = await page.getByRole('region', { name: 'Plans and limits' }).innerText()
+  t.match(about, 'A request that a plan lists under operations has to fit into the limits there')
+  t.match(about, 'an hour at minute 0')
+  const refused = await page.getByRole('region', { name: 'When you are refused' }).innerText()
+  t.match(
+    refused,
+    'The second, the minute, the hour, or the day is used up: the message says which, and whether it is that of an operation, or of your key’s cap.',
+  )
+  t.notMatch(refused, /minute, hour/, 'a test key acts the windows of plans')
+  await enterKey(page, token)
+  t.strictSame(await barsOf(page), [
+    'This minute',
+    'Today',
+    'exports, this hour',
+    'exports, today',
+    'writes, this minute',
+    'Cap, this month',
+  ])
+  t.match(await page.locator('.bars').nth(1).innerText(), /exports, this hour: 1 of 5 used/)
+  t.match(await page.locator('.bars').last().innerText(), /Cap, this month: 1 of 9 used/)
+  await looksWell(t, page, 'operations-portal')
+
+  const plain = await startPages(t)
+  const without = await visit(open, plain.url)
+  t.equal(await without.getByRole('columnheader', { name: 'operations' }).count(), 0)
+  t.notMatch(await without.locator('main').innerText(), /an operation, or of|under operations/)
+  await enterKey(without, (await plain.key()).token)
+  t.strictSame(await barsOf(without), ['This minute', 'Today'])
+  await looksWell(t, without, 'operations-portal-none')
 })
