@@ -86,10 +86,20 @@ test('a key shows how it stands in its operations and its cap, and what they hav
   await page.getByText('hour of exports: 5 of 5 used').waitFor()
   await page.getByText('hour of the cap: 7 of 7 used').waitFor()
   await looksWell(t, page, 'operations-key')
+  const told = async (name: string): Promise<string> => {
+    await page.getByRole('button', { name, exact: true }).press('Enter')
+    const text = await page.getByRole('dialog').innerText()
+    await page.keyboard.press('Escape')
+    return text
+  }
+  t.match(await told('Grant more'), 'Operations and caps get none of them.')
+  t.match(await told('Reset the quota'), 'all of its windows, operations and caps begin anew.')
   const { key: other } = await gateway.key({ name: 'Plain' })
   await go(page, `callers/${other.id}`)
   t.strictSame(await barsOf(page), ['This minute', 'Today'])
   t.notMatch(await factsOf(page), /Cap|Months/)
+  t.notMatch(await told('Grant more'), /operations/)
+  t.match(await told('Reset the quota'), 'all of its windows begin anew.')
 })
 
 test('lists of refusals and an explained request name the operation, or the cap', async (t, open) => {
@@ -133,6 +143,9 @@ test('a key of an account is made with a cap, and keeps, changes and loses it', 
   await dialog.getByLabel('Test key').uncheck()
   await make.press('Enter')
   await dialog.getByText('Its token is shown this once').waitFor()
+  await dialog.getByRole('button', { name: 'Done' }).press('Enter')
+  await page.getByRole('button', { name: 'Make a key' }).press('Enter')
+  t.equal(await cap.count(), 0, 'the next key has no account yet')
   const batch = async () => {
     const keys = JSON.parse((await ask('GET', '/admin/keys?search=Batch')).text) as KeyView[]
     return keys[0]

@@ -27,8 +27,10 @@ export function MakeKey({ made }: { made: () => void }) {
     await run(async () => setKey(await ask<MadeKey>('POST', '/admin/keys', settings)))
   }
   const close = (): void => {
-    if (key) made()
+    if (!key) return
+    made()
     setKey(undefined)
+    setHasAccount(false)
   }
   return html`
     <button type="button" onClick=${() => dialog.current?.showModal()}>Make a key</button>
