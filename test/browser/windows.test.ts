@@ -1,17 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { startAdmin } from '../support/admin.ts'
-import {
-  axe,
-  go,
-  isNarrow,
-  picture,
-  saving,
-  settled,
-  startBrowser,
-  violations,
-} from '../support/browser.ts'
+import { barsOf, go, looksWell, saving, settled, startBrowser } from '../support/browser.ts'
 import { enterKey, startPages, visit } from '../support/portal-page.ts'
 import { until } from '../support/until.ts'
 
@@ -25,26 +16,6 @@ const plans = `plans:
 `
 
 const allPresent = ['This second', 'This minute', 'This hour', 'Today', 'This month']
-
-/** The windows of the bars on a page. */
-async function barsOf(page: Page): Promise<string[]> {
-  const bars = page.locator('.bars .bar')
-  await bars.first().waitFor()
-  return (await bars.allInnerTexts()).map((text) => text.split(':')[0] ?? '')
-}
-
-/** Looks at a page as it is, narrow and wide, light and dark. */
-async function looksWell(t: Test, page: Page, name: string): Promise<void> {
-  for (const width of [390, 1280]) {
-    await page.setViewportSize({ width, height: 900 })
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme })
-      await until(() => isNarrow(page))
-      t.strictSame(await violations(page), [], `${name} ${width} ${colorScheme}`)
-      await picture(page, `windows-${name}-${width}-${colorScheme}`)
-    }
-  }
-}
 
 test('a key shows the windows that limit it, and gets more of each', async (t, open) => {
   const { url, gateway } = await startAdmin(t, { more: plans })
@@ -62,8 +33,7 @@ test('a key shows the windows that limit it, and gets more of each', async (t, o
   t.strictSame(await barsOf(page), ['This minute', 'Today'])
   t.strictSame(await fields('Grant more'), ['More for today', 'More for this minute'])
   await page.keyboard.press('Escape')
-  await page.evaluate(axe)
-  await looksWell(t, page, 'key-of-two')
+  await looksWell(t, page, 'windows-key-of-two')
 
   await go(page, `callers/${wide.key.id}`)
   t.strictSame(await barsOf(page), allPresent)
@@ -80,11 +50,11 @@ test('a key shows the windows that limit it, and gets more of each', async (t, o
   t.strictSame(limits, ['A second', 'A minute', 'An hour', 'A day', 'A month'])
   await dialog.getByLabel('A month').fill('900')
   await dialog.getByLabel('A second').fill('unlimited')
-  await looksWell(t, page, 'change-key')
+  await looksWell(t, page, 'windows-change-key')
   await dialog.getByRole('button', { name: 'Change plan or limits' }).press('Enter')
   await page.locator('.facts').getByText('unlimited a second, 900 a month').waitFor()
   await until(async () => (await barsOf(page)).join() === allPresent.slice(1).join())
-  await looksWell(t, page, 'key-of-five')
+  await looksWell(t, page, 'windows-key-of-five')
 })
 
 test('lists have a column for a window where one of their keys or plans is limited', async (t, open) => {
@@ -96,8 +66,7 @@ test('lists have a column for a window where one of their keys or plans is limit
   const columns = async (): Promise<string> =>
     (await page.getByRole('columnheader').allInnerTexts()).join(' | ')
   t.match(await columns(), allPresent.join(' | '))
-  await page.evaluate(axe)
-  await looksWell(t, page, 'callers')
+  await looksWell(t, page, 'windows-callers')
   await page.getByRole('combobox', { name: /^Plan/ }).selectOption('free')
   await until(async () => !(await columns()).includes('This month'))
   t.match(await columns(), 'State | This minute | Today | Refused')
@@ -119,8 +88,7 @@ test('a key is made with limits of its own', async (t, open) => {
   await dialog.getByLabel('A minute').fill('10')
   await dialog.getByLabel('An hour').fill('70')
   await dialog.getByLabel('A day').fill('unlimited')
-  await page.evaluate(axe)
-  await looksWell(t, page, 'make-key')
+  await looksWell(t, page, 'windows-make-key')
   await dialog.getByRole('button', { name: 'Make it' }).press('Enter')
   await dialog.getByText('Its token is shown this once').waitFor()
   t.match(
@@ -139,14 +107,13 @@ test('a plan’s page tries a limit of any window', async (t, open) => {
   t.equal(await field('A month').inputValue(), 'unlimited')
   await field('A month').fill('500')
   t.match(await page.locator('.diff .added').innerText(), /perMonth: 500\b/)
-  await page.evaluate(axe)
-  await looksWell(t, page, 'plan-with-draft')
+  await looksWell(t, page, 'windows-plan-with-draft')
   await page.getByRole('button', { name: 'Save', exact: true }).press('Enter')
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).press('Enter')
   await page.getByText('Every gateway goes by it.').waitFor()
   t.match(readFileSync(file, 'utf8'), /free: \{ perMinute: 60, perDay: 1000, perMonth: 500 \}/)
   await go(page, 'plans/wide')
-  await looksWell(t, page, 'plan-of-five')
+  await looksWell(t, page, 'windows-plan-of-five')
 })
 
 test('a request that the hour refused tells of the hour', async (t, open) => {
@@ -186,8 +153,7 @@ test('callers are told of the windows of the plans in force, and of no others', 
   t.strictSame(await barsOf(page), ['This minute', 'Today'])
   await page.getByText('This key by day, the newest first').click()
   await page.getByText('3 rate_limit_exceeded (3 by the day)').waitFor()
-  await page.evaluate(axe)
-  await looksWell(t, page, 'portal-of-two')
+  await looksWell(t, page, 'windows-portal-of-two')
 
   const five = await startPages(t, { more: plans })
   const { token, headers } = await five.key({ plan: 'wide', limits: { perMonth: 6 } })
@@ -213,6 +179,5 @@ test('callers are told of the windows of the plans in force, and of no others', 
   await enterKey(other, token)
   t.strictSame(await barsOf(other), allPresent)
   await other.getByText('83 % of the month is used.').waitFor()
-  await other.evaluate(axe)
-  await looksWell(t, other, 'portal-of-five')
+  await looksWell(t, other, 'windows-portal-of-five')
 })

@@ -245,3 +245,24 @@ export async function violations(page: Page): Promise<string[]> {
 export function isNarrow(page: Page): Promise<boolean> {
   return page.evaluate<boolean>('document.scrollingElement.scrollWidth <= innerWidth')
 }
+
+/** Looks at a page as it is, narrow and wide, light and dark. */
+export async function looksWell(t: Test, page: Page, name: string): Promise<void> {
+  await page.evaluate(axe)
+  for (const width of [390, 1280]) {
+    await page.setViewportSize({ width, height: 900 })
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      await until(() => isNarrow(page))
+      t.strictSame(await violations(page), [], `${name} ${width} ${colorScheme}`)
+      await picture(page, `${name}-${width}-${colorScheme}`)
+    }
+  }
+}
+
+/** The names of the bars on a page. */
+export async function barsOf(page: Page): Promise<string[]> {
+  const bars = page.locator('.bars .bar')
+  await bars.first().waitFor()
+  return (await bars.allInnerTexts()).map((text) => text.split(':')[0] ?? '')
+}

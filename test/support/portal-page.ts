@@ -55,7 +55,7 @@ export async function visit(
 export async function enterKey(page: Page, token: string): Promise<void> {
   await page.getByLabel('Your API key').fill(token)
   await page.keyboard.press('Enter')
-  await page.getByText('This minute').waitFor()
+  await page.getByText(/^This minute/).waitFor()
 }
 
 /** Opens an operation by its method and path. */

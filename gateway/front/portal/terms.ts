@@ -1,9 +1,9 @@
 import type { Config, PortalSettings } from '../config/config.ts'
 import type { Deprecation } from '../config/deprecations.ts'
 import { keyPaths } from '../http/own-paths.ts'
-import { limitsView } from '../limits/limits.ts'
+import { limitedIn, limitsView } from '../limits/limits.ts'
 import { toldOfEnd } from '../limits/near.ts'
-import type { Plan } from '../limits/plan.ts'
+import type { Plan, PlanOperation } from '../limits/plan.ts'
 
 /**
  * The terms of the configuration in force, for anybody: plans, bans, costs and deprecations. Names of keys and accounts
@@ -35,11 +35,21 @@ export function termsOf(config: Config, { path, canRotate }: PortalSettings) {
 
 export type Terms = ReturnType<typeof termsOf>
 
-function planView({ name, limits, bans, methods, paths }: Plan) {
+function planView({ name, limits, bans, operations = [], methods, paths }: Plan) {
   return {
     name,
     limits: limits === 'custom' ? null : limitsView(limits),
     bans,
+    operations: operations.map(operationView),
+    methods: methods ?? null,
+    paths: paths ?? null,
+  }
+}
+
+function operationView({ name, limits, methods, paths }: PlanOperation) {
+  return {
+    name,
+    limits: Object.fromEntries(limitedIn(limits).map(({ window, limit }) => [window.limit, limit])),
     methods: methods ?? null,
     paths: paths ?? null,
   }

@@ -7,6 +7,7 @@ import type { FleetQuestions } from '../../front/fleet/questions.ts'
 import type { Member, MemberConfig } from '../../front/fleet/store.ts'
 import type { LiveCounts } from '../../front/counts/live-counts.ts'
 import type { RefusedKey, Refuser } from '../../front/counts/refused-keys.ts'
+import { holderOf } from '../../front/counts/use.ts'
 import { numbersOfRow } from '../../front/counts/sum-rows.ts'
 
 /** The kind of the question for live figures. */
@@ -121,6 +122,7 @@ function refusalView(refusal: KeptRefusal, gateway: string) {
     status,
     code: code ?? null,
     reason: why,
+    ...holderOf(refusal),
     window: isWindowName(reason) ? reason : null,
   }
 }

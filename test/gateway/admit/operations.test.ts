@@ -155,7 +155,7 @@ for (const store of ['one Redis', 'a Cluster'] as const) {
   })
 }
 
-t.test('explain, timeline, metrics and log name the operation, and the cap', async (t) => {
+t.test('explain, timeline, live, metrics and log name the operation, and the cap', async (t) => {
   const { log, output } = logged()
   const options = { clock: () => noon, more: free, routes: costly, log }
   const { gateway, ask, metrics } = await startAdmin(t, options)
@@ -193,12 +193,19 @@ t.test('explain, timeline, metrics and log name the operation, and the cap', asy
     'tollgate_refusals_total{plan="free",reason="rate_limit_exceeded",window="hour",operation="exports"} 1',
   )
   await gateway.app.front.flushCounts()
-  const { lines } = json(await ask('GET', `/admin/keys/${key.id}/timeline`)) as never as {
+  const { lines, sentence } = json(await ask('GET', `/admin/keys/${key.id}/timeline`)) as never as {
     lines: object[]
+    sentence: string
   }
+  t.match(sentence, / is refused until 2026-06-15 13:00:00Z .* 6 of its cap of 6 this hour[.,]/)
   t.match(lines, [
     { reason: 'hour', operation: undefined, cap: true, count: 5, limit: 6, used: 6 },
     { reason: 'hour', operation: 'exports', count: 1, limit: 5, used: 5 },
+  ])
+  const { refusals } = json(await ask('GET', '/admin/live')) as never as { refusals: object[] }
+  t.match(refusals.slice(0, 2), [
+    { reason: 'hour', operation: 'exports', cap: undefined },
+    { reason: 'hour', operation: undefined, cap: true },
   ])
   const standing = json(await ask('GET', `/admin/quota/${key.id}`))
   t.match(standing, {

@@ -73,13 +73,13 @@ t.test(
       usagePath: '/v1/usage',
       rotatePath: '/v1/key/rotate',
       plans: [
-        { name: 'free', limits: { perMinute: 60, perDay: 1000 }, bans: true },
+        { name: 'free', limits: { perMinute: 60, perDay: 1000 }, bans: true, operations: [] },
         { name: 'pro' },
         { name: 'enterprise', limits: null },
       ],
     })
     const more = `
-plans: { free: { perMinute: 7, perDay: unlimited } }
+plans: { free: { perMinute: 7, perDay: unlimited, operations: { exports: { methods: [GET], perHour: 5 } } } }
 ${portal.replace('rotate: on', 'rotate: off')}
 deprecations:
   - operation: GET /{any}
@@ -91,7 +91,14 @@ deprecations:
     await reload(gateway, more, '[ { path: /*, upstream: animals, cost: 3 } ]')
     t.match(await terms(), {
       rotatePath: null,
-      plans: [{ name: 'free', limits: { perMinute: 7, perDay: null } }],
+      plans: [
+        {
+          ...{ name: 'free', limits: { perMinute: 7, perDay: null } },
+          operations: [
+            { name: 'exports', limits: { perHour: 5 }, methods: ['GET', 'HEAD'], paths: null },
+          ],
+        },
+      ],
       routes: [{ path: '/*', cost: 3 }],
       deprecations: [
         { operation: 'GET /{any}', sunset: '2026-02-01T00:00:00.000Z', replacement: '/v2' },

@@ -2,10 +2,15 @@ import { count, until } from './format.ts'
 import { html, type Child } from './html.ts'
 
 /** A window of a quota. What it has used is more than its limit if that was lowered since. */
-type Window = Readonly<{ limit: number; remaining: number; reset: number; used?: number }>
+export type ShownWindow = Readonly<{
+  limit: number
+  remaining: number
+  reset: number
+  used?: number
+}>
 
 /** How much of a limit is used: a bar, and the same in words. `null`: no limit. */
-export function bar(name: string, window: Window | null): Child {
+export function bar(name: string, window: ShownWindow | null): Child {
   if (!window) return html`<div class="bar"><span>${name}: no limit</span></div>`
   const { limit, remaining, reset, used = limit - remaining } = window
   return html`

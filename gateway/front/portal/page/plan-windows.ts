@@ -1,11 +1,31 @@
-import { isLimited, windowsWhere, type PageWindow } from '../../http/page/windows.ts'
+import {
+  isLimited,
+  windowsWhere,
+  type LimitsByName,
+  type PageWindow,
+} from '../../http/page/windows.ts'
 import type { Terms } from '../terms.ts'
 
 /** The windows of the plans in force. */
 export function windowsIn({ plans }: Terms): readonly PageWindow[] {
+  return windowsOf(plans)
+}
+
+/** The windows of the plans in force and of their operations. */
+export function allWindowsIn({ plans }: Terms): readonly PageWindow[] {
+  return windowsOf([...plans, ...plans.flatMap(({ operations }) => operations)])
+}
+
+function windowsOf(
+  all: readonly Readonly<{ limits: LimitsByName | null }>[],
+): readonly PageWindow[] {
   return windowsWhere((window) =>
-    plans.some(({ limits }) => limits !== null && isLimited(limits, window)),
+    all.some(({ limits }) => limits !== null && isLimited(limits, window)),
   )
+}
+
+export function haveOperations({ plans }: Terms): boolean {
+  return plans.some(({ operations }) => operations.length > 0)
 }
 
 /** Such as "a minute begins at second 0, and a day at midnight". */

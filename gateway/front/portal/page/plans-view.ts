@@ -1,13 +1,15 @@
 import { count, duration } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
-import { capital, limitsText, limitText, type PageWindow } from '../../http/page/windows.ts'
-import { beginnings, oneOf, windowsIn } from './plan-windows.ts'
+import { requestsText } from '../../http/page/parts.ts'
+import { capital, limitsText, limitText } from '../../http/page/windows.ts'
+import { allWindowsIn, beginnings, haveOperations, oneOf, windowsIn } from './plan-windows.ts'
 import { line, prose } from './prose.ts'
 import type { Terms } from '../terms.ts'
 
 /** The plans in force. */
 export function plansView(terms: Terms): Child {
   const shown = windowsIn(terms)
+  const hasOperations = haveOperations(terms)
   return html`
     <section aria-labelledby="plans">
       <h2 id="plans" tabindex="-1">Plans and limits</h2>
@@ -17,36 +19,47 @@ export function plansView(terms: Terms): Child {
             <tr>
               <th scope="col">Plan</th>
               ${shown.map(({ each }) => html`<th scope="col" class="number">${each}</th>`)}
+              ${hasOperations && html`<th scope="col">operations</th>`}
               <th scope="col">only</th>
             </tr>
           </thead>
           <tbody>
             ${terms.plans.map(
-              ({ name, limits, methods, paths }) => html`
+              ({ name, limits, operations, ...requests }) => html`
                 <tr data-plan=${name}>
                   <th scope="row">${name}</th>
                   ${shown.map(
                     ({ limit }) =>
                       html`<td class="number">${limits ? limitText(limits[limit]) : 'agreed'}</td>`,
                   )}
-                  <td>
-                    ${[methods?.join(', '), paths?.join(', ')].filter(Boolean).join(' at ') || 'everything'}
-                  </td>
+                  ${hasOperations && html`<td>${operations.map(operationText)}</td>`}
+                  <td>${requestsText(requests) || 'everything'}</td>
                 </tr>
               `,
             )}
           </tbody>
         </table>
       </div>
-      <p>${aboutLimits(shown)}</p>
+      <p>${aboutLimits(terms)}</p>
     </section>
   `
 }
 
-function aboutLimits(shown: readonly PageWindow[]): string {
+/** An operation of a plan, with its requests and its limits. */
+function operationText({ name, limits, ...requests }: PlanOperation): Child {
+  return html`<div><b>${name}</b>${` (${requestsText(requests)}): ${limitsText(limits)}`}</div>`
+}
+
+type PlanOperation = Terms['plans'][number]['operations'][number]
+
+function aboutLimits(terms: Terms): string {
+  const operations = haveOperations(terms)
+    ? 'A request that a plan lists under operations has to fit into the limits there as well. '
+    : ''
   return (
-    'Limits are in points; a request costs one, unless its operation says more. ' +
-    `In UTC, ${beginnings(shown)}. Keys of one account share one quota. Asking how you stand costs nothing.`
+    `Limits are in points; a request costs one, unless its operation says more. ${operations}` +
+    `In UTC, ${beginnings(allWindowsIn(terms))}. Keys of one account share one quota; a key with a cap gets only a part of it. ` +
+    'Asking how you stand costs nothing.'
   )
 }
 
@@ -122,7 +135,7 @@ function refusals(terms: Terms): readonly (readonly [string, string])[] {
     ],
     [
       '`429 rate_limit_exceeded`',
-      `${capital(oneOf(windowsIn(terms)))} is used up: the message says which. Wait as many seconds as \`Retry-After\` says: you are let in then. The refused request cost nothing.${areBanned ? strike : ''}`,
+      `${capital(oneOf(allWindowsIn(terms)))} is used up: the message says which, and whether it is that of ${haveOperations(terms) ? 'an operation, or of ' : ''}your key’s cap. Wait as many seconds as \`Retry-After\` says: you are let in then. The refused request cost nothing.${areBanned ? strike : ''}`,
     ],
     [
       '`429 key_banned`',

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { bar } from '../../http/page/bar.ts'
 import { count, messageOf, plural, until } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
+import { partBars } from '../../http/page/parts.ts'
 import { windowsWhere } from '../../http/page/windows.ts'
 import { ask, noticeText } from './request.ts'
 import { RotateForm } from './rotate-form.ts'
@@ -81,7 +82,7 @@ function quotaView(standing: OwnStanding): Child {
     <div class="bars">
       ${shown.map(({ name, present }) => bar(present, standing[name] ?? null))}
     </div>
-    ${notice && html`<p>${noticeText(notice)}</p>`}
+    ${partBars(standing)} ${notice && html`<p>${noticeText(notice)}</p>`}
     ${
       strikesToBan !== null &&
       html`<p>

@@ -3,18 +3,24 @@ import { html, type Child } from '../../../front/http/page/html.ts'
 import { windows, type LimitsByName } from '../../../front/http/page/windows.ts'
 import { fieldText } from './controls.ts'
 
-/** A field for the limit of each window that a key may have of its own. */
-export function limitFields(limits: LimitsByName = {}): Child {
+/** The members of a key that are limits by windows, with the words above their fields. */
+const legends = {
+  limits: 'Limits, if not as the plan says: a number, or unlimited',
+  cap: 'Cap: the most that this key alone may use of its account',
+}
+
+/** A field for the limit of each window that a key may have of its own, or that its cap may have. */
+export function limitFields(of: keyof typeof legends, limits: LimitsByName = {}): Child {
   return html`
     <fieldset class="limits">
-      <legend>Limits, if not as the plan says: a number, or unlimited</legend>
+      <legend>${legends[of]}</legend>
       ${windows.map(
         ({ limit, heading }) => html`
           <label
             >${heading}
             <input
               class="short"
-              name=${limit}
+              name=${`${of}.${limit}`}
               defaultValue=${limits[limit] ?? ''}
               autocomplete="off"
             />
@@ -25,12 +31,20 @@ export function limitFields(limits: LimitsByName = {}): Child {
   `
 }
 
-/** The limits that a form has; `null` where its field is empty. What is no limit is sent as it is, and refused. */
+/**
+ * The limits in a form that differ from those before, as a member of what is sent; none of a form without their fields.
+ * `null` is for an empty field. What isn't a limit is sent as it is, and refused.
+ */
 export function limitsIn(
   form: FormData,
-): readonly (readonly [LimitName, number | string | null])[] {
-  return windows.map(({ limit }) => {
-    const text = fieldText(form, limit)
-    return [limit, text === '' ? null : /^\d+$/.test(text) ? Number(text) : text]
+  of: keyof typeof legends,
+  before: LimitsByName = {},
+): Partial<Record<typeof of, Readonly<Partial<Record<LimitName, number | string | null>>>>> {
+  const changed = windows.flatMap(({ limit }) => {
+    const name = `${of}.${limit}`
+    const text = fieldText(form, name)
+    const value = text === '' ? null : /^\d+$/.test(text) ? Number(text) : text
+    return form.has(name) && value !== (before[limit] ?? null) ? [[limit, value] as const] : []
   })
+  return changed.length > 0 ? { [of]: Object.fromEntries(changed) } : {}
 }

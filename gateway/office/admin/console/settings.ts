@@ -6,9 +6,12 @@ export type Plan = ReturnType<typeof plansIn>[number]
 
 /** The plans of a configuration; `custom`: each key brings its own limits. */
 export function plansIn({ plans }: Settings) {
-  return Object.entries(plans).map(([name, plan]) => {
-    return { name, limits: 'limits' in plan ? ('custom' as const) : plan, bans: shown(plan.bans) }
-  })
+  return Object.entries(plans).map(([name, plan]) => ({
+    name,
+    limits: 'limits' in plan ? ('custom' as const) : plan,
+    bans: shown(plan.bans),
+    operations: Object.entries(plan.operations ?? {}),
+  }))
 }
 
 /** The paths of the routes that lead to an upstream. */

@@ -16,10 +16,18 @@ export function standingSentence(details: KeyDetails, nowMs: number): string {
   const used = windows.flatMap((window) => {
     const state = standing[window.name]
     const when = window === dayWindow ? 'today' : `this ${window.name}`
-    return state ? [`${count(state.used)} of ${count(state.limit)} ${when}`] : []
+    const ofCap = standing.cap?.[window.name]
+    return [
+      ...(state ? [`${count(state.used)} of ${count(state.limit)} ${when}`] : []),
+      ...(ofCap
+        ? [`${count(ofCap.limit - ofCap.remaining)} of its cap of ${count(ofCap.limit)} ${when}`]
+        : []),
+    ]
   })
   const usage = used.length > 0 ? ` ${used.join(', ')}.` : ' It has no limits.'
-  const full = longestFirst.map(({ name }) => standing[name]).find((each) => each?.remaining === 0)
+  const full = longestFirst
+    .flatMap(({ name }) => [standing[name], standing.cap?.[name]])
+    .find((each) => each?.remaining === 0)
   return full
     ? `${whose} is refused until ${endText(full.reset * 1_000, nowMs)}.${usage}`
     : `${whose} is let in.${usage}`

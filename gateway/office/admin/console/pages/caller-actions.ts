@@ -10,7 +10,7 @@ type ActionsProps = { details: KeyDetails; session: Session; done: () => void }
 
 /** The actions that a role allows: each tells what will happen before it does. */
 export function Actions({ details, session, done }: ActionsProps) {
-  const { id, name, state, bannedUntil, account, test } = details
+  const { id, name, state, bannedUntil, account, test, standing } = details
   const path = `/admin/keys/${id}`
   const act = (method: string, target: string, body?: unknown) => async (): Promise<void> => {
     await ask(method, target, body)
@@ -20,6 +20,7 @@ export function Actions({ details, session, done }: ActionsProps) {
     account === undefined || test
       ? 'its own counters'
       : `the counters of the account ${account}, which its other keys share`
+  const others = standing.operations || standing.cap ? ', operations and caps' : ''
   const support: Action[] = [
     ...(bannedUntil === undefined
       ? []
@@ -32,7 +33,7 @@ export function Actions({ details, session, done }: ActionsProps) {
         ]),
     {
       label: 'Reset the quota',
-      consequence: `This empties ${whose}: all of its windows begin anew.`,
+      consequence: `This empties ${whose}: all of its windows${others} begin anew.`,
       act: act('POST', `/admin/quota/${id}/reset`),
     },
   ]

@@ -13,7 +13,7 @@ import type { KeyDetails } from '../../../operations/quota-desk.ts'
 export function factsOf(details: KeyDetails): Child {
   const { id, plan, account, note, createdAt, expiresAt, lastUsedAt, oldToken, standing } = details
   const only = [...(details.methods ?? []), ...(details.paths ?? []), ...(details.addresses ?? [])]
-  const { until, afterwards, limits } = details
+  const { until, afterwards, limits, cap = {} } = details
   const facts: readonly (readonly [string, Child])[] = [
     ['Id', html`<code>${id}</code>`],
     ['Plan', until === undefined ? plan : html`${plan} until ${time(until)}`],
@@ -28,6 +28,8 @@ export function factsOf(details: KeyDetails): Child {
         ? limitsText(limits ?? {})
         : html`${limitsText(limits)} until ${time(limits.until)}`,
     ],
+    ['Cap inside its account', limitsText(cap)],
+    ['Months begin on day', standing.monthFrom],
     [
       'Afterwards',
       afterwards && `${afterwards.plan} ${limitsText(afterwards.limits ?? {})}`.trim(),

@@ -5,6 +5,7 @@ import { html, type Child } from '../../../../front/http/page/html.ts'
 import { countIn, sumOfWindows, windowsWhere } from '../../../../front/http/page/windows.ts'
 import { refusedBy } from '../charts/outcomes.ts'
 import { table, time } from '../page-parts.ts'
+import { reasonText } from '../reason-text.ts'
 import type { Usage } from '../../../../front/counts/usage.ts'
 import type { TimelineLine } from '../../../operations/keys/timeline.ts'
 import { differences } from './changes.ts'
@@ -37,8 +38,9 @@ const lineColumns = [
     name: 'Why',
     cell: (line: TimelineLine) => {
       if (!('count' in line)) return html`by ${line.by} ${differences(line.before, line.after)}`
-      const { reason, limit, used } = line
-      return limit === null ? reason : `${reason}: ${count(used ?? 0)} of ${count(limit)} used`
+      const { limit, used } = line
+      const why = reasonText(line)
+      return limit === null ? why : `${why}: ${count(used ?? 0)} of ${count(limit)} used`
     },
   },
 ]

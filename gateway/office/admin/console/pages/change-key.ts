@@ -8,9 +8,9 @@ import { plansIn } from '../settings.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
 
-/** Changes the plan or the limits of a key, for good or until a time, and its note. */
+/** Changes the plan or the limits of a key, for good or until a time, its cap and its note. */
 export function ChangeKey({ details, done }: { details: KeyDetails; done: () => void }) {
-  const { id, name, plan, limits = {}, note = '' } = details
+  const { id, name, plan, account, test, limits, cap, note = '' } = details
   const config = useData<RunningConfig>('/admin/config')
   const plans = config.data ? plansIn(config.data.config) : []
   const submit = async (form: FormData): Promise<void> => {
@@ -28,7 +28,7 @@ export function ChangeKey({ details, done }: { details: KeyDetails; done: () => 
           ${plans.map((each) => html`<option value=${each.name} selected=${each.name === plan}>${each.name}</option>`)}
         </select>
       </label>
-      ${limitFields(limits)}
+      ${limitFields('limits', limits)} ${account !== undefined && !test && limitFields('cap', cap)}
       <label
         >Until this time in UTC, then as before; empty for good
         <input name="until" type="datetime-local" />
@@ -39,19 +39,15 @@ export function ChangeKey({ details, done }: { details: KeyDetails; done: () => 
 }
 
 /** The change of a key that a form asks for: an empty field takes a setting away, unchanged ones are left out. */
-function changeOf({ plan, limits = {}, note = '' }: KeyDetails, form: FormData): object {
-  const untilText = fieldText(form, 'until')
-  const until = untilText === '' ? {} : { until: `${untilText}Z` }
-  const changed = limitsIn(form).filter(([name, value]) => value !== (limits[name] ?? null))
-  const isOtherPlan = fieldText(form, 'plan') !== plan
+function changeOf({ plan, limits, cap, note = '' }: KeyDetails, form: FormData): object {
+  const [newPlan, newNote, until] = ['plan', 'note', 'until'].map((name) => fieldText(form, name))
   const change = {
-    ...(isOtherPlan ? { plan: fieldText(form, 'plan'), ...until } : {}),
-    ...(changed.length > 0 ? { limits: { ...Object.fromEntries(changed), ...until } } : {}),
-    ...(fieldText(form, 'note') === note ? {} : { note: fieldText(form, 'note') || null }),
+    ...(newPlan === plan ? {} : { plan: newPlan }),
+    ...limitsIn(form, 'limits', limits),
+    ...limitsIn(form, 'cap', cap),
+    ...(newNote === note ? {} : { note: newNote || null }),
+    ...(until === '' ? {} : { until: `${until}Z` }),
   }
   if (Object.keys(change).length === 0) throw new Error('Nothing is changed.')
-  if (untilText !== '' && !isOtherPlan && changed.length === 0) {
-    throw new Error('A plan or a limit can end at a time: change one of them, too.')
-  }
   return change
 }

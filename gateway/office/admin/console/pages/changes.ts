@@ -76,7 +76,7 @@ export function differences(before: unknown, after: unknown): Child {
 }
 
 function valueText(name: string, value: unknown): string {
-  if (name !== 'limits') return shown(value)
+  if (name !== 'limits' && name !== 'cap') return shown(value)
   const { until, ...limits } = membersOf(value)
   return `${limitsText(limits)}${until === undefined ? '' : ` until ${shown(until)}`}`
 }

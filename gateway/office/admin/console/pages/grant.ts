@@ -12,13 +12,14 @@ export function Grant({ details, done }: { details: KeyDetails; done: () => void
   if (limited.length === 0) return null
   const whose =
     account === undefined || test ? 'It' : `The account ${account}, with all of its keys,`
+  const others = standing.operations || standing.cap ? ' Operations and caps get none of them.' : ''
   const submit = async (form: FormData): Promise<void> => {
     await ask('POST', `/admin/quota/${id}/grant`, grantIn(form))
     done()
   }
   return html`<${FormDialog}
     label="Grant more"
-    consequence=${`${whose} gets these requests on top of the limit, on every gateway within a second, until their window ends.`}
+    consequence=${`${whose} gets these requests on top of the limit, on every gateway within a second, until their window ends.${others}`}
     submit=${submit}
     fields=${html`
       ${limited.map(

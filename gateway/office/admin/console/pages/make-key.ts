@@ -17,6 +17,7 @@ export function MakeKey({ made }: { made: () => void }) {
   const form = useRef<HTMLFormElement>(null)
   const config = useData<RunningConfig>('/admin/config')
   const [key, setKey] = useState<MadeKey>()
+  const [hasAccount, setHasAccount] = useState(false)
   const { isBusy, error, run } = useWork()
   const plans = config.data ? plansIn(config.data.config) : []
   const create = async (event: Event): Promise<void> => {
@@ -26,8 +27,10 @@ export function MakeKey({ made }: { made: () => void }) {
     await run(async () => setKey(await ask<MadeKey>('POST', '/admin/keys', settings)))
   }
   const close = (): void => {
-    if (key) made()
+    if (!key) return
+    made()
     setKey(undefined)
+    setHasAccount(false)
   }
   return html`
     <button type="button" onClick=${() => dialog.current?.showModal()}>Make a key</button>
@@ -48,12 +51,16 @@ export function MakeKey({ made }: { made: () => void }) {
                 </label>
                 <label
                   >Account, if several keys share one quota
-                  <input name="account" autocomplete="off"
+                  <input
+                    name="account"
+                    autocomplete="off"
+                    onInput=${(event: Event) => setHasAccount((event.target as HTMLInputElement).value.trim() !== '')}
                 /></label>
                 <details>
                   <summary>Limits of its own</summary>
-                  ${limitFields()}
+                  ${limitFields('limits')}
                 </details>
+                ${hasAccount && limitFields('cap')}
                 <label>Note <input name="note" autocomplete="off" /></label>
                 <label>
                   <input type="checkbox" name="test" /> Test key: lets its owner simulate refusals.
@@ -75,10 +82,10 @@ function settingsIn(form: FormData): object {
   const texts = ['name', 'plan', 'account', 'note'].map(
     (name) => [name, fieldText(form, name)] as const,
   )
-  const limits = limitsIn(form).filter(([, limit]) => limit !== null)
   return {
     ...Object.fromEntries(texts.filter(([, text]) => text !== '')),
-    ...(limits.length > 0 ? { limits: Object.fromEntries(limits) } : {}),
+    ...limitsIn(form, 'limits'),
+    ...limitsIn(form, 'cap'),
     ...(form.has('test') ? { test: true } : {}),
   }
 }

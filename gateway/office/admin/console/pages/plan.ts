@@ -16,6 +16,7 @@ import {
 import { aged, page, table } from '../page-parts.ts'
 import type { Curve, DayOfPlan, Distribution, PlanDemand } from '../../../foresight/demand.ts'
 import type { ShownLimits } from '../../../foresight/views.ts'
+import { PlanOperations } from './plan-operations.ts'
 import { PlanPreview, type ChangeLimit } from './plan-preview.ts'
 import { PlanShadow } from './plan-shadow.ts'
 
@@ -30,7 +31,8 @@ export function PlanPage({ name, session }: { name: string; session: Session }) 
       const { now, curves, byDay, quotas } = data
       if (typeof now === 'string') {
         return html`<p>Each key of this plan brings limits of its own: change them on its page.</p>
-          <p><a href="#/callers">Callers</a></p>`
+          <p><a href="#/callers">Callers</a></p>
+          <${PlanOperations} name=${name} />`
       }
       const change: ChangeLimit = ({ limit }, value) =>
         setDraft((before) => ({ ...before, [limit]: value }))
@@ -62,6 +64,7 @@ export function PlanPage({ name, session }: { name: string; session: Session }) 
           reset=${() => setDraft({})}
           session=${session}
         />
+        <${PlanOperations} name=${name} />
         <${PlanShadow} name=${name} session=${session} />
         ${daysOf(byDay, shown)}
       `

@@ -1,6 +1,11 @@
 import { useData } from '../data.ts'
-import { html } from '../../../../front/http/page/html.ts'
-import { isLimited, limitText, windowsWhere } from '../../../../front/http/page/windows.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
+import {
+  isLimited,
+  limitsText,
+  limitText,
+  windowsWhere,
+} from '../../../../front/http/page/windows.ts'
 import { aged, page, table, type Column } from '../page-parts.ts'
 import { plansIn, type Plan } from '../settings.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
@@ -23,6 +28,7 @@ export function Plans() {
                 html`<a href=${`#/plans/${encodeURIComponent(name)}`}>${name}</a>`,
             },
             ...limitColumns(plansIn(settings)),
+            ...operationColumn(plansIn(settings)),
             { name: 'Bans', cell: ({ bans }: Plan) => bans },
           ],
           plansIn(settings),
@@ -46,4 +52,12 @@ function limitColumns(plans: readonly Plan[]): readonly Column<Plan>[] {
     isNumber: true,
     cell: ({ limits }) => (limits === 'custom' ? 'of each key' : limitText(limits[limit])),
   }))
+}
+
+/** The operations of plans that have some. */
+function operationColumn(plans: readonly Plan[]): readonly Column<Plan>[] {
+  if (plans.every(({ operations }) => operations.length === 0)) return []
+  const cell = ({ operations }: Plan): Child =>
+    operations.map(([name, limits]) => html`<div>${`${name}: ${limitsText(limits)}`}</div>`)
+  return [{ name: 'Operations', cell }]
 }

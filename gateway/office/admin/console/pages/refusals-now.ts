@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { clock, count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { table } from '../page-parts.ts'
+import { reasonText } from '../reason-text.ts'
 import type { LatestRefusal, RefusedKeyFigures } from '../../../live/figures.ts'
 import type { Picture } from '../../../live/picture.ts'
 
@@ -63,7 +64,7 @@ export function Refusals({
   const rows = refusals
     .filter((each) => plan === undefined || each.plan === plan)
     .filter((each) => {
-      const text = Object.values(each).join(' ').toLowerCase()
+      const text = [...Object.values(each), reasonText(each)].join(' ').toLowerCase()
       return words.every((word) => text.includes(word))
     })
     .reverse()
@@ -112,6 +113,6 @@ const refusalColumns = [
     name: 'Code',
     cell: ({ status, code }: LatestRefusal) => `${status} ${code ?? 'of the backend'}`,
   },
-  { name: 'Why', cell: ({ reason }: LatestRefusal) => reason },
+  { name: 'Why', cell: reasonText },
   { name: 'Route', cell: ({ route }: LatestRefusal) => html`<code>${route}</code>` },
 ]

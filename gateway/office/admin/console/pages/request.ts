@@ -6,6 +6,7 @@ import { CopyButton } from '../../../../front/http/page/copy-button.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { capital, windows } from '../../../../front/http/page/windows.ts'
 import { aged, page, table, time } from '../page-parts.ts'
+import { reasonText } from '../reason-text.ts'
 import type { Explained, WindowView } from '../../../explain/explained.ts'
 import type { FoundRefusals } from '../../../explain/refusals-of.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
@@ -47,7 +48,7 @@ function answerOf(answer: Explained, session: Session): Child {
     ['Request', html`<code>${method} ${path}</code> (route ${route})`],
     ['When', time(answer.time)],
     ['Key', answer.key === null ? 'none' : keyLink(answer)],
-    ['Reason', answer.reason],
+    ['Reason', reasonText(answer)],
     ...windows.map(({ name }) => [capital(name), windowText(answer[name])] as const),
     ['Strikes', answer.strikes > 0 ? answer.strikes : ''],
     ['Banned until', bannedUntil === null ? '' : time(bannedUntil)],
