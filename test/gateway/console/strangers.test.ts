@@ -229,7 +229,7 @@ t.test('files have new paths when one of them changes, and a folder may be missi
   const digest = one.slice(0, 17)
   const shared = [
     ...['bar.js', 'common.css', 'copy-button.js', 'format.js', 'html.js', 'icon.svg'],
-    'windows.js',
+    ...['parts.js', 'windows.js'],
   ]
   const packages = ['preact.js', 'preact-hooks.js', 'htm.js'].map((name) => `vendor/${name}`)
   t.strictSame(
