@@ -61,7 +61,8 @@ export function modelContract(t: Test, tried: TriedStore, stories: number): void
             const runs = (grant: ModelGrant) => grantedBy(model, grant, now).length > 0
             model.grants = [...model.grants.filter(runs), { atMs: now, ...happens.points }]
           } else {
-            const { cost, limits } = happens
+            const { cost } = happens
+            const limits = cost > 0 ? happens.limits : withoutSecond(happens.limits)
             const seen = happens.knows && known ? { ...known.seen, bannedUntilMs: 0 } : undefined
             const decision = await ask(quota, { cost, limits, bans: rules, seen })
             same(decision, model, modelStep(model, cost, limits, now), { limits, now })
@@ -144,6 +145,11 @@ function grantedNow(m: Model, now: number): Partial<Record<LimitName, number>> {
     }
   }
   return sums
+}
+
+/** Whether a question of cost 0 begins a second isn't promised. */
+export function withoutSecond(limits: Limits): Limits {
+  return { ...limits, perSecond: undefined }
 }
 
 /** The rules of windows, grant, strike and ban, as short as they can be written. */

@@ -6,6 +6,7 @@ import type { Limits } from '../../gateway/front/limits/limits.ts'
 import { usedBy } from '../../gateway/front/limits/step.ts'
 import { dayMs, dayWindow, hourMs, windows } from '../../shared/windows.ts'
 import { counted } from '../support/counters.ts'
+import { withoutSecond } from './quota-model.ts'
 import { TroublesModel } from './troubles-model.ts'
 import { start, type TriedStore } from './tried-quotas.ts'
 
@@ -68,7 +69,8 @@ export function troublesContract(t: Test, tried: TriedStore, stories: number): v
               model.adjust(happens.adjustment, known.seen, now)
               t.equal(usedIn(counters, dayWindow) - model.used('day'), 0)
             } else {
-              const { cost, limits, tells, earlyMs } = happens
+              const { cost, tells, earlyMs } = happens
+              const limits = cost > 0 ? happens.limits : withoutSecond(happens.limits)
               const seen = happens.knows && known ? { ...known.seen, bannedUntilMs: 0 } : undefined
               const [minute, hour, day, month] = happens.owes
               if (tells === 'new' && known) {

@@ -142,8 +142,8 @@ decide = function(hash, ask, seen, stored, endOfExpected)
   local text = textOf(counters)
   local marked = conductChanged and counters.mark == ''
   if marked then counters.mark = ',k' end
-  -- A brief window counts from the first request on that it limits, admitted or not.
-  local changed = counted or healed or marked or isNewBrief
+  -- A brief window counts from the first request on that it limits, admitted or not. A question of cost 0 writes nothing.
+  local changed = counted or healed or marked or isNewBrief and cost > 0
   if changed then
     if isNewMonth then
       --include parts.lua
