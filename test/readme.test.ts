@@ -50,7 +50,7 @@ t.test('the page of plans tells every window, by examples that hold', (t) => {
   t.ok(examples.length > 2)
   for (const [, yaml = ''] of examples) {
     const base = {
-      plans: { free: { perMinute: 1, perDay: 1 } },
+      plans: { free: { perMinute: 60, perDay: 1000 } },
       upstreams: { api: { targets: ['http://127.0.0.1:1'] } },
       routes: [{ path: '/x', upstream: 'api' }],
     }

@@ -28,7 +28,7 @@ import { act } from './stages/7-act.ts'
 import { addRoutes, type RouteSettings } from './routes.ts'
 import { announce } from './stages/9-announce.ts'
 import { addressFinder, strangerRefuser } from './stranger.ts'
-import type { GuardedRoute, RequestRecord } from './request-record.ts'
+import { answeredCost, type GuardedRoute, type RequestRecord } from './request-record.ts'
 import type { Upstream } from './forwarding/upstream.ts'
 import type { Tracer } from './traces/tracer.ts'
 import type { UnderWay } from './forwarding/under-way.ts'
@@ -168,9 +168,11 @@ class Stages {
   }
 
   guardedRoute(settings: GuardedSettings): GuardedRoute {
-    const { label, cost, upstream = '', isFree = false, answer } = settings
-    const ended = this.#record.answersOf({ path: label, upstream, isFree })
-    return { label, cost, share: this.#opened.upstreams.get(upstream)?.share, ended, answer }
+    const { label, cost, answerCost, upstream = '', isFree = false, answer } = settings
+    const record = this.#record.answersOf({ path: label, upstream, isFree })
+    const ended = answerCost ? adjusting(this.#options.front, record) : record
+    const share = this.#opened.upstreams.get(upstream)?.share
+    return { label, cost, answerCost, share, ended, answer }
   }
 
   /** The stages of one route; `forward` answers instead of its handler, see routes.ts. */
@@ -194,6 +196,23 @@ class Stages {
       admit: admit({ quotas, asksOnly, banned: this.#record.banned }),
       act: isFree || routeOf ? undefined : act,
     }
+  }
+}
+
+/** Adjusts the points of a request to what its answer has told, before it is recorded. */
+function adjusting(
+  { quotas, meters }: Front,
+  record: GuardedRoute['ended'],
+): GuardedRoute['ended'] {
+  return (request, reply) => {
+    const { caller, standing } = request.tollgate ?? {}
+    const answered = request.tollgate && answeredCost(request.tollgate)
+    if (caller && standing && answered) {
+      meters.answerCosts.add(answered.outcome, '')
+      const points = answered.cost - standing.decision.cost
+      void quotas.adjust(caller.quota, standing.decision, { points, isAnswered: true })
+    }
+    record(request, reply)
   }
 }
 

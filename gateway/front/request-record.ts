@@ -6,6 +6,7 @@ import type { Caller } from './keys/caller.ts'
 import type { Standing } from './limits/headers.ts'
 import type { PartState } from './limits/parts.ts'
 import type { Terms } from './keys/terms.ts'
+import { costOf, type AnswerCost, type AnsweredCost, type ToldCost } from './limits/answer-cost.ts'
 import type { Trace } from './request-trace.ts'
 import type { FairShare, ShareTaken } from './http/fair-share.ts'
 
@@ -18,8 +19,10 @@ export type Answer = (request: FastifyRequest, reply: FastifyReply) => unknown
 export type GuardedRoute = Readonly<{
   /** Its path in the configuration, in logs and metrics. */
   label: string
-  /** The points that a request costs. */
+  /** The points that a request is admitted with. */
   cost: number
+  /** How its answer tells what it has cost; `undefined` where it costs what it was admitted with. */
+  answerCost?: AnswerCost | undefined
   /** The shares of its upstream; `undefined` without one. */
   share: FairShare | undefined
   /** Called for each request when its answer has ended or its caller has left. */
@@ -49,6 +52,10 @@ export class RequestRecord {
   refusal: Refusal | undefined = undefined
   /** The wish of a test key. A request with one counts nowhere. */
   act: Act | undefined = undefined
+  /** Whether its backend has answered: a WebSocket is no answer. */
+  isAnswered = false
+  /** What its answer tells of its cost: a trailer, if it is well formed, else a header. */
+  toldCost: ToldCost | undefined = undefined
   /** Whether its points were given back to the day, because it could not be answered. */
   isGivenBack = false
   /** Its trace, if it is sampled. */
@@ -102,6 +109,18 @@ export function outcomeOf(
   if (!standing) return 'gone'
   if (caller) return 'admitted'
   return method === 'OPTIONS' ? 'preflight' : 'open'
+}
+
+/** What a request has cost by its answer; `undefined` where it costs what it was admitted with. */
+export function answeredCost({
+  route,
+  standing,
+  toldCost,
+  isAnswered,
+  isGivenBack,
+}: RequestRecord): AnsweredCost | undefined {
+  if (!route.answerCost || !standing || !isAnswered || isGivenBack) return undefined
+  return costOf(toldCost, standing.decision.cost, route.answerCost)
 }
 
 /** Adds to a log line the milliseconds in the gateway before sending, and those until the backend's answer. */

@@ -4,6 +4,7 @@ import { inPieces, type Pieces } from '../../shared/pieces.ts'
 import type { Refusal } from '../../shared/refusal.ts'
 import { pathOf } from '../../shared/service.ts'
 import { nothingThere } from '../../shared/unknown-routes.ts'
+import type { AnswerCost } from './limits/answer-cost.ts'
 import type { Config, OwnPaths, Route } from './config/config.ts'
 import { methodsTaken } from './http/methods.ts'
 import { notAllowed } from './forwarding/refusals.ts'
@@ -23,6 +24,8 @@ import { forward, hidden, type ProxyRoute } from './stages/8-forward.ts'
 export type RouteSettings = Readonly<{
   label: string
   cost: number
+  /** How answers tell what their requests have cost. */
+  answerCost?: AnswerCost | undefined
   /** The upstream whose shares its requests take; `undefined` if it has none. */
   upstream?: string
   answer: Answer
@@ -116,9 +119,9 @@ function routesOf(
 ): PathRoutes {
   const byMethod = new Map<string, GuardedRoute>()
   for (const route of routes) {
-    const { path, cost, upstream, methods } = route
+    const { path, cost, answerCost, upstream, methods } = route
     const answer = forwarder(route, forwardingOf(route), prefix.length)
-    const guarded = guardedRoute({ label: path, cost, upstream, answer })
+    const guarded = guardedRoute({ label: path, cost, answerCost, upstream, answer })
     for (const method of methods) byMethod.set(method, guarded)
   }
   const [{ path, upstream } = { path: '', upstream: '' }] = routes

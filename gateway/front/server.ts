@@ -24,7 +24,7 @@ import { wouldRefuse } from './limits/shadow.ts'
 import { usedBy, type Decision } from './limits/step.ts'
 import { byLimit, shortest } from '../../shared/windows.ts'
 import { holderOf, windowRefusing } from './counts/use.ts'
-import { addTimes, outcomeOf, RequestRecord } from './request-record.ts'
+import { answeredCost, addTimes, outcomeOf, RequestRecord } from './request-record.ts'
 import { LogThrottle } from './http/log-throttle.ts'
 import { stalledMs } from './forwarding/target-attempt.ts'
 import { UnderWay } from './forwarding/under-way.ts'
@@ -246,19 +246,21 @@ function describe(line: LogLine, request: FastifyRequest): void {
   const shadow = record.terms?.shadow
   const windows = shadow && record.standing && wouldRefuse(shadow, record.standing.decision)
   if (windows && windows.length > 0) line['shadow'] = windows.join(' ')
-  if (caller && record.standing) addDecision(line, record.standing.decision, record.isGivenBack)
+  if (caller && record.standing) addDecision(line, record, record.standing.decision)
   if (target !== undefined) line['target'] = target
   addTimes(line, record, performance.now())
 }
 
 /** Adds when a request was decided, by the store's clock, and what isn't usual about it: `simulate` replays logs. */
-function addDecision(line: LogLine, decision: Decision, isGivenBack: boolean): void {
+function addDecision(line: LogLine, record: RequestRecord, decision: Decision): void {
   const { nowMs, cost, decidedBy } = decision
   line['decidedAt'] = nowMs
   line[`${shortest.name}Used`] = usedBy(decision, shortest)
   if (decidedBy !== 'store') line['decidedBy'] = decidedBy
-  if (cost !== 1) line['cost'] = cost
-  if (isGivenBack) line['givenBack'] = cost
+  const answered = answeredCost(record)
+  if (answered) Object.assign(line, { estimate: cost, cost: answered.cost })
+  else if (cost !== 1) line['cost'] = cost
+  if (record.isGivenBack) line['givenBack'] = cost
 }
 
 function malformedRefuser(front: Front, config: Config, trustedProxies: Ranges): Malformed {

@@ -1,5 +1,6 @@
 import type { CorsSettings } from '../http/cors.ts'
 import type { Deprecation } from './deprecations.ts'
+import type { AnswerCost } from '../limits/answer-cost.ts'
 import type { WhenUnreachable } from '../limits/offline-limiter.ts'
 import type { Limits } from '../limits/limits.ts'
 import type { Plan } from '../limits/plan.ts'
@@ -97,7 +98,10 @@ export type Route = Readonly<{
   /** An exact path, with `{name}` for any one segment, or with `/*` for everything below. */
   path: string
   upstream: string
+  /** The points that a request is admitted with. */
   cost: number
+  /** How its answer tells what it has cost; `undefined` where it costs what it was admitted with. */
+  answerCost: AnswerCost | undefined
   /** The methods that this route forwards. */
   methods: readonly string[]
   /** The prefix that replaces the fixed part of the path towards the backend, such as `/api/*`. */

@@ -54,6 +54,8 @@ export class Meters {
   readonly near = new Counts()
   /** By plan. */
   readonly bans = new Counts()
+  /** Answers of routes whose cost they tell, by outcome. */
+  readonly answerCosts = new Counts()
   /** By the code of the refusal. */
   readonly strangers = new Counts()
   /** By operation and plan. */

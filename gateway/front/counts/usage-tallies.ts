@@ -1,4 +1,5 @@
 import { countsOf, type DayCounts } from './caller-counts.ts'
+import { answeredCost } from '../request-record.ts'
 import type { Used } from './ended.ts'
 import type { RouteTallies } from './route-tallies.ts'
 import type { Tallies } from './tallies.ts'
@@ -36,7 +37,8 @@ function countPoints(
   counts: DayCounts,
   { more, less }: Pick<RouteTallies, 'more' | 'less'>,
 ): void {
-  const points = (record.isGivenBack ? 0 : standing.decision.cost) - 1
+  const cost = answeredCost(record)?.cost ?? standing.decision.cost
+  const points = (record.isGivenBack ? 0 : cost) - 1
   if (points === 0) return
   tallies.count(caller.id, counts, points > 0 ? more : less, false, Math.abs(points))
 }

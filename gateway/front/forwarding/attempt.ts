@@ -42,9 +42,11 @@ export type Failure = Readonly<{
   target: Target
 }>
 
-/** Hears from an attempt: one of the first three methods at most once, then `ended`. */
+/** Hears from an attempt: `answered`, `upgraded` or `failed` at most once, then `ended`. */
 export type AttemptListener = {
   answered(answer: BackendAnswer): void
+  /** The trailers of an answer, before its body ends. */
+  trailed?(trailers: IncomingHttpHeaders): void
   upgraded(headers: IncomingHttpHeaders, socket: Duplex, target: Target): void
   failed(failure: Failure): void
   /** The attempt is over: answered, failed, cancelled, or turned into a WebSocket. */

@@ -4,6 +4,7 @@ import { Readable, type Duplex } from 'node:stream'
 import { Refusal } from '../../../shared/refusal.ts'
 import { becomesWebSocket } from '../../../shared/node/upgrade.ts'
 import { signatureHeader, signatureRefused } from '../../../shared/signature.ts'
+import { costHeader, isWellFormed } from '../limits/answer-cost.ts'
 import { refuse, type RequestRecord } from '../request-record.ts'
 import type { RouteForwarding } from './forwarding.ts'
 import {
@@ -115,6 +116,8 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
       const why = 'the backend refuses signatures made with this GATEWAY_SECRET'
       return this.#giveUp(body, unsigned(), why)
     }
+    this.record.isAnswered = true
+    this.record.toldCost ??= answer.headers[costHeader]
     const headers = headersForCaller(answer.headers, status)
     if (headers instanceof Refusal) return this.#giveUp(body, headers, String(headers.cause))
     const { location } = headers
@@ -152,6 +155,11 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
       ms: answeredAtMs - sentAtMs,
       headersFor: (id) => this.#headers(undefined, id),
     })
+  }
+
+  trailed(trailers: IncomingHttpHeaders): void {
+    const told = trailers[costHeader]
+    if (told !== undefined && isWellFormed(told)) this.record.toldCost = told
   }
 
   upgraded(answered: IncomingHttpHeaders, backend: Duplex, target: Target): void {
@@ -216,6 +224,7 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
       const signed = { method, target: this.#target, callerId, plan, requestId, body: whole }
       headers.push(signatureHeader, sign(signed, clock()))
     }
+    if (this.forwarding.route.answerCost) headers.push('te', 'trailers')
     const length = body && raw.headers['content-length']
     if (length !== undefined) headers.push('content-length', length)
     return headers

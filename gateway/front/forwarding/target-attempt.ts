@@ -83,8 +83,9 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     else this.#gathered.wait(() => this.#handOn(controller))
   }
 
-  onResponseEnd(): void {
+  onResponseEnd(_controller?: Controller, trailers: IncomingHttpHeaders = {}): void {
     if (this.#state === 'over') return
+    this.#listener.trailed?.(trailers)
     if (this.#stream) {
       this.#handOn()
       this.#stream.push(null)

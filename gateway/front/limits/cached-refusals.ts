@@ -6,7 +6,10 @@ import type { BanRules } from './conduct.ts'
 import type { Decision, Seen } from './step.ts'
 import { endsAtMs, steadyWindows, type Window } from '../../../shared/windows.ts'
 
-/** The windows whose refusals hold until they end, because no points come back to them. */
+/** The longest that a full window is cached: an answer that has cost less than its estimate makes room in it. */
+const fullForMs = 1_000
+
+/** The windows whose refusals hold until they end, but for answers that cost less: no other points come back to them. */
 const finalWindows = steadyWindows.filter(({ comesBack }) => !comesBack)
 
 /** A key, which is banned by itself, and the quota that its requests use up. */
@@ -27,15 +30,15 @@ export type Now = Readonly<{ nowMs: number; lagMs: number }>
 
 /**
  * Caches the refusals that need no question to a remote store: a ban that runs, and a full minute (or another window to
- * which no points come back) of a plan without bans, where a refusal isn't a strike. Both hold until they end or an
- * operator ends them.
+ * which no points come back) of a plan without bans, where a refusal isn't a strike. A ban holds until it ends or an
+ * operator ends it, a full window for a second.
  */
 export class CachedRefusals {
   readonly #size: number
   /** By key. */
   #banEndsMs: BoundedMap<number>
-  /** The counters of quotas of which a final window is used up. */
-  #full: BoundedMap<Seen>
+  /** The counters of quotas of which a final window is used up, and the store's time then. */
+  #full: BoundedMap<Readonly<{ seen: Seen; nowMs: number }>>
 
   constructor(size: number) {
     this.#size = size
@@ -62,23 +65,23 @@ export class CachedRefusals {
   ): Decision | undefined {
     if (bans !== undefined || cost === 0) return undefined
     const full = this.#full.get(quota)
-    const window = full && fullWindow(full, limits)
+    const window = full && fullWindow(full.seen, limits)
     if (!window) return undefined
     const { nowMs, lagMs } = now()
-    const endMs = endsAtMs(window, numberOf(full, window))
-    return nowMs + lagMs < endMs ? refusal(full, nowMs, cost) : undefined
+    const endMs = Math.min(endsAtMs(window, numberOf(full.seen, window)), full.nowMs + fullForMs)
+    return nowMs + lagMs < endMs ? refusal(full.seen, nowMs, cost) : undefined
   }
 
   /** Caches a decision of the store, or of the offline limiter in its stead. */
   note(
     { id, quota }: Asker,
     { limits, bans }: DecisiveTerms,
-    { verdict, bannedUntilMs, seen, granted }: Decision,
+    { verdict, bannedUntilMs, seen, granted, nowMs }: Decision,
   ): void {
     if (verdict === 'banned') this.#banEndsMs.set(id, bannedUntilMs)
     // A refusal by limits with a grant isn't cached: the limits at hand would be others.
     else if (verdict === 'refused' && !bans && !granted && fullWindow(seen, limits))
-      this.#full.set(quota, seen)
+      this.#full.set(quota, { seen, nowMs })
   }
 
   banned(id: string, untilMs: number): void {

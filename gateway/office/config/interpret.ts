@@ -19,6 +19,7 @@ import { secretsIn } from '../notices/signature.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../../shared/units.ts'
 import { byLimit } from '../../../shared/windows.ts'
 import type { CompleteFile } from './defaults.ts'
+import { mostCost } from './settings/routes.ts'
 
 /** Reads files that the configuration names: certificates, and an OpenAPI document as JSON. */
 export type ReadFiles = Readonly<{
@@ -77,11 +78,19 @@ export function routesFrom(written: CompleteFile['routes']): Route[] {
   return written.map(({ path, upstream, cost, rewrite, bodyLimit }, i) => ({
     path,
     upstream,
-    cost,
+    ...costFrom(cost),
     methods: methods[i] ?? [],
     rewrite,
     bodyLimit: sizeFrom(bodyLimit) ?? 0,
   }))
+}
+
+function costFrom(
+  cost: CompleteFile['routes'][number]['cost'],
+): Pick<Route, 'cost' | 'answerCost'> {
+  if (typeof cost === 'number') return { cost, answerCost: undefined }
+  const { estimate, atMost = Math.min(mostCost, estimate * 10) } = cost
+  return { cost: estimate, answerCost: { atMost } }
 }
 
 /** The plans of a file, by name. */

@@ -1,6 +1,7 @@
 import { steadyWindows, windows, type Window } from '../../../../shared/windows.ts'
 import type { RefusalCode } from '../../../../shared/refusal.ts'
 import type { Config } from '../../../front/config/config.ts'
+import { costOutcomes } from '../../../front/limits/answer-cost.ts'
 import { isLimited, type Limits } from '../../../front/limits/limits.ts'
 import { noPlan } from '../../../front/counts/labels.ts'
 
@@ -51,6 +52,8 @@ export const beginnings = {
           .map(({ name }): Labels => [plan, name]),
       ),
     ),
+  answerCosts: ({ routes }: Config) =>
+    routes.some(({ answerCost }) => answerCost) ? costOutcomes.map((outcome) => [outcome]) : [],
   shadows: ({ plans }: Config) =>
     bounded(
       [...plans.values()].flatMap(({ name: plan, shadow }) =>

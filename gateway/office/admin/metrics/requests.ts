@@ -43,6 +43,12 @@ export function addRequests(registry: Registry, gateway: OperatedGateway): void 
     begins: () => beginnings.near(gateway.config),
     read: () => counts(meters.near),
   })
+  counter(registry, 'tollgate_answer_costs_total', {
+    help: 'Answers of routes whose cost they tell: told, missing, malformed, or capped at the most that the route allows',
+    labels: ['outcome'],
+    begins: () => beginnings.answerCosts(gateway.config),
+    read: () => counts(meters.answerCosts),
+  })
   counter(registry, 'tollgate_shadow_refusals_total', {
     help: 'Requests that were let in and that the shadow of their plan would have refused, by window',
     labels: ['plan', 'window'],

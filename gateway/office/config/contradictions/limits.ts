@@ -74,8 +74,12 @@ export function* costRemarks(file: Section, quote: Quote): Generator<Remark> {
   }))
   if (plans.length === 0) return
   for (const [i, route] of list(file['routes']).entries()) {
-    const { cost } = section(route)
+    const { cost: written } = section(route)
+    const { estimate: cost = written, atMost } = section(written)
     if (typeof cost !== 'number') continue
+    if (typeof atMost === 'number' && atMost < cost) {
+      yield mistake(['routes', i, 'cost', 'atMost'], `is less than the estimate of ${cost}`)
+    }
     const poor = plans.filter(({ points }) => points < cost)
     const plansText = poor.map(({ name, window }) => {
       return `${name} has ${quote(['plans', name, window.limit])} ${window.each}`

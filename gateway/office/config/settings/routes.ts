@@ -14,7 +14,22 @@ import {
 } from './values.ts'
 
 /** The points that a request costs. */
-const cost = whole(0, 1_000_000, 'a whole number from 0 to 1000000')
+export const mostCost = 1_000_000
+const cost = whole(0, mostCost, 'a whole number from 0 to 1000000')
+const answerCost = section({
+  estimate: required(
+    whole(1, mostCost, 'a whole number from 1 to 1000000'),
+    'The points that a request is counted with until its answer has told its cost.',
+  ),
+  from: required(
+    Type.Enum(['answer'], { expected: 'answer' }),
+    'Where the cost is told: `answer` is the header or trailer `X-Gateway-Cost` of the backend.',
+  ),
+  atMost: optional(
+    whole(1, mostCost, 'a whole number from 1 to 1000000'),
+    'The most points that a request costs, whatever the answer tells; ten times the estimate by default.',
+  ),
+})
 const size = readBy(sizeFrom, sizePattern, 'a size such as 64KiB or 1MiB')
 const operation = spelled(operationPattern, 'a method and a path, such as GET /v1/pets/{petId}')
 // It goes into a `Link` header, in which an angle bracket would end it.
@@ -29,7 +44,13 @@ export const routes = Type.Array(
       'The path of a request: exact, with {name} for any one segment, or with /* for everything below.',
     ),
     upstream: required(text, 'The name of the upstream.'),
-    cost: optional(cost, 'The points that a request costs; 0 is free.', 1),
+    cost: optional(
+      Type.Union([cost, answerCost], {
+        expected: 'a whole number from 0 to 1000000, or { estimate: ..., from: answer }',
+      }),
+      'The points that a request costs; 0 is free.',
+      1,
+    ),
     methods: optional(
       methods,
       'The methods to forward. Without it: those of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS that no other entry of the path names.',

@@ -1,0 +1,33 @@
+/** The header or trailer by which a backend tells what a request has cost. */
+export const costHeader = 'x-gateway-cost'
+
+/** What an answer may tell that its request has cost. */
+export type AnswerCost = Readonly<{
+  /** The most points. */
+  atMost: number
+}>
+
+/** A header's value as Node and undici give it. */
+export type ToldCost = string | string[]
+
+/** `told`, or why a request costs something else: nothing was told, nonsense, or more than the route allows. */
+export const costOutcomes = ['told', 'missing', 'malformed', 'capped'] as const
+
+export type AnsweredCost = Readonly<{ cost: number; outcome: (typeof costOutcomes)[number] }>
+
+/** What a request has cost by what its answer tells; the estimate stands where that tells nothing. */
+export function costOf(
+  told: ToldCost | undefined,
+  estimate: number,
+  { atMost }: AnswerCost,
+): AnsweredCost {
+  if (told === undefined) return { cost: estimate, outcome: 'missing' }
+  if (!isWellFormed(told)) return { cost: estimate, outcome: 'malformed' }
+  const cost = Number(told)
+  return cost > atMost ? { cost: atMost, outcome: 'capped' } : { cost, outcome: 'told' }
+}
+
+/** Whether a value is one number of up to ten digits. */
+export function isWellFormed(told: ToldCost): boolean {
+  return typeof told === 'string' && /^\d{1,10}$/.test(told)
+}
