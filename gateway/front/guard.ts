@@ -18,6 +18,7 @@ import { forwardTo } from './forwarding/route-forwarding.ts'
 import { ownAnswers } from './portal/endpoints.ts'
 import { guardRoutes, settingsOf } from './guarded-routes.ts'
 import { corsFrom, type Cors } from './http/cors.ts'
+import { costTerms } from './limits/answer-cost.ts'
 import { follow } from './stages/1-follow.ts'
 import { preflight } from './stages/3-preflight.ts'
 import { screen } from './stages/2-screen.ts'
@@ -170,7 +171,9 @@ class Stages {
   guardedRoute(settings: GuardedSettings): GuardedRoute {
     const { label, cost, answerCost, upstream = '', isFree = false, answer } = settings
     const record = this.#record.answersOf({ path: label, upstream, isFree })
-    const ended = answerCost ? adjusting(this.#options.front, record) : record
+    const { front } = this.#options
+    if (answerCost) front.quotas.expectAdjustments()
+    const ended = answerCost ? adjusting(front, record) : record
     const share = this.#opened.upstreams.get(upstream)?.share
     return { label, cost, answerCost, share, ended, answer }
   }
@@ -182,7 +185,7 @@ class Stages {
     const { underWay } = this.#options
     const asksOnly = tollgate === 'quota'
     const isFree = asksOnly || tollgate === 'open'
-    const find = routeOf ?? always(this.guardedRoute({ label, cost, isFree }))
+    const find = routeOf ?? always(this.guardedRoute({ label, ...costTerms(cost), isFree }))
     const anyway = {
       follow: follow({ routeOf: find, underWay, tracer: this.#opened.tracer }),
       ...this.#shared,

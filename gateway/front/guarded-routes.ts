@@ -12,6 +12,7 @@ import { Refusal } from '../../shared/refusal.ts'
 import { logOf } from '../../shared/request-log.ts'
 import { answer } from '../../shared/service.ts'
 import { noRoute } from './counts/labels.ts'
+import { mostCost, type CostSetting } from './limits/answer-cost.ts'
 
 /** A route that asks to be guarded, its URL, and the scope in which it was declared. */
 type Asking = Readonly<{ scope: FastifyInstance; route: RouteOptions; url: string }>
@@ -136,8 +137,10 @@ export function settingsOf({ config = {}, method, url }: RouteOptions): FastifyC
   const { cost = 1, tollgate } = config
   const name = `${[method].flat().join(', ')} ${url}`
   const text = (value: unknown): string => JSON.stringify(value) ?? String(value)
-  if (!Number.isSafeInteger(cost) || cost < 0) {
-    throw new Error(`${name}: config.cost must be a whole number from 0 on, got ${text(cost)}`)
+  if (!isCost(cost)) {
+    throw new Error(
+      `${name}: config.cost must be a whole number from 0 on, or { estimate, from: 'answer', atMost }, got ${text(cost)}`,
+    )
   }
   if (tollgate !== true && tollgate !== 'quota' && tollgate !== 'open') {
     throw new Error(
@@ -145,6 +148,17 @@ export function settingsOf({ config = {}, method, url }: RouteOptions): FastifyC
     )
   }
   return config
+}
+
+/** Whether a value is a cost: TypeScript checks it, other apps don't. */
+function isCost(value: unknown): value is CostSetting {
+  if (typeof value !== 'object' || value === null) return isPoints(value, 0)
+  const { estimate, from, atMost = mostCost }: Record<string, unknown> = { ...value }
+  return isPoints(estimate, 1) && from === 'answer' && isPoints(atMost, estimate)
+}
+
+function isPoints(value: unknown, least: number): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= least
 }
 
 /** The root app of a scope: each scope's prototype is the scope around it. */

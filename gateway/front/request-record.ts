@@ -78,6 +78,20 @@ export class RequestRecord {
   constructor(route: GuardedRoute) {
     this.route = route
   }
+
+  /** Tells what the request has cost, by the handler of an app's own route. The last call before its end counts. */
+  settle(points: number): void {
+    const { answerCost, answer: forwards } = this.route
+    if (!answerCost || forwards) {
+      throw new Error(
+        "settle is for routes of an app's own whose config.cost is { estimate, from: 'answer', atMost }",
+      )
+    }
+    if (!Number.isSafeInteger(points) || points < 0) {
+      throw new Error(`settle takes a whole number of points from 0 on, got ${points}`)
+    }
+    if (!this.hasEnded) this.toldCost = String(Math.min(points, answerCost.atMost + 1))
+  }
 }
 
 declare module 'fastify' {
@@ -118,8 +132,12 @@ export function answeredCost({
   toldCost,
   isAnswered,
   isGivenBack,
+  refusal,
 }: RequestRecord): AnsweredCost | undefined {
-  if (!route.answerCost || !standing || !isAnswered || isGivenBack) return undefined
+  if (!route.answerCost || standing?.decision.verdict !== 'admitted' || isGivenBack)
+    return undefined
+  // Of an app's own route the handler tells it, and no backend is asked.
+  if (!isAnswered && (route.answer || refusal)) return undefined
   return costOf(toldCost, standing.decision.cost, route.answerCost)
 }
 

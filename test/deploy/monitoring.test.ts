@@ -69,6 +69,9 @@ async function startPlace(t: Test): Promise<Place> {
   const receiver = await start()
   const text = configFor('', `redis: "${redis.url}", timeout: 300ms`, {
     targets: `[ "${first.url}", "${second.url}" ]`,
+    routes:
+      '[ { path: /v1/*, upstream: animals }, ' +
+      '{ path: /v1/ask, upstream: animals, cost: { estimate: 1, from: answer } } ]',
     upstreamMore:
       'health: { path: /healthz, every: 100ms, unhealthyAfter: 1 }, ' +
       `swap: { to: [ "${next.url}" ], steps: [50], every: 1h, back: { after: 1000 } }`,

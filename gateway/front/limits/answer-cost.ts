@@ -7,6 +7,22 @@ export type AnswerCost = Readonly<{
   atMost: number
 }>
 
+/** A cost as routes are given it: points, or an estimate and where the answer tells them. */
+export type CostSetting =
+  number | Readonly<{ estimate: number; from: 'answer'; atMost?: number | undefined }>
+
+/** The most points that a request may cost. */
+export const mostCost = 1_000_000
+
+/** The points that requests are admitted with, and how their answers tell what they have cost. */
+export function costTerms(
+  setting: CostSetting,
+): Readonly<{ cost: number; answerCost: AnswerCost | undefined }> {
+  if (typeof setting === 'number') return { cost: setting, answerCost: undefined }
+  const { estimate, atMost = Math.min(mostCost, estimate * 10) } = setting
+  return { cost: estimate, answerCost: { atMost } }
+}
+
 /** A header's value as Node and undici give it. */
 export type ToldCost = string | string[]
 

@@ -6,8 +6,8 @@ import type { BanRules } from './conduct.ts'
 import type { Decision, Seen } from './step.ts'
 import { endsAtMs, steadyWindows, type Window } from '../../../shared/windows.ts'
 
-/** The longest that a full window is cached: an answer that has cost less than its estimate makes room in it. */
-const fullForMs = 1_000
+/** The longest that a full window is cached where an answer that has cost less than its estimate makes room in it. */
+const adjustedForMs = 1_000
 
 /** The windows whose refusals hold until they end, but for answers that cost less: no other points come back to them. */
 const finalWindows = steadyWindows.filter(({ comesBack }) => !comesBack)
@@ -31,10 +31,12 @@ export type Now = Readonly<{ nowMs: number; lagMs: number }>
 /**
  * Caches the refusals that need no question to a remote store: a ban that runs, and a full minute (or another window to
  * which no points come back) of a plan without bans, where a refusal isn't a strike. A ban holds until it ends or an
- * operator ends it, a full window for a second.
+ * operator ends it, a full window until its end, or for a second where answers tell costs.
  */
 export class CachedRefusals {
   readonly #size: number
+  /** Whether answers tell what their requests have cost, on this gateway or another one. */
+  isAdjusted = false
   /** By key. */
   #banEndsMs: BoundedMap<number>
   /** The counters of quotas of which a final window is used up, and the store's time then. */
@@ -68,7 +70,8 @@ export class CachedRefusals {
     const window = full && fullWindow(full.seen, limits)
     if (!window) return undefined
     const { nowMs, lagMs } = now()
-    const endMs = Math.min(endsAtMs(window, numberOf(full.seen, window)), full.nowMs + fullForMs)
+    const forMs = this.isAdjusted ? adjustedForMs : Infinity
+    const endMs = Math.min(endsAtMs(window, numberOf(full.seen, window)), full.nowMs + forMs)
     return nowMs + lagMs < endMs ? refusal(full.seen, nowMs, cost) : undefined
   }
 

@@ -142,6 +142,11 @@ export class Quotas {
     return !(decision instanceof Promise) && decision.verdict === 'banned'
   }
 
+  /** Some routes go by what answers tell: full windows may have room again before they end. */
+  expectAdjustments(): void {
+    this.#cachedRefusals.isAdjusted = true
+  }
+
   /** Gives the points of a request back to its windows, because the request could not be answered. */
   giveBack(quota: string, decision: Decision): Promise<void> {
     return this.adjust(quota, decision, unanswered(decision.cost))

@@ -4,6 +4,7 @@ import { limitOf } from '../../front/limits/limits.ts'
 import type { Plan, PlanOperation } from '../../front/limits/plan.ts'
 import { limitFrom, limitsFrom } from '../../front/limits/limit-settings.ts'
 import { shadowOf } from '../../front/limits/shadow.ts'
+import { costTerms } from '../../front/limits/answer-cost.ts'
 import type { BanRules } from '../../front/limits/conduct.ts'
 import type {
   Config,
@@ -19,7 +20,6 @@ import { secretsIn } from '../notices/signature.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../../shared/units.ts'
 import { byLimit } from '../../../shared/windows.ts'
 import type { CompleteFile } from './defaults.ts'
-import { mostCost } from './settings/routes.ts'
 
 /** Reads files that the configuration names: certificates, and an OpenAPI document as JSON. */
 export type ReadFiles = Readonly<{
@@ -78,19 +78,11 @@ export function routesFrom(written: CompleteFile['routes']): Route[] {
   return written.map(({ path, upstream, cost, rewrite, bodyLimit }, i) => ({
     path,
     upstream,
-    ...costFrom(cost),
+    ...costTerms(cost),
     methods: methods[i] ?? [],
     rewrite,
     bodyLimit: sizeFrom(bodyLimit) ?? 0,
   }))
-}
-
-function costFrom(
-  cost: CompleteFile['routes'][number]['cost'],
-): Pick<Route, 'cost' | 'answerCost'> {
-  if (typeof cost === 'number') return { cost, answerCost: undefined }
-  const { estimate, atMost = Math.min(mostCost, estimate * 10) } = cost
-  return { cost: estimate, answerCost: { atMost } }
 }
 
 /** The plans of a file, by name. */

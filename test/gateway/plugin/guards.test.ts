@@ -259,3 +259,36 @@ t.test('in CommonJS, and where it is imported after the app was made', async (t)
   const output = execFileSync(...command, { env, encoding: 'utf8', stdio: 'pipe' })
   t.equal(output, '500 500 401 500 200\n401 401 401 500 200\n', 'first late, then early')
 })
+
+t.test('a handler tells what its request has cost', async (t) => {
+  const cost = { estimate: 10, from: 'answer', atMost: 20 } as const
+  const { app, key } = await startApp(t, async (app, options) => {
+    await app.register(tollgate, options)
+    app.get('/ask/:points', { config: { tollgate: true, cost } }, ({ tollgate, params }) => {
+      const { points } = params as { points: string }
+      if (points !== 'nothing') tollgate?.settle(1)
+      if (points !== 'nothing') tollgate?.settle(Number(points))
+      return 'ok'
+    })
+    app.get('/mine', mine, ({ tollgate }) => tollgate?.settle(1))
+  })
+  const { headers } = await key()
+  const left = async () => {
+    const { text } = { text: (await app.inject({ url: '/v1/quota', headers })).body }
+    return (json(text)['day'] as { remaining: number }).remaining
+  }
+  for (const [points, sum] of [
+    ['3', 3],
+    ['nothing', 13],
+    ['0', 13],
+    ['9999', 33],
+  ] as const) {
+    t.equal((await app.inject({ url: `/ask/${points}`, headers })).statusCode, 200)
+    t.equal(await left(), 1_000 - sum, points)
+  }
+  t.equal((await app.inject({ url: '/ask/1.5', headers })).statusCode, 500)
+  t.match(
+    (await app.inject({ url: '/mine', headers })).body,
+    /settle is for routes of an app's own/,
+  )
+})

@@ -81,11 +81,15 @@ t.test('what it is given wrong keeps the app from starting, with a sentence', as
     ['2', '"2"'],
     [1.5, '1.5'],
     [NaN, 'null'],
+    [{ estimate: 0, from: 'answer' }, '{"estimate":0,"from":"answer"}'],
+    [{ estimate: 5, from: 'body' }, '{"estimate":5,"from":"body"}'],
+    [{ estimate: 5, from: 'answer', atMost: 4 }, '{"estimate":5,"from":"answer","atMost":4}'],
   ] as const) {
     await refused(
       { config },
-      new RegExp(`GET /dear: config.cost must be a whole number from 0 on, got ${found}$`),
-      (app) => app.get('/dear', { config: { tollgate: true, cost: cost as number } }, serve),
+      new RegExp(`GET /dear: config.cost must be a whole number from 0 on, or .*, got ${found}$`),
+      (app) =>
+        app.get('/dear', { config: { tollgate: true, cost: cost as unknown as number } }, serve),
     )
   }
 })

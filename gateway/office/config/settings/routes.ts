@@ -1,5 +1,6 @@
 import { Type } from '../../../../shared/schema.ts'
 import { sizeFrom, sizePattern } from '../../../../shared/units.ts'
+import { mostCost } from '../../../front/limits/answer-cost.ts'
 import { optional, required, section } from './setting.ts'
 import {
   instant,
@@ -14,7 +15,6 @@ import {
 } from './values.ts'
 
 /** The points that a request costs. */
-export const mostCost = 1_000_000
 const cost = whole(0, mostCost, 'a whole number from 0 to 1000000')
 const answerCost = section({
   estimate: required(
