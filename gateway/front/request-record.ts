@@ -133,9 +133,10 @@ export function answeredCost({
   isAnswered,
   isGivenBack,
   refusal,
+  act,
 }: RequestRecord): AnsweredCost | undefined {
-  if (!route.answerCost || standing?.decision.verdict !== 'admitted' || isGivenBack)
-    return undefined
+  if (!route.answerCost || standing?.decision.verdict !== 'admitted') return undefined
+  if (isGivenBack || act) return undefined
   // Of an app's own route the handler tells it, and no backend is asked.
   if (!isAnswered && (route.answer || refusal)) return undefined
   return costOf(toldCost, standing.decision.cost, route.answerCost)
