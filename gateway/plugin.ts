@@ -16,7 +16,6 @@ import { nearest } from '../shared/near.ts'
 import type { ConfigFile } from './office/config/file.ts'
 import { openWings } from './wings.ts'
 import { guard } from './front/guard.ts'
-import type { CostSetting } from './front/limits/answer-cost.ts'
 import type { GuardedRoute } from './front/request-record.ts'
 import type { Stores } from './front/stores/stores.ts'
 
@@ -33,7 +32,7 @@ declare module 'fastify' {
      * The points that a request to a guarded route costs: 1 by default; 0 for a route without limits. With `from: 'answer'`
      * the handler tells them by `request.tollgate.settle(points)`, and until then the estimate counts.
      */
-    cost?: CostSetting
+    cost?: number | Readonly<{ estimate: number; from: 'answer'; atMost?: number | undefined }>
     /** The name of a guarded route in logs and metrics: its URL by default. */
     label?: string
     /** The route of the configuration that a request takes, for a route of the app through which many of them come. */

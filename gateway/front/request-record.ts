@@ -56,6 +56,8 @@ export class RequestRecord {
   isAnswered = false
   /** What its answer tells of its cost: a trailer, if it is well formed, else a header. */
   toldCost: ToldCost | undefined = undefined
+  /** What its answer tells of it in its body, where its route goes by that. */
+  bodyCost: { add(piece: Buffer): void; readonly told: string | undefined } | undefined = undefined
   /** Whether its points were given back to the day, because it could not be answered. */
   isGivenBack = false
   /** Its trace, if it is sampled. */
@@ -130,6 +132,7 @@ export function answeredCost({
   route,
   standing,
   toldCost,
+  bodyCost,
   isAnswered,
   isGivenBack,
   refusal,
@@ -139,7 +142,8 @@ export function answeredCost({
   if (isGivenBack || act) return undefined
   // Of an app's own route the handler tells it, and no backend is asked.
   if (!isAnswered && (route.answer || refusal)) return undefined
-  return costOf(toldCost, standing.decision.cost, route.answerCost)
+  const told = route.answerCost.inBody ? bodyCost?.told : toldCost
+  return costOf(told, standing.decision.cost, route.answerCost)
 }
 
 /** Adds to a log line the milliseconds in the gateway before sending, and those until the backend's answer. */

@@ -98,6 +98,7 @@ routes:
   - { path: "/v1/{a}", upstream: animals, cost: 5, methods: [ GET, M-SEARCH ], bodyLimit: 64KiB }
   - { path: "/v1/{b}", upstream: animals, cost: 0 }
   - { path: /v1/ask, upstream: animals, cost: { estimate: 10, from: answer, atMost: 500 } }
+  - { path: /v1/chat, upstream: animals, cost: { estimate: 10, from: { json: /usage/total_tokens, times: 0.1 } } }
   - { path: /old/*, upstream: animals, rewrite: /api/* }
 deprecations:
   - operation: DELETE /v1/{a}

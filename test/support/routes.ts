@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
 import type { Config } from '../../gateway/front/config/config.ts'
 import type { Answer } from '../../gateway/front/request-record.ts'
+import { costTerms } from '../../gateway/front/limits/answer-cost.ts'
 import { addRoutes } from '../../gateway/front/routes.ts'
 
 const silent: Answer = (_request, reply) => reply
@@ -19,7 +20,7 @@ export async function appOfCosts(
   }
   app.addHook('onRequest', (request, reply) => {
     const { routeOf, cost = 1 } = request.routeOptions.config
-    void reply.send(String(routeOf?.(request).cost ?? cost))
+    void reply.send(String(routeOf?.(request).cost ?? costTerms(cost).cost))
   })
   await addRoutes(app, config, {
     guardedRoute: (settings) => ({ ...settings, share: undefined, ended: () => undefined }),

@@ -45,6 +45,8 @@ export type Failure = Readonly<{
 /** Hears from an attempt: `answered`, `upgraded` or `failed` at most once, then `ended`. */
 export type AttemptListener = {
   answered(answer: BackendAnswer): void
+  /** A piece of the body of an answer, as it is handed on. */
+  piece?(piece: Buffer): void
   /** The trailers of an answer, before its body ends. */
   trailed?(trailers: IncomingHttpHeaders): void
   upgraded(headers: IncomingHttpHeaders, socket: Duplex, target: Target): void

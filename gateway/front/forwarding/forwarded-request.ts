@@ -14,6 +14,7 @@ import {
   type Failure,
   type Outgoing,
 } from './attempt.ts'
+import { BodyCost } from './body-cost.ts'
 import { CallerBody, readWhole, smallBytes } from './caller-body.ts'
 import { addForwarded, headersForCaller, headersForBackend, type Headers } from './headers.ts'
 import { end, endingOf, type OnItsWay } from './ending.ts'
@@ -117,7 +118,7 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
       return this.#giveUp(body, unsigned(), why)
     }
     this.record.isAnswered = true
-    this.record.toldCost ??= answer.headers[costHeader]
+    this.#beginCost(answer.headers)
     const headers = headersForCaller(answer.headers, status)
     if (headers instanceof Refusal) return this.#giveUp(body, headers, String(headers.cause))
     const { location } = headers
@@ -157,9 +158,19 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
     })
   }
 
+  piece(piece: Buffer): void {
+    this.record.bodyCost?.add(piece)
+  }
+
   trailed(trailers: IncomingHttpHeaders): void {
     const told = trailers[costHeader]
     if (told !== undefined && isWellFormed(told)) this.record.toldCost = told
+  }
+
+  #beginCost(headers: IncomingHttpHeaders): void {
+    const { inBody } = this.forwarding.route.answerCost ?? {}
+    if (inBody) this.record.bodyCost = new BodyCost(headers, inBody)
+    else this.record.toldCost ??= headers[costHeader]
   }
 
   upgraded(answered: IncomingHttpHeaders, backend: Duplex, target: Target): void {
@@ -224,7 +235,9 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
       const signed = { method, target: this.#target, callerId, plan, requestId, body: whole }
       headers.push(signatureHeader, sign(signed, clock()))
     }
-    if (this.forwarding.route.answerCost) headers.push('te', 'trailers')
+    const { answerCost } = this.forwarding.route
+    if (answerCost?.inBody) setHeader(headers, 'accept-encoding', 'identity')
+    else if (answerCost) headers.push('te', 'trailers')
     const length = body && raw.headers['content-length']
     if (length !== undefined) headers.push('content-length', length)
     return headers
@@ -263,6 +276,14 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
     if (body instanceof Readable) body.destroy()
     end(this, { refusal, cause, isGivenBack: true })
   }
+}
+
+/** Sets a header among names and values in turn. */
+function setHeader(headers: string[], name: string, value: string): void {
+  for (let i = headers.length - 2; i >= 0; i -= 2) {
+    if (headers[i]?.toLowerCase() === name) headers.splice(i, 2)
+  }
+  headers.push(name, value)
 }
 
 /** Whether a caller waits for `100 Continue` before it sends its body. */

@@ -127,6 +127,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
         body,
         target: this.#target,
       })
+      if (first) this.#listener.piece?.(first)
     } catch (error) {
       this.#giveUp(error)
     }
@@ -163,6 +164,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
   #handOn(controller?: Controller): void {
     const piece = this.#gathered.take()
     if (!piece || this.#state === 'over') return
+    this.#listener.piece?.(piece)
     if (this.#stream?.push(piece)) this.#timer?.refresh()
     else if (controller) this.#pause(controller)
   }

@@ -5,11 +5,19 @@ export const costHeader = 'x-gateway-cost'
 export type AnswerCost = Readonly<{
   /** The most points. */
   atMost: number
+  /** Where the body tells it; `undefined` for a header or trailer. */
+  inBody?: CostInBody | undefined
 }>
+
+/** A member of a JSON body, or of events, and what its number is multiplied by. */
+export type CostInBody = Readonly<{ path: readonly string[]; times: number }>
 
 /** A cost as routes are given it: points, or an estimate and where the answer tells them. */
 export type CostSetting =
-  number | Readonly<{ estimate: number; from: 'answer'; atMost?: number | undefined }>
+  number | Readonly<{ estimate: number; from: 'answer' | CostMember; atMost?: number | undefined }>
+
+/** A JSON pointer, and what its number is multiplied by. */
+export type CostMember = Readonly<{ json: string; times?: number | undefined }>
 
 /** The most points that a request may cost. */
 export const mostCost = 1_000_000
@@ -19,8 +27,11 @@ export function costTerms(
   setting: CostSetting,
 ): Readonly<{ cost: number; answerCost: AnswerCost | undefined }> {
   if (typeof setting === 'number') return { cost: setting, answerCost: undefined }
-  const { estimate, atMost = Math.min(mostCost, estimate * 10) } = setting
-  return { cost: estimate, answerCost: { atMost } }
+  const { estimate, from, atMost = Math.min(mostCost, estimate * 10) } = setting
+  if (from === 'answer') return { cost: estimate, answerCost: { atMost } }
+  const names = from.json.split('/').slice(1)
+  const path = names.map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return { cost: estimate, answerCost: { atMost, inBody: { path, times: from.times ?? 1 } } }
 }
 
 /** A header's value as Node and undici give it. */

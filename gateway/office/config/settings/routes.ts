@@ -16,14 +16,26 @@ import {
 
 /** The points that a request costs. */
 const cost = whole(0, mostCost, 'a whole number from 0 to 1000000')
+const costMember = section({
+  json: required(
+    spelled('^(?:/(?:[^~/]|~[01])*)+$', 'a JSON pointer, such as /usage/total_tokens'),
+    'The member of a JSON body, or of the last event that has it, as a JSON pointer.',
+  ),
+  times: optional(
+    Type.Number({ exclusiveMinimum: 0, maximum: 1_000_000, expected: 'a number above 0' }),
+    'What its number is multiplied by, 1 by default; the product is rounded up.',
+  ),
+})
 const answerCost = section({
   estimate: required(
     whole(1, mostCost, 'a whole number from 1 to 1000000'),
     'The points that a request is counted with until its answer has told its cost.',
   ),
   from: required(
-    Type.Enum(['answer'], { expected: 'answer' }),
-    'Where the cost is told: `answer` is the header or trailer `X-Gateway-Cost` of the backend.',
+    Type.Union([Type.Enum(['answer'], { expected: 'answer' }), costMember], {
+      expected: 'answer, or { json: /a/pointer }',
+    }),
+    'Where the cost is told: `answer` is the header or trailer `X-Gateway-Cost` of the backend, `json` a member of its body.',
   ),
   atMost: optional(
     whole(1, mostCost, 'a whole number from 1 to 1000000'),
