@@ -16,7 +16,9 @@ const nonsense = 'nonsense'
 export class BodyCost {
   readonly #where: CostInBody
   readonly #kind: 'json' | 'events' | 'other'
-  #pieces: Buffer[] = []
+  /** The body, or the line that comes in: a copy, because each piece may hold the memory of a whole read. */
+  #text = Buffer.alloc(0)
+  #length = 0
   #bytes = 0
   #lineBytes = 0
   /** Whether the body, or the event that comes in, is too long. */
@@ -32,7 +34,10 @@ export class BodyCost {
 
   /** What the body has told so far, as a backend's header would; `undefined` for nothing. */
   get told(): string | undefined {
-    if (this.#kind === 'json' && !this.#isTooLong) this.#note(Buffer.concat(this.#pieces))
+    if (this.#kind === 'json' && this.#length > 0) {
+      this.#note(this.#takeText())
+      this.#text = Buffer.alloc(0)
+    }
     return this.#told
   }
 
@@ -45,10 +50,27 @@ export class BodyCost {
     this.#bytes += piece.length
     if (this.#bytes > mostBytes) {
       this.#isTooLong = true
-      this.#pieces = []
+      this.#length = 0
       this.#data = []
     }
-    if (!this.#isTooLong) this.#pieces.push(piece)
+    if (!this.#isTooLong) this.#append(piece)
+  }
+
+  #takeText(): string {
+    const text = this.#text.toString('utf8', 0, this.#length)
+    this.#length = 0
+    return text
+  }
+
+  #append(piece: Buffer): void {
+    const length = this.#length + piece.length
+    if (length > this.#text.length) {
+      const grown = Buffer.allocUnsafe(Math.max(1_024, 2 * length))
+      this.#text.copy(grown, 0, 0, this.#length)
+      this.#text = grown
+    }
+    piece.copy(this.#text, this.#length)
+    this.#length = length
   }
 
   #readLines(piece: Buffer): void {
@@ -62,8 +84,8 @@ export class BodyCost {
       start = end + 1
       const isEmpty = this.#lineBytes === 0 || (this.#lineBytes === 1 && part[0] === carriageReturn)
       if (isEmpty) this.#endEvent()
-      else this.#endLine(Buffer.concat(this.#pieces).toString().replace(/\r$/, ''))
-      this.#pieces = []
+      else this.#endLine(this.#takeText().replace(/\r$/, ''))
+      this.#length = 0
       this.#lineBytes = 0
     }
   }
@@ -73,15 +95,15 @@ export class BodyCost {
   }
 
   #endEvent(): void {
-    if (this.#data.length > 0) this.#note(Buffer.from(this.#data.join('\n')))
+    if (this.#data.length > 0) this.#note(this.#data.join('\n'))
     this.#data = []
     this.#bytes = 0
     this.#isTooLong = false
   }
 
   /** Notes the member of a JSON text, if it has it. */
-  #note(bytes: Buffer): void {
-    const value = memberOf(parsed(bytes), this.#where.path)
+  #note(text: string): void {
+    const value = memberOf(parsed(text), this.#where.path)
     if (value === undefined) return
     const isWhole = typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
     this.#told = isWhole ? scaled(value, this.#where.times) : nonsense
@@ -98,9 +120,9 @@ function kindOf(headers: IncomingHttpHeaders): 'json' | 'events' | 'other' {
   return /^application\/(?:json|[^\s/]+\+json)$/.test(type.trim()) ? 'json' : 'other'
 }
 
-function parsed(bytes: Buffer): unknown {
+function parsed(text: string): unknown {
   try {
-    return JSON.parse(bytes.toString()) as unknown
+    return JSON.parse(text) as unknown
   } catch {
     return undefined
   }
