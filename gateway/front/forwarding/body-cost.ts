@@ -112,7 +112,9 @@ export class BodyCost {
 
 function kindOf(headers: IncomingHttpHeaders): 'json' | 'events' | 'other' {
   const encoding = headers['content-encoding'] ?? 'identity'
-  const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';')
+  // Of several, callers get the last one; undici gives them as a list.
+  const last = [headers['content-type'] ?? ''].flat().at(-1) ?? ''
+  const [type = '', ...parameters] = last.toLowerCase().split(';')
   const charset = parameters.find((each) => each.trim().startsWith('charset='))
   const isUtf8 = !charset || /^\s*charset="?utf-?8"?\s*$/.test(charset)
   if (encoding !== 'identity' || !isUtf8) return 'other'

@@ -151,7 +151,6 @@ export function adjust(
   { points, isAnswered }: Adjustment,
   admission: Counters,
 ): void {
-  if (isResetSince(counters, admission)) return
   const present = counters.marks.length < lengthOfAllMarks ? steadyWindows : windows
   if (points > 0) counters.total += points
   for (const window of present) {
@@ -167,7 +166,7 @@ export function adjust(
 }
 
 /** Whether an operator has reset counters since: bans and lifts begin a generation, too, but leave the counts. */
-function isResetSince(counters: Counters, admission: Counters): boolean {
+export function isResetSince(counters: Counters, admission: Counters): boolean {
   if (counters.generation === admission.generation) return false
   const isSameDay = numberOf(counters, dayWindow) === numberOf(admission, dayWindow)
   return isSameDay && countedIn(counters, dayWindow) < countedIn(admission, dayWindow)

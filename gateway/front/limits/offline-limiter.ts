@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { BoundedMap } from '../../../shared/bounded-map.ts'
 import {
+  beginningOf,
   copyOf,
   newCounters,
   numberOf,
@@ -102,7 +103,8 @@ export class OfflineLimiter {
 
   /** Forgets the usage of a quota if the store has counted all of it. Called after each answer. */
   forgetIfSettled(quota: string, usage: UnsettledUsage): void {
-    if (usage.isSettled) this.#usageByQuota.delete(quota)
+    // Another one may have begun since.
+    if (usage.isSettled && this.usageOf(quota) === usage) this.#usageByQuota.delete(quota)
   }
 }
 
@@ -155,7 +157,9 @@ export class UnsettledUsage {
   }
 
   adjust(decision: Decision, adjustment: Adjustment): void {
-    const { seen: admission, parts, nowMs } = decision
+    const { seen: admission, parts } = decision
+    // It was admitted earlier: later windows that run go on.
+    const nowMs = Math.max(decision.nowMs, beginningOf(this.state))
     adjust(this.state, adjustment, { admission, parts: countersByPart(parts), nowMs })
     this.#note(reportOf(decision, adjustment))
   }

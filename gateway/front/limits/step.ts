@@ -4,6 +4,7 @@ import {
   areRunning,
   copyOf,
   fits,
+  isResetSince,
   newCounters,
   numberOf,
   roll as rollCounters,
@@ -189,9 +190,11 @@ export function adjust(
 ): void {
   // An admission of cost 0 may have begun windows that weren't kept.
   roll(state, nowMs)
-  adjustParts(state, adjustment, parts, nowMs)
   const before = usedIn(state, dayWindow)
-  adjustCounters(state, adjustment, admission)
+  if (!isResetSince(state, admission)) {
+    adjustParts(state, adjustment, parts, nowMs)
+    adjustCounters(state, adjustment, admission)
+  }
   const left = adjustment.points - (usedIn(state, dayWindow) - before)
   if (left === 0 || (left < 0 && !state.past)) return
   const today = numberOf(state, dayWindow)

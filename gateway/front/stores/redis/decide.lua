@@ -69,7 +69,11 @@ decide = function(hash, ask, seen, stored, endOfExpected)
       end
       local left = usedIn(report, dayWindow) - (usedIn(counters, dayWindow) - before)
       if left ~= 0 then
-        past = withPoints(call('HGET', hash, 'p'), numberOf(report, dayWindow), left, counters.day)
+        past = call('HGET', hash, 'p')
+        -- It may take points back from the day that has just ended.
+        if endedDay and endedPoints ~= 0 then past = withPoints(past, endedDay, endedPoints, counters.day) end
+        endedPoints = 0
+        past = withPoints(past, numberOf(report, dayWindow), left, counters.day)
       end
     end
   end

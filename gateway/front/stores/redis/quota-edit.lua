@@ -25,11 +25,6 @@ end
 
 -- Adjusts the windows of an admission that still run, as in gateway/front/limits/counters.ts.
 local function adjust(present, points, isAnswered, admission)
-  if present.generation - admission.generation ~= 0 then
-    local isSameDay = numberOf(present, dayWindow) == numberOf(admission, dayWindow)
-    -- An operator has reset them since.
-    if isSameDay and countedIn(present, dayWindow) < countedIn(admission, dayWindow) then return end
-  end
   if points > 0 then present.total = present.total + points end
   for _, window in ipairs(windows) do
     local at = window.at
@@ -50,25 +45,30 @@ local nextGeneration = max(counters.generation + 1, now)
 local function begin()
   local day, points = roll(counters, false)
   if day and points ~= 0 then keepPast(day, points) end
+  return day
 end
 
 if change == 'adjust' then
   local points, isAnswered, admission = ARGV[3] + 0, ARGV[4] == '1', countersFrom(ARGV[5])
   -- An admission of cost 0 may have begun windows that weren't kept.
-  begin()
-  local ofDay = usedIn(counters, dayWindow)
-  adjust(counters, points, isAnswered, admission)
+  local isNewDay = begin()
+  local ofDay, isReset = usedIn(counters, dayWindow), false
+  if counters.generation - admission.generation ~= 0 then
+    local isSameDay = numberOf(counters, dayWindow) == numberOf(admission, dayWindow)
+    isReset = isSameDay and countedIn(counters, dayWindow) < countedIn(admission, dayWindow)
+  end
+  if not isReset then adjust(counters, points, isAnswered, admission) end
   local text = textOf(counters)
   keepCounters(hash, counters, text)
   for name, ofPart in string.gmatch(ARGV[6], '&([^=]+)=([^&]*)') do
     local admitted = countersFrom(ofPart)
     local part = partOf(hash, name, counters, admitted[brief[1] and brief[1].at] ~= nil)
-    adjust(part, points, isAnswered, admitted)
+    if not isReset then adjust(part, points, isAnswered, admitted) end
     call('HSET', hash, name, textOf(part))
   end
   local left = points - (usedIn(counters, dayWindow) - ofDay)
   if left ~= 0 then keepPast(numberOf(admission, dayWindow), left) end
-  if not stored then keepFor(lifetime(counters, true)) end
+  if isNewDay or not stored then keepFor(lifetime(counters, true)) end
   return text
 end
 
