@@ -58,6 +58,27 @@ export function partsContract(t: Test, tried: TriedStore, stories: number): void
     ])
   })
 
+  t.test('what an answer has cost is counted in parts, too, but after a reset', async (t) => {
+    const quota = newName()
+    setTime(start)
+    const more = { limits: wide, parts: [exportsPart] }
+    const settle = (points: number) =>
+      tried.store.adjust(
+        quota,
+        { points, isAnswered: true },
+        decision.seen,
+        countersByPart(decision.parts),
+      )
+    const decision = await ask(quota, { ...more, cost: 1 })
+    await settle(4)
+    t.strictSame(used(await ask(quota, { ...more, cost: 0 })), [[5, 5]], 'also above its limit')
+    await settle(-4)
+    t.strictSame(used(await ask(quota, { ...more, cost: 0 })), [[1, 1]])
+    await tried.store.reset(quota)
+    await settle(4)
+    t.strictSame(used(await ask(quota, { ...more, cost: 0 })), [[0, 0]])
+  })
+
   t.test(
     'what a gateway has seen of parts, and admitted without the store, is counted',
     async (t) => {

@@ -42,6 +42,11 @@ const answers: Record<string, readonly [cost: number, (response: ServerResponse)
     (response) => void asJson(response).end('{"usage":{"total_tokens":12.0}}'),
   ],
   exponent: [100, (response) => void asJson(response).end('{"usage":{"total_tokens":1e2}}')],
+  'two-types': [
+    6,
+    (response) =>
+      void response.setHeader('content-type', ['text/html', 'application/json']).end(usage(6)),
+  ],
   zero: [0, (response) => void asJson(response).end(usage(0))],
   text: [10, (response) => void asJson(response).end(usage('37'))],
   half: [10, (response) => void asJson(response).end(usage(3.5))],
