@@ -54,9 +54,9 @@ export class RequestRecord {
   act: Act | undefined = undefined
   /** Whether its backend has answered: a WebSocket is no answer. */
   isAnswered = false
-  /** What its answer tells of its cost: a trailer, if it is well formed, else a header. */
+  /** The cost that its answer tells: in a trailer, if that is well formed, else in a header. */
   toldCost: ToldCost | undefined = undefined
-  /** What its answer tells of it in its body, where its route goes by that. */
+  /** The reader of its answer's body, where its route has the cost from there. */
   bodyCost: { add(piece: Buffer): void; readonly told: string | undefined } | undefined = undefined
   /** Whether its points were given back to the day, because it could not be answered. */
   isGivenBack = false
@@ -127,7 +127,7 @@ export function outcomeOf(
   return method === 'OPTIONS' ? 'preflight' : 'open'
 }
 
-/** What a request has cost by its answer; `undefined` where it costs what it was admitted with. */
+/** The cost of a request by its answer; `undefined` where it costs what it was admitted with. */
 export function answeredCost({
   route,
   standing,

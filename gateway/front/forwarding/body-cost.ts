@@ -32,7 +32,7 @@ export class BodyCost {
     this.#kind = kindOf(headers)
   }
 
-  /** What the body has told so far, as a backend's header would; `undefined` for nothing. */
+  /** The cost that the body has told so far, in the form of a backend's header; `undefined` for none. */
   get told(): string | undefined {
     if (this.#kind === 'json' && this.#length > 0) {
       this.#note(this.#takeText())

@@ -1,7 +1,7 @@
 /** The header or trailer by which a backend tells what a request has cost. */
 export const costHeader = 'x-gateway-cost'
 
-/** What an answer may tell that its request has cost. */
+/** How an answer tells the cost of its request, and how much it may tell. */
 export type AnswerCost = Readonly<{
   /** The most points. */
   atMost: number
@@ -42,7 +42,7 @@ export const costOutcomes = ['told', 'missing', 'malformed', 'capped'] as const
 
 export type AnsweredCost = Readonly<{ cost: number; outcome: (typeof costOutcomes)[number] }>
 
-/** What a request has cost by what its answer tells; the estimate stands where that tells nothing. */
+/** The cost of a request that its answer tells; the estimate stands where it tells none. */
 export function costOf(
   told: ToldCost | undefined,
   estimate: number,

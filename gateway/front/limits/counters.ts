@@ -133,7 +133,7 @@ export function fits(counters: Counters, cost: number, limits: Limits): boolean 
   return true
 }
 
-/** What a request has cost more than it was counted, or less if it is below 0. */
+/** The points that a request has cost beyond those that were counted; below 0 if it has cost fewer. */
 export type Adjustment = Readonly<{
   points: number
   /** Whether it was answered. The points of one that wasn't don't come back to brief windows and minutes. */

@@ -1,11 +1,13 @@
 import type { Clock } from '../../../shared/clock.ts'
 import { BoundedMap } from '../../../shared/bounded-map.ts'
+import { shortest } from '../../../shared/windows.ts'
 import type { QuotaStore } from './store.ts'
 import { CachedRefusals, type Asker, type DecisiveTerms, type Now } from './cached-refusals.ts'
 import type { Granted } from './grants.ts'
 import {
   areLater,
   copyOf,
+  numberOf,
   overwrite,
   unanswered,
   type Adjustment,
@@ -161,7 +163,9 @@ export class Quotas {
     try {
       const counters = await this.#store.adjust(quota, adjustment, seen, countersByPart(parts))
       const last = this.#seen.get(quota)
-      if (last && areLater(counters, last)) overwrite(last, counters)
+      // In a later minute a store that has lost writes can't be told from one that hasn't: the next question heals it.
+      const isSameMinute = last && numberOf(counters, shortest) === numberOf(last, shortest)
+      if (isSameMinute && areLater(counters, last)) overwrite(last, counters)
     } catch {
       // If only the answer was lost, the points are adjusted twice.
       if (this.#store.isLocal) return
