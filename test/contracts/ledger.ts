@@ -130,7 +130,7 @@ export function ledgerContract(
 
     at(midnight + 599_999)
     await use('account:acme', 100)
-    await first.quota.adjust('account:acme', unanswered(1), seen)
+    await first.quota.adjust('account:acme', unanswered(1), { counters: seen })
     t.strictSame(
       await shown(),
       counted('').map((line) => line.replace('acme 11', 'acme 10')),
@@ -141,7 +141,7 @@ export function ledgerContract(
     t.strictSame(await shown('route'), byRoute(10, ' final'), 'routes are kept')
     const everything = async () => JSON.stringify([await exported(), await exported('route')])
     const bytes = await everything()
-    await first.quota.adjust('account:acme', unanswered(1), seen)
+    await first.quota.adjust('account:acme', unanswered(1), { counters: seen })
     const late = [tally(one, 'admitted 2xx', 50), tally(one, reads.admitted, 50)]
     await first.tallies.add({ by: 'g1', number: 2, lines: late })
     await first.quota.reset('account:acme')

@@ -41,7 +41,9 @@ export function modelContract(t: Test, tried: TriedStore, stories: number): void
             }
           } else if (happens.what === 'giveBack') {
             const seen = known?.seen ?? newCounters()
-            await tried.store.adjust(quota, unanswered(happens.cost), { ...newCounters(), ...seen })
+            await tried.store.adjust(quota, unanswered(happens.cost), {
+              counters: { ...newCounters(), ...seen },
+            })
             const numbers = numbersOf(seen)
             for (const name of ['hour', 'day', 'month'] as const) {
               const window = model.windows[name]

@@ -51,7 +51,10 @@ export function partsContract(t: Test, tried: TriedStore, stories: number): void
       parts: [exportsPart, capPart('k', start, { ...unlimited, perDay: 9 })],
     }
     const decision = await ask(quota, { ...more, cost: 2 })
-    await tried.store.adjust(quota, unanswered(1), decision.seen, countersByPart(decision.parts))
+    await tried.store.adjust(quota, unanswered(1), {
+      counters: decision.seen,
+      parts: countersByPart(decision.parts),
+    })
     t.strictSame(used(await ask(quota, { ...more, cost: 0 })), [
       [1, 1],
       [1, 1],
@@ -66,8 +69,7 @@ export function partsContract(t: Test, tried: TriedStore, stories: number): void
       tried.store.adjust(
         quota,
         { points, isAnswered: true },
-        decision.seen,
-        countersByPart(decision.parts),
+        { counters: decision.seen, parts: countersByPart(decision.parts) },
       )
     const decision = await ask(quota, { ...more, cost: 1 })
     await settle(4)

@@ -65,8 +65,10 @@ export function troublesContract(t: Test, tried: TriedStore, stories: number): v
               await tried.store.grant(name, { ...happens.points, by: 'a' })
               model.grant(happens.points, now)
             } else if (happens.what === 'adjust' && known) {
-              const counters = await tried.store.adjust(name, happens.adjustment, known.seen)
-              model.adjust(happens.adjustment, known.seen, now)
+              const seen = happens.knows ? known.seen : undefined
+              const admission = { counters: known.seen, seen }
+              const counters = await tried.store.adjust(name, happens.adjustment, admission)
+              model.adjust(happens.adjustment, admission, now)
               t.equal(usedIn(counters, dayWindow) - model.used('day'), 0)
             } else {
               const { cost, tells, earlyMs } = happens

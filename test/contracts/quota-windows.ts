@@ -47,7 +47,7 @@ export function longWindowsContract(t: Test, tried: TriedStore): void {
       const { seen } = await ask(quota, { cost: 3, limits: unlimited })
       setTime(start + afterMs)
       await ask(quota, { cost: 0, limits: unlimited })
-      await tried.store.adjust(quota, unanswered(2), seen)
+      await tried.store.adjust(quota, unanswered(2), { counters: seen })
       const back = await ask(quota, { cost: 0, limits: unlimited })
       t.match(back, { hourUsed, dayUsed, monthUsed }, `${afterMs} ms later`)
       t.equal(back.minuteUsed, 0)

@@ -2,7 +2,7 @@ import type { Adjustment, Counters } from '../../gateway/front/limits/counters.t
 import type { Granted } from '../../gateway/front/limits/grants.ts'
 import { limitOf, type Limits } from '../../gateway/front/limits/limits.ts'
 import { countIn } from '../../gateway/front/limits/recount.ts'
-import type { Owed, Seen } from '../../gateway/front/limits/step.ts'
+import type { Admission, Owed, Seen } from '../../gateway/front/limits/step.ts'
 import {
   byWindow,
   dayMs,
@@ -27,6 +27,7 @@ export class TroublesModel {
   readonly windows: Record<WindowName, Count> = byWindow(() => ({ number: 0, counted: 0, back: 0 }))
   /** The points of days that aren't in the counters. */
   readonly past = new Map<number, number>()
+  #resetGeneration = 0
   #grants: ModelGrant[] = []
   #granted: { name: WindowName; number: number; points: number }[] = []
   readonly #settled = new Map<string, number>()
@@ -57,15 +58,15 @@ export class TroublesModel {
     return 'admitted'
   }
 
-  adjust({ points, isAnswered }: Adjustment, admission: Counters, now: number): void {
+  adjust(
+    { points, isAnswered }: Adjustment,
+    { counters: admission, seen }: Admission,
+    now: number,
+  ): void {
     this.#roll(now)
+    if (seen) this.#heal(seen, now)
     const before = this.used('day')
-    const { day } = this.windows
-    const ofDay = countIn(admission, dayWindow)
-    const isReset =
-      admission.generation !== this.generation &&
-      day.number === ofDay.number &&
-      day.counted < ofDay.counted
+    const isReset = admission.generation < this.#resetGeneration
     for (const window of windows) {
       const count = this.windows[window.name]
       if (isReset || count.number !== countIn(admission, window).number) continue
@@ -80,6 +81,7 @@ export class TroublesModel {
     this.#leave(this.windows.day.number, this.used('day'))
     this.#empty()
     this.generation = Math.max(this.generation + 1, now)
+    this.#resetGeneration = this.generation
   }
 
   setMonthFrom(from: number, now: number): void {

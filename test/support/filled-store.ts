@@ -158,7 +158,7 @@ export async function filled(t: Test, settings: StoreSettings) {
   const decide = (quota: string, one: Ask) => stores.quota.decide(quota, one)
   await decide(`key:${plain}`, ask(plain, { cost: 3 }))
   const { seen } = await decide(`key:${plain}`, ask(plain, { cost: 2 }))
-  await stores.quota.adjust(`key:${plain}`, unanswered(1), seen)
+  await stores.quota.adjust(`key:${plain}`, unanswered(1), { counters: seen })
   await stores.quota.setMonthFrom('account:acme', 15)
   // Some strikes, and no ban.
   for (let i = 0; i < 8; i++) await decide('account:acme', ask(ofAccount))

@@ -165,13 +165,6 @@ export function adjust(
   }
 }
 
-/** Whether an operator has reset counters since: bans and lifts begin a generation, too, but leave the counts. */
-export function isResetSince(counters: Counters, admission: Counters): boolean {
-  if (counters.generation === admission.generation) return false
-  const isSameDay = numberOf(counters, dayWindow) === numberOf(admission, dayWindow)
-  return isSameDay && countedIn(counters, dayWindow) < countedIn(admission, dayWindow)
-}
-
 /** Whether counters are later ones of the same quota. Windows only go forward, and their use only grows. */
 export function areLater(counters: Counters, last: Counters): boolean {
   if (counters.generation !== last.generation) return counters.generation > last.generation

@@ -95,7 +95,7 @@ export class QuotaLimiter extends RateLimiterCompatibleAbstract {
   override async reward(key: string | number, points = 1): Promise<RateLimiterRes> {
     requirePoints(points)
     const { seen } = await this.#ask(key, 0)
-    await this.#store.adjust(this.getKey(key), unanswered(points), seen)
+    await this.#store.adjust(this.getKey(key), unanswered(points), { counters: seen })
     return this.#result(await this.#ask(key, 0))
   }
 

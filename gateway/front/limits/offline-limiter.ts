@@ -86,7 +86,9 @@ export class OfflineLimiter {
     }
     if (denied) return { ...decision, verdict: 'unavailable' }
     if (counted.verdict === 'admitted' && cost > 0) usage.add(counted, cost)
-    return this.#mode === 'allow' ? { ...decision, verdict: 'admitted', bans: false } : decision
+    if (this.#mode !== 'allow') return decision
+    const isUncounted = counted.verdict !== 'admitted'
+    return { ...decision, verdict: 'admitted', bans: false, isUncounted }
   }
 
   /** Notes an adjustment that the store couldn't be asked for. */
@@ -157,10 +159,10 @@ export class UnsettledUsage {
   }
 
   adjust(decision: Decision, adjustment: Adjustment): void {
-    const { seen: admission, parts } = decision
+    const { seen: counters, parts } = decision
     // It was admitted earlier: later windows that run go on.
     const nowMs = Math.max(decision.nowMs, beginningOf(this.state))
-    adjust(this.state, adjustment, { admission, parts: countersByPart(parts), nowMs })
+    adjust(this.state, adjustment, { counters, parts: countersByPart(parts) }, nowMs)
     this.#note(reportOf(decision, adjustment))
   }
 

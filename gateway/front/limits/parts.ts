@@ -83,11 +83,21 @@ export function settleParts(
 export function adjustParts(
   state: { parts?: Parts | undefined; monthFrom: number },
   adjustment: Adjustment,
-  admitted: PartCounters | undefined,
-  nowMs: number,
+  {
+    parts: admitted,
+    seenParts,
+    nowMs,
+  }: Readonly<{
+    parts: PartCounters | undefined
+    seenParts: PartCounters | undefined
+    nowMs: number
+  }>,
 ): void {
   for (const [name, admission] of admitted ?? []) {
-    adjust(runningPart(state, name, admission, nowMs), adjustment, admission)
+    const counters = runningPart(state, name, admission, nowMs)
+    const seen = seenParts?.get(name)
+    if (seen) takeLarger(counters, seen)
+    adjust(counters, adjustment, admission)
   }
 }
 

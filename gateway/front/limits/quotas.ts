@@ -1,13 +1,11 @@
 import type { Clock } from '../../../shared/clock.ts'
 import { BoundedMap } from '../../../shared/bounded-map.ts'
-import { shortest } from '../../../shared/windows.ts'
 import type { QuotaStore } from './store.ts'
 import { CachedRefusals, type Asker, type DecisiveTerms, type Now } from './cached-refusals.ts'
 import type { Granted } from './grants.ts'
 import {
   areLater,
   copyOf,
-  numberOf,
   overwrite,
   unanswered,
   type Adjustment,
@@ -156,16 +154,15 @@ export class Quotas {
 
   /** Adjusts what a request has cost beside what it was admitted with. Never throws. */
   async adjust(quota: string, decision: Decision, adjustment: Adjustment): Promise<void> {
-    if (adjustment.points === 0) return
-    const { seen, parts, decidedBy } = decision
+    const { seen: counters, parts, decidedBy, isUncounted } = decision
+    if (adjustment.points === 0 || isUncounted) return
     const usage = decidedBy === 'alone' ? this.#offline.usageOf(quota) : undefined
     if (usage) return usage.adjust(decision, adjustment)
     try {
-      const counters = await this.#store.adjust(quota, adjustment, seen, countersByPart(parts))
-      const last = this.#seen.get(quota)
-      // In a later minute a store that has lost writes can't be told from one that hasn't: the next question heals it.
-      const isSameMinute = last && numberOf(counters, shortest) === numberOf(last, shortest)
-      if (isSameMinute && areLater(counters, last)) overwrite(last, counters)
+      const seen = this.#seen.get(quota)
+      const admission = { counters, parts: countersByPart(parts), seen }
+      const present = await this.#store.adjust(quota, adjustment, admission)
+      if (seen && areLater(present, seen)) overwrite(seen, present)
     } catch {
       // If only the answer was lost, the points are adjusted twice.
       if (this.#store.isLocal) return

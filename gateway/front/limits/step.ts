@@ -4,7 +4,6 @@ import {
   areRunning,
   copyOf,
   fits,
-  isResetSince,
   newCounters,
   numberOf,
   roll as rollCounters,
@@ -38,6 +37,8 @@ export type QuotaState = Counters & {
   parts?: Parts | undefined
   /** The points of days that the counters have left: what the ledger tells doesn't end with them. */
   past?: PastPoints | undefined
+  /** The generation that the last reset began: bans and lifts begin generations, too, but leave the counts. */
+  resetGeneration?: number | undefined
   /** The number of each gateway's last settled report, by gateway. */
   settled?: Map<string, number>
 }
@@ -101,6 +102,8 @@ export type Decision = Readonly<{
   elsewhere?: Elsewhere | undefined
   /** The points that operators have added to the limits of the question. */
   granted?: Granted | undefined
+  /** Whether it was let in above its limits, and counted nowhere: `whenUnreachable` is `allow`. */
+  isUncounted?: boolean
   /** The place of the decision: the store, this gateway's memory of an earlier refusal, or this gateway alone during an outage. */
   decidedBy: 'store' | 'memory' | 'alone'
 }>
@@ -118,7 +121,7 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
   const { key, cost, limits, bans } = ask
   roll(state, nowMs, ask.countsBrief ?? countsBrief(limits))
   const conduct = state.conducts?.get(key) ?? newConduct()
-  if (ask.seen) heal(state, conduct, ask.seen, nowMs)
+  if (ask.seen) heal(state, ask.seen, nowMs, conduct)
   if (ask.owed) settle(state, ask.owed, nowMs)
   const parts = ask.parts?.map((part) => ({ part, counters: partAt(state, part, nowMs) }))
   if (parts && ask.seen?.generation === state.generation) healParts(parts, ask.seen.parts)
@@ -174,25 +177,27 @@ export function standing(
   return decision(state, conduct, { verdict: 'admitted', bans: false, cost: 0, nowMs, granted })
 }
 
+/** An admission that is adjusted: the counters after it, those of its parts, and the last ones that the gateway has seen. */
+export type Admission = Readonly<{
+  counters: Counters
+  parts?: PartCounters | undefined
+  seen?: Seen | undefined
+}>
+
 /** Adjusts the windows of an admission that still run; of an ended day, what it has left behind. */
 export function adjust(
   state: QuotaState,
   adjustment: Adjustment,
-  {
-    admission,
-    parts,
-    nowMs,
-  }: Readonly<{
-    admission: Counters
-    parts?: PartCounters | undefined
-    nowMs: number
-  }>,
+  { counters: admission, parts, seen }: Admission,
+  nowMs: number,
 ): void {
   // An admission of cost 0 may have begun windows that weren't kept.
   roll(state, nowMs)
+  if (seen) heal(state, seen, nowMs)
   const before = usedIn(state, dayWindow)
-  if (!isResetSince(state, admission)) {
-    adjustParts(state, adjustment, parts, nowMs)
+  if (admission.generation >= (state.resetGeneration ?? 0)) {
+    const seenParts = seen?.generation === state.generation ? seen.parts : undefined
+    adjustParts(state, adjustment, { parts, seenParts, nowMs })
     adjustCounters(state, adjustment, admission)
   }
   const left = adjustment.points - (usedIn(state, dayWindow) - before)
@@ -201,8 +206,9 @@ export function adjust(
   state.past = withPoints(state.past, numberOf(admission, dayWindow), left, today)
 }
 
-/** Empties all windows, because an operator resets the quota. For the ledger its points stay. */
+/** Empties all windows, because an operator has reset the quota. For the ledger its points stay. */
 export function reset(state: QuotaState): void {
+  state.resetGeneration = state.generation
   leaveDay(state, numberOf(state, dayWindow), usedIn(state, dayWindow))
   empty(state)
   state.parts = undefined
@@ -225,7 +231,7 @@ export function roll(state: QuotaState, nowMs: number, countsBrief = false): voi
 }
 
 /** Takes the larger of the stored counters and those that a gateway has seen: a store may have lost writes. */
-function heal(state: QuotaState, conduct: Conduct, seen: Seen, nowMs: number): void {
+function heal(state: QuotaState, seen: Seen, nowMs: number, conduct = newConduct()): void {
   if (seen.generation < state.generation) return
   if (seen.generation > state.generation) {
     state.generation = seen.generation

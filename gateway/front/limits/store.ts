@@ -1,7 +1,6 @@
 import type { Adjustment, Counters } from './counters.ts'
 import type { Grant, NewGrant } from './grants.ts'
-import type { PartCounters } from './parts.ts'
-import type { Ask, Decision } from './step.ts'
+import type { Admission, Ask, Decision } from './step.ts'
 
 /** A ban that runs. */
 export type Ban = Readonly<{ key: string; quota: string; untilMs: number }>
@@ -35,14 +34,9 @@ export interface QuotaStore {
   decide(quota: string, ask: Ask): Decision | Promise<Decision>
   /**
    * Adjusts what a request has cost: in the windows of its admission that still run; of an ended day, or after a reset, for
-   * the ledger alone. Gives the counters since.
+   * the ledger alone. First it takes the larger counts that the gateway has seen, as a decision does. Gives the counters since.
    */
-  adjust(
-    quota: string,
-    adjustment: Adjustment,
-    admission: Counters,
-    parts?: PartCounters,
-  ): Counters | Promise<Counters>
+  adjust(quota: string, adjustment: Adjustment, admission: Admission): Counters | Promise<Counters>
   /** Empties all windows of a quota. For the ledger its points stay. */
   reset(quota: string): Promise<void>
   /** Has the months of a quota begin on another day, 1 to 28. The running one begins anew, other windows go on. */

@@ -12,7 +12,12 @@ import { auditEntriesFrom, auditText, type AuditEntry } from '../records/audit-s
  */
 export function mergedQuota(one: QuotaState, other: QuotaState): QuotaState {
   const merged = withLargerCounts(one, other)
-  return { ...merged, past: mergedPast(one, other, merged) }
+  const resetGeneration = Math.max(one.resetGeneration ?? 0, other.resetGeneration ?? 0)
+  return {
+    ...merged,
+    past: mergedPast(one, other, merged),
+    ...(resetGeneration > 0 ? { resetGeneration } : {}),
+  }
 }
 
 function withLargerCounts(one: QuotaState, other: QuotaState): QuotaState {

@@ -123,6 +123,7 @@ for (const [position, name] of names.entries()) {
       await open.admits(4)
       open.cutOff()
       t.equal(await open.admits(9), 9)
+      await open.gateway.giveBack(open.quota, await open.ask())
       await open.reconnect()
       t.strictSame(await open.used(), [10, 10, 10], 'what had room')
       const shut = await fleetWith(t, name, 'deny')
@@ -152,6 +153,17 @@ for (const [position, name] of names.entries()) {
       await redis.client.del(`outage:quota:${quota}`)
       await reconnect()
       t.strictSame(await used(), [5, 5, 5])
+    })
+
+    void t.test('what an answer cost heals a Redis that has lost everything', async (t) => {
+      const { gateway, ask, used, quota } = await fleetWith(t, name)
+      const first = await ask(2)
+      await ask(3)
+      await redis.client.del(`outage:quota:${quota}`)
+      await gateway.adjust(quota, first, { points: 4, isAnswered: true })
+      t.strictSame(await used(), [9, 9, 9])
+      await ask(1)
+      t.strictSame(await used(), [10, 10, 10])
     })
 
     void t.test('points come back to it, whoever has admitted them', async (t) => {

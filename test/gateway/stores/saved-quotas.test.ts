@@ -265,7 +265,7 @@ t.test('embedded, an hour and a month come through a crash as the day does', asy
   const killed = open()
   await killed.setMonthFrom('q', 15)
   const { seen } = killed.decide('q', { key: 'k', cost: 5, limits })
-  killed.adjust('q', unanswered(2), seen)
+  killed.adjust('q', unanswered(2), { counters: seen })
   await killed.flush()
   // The running one counts as killed.
   const look = (store: EmbeddedQuotas) => withUsed(store.decide('q', { key: 'k', cost: 0, limits }))

@@ -54,7 +54,7 @@ const writesOf = ({ keys, quota, tallies, audit }: Asked) => ({
 const changesOf = ({ keys, quota }: Asked) => ({
   'keys.replace': () => keys.replace(newKey(), 1),
   'quota.decide': async () => quota.decide('q-decide', { key: 'id', cost: 1, limits }),
-  'quota.giveBack': async () => quota.adjust('q-back', unanswered(1), newCounters()),
+  'quota.giveBack': async () => quota.adjust('q-back', unanswered(1), { counters: newCounters() }),
   'quota.reset': () => quota.reset('q-reset'),
   'quota.lift': () => quota.lift('q-lift', 'id'),
 })

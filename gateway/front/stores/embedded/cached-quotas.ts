@@ -22,6 +22,7 @@ export class CachedQuota implements QuotaState {
   declare grants?: QuotaGrants | undefined
   declare past?: PastPoints | undefined
   declare parts?: Parts | undefined
+  declare resetGeneration?: number | undefined
   /** Whether the file lacks the latest counters. */
   isUnsaved = false
   /** Whether the file has counters in its journal that its table lacks. */
@@ -39,6 +40,7 @@ export class CachedQuota implements QuotaState {
     if (state.grants) this.grants = state.grants
     if (state.past) this.past = state.past
     if (state.parts) this.parts = state.parts
+    if (state.resetGeneration) this.resetGeneration = state.resetGeneration
   }
 }
 

@@ -166,16 +166,17 @@ function nameFromJournal(text: string): string {
  * conduct has a bracket, or what comes with a grant.
  */
 export function textOf(state: QuotaState): string {
-  const { conducts, past, parts } = state
+  const { conducts, past, parts, resetGeneration } = state
   const numbers = countersText(state)
   // Grants end with their windows.
   const grants = state.grants && grantedIn(state.grants, state) ? state.grants : undefined
-  if (!conducts && !grants && !past && !parts) return numbers
+  if (!conducts && !grants && !past && !parts && !resetGeneration) return numbers
   const behind = [
     conducts || grants ? JSON.stringify([...(conducts ?? [])]) : 'null',
     grants ? JSON.stringify(grants) : 'null',
     past ? `"${past}"` : 'null',
     parts ? JSON.stringify(partTexts(parts)) : 'null',
+    resetGeneration ? `"${resetGeneration}"` : 'null',
   ]
   while (behind.at(-1) === 'null') behind.pop()
   return `${numbers},${behind.join()}`
@@ -208,6 +209,7 @@ type Behind = [
   granted?: unknown,
   past?: unknown,
   parts?: unknown,
+  resetGeneration?: unknown,
 ]
 
 /** `undefined` for a damaged text: the quota then begins anew, and no other one suffers. */
@@ -217,7 +219,9 @@ export function stateFrom(text: string): QuotaState | undefined {
     const end = members.findIndex((member) => typeof member !== 'number')
     const numbers = (end === -1 ? members : members.slice(0, end)) as number[]
 
-    const [conducts, granted, past, ofParts] = members.slice(numbers.length) as Behind
+    const [conducts, granted, past, ofParts, resetGeneration] = members.slice(
+      numbers.length,
+    ) as Behind
     const counters = countersFrom(numbers)
     if (!counters) return undefined
     const grants = grantsFrom(granted, counters.monthFrom)
@@ -228,6 +232,7 @@ export function stateFrom(text: string): QuotaState | undefined {
       ...(grants ? { grants } : {}),
       ...(typeof past === 'string' ? { past } : {}),
       ...(parts ? { parts } : {}),
+      ...(typeof resetGeneration === 'string' ? { resetGeneration: Number(resetGeneration) } : {}),
     }
   } catch {
     return undefined

@@ -1,9 +1,15 @@
 import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import type { Adjustment, Counters } from '../../limits/counters.ts'
-import type { PartCounters } from '../../limits/parts.ts'
 import { mostGrants, runsAt, type Grant, type NewGrant } from '../../limits/grants.ts'
-import { adjust, step, type Ask, type Decision, type QuotaState } from '../../limits/step.ts'
+import {
+  adjust,
+  step,
+  type Admission,
+  type Ask,
+  type Decision,
+  type QuotaState,
+} from '../../limits/step.ts'
 import { pollMs } from '../../keys/store.ts'
 import type { Ban, BanListener, QuotaPoints, QuotaStore } from '../../limits/store.ts'
 import { answerOf, unavailable } from './answer.ts'
@@ -88,14 +94,9 @@ export class EmbeddedQuotas implements QuotaStore {
     return decision
   }
 
-  adjust(
-    quota: string,
-    adjustment: Adjustment,
-    admission: Counters,
-    parts?: PartCounters,
-  ): Counters {
+  adjust(quota: string, adjustment: Adjustment, admission: Admission): Counters {
     const cached = this.#cache.get(quota)
-    adjust(cached, adjustment, { admission, parts, nowMs: this.#clock() })
+    adjust(cached, adjustment, admission, this.#clock())
     this.#writer.mark(cached)
     return cached
   }

@@ -7,7 +7,7 @@
 --include past.lua
 
 local function isWorse(field, given, stored)
-  if sub(field, 1, 2) == 's:' then return tonumber(given) > tonumber(stored) end
+  if sub(field, 1, 2) == 's:' or field == 'r' then return tonumber(given) > tonumber(stored) end
   local _, until1, _, strikes1 = match(given, '^(%d+),(%d+),(%d+),(%d*)$')
   local _, until2, _, strikes2 = match(stored, '^(%d+),(%d+),(%d+),(%d*)$')
   if not until2 or tonumber(until1) ~= tonumber(until2) then

@@ -30,22 +30,11 @@ decide = function(hash, ask, seen, stored, endOfExpected)
   -- Heal: take the larger of the stored counters and those seen. Mostly both are the same text.
   local healed, conductChanged, isSeenOld = false, false, false
   if seen ~= '' and (seen ~= stored or seenBan > 0) then
-    --include recount.lua
-    local other = countersFrom(seen)
-    local newer = other.generation - counters.generation
-    isSeenOld = newer < 0
-    if newer >= 0 then
-      if newer > 0 then
-        conductChanged, healed = bannedUntil > 0, true
-        counters.generation, bannedUntil = other.generation, 0
-        empty(counters)
-        setMonthFrom(counters, other.from)
-        --include parts.lua
-        forgetParts(hash)
-      end
-      healed = takeLarger(counters, other) or healed
-      if seenBan > bannedUntil then bannedUntil, conductChanged = seenBan, true end
-    end
+    --include heal.lua
+    local isNewer
+    isSeenOld, healed, isNewer = heal(hash, counters, countersFrom(seen))
+    if isNewer and bannedUntil > 0 then bannedUntil, conductChanged = 0, true end
+    if not isSeenOld and seenBan > bannedUntil then bannedUntil, conductChanged = seenBan, true end
   end
 
   -- Settle: add the points that were admitted without the store, once for each report.

@@ -1,10 +1,10 @@
 -- Changes a quota for an operator, or adjusts what a request has cost, in one step. For the fields see quota.lua.
 -- KEYS: the quota's hash   ARGV: the time, see time.lua; the change, then for
---   adjust: points, 1 if answered, the counters of its admission, those of its parts      reset: -      ban: key, until      lift: key
+--   adjust: points, 1 if answered, the counters of its admission, those seen last, "&part=counters;seen"      reset: -      ban: key, until      lift: key
 --   grant: "window:points,", the most grants, author and note as JSON      month: the day on which months begin
 --include time.lua
 --include stored.lua
---include parts.lua
+--include heal.lua
 --include past.lua
 local hash, change = KEYS[1], ARGV[2]
 local stored = call('HGET', hash, 'c')
@@ -52,17 +52,20 @@ if change == 'adjust' then
   local points, isAnswered, admission = ARGV[3] + 0, ARGV[4] == '1', countersFrom(ARGV[5])
   -- An admission of cost 0 may have begun windows that weren't kept.
   local isNewDay = begin()
-  local ofDay, isReset = usedIn(counters, dayWindow), false
+  local isSeenOld = ARGV[6] == ''
+  if not isSeenOld then isSeenOld = heal(hash, counters, countersFrom(ARGV[6])) end
+  local isReset = false
   if counters.generation - admission.generation ~= 0 then
-    local isSameDay = numberOf(counters, dayWindow) == numberOf(admission, dayWindow)
-    isReset = isSameDay and countedIn(counters, dayWindow) < countedIn(admission, dayWindow)
+    isReset = admission.generation - (call('HGET', hash, 'r') or 0) < 0
   end
+  local ofDay = usedIn(counters, dayWindow)
   if not isReset then adjust(counters, points, isAnswered, admission) end
   local text = textOf(counters)
   keepCounters(hash, counters, text)
-  for name, ofPart in string.gmatch(ARGV[6], '&([^=]+)=([^&]*)') do
+  for name, ofPart, seen in string.gmatch(ARGV[7], '&([^=]+)=([^;&]*);?([^&]*)') do
     local admitted = countersFrom(ofPart)
     local part = partOf(hash, name, counters, admitted[brief[1] and brief[1].at] ~= nil)
+    if seen ~= '' and not isSeenOld then takeLarger(part, countersFrom(seen)) end
     if not isReset then adjust(part, points, isAnswered, admitted) end
     call('HSET', hash, name, textOf(part))
   end
@@ -117,6 +120,7 @@ if change == 'reset' then
   forgetParts(hash)
   counters.generation = nextGeneration
   keep()
+  call('HSET', hash, 'r', format('%.0f', nextGeneration))
   keepFor(2 * dayMs)
   return 1
 end

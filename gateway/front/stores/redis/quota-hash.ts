@@ -32,6 +32,7 @@ export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaStat
     ...(fields['p'] ? { past: fields['p'] } : {}),
     ...(settled.size > 0 ? { settled } : {}),
     ...(parts.size > 0 ? { parts } : {}),
+    ...(fields['r'] ? { resetGeneration: Number(fields['r']) } : {}),
   }
 }
 
@@ -60,6 +61,7 @@ export function hashOfState(state: QuotaState): { counters: string; fields: [str
     fields.push(['n', each.map((grant) => `${grantLine(grant)}\n`).join('')])
   }
   if (state.past) fields.push(['p', state.past])
+  if (state.resetGeneration) fields.push(['r', String(state.resetGeneration)])
   for (const [name, counters] of state.parts ?? []) fields.push([name, textOf(counters)])
   return { counters: textOf(state), fields }
 }
@@ -118,7 +120,11 @@ function conductFrom(text: string): Conduct | undefined {
   return { refusedAtMs, bannedUntilMs, bans: Number(bans), strikesMs }
 }
 
-/** The counters of parts as scripts take them: "&op:exports=counters". */
-export function packedParts(parts: PartCounters | undefined): string {
-  return [...(parts ?? [])].map(([name, counters]) => `&${name}=${textOf(counters)}`).join('')
+/** The counters of parts as scripts take them: "&op:exports=counters", and behind `;` those that a gateway has seen. */
+export function packedParts(parts: PartCounters | undefined, seen?: PartCounters): string {
+  const texts = [...(parts ?? [])].map(([name, counters]) => {
+    const seenPart = seen?.get(name)
+    return `&${name}=${textOf(counters)}${seenPart ? `;${textOf(seenPart)}` : ''}`
+  })
+  return texts.join('')
 }

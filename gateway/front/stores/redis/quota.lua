@@ -20,6 +20,7 @@
 --         g: "window:number:points," that operators have granted, n: each grant; with them c has ",k"
 --         op:<operation>, cap:<key>: the counters of a part
 --         p: "day,points;" for each day that the counters have left, for the ledger
+--         r: the generation that the last reset began
 -- Returns: "seconds,micros", and for each hash one of
 --          '': the counters are now the expected ones
 --          "total": those with another total

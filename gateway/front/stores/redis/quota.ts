@@ -53,8 +53,9 @@ export function redisQuotas(options: RedisQuotaOptions): QuotaStore {
 
     decide,
 
-    async adjust(quota, { points, isAnswered }, admission, parts) {
-      const args = [points, isAnswered ? 1 : 0, textOf(admission), packedParts(parts)]
+    async adjust(quota, { points, isAnswered }, { counters: admission, parts, seen }) {
+      const texts = [textOf(admission), seen ? textOf(seen) : '', packedParts(parts, seen?.parts)]
+      const args = [points, isAnswered ? 1 : 0, ...texts]
       const text = String(await edit(hashOf(quota), time(), 'adjust', ...args))
       const counters = countersFrom(text.split(',').map(Number))
       if (!counters) throw new Error('Redis gave no counters')

@@ -129,7 +129,7 @@ export class Replay {
     if (quota.back.length > 0) {
       const { state, back } = quota
       for (const { cost, admission } of back.filter(({ atMs }) => atMs <= nowMs))
-        adjust(state, unanswered(cost), { admission, nowMs })
+        adjust(state, unanswered(cost), { counters: admission }, nowMs)
       quota.back = back.filter(({ atMs }) => atMs > nowMs)
     }
     return quota
