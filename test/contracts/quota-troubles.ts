@@ -15,7 +15,7 @@ import { start, type TriedStore } from './tried-quotas.ts'
  * gateways know more than the store, tell it what they admitted without it, and estimate its time too early.
  */
 export function troublesContract(t: Test, tried: TriedStore, stories: number): void {
-  const { setTime, newName, ask, pointsOf } = tried
+  const { setTime, newName, ask, usedOn } = tried
   t.test('does what the model does, whatever goes wrong', async (t) => {
     let runs = 0
     await fc.assert(
@@ -66,13 +66,14 @@ export function troublesContract(t: Test, tried: TriedStore, stories: number): v
               model.grant(happens.points, now)
             } else if (happens.what === 'adjust' && known) {
               const seen = happens.knows ? known.seen : undefined
-              const admission = { counters: known.seen, seen }
+              const admission = { counters: known.seen, seen, included: known.included }
               const counters = await tried.store.adjust(name, happens.adjustment, admission)
               model.adjust(happens.adjustment, admission, now)
               t.equal(usedIn(counters, dayWindow) - model.used('day'), 0)
             } else {
-              const { cost, tells, earlyMs } = happens
-              const limits = cost > 0 ? happens.limits : withoutSecond(happens.limits)
+              const { cost, least, tells, earlyMs } = happens
+              const limits = cost + least > 0 ? happens.limits : withoutSecond(happens.limits)
+              const included = happens.includes ? { ...unlimited, ...happens.includes } : undefined
               const seen = happens.knows && known ? { ...known.seen, bannedUntilMs: 0 } : undefined
               const [minute, hour, day, month] = happens.owes
               if (tells === 'new' && known) {
@@ -84,11 +85,13 @@ export function troublesContract(t: Test, tried: TriedStore, stories: number): v
                     { second: 0, ...counts, month: counts.day + month },
                     { back },
                   ),
-                  ...{ by: 'gateway', number: ++reports },
+                  ...{ by: 'gateway', number: ++reports, included },
                 }
               }
               const owed = tells === 'nothing' ? undefined : lastReport
               const decision = await asked(cost, limits, {
+                ...(least > 0 ? { least } : {}),
+                ...(included ? { included } : {}),
                 ...(seen ? { seen, atMs: now - earlyMs } : {}),
                 ...(owed ? { owed } : {}),
               })
@@ -98,8 +101,12 @@ export function troublesContract(t: Test, tried: TriedStore, stories: number): v
           const today = Math.floor(now / dayMs)
           const [{ name, model }] = quotas
           for (const day of [today + 1, today, today - 1]) {
-            const [found, expected] = [await pointsOf(name, day), model.pointsOn(day)]
-            if (found !== expected) throw new Error(`${found} points are not ${expected}`)
+            const { points, beyond } = await usedOn(name, day)
+            const [found, expected] = [
+              `${points} points, ${beyond} beyond`,
+              `${model.pointsOn(day)} points, ${model.beyondOn(day)} beyond`,
+            ]
+            if (found !== expected) throw new Error(`${found} are not ${expected}`)
           }
 
           async function counts(quota: (typeof quotas)[number], at: number): Promise<void> {
@@ -179,6 +186,14 @@ const event = fc.record({
   cost: fc.oneof(
     { weight: 5, arbitrary: fc.constant(1) },
     { weight: 1, arbitrary: fc.integer({ min: 0, max: 4 }) },
+  ),
+  least: fc.oneof(
+    { weight: 5, arbitrary: fc.constant(0) },
+    { weight: 1, arbitrary: fc.integer({ min: 1, max: 3 }) },
+  ),
+  includes: fc.option(
+    fc.oneof(fc.record({ perDay: few }), fc.record({ perDay: few, perMonth: limit })),
+    { nil: undefined, freq: 2 },
   ),
   limits: fc.record({
     perSecond: fc.option(limit, { nil: undefined, freq: 1 }),

@@ -2,7 +2,7 @@ import type { Limits } from '../../gateway/front/limits/limits.ts'
 import type { BanRules } from '../../gateway/front/limits/conduct.ts'
 import type { Ask, Decision } from '../../gateway/front/limits/step.ts'
 import { withUsed, type Used } from '../support/counters.ts'
-import type { QuotaStore } from '../../gateway/front/limits/store.ts'
+import type { QuotaPoints, QuotaStore } from '../../gateway/front/limits/store.ts'
 
 /** A store with a clock that tests move, and a way to forget all that is in its process's memory. */
 export type MovableStore = Readonly<{
@@ -60,11 +60,15 @@ export class TriedStore {
   }
 
   /** The points of a quota on a day. */
-  readonly pointsOf = async (quota: string, day: number): Promise<number> => {
-    let found = 0
+  readonly pointsOf = async (quota: string, day: number): Promise<number> =>
+    (await this.usedOn(quota, day)).points
+
+  /** The points of a quota on a day, and those that weren't included. */
+  readonly usedOn = async (quota: string, day: number): Promise<Required<QuotaPoints>> => {
+    let found: QuotaPoints = { quota, points: 0 }
     for await (const some of this.store.points(day)) {
-      for (const each of some) if (each.quota === quota) found = each.points
+      for (const each of some) if (each.quota === quota) found = each
     }
-    return found
+    return { beyond: 0, ...found }
   }
 }

@@ -4,11 +4,13 @@ import { limitOf, type Limits } from '../../gateway/front/limits/limits.ts'
 import { countIn } from '../../gateway/front/limits/recount.ts'
 import type { Admission, Owed, Seen } from '../../gateway/front/limits/step.ts'
 import {
+  byLimit,
   byWindow,
   dayMs,
   dayWindow,
   windowOf,
   windows,
+  type Window,
   type WindowName,
 } from '../../shared/windows.ts'
 import { idAt, lengths } from './quota-model.ts'
@@ -27,6 +29,8 @@ export class TroublesModel {
   readonly windows: Record<WindowName, Count> = byWindow(() => ({ number: 0, counted: 0, back: 0 }))
   /** The points of days that aren't in the counters. */
   readonly past = new Map<number, number>()
+  /** The points of days that weren't included. */
+  readonly beyond = new Map<number, number>()
   #resetGeneration = 0
   #grants: ModelGrant[] = []
   #granted: { name: WindowName; number: number; points: number }[] = []
@@ -45,22 +49,62 @@ export class TroublesModel {
     return this.#granted.find((sum) => sum.name === name && sum.number === number)?.points ?? 0
   }
 
-  ask(now: number, cost: number, limits: Limits, more: { seen?: Seen; owed?: Owed }): string {
+  ask(
+    now: number,
+    cost: number,
+    limits: Limits,
+    more: { seen?: Seen; owed?: Owed; least?: number; included?: Limits },
+  ): string {
     this.#roll(now, limits.perSecond !== undefined)
     if (more.seen) this.#heal(more.seen, now)
     if (more.owed) this.#settle(more.owed)
     const fits = windows.every((window) => {
       const most = limitOf(limits, window) + this.granted(window.name)
-      return this.used(window.name) + cost <= most
+      return this.used(window.name) + Math.max(cost, more.least ?? 0) <= most
     })
-    if (cost > 0 && !fits) return 'refused'
+    if (Math.max(cost, more.least ?? 0) > 0 && !fits) return 'refused'
     for (const { name } of windows) this.windows[name].counted += cost
+    const included = more.included && this.included(more.included)
+    if (cost > 0) this.#meter(this.windows.day.number, cost, included, numberIn(this.windows))
     return 'admitted'
+  }
+
+  /** Limits beyond which points are metered, with what was granted. */
+  included(limits: Limits): Limits {
+    return byLimit((window) => limitOf(limits, window) + this.granted(window.name))
+  }
+
+  beyondOn(day: number): number {
+    return Math.min(this.pointsOn(day), this.beyond.get(day) ?? 0)
+  }
+
+  /** Points of a day are beyond as far as they are in one window; they come back in the other order. */
+  #meter(
+    day: number,
+    points: number,
+    included: Limits | undefined,
+    number: (window: Window) => number,
+  ): void {
+    const before = this.beyond.get(day) ?? 0
+    let more = Math.min(0, points)
+    for (const window of points > 0 && included ? windows : []) {
+      const limit = included ? limitOf(included, window) : Infinity
+      const isRunning = number(window) === this.windows[window.name].number
+      const used = isRunning
+        ? this.used(window.name)
+        : window === dayWindow
+          ? (this.past.get(day) ?? 0)
+          : before > 0
+            ? Infinity
+            : 0
+      if (limit !== Infinity) more = Math.max(more, Math.min(points, used - limit))
+    }
+    this.beyond.set(day, Math.max(0, before + more))
   }
 
   adjust(
     { points, isAnswered }: Adjustment,
-    { counters: admission, seen }: Admission,
+    { counters: admission, seen, included }: Admission,
     now: number,
   ): void {
     this.#roll(now)
@@ -75,6 +119,7 @@ export class TroublesModel {
         count.back += Math.min(-points, this.used(window.name))
     }
     this.#leave(dayOf(admission), points - (this.used('day') - before))
+    this.#meter(dayOf(admission), points, included, (window) => countIn(admission, window).number)
   }
 
   reset(now: number): void {
@@ -158,6 +203,8 @@ export class TroublesModel {
     }
     const { counted, givenBack } = countIn(owed, dayWindow)
     this.#leave(dayOf(owed), counted - givenBack - (this.used('day') - before))
+    const number = (window: Window) => countIn(owed, window).number
+    this.#meter(dayOf(owed), counted - givenBack, owed.included, number)
   }
 
   #leave(day: number, points: number): void {
@@ -181,6 +228,10 @@ export class TroublesModel {
       return { name, number: present, points }
     })
   }
+}
+
+function numberIn(counts: Readonly<Record<WindowName, Count>>): (window: Window) => number {
+  return ({ name }) => counts[name].number
 }
 
 function dayOf(counters: Counters): number {

@@ -1,9 +1,10 @@
 import { BoundedMap } from '../../../shared/bounded-map.ts'
 import { newCounters, numberOf, usedIn } from './counters.ts'
+import type { Included } from './beyond.ts'
 import { limitOf, type Limits } from './limits.ts'
 import type { Part } from './parts.ts'
 import type { BanRules } from './conduct.ts'
-import type { Decision, Seen } from './step.ts'
+import { neededBy, type Decision, type Seen } from './step.ts'
 import { endsAtMs, steadyWindows, type Window } from '../../../shared/windows.ts'
 
 /** The longest that a full window is cached where an answer that has cost less than its estimate makes room in it. */
@@ -18,7 +19,11 @@ export type Asker = Readonly<{ id: string; quota: string }>
 /** The terms that decide. */
 export type DecisiveTerms = Readonly<{
   limits: Limits
+  /** Limits beyond which points are metered, up to those that refuse. */
+  included?: Included | undefined
   bans: BanRules | undefined
+  /** The points that must have room, where they are more than the cost. */
+  least?: number | undefined
   /** The operation and the cap that a request is counted in, too. */
   parts?: readonly Part[] | undefined
   /** Whether brief windows are counted; by default, where they are limited. */
@@ -61,18 +66,18 @@ export class CachedRefusals {
   /** The refusal for a full window; `undefined` as soon as the store's clock may be in the next one. */
   forFullWindow(
     { quota }: Asker,
-    { limits, bans }: DecisiveTerms,
+    { limits, bans, least }: DecisiveTerms,
     cost: number,
     now: () => Now,
   ): Decision | undefined {
-    if (bans !== undefined || cost === 0) return undefined
+    if (bans !== undefined || neededBy({ cost, least }) === 0) return undefined
     const full = this.#full.get(quota)
     const window = full && fullWindow(full.seen, limits)
     if (!window) return undefined
     const { nowMs, lagMs } = now()
     const forMs = this.isAdjusted ? adjustedForMs : Infinity
     const endMs = Math.min(endsAtMs(window, numberOf(full.seen, window)), full.nowMs + forMs)
-    return nowMs + lagMs < endMs ? refusal(full.seen, nowMs, cost) : undefined
+    return nowMs + lagMs < endMs ? { ...refusal(full.seen, nowMs, cost), least } : undefined
   }
 
   /** Caches a decision of the store, or of the offline limiter in its stead. */

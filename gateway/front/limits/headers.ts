@@ -1,7 +1,7 @@
 import { numberOf } from './counters.ts'
 import { isLimited, limitedIn, limitOf, type Limits } from './limits.ts'
 import { usedByPart, type Part, type PartState } from './parts.ts'
-import { usedBy, type Decision } from './step.ts'
+import { neededBy, usedBy, type Decision } from './step.ts'
 import {
   endsAtMs,
   longestFirst,
@@ -38,11 +38,12 @@ function firstOf(
   part: PartState | undefined,
 ): WindowState | undefined {
   const isRefused = decision.verdict === 'refused'
+  const needed = neededBy(decision)
   let least: Window | undefined
   let leastRemaining = Infinity
   for (const { window, limit } of limitedIn(part?.part.limits ?? limits)) {
     const used = part ? usedByPart(part, window) : usedBy(decision, window)
-    if (isRefused && limit - used < decision.cost) return stateOf(window, decision, limits, part)
+    if (isRefused && limit - used < needed) return stateOf(window, decision, limits, part)
     if (window.isBrief || limit - used >= leastRemaining) continue
     least = window
     leastRemaining = limit - used
@@ -51,10 +52,10 @@ function firstOf(
 }
 
 /** Of two windows that refuse, the longer one stops a caller first; else that with fewer remaining, of equals the longer one. */
-function stopsBefore(one: WindowState, other: WindowState, { verdict, cost }: Decision): boolean {
+function stopsBefore(one: WindowState, other: WindowState, decision: Decision): boolean {
   const isLonger = longestFirst.indexOf(one.window) < longestFirst.indexOf(other.window)
   const [refuses, otherRefuses] = [one, other].map(
-    ({ remaining }) => verdict === 'refused' && remaining < cost,
+    ({ remaining }) => decision.verdict === 'refused' && remaining < neededBy(decision),
   )
   if (refuses !== otherRefuses) return refuses === true
   if (refuses || one.remaining === other.remaining) return isLonger

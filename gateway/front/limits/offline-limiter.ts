@@ -159,10 +159,10 @@ export class UnsettledUsage {
   }
 
   adjust(decision: Decision, adjustment: Adjustment): void {
-    const { seen: counters, parts } = decision
+    const { seen: counters, parts, included } = decision
     // It was admitted earlier: later windows that run go on.
     const nowMs = Math.max(decision.nowMs, beginningOf(this.state))
-    adjust(this.state, adjustment, { counters, parts: countersByPart(parts) }, nowMs)
+    adjust(this.state, adjustment, { counters, parts: countersByPart(parts), included }, nowMs)
     this.#note(reportOf(decision, adjustment))
   }
 
@@ -197,13 +197,13 @@ export class UnsettledUsage {
 }
 
 /** Points of a day that the store hasn't heard of. */
-type Report = Counters & { parts?: PartCounters | undefined }
+type Report = Counters & Pick<Owed, 'parts' | 'included'>
 
-function reportOf({ seen, parts }: Decision, adjustment: Adjustment): Report {
+function reportOf({ seen, parts, included }: Decision, adjustment: Adjustment): Report {
   const ofParts = parts?.map(({ part, counters }) => {
     return [part.name, pointsOf(counters, adjustment)] as const
   })
-  return { ...pointsOf(seen, adjustment), parts: ofParts && new Map(ofParts) }
+  return { ...pointsOf(seen, adjustment), parts: ofParts && new Map(ofParts), included }
 }
 
 function sumOf(one: Report, other: Report): Report {
@@ -212,7 +212,8 @@ function sumOf(one: Report, other: Report): Report {
     const present = parts.get(name)
     parts.set(name, present ? sumOfReports(counters, present) : counters)
   }
-  return { ...sumOfReports(one, other), parts: parts.size > 0 ? parts : undefined }
+  const included = one.included ?? other.included
+  return { ...sumOfReports(one, other), parts: parts.size > 0 ? parts : undefined, included }
 }
 
 function copiesOf(parts: PartCounters | undefined): PartCounters | undefined {

@@ -1,4 +1,5 @@
 import { numberOf, usedIn, type Counters } from './counters.ts'
+import type { QuotaPoints } from './store.ts'
 import { dayWindow } from '../../../shared/windows.ts'
 
 /**
@@ -30,6 +31,11 @@ export function withPoints(
   return sum > 0 ? `${others}${day},${sum};` : others
 }
 
+/** The points of one day. */
+export function pointsIn(past: PastPoints | undefined, day: number): number {
+  return pointsByDay(past).find(([each]) => each === day)?.[1] ?? 0
+}
+
 /** The points of each day. */
 export function pointsByDay(past: PastPoints | undefined): [day: number, points: number][] {
   if (!past) return []
@@ -38,14 +44,16 @@ export function pointsByDay(past: PastPoints | undefined): [day: number, points:
 
 type Counted = Counters & { past?: PastPoints | undefined }
 
-/** All points of a quota on a day, less what was given back. */
-export function pointsOn(counted: Counted, day: number): number {
-  return pastOn(counted, day) + presentOn(counted, day)
-}
-
-/** The points of a day that the counters have left. */
-function pastOn({ past }: Counted, day: number): number {
-  return pointsByDay(past).find(([each]) => each === day)?.[1] ?? 0
+/** What a quota has used on a day, as a list of one; nothing is none. */
+export function usedOn(
+  quota: string,
+  counted: Counted & Readonly<{ beyond?: PastPoints | undefined }>,
+  day: number,
+): QuotaPoints[] {
+  const points = pointsIn(counted.past, day) + presentOn(counted, day)
+  const beyond = Math.min(points, pointsIn(counted.beyond, day))
+  if (points <= 0) return []
+  return [beyond > 0 ? { quota, points, beyond } : { quota, points }]
 }
 
 /** The points of a day in the counters. */
@@ -65,9 +73,23 @@ export function mergedPast(one: Counted, other: Counted, merged: Counters): Past
   ])
   let past: PastPoints | undefined
   for (const day of [...new Set(days)].sort((a, b) => a - b)) {
-    const sums = both.map((each) => pastOn(each, day) + presentOn(areAlike ? merged : each, day))
+    const sums = both.map(
+      (each) => pointsIn(each.past, day) + presentOn(areAlike ? merged : each, day),
+    )
     const points = Math.max(...sums) - presentOn(merged, day)
     if (points > 0) past = withPoints(past, day, points, today)
   }
   return past
+}
+
+/** The larger sum of each day in two texts. */
+export function largerPast(
+  one: PastPoints | undefined,
+  other: PastPoints | undefined,
+): PastPoints | undefined {
+  if (!one || !other) return one ?? other
+  const days = new Map(pointsByDay(one))
+  for (const [day, points] of pointsByDay(other))
+    days.set(day, Math.max(points, days.get(day) ?? 0))
+  return [...days].map(([day, points]) => `${day},${points};`).join('')
 }

@@ -154,13 +154,13 @@ export class Quotas {
 
   /** Adjusts what a request has cost beside what it was admitted with. Never throws. */
   async adjust(quota: string, decision: Decision, adjustment: Adjustment): Promise<void> {
-    const { seen: counters, parts, decidedBy, isUncounted } = decision
+    const { seen: counters, parts, included, decidedBy, isUncounted } = decision
     if (adjustment.points === 0 || isUncounted) return
     const usage = decidedBy === 'alone' ? this.#offline.usageOf(quota) : undefined
     if (usage) return usage.adjust(decision, adjustment)
     try {
       const seen = this.#seen.get(quota)
-      const admission = { counters, parts: countersByPart(parts), seen }
+      const admission = { counters, parts: countersByPart(parts), seen, included }
       const present = await this.#store.adjust(quota, adjustment, admission)
       if (seen && areLater(present, seen)) overwrite(seen, present)
     } catch {
@@ -201,9 +201,9 @@ export class Quotas {
     slot?: CacheSlot,
   ): Decision | Promise<Decision> {
     const { id, quota } = asker
-    const { limits, bans, countsBrief, parts } = terms
+    const { limits, included, bans, least, countsBrief, parts } = terms
     try {
-      const ask = { key: id, cost, limits, parts, countsBrief, bans, slot }
+      const ask = { key: id, cost, least, limits, included, parts, countsBrief, bans, slot }
       const decision = this.#store.decide(quota, ask)
       this.#setFailing('decision', undefined)
       return decision
@@ -215,14 +215,16 @@ export class Quotas {
 
   async #decideElsewhere(asker: Asker, terms: DecisiveTerms, cost: number): Promise<Decision> {
     const { id, quota } = asker
-    const { limits, bans, countsBrief, parts } = terms
+    const { limits, included, bans, least, countsBrief, parts } = terms
     const seen = this.#seen.get(quota)
     const usage = this.#offline.usageOf(quota)
     const owed = usage?.nextReport()
     const askedAtTicks = this.#ticks()
     try {
       const atMs = Math.floor(askedAtTicks + this.#offsetMs)
-      const ask = { key: id, cost, limits, parts, countsBrief, bans, seen, atMs, owed }
+      const ask = {
+        ...{ key: id, cost, least, limits, included, parts, countsBrief, bans, seen, atMs, owed },
+      }
       const decision = await this.#store.decide(quota, ask)
       const ticks = this.#ticks()
       this.#lagMs = ticks - askedAtTicks

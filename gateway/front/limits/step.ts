@@ -12,6 +12,7 @@ import {
   type Adjustment,
   type Counters,
 } from './counters.ts'
+import { noteBeyond, type Included } from './beyond.ts'
 import { grantedIn, raised, type Granted, type QuotaGrants } from './grants.ts'
 import { countsBrief, type Limits } from './limits.ts'
 import { withPoints, type PastPoints } from './past-points.ts'
@@ -37,6 +38,8 @@ export type QuotaState = Counters & {
   parts?: Parts | undefined
   /** The points of days that the counters have left: what the ledger tells doesn't end with them. */
   past?: PastPoints | undefined
+  /** The points of each day that weren't included: of the present one, too. */
+  beyond?: PastPoints | undefined
   /** The generation that the last reset began: bans and lifts begin generations, too, but leave the counts. */
   resetGeneration?: number | undefined
   /** The number of each gateway's last settled report, by gateway. */
@@ -56,6 +59,7 @@ export type Owed = Readonly<
     by: string
     number: number
     parts?: PartCounters | undefined
+    included?: Included | undefined
   }
 >
 
@@ -63,7 +67,11 @@ export type Ask = Readonly<{
   /** The key of the request: strikes and bans belong to it, not to its account. */
   key: string
   cost: number
+  /** The points that must have room, where they are more than the cost: of a request whose cost only its answer tells. */
+  least?: number | undefined
   limits: Limits
+  /** Limits beyond which points are metered, up to those that refuse. */
+  included?: Included | undefined
   /** The operation and the cap that a request is counted in, too. All have room, or nothing is counted. */
   parts?: readonly Part[] | undefined
   /** Whether brief windows are counted as well: where they are limited, and where a shadow limits them. */
@@ -89,6 +97,8 @@ export type Decision = Readonly<{
   /** The store's time of the decision. */
   nowMs: number
   cost: number
+  /** The points that had to have room, where they are more than the cost. */
+  least?: number | undefined
   /** The number of strikes that still count. */
   strikes: number
   /** The end of the key's ban; 0 without a ban. */
@@ -102,6 +112,8 @@ export type Decision = Readonly<{
   elsewhere?: Elsewhere | undefined
   /** The points that operators have added to the limits of the question. */
   granted?: Granted | undefined
+  /** The limits beyond which points are metered, with what was granted. */
+  included?: Included | undefined
   /** Whether it was let in above its limits, and counted nowhere: `whenUnreachable` is `allow`. */
   isUncounted?: boolean
   /** The place of the decision: the store, this gateway's memory of an earlier refusal, or this gateway alone during an outage. */
@@ -118,7 +130,8 @@ export function usedBy({ seen, elsewhere }: Decision, window: Window): number {
  * Redis does the same, line by line; one suite of tests holds both against one model.
  */
 export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
-  const { key, cost, limits, bans } = ask
+  const { key, cost, least, limits, bans } = ask
+  const needed = neededBy(ask)
   roll(state, nowMs, ask.countsBrief ?? countsBrief(limits))
   const conduct = state.conducts?.get(key) ?? newConduct()
   if (ask.seen) heal(state, ask.seen, nowMs, conduct)
@@ -126,20 +139,47 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
   const parts = ask.parts?.map((part) => ({ part, counters: partAt(state, part, nowMs) }))
   if (parts && ask.seen?.generation === state.generation) healParts(parts, ask.seen.parts)
   const granted = state.grants && grantedIn(state.grants, state)
+  const included = includedIn(ask, granted)
   let verdict: Decision['verdict'] = 'admitted'
   let banned = false
   if (conduct.bannedUntilMs > nowMs) {
     verdict = 'banned'
-  } else if (cost > 0 && !fitsAll(state, parts, cost, granted ? raised(limits, granted) : limits)) {
+  } else if (
+    needed > 0 &&
+    !fitsAll(state, parts, needed, granted ? raised(limits, granted) : limits)
+  ) {
     banned = bans !== undefined && refuse(conduct, bans, nowMs)
     verdict = banned ? 'banned' : 'refused'
-  } else if (cost > 0) {
+  } else if (needed > 0) {
     state.total += cost
     if (parts) countInParts(state, parts, cost)
+    if (included) noteBeyond(state, state, cost, included)
     conduct.refusedAtMs = 0
   }
   if (!isBlank(conduct)) (state.conducts ??= new Map()).set(key, conduct)
-  return decision(state, conduct, { verdict, bans: banned, cost, nowMs, granted, parts })
+  return decision(state, conduct, {
+    verdict,
+    bans: banned,
+    cost,
+    least,
+    nowMs,
+    granted,
+    included,
+    parts,
+  })
+}
+
+/** The points that must have room for a request. */
+export function neededBy({ cost, least = 0 }: Pick<Ask, 'cost' | 'least'>): number {
+  return Math.max(cost, least)
+}
+
+/** The limits of a question beyond which points are metered, with what was granted. */
+export function includedIn(
+  { included }: Pick<Ask, 'included'>,
+  granted: Granted | undefined,
+): Included | undefined {
+  return included && granted ? raised(included, granted) : included
 }
 
 function fitsAll(
@@ -168,13 +208,16 @@ export function newQuota(): QuotaState {
 /** The state of a key's limits; counts nothing. */
 export function standing(
   state: QuotaState,
-  { key, limits }: Pick<Ask, 'key' | 'limits'>,
+  { key, limits, included }: Pick<Ask, 'key' | 'limits' | 'included'>,
   nowMs: number,
 ): Decision {
   roll(state, nowMs, countsBrief(limits))
   const conduct = state.conducts?.get(key) ?? newConduct()
   const granted = state.grants && grantedIn(state.grants, state)
-  return decision(state, conduct, { verdict: 'admitted', bans: false, cost: 0, nowMs, granted })
+  return decision(state, conduct, {
+    ...{ verdict: 'admitted', bans: false, cost: 0, nowMs, granted },
+    included: includedIn({ included }, granted),
+  })
 }
 
 /** An admission that is adjusted: the counters after it, those of its parts, and the last ones that the gateway has seen. */
@@ -182,13 +225,14 @@ export type Admission = Readonly<{
   counters: Counters
   parts?: PartCounters | undefined
   seen?: Seen | undefined
+  included?: Included | undefined
 }>
 
 /** Adjusts the windows of an admission that still run; of an ended day, what it has left behind. */
 export function adjust(
   state: QuotaState,
   adjustment: Adjustment,
-  { counters: admission, parts, seen }: Admission,
+  { counters: admission, parts, seen, included }: Admission,
   nowMs: number,
 ): void {
   // An admission of cost 0 may have begun windows that weren't kept.
@@ -200,10 +244,8 @@ export function adjust(
     adjustParts(state, adjustment, { parts, seenParts, nowMs })
     adjustCounters(state, adjustment, admission)
   }
-  const left = adjustment.points - (usedIn(state, dayWindow) - before)
-  if (left === 0 || (left < 0 && !state.past)) return
-  const today = numberOf(state, dayWindow)
-  state.past = withPoints(state.past, numberOf(admission, dayWindow), left, today)
+  leave(state, admission, adjustment.points - (usedIn(state, dayWindow) - before))
+  noteBeyond(state, admission, adjustment.points, included)
 }
 
 /** Empties all windows, because an operator has reset the quota. For the ledger its points stay. */
@@ -217,6 +259,13 @@ export function reset(state: QuotaState): void {
 /** Adds points to what a day has left behind. */
 function leaveDay(state: QuotaState, day: number, points: number): void {
   if (points > 0) state.past = withPoints(state.past, day, points, numberOf(state, dayWindow))
+}
+
+/** Adds points of an earlier question that the day in the counters didn't take. */
+function leave(state: QuotaState, counted: Counters, points: number): void {
+  if (points === 0 || (points < 0 && !state.past)) return
+  const today = numberOf(state, dayWindow)
+  state.past = withPoints(state.past, numberOf(counted, dayWindow), points, today)
 }
 
 /** Begins new windows where the old ones have ended. */
@@ -254,24 +303,27 @@ function settle(state: QuotaState, owed: Owed, nowMs: number): void {
     addReport(state, owed)
     settleParts(state, owed.parts, nowMs)
   }
-  const left = usedIn(owed, dayWindow) - (usedIn(state, dayWindow) - before)
-  if (left === 0) return
-  const today = numberOf(state, dayWindow)
-  state.past = withPoints(state.past, numberOf(owed, dayWindow), left, today)
+  const points = usedIn(owed, dayWindow)
+  leave(state, owed, points - (usedIn(state, dayWindow) - before))
+  noteBeyond(state, owed, points, owed.included)
 }
 
-type Outcome = Pick<Decision, 'verdict' | 'bans' | 'cost' | 'nowMs' | 'granted' | 'parts'>
+type Outcome = Pick<
+  Decision,
+  'verdict' | 'bans' | 'cost' | 'least' | 'nowMs' | 'granted' | 'included' | 'parts'
+>
 
 function decision(
   state: QuotaState,
   conduct: Conduct,
-  { verdict, bans, cost, nowMs, granted, parts }: Outcome,
+  { verdict, bans, cost, least, nowMs, granted, included, parts }: Outcome,
 ): Decision {
   const bannedUntilMs = conduct.bannedUntilMs > nowMs ? conduct.bannedUntilMs : 0
   return {
     verdict,
     nowMs,
     cost,
+    least,
     strikes: conduct.strikesMs.length,
     bannedUntilMs,
     bans,
@@ -279,6 +331,7 @@ function decision(
     parts: parts?.map(({ part, counters }) => ({ part, counters: copyOf(counters) })),
     elsewhere: undefined,
     granted,
+    included,
     decidedBy: 'store',
   }
 }

@@ -1,7 +1,7 @@
 import { laterGrants } from '../limits/grants.ts'
 import { mergedParts } from '../limits/parts.ts'
 import { mergedCounters } from '../limits/recount.ts'
-import { mergedPast } from '../limits/past-points.ts'
+import { largerPast, mergedPast } from '../limits/past-points.ts'
 import type { Conduct } from '../limits/conduct.ts'
 import type { QuotaState } from '../limits/step.ts'
 import { auditEntriesFrom, auditText, type AuditEntry } from '../records/audit-store.ts'
@@ -13,9 +13,11 @@ import { auditEntriesFrom, auditText, type AuditEntry } from '../records/audit-s
 export function mergedQuota(one: QuotaState, other: QuotaState): QuotaState {
   const merged = withLargerCounts(one, other)
   const resetGeneration = Math.max(one.resetGeneration ?? 0, other.resetGeneration ?? 0)
+  const beyond = largerPast(one.beyond, other.beyond)
   return {
     ...merged,
     past: mergedPast(one, other, merged),
+    ...(beyond ? { beyond } : {}),
     ...(resetGeneration > 0 ? { resetGeneration } : {}),
   }
 }

@@ -22,6 +22,7 @@ export class CachedQuota implements QuotaState {
   declare grants?: QuotaGrants | undefined
   declare past?: PastPoints | undefined
   declare parts?: Parts | undefined
+  declare beyond?: PastPoints | undefined
   declare resetGeneration?: number | undefined
   /** Whether the file lacks the latest counters. */
   isUnsaved = false
@@ -40,6 +41,7 @@ export class CachedQuota implements QuotaState {
     if (state.grants) this.grants = state.grants
     if (state.past) this.past = state.past
     if (state.parts) this.parts = state.parts
+    if (state.beyond) this.beyond = state.beyond
     if (state.resetGeneration) this.resetGeneration = state.resetGeneration
   }
 }

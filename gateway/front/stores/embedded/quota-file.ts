@@ -166,17 +166,18 @@ function nameFromJournal(text: string): string {
  * conduct has a bracket, or what comes with a grant.
  */
 export function textOf(state: QuotaState): string {
-  const { conducts, past, parts, resetGeneration } = state
+  const { conducts, past, parts, resetGeneration, beyond } = state
   const numbers = countersText(state)
   // Grants end with their windows.
   const grants = state.grants && grantedIn(state.grants, state) ? state.grants : undefined
-  if (!conducts && !grants && !past && !parts && !resetGeneration) return numbers
+  if (!conducts && !grants && !past && !parts && !resetGeneration && !beyond) return numbers
   const behind = [
     conducts || grants ? JSON.stringify([...(conducts ?? [])]) : 'null',
     grants ? JSON.stringify(grants) : 'null',
     past ? `"${past}"` : 'null',
     parts ? JSON.stringify(partTexts(parts)) : 'null',
     resetGeneration ? `"${resetGeneration}"` : 'null',
+    beyond ? `"${beyond}"` : 'null',
   ]
   while (behind.at(-1) === 'null') behind.pop()
   return `${numbers},${behind.join()}`
@@ -210,6 +211,7 @@ type Behind = [
   past?: unknown,
   parts?: unknown,
   resetGeneration?: unknown,
+  beyond?: unknown,
 ]
 
 /** `undefined` for a damaged text: the quota then begins anew, and no other one suffers. */
@@ -219,7 +221,7 @@ export function stateFrom(text: string): QuotaState | undefined {
     const end = members.findIndex((member) => typeof member !== 'number')
     const numbers = (end === -1 ? members : members.slice(0, end)) as number[]
 
-    const [conducts, granted, past, ofParts, resetGeneration] = members.slice(
+    const [conducts, granted, past, ofParts, resetGeneration, beyond] = members.slice(
       numbers.length,
     ) as Behind
     const counters = countersFrom(numbers)
@@ -232,6 +234,7 @@ export function stateFrom(text: string): QuotaState | undefined {
       ...(grants ? { grants } : {}),
       ...(typeof past === 'string' ? { past } : {}),
       ...(parts ? { parts } : {}),
+      ...(typeof beyond === 'string' ? { beyond } : {}),
       ...(typeof resetGeneration === 'string' ? { resetGeneration: Number(resetGeneration) } : {}),
     }
   } catch {

@@ -1,5 +1,5 @@
 import { breathe } from '../../../../shared/breathe.ts'
-import { pointsOn } from '../../limits/past-points.ts'
+import { usedOn } from '../../limits/past-points.ts'
 import type { QuotaState } from '../../limits/step.ts'
 import type { Ban, QuotaPoints } from '../../limits/store.ts'
 import { answerOf } from './answer.ts'
@@ -64,10 +64,7 @@ function withPointsOn(
   day: number,
   states: readonly (QuotaState & Readonly<{ quota: string }>)[],
 ): QuotaPoints[] {
-  return states.flatMap((state) => {
-    const points = pointsOn(state, day)
-    return points > 0 ? [{ quota: state.quota, points }] : []
-  })
+  return states.flatMap((state) => usedOn(state.quota, state, day))
 }
 
 function bansOf(entries: Iterable<readonly [string, QuotaState]>, nowMs: number): Ban[] {

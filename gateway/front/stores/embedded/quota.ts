@@ -4,6 +4,7 @@ import type { Adjustment, Counters } from '../../limits/counters.ts'
 import { mostGrants, runsAt, type Grant, type NewGrant } from '../../limits/grants.ts'
 import {
   adjust,
+  neededBy,
   step,
   type Admission,
   type Ask,
@@ -89,7 +90,7 @@ export class EmbeddedQuotas implements QuotaStore {
     const cached = slot ? this.#cache.getVia(slot, quota) : this.#cache.get(quota)
     const decision = step(cached, ask, this.#clock())
     // A question of cost 0 counts nothing, and must not create a row.
-    const isLook = ask.cost === 0 && !ask.seen && !ask.owed
+    const isLook = neededBy(ask) === 0 && !ask.seen && !ask.owed
     if (!isLook && (decision.verdict !== 'banned' || decision.bans)) this.#writer.mark(cached)
     return decision
   }

@@ -61,7 +61,7 @@ for _, hash in ipairs(KEYS) do
   local text = call('HGET', hash, 'c')
   local isRead, stored = pcall(countersIn, hash, text)
   local isOlder = false
-  local most, givenPast = {}, nil
+  local most, givenPast, givenBeyond = {}, nil, nil
   local givenDay, givenPoints = numberOf(counters, dayWindow), usedIn(counters, dayWindow)
   local mark = ''
   if text and isRead then
@@ -91,6 +91,7 @@ for _, hash in ipairs(KEYS) do
     if field == 'g' then sums = value
     elseif field == 'n' then grants = value
     elseif field == 'p' then givenPast = value
+    elseif field == 'b' then givenBeyond = value
     elseif not isOlder then
       local present = call('HGET', hash, field)
       if present and (match(field, '^op:') or match(field, '^cap:')) then
@@ -102,6 +103,15 @@ for _, hash in ipairs(KEYS) do
   if grants and areMore(grants, call('HGET', hash, 'n')) then
     call('HSET', hash, 'g', sums, 'n', grants)
     mark = ',k'
+  end
+  if givenBeyond then
+    local beyond, days = {}, ''
+    noteDays(beyond, givenBeyond, 0, 0)
+    noteDays(beyond, call('HGET', hash, 'b'), 0, 0)
+    for d, points in pairs(beyond) do
+      if points > 0 then days = days .. format('%.0f,%.0f;', d, points) end
+    end
+    call('HSET', hash, 'b', days)
   end
   -- The points that the counters don't have.
   noteDays(most, givenPast, givenDay, givenPoints)

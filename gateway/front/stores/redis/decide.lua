@@ -6,8 +6,15 @@
 decide = function(hash, ask, seen, stored, endOfExpected)
   local question = { match(ask, asked, find(ask, ';', endOfExpected + 1, true) + 1) }
   local cost, at = question[1] + 0, #windows + 2
-  local countsBrief, rules, seenBan, owed, partTexts, key =
-    question[at] == '1', question[at + 1], question[at + 2] + 0, question[at + 3], question[at + 4], question[at + 5]
+  local countsBrief, rules, more, seenBan, owed, partTexts, key =
+    question[at] == '1', question[at + 1], question[at + 2], question[at + 3] + 0,
+    question[at + 4], question[at + 5], question[at + 6]
+  local needed, included = cost, nil
+  if more ~= '' then
+    local least, limits = match(more, '^(%d*)|(.*)$')
+    if least ~= '' then needed = math.max(cost, least + 0) end
+    if limits ~= '' then included = limits end
+  end
   local conductField = 'k:' .. key
 
   local counters = countersIn(hash, stored)
@@ -49,20 +56,26 @@ decide = function(hash, ask, seen, stored, endOfExpected)
       local before = usedIn(counters, dayWindow)
       if report.generation - counters.generation >= 0 then
         addReport(counters, report)
-        for name, text in string.gmatch(ofParts, '&([^=]+)=([^&]*)') do
+        for name, text in string.gmatch(ofParts, '&(%l+:[^=]+)=([^&]*)') do
           local part, points = partOf(hash, name, counters, false), countersFrom(text)
           roll(part, points[brief[1] and brief[1].at] ~= nil)
           addReport(part, points)
           call('HSET', hash, name, textOf(part))
         end
       end
-      local left = usedIn(report, dayWindow) - (usedIn(counters, dayWindow) - before)
+      local points = usedIn(report, dayWindow)
+      local left = points - (usedIn(counters, dayWindow) - before)
       if left ~= 0 then
         past = call('HGET', hash, 'p')
         -- It may take points back from the day that has just ended.
         if endedDay and endedPoints ~= 0 then past = withPoints(past, endedDay, endedPoints, counters.day) end
         endedPoints = 0
         past = withPoints(past, numberOf(report, dayWindow), left, counters.day)
+      end
+      local reported = match(ofParts, '&included=([^&]*)')
+      if reported or points < 0 then
+        --include beyond.lua
+        noteBeyond(hash, counters, report, points, reported, past)
       end
     end
   end
@@ -89,15 +102,15 @@ decide = function(hash, ask, seen, stored, endOfExpected)
   -- Decide: 0 admitted, 1 refused, 2 banned.
   local verdict, bansNow, remembered = 0, 0, 2 * dayMs
   local fits = true
-  if cost > 0 then
+  if needed > 0 then
     for i = 1, #windows do
       local window, limit = windows[i], question[i + 1]
-      if limit ~= '-1' and usedIn(counters, window) + cost > limit + (granted[window.name] or 0) then
+      if limit ~= '-1' and usedIn(counters, window) + needed > limit + (granted[window.name] or 0) then
         fits = false
       end
       for _, part in ipairs(parts) do
         local most = part.limits[i]
-        if most ~= '-1' and usedIn(part.counters, window) + cost > most + 0 then fits = false end
+        if most ~= '-1' and usedIn(part.counters, window) + needed > most + 0 then fits = false end
       end
     end
   end
@@ -124,10 +137,15 @@ decide = function(hash, ask, seen, stored, endOfExpected)
         end
       end
     end
-  elseif cost > 0 then
+  elseif needed > 0 then
     counters.total = counters.total + cost
     for _, part in ipairs(parts) do part.counters.total = part.counters.total + cost end
     if refusedAt ~= 0 then refusedAt, conductChanged = 0, true end
+  end
+
+  if included and cost > 0 and verdict == 0 then
+    --include beyond.lua
+    noteBeyond(hash, counters, counters, cost, withGranted(included, granted))
   end
 
   -- Store, with a lifetime until nothing of it matters any more.
@@ -136,7 +154,7 @@ decide = function(hash, ask, seen, stored, endOfExpected)
   local marked = conductChanged and counters.mark == ''
   if marked then counters.mark = ',k' end
   -- A brief window counts from the first request on that it limits, admitted or not. A question of cost 0 writes nothing.
-  local changed = counted or healed or marked or isNewBrief and cost > 0
+  local changed = counted or healed or marked or isNewBrief and needed > 0
   if changed then
     if isNewMonth then
       --include parts.lua

@@ -13,7 +13,14 @@ import { countersFrom, textOf, textOfMarks } from '../../limits/counters-text.ts
 import type { Granted } from '../../limits/grants.ts'
 import { countsBrief, limitOf, type Limits } from '../../limits/limits.ts'
 import type { BanRules } from '../../limits/conduct.ts'
-import type { Ask, Decision, Seen } from '../../limits/step.ts'
+import {
+  includedIn,
+  neededBy,
+  type Ask,
+  type Decision,
+  type Owed,
+  type Seen,
+} from '../../limits/step.ts'
 import {
   dayWindow,
   endsAtMs,
@@ -121,10 +128,10 @@ function settleOne(
   nowMs: number,
   banned: DecisionOptions['banned'],
 ): void {
-  if (answer === '' && next) return resolve(decisionOf(next, ask.cost, nowMs))
+  if (answer === '' && next) return resolve(decisionOf(next, ask, nowMs))
   if (answer instanceof Error) return reject(unavailable(answer, hash))
   if (typeof answer === 'string' && next && !answer.includes(',')) {
-    return resolve(decisionOf({ ...next, total: Number(answer) }, ask.cost, nowMs))
+    return resolve(decisionOf({ ...next, total: Number(answer) }, ask, nowMs))
   }
   const [numbers = '', outcome = '', points = '', ofParts = ''] =
     typeof answer === 'string' ? answer.split(';') : []
@@ -134,7 +141,7 @@ function settleOne(
   const seen = { ...counters, bannedUntilMs: until > nowMs ? until : 0 }
   const granted = points === '' ? undefined : grantedFrom(points)
   const parts = ask.parts && partStates(ask.parts, ofParts.split('|'))
-  const decision = decisionOf(seen, ask.cost, nowMs, { verdict, strikes, bans, granted, parts })
+  const decision = decisionOf(seen, ask, nowMs, { verdict, strikes, bans, granted, parts })
   if (decision.bans) banned(quota, ask.key, decision.bannedUntilMs)
   resolve(decision)
 }
@@ -156,7 +163,7 @@ type Outcome = Readonly<{
 
 function decisionOf(
   seen: Seen,
-  cost: number,
+  { cost, least, included }: Ask,
   nowMs: number,
   { verdict = 0, strikes = 0, bans = 0, granted, parts }: Outcome = {},
 ): Decision {
@@ -164,6 +171,7 @@ function decisionOf(
     verdict: verdicts[verdict] ?? 'refused',
     nowMs,
     cost,
+    least,
     strikes,
     bannedUntilMs: seen.bannedUntilMs,
     bans: bans === 1,
@@ -171,21 +179,28 @@ function decisionOf(
     parts,
     elsewhere: undefined,
     granted,
+    included: includedIn({ included }, granted),
     decidedBy: 'store',
   }
 }
 
 /** A question as quota.lua takes it. */
 function packed(
-  { key, cost, limits, bans, seen, owed, ...ask }: Ask,
+  { key, cost, least, limits, included, bans, seen, owed, ...ask }: Ask,
   predicted: Predicted | undefined,
 ): string {
   const isBriefCounted = ask.countsBrief ?? countsBrief(limits)
   const question = `${cost},${packedLimits(limits)},${isBriefCounted ? 1 : 0},${bans ? packedRules(bans) : ''}`
-  const report = owed ? `${textOf(owed)}${packedParts(owed.parts)},${owed.by},${owed.number}` : ''
+  const report = owed ? packedReport(owed) : ''
+  const more = least || included ? `${least ?? ''}|${included ? packedLimits(included) : ''}` : ''
   const parts = ask.parts ? ask.parts.map((part) => packedPart(part, seen)).join('&') : ''
   const banned = seen?.bannedUntilMs ?? 0
-  return `${packedSeen(seen, predicted)};${question};${banned};${report};${parts};${key}`
+  return `${packedSeen(seen, predicted)};${question};${more};${banned};${report};${parts};${key}`
+}
+
+function packedReport({ by, number, parts, included, ...counters }: Owed): string {
+  const limits = included ? `&included=${packedLimits(included)}` : ''
+  return `${textOf(counters)}${packedParts(parts)}${limits},${by},${number}`
 }
 
 function packedPart({ name, limits }: Part, seen: Seen | undefined): string {
@@ -195,7 +210,7 @@ function packedPart({ name, limits }: Part, seen: Seen | undefined): string {
 
 const packedLimitsCache = new WeakMap<Limits, string>()
 
-function packedLimits(limits: Limits): string {
+export function packedLimits(limits: Limits): string {
   const cached = packedLimitsCache.get(limits)
   if (cached) return cached
   const numbers = windows.map((window) => limitOf(limits, window))
@@ -230,18 +245,22 @@ function packedSeen(seen: Seen | undefined, predicted: Predicted | undefined): s
 }
 
 /** Predicts an admission by the rules that the script has, too; `undefined` where it can't be predicted. */
-function predictedOf({ seen, cost, limits, owed, ...ask }: Ask): Predicted | undefined {
-  if (!seen || owed || cost === 0 || seen.bannedUntilMs > 0) return undefined
+function predictedOf({ seen, cost, limits, included, owed, ...ask }: Ask): Predicted | undefined {
+  const needed = neededBy({ cost, least: ask.least })
+  if (!seen || owed || needed === 0 || seen.bannedUntilMs > 0) return undefined
   // A brief window has mostly ended by the next question; parts have texts of their own.
   if (ask.parts || (ask.countsBrief ?? countsBrief(limits))) return undefined
   const next = { ...copyOf(seen), bannedUntilMs: 0 }
   if (ask.atMs !== undefined) roll(next, ask.atMs, false)
   // Points of a day that ends are kept for the ledger, and its quota is kept for longer.
   const isNewDay = numberOf(next, dayWindow) !== numberOf(seen, dayWindow)
-  if (isNewDay || !fits(next, cost, limits)) return undefined
+  if (isNewDay || !fits(next, needed, limits)) return undefined
+  // What lies beyond is noted by its day, which the gateway doesn't know.
+  if (included && !fits(next, needed, included)) return undefined
   next.total += cost
   const tillS = endsAtMs(shortest, numberOf(next, shortest)) / 1_000
-  return { next, tillS, top: topOf(next, limits) }
+  const top = Math.min(topOf(next, limits), included ? topOf(next, included) : Infinity)
+  return { next, tillS, top: top - (needed - cost) }
 }
 
 /** The largest total that has room in all windows. */

@@ -1,11 +1,11 @@
 -- Changes a quota for an operator, or adjusts what a request has cost, in one step. For the fields see quota.lua.
 -- KEYS: the quota's hash   ARGV: the time, see time.lua; the change, then for
---   adjust: points, 1 if answered, the counters of its admission, those seen last, "&part=counters;seen"      reset: -      ban: key, until      lift: key
+--   adjust: points, 1 if answered, the counters of its admission, those seen last, "&part=counters;seen", what was included      reset: -      ban: key, until      lift: key
 --   grant: "window:points,", the most grants, author and note as JSON      month: the day on which months begin
 --include time.lua
 --include stored.lua
 --include heal.lua
---include past.lua
+--include beyond.lua
 local hash, change = KEYS[1], ARGV[2]
 local stored = call('HGET', hash, 'c')
 local counters = countersIn(hash, stored)
@@ -71,6 +71,8 @@ if change == 'adjust' then
   end
   local left = points - (usedIn(counters, dayWindow) - ofDay)
   if left ~= 0 then keepPast(numberOf(admission, dayWindow), left) end
+  local limits = ARGV[8] ~= '' and ARGV[8] or nil
+  noteBeyond(hash, counters, admission, points, limits, call('HGET', hash, 'p'))
   if isNewDay or not stored then keepFor(lifetime(counters, true)) end
   return text
 end

@@ -32,6 +32,7 @@ export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaStat
     ...(fields['p'] ? { past: fields['p'] } : {}),
     ...(settled.size > 0 ? { settled } : {}),
     ...(parts.size > 0 ? { parts } : {}),
+    ...(fields['b'] ? { beyond: fields['b'] } : {}),
     ...(fields['r'] ? { resetGeneration: Number(fields['r']) } : {}),
   }
 }
@@ -61,6 +62,7 @@ export function hashOfState(state: QuotaState): { counters: string; fields: [str
     fields.push(['n', each.map((grant) => `${grantLine(grant)}\n`).join('')])
   }
   if (state.past) fields.push(['p', state.past])
+  if (state.beyond) fields.push(['b', state.beyond])
   if (state.resetGeneration) fields.push(['r', String(state.resetGeneration)])
   for (const [name, counters] of state.parts ?? []) fields.push([name, textOf(counters)])
   return { counters: textOf(state), fields }

@@ -3,7 +3,7 @@
 --
 -- KEYS: the quotas' hashes
 -- ARGV: the time, see time.lua; then for each hash
---       "seen;till;expected;top;cost,limits,brief,ban rules;banned;owed;parts;key":
+--       "seen;till;expected;top;cost,limits,brief,ban rules;more;banned;owed;parts;key":
 --       seen: the counters that the gateway saw last, in the form of the field c, or nothing
 --       till: the second at which the shortest of the expected windows ends
 --       expected: the counters after admitting the request, or nothing
@@ -11,8 +11,11 @@
 --       limits: of each window, in the order of the list; -1 is unlimited
 --       brief: 1 if brief windows are counted
 --       ban rules: "strikes,within,grace,for,factor,atMost,memory" or nothing
+--       more: nothing, or "least|included": the points that must have room, and of each window the limit beyond which
+--             points are metered
 --       banned: the end of the ban that the gateway has seen, or 0
---       owed: the points that it admitted without the store, or nothing: "counters&part=counters,gateway,number"
+--       owed: the points that it admitted without the store, or nothing: 
+--             "counters&part=counters&included=limits,gateway,number"
 --       parts: of each operation and cap "part|limits|brief|seen", with & between them
 -- Fields: c: the counters;
 --         k:<key>: "refusedAt,bannedUntil,bans,strikes" of a key;
@@ -20,6 +23,7 @@
 --         g: "window:number:points," that operators have granted, n: each grant; with them c has ",k"
 --         op:<operation>, cap:<key>: the counters of a part
 --         p: "day,points;" for each day that the counters have left, for the ledger
+--         b: "day,points;" for each day with points that weren't included
 --         r: the generation that the last reset began
 -- Returns: "seconds,micros", and for each hash one of
 --          '': the counters are now the expected ones

@@ -1,9 +1,9 @@
 import type { Ban, QuotaStore } from '../../limits/store.ts'
 import { answerOf } from './answer.ts'
-import { decisionsIn } from './decisions.ts'
+import { decisionsIn, packedLimits } from './decisions.ts'
 import { countersFrom, textOf } from '../../limits/counters-text.ts'
 import { mostGrants } from '../../limits/grants.ts'
-import { pointsOn } from '../../limits/past-points.ts'
+import { usedOn } from '../../limits/past-points.ts'
 import { mastersOf, scanned } from './scan.ts'
 import { grantLines, grantPoints, grantWords, packedParts, stateOfHash } from './quota-hash.ts'
 import { scriptTime } from './script-time.ts'
@@ -53,9 +53,9 @@ export function redisQuotas(options: RedisQuotaOptions): QuotaStore {
 
     decide,
 
-    async adjust(quota, { points, isAnswered }, { counters: admission, parts, seen }) {
+    async adjust(quota, { points, isAnswered }, { counters: admission, parts, seen, included }) {
       const texts = [textOf(admission), seen ? textOf(seen) : '', packedParts(parts, seen?.parts)]
-      const args = [points, isAnswered ? 1 : 0, ...texts]
+      const args = [points, isAnswered ? 1 : 0, ...texts, included ? packedLimits(included) : '']
       const text = String(await edit(hashOf(quota), time(), 'adjust', ...args))
       const counters = countersFrom(text.split(',').map(Number))
       if (!counters) throw new Error('Redis gave no counters')
@@ -114,12 +114,11 @@ export function redisQuotas(options: RedisQuotaOptions): QuotaStore {
       const names = `${prefix}quota:`
       for (const server of mastersOf(connection)) {
         for await (const hashes of scanned(server, names)) {
-          const fields = hashes.map((hash) => server.hmget(hash, 'c', 'p').catch(() => []))
+          const fields = hashes.map((hash) => server.hmget(hash, 'c', 'p', 'b').catch(() => []))
           const answers = await answerOf(Promise.all(fields))
-          yield answers.flatMap(([counters, past], i) => {
-            const state = stateOfHash({ c: counters ?? '', p: past ?? '' })
-            const points = state ? pointsOn(state, day) : 0
-            return points > 0 ? [{ quota: (hashes[i] ?? '').slice(names.length), points }] : []
+          yield answers.flatMap(([counters, past, beyond], i) => {
+            const state = stateOfHash({ c: counters ?? '', p: past ?? '', b: beyond ?? '' })
+            return state ? usedOn((hashes[i] ?? '').slice(names.length), state, day) : []
           })
         }
       }

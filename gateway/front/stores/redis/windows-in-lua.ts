@@ -14,7 +14,7 @@ ${windows.map((window) => `  ${window.name} = ${tableOf(window)},`).join('\n')}
 local windows, steady, brief = ${[windows, steadyWindows, briefWindows].map(listOf).join(', ')}
 local fields = '${patternOf(steadyWindows)}'
 local briefFields = '${patternOf([...steadyWindows, ...briefWindows])}'
-local asked = '^([^,]+)${windows.map(() => ',([^,]+)').join('')},(%d),([^;]*);(%d+);([^;]*);([^;]*);(.*)$'
+local asked = '^([^,]+)${windows.map(() => ',([^,]+)').join('')},(%d),([^;]*);([^;]*);(%d+);([^;]*);([^;]*);(.*)$'
 `
 
 function tableOf(window: Window): string {

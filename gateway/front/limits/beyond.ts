@@ -1,0 +1,54 @@
+import { numberOf, usedIn, type Counters } from './counters.ts'
+import { limitedIn, type Limits } from './limits.ts'
+import { pointsIn, withPoints, type PastPoints } from './past-points.ts'
+import { dayWindow } from '../../../shared/windows.ts'
+
+/**
+ * The points that are included in windows that meter what lies beyond; `Infinity` in all others. The limits of such a
+ * window are those that refuse.
+ */
+export type Included = Limits
+
+/** Of points that were counted last, those that aren't included: beyond in any window. */
+export function beyondIn(counters: Counters, points: number, included: Included): number {
+  let beyond = 0
+  for (const { window, limit } of limitedIn(included)) {
+    beyond = Math.max(beyond, Math.min(points, usedIn(counters, window) - limit))
+  }
+  return beyond
+}
+
+/** The counters of a quota, and its points beyond what was included, of each day. */
+type Metered = Counters & { past?: PastPoints | undefined; beyond?: PastPoints | undefined }
+
+/** Notes points that were counted in a day, or have come back to it if they are below 0. What was beyond comes back first. */
+export function noteBeyond(
+  state: Metered,
+  counted: Counters,
+  points: number,
+  included: Included | undefined,
+): void {
+  const day = numberOf(counted, dayWindow)
+  const beyond = points < 0 ? points : included ? laterBeyond(state, counted, points, included) : 0
+  if (beyond === 0 || (beyond < 0 && !state.beyond)) return
+  state.beyond = withPoints(state.beyond, day, beyond, numberOf(state, dayWindow))
+}
+
+/** Of points of windows that may have ended since. Where the count of a window is gone, the points before them tell. */
+function laterBeyond(
+  state: Metered,
+  counted: Counters,
+  points: number,
+  included: Included,
+): number {
+  const day = numberOf(counted, dayWindow)
+  const isBeyond = pointsIn(state.beyond, day) > 0
+  let beyond = 0
+  for (const { window, limit } of limitedIn(included)) {
+    const isRunning = numberOf(state, window) === numberOf(counted, window)
+    const used = isRunning ? usedIn(state, window) : pointsIn(state.past, day)
+    const over = isRunning || window === dayWindow ? used - limit : isBeyond ? points : 0
+    beyond = Math.max(beyond, Math.min(points, over))
+  }
+  return beyond
+}
