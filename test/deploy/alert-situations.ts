@@ -25,6 +25,8 @@ const others = `tollgate_refusals_total{${at}, plan="free", reason="forbidden", 
 const requests = `tollgate_requests_total{${at}, plan="free", route="/v1/*", status="200"}`
 const strangers = (outcome: string): string =>
   `tollgate_strangers_total{${at}, outcome="${outcome}"}`
+const costs = (outcome: string): string =>
+  `tollgate_answer_costs_total{${at}, outcome="${outcome}"}`
 
 export const situations: readonly Situation[] = [
   {
@@ -96,6 +98,23 @@ export const situations: readonly Situation[] = [
       [strangers('invalid_api_key')]: '0+135x80',
       [strangers('missing_api_key')]: '0+900x80',
     },
+  },
+  {
+    alert: 'TollgateCostsNotTold',
+    series: {
+      [costs('told')]: '0+90x60',
+      [costs('missing')]: '0+6x60',
+      [costs('capped')]: '0+4x60',
+    },
+    ...{ fires: '5m30s', labels: { outcome: 'missing' }, silent: ['5m15s'] },
+    calm: { [costs('told')]: '0+92x60', [costs('missing')]: '0+4x60', [costs('capped')]: '0+4x60' },
+  },
+  {
+    alert: 'TollgateCostsNotTold',
+    // Few of them, though all that there is: 12 in a quarter of an hour, then 9.
+    series: { [costs('malformed')]: '0+0.2x80' },
+    ...{ fires: '18m', labels: { outcome: 'malformed' }, silent: ['17m'] },
+    calm: { [costs('malformed')]: '0+0.15x80' },
   },
   {
     alert: 'TollgateConfigsDiffer',

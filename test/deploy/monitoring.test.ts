@@ -150,6 +150,8 @@ t.test('in real situations each alert comes up, and each panel shows something',
   await alerted(prometheus, 'TollgateKeysGuessed')
   for (let i = 0; i < 30; i++) await one.call('GET', '/v1/fail', undefined, pro)
   await alerted(prometheus, 'TollgateUpstreamFailing')
+  for (let i = 0; i < 30; i++) await one.call('GET', '/v1/ask', undefined, pro)
+  await alerted(prometheus, 'TollgateCostsNotTold')
   const { status } = await one.ask('POST', '/admin/upstreams/animals/swap/back')
   t.equal(status, 200)
   await alerted(prometheus, 'TollgateSwapWentBack')

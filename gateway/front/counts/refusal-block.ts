@@ -6,6 +6,7 @@ import { decisiveWindow } from '../limits/headers.ts'
 import { limitOf } from '../limits/limits.ts'
 import { usedBy, type Decision } from '../limits/step.ts'
 import { endsAtMs, numberAt, windows, type WindowName } from '../../../shared/windows.ts'
+import { answeredCost } from '../request-record.ts'
 import type { Ended } from './ended.ts'
 
 /** The most characters of an id, as `requestIdFrom` takes them. */
@@ -45,6 +46,8 @@ export type KeptRefusal = Readonly<{
   /** `undefined` without a caller: the windows are those of its address then. */
   decidedBy: Decision['decidedBy'] | undefined
   cost: number
+  /** What it was admitted with, where its answer tells the cost. */
+  estimate: number | undefined
   /** The window of that operation or cap. */
   ofWindow: KeptWindow | undefined
   /** The windows that have a limit. */
@@ -74,8 +77,10 @@ const at = {
   ofLimit: 11,
   ofUsed: 12,
   ofResetMs: 13,
+  /** -1 for none. */
+  estimate: 14,
   /** The limit, the use and the number of each window. */
-  windows: 14,
+  windows: 15,
 } as const
 
 const numbersOfWindow = 3
@@ -126,7 +131,10 @@ export class RefusalBlock {
     numbers[first + at.status] = status
     numbers[first + at.idLength] = Math.min(id.length, idLength)
     numbers[first + at.pathLength] = path.length
-    numbers[first + at.cost] = standing?.decision.cost ?? 0
+    const cost = standing?.decision.cost ?? 0
+    const answered = answeredCost(record)
+    numbers[first + at.cost] = answered?.cost ?? cost
+    numbers[first + at.estimate] = answered ? cost : -1
     const full = refusal?.of && standing && decisiveWindow(standing.decision, standing.limits)
     if (full) {
       numbers[first + at.ofLimit] = full.limit
@@ -164,7 +172,7 @@ export class RefusalBlock {
   read(slot: number): KeptRefusal {
     const number = (place: number): number => this.#number(slot, place)
     const pathEnd = Math.min(number(at.pathLength), pathLength)
-    const upstreamMs = number(at.upstreamMs)
+    const [upstreamMs, estimate] = [number(at.upstreamMs), number(at.estimate)]
     const [atMs, bannedUntilMs] = [number(at.timeMs), number(at.bannedUntilMs)]
     return {
       id: this.idAt(slot),
@@ -183,6 +191,7 @@ export class RefusalBlock {
       config: this.#configs[slot] ?? '',
       decidedBy: this.#deciders[slot],
       cost: number(at.cost),
+      estimate: estimate < 0 ? undefined : estimate,
       ofWindow: this.#ofs[slot] && {
         limit: number(at.ofLimit),
         used: number(at.ofUsed),

@@ -11,7 +11,7 @@ import {
 import type { Span, SpanAttributes, SpanEvent } from '../../../shared/spans/span.ts'
 import { noRoute } from '../counts/labels.ts'
 import { holderOf, windowRefusing } from '../counts/use.ts'
-import { outcomeOf, type RequestRecord } from '../request-record.ts'
+import { answeredCost, outcomeOf, type RequestRecord } from '../request-record.ts'
 import type { Trace } from '../request-trace.ts'
 
 /** A request that has ended, with its trace. */
@@ -60,6 +60,11 @@ function addDecision(attributes: SpanAttributes, { request, record, hash }: Ende
   }
   attributes['tollgate.decision'] = outcomeOf(record, request)
   attributes['tollgate.config.hash'] = hash
+  const answered = answeredCost(record)
+  if (answered) {
+    attributes['tollgate.estimate'] = record.standing?.decision.cost ?? 0
+    attributes['tollgate.cost'] = answered.cost
+  }
   if (!refusal) return
   if (refusal.status >= 500) attributes['error.type'] = refusal.code
   if (refusal.reason) attributes['tollgate.reason'] = refusal.reason

@@ -26,6 +26,7 @@ export function explained(refusal: KeptRefusal, gateway: string) {
     code: refusal.code ?? null,
     reason: whyOf(refusal),
     ...holderOf(refusal),
+    ...(refusal.estimate !== undefined && { estimate: refusal.estimate }),
     cost: refusal.cost,
     ...windowViews(refusal.windows),
     strikes: refusal.strikes,

@@ -83,6 +83,7 @@ function answerText(answer: Explained, nowMs: number): string {
       const view = answer[each]
       return view ? [[`${each}:`, windowText(view, nowMs) + ofWhom]] : []
     }),
+    ...(answer.estimate === undefined ? [] : [['cost:', costText(answer.cost, answer.estimate)]]),
     ...(answer.strikes > 0 ? [['strikes:', String(answer.strikes)]] : []),
     ...(bannedUntil === null ? [] : [['banned until:', endText(Date.parse(bannedUntil), nowMs)]]),
     ...(decidedBy === null ? [] : [['decided by:', deciders[decidedBy]]]),
@@ -91,6 +92,11 @@ function answerText(answer: Explained, nowMs: number): string {
   ]
   const head = `${status} ${code ?? 'of the backend'}, ${timeText(Date.parse(time))}: ${sentence}`
   return `${printable(head)}\n\n${aligned(rows)}`
+}
+
+function costText(cost: number, estimate: number): string {
+  const shown = cost.toLocaleString('en')
+  return `${shown} ${cost === 1 ? 'point' : 'points'}, estimated ${estimate.toLocaleString('en')}`
 }
 
 const deciders = {
