@@ -72,6 +72,7 @@ t.test('the services answer all that is documented, and nothing else', async (t)
 
   await t.test('to what is asked well', (t) => askWell(t, call, gateway))
   await t.test('to whoever has operations and a cap', askParts)
+  await t.test('to whose answers tell their cost', askCosts)
   await t.test('to what is asked badly', (t) => askBadly(t, call, gateway))
   await t.test('to whoever may not ask', (t) => askUnallowed(t, gateway))
   await t.test('to what cannot be read', (t) => askUnreadably(t, gateway))
@@ -97,6 +98,20 @@ async function askParts(t: Test): Promise<void> {
   })
   const { headers } = await key({ account: 'parts', cap: byLimit(() => 5) })
   t.equal((await call('GET', '/v1/quota', undefined, headers)).status, 200)
+}
+
+async function askCosts(t: Test): Promise<void> {
+  const upstream = await startUpstream(t, (_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end('[]')
+  })
+  const { call, key, app } = await start(t, {
+    upstream,
+    routes: '[ { path: /v1/*, upstream: animals, cost: { estimate: 2, from: answer } } ]',
+  })
+  const { headers } = await key({ account: 'costs' })
+  await call('GET', '/v1/pets', undefined, headers)
+  await app.front.flushCounts()
+  t.match((await call('GET', '/v1/usage', undefined, headers)).text, '"estimated":2')
 }
 
 async function askWell(t: Test, call: Call, { key, app }: Gateway): Promise<void> {

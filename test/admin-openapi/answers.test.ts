@@ -16,6 +16,7 @@ import {
   withSave,
   type Admin,
 } from '../support/admin-contract.ts'
+import { askCosts } from '../support/admin-costs.ts'
 import {
   askConsole,
   askDamaged,
@@ -75,6 +76,7 @@ bans: { strikes: 1, grace: 1ms }`,
   await t.test('where others change the same, and when the store is gone', askInRedis)
   await t.test('while the present backend is gone', askUncompared)
   await t.test('by the console’s page', askConsole)
+  await t.test('of answers that tell their cost', askCosts)
   t.strictSame(contract.unseen(), [])
 })
 

@@ -3,10 +3,11 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { Test } from 'tap'
 import { LedgerKeeper } from '../../gateway/office/ledger/keeper.ts'
 import { closeDueDays, ledgerLines, type LedgerStores } from '../../gateway/office/ledger/ledger.ts'
-import type { LedgerBy } from '../../gateway/office/ledger/lines.ts'
+import { ledgerBys, type LedgerBy } from '../../gateway/office/ledger/lines.ts'
 import { packed, unpacked } from '../../gateway/office/ledger/rows.ts'
 import { ledgerDays } from '../../gateway/front/records/ledger-store.ts'
 import { routeTallies } from '../../gateway/front/counts/route-tallies.ts'
+import { pointTallies } from '../../gateway/front/counts/use.ts'
 import { fleetOfOne } from '../../gateway/front/fleet/single-member.ts'
 import { newKey } from './keys.ts'
 
@@ -40,6 +41,14 @@ export function ledgerContract(
     const shown = async (by?: LedgerBy) =>
       (await exported(by)).map(({ id, points, requests, refused, plan, final }) =>
         [id.slice(11), points, requests, refused, plan, final ? 'final' : ''].join(' ').trimEnd(),
+      )
+    /** The estimates of all lines that have any, by account, key, route and plan. */
+    const estimates = () =>
+      Promise.all(
+        ledgerBys.map(async (by) => {
+          const lines = (await exported(by)).filter(({ estimated }) => estimated !== 0)
+          return lines.map(({ id, estimated }) => `${id.slice(11)} ${estimated}`)
+        }),
       )
     const [one, two, trial] = ['AAAAAAAAAAAA', 'BBBBBBBBBBBB', 'EEEEEEEEEEEE']
     const alone = newKey({ id: 'CCCCCCCCCCCC', revokedAtMs: midnight - 5 })
@@ -77,6 +86,7 @@ export function ledgerContract(
           tally(two, 'admitted 5xx', 1),
         ],
         ...[tally(two, 'points more', 4), tally(alone.id, 'refused expired', 7)],
+        ...[tally(two, pointTallies.estimated, 7), tally(two, writes.estimated, 7)],
         // The two gateways of the account's keys, one of which was killed with what it had counted of a route.
         ...[
           tally(one, reads.admitted, 1),
@@ -128,6 +138,14 @@ export function ledgerContract(
       'plan:pro 2 0 0 pro',
     ])
 
+    const estimated = [
+      ['account:acme 7'],
+      [`account:acme:key:${two} 7`],
+      ['account:acme:route:/v1/* 7'],
+      ['plan:free,pro 7'],
+    ]
+    t.strictSame(await estimates(), estimated)
+
     at(midnight + 599_999)
     await use('account:acme', 100)
     await first.quota.adjust('account:acme', unanswered(1), { counters: seen })
@@ -139,6 +157,7 @@ export function ledgerContract(
     const final = counted(' final').map((line) => line.replace('acme 11', 'acme 10'))
     t.strictSame(await shown(), final, 'ten minutes after its end it is final')
     t.strictSame(await shown('route'), byRoute(10, ' final'), 'routes are kept')
+    t.strictSame(await estimates(), estimated, 'estimates are kept')
     const everything = async () => JSON.stringify([await exported(), await exported('route')])
     const bytes = await everything()
     await first.quota.adjust('account:acme', unanswered(1), { counters: seen })

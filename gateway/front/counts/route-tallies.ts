@@ -5,7 +5,7 @@ export type RouteTallies = Readonly<Record<UsageKind, string>>
 
 const prefix = 'route '
 
-const kinds: readonly UsageKind[] = ['admitted', 'refused', 'more', 'less']
+const kinds: readonly UsageKind[] = ['admitted', 'refused', 'more', 'less', 'estimated']
 
 /** The names under which the use of a route is tallied. A route has them made once, not for each request. */
 export function routeTallies(path: string): RouteTallies {
@@ -15,6 +15,7 @@ export function routeTallies(path: string): RouteTallies {
     refused: nameOf('refused'),
     more: nameOf('more'),
     less: nameOf('less'),
+    estimated: nameOf('estimated'),
   }
 }
 

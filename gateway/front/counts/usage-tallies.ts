@@ -30,14 +30,17 @@ function isAdmitted({ record, standing }: Used): boolean {
   return !record.forbidden && standing.decision.verdict === 'admitted'
 }
 
-/** Tallies how many points more or less than one it has cost; those that were given back are none. */
+/** Tallies how many points more or less than one it has cost, and the estimate before; those that were given back are none. */
 function countPoints(
   { caller, record, standing }: Used,
   tallies: Tallies,
   counts: DayCounts,
-  { more, less }: Pick<RouteTallies, 'more' | 'less'>,
+  { more, less, estimated }: Pick<RouteTallies, keyof typeof pointTallies>,
 ): void {
-  const cost = answeredCost(record)?.cost ?? standing.decision.cost
+  const answered = answeredCost(record)
+  const { cost: estimate } = standing.decision
+  if (answered && estimate > 0) tallies.count(caller.id, counts, estimated, false, estimate)
+  const cost = answered?.cost ?? estimate
   const points = (record.isGivenBack ? 0 : cost) - 1
   if (points === 0) return
   tallies.count(caller.id, counts, points > 0 ? more : less, false, Math.abs(points))

@@ -5,7 +5,7 @@ import { dayMs, isWindowName, requiredWindows, type ByName } from '../../../shar
 import { classOfStatus } from './status-class.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { TallyStore } from './tally-store.ts'
-import { refusalTallies } from './use.ts'
+import { refusalTallies, type pointTallies } from './use.ts'
 
 /** The usage of a key on one day, or of several days together. */
 export type Usage = Readonly<{
@@ -18,6 +18,11 @@ export type Usage = Readonly<{
   admitted: number
   /** The points that its admitted requests have cost, without those that were given back. */
   points: number
+  /**
+   * The points that requests were admitted with whose answers tell the cost: `points` has what they have cost. Left out if
+   * there are none.
+   */
+  estimated?: number
   /** By reason: the code of the refusal. */
   refused: Readonly<Record<string, number>>
   /**
@@ -34,6 +39,7 @@ type Summed = {
   day: number
   admitted: number
   points: number
+  estimated: number
   refused: Record<string, number>
   windows: ByName<number>
   answers: Record<string, number>
@@ -48,12 +54,12 @@ export function latestDays(count: number, nowMs: number): { fromDay: number; toD
 }
 
 /** The kinds of tallies of usage. `more` and `less` are points beside one for each admitted request. */
-export type UsageKind = 'admitted' | 'refused' | 'more' | 'less'
+export type UsageKind = 'admitted' | 'refused' | keyof typeof pointTallies
 
 /** The kind of a tally of usage; `undefined` for another one. */
 export function usageKind(what: string): UsageKind | undefined {
   const [kind, which] = what.split(' ', 2)
-  if (kind === 'admitted' || kind === 'refused') return kind
+  if (kind === 'admitted' || kind === 'refused' || kind === 'estimated') return kind
   return kind === 'points' ? (which === 'less' ? 'less' : 'more') : undefined
 }
 
@@ -69,7 +75,9 @@ export async function usage(
   const sumsByName = new Map<string, Summed>()
   for await (const tally of stores.tallies.list(fromDay, toDay, key)) {
     const [kind, what = '', window] = tally.what.split(' ', 3)
-    if (kind !== 'admitted' && kind !== 'refused' && kind !== 'points') continue
+    if (kind !== 'admitted' && kind !== 'refused' && kind !== 'points' && kind !== 'estimated') {
+      continue
+    }
     const day = key === undefined ? 0 : tally.day
     const name = key === undefined ? tally.key : String(day)
     let sum = sumsByName.get(name)
@@ -77,12 +85,17 @@ export async function usage(
       const counts = {
         admitted: 0,
         points: 0,
+        estimated: 0,
         refused: {},
         windows: { ...noRefusals },
         answers: {},
       }
       sum = { key: tally.key, day, ...counts }
       sumsByName.set(name, sum)
+    }
+    if (kind === 'estimated') {
+      sum.estimated += tally.count
+      continue
     }
     if (kind === 'points') {
       sum.points += what === 'less' ? -tally.count : tally.count
@@ -104,9 +117,9 @@ export async function usage(
     sums.map(({ key }) => key),
   )
   const usages: Usage[] = []
-  for (const { key: of, day, admitted, points, refused, windows, answers } of sums) {
+  for (const { key: of, day, admitted, points, estimated, ...others } of sums) {
     const { name = '', test } = keys.get(of) ?? {}
-    const counts = { admitted, points, refused, windows, answers }
+    const counts = { admitted, points, ...(estimated > 0 && { estimated }), ...others }
     const usage = { key: of, name, ...(test && { test }), ...counts }
     const count = usages.push(key === undefined ? usage : { ...usage, day: dayText(day) })
     if (count % 1_000 === 0) await breathe()

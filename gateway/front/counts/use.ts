@@ -28,8 +28,15 @@ const admitted = {
   '5xx': 'admitted 5xx',
 } as const
 
-/** Tallied amounts: the points of admitted requests are their number, and `more`, and not `less`. */
-export const pointTallies = { more: 'points more', less: 'points less' } as const
+/**
+ * Tallied amounts: the points of admitted requests are their number, and `more`, and not `less`. `estimated` are those that
+ * requests were admitted with whose answers tell the cost; by this name, former versions don't take them for points.
+ */
+export const pointTallies = {
+  more: 'points more',
+  less: 'points less',
+  estimated: 'estimated points',
+} as const
 
 /** All names under which `usage` counts requests and points. */
 export const uses: readonly string[] = [

@@ -14,8 +14,14 @@ const mostPages = 5
 /** The usage of one day, of a key or of an account. */
 export type DayUsage = Omit<Usage, 'key' | 'name'>
 
-export function dayOf({ day, admitted, points, refused, windows, answers }: Usage): DayUsage {
-  return { ...(day === undefined ? {} : { day }), admitted, points, refused, windows, answers }
+export function dayOf({ day, admitted, points, estimated, ...others }: Usage): DayUsage {
+  const { refused, windows, answers } = others
+  return {
+    ...(day !== undefined && { day }),
+    ...{ admitted, points },
+    ...(estimated !== undefined && { estimated }),
+    ...{ refused, windows, answers },
+  }
 }
 
 /** The usage of an account: the sum of its keys by day, or `null` in place of the days if it has too many keys. */

@@ -6,7 +6,14 @@ import { dayMs } from '../../../shared/windows.ts'
 import { routeTally } from '../../front/counts/route-tallies.ts'
 import { usageKind, type UsageKind } from '../../front/counts/usage.ts'
 import type { Stores } from '../../front/stores/stores.ts'
-import { ownKey, type Figures, type KeyFigures, type LedgerRow } from './rows.ts'
+import {
+  addFigures,
+  noFigures,
+  ownKey,
+  type Figures,
+  type KeyFigures,
+  type LedgerRow,
+} from './rows.ts'
 
 /** The stores that a day is gathered from. */
 export type Sources = Pick<Stores, 'quota' | 'tallies' | 'keys'>
@@ -39,9 +46,9 @@ export async function gathered(stores: Sources, day: number): Promise<LedgerRow[
 
 function rowOf(quota: string, points: number, summed: OfKeys | undefined): LedgerRow {
   const keys = [...(summed?.keys ?? [])].sort((a, b) => inOrder(a.key, b.key))
-  const requests = keys.reduce((sum, each) => sum + each.requests, 0)
-  const refused = keys.reduce((sum, each) => sum + each.refused, 0)
-  const figures = { requests, points, refused }
+  const figures = noFigures()
+  for (const each of keys) addFigures(figures, each)
+  figures.points = points
   const own = ownKey(quota, figures)
   return {
     quota,
@@ -76,7 +83,7 @@ async function usageByKey({ tallies }: Sources, day: number): Promise<Map<string
     if (kind) addTo((use.own ??= noFigures()), kind, count)
     if (ofRoute)
       addTo(
-        figuresOf((use.routes ??= new Map<string, Figures>()), ofRoute.path),
+        figuresIn((use.routes ??= new Map<string, Figures>()), ofRoute.path),
         ofRoute.kind,
         count,
       )
@@ -84,11 +91,7 @@ async function usageByKey({ tallies }: Sources, day: number): Promise<Map<string
   return byKey
 }
 
-function noFigures(): Figures {
-  return { requests: 0, points: 0, refused: 0 }
-}
-
-function figuresOf(routes: ByRoute, path: string): Figures {
+function figuresIn(routes: ByRoute, path: string): Figures {
   let figures = routes.get(path)
   if (!figures) routes.set(path, (figures = noFigures()))
   return figures
@@ -96,7 +99,7 @@ function figuresOf(routes: ByRoute, path: string): Figures {
 
 function addTo(figures: Figures, kind: UsageKind, count: number): void {
   if (kind === 'admitted') figures.requests += count
-  if (kind === 'refused') figures.refused += count
+  if (kind === 'refused' || kind === 'estimated') figures[kind] += count
   else figures.points += kind === 'less' ? -count : count
 }
 
@@ -125,12 +128,7 @@ function noteKey(key: Key, { day, points, usage, byQuota }: Noting): void {
 }
 
 function addRoutes(sums: ByRoute, routes: ByRoute): void {
-  for (const [path, { requests, points, refused }] of routes) {
-    const sum = figuresOf(sums, path)
-    sum.requests += requests
-    sum.points += points
-    sum.refused += refused
-  }
+  for (const [path, figures] of routes) addFigures(figuresIn(sums, path), figures)
 }
 
 function entry(byQuota: Map<string, OfKeys>, quota: string): OfKeys {

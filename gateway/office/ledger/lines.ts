@@ -1,6 +1,13 @@
 import { accountOf } from '../../front/keys/key.ts'
 import { dayText } from '../../front/counts/usage.ts'
-import type { Figures, LedgerRow } from './rows.ts'
+import {
+  addFigures,
+  figureNames,
+  figuresOf,
+  noFigures,
+  type Figures,
+  type LedgerRow,
+} from './rows.ts'
 
 /** The subject of a line: an account or a key without one, a key, a route of one of these, or a plan. */
 export const ledgerBys = ['account', 'key', 'route', 'plan'] as const
@@ -37,23 +44,21 @@ export function linesOf(
 }
 
 function lineOf(row: LedgerRow, day: number, final: boolean): LedgerLine {
-  const { quota, keys, plan, requests, points, refused } = row
+  const { quota, keys, plan } = row
   return {
     id: `${dayText(day)}:${quota}`,
     day: dayText(day),
     account: accountOf(quota) ?? null,
     keys: keys.map(({ key }) => key),
     plan,
-    requests,
-    points,
-    refused,
+    ...figuresOf(row),
     final,
   }
 }
 
 function linesOfKeys({ keys }: LedgerRow, line: LedgerLine): LedgerLine[] {
-  const lines = keys.map(({ key, requests, points, refused }) => {
-    return { ...line, id: `${line.id}:key:${key}`, keys: [key], requests, points, refused }
+  const lines = keys.map((of) => {
+    return { ...line, id: `${line.id}:key:${of.key}`, keys: [of.key], ...figuresOf(of) }
   })
   return withRest(lines, line)
 }
@@ -61,19 +66,18 @@ function linesOfKeys({ keys }: LedgerRow, line: LedgerLine): LedgerLine[] {
 /** The routes of an account, or of a key without one. Nobody has counted which keys of an account used a route. */
 function linesOfRoutes({ routes }: LedgerRow, line: LedgerLine): LedgerLine[] {
   const keys = line.account === null ? line.keys : []
-  const lines = routes.map(({ route, requests, points, refused }) => {
-    return { ...line, id: `${line.id}:route:${route}`, keys, requests, points, refused }
+  const lines = routes.map((of) => {
+    return { ...line, id: `${line.id}:route:${of.route}`, keys, ...figuresOf(of) }
   })
   return withRest(lines, line)
 }
 
 /** Parts of a line, and the rest of its figures, which no gateway has lived to write down. */
 function withRest(parts: readonly LedgerLine[], line: LedgerLine): LedgerLine[] {
-  const restOf = (figure: keyof Figures): number =>
-    line[figure] - parts.reduce((sum, part) => sum + part[figure], 0)
-  const [requests, points, refused] = [restOf('requests'), restOf('points'), restOf('refused')]
-  if (requests === 0 && points === 0 && refused === 0) return [...parts]
-  return [...parts, { ...line, id: `${line.id}:rest`, keys: [], requests, points, refused }]
+  const rest = figuresOf(line)
+  for (const part of parts) for (const name of figureNames) rest[name] -= part[name]
+  if (figureNames.every((name) => rest[name] === 0)) return [...parts]
+  return [...parts, { ...line, id: `${line.id}:rest`, keys: [], ...rest }]
 }
 
 /** Sums of a day by plan. */
@@ -81,12 +85,10 @@ export class PlanSums {
   readonly #figures = new Map<string, Figures>()
 
   add(rows: readonly LedgerRow[]): void {
-    for (const { plan, requests, points, refused } of rows) {
-      let sum = this.#figures.get(plan)
-      if (!sum) this.#figures.set(plan, (sum = { requests: 0, points: 0, refused: 0 }))
-      sum.requests += requests
-      sum.points += points
-      sum.refused += refused
+    for (const row of rows) {
+      let sum = this.#figures.get(row.plan)
+      if (!sum) this.#figures.set(row.plan, (sum = noFigures()))
+      addFigures(sum, row)
     }
   }
 

@@ -1,8 +1,27 @@
 import { promisify } from 'node:util'
 import { deflateRaw, inflateRaw } from 'node:zlib'
 
-/** Counts of requests that were admitted and refused, and points less those that were given back. */
-export type Figures = { requests: number; points: number; refused: number }
+/**
+ * Counts of requests that were admitted and refused, points less those that were given back, and the points that requests were
+ * admitted with whose answers tell the cost.
+ */
+export const figureNames = ['requests', 'points', 'estimated', 'refused'] as const
+
+export type Figures = Record<(typeof figureNames)[number], number>
+
+export function noFigures(): Figures {
+  return { requests: 0, points: 0, estimated: 0, refused: 0 }
+}
+
+/** The figures of anything that has them. */
+export function figuresOf(of: Readonly<Figures>): Figures {
+  const { requests, points, estimated, refused } = of
+  return { requests, points, estimated, refused }
+}
+
+export function addFigures(sum: Figures, more: Readonly<Figures>): void {
+  for (const name of figureNames) sum[name] += more[name]
+}
 
 /** The figures of a key in an account, by the usage that gateways have written down. */
 export type KeyFigures = Readonly<Figures & { key: string }>
@@ -43,6 +62,8 @@ type Columns = [
   paths?: string[],
   /** Of each row, the place of each route among the paths, its requests, points and refused, all in one list. */
   routes?: number[][],
+  /** The estimated points of each row, of its keys, and of its routes; absent if no row has any. */
+  estimated?: readonly [rows: number[], keys: number[][], routes: number[][]],
 ]
 
 /** Rows in chunks for a store. */
@@ -60,11 +81,22 @@ export async function packed(rows: readonly LedgerRow[]): Promise<Buffer[]> {
         if (quota.startsWith(keyPrefix)) return 0
         return keys.map(({ key, requests, points, refused }) => [key, requests, points, refused])
       }),
-      ...routeColumns(some),
+      ...moreColumns(some),
     ]
     chunks.push(await deflate(JSON.stringify(columns), { level: 9 }))
   }
   return chunks
+}
+
+/** The columns that most days lack. */
+function moreColumns(rows: readonly LedgerRow[]) {
+  const routes = routeColumns(rows)
+  if (rows.every(({ estimated }) => estimated === 0)) return routes
+  const estimates = (all: readonly Figures[]) => all.map(({ estimated }) => estimated)
+  const ofKeys = rows.map(({ quota, keys }) => (quota.startsWith(keyPrefix) ? [] : estimates(keys)))
+  const ofRoutes = rows.map(({ routes }) => estimates(routes))
+  const [paths = [], lists = []] = routes
+  return [paths, lists, [estimates(rows), ofKeys, ofRoutes]] as const
 }
 
 function routeColumns(rows: readonly LedgerRow[]): [] | [string[], number[][]] {
@@ -85,11 +117,16 @@ function routeColumns(rows: readonly LedgerRow[]): [] | [string[], number[][]] {
   return places.size === 0 ? [] : [[...places.keys()], lists]
 }
 
-function routesIn(list: readonly number[], paths: readonly string[]): RouteFigures[] {
+function routesIn(
+  list: readonly number[],
+  paths: readonly string[],
+  estimates: readonly number[] = [],
+): RouteFigures[] {
   const routes: RouteFigures[] = []
   for (let i = 0; i < list.length; i += 4) {
     const [index = 0, requests = 0, points = 0, refused = 0] = list.slice(i, i + 4)
-    routes.push({ route: paths[index] ?? '', requests, points, refused })
+    const estimated = estimates[routes.length] ?? 0
+    routes.push({ route: paths[index] ?? '', requests, points, refused, estimated })
   }
   return routes
 }
@@ -98,12 +135,15 @@ function routesIn(list: readonly number[], paths: readonly string[]): RouteFigur
 export async function unpacked(chunk: Buffer): Promise<LedgerRow[]> {
   const text = (await inflate(chunk)).toString()
   const columns = JSON.parse(text) as Columns
-  const [quotas, plans, requests, points, refused, keys, paths = [], routes = []] = columns
+  const [quotas, plans, requests, points, refused, keys, paths = [], routes = [], estimated] =
+    columns
+  const [inRows = [], inKeys = [], inRoutes = []] = estimated ?? []
   return quotas.map((quota, i) => {
     const figures = {
       requests: requests[i] ?? 0,
       points: points[i] ?? 0,
       refused: refused[i] ?? 0,
+      estimated: inRows[i] ?? 0,
     }
     const ofKeys = keys[i] || undefined
     return {
@@ -111,9 +151,10 @@ export async function unpacked(chunk: Buffer): Promise<LedgerRow[]> {
       plan: plans[i] ?? '',
       ...figures,
       keys:
-        ofKeys?.map(([key, requests, points, refused]) => ({ key, requests, points, refused })) ??
-        ownKey(quota, figures),
-      routes: routesIn(routes[i] ?? [], paths),
+        ofKeys?.map(([key, requests, points, refused], at) => {
+          return { key, requests, points, refused, estimated: inKeys[i]?.[at] ?? 0 }
+        }) ?? ownKey(quota, figures),
+      routes: routesIn(routes[i] ?? [], paths, inRoutes[i]),
     }
   })
 }

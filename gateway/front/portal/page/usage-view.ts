@@ -30,6 +30,7 @@ function accountView({ name, keys, days }: NonNullable<OwnUsage['account']>): Ch
 
 function dayTable(caption: string, days: readonly DayUsage[]): Child {
   if (days.length === 0) return null
+  const hasEstimates = days.some(({ estimated }) => estimated !== undefined)
   return html`
     <details>
       <summary>${caption}</summary>
@@ -40,6 +41,7 @@ function dayTable(caption: string, days: readonly DayUsage[]): Child {
               <th scope="col">Day</th>
               <th scope="col" class="number">Let in</th>
               <th scope="col" class="number">Points</th>
+              ${hasEstimates && html`<th scope="col" class="number">Estimated</th>`}
               <th scope="col" class="number">Refused</th>
               <th scope="col">for</th>
             </tr>
@@ -51,6 +53,7 @@ function dayTable(caption: string, days: readonly DayUsage[]): Child {
                   <th scope="row">${each.day}</th>
                   <td class="number">${count(each.admitted)}</td>
                   <td class="number">${count(each.points)}</td>
+                  ${hasEstimates && html`<td class="number">${count(each.estimated ?? 0)}</td>`}
                   <td class="number">${count(refusedOf(each))}</td>
                   <td>${reasonsOf(each)}</td>
                 </tr>

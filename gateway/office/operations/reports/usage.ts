@@ -30,12 +30,14 @@ function table(usages: readonly Usage[]): string {
   const sum = (counts: Readonly<Record<string, number>>): number =>
     Object.values(counts).reduce((all, count) => all + count, 0)
   const hasTests = usages.some(({ day, test }) => day === undefined && test)
+  const hasEstimates = usages.some(({ estimated }) => estimated !== undefined)
   const rows = usages.map(
-    ({ day, key, name, test, admitted, points, refused, windows, answers }) => [
+    ({ day, key, name, test, admitted, points, estimated = 0, refused, windows, answers }) => [
       ...(day === undefined ? [key, name] : [day]),
       ...(hasTests ? [test ? 'yes' : ''] : []),
       String(admitted),
       String(points),
+      ...(hasEstimates ? [String(estimated)] : []),
       String(sum(refused)),
       ...answerClasses.map((each) => String(answers[each] ?? 0)),
       Object.entries(refused)
@@ -49,6 +51,7 @@ function table(usages: readonly Usage[]): string {
     ...(hasTests ? ['TEST'] : []),
     'ADMITTED',
     'POINTS',
+    ...(hasEstimates ? ['ESTIMATED'] : []),
     'REFUSED',
     '2XX',
     '3XX',

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { DayBars } from '../charts/days.ts'
-import { count } from '../../../../front/http/page/format.ts'
+import { count, plural } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { countIn, sumOfWindows, windowsWhere } from '../../../../front/http/page/windows.ts'
 import { refusedBy } from '../charts/outcomes.ts'
@@ -57,7 +57,7 @@ export function usageOf(days: readonly Usage[]): Child {
   const [admitted, refused] = [sum(days.map((each) => each.admitted)), sum(days.map(refusedOf))]
   return html`<${DayBars}
     title="Usage by day, in UTC"
-    summary=${`In 90 days ${count(admitted)} requests were admitted on ${count(days.length)} days, and ${count(refused)} refused.`}
+    summary=${`In 90 days ${count(admitted)} requests were admitted on ${count(days.length)} days, and ${count(refused)} refused.${costsText(days)}`}
     parts=${[
       { name: 'answered', label: 'admitted' },
       ...refusedBy(shown),
@@ -66,6 +66,14 @@ export function usageOf(days: readonly Usage[]): Child {
     days=${counts}
     span=${90}
   />`
+}
+
+/** What the requests have cost, where some answers have told it. */
+function costsText(days: readonly Usage[]): string {
+  const estimated = sum(days.map((each) => each.estimated ?? 0))
+  if (estimated === 0) return ''
+  const points = sum(days.map((each) => each.points))
+  return ` They have cost ${plural(points, 'point')}; those whose answers tell it were estimated at ${count(estimated)}.`
 }
 
 function refusedOf({ refused }: Usage): number {
