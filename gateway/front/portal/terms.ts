@@ -1,4 +1,4 @@
-import type { Config, PortalSettings } from '../config/config.ts'
+import type { Config, PortalSettings, Route } from '../config/config.ts'
 import type { Deprecation } from '../config/deprecations.ts'
 import { keyPaths } from '../http/own-paths.ts'
 import { limitedIn, limitsView } from '../limits/limits.ts'
@@ -28,7 +28,7 @@ export function termsOf(config: Config, { path, canRotate }: PortalSettings) {
       forMs: bans.forMs,
       atMostMs: bans.atMostMs,
     },
-    routes: routes.map(({ path, methods, cost }) => ({ path, methods, cost })),
+    routes: routes.map(routeView),
     deprecations: deprecations.map(deprecationView),
   }
 }
@@ -44,6 +44,11 @@ function planView({ name, limits, bans, operations = [], methods, paths }: Plan)
     methods: methods ?? null,
     paths: paths ?? null,
   }
+}
+
+/** A route with what its requests cost: the estimate and the most, if their answers tell it. */
+function routeView({ path, methods, cost, answerCost }: Route) {
+  return { path, methods, cost, ...(answerCost && { atMost: answerCost.atMost }) }
 }
 
 function operationView({ name, limits, methods, paths }: PlanOperation) {

@@ -88,7 +88,8 @@ deprecations:
     replacement: /v2
     extensions: [ { account: secret-account, until: 2027-01-01 }, { key: k3yVb0TQnW8d, until: 2027-01-01 } ]
 `
-    await reload(gateway, more, '[ { path: /*, upstream: animals, cost: 3 } ]')
+    const told = '{ path: /ask, upstream: animals, cost: { estimate: 6, from: answer } }'
+    await reload(gateway, more, `[ { path: /*, upstream: animals, cost: 3 }, ${told} ]`)
     t.match(await terms(), {
       rotatePath: null,
       plans: [
@@ -99,7 +100,10 @@ deprecations:
           ],
         },
       ],
-      routes: [{ path: '/*', cost: 3 }],
+      routes: [
+        { path: '/*', cost: 3, atMost: undefined },
+        { path: '/ask', cost: 6, atMost: 60 },
+      ],
       deprecations: [
         { operation: 'GET /{any}', sunset: '2026-02-01T00:00:00.000Z', replacement: '/v2' },
       ],

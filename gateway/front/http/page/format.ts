@@ -38,6 +38,13 @@ export function plural(number: number, word: string): string {
   return `${count(number)} ${word}${number === 1 ? '' : 's'}`
 }
 
+/** What a request costs; `told` if its answer tells that. */
+export function costText(points: number, told?: Readonly<{ atMost?: number | undefined }>): string {
+  if (!told) return points === 0 ? 'nothing' : plural(points, 'point')
+  const most = told.atMost === undefined ? '' : `, at most ${count(told.atMost)}`
+  return `what its answer tells (an estimate of ${plural(points, 'point')} until then${most})`
+}
+
 /** The message of whatever was thrown. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)

@@ -4,7 +4,7 @@ import { html, type Child } from '../../http/page/html.ts'
 import type { Openapi, Operation } from './openapi.ts'
 import { bodyView, parametersView, responseView } from './operation-parts.ts'
 import { line, prose } from './prose.ts'
-import { costOf, deprecationOf } from './terms.ts'
+import { costIn, costOf, deprecationOf, type Cost } from './terms.ts'
 import type { Terms } from '../terms.ts'
 import { TryIt } from './try-it.ts'
 import { whenIdle } from './when-idle.ts'
@@ -24,11 +24,16 @@ export function OperationView({ openapi, operation, terms, apiKey, sent }: Opera
   useEffect(() => whenIdle(fill), [])
   const { id, method, path, summary, isDeprecated } = operation
   const inGateway = `${openapi.basePath}${path}`
+  const cost = costOf(terms, method, inGateway)
   const deprecation = deprecationOf(terms, method, inGateway)
   const isMarked = isDeprecated || deprecation !== undefined
   // Most of the page never changes, and isn't compared with itself after each answer.
   const content = useMemo(
-    () => isFilled && reference(openapi, operation, isMarked && deprecationText(deprecation)),
+    () =>
+      isFilled && [
+        cost && costText(cost),
+        reference(openapi, operation, isMarked && deprecationText(deprecation)),
+      ],
     [isFilled, openapi, operation, terms],
   )
   return html`
@@ -47,13 +52,19 @@ export function OperationView({ openapi, operation, terms, apiKey, sent }: Opera
         html`<${TryIt}
           openapi=${openapi}
           operation=${operation}
-          cost=${costOf(terms, method, inGateway)}
+          cost=${cost}
           apiKey=${apiKey}
           sent=${sent}
         />`
       }
     </details>
   `
+}
+
+/** What an operation costs, unless it is one point, as the page says of all others. */
+function costText(cost: Cost): Child {
+  const isUsual = cost.cost === 1 && cost.atMost === undefined
+  return isUsual ? null : html`<p>Costs ${costIn(cost)}.</p>`
 }
 
 function reference(openapi: Openapi, operation: Operation, deprecation: Child): Child {

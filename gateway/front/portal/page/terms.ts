@@ -1,14 +1,23 @@
+import { costText } from '../../http/page/format.ts'
 import type { Terms } from '../terms.ts'
+
+/** Points, with the most if the answer tells the cost. */
+export type Cost = Pick<Terms['routes'][number], 'cost' | 'atMost'>
 
 export type Deprecation = Terms['deprecations'][number]
 
-/** The points that a request costs; `undefined` for a path without a route, which the gateway answers itself. */
-export function costOf(terms: Terms, method: string, path: string): number | undefined {
-  if ([terms.quotaPath, terms.usagePath, terms.rotatePath].includes(path)) return 0
+/** What a request costs, as its route has it; `undefined` for a path without one, which the gateway answers itself. */
+export function costOf(terms: Terms, method: string, path: string): Cost | undefined {
+  if ([terms.quotaPath, terms.usagePath, terms.rotatePath].includes(path)) return { cost: 0 }
   const fitting = terms.routes.filter(
     (route) => route.methods.includes(method) && isBelow(route.path, path),
   )
-  return [...fitting].sort((one, other) => rank(other.path) - rank(one.path))[0]?.cost
+  return [...fitting].sort((one, other) => rank(other.path) - rank(one.path))[0]
+}
+
+/** The same in words. */
+export function costIn({ cost, atMost }: Cost): string {
+  return costText(cost, atMost === undefined ? undefined : { atMost })
 }
 
 /** The deprecation of an operation; HEAD goes with GET. */

@@ -2,17 +2,17 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { AnswerView } from './answer-view.ts'
 import { CopyButton } from '../../http/page/copy-button.ts'
 import { bodyChoices, canSend, draftOf, firstValues, type Body } from './draft.ts'
-import { plural } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
 import { inline, list, text, type Section } from './json.ts'
 import type { Openapi, Operation } from './openapi.ts'
+import { costIn, type Cost } from './terms.ts'
 import { curlOf, send, type Answer } from './request.ts'
 
 export type TryItProps = Readonly<{
   openapi: Openapi
   operation: Operation
-  /** The points that it costs; `undefined` if that isn't known. */
-  cost: number | undefined
+  /** What it costs; `undefined` if that isn't known. */
+  cost: Cost | undefined
   apiKey: string | undefined
   /** Called after each answer, so that the standing is asked for again. */
   sent: () => void
@@ -96,20 +96,17 @@ function BodyFields({ choices, body, change }: BodyFieldsProps) {
   `
 }
 
-function costSentence(
-  cost: number | undefined,
-  method: string,
-  apiKey: string | undefined,
-): string {
+function costSentence(cost: Cost | undefined, method: string, apiKey: string | undefined): string {
   const real = ['GET', 'HEAD', 'OPTIONS'].includes(method)
     ? ''
     : ' It is a real request, and changes real data.'
   if (apiKey === undefined) {
     return `Without a key it is refused with 401, and counts against your address. Enter your key at the top.${real}`
   }
-  if (cost === undefined) return `Sending costs what the API's operator has set.${real}`
-  if (cost === 0) return `Sending costs nothing.${real}`
-  return `Sending costs ${plural(cost, 'point')} of your key’s quota, as from anywhere else.${real}`
+  if (!cost) return `Sending costs what the API's operator has set.${real}`
+  const what = costIn(cost)
+  if (what === 'nothing') return `Sending costs nothing.${real}`
+  return `Sending costs ${what} of your key’s quota, as from anywhere else.${real}`
 }
 
 function field(

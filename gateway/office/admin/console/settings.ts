@@ -14,9 +14,9 @@ export function plansIn({ plans }: Settings) {
   }))
 }
 
-/** The paths of the routes that lead to an upstream. */
-export function pathsTo(upstream: string, { routes }: Settings): readonly string[] {
-  return routes.filter((route) => route.upstream === upstream).map(({ path }) => path)
+/** The routes that lead to an upstream. */
+export function routesTo(upstream: string, { routes }: Settings): Settings['routes'] {
+  return routes.filter((route) => route.upstream === upstream)
 }
 
 /** The members of an object; none of anything else. */

@@ -2,10 +2,10 @@ import { useRef, useState } from 'preact/hooks'
 import { ask, type Session } from '../api.ts'
 import type { KeptComparison } from '../comparison.ts'
 import { useData } from '../data.ts'
-import { count } from '../../../../front/http/page/format.ts'
+import { costText, count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { aged, failure, page, table, time } from '../page-parts.ts'
-import { pathsTo } from '../settings.ts'
+import { routesTo } from '../settings.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
 import type { CheckedUpstream } from '../../../operations/upstream/check.ts'
 import type { Finding } from '../../../compare/probe.ts'
@@ -31,7 +31,7 @@ export function Backends({ session, comparison }: Props) {
       return names.map(
         ([name, targets]) => html`
           <h2>${name}</h2>
-          ${config.data && routesTo(pathsTo(name, config.data.config))} ${targetsOf(name, targets)}
+          ${config.data && pathsOf(routesTo(name, config.data.config))} ${targetsOf(name, targets)}
         `,
       )
     }),
@@ -45,12 +45,21 @@ export function Backends({ session, comparison }: Props) {
   )
 }
 
-function routesTo(paths: readonly string[]): Child {
-  if (paths.length === 0) return html`<p class="quiet">No route leads here.</p>`
-  return html`<p>
-    ${paths.length === 1 ? 'Route: ' : 'Routes: '}
-    ${paths.map((path, i) => html`${i > 0 ? ', ' : ''}<code>${path}</code>`)}
-  </p>`
+function pathsOf(routes: ReturnType<typeof routesTo>): Child {
+  if (routes.length === 0) return html`<p class="quiet">No route leads here.</p>`
+  return html`
+    <p>
+      ${routes.length === 1 ? 'Route: ' : 'Routes: '}
+      ${routes.map(({ path }, i) => html`${i > 0 ? ', ' : ''}<code>${path}</code>`)}
+    </p>
+    ${routes
+      .filter(({ cost }) => cost !== 1)
+      .map(({ path, cost }) => html`<p><code>${path}</code> costs ${costOf(cost)}.</p>`)}
+  `
+}
+
+function costOf(cost: ReturnType<typeof routesTo>[number]['cost']): string {
+  return typeof cost === 'number' ? costText(cost) : costText(cost.estimate, cost)
 }
 
 type Row = readonly [url: string, target: TargetView]

@@ -1,7 +1,7 @@
 import type { Session } from '../api.ts'
 import { useData } from '../data.ts'
 import { utc } from '../times.ts'
-import { count } from '../../../../front/http/page/format.ts'
+import { count, plural } from '../../../../front/http/page/format.ts'
 import { CopyButton } from '../../../../front/http/page/copy-button.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { capital, windows } from '../../../../front/http/page/windows.ts'
@@ -50,6 +50,7 @@ function answerOf(answer: Explained, session: Session): Child {
     ['Key', answer.key === null ? 'none' : keyLink(answer)],
     ['Reason', reasonText(answer)],
     ...windows.map(({ name }) => [capital(name), windowText(answer[name])] as const),
+    ['Cost', costOf(answer)],
     ['Strikes', answer.strikes > 0 ? answer.strikes : ''],
     ['Banned until', bannedUntil === null ? '' : time(bannedUntil)],
     ['Backend', [answer.upstream, answer.target].filter(Boolean).join(', ')],
@@ -73,6 +74,10 @@ function answerOf(answer: Explained, session: Session): Child {
         )}
     </dl>
   `
+}
+
+function costOf({ cost, estimate }: Explained): string {
+  return estimate === undefined ? '' : `${plural(cost, 'point')}, estimated ${count(estimate)}`
 }
 
 function windowText(window: WindowView | null | undefined): string {
