@@ -23,6 +23,7 @@ const { status } = spawnSync(
       'backend/process',
       'faults/failover',
       'faults/store',
+      'fleet/answer-costs',
     ].map((name) => `test/${name}.test.ts`),
   ],
   { cwd: root, stdio: 'inherit', env: { ...process.env, FAULTS: 'long', FAULTS_FILE: file } },
