@@ -22,8 +22,8 @@ const readmes = [
   ),
 ]
 
-/** The page for operators about limits. */
-const pageOfPlans = 'config/plans.md'
+/** The pages for operators about limits. */
+const [pageOfPlans, pageOfTokens] = ['config/plans.md', 'config/tokens.md'] as const
 
 async function helpOf(t: Test, file: string): Promise<string> {
   const { ended, output } = startProcess(t, file, { args: ['--help'] })
@@ -46,8 +46,9 @@ t.test('the page of plans tells every window, by examples that hold', (t) => {
     told,
     windows.map(({ limit, name }) => [limit, name]),
   )
-  const examples = [...textOf(pageOfPlans).matchAll(/^```yaml\n(.*?)^```/gms)]
-  t.ok(examples.length > 2)
+  const pages = [pageOfPlans, pageOfTokens].map(textOf).join('\n')
+  const examples = [...pages.matchAll(/^```yaml\n(.*?)^```/gms)]
+  t.ok(examples.length > 4)
   for (const [, yaml = ''] of examples) {
     const base = {
       plans: { free: { perMinute: 60, perDay: 1000 } },
@@ -160,7 +161,7 @@ t.test('every dependency has a line that says what it does, and nothing else has
 
 t.test('every place that a link of a README leads to is there', (t) => {
   let links = 0
-  for (const readme of [...readmes, pageOfPlans]) {
+  for (const readme of [...readmes, pageOfPlans, pageOfTokens]) {
     for (const [, link = ''] of textOf(readme).matchAll(/\]\(((?!https?:)[^)]*)\)/g)) {
       links++
       const [path = '', place] = link.split('#')
